@@ -10,7 +10,7 @@ use anyhow::ensure;
 use chrono::{DateTime, TimeDelta, Utc};
 use recall::system::{RandomIds, SystemClock};
 use recall_answering::ExtractiveAnswerer;
-use recall_api::streaming::{HubAnnouncer, LogSource};
+use recall_api::event_log::{HubAnnouncer, LogSource};
 use recall_domain::{
     Caller, Ontology, Role, UserId, ViewerRole,
     context::{ContextQuery, Scope},

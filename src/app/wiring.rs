@@ -13,7 +13,7 @@ use super::{
 use crate::config::{Config, Engine};
 use crate::system::{RandomIds, SystemClock};
 use recall_answering::ExtractiveAnswerer;
-use recall_api::streaming::{EventHub, HubAnnouncer, LogSource};
+use recall_api::event_log::{EventHub, HubAnnouncer, LogSource};
 use recall_api::{Admission, Check, Documents};
 use recall_domain::Ontology;
 use recall_embedding::{FallbackEmbedders, LocalEmbedder};

@@ -1,5 +1,7 @@
-//! Errors of the API. An error has three audiences: a stable code for programs, a sentence for people, a cause for the
-//! log. This is the one place that maps them; the cause never leaves the server.
+//! Errors of the API.
+//!
+//! An error has three audiences: a stable code for programs, a sentence for people, and a cause for the log. This module maps all
+//! errors of the lower layers to these. The cause never leaves the server.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -16,7 +18,7 @@ use super::{auth::Permission, sampler::Sampler};
 use recall_ports::StoreError;
 use recall_usecases::UseCaseError;
 
-/// What `WWW-Authenticate` says (RFC 6750, section 3).
+/// A challenge for the header `WWW-Authenticate` (RFC 6750, section 3).
 #[derive(Clone, Copy, Debug)]
 enum Challenge {
     Missing,
@@ -34,12 +36,12 @@ impl Challenge {
     }
 }
 
-/// The code of what is not there, or not for the caller.
+/// The code for an object that does not exist or belongs to another user.
 pub(crate) const NOT_FOUND: &str = "NOT_FOUND";
-/// The code of what a server cannot do for the moment.
+/// The code for a temporary failure.
 pub(crate) const UNAVAILABLE: &str = "UNAVAILABLE";
 
-/// An error on its way to a client.
+/// An error that is sent to a client.
 #[derive(Clone, Debug)]
 pub struct ApiError {
     status: StatusCode,
@@ -47,52 +49,52 @@ pub struct ApiError {
     message: String,
     path: Vec<String>,
     retry_after: Option<Duration>,
-    /// Value of `WWW-Authenticate`.
+    /// For the header `WWW-Authenticate`.
     challenge: Option<Challenge>,
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl ApiError {
-    /// The client did something that it can put right: `status` is in the 400s.
+    /// Creates an error that the client can correct. `status` is a 4xx status.
     pub fn refused(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), path: Vec::new(), retry_after: None, challenge: None, cause: None }
     }
 
-    /// An argument is wrong. `path` names it with dots: `input.text`.
+    /// Creates an error about an argument. `path` names it with dots: `input.text`.
     pub fn invalid(code: &'static str, message: impl Into<String>, path: &str) -> Self {
-        Self { path: split(path), ..Self::refused(StatusCode::BAD_REQUEST, code, message) }
+        Self { path: split_path(path), ..Self::refused(StatusCode::BAD_REQUEST, code, message) }
     }
 
-    /// Nobody could be named. `invalid` says whether a proof was given.
+    /// Creates a 401 error. `invalid` tells whether the request had credentials.
     pub fn unauthenticated(message: &str, invalid: bool) -> Self {
         let challenge = Some(if invalid { Challenge::Invalid } else { Challenge::Missing });
         Self { challenge, ..Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message) }
     }
 
-    /// The token does not allow it.
+    /// Creates a 403 error for a token without the required scope.
     pub fn insufficient_scope(scope: Permission) -> Self {
         let message = format!("The token does not have the scope `{}`.", scope.scope());
         Self { challenge: Some(Challenge::Scope(scope)), ..Self::refused(StatusCode::FORBIDDEN, "INSUFFICIENT_SCOPE", message) }
     }
 
-    /// The caller asks too often.
+    /// Creates a 429 error for a caller who exceeds a rate limit.
     pub fn rate_limited(retry_after: Duration) -> Self {
         let message = "Too many requests. Wait for the time given, then try again.";
         Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", message) }
     }
 
-    /// The caller has as many streams open as may be.
+    /// Creates a 429 error for a caller with too many open streams.
     pub fn too_many_streams(retry_after: Duration) -> Self {
         let message = "Too many event streams are open. Close one, then try again.";
         Self { retry_after: Some(retry_after), ..Self::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_STREAMS", message) }
     }
 
-    /// There is no such thing, or it is not the caller's: both look the same.
+    /// Creates a 404 error. An object of another user looks the same as one that does not exist.
     pub fn not_found(noun: &str) -> Self {
         Self::refused(StatusCode::NOT_FOUND, NOT_FOUND, format!("There is no such {noun}. Check its id."))
     }
 
-    /// The same request may succeed later.
+    /// Creates a 503 error for a request that may succeed later.
     pub fn unavailable(retry_after: Duration, cause: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
         Self {
             retry_after: Some(retry_after),
@@ -101,7 +103,7 @@ impl ApiError {
         }
     }
 
-    /// It took too long.
+    /// Creates a 504 error for an operation that exceeded its time limit.
     pub fn timeout() -> Self {
         Self::refused(
             StatusCode::GATEWAY_TIMEOUT,
@@ -110,7 +112,7 @@ impl ApiError {
         )
     }
 
-    /// A defect of the server.
+    /// Creates a 500 error for a defect of the server.
     pub fn internal(cause: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
         Self {
             cause: Some(cause.into()),
@@ -122,40 +124,40 @@ impl ApiError {
         }
     }
 
-    /// The stable code.
+    /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         self.code
     }
 
-    /// The sentence for people.
+    /// Returns the sentence for people.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The HTTP status that fits.
+    /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// The argument that is wrong, from the outside in; empty when it is none in particular.
+    /// Returns the path of the wrong argument, from the outside in; empty if no single argument is wrong.
     pub fn path(&self) -> &[String] {
         &self.path
     }
 
-    /// Whether the client can put it right, so that a mutation reports it in its payload.
+    /// Returns whether the client can correct the error. A mutation reports such an error in its payload.
     pub fn is_expected(&self) -> bool {
         self.status.is_client_error()
     }
 
-    /// Names the argument that is wrong, when the error does not know it itself.
+    /// Sets the path of the wrong argument, unless the error has one.
     pub fn at(mut self, path: &str) -> Self {
         if self.path.is_empty() {
-            self.path = split(path);
+            self.path = split_path(path);
         }
         self
     }
 
-    /// Says that the argument lies within another one, as those of mutations lie within `input`.
+    /// Puts the path inside of another argument, such as `input` of a mutation.
     pub fn within(mut self, outer: &str) -> Self {
         if self.path.first().is_some_and(|first| first != outer) {
             self.path.insert(0, outer.to_owned());
@@ -163,7 +165,7 @@ impl ApiError {
         self
     }
 
-    /// Names an argument as this interface calls it. Pairs are the name in the use case and the name here.
+    /// Replaces argument names of the use case by those of this interface. Pairs are (use case, interface).
     pub fn renamed(mut self, names: &[(&str, &str)]) -> Self {
         for part in &mut self.path {
             if let Some((_, name)) = names.iter().find(|(from, _)| from == part) {
@@ -174,26 +176,27 @@ impl ApiError {
     }
 }
 
-/// Lines about failed requests: anybody can cause them as fast as they can send.
-static LINES: Sampler = Sampler::new();
+/// Limits log lines about failed requests. Any client can cause them at any rate.
+static LOG_SAMPLER: Sampler = Sampler::new();
 
-/// Writes the cause of a failed request to the log. Its first error stands for all: they mostly have one cause, and one small request
-/// can have thousands. Errors that the client can put right are not logged.
+/// Logs the cause of a failed request. Errors that the client can correct are not logged.
+///
+/// Only the first error of a response is logged: the others mostly have the same cause, and one small request can cause thousands.
 pub(crate) fn report_all<'e>(errors: impl Iterator<Item = &'e ApiError>) {
     let mut unexpected = errors.filter(|error| !error.is_expected());
     let Some(first) = unexpected.next() else { return };
-    let Some(left_out) = LINES.line(Instant::now()) else { return };
-    let causes = first.cause.as_deref().map(|cause| chain(cause));
+    let Some(left_out) = LOG_SAMPLER.line(Instant::now()) else { return };
+    let causes = first.cause.as_deref().map(|cause| error_chain(cause));
     let further = unexpected.count();
     tracing::error!(code = first.code, cause = causes.as_deref(), further, left_out, "a request failed");
 }
 
-fn split(path: &str) -> Vec<String> {
+fn split_path(path: &str) -> Vec<String> {
     path.split('.').filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// An error with everything behind it, for the log.
-fn chain(error: &(dyn Error + 'static)) -> String {
+/// Returns the text of an error with all its sources, for the log.
+fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(source) = next {
@@ -245,7 +248,7 @@ impl From<signaling::SourceError> for ApiError {
     }
 }
 
-/// The error as an entry of a GraphQL response's `errors`. The error stays its source for the log.
+/// Converts to an entry of `errors` in a GraphQL response. The original error stays its source, for the log.
 impl From<ApiError> for async_graphql::Error {
     fn from(error: ApiError) -> Self {
         let mut values = ErrorExtensionValues::default();
@@ -305,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_stays_in_the_server() {
+    fn cause_never_reaches_the_client() {
         let error = ApiError::internal(Arc::new(std::io::Error::other("secret detail")) as Arc<_>);
         assert!(!error.is_expected());
         let graphql = async_graphql::Error::from(error.clone());
@@ -316,14 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_split_and_not_overwritten() {
+    fn path_is_split_and_not_overwritten() {
         let error = ApiError::invalid("TEXT_EMPTY", "Say something.", "input.text").at("input");
         assert_eq!(error.path(), ["input", "text"]);
         assert_eq!(ApiError::not_found("fact").at("input.id").path(), ["input", "id"]);
     }
 
     #[test]
-    fn a_path_follows_the_names_of_its_interface() {
+    fn path_uses_the_names_of_the_interface() {
         let error = || ApiError::invalid("TEXT_EMPTY", "Say something.", "text");
         assert_eq!(error().within("input").within("input").path(), ["input", "text"]);
         assert_eq!(error().renamed(&[("query", "q"), ("text", "message")]).path(), ["message"]);

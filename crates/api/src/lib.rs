@@ -9,6 +9,8 @@ mod audit;
 pub mod auth;
 mod body;
 mod error;
+pub mod event_log;
+mod event_stream;
 mod export;
 pub mod graphql;
 mod hourly_warning;
@@ -19,8 +21,6 @@ mod rate;
 mod rest;
 mod sampler;
 mod server;
-mod stream;
-pub mod streaming;
 mod tls;
 mod web;
 mod whip;
@@ -54,7 +54,7 @@ pub use rate::RateLimit;
 pub use server::{Listener, ServerConfig, serve};
 pub use tls::{Tls, TlsError};
 
-use crate::streaming::{EventHub, LogSource};
+use crate::event_log::{EventHub, LogSource};
 use recall_domain::EventBody;
 use recall_ports::{Allowances, GraphQueries};
 use recall_usecases::UseCases;
@@ -151,7 +151,7 @@ pub struct Limits {
     /// Limits of a document before it is validated.
     pub document: graphql::document::DocumentLimits,
     /// Limits of a GraphQL response.
-    pub answer: graphql::AnswerLimits,
+    pub answer: graphql::ResponseLimits,
     /// Maximum time of one operation.
     pub operation_timeout: Duration,
     /// Maximum rate of requests of one caller.
@@ -183,7 +183,7 @@ impl Default for Limits {
             query_depth: 15,
             query_complexity: 50_000,
             document: graphql::document::DocumentLimits::default(),
-            answer: graphql::AnswerLimits::default(),
+            answer: graphql::ResponseLimits::default(),
             operation_timeout: Duration::from_secs(20),
             requests: None,
             websocket_frames: None,
@@ -225,7 +225,7 @@ pub fn router(state: ApiState) -> Router {
     });
     let exports = export::Exports::new(usecases.clone(), auditor.clone(), config.spool);
     let login_auditor = auditor.clone();
-    let behind = graphql::Behind { graph, streams, issuers, auditor };
+    let behind = graphql::EngineDependencies { graph, streams, issuers, auditor };
     let engine = graphql::Engine::new(usecases.clone(), behind, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, config.ice_servers, limiter.clone());
     let transport = layers::Transport::of(config.public_url.as_ref());
@@ -249,7 +249,7 @@ pub fn router(state: ApiState) -> Router {
         .merge(Router::new().route("/export", get(export::get)).with_state(exports))
         .merge(adoption_routes(visit_state.clone()))
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
-    let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(stream::events)).with_state((hub, limiter.clone())));
+    let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())));
     let mut open = Router::new();
     let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);
     // With a login configured, strangers can reach the server, so only administrators may read the metrics.

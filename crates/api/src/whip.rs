@@ -1,5 +1,6 @@
-//! WebRTC signaling over HTTP in the manner of WHIP (RFC 9725): offer, trickle and restart, delete. Knows HTTP and who
-//! asks; everything about WebRTC is in the crate `signaling`.
+//! WebRTC signaling over HTTP, based on WHIP (RFC 9725): offer, trickle, ICE restart and delete.
+//!
+//! This module handles HTTP and callers. The crate `signaling` handles WebRTC.
 
 use std::sync::Arc;
 
@@ -18,16 +19,16 @@ use super::{
     error::ApiError,
     rate::CallerLimits,
 };
-use crate::streaming::SessionStream;
+use crate::event_log::SessionStream;
 use recall_domain::SessionId;
 
 const SDP: &str = "application/sdp";
 const FRAGMENT: &str = "application/trickle-ice-sdpfrag";
 
-/// As how many more requests an offer counts, or a restart: each makes keys and a peer.
-const OFFER_IS_LIKE: u32 = 9;
+/// Additional requests that an offer or a restart counts as: each generates keys and creates a peer.
+const OFFER_EXTRA_REQUESTS: u32 = 9;
 
-/// What signaling routes need.
+/// State of the signaling routes.
 #[derive(Clone)]
 pub(crate) struct Whip {
     pub(crate) signaling: Arc<Signaling>,
@@ -42,53 +43,54 @@ impl Whip {
 }
 
 impl Whip {
-    /// Which STUN and TURN servers may help.
-    fn tell_servers(&self, headers: &mut HeaderMap) {
+    /// Adds `Link` headers for the STUN and TURN servers.
+    fn add_ice_server_links(&self, headers: &mut HeaderMap) {
         for link in self.ice_servers.links() {
             headers.append(header::LINK, link);
         }
     }
 }
 
-/// `OPTIONS /signaling/{session_id}`: what may be sent here, and the STUN and TURN servers for whoever wants them before the offer
-/// (RFC 9725, section 4.6). Says nothing of the session.
+/// `OPTIONS /signaling/{session_id}`: allowed methods and types, and the STUN and TURN servers (RFC 9725, section 4.6).
+///
+/// Clients can read the servers here before they send an offer. The response does not depend on the session.
 pub(crate) async fn options(State(whip): State<Whip>, Reader(_): Reader) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
     headers.insert(header::ALLOW, HeaderValue::from_static("OPTIONS, POST"));
     headers.insert("accept-post", HeaderValue::from_static(SDP));
-    whip.tell_servers(headers);
+    whip.add_ice_server_links(headers);
     response
 }
 
 /// An answered offer.
-pub(crate) struct Opened {
+pub(crate) struct AnsweredOffer {
     pub(crate) peer_id: String,
     pub(crate) answer: String,
     pub(crate) etag: String,
     pub(crate) location: String,
 }
 
-/// Answers an offer for the events of a session.
+/// Answers an offer for the events of a session in own or shared memory.
 pub(crate) async fn offer(
     signaling: &Arc<Signaling>,
     limits: &CallerLimits,
     identity: &Identity,
     session: SessionId,
     offer: &str,
-) -> Result<Opened, ApiError> {
-    // Before it is read.
-    limits.charge_extra(identity.caller, OFFER_IS_LIKE).await?;
+) -> Result<AnsweredOffer, ApiError> {
+    // Counted before the offer is parsed.
+    limits.charge_extra(identity.caller, OFFER_EXTRA_REQUESTS).await?;
     let own = SessionStream::of(identity.caller, session);
-    let answer = match (open(signaling, limits, identity, own, offer).await?, own.shared()) {
-        (Err(OfferError::UnknownStream), Some(shared)) => open(signaling, limits, identity, shared, offer).await??,
+    let answer = match (offer_for_stream(signaling, limits, identity, own, offer).await?, own.shared()) {
+        (Err(OfferError::UnknownStream), Some(shared)) => offer_for_stream(signaling, limits, identity, shared, offer).await??,
         (answer, _) => answer?,
     };
     let location = format!("/signaling/{session}/{}", answer.peer_id);
-    Ok(Opened { location, peer_id: answer.peer_id, answer: answer.sdp, etag: answer.etag })
+    Ok(AnsweredOffer { location, peer_id: answer.peer_id, answer: answer.sdp, etag: answer.etag })
 }
 
-async fn open(
+async fn offer_for_stream(
     signaling: &Arc<Signaling>,
     limits: &CallerLimits,
     identity: &Identity,
@@ -96,7 +98,7 @@ async fn open(
     offer: &str,
 ) -> Result<Result<Answer, OfferError>, ApiError> {
     let (lease, open) = (identity.lease(), limits.stream(identity.caller)?);
-    // Dropped with the peer, which then counts no more.
+    // `signaling` drops this future with the peer, which ends the count of the stream.
     let end = async move {
         let _open = open;
         lease.ended().await;
@@ -131,17 +133,17 @@ impl From<PatchError> for ApiError {
     }
 }
 
-/// The crate's messages are for logs: lower case, without a full stop.
+/// Returns a message of the crate as a sentence. Its messages are for logs: lower case, without a full stop.
 fn sentence(message: &str) -> String {
     let mut chars = message.chars();
     chars.next().map(|first| format!("{}{}.", first.to_uppercase(), chars.as_str())).unwrap_or_default()
 }
 
-fn session(text: &str) -> Result<SessionId, ApiError> {
+fn read_session_id(text: &str) -> Result<SessionId, ApiError> {
     text.parse().map_err(|_| ApiError::not_found("session"))
 }
 
-/// `POST /signaling/{session_id}`
+/// `POST /signaling/{session_id}`: answers an offer.
 pub(crate) async fn post(
     State(whip): State<Whip>,
     Reader(identity): Reader,
@@ -150,18 +152,18 @@ pub(crate) async fn post(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let sdp = body::text(&headers, SDP, bytes)?;
-    let opened = offer(&whip.signaling, &whip.limits, &identity, session(&id)?, &sdp).await?;
+    let opened = offer(&whip.signaling, &whip.limits, &identity, read_session_id(&id)?, &sdp).await?;
     let mut response = (StatusCode::CREATED, opened.answer).into_response();
     let answer = response.headers_mut();
     answer.insert(header::CONTENT_TYPE, HeaderValue::from_static(SDP));
-    answer.insert(header::LOCATION, text_header(&opened.location)?);
-    answer.insert(header::ETAG, text_header(&opened.etag)?);
+    answer.insert(header::LOCATION, header_value(&opened.location)?);
+    answer.insert(header::ETAG, header_value(&opened.etag)?);
     answer.insert("accept-patch", HeaderValue::from_static(FRAGMENT));
-    whip.tell_servers(answer);
+    whip.add_ice_server_links(answer);
     Ok(response)
 }
 
-/// `PATCH /signaling/{session_id}/{peer_id}`: candidates, or a restart of ICE.
+/// `PATCH /signaling/{session_id}/{peer_id}`: adds candidates or restarts ICE.
 pub(crate) async fn patch(
     State(whip): State<Whip>,
     Reader(identity): Reader,
@@ -170,7 +172,7 @@ pub(crate) async fn patch(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let fragment = body::text(&headers, FRAGMENT, bytes)?;
-    let own = SessionStream::of(identity.caller, session(&id)?);
+    let own = SessionStream::of(identity.caller, read_session_id(&id)?);
     let tag = headers.get(header::IF_MATCH).and_then(|v| v.to_str().ok());
     let patched = match (whip.signaling.patch(&own, &peer, tag, &fragment).await, own.shared()) {
         (Err(PatchError::UnknownPeer), Some(shared)) => whip.signaling.patch(&shared, &peer, tag, &fragment).await?,
@@ -179,27 +181,27 @@ pub(crate) async fn patch(
     match patched {
         PatchOutcome::Candidates { .. } => Ok(StatusCode::NO_CONTENT.into_response()),
         PatchOutcome::Restarted { sdp_fragment, etag } => {
-            // What is done is done; who has nothing left is refused the next time.
-            let _ = whip.limits.charge_extra(identity.caller, OFFER_IS_LIKE).await;
+            // The restart is done already. A caller over the limit is refused at the next request.
+            let _ = whip.limits.charge_extra(identity.caller, OFFER_EXTRA_REQUESTS).await;
             let mut response = sdp_fragment.into_response();
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(FRAGMENT));
-            response.headers_mut().insert(header::ETAG, text_header(&etag)?);
+            response.headers_mut().insert(header::ETAG, header_value(&etag)?);
             Ok(response)
         }
     }
 }
 
-/// `DELETE /signaling/{session_id}/{peer_id}`
+/// `DELETE /signaling/{session_id}/{peer_id}`: closes a peer.
 pub(crate) async fn delete(
     State(whip): State<Whip>,
     Reader(identity): Reader,
     Path((id, peer)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let own = SessionStream::of(identity.caller, session(&id)?);
+    let own = SessionStream::of(identity.caller, read_session_id(&id)?);
     let delete = |stream: SessionStream| whip.signaling.delete(&stream, &peer);
     if delete(own) || own.shared().is_some_and(delete) { Ok(StatusCode::OK) } else { Err(ApiError::not_found("peer")) }
 }
 
-fn text_header(text: &str) -> Result<HeaderValue, ApiError> {
+fn header_value(text: &str) -> Result<HeaderValue, ApiError> {
     HeaderValue::from_str(text).map_err(|e| ApiError::internal(Arc::new(e) as Arc<_>))
 }

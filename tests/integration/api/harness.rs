@@ -11,7 +11,7 @@ use recall_answering::ExtractiveAnswerer;
 use recall_api::{
     self as api, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, Visits,
     auth::AuthError,
-    streaming::{HubAnnouncer, LogSource},
+    event_log::{HubAnnouncer, LogSource},
 };
 use recall_domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_embedding::LocalEmbedder;
@@ -216,7 +216,7 @@ impl Server {
     }
 
     /// The event streams.
-    pub(crate) fn hub(&self) -> &recall_api::streaming::EventHub {
+    pub(crate) fn hub(&self) -> &recall_api::event_log::EventHub {
         &self.announcer.0
     }
 

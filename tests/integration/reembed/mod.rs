@@ -17,7 +17,7 @@ use recall::{
     system::{RandomIds, SystemClock},
 };
 use recall_answering::ExtractiveAnswerer;
-use recall_api::streaming::{HubAnnouncer, LogSource};
+use recall_api::event_log::{HubAnnouncer, LogSource};
 use recall_domain::{
     Caller, MessageId, Ontology, Role, UserId, UserText, ViewerRole,
     context::{ContextQuery, Method, Scope},

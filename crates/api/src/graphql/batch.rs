@@ -1,11 +1,10 @@
-//! Runs an operation together with the batched reads that its fields ask for.
+//! Runs an operation together with the batched reads of its fields.
 //!
-//! A batch should hold what all fields of a level ask for. The loader's usual way, a task that waits a millisecond for more,
-//! costs every level one or two of them. Here reads are begun as soon as the operation itself can go no further and no read is
-//! under way: then every field that could ask has asked, and what a level asks for does not hang on which read ended first.
+//! A batch should contain the reads of all fields on one level. The loader's default, a task that waits a millisecond for more reads,
+//! adds one or two milliseconds per level. This driver starts reads when the operation is blocked and no read is running. By then
+//! every field on the level has asked, and the batches do not depend on which read finished first.
 //!
-//! It also ends an operation whose answer exceeds its budget, and gives way to others between the slices of a large one.
-
+//! The driver also stops an operation whose response exceeds its budget, and yields between the slices of a large response.
 use std::{
     num::NonZeroUsize,
     pin::{Pin, pin},
@@ -24,48 +23,48 @@ use futures_util::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::PollSemaphore;
 
-use super::budget::AnswerBudget;
+use super::budget::ResponseBudget;
 use crate::error::ApiError;
 
-/// How often an operation that says it could go on is polled at once. Combinators over many fields pause every few dozen.
-const MOST_POLLS: usize = 64;
+/// Maximum number of polls in a row of an operation that wakes itself. Combinators over many fields yield every few dozen.
+const MAX_POLLS: usize = 64;
 
-/// Reads that wait for their operation to pause.
+/// Reads that wait until their operation is blocked.
 #[derive(Clone, Default)]
-pub(crate) struct Batches(Arc<Mutex<Vec<BoxFuture<'static, ()>>>>);
+pub(crate) struct BatchQueue(Arc<Mutex<Vec<BoxFuture<'static, ()>>>>);
 
-impl Batches {
+impl BatchQueue {
     /// Adds a read.
     pub(crate) fn push(&self, read: BoxFuture<'static, ()>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(read);
     }
 
-    /// Runs the operation and its reads; reads that nobody waits for any more are dropped with it.
+    /// Runs the operation and its reads. Reads that nothing waits for are dropped with it.
     ///
     /// # Errors
-    /// `RESPONSE_TOO_LARGE`, when the answer exceeds its budget.
-    pub(crate) async fn drive<T>(self, budget: Arc<AnswerBudget>, operation: impl Future<Output = T>) -> Result<T, ApiError> {
+    /// `RESPONSE_TOO_LARGE`, if the response exceeds its budget.
+    pub(crate) async fn drive<T>(self, budget: Arc<ResponseBudget>, operation: impl Future<Output = T>) -> Result<T, ApiError> {
         let mut operation = pin!(operation);
-        let mut reads = Reads::of(self, budget);
-        std::future::poll_fn(move |context| reads.poll(context, |context| operation.as_mut().poll(context))).await
+        let mut driver = Driver::of(self, budget);
+        std::future::poll_fn(move |context| driver.poll(context, |context| operation.as_mut().poll(context))).await
     }
 
-    /// The responses of a stream, with the reads that each of them needs. Each has the budget for itself; one that exceeds it is
-    /// the last.
+    /// Returns the responses of a stream, running the reads that each needs. Each response has the whole budget. The first
+    /// one that exceeds it ends the stream.
     pub(crate) fn drive_stream<S: Stream + Send + 'static>(
         self,
-        budget: Arc<AnswerBudget>,
+        budget: Arc<ResponseBudget>,
         responses: S,
     ) -> impl Stream<Item = Result<S::Item, ApiError>> {
         let mut responses = Some(Box::pin(responses));
-        let mut reads = Reads::of(self, budget.clone());
+        let mut driver = Driver::of(self, budget.clone());
         futures_util::stream::poll_fn(move |context| {
             let Some(open) = &mut responses else { return Poll::Ready(None) };
-            let next = reads.poll(context, |context| Pin::new(&mut *open).poll_next(context));
+            let next = driver.poll(context, |context| Pin::new(&mut *open).poll_next(context));
             next.map(|next| match next {
                 Ok(next) => {
                     budget.reset();
-                    reads.has_room = None;
+                    driver.large_permit = None;
                     next.map(Ok)
                 }
                 Err(exceeded) => {
@@ -77,52 +76,53 @@ impl Batches {
     }
 }
 
-/// Tells whether the operation was woken, and wakes the task.
-struct Nudge {
+/// Records that the operation was woken, and wakes the task.
+struct WakeFlag {
     woken: AtomicBool,
     task: Mutex<Waker>,
 }
 
-impl Wake for Nudge {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.woken.store(true, Ordering::Release);
         self.task.lock().unwrap_or_else(PoisonError::into_inner).wake_by_ref();
     }
 }
 
-struct Reads {
-    queue: Batches,
+/// Drives one operation and its reads.
+struct Driver {
+    queue: BatchQueue,
     running: FuturesUnordered<BoxFuture<'static, ()>>,
-    nudge: Arc<Nudge>,
-    budget: Arc<AnswerBudget>,
-    /// Room for large answers, and whether this one has it.
+    wake_flag: Arc<WakeFlag>,
+    budget: Arc<ResponseBudget>,
+    /// Limits large responses in this process; and the permit that this one holds.
     large: PollSemaphore,
-    has_room: Option<OwnedSemaphorePermit>,
+    large_permit: Option<OwnedSemaphorePermit>,
 }
 
-/// Large answers that are made at a time in this process.
+/// Permits for large responses: one per core.
 static LARGE_ANSWERS: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get))));
 
-impl Reads {
-    fn of(queue: Batches, budget: Arc<AnswerBudget>) -> Self {
-        let nudge = Nudge { woken: AtomicBool::new(false), task: Mutex::new(Waker::noop().clone()) };
+impl Driver {
+    fn of(queue: BatchQueue, budget: Arc<ResponseBudget>) -> Self {
+        let wake_flag = WakeFlag { woken: AtomicBool::new(false), task: Mutex::new(Waker::noop().clone()) };
         let large = PollSemaphore::new(LARGE_ANSWERS.clone());
-        Self { queue, running: FuturesUnordered::new(), nudge: Arc::new(nudge), budget, large, has_room: None }
+        Self { queue, running: FuturesUnordered::new(), wake_flag: Arc::new(wake_flag), budget, large, large_permit: None }
     }
 
-    /// Polls the operation, and reads whenever it waits.
+    /// Polls the operation, and its reads whenever it is blocked.
     fn poll<T>(&mut self, context: &mut Context<'_>, mut operation: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<Result<T, ApiError>> {
-        if self.budget.is_large() && self.has_room.is_none() {
-            // Never closed, so there is always a permit in the end.
-            self.has_room = ready!(self.large.poll_acquire(context));
+        if self.budget.is_large() && self.large_permit.is_none() {
+            // The semaphore is never closed, so this returns a permit.
+            self.large_permit = ready!(self.large.poll_acquire(context));
         }
-        self.budget.resume();
-        self.nudge.task.lock().unwrap_or_else(PoisonError::into_inner).clone_from(context.waker());
-        let waker = Waker::from(self.nudge.clone());
+        self.budget.start_slice();
+        self.wake_flag.task.lock().unwrap_or_else(PoisonError::into_inner).clone_from(context.waker());
+        let waker = Waker::from(self.wake_flag.clone());
         loop {
-            for _ in 0..MOST_POLLS {
-                self.nudge.woken.store(false, Ordering::Release);
+            for _ in 0..MAX_POLLS {
+                self.wake_flag.woken.store(false, Ordering::Release);
                 let output = operation(&mut Context::from_waker(&waker));
                 if let Err(exceeded) = self.budget.check() {
                     return Poll::Ready(Err(exceeded));
@@ -130,25 +130,25 @@ impl Reads {
                 if let Poll::Ready(output) = output {
                     return Poll::Ready(Ok(output));
                 }
-                // Between two slices others run, and a large answer waits for its turn.
+                // Other tasks run between two slices. A large response may have to wait for its permit.
                 if self.budget.is_paused() {
-                    // Wakes the task after the runtime has looked for news from the network. A task that wakes itself would be
-                    // polled 61 times before that.
+                    // `yield_now` wakes the task after the runtime has polled the network. A task that wakes itself would be polled 61 times
+                    // before that.
                     let _ = pin!(tokio::task::yield_now()).poll(context);
                     return Poll::Pending;
                 }
-                if !self.nudge.woken.load(Ordering::Acquire) {
+                if !self.wake_flag.woken.load(Ordering::Acquire) {
                     break;
                 }
             }
-            if !self.advance(context) {
+            if !self.poll_reads(context) {
                 return Poll::Pending;
             }
         }
     }
 
-    /// Polls the reads; whether all that were under way have ended, which gives the operation something to go on with.
-    fn advance(&mut self, context: &mut Context<'_>) -> bool {
+    /// Polls the reads. Returns true if all running reads have ended, so that the operation can continue.
+    fn poll_reads(&mut self, context: &mut Context<'_>) -> bool {
         if self.running.is_empty() {
             self.running.extend(std::mem::take(&mut *self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)));
         }
@@ -190,19 +190,19 @@ mod tests {
         }
     }
 
-    fn budget() -> Arc<AnswerBudget> {
-        Arc::new(AnswerBudget::new(crate::graphql::AnswerLimits { nodes: 10, bytes: 1_000 }, 0))
+    fn budget() -> Arc<ResponseBudget> {
+        Arc::new(ResponseBudget::new(crate::graphql::ResponseLimits { nodes: 10, bytes: 1_000 }, 0))
     }
 
-    fn loader() -> (DataLoader<Doubling>, Batches, Arc<AtomicUsize>) {
-        let (batches, count) = (Batches::default(), Arc::new(AtomicUsize::new(0)));
+    fn loader() -> (DataLoader<Doubling>, BatchQueue, Arc<AtomicUsize>) {
+        let (batches, count) = (BatchQueue::default(), Arc::new(AtomicUsize::new(0)));
         let queue = batches.clone();
         let loader = DataLoader::new(Doubling(count.clone()), move |read| queue.push(read)).delay(Duration::ZERO);
         (loader, batches, count)
     }
 
     #[tokio::test]
-    async fn what_a_level_asks_for_is_one_read() {
+    async fn fields_of_one_level_share_one_read() {
         let (loader, batches, count) = loader();
         let level = async |from: u32| {
             let asked = (from..from + 100).map(|n| loader.load_one(n));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_response_of_a_stream_gets_its_reads() {
+    async fn each_stream_response_gets_its_reads() {
         let (loader, batches, _) = loader();
         let loader = Arc::new(loader);
         let responses = futures_util::stream::iter(0..3_u32).then(move |n| {
@@ -230,26 +230,26 @@ mod tests {
         let counting = budget.clone();
         let operation = async move {
             for _ in 0..11 {
-                counting.enter("field", false).await;
+                counting.enter_field("field", false).await;
             }
         };
-        let refused = Batches::default().drive(budget, operation).await.unwrap_err();
+        let refused = BatchQueue::default().drive(budget, operation).await.unwrap_err();
         assert_eq!(refused.code(), "RESPONSE_TOO_LARGE");
     }
 
     #[tokio::test]
-    async fn each_response_of_a_stream_has_the_budget_for_itself() {
+    async fn each_stream_response_has_the_whole_budget() {
         let budget = budget();
         let counting = budget.clone();
         let responses = futures_util::stream::iter([8_usize, 8, 8, 11, 1]).then(move |fields| {
             let counting = counting.clone();
             async move {
                 for _ in 0..fields {
-                    counting.enter("field", false).await;
+                    counting.enter_field("field", false).await;
                 }
             }
         });
-        let codes: Vec<_> = Batches::default().drive_stream(budget, responses).map(|r| r.err().map(|e| e.code())).collect().await;
+        let codes: Vec<_> = BatchQueue::default().drive_stream(budget, responses).map(|r| r.err().map(|e| e.code())).collect().await;
         assert_eq!(codes, [None, None, None, Some("RESPONSE_TOO_LARGE")]);
     }
 }

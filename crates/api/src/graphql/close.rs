@@ -1,8 +1,8 @@
-//! Closes a WebSocket instead of completing subscriptions that the client should repeat.
+//! Closes a WebSocket when clients should repeat their subscriptions.
 //!
-//! The client libraries of graphql-transport-ws take `complete` for the end of a subscription. After a close code that is not
-//! fatal to them they connect again and subscribe again. So a subscription whose end is temporary gets no `complete`: after its
-//! `bye` it stays silent until the connection closes.
+//! Client libraries of graphql-transport-ws treat `complete` as the final end of a subscription. After a non-fatal close code they
+//! reconnect and subscribe again. So a subscription that ends for a temporary reason sends `bye` but no `complete`. It then
+//! stays silent until the connection closes.
 
 use std::{
     future::{pending, ready},
@@ -23,29 +23,29 @@ use tokio::{
 
 use super::engine::Operations;
 
-/// Why a connection closes: the code and the reason of its close frame.
+/// The code and reason of a close frame.
 pub(super) type Close = (u16, &'static str);
 
-/// The server stops. IANA's registry calls 1012 "service restart"; graphql-ws connects again after it.
+/// The server stops. IANA names 1012 "service restart"; graphql-ws reconnects after it.
 pub(super) const RESTART: Close = (1012, "The server restarts");
-/// Something that is needed is unavailable. The registry calls 1013 "try again later"; graphql-ws connects again after it.
+/// A dependency is unavailable. IANA names 1013 "try again later"; graphql-ws reconnects after it.
 pub(super) const TRY_AGAIN: Close = (1013, "Try again later");
-/// The caller is not, or no longer, allowed in. graphql-ws connects again, with a token that it asks the application for.
+/// The caller is not, or no longer, authenticated. graphql-ws reconnects with a new token from the application.
 pub(super) const FORBIDDEN: u16 = 4403;
-/// The permission of the caller has ended.
+/// The caller's credentials have expired.
 pub(super) const EXPIRED: Close = (FORBIDDEN, ByeCode::AuthExpired.as_str());
 
-/// How one subscription ended, as its resolver says it.
+/// The reason why one subscription ended, set by its resolver.
 #[derive(Clone, Default)]
-pub(crate) struct Ending(Arc<OnceLock<Bye>>);
+pub(crate) struct SubscriptionEnd(Arc<OnceLock<Bye>>);
 
-impl Ending {
-    /// Notes the goodbye. The first one counts.
+impl SubscriptionEnd {
+    /// Sets the reason. Only the first call counts.
     pub(crate) fn note(&self, bye: Bye) {
         let _ = self.0.set(bye);
     }
 
-    /// How the connection closes for it; `None` when the subscription is over for good and is completed.
+    /// Returns how the connection closes; `None` if the subscription ended for good and is completed.
     fn close(&self) -> Option<Close> {
         match self.0.get()?.code {
             ByeCode::Restart => Some(RESTART),
@@ -60,63 +60,63 @@ impl Ending {
 struct State {
     /// Operations that have not ended.
     open: usize,
-    /// Why the connection should close, once an operation said so.
+    /// How the connection should close, once a subscription has asked for it.
     close: Option<Close>,
 }
 
-/// Runs the operations of one connection and keeps track of how they end.
+/// Runs the operations of one connection and tracks how they end.
 #[derive(Clone)]
-pub(super) struct Closing {
+pub(super) struct ClosingExecutor {
     operations: Operations,
     state: Arc<watch::Sender<State>>,
 }
 
 /// Counts an operation as open until dropped.
-struct Open(Arc<watch::Sender<State>>);
+struct OpenOperation(Arc<watch::Sender<State>>);
 
-impl Drop for Open {
+impl Drop for OpenOperation {
     fn drop(&mut self) {
         self.0.send_modify(|state| state.open -= 1);
     }
 }
 
-impl Closing {
+impl ClosingExecutor {
     pub(super) fn new(operations: Operations) -> Self {
         Self { operations, state: Arc::default() }
     }
 
-    /// Waits until a subscription has ended that the client should repeat.
-    pub(super) async fn wanted(&self) -> Close {
+    /// Waits until a subscription that the client should repeat has ended.
+    pub(super) async fn close_requested(&self) -> Close {
         let mut state = self.state.subscribe();
         let close = state.wait_for(|state| state.close.is_some()).await.ok().and_then(|state| state.close);
-        // The sender lives in `self`, so the wait cannot fail.
+        // The sender is part of `self`, so the wait cannot fail.
         close.unwrap_or(TRY_AGAIN)
     }
 
     /// Waits until every operation has ended.
     ///
     /// # Errors
-    /// When one has not within the limit.
+    /// If an operation has not ended within the limit.
     pub(super) async fn all_ended(&self, limit: Duration) -> Result<(), Elapsed> {
         let mut state = self.state.subscribe();
         timeout(limit, state.wait_for(|state| state.open == 0)).await.map(|_| ())
     }
 }
 
-impl Executor for Closing {
+impl Executor for ClosingExecutor {
     async fn execute(&self, request: Request) -> Response {
         self.operations.execute(request).await
     }
 
     fn execute_stream(&self, request: Request, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
-        let (ending, state) = (Ending::default(), self.state.clone());
+        let (end, state) = (SubscriptionEnd::default(), self.state.clone());
         state.send_modify(|state| state.open += 1);
-        let open = Open(state.clone());
-        let responses = self.operations.execute_stream(request.data(ending.clone()), session_data);
-        // The end of the stream is what the protocol completes. `bye` has been sent by then: the connection takes one response
-        // after the other.
+        let open = OpenOperation(state.clone());
+        let responses = self.operations.execute_stream(request.data(end.clone()), session_data);
+        // The protocol sends `complete` when the stream ends. `bye` has been sent by then, because the connection sends the responses
+        // in order.
         let silence = async move {
-            if let Some(close) = ending.close() {
+            if let Some(close) = end.close() {
                 state.send_modify(|state| {
                     state.close.get_or_insert(close);
                 });

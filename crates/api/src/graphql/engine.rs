@@ -1,5 +1,7 @@
-//! Runs operations: every transport hands its requests here, and here every limit applies. A document's work is bounded before
-//! it is validated, an operation has a cost, a budget and a time limit, and every error leaves with a stable code.
+//! Runs GraphQL operations. All transports use this engine, which applies every limit.
+//!
+//! The work of a document is bounded before validation. An operation has a cost, a response budget and a time limit. Every error
+//! gets a stable code.
 
 use std::sync::{
     Arc, OnceLock,
@@ -17,17 +19,17 @@ use futures_util::{
 };
 
 use super::{
-    answer::{self, refusal},
-    budget::AnswerBudget,
-    cost::Cost,
-    cpu::CpuBound,
+    budget::ResponseBudget,
+    cost::CostExtension,
+    cpu::CpuLimiter,
     document::{self, Admitted},
     documents::Documents,
     model::{AuditEntryNode, EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
     mutation::Mutation,
     page::Connection,
     query::Query,
-    scope::Scope,
+    response::{self, error_response},
+    scope::OperationScope,
     subscription::Subscription,
 };
 use crate::{
@@ -35,37 +37,37 @@ use crate::{
     audit::Auditor,
     auth::{AuthError, Identity},
     error::ApiError,
+    event_log::EventHub,
     rate::CallerLimits,
-    streaming::EventHub,
 };
 use recall_ports::{GraphQueries, asked_by};
 use recall_usecases::UseCases;
 
-/// The schema of the API.
+/// The executable schema.
 pub(crate) type ApiSchema = Schema<Query, Mutation, Subscription>;
 
-/// What operations on event streams need.
+/// Dependencies of operations on event streams.
 pub(crate) struct Streams {
     pub(crate) hub: Arc<EventHub>,
     pub(crate) signaling: Arc<crate::Signaling>,
     pub(crate) ice_servers: IceServers,
 }
 
-/// Whose tokens are accepted.
+/// The issuers whose tokens the server accepts.
 pub(crate) struct Issuers(pub(crate) Vec<String>);
 
-/// What stands behind the fields, besides the use cases.
-pub(crate) struct Behind {
+/// Dependencies of the resolvers in addition to the use cases.
+pub(crate) struct EngineDependencies {
     pub(crate) graph: Arc<dyn GraphQueries>,
     pub(crate) streams: Streams,
     pub(crate) issuers: Issuers,
     pub(crate) auditor: Auditor,
 }
 
-/// The schema with its limits.
+/// Builds the schema with the limits of the library.
 pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
     Schema::build(Query::default(), Mutation::default(), Subscription)
-        // `cost` compares depth and complexity with their limits, and says by how much they are exceeded.
+        // `cost` checks depth and complexity itself, because its errors contain the figures.
         .limit_directives(limits.document.directives)
         .limit_recursive_depth(limits.document.nesting)
         .override_output_type_description::<Connection<SessionNode>>("A page of sessions.")
@@ -76,10 +78,10 @@ pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mut
         .override_output_type_description::<Connection<AuditEntryNode>>("A page of the audit log.")
 }
 
-/// Bytes of a text that take as long to parse as a step of validation.
+/// Bytes of a document that take as long to parse as one step of validation.
 const BYTES_PER_STEP: usize = 4;
 
-/// Runs operations on behalf of callers.
+/// Runs operations for callers.
 #[derive(Clone)]
 pub(crate) struct Engine {
     schema: ApiSchema,
@@ -87,15 +89,15 @@ pub(crate) struct Engine {
     limits: Arc<Limits>,
     limiter: Arc<CallerLimits>,
     documents: Arc<Documents>,
-    cpu: CpuBound,
+    cpu: CpuLimiter,
 }
 
-/// What may be run.
+/// Which operations the server runs.
 #[derive(Clone, Debug)]
 pub struct Admission {
-    /// Whether clients may ask for the schema, and are told of names like those that they got wrong.
+    /// Whether clients can read the schema, and get suggestions for misspelled names.
     pub introspection: bool,
-    /// Documents that have an id.
+    /// Documents with an id.
     pub documents: Arc<Documents>,
 }
 
@@ -106,40 +108,46 @@ impl Default for Admission {
 }
 
 impl Engine {
-    pub(crate) fn new(usecases: UseCases, behind: Behind, limits: Arc<Limits>, limiter: Arc<CallerLimits>, admission: Admission) -> Self {
-        let cpu = CpuBound::new();
+    pub(crate) fn new(
+        usecases: UseCases,
+        dependencies: EngineDependencies,
+        limits: Arc<Limits>,
+        limiter: Arc<CallerLimits>,
+        admission: Admission,
+    ) -> Self {
+        let cpu = CpuLimiter::new();
         let mut schema = schema(&limits)
-            .data(behind.streams)
-            .data(behind.issuers)
-            .data(behind.auditor)
-            .data(behind.graph)
+            .data(dependencies.streams)
+            .data(dependencies.issuers)
+            .data(dependencies.auditor)
+            .data(dependencies.graph)
             .data(limiter.clone())
-            .extension(Cost { limit: limits.query_complexity, depth: limits.query_depth, cpu: cpu.clone() });
+            .extension(CostExtension { limit: limits.query_complexity, depth: limits.query_depth, cpu: cpu.clone() });
         if !admission.introspection {
             schema = schema.disable_introspection().disable_suggestions();
         }
         Self { schema: schema.finish(), usecases, limits, limiter, documents: admission.documents, cpu }
     }
 
-    /// How fast frames of one WebSocket are read.
+    /// Returns the rate limit for frames of one WebSocket.
     pub(super) fn websocket_frames(&self) -> Option<RateLimit> {
         self.limits.websocket_frames
     }
 
-    /// An executor for one caller, which runs at most `concurrent` operations at once.
-    pub(crate) fn on_behalf_of(&self, identity: Identity, concurrent: usize) -> Operations {
-        self.on_behalf_of_whom(Arc::new(OnceLock::from(identity)), concurrent)
+    /// Returns an executor for one caller, which runs at most `concurrent` operations at once.
+    pub(crate) fn for_caller(&self, identity: Identity, concurrent: usize) -> Operations {
+        self.for_pending_caller(Arc::new(OnceLock::from(identity)), concurrent)
     }
 
-    /// As [`Self::on_behalf_of`], for a caller who may become known later; until then nothing runs.
-    pub(crate) fn on_behalf_of_whom(&self, identity: Arc<OnceLock<Identity>>, concurrent: usize) -> Operations {
+    /// Like [`Self::for_caller`], for a caller who is authenticated later. Until then, every operation is refused.
+    pub(crate) fn for_pending_caller(&self, identity: Arc<OnceLock<Identity>>, concurrent: usize) -> Operations {
         Operations { engine: self.clone(), identity, concurrent, running: Arc::default() }
     }
 
-    /// Bounds what the request costs and gives it what its fields need.
+    /// Checks a request against the limits and adds the data that its resolvers need.
     async fn prepare(&self, identity: Option<&Identity>, mut request: Request) -> Result<AdmittedOperation, ApiError> {
         let identity = identity.ok_or(AuthError::Missing)?.clone();
-        // A connection outlives its token by a moment.
+        // A connection outlives its token for a moment.
         if identity.has_expired() {
             return Err(AuthError::Invalid.into());
         }
@@ -151,12 +159,12 @@ impl Engine {
         }
         let request_bytes = request.query.len() / BYTES_PER_STEP;
         let admit = move || (document::admit(&request.query, &request.variables, &limits), request);
-        let (admitted, mut request) = self.cpu.run(request_bytes, admit).await.ok_or_else(panicked)?;
+        let (admitted, mut request) = self.cpu.run(request_bytes, admit).await.ok_or_else(panic_error)?;
         let Admitted { document, work } = admitted?;
         let kind = operation_type(&document, request.operation_name.as_deref());
         request.set_parsed_query(document);
-        let budget = AnswerBudget::new(self.limits.answer, work.typenames);
-        let scope = Scope::new(identity, self.usecases.clone(), budget);
+        let budget = ResponseBudget::new(self.limits.answer, work.typenames);
+        let scope = OperationScope::new(identity, self.usecases.clone(), budget);
         Ok(AdmittedOperation { request: request.data(scope.clone()).data(work), scope, kind })
     }
 
@@ -165,31 +173,31 @@ impl Engine {
         let AdmittedOperation { request, scope, .. } = prepared;
         let operation = scope.batches.clone().drive(scope.budget.clone(), self.schema.execute(request));
         match tokio::time::timeout(self.limits.operation_timeout, asked_by(scope.caller.user(), operation)).await {
-            Ok(Ok(response)) => answer::finish(response),
-            Ok(Err(error)) => refusal(error),
-            Err(_) => refusal(ApiError::timeout()),
+            Ok(Ok(response)) => response::finish(response),
+            Ok(Err(error)) => error_response(error),
+            Err(_) => error_response(ApiError::timeout()),
         }
     }
 }
 
 impl Engine {
-    /// The answers of a subscription.
-    fn follow(&self, prepared: AdmittedOperation, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
+    /// Returns the responses of a subscription.
+    fn run_subscription(&self, prepared: AdmittedOperation, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
         let AdmittedOperation { request, scope, .. } = prepared;
         let responses = self.schema.execute_stream_with_session_data(request, session_data.unwrap_or_default());
         let responses = scope.batches.clone().drive_stream(scope.budget.clone(), responses);
-        responses.map(|response| response.map_or_else(refusal, answer::finish)).boxed()
+        responses.map(|response| response.map_or_else(error_response, response::finish)).boxed()
     }
 }
 
-/// An operation that may run.
+/// An operation that passed the limits of documents.
 struct AdmittedOperation {
     request: Request,
-    scope: Arc<Scope>,
+    scope: Arc<OperationScope>,
     kind: Option<OperationType>,
 }
 
-fn panicked() -> ApiError {
+fn panic_error() -> ApiError {
     ApiError::internal(Arc::new(std::io::Error::other("reading a document panicked")) as Arc<_>)
 }
 
@@ -198,7 +206,7 @@ fn operation_type(document: &ExecutableDocument, name: Option<&str>) -> Option<O
     document.operations.iter().find(|(n, _)| wanted(n.map(|n| n.as_str()))).map(|(_, o)| o.node.ty)
 }
 
-/// Operations of one caller over one connection.
+/// Executes the operations of one caller over one connection.
 #[derive(Clone)]
 pub(crate) struct Operations {
     engine: Engine,
@@ -217,25 +225,25 @@ impl Drop for Running {
 }
 
 impl Operations {
-    fn start(&self) -> Option<Running> {
-        let before = self.running.fetch_add(1, Ordering::AcqRel);
+    fn start_operation(&self) -> Option<Running> {
+        let already_running = self.running.fetch_add(1, Ordering::AcqRel);
         let running = Running(self.running.clone());
-        (before < self.concurrent).then_some(running)
+        (already_running < self.concurrent).then_some(running)
     }
 }
 
 impl Operations {
-    /// Runs a request that must only read.
+    /// Runs a query.
     ///
     /// # Errors
-    /// When it is another operation than a query.
+    /// `METHOD_NOT_ALLOWED`, if the operation is not a query.
     pub(crate) async fn query(&self, request: Request) -> Result<Response, ApiError> {
         let prepared = match self.engine.prepare(self.identity.get(), request).await {
             Ok(prepared) => prepared,
-            Err(error) => return Ok(refusal(error)),
+            Err(error) => return Ok(error_response(error)),
         };
         if prepared.kind.is_some_and(|kind| kind != OperationType::Query) {
-            let message = "Only queries are run by GET; send this by POST.";
+            let message = "GET runs only queries. Send this operation by POST.";
             return Err(ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message));
         }
         Ok(self.engine.run(prepared).await)
@@ -246,33 +254,33 @@ impl Executor for Operations {
     async fn execute(&self, request: Request) -> Response {
         let prepared = match self.engine.prepare(self.identity.get(), request).await {
             Ok(prepared) => prepared,
-            Err(error) => return refusal(error),
+            Err(error) => return error_response(error),
         };
         if prepared.kind == Some(OperationType::Subscription) {
             let message = "Subscriptions are served over `/graphql/ws`.";
-            return refusal(ApiError::refused(StatusCode::BAD_REQUEST, "SUBSCRIPTION_NEEDS_WEBSOCKET", message));
+            return error_response(ApiError::refused(StatusCode::BAD_REQUEST, "SUBSCRIPTION_NEEDS_WEBSOCKET", message));
         }
         self.engine.run(prepared).await
     }
 
     fn execute_stream(&self, request: Request, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
-        let Some(running) = self.start() else {
+        let Some(running) = self.start_operation() else {
             let message = format!("A connection runs at most {} operations at once.", self.concurrent);
-            return one(refusal(ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_OPERATIONS", message)));
+            return single_response(error_response(ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_OPERATIONS", message)));
         };
-        // A request over HTTP has been counted as such; what comes over a connection is counted here.
+        // The HTTP layer counts requests over HTTP. Operations over a connection are counted here.
         let (this, limiter) = (self.clone(), self.engine.limiter.clone());
-        let begin = async move {
+        let responses = async move {
             let counted = match this.identity.get() {
                 Some(identity) => limiter.request(identity.caller).await,
                 None => Ok(()),
             };
             match counted {
-                Ok(()) => this.respond(request, session_data),
-                Err(error) => one(refusal(error)),
+                Ok(()) => this.run_counted(request, session_data),
+                Err(error) => single_response(error_response(error)),
             }
         };
-        stream::once(begin)
+        stream::once(responses)
             .flatten()
             .map(move |response| {
                 let _held = &running;
@@ -283,25 +291,25 @@ impl Executor for Operations {
 }
 
 impl Operations {
-    /// What comes of an operation that was counted.
-    fn respond(&self, request: Request, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
+    /// Returns the responses of an operation that has been counted by the rate limiter.
+    fn run_counted(&self, request: Request, session_data: Option<Arc<Data>>) -> BoxStream<'static, Response> {
         let this = self.clone();
-        let begin = async move {
+        let responses = async move {
             let prepared = match this.engine.prepare(this.identity.get(), request).await {
                 Ok(prepared) => prepared,
-                Err(error) => return one(refusal(error)),
+                Err(error) => return single_response(error_response(error)),
             };
             if prepared.kind == Some(OperationType::Subscription) {
-                return this.engine.follow(prepared, session_data);
+                return this.engine.run_subscription(prepared, session_data);
             }
             let caller = prepared.scope.caller;
-            let _turn = this.engine.limiter.acquire_slot(caller).await;
-            one(this.engine.run(prepared).await)
+            let _slot = this.engine.limiter.acquire_slot(caller).await;
+            single_response(this.engine.run(prepared).await)
         };
-        stream::once(begin).flatten().boxed()
+        stream::once(responses).flatten().boxed()
     }
 }
 
-fn one(response: Response) -> BoxStream<'static, Response> {
+fn single_response(response: Response) -> BoxStream<'static, Response> {
     stream::once(std::future::ready(response)).boxed()
 }

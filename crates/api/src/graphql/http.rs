@@ -1,5 +1,6 @@
-//! `/graphql` over HTTP (GraphQL over HTTP, draft of 2025). POST takes JSON, one operation a request. GET runs queries only, and
-//! none for a browser that follows a link: that gets the page to try them on.
+//! `/graphql` over HTTP (GraphQL over HTTP, draft of 2025).
+//!
+//! POST takes JSON with one operation. GET runs only queries. A browser that opens the address gets the playground instead.
 
 use async_graphql::{Executor, Extensions, Request, Response as Outcome, Variables};
 use axum::{
@@ -11,18 +12,18 @@ use axum::{
 use serde::Deserialize;
 
 use super::{
-    answer::refusal,
-    documents::{name, named},
+    documents::{document_id, set_document_id},
     engine::Engine,
+    response::error_response,
 };
 use crate::{auth::Authenticated, body, error::ApiError, web};
 
 const RESPONSE_JSON: &str = "application/graphql-response+json";
 
-/// The body of a POST.
+/// The body of a POST request.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Incoming {
+struct PostBody {
     #[serde(default)]
     query: String,
     operation_name: Option<String>,
@@ -33,41 +34,41 @@ struct Incoming {
     document_id: Option<String>,
 }
 
-impl From<Incoming> for Request {
-    fn from(incoming: Incoming) -> Self {
-        let mut request = Self::new(incoming.query).variables(incoming.variables);
-        request.operation_name = incoming.operation_name;
-        request.extensions = incoming.extensions;
-        if let Some(id) = incoming.document_id {
-            name(&mut request, id);
+impl From<PostBody> for Request {
+    fn from(body: PostBody) -> Self {
+        let mut request = Self::new(body.query).variables(body.variables);
+        request.operation_name = body.operation_name;
+        request.extensions = body.extensions;
+        if let Some(id) = body.document_id {
+            set_document_id(&mut request, id);
         }
         request
     }
 }
 
-/// Runs a query or a mutation.
+/// `POST /graphql`: runs a query or a mutation.
 pub(crate) async fn post(
     State(engine): State<Engine>,
     Authenticated(identity): Authenticated,
     headers: HeaderMap,
     bytes: Result<Bytes, axum::extract::rejection::BytesRejection>,
 ) -> Response {
-    let request: Request = match body::json::<Incoming>(&headers, bytes) {
-        Ok(incoming) => incoming.into(),
+    let request: Request = match body::json::<PostBody>(&headers, bytes) {
+        Ok(body) => body.into(),
         Err(error) => return error.into_response(),
     };
-    if request.query.is_empty() && named(&request).is_none() {
-        let mut response = respond(&headers, &refusal(no_query("The body")));
+    if request.query.is_empty() && document_id(&request).is_none() {
+        let mut response = respond(&headers, &error_response(missing_query("The body")));
         *response.status_mut() = StatusCode::BAD_REQUEST;
         return response;
     }
-    respond(&headers, &engine.on_behalf_of(identity, 1).execute(request).await)
+    respond(&headers, &engine.for_caller(identity, 1).execute(request).await)
 }
 
-/// The parameters of a GET. The maps are JSON within the address.
+/// The parameters of a GET request. Variables and extensions are JSON texts.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Parameters {
+pub(crate) struct GetParameters {
     #[serde(default)]
     query: String,
     operation_name: Option<String>,
@@ -76,44 +77,44 @@ pub(crate) struct Parameters {
     document_id: Option<String>,
 }
 
-impl Parameters {
+impl GetParameters {
     fn request(self) -> Result<Request, ApiError> {
         let mut request = Request::new(self.query);
         request.operation_name = self.operation_name;
-        if let Some(map) = map("variables", self.variables)? {
+        if let Some(map) = parse_object("variables", self.variables)? {
             request.variables = Variables::from_json(map);
         }
-        if let Some(map) = map("extensions", self.extensions)? {
-            request.extensions = serde_json::from_value(map).map_err(|_| no_map("extensions"))?;
+        if let Some(map) = parse_object("extensions", self.extensions)? {
+            request.extensions = serde_json::from_value(map).map_err(|_| not_an_object("extensions"))?;
         }
         if let Some(id) = self.document_id {
-            name(&mut request, id);
+            set_document_id(&mut request, id);
         }
-        if request.query.is_empty() && named(&request).is_none() {
-            return Err(no_query("The address"));
+        if request.query.is_empty() && document_id(&request).is_none() {
+            return Err(missing_query("The address"));
         }
         Ok(request)
     }
 }
 
-/// A map that stands in a parameter as JSON.
-fn map(parameter: &str, json: Option<String>) -> Result<Option<serde_json::Value>, ApiError> {
+/// Parses a parameter that contains a JSON object.
+fn parse_object(parameter: &str, json: Option<String>) -> Result<Option<serde_json::Value>, ApiError> {
     let Some(json) = json.filter(|json| !json.is_empty()) else { return Ok(None) };
     let map = serde_json::from_str(&json).ok().filter(serde_json::Value::is_object);
-    map.map(Some).ok_or_else(|| no_map(parameter))
+    map.map(Some).ok_or_else(|| not_an_object(parameter))
 }
 
-fn no_map(parameter: &str) -> ApiError {
+fn not_an_object(parameter: &str) -> ApiError {
     ApiError::refused(StatusCode::BAD_REQUEST, "BAD_JSON", format!("`{parameter}` must be a JSON object."))
 }
 
-/// Runs a query of a program; a browser gets the page.
+/// `GET /graphql`: runs a query; a browser gets the playground.
 pub(crate) async fn get(
     State(engine): State<Engine>,
     caller: Result<Authenticated, ApiError>,
     headers: HeaderMap,
     uri: Uri,
-    parameters: Result<Query<Parameters>, QueryRejection>,
+    parameters: Result<Query<GetParameters>, QueryRejection>,
 ) -> Response {
     let html = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains("text/html"));
     if html || uri.query().is_none() {
@@ -128,7 +129,7 @@ pub(crate) async fn get(
         )),
     };
     match (caller, request) {
-        (Ok(Authenticated(identity)), Ok(request)) => match engine.on_behalf_of(identity, 1).query(request).await {
+        (Ok(Authenticated(identity)), Ok(request)) => match engine.for_caller(identity, 1).query(request).await {
             Ok(outcome) => respond(&headers, &outcome),
             Err(error) => {
                 let mut refusal = error.into_response();
@@ -140,12 +141,14 @@ pub(crate) async fn get(
     }
 }
 
-fn no_query(place: &str) -> ApiError {
+fn missing_query(place: &str) -> ApiError {
     ApiError::refused(StatusCode::BAD_REQUEST, "QUERY_REQUIRED", format!("{place} has no `query`."))
 }
 
-/// With its own media type a request that was refused has a status of its own; `application/json` is always 200. Either way it
-/// has no `data`: nothing was run.
+/// Writes a response in the media type that the client accepts.
+///
+/// A refused request has the status 400 in GraphQL's own media type, and 200 in `application/json`. Neither has `data`, because
+/// nothing was run.
 fn respond(headers: &HeaderMap, outcome: &Outcome) -> Response {
     let own_type = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains(RESPONSE_JSON));
     let refused = outcome.is_err() && outcome.data == async_graphql::Value::Null && outcome.errors.iter().all(|e| e.path.is_empty());

@@ -1,5 +1,6 @@
-//! Batched reads. Fields of many objects that ask for the same sort of thing at the same time become one statement.
-//! Every batch is read on behalf of the one caller of the operation.
+//! Loaders that batch reads. Equal reads by fields of many objects become one statement.
+//!
+//! Every batch is read for the one caller of the operation.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,7 +11,7 @@ use std::{
 use async_graphql::dataloader;
 use axum::http::StatusCode;
 
-use super::budget::AnswerBudget;
+use super::budget::ResponseBudget;
 use crate::error::ApiError;
 use recall_domain::{
     Caller, Decision, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology, Session, SessionId,
@@ -20,78 +21,77 @@ use recall_facts::weigh;
 use recall_ports::Merged;
 use recall_usecases::UseCases;
 
-/// Reads batches for one caller.
+/// Loads batches for one caller.
 pub(crate) struct Loader {
     caller: Caller,
     usecases: UseCases,
-    budget: Arc<AnswerBudget>,
+    budget: Arc<ResponseBudget>,
 }
 
-/// Facts that a batch of rivals may have. More would be in memory at once.
-const MOST_RIVALS: u32 = 10_000;
-/// Facts compared with another one in the time in which a field is resolved.
+/// Maximum number of facts in a batch of rivals, which bounds memory.
+const MAX_RIVALS: u32 = 10_000;
+/// Comparisons of facts that take as long as resolving one field.
 const COMPARED_PER_FIELD: usize = 16;
 
 impl Loader {
-    pub(crate) fn new(caller: Caller, usecases: UseCases, budget: Arc<AnswerBudget>) -> Self {
+    pub(crate) fn new(caller: Caller, usecases: UseCases, budget: Arc<ResponseBudget>) -> Self {
         Self { caller, usecases, budget }
     }
 }
 
-/// The answer to a question.
+/// Key: the answer to a question.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct AnswerTo(pub(crate) MessageId);
 
-/// What a message mentions.
+/// Key: the mentions in a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct MentionsIn(pub(crate) MessageId);
 
-/// What model servers used for a message.
+/// Key: the tokens that model servers used for a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct UsageOf(pub(crate) MessageId);
 
-/// Why the mentions of a message mean what they mean.
+/// Key: the decisions about which entities the mentions of a message refer to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct DecisionsIn(pub(crate) MessageId);
 
-/// What was merged into an entity.
+/// Key: the entities that were merged into an entity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct MergedInto(pub(crate) EntityId);
 
-/// The facts that a message is evidence for or against.
+/// Key: the facts that a message is evidence for or against.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FactsIn(pub(crate) MessageId);
 
-/// The latest evidence of a fact, at most so much.
+/// Key: the latest evidence of a fact, and the maximum number of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct EvidenceOf(pub(crate) FactId, pub(crate) u32);
 
-/// The facts that may contradict a fact.
+/// Key: the facts that may contradict a fact.
 #[derive(Clone)]
 pub(crate) struct RivalsOf(pub(crate) Arc<Fact>);
 
-/// Facts that may be rivals, shared by all facts of a batch: five thousand contradicting facts would otherwise be copied for each of
-/// them.
+/// Facts that may be rivals. All facts of a batch share them: otherwise thousands of contradicting facts would be copied for each.
 #[derive(Clone)]
-pub(crate) struct Candidates {
+pub(crate) struct RivalCandidates {
     facts: Arc<[Arc<Fact>]>,
-    budget: Arc<AnswerBudget>,
+    budget: Arc<ResponseBudget>,
 }
 
-impl Candidates {
-    /// Waits for its turn to compare a fact with all of them.
-    pub(crate) async fn turn(&self) {
-        self.budget.work(self.facts.len() / COMPARED_PER_FIELD).await;
+impl RivalCandidates {
+    /// Waits for a slice in which a fact can be compared with all candidates.
+    pub(crate) async fn wait_for_slice(&self) {
+        self.budget.wait_for_slice(self.facts.len() / COMPARED_PER_FIELD).await;
     }
 
-    /// The active facts that contradict a fact, at most so many.
+    /// Returns the active facts that contradict a fact, at most `most`.
     pub(crate) fn rivals<'c>(&'c self, fact: &'c Fact, ontology: &'c Ontology, most: usize) -> impl Iterator<Item = &'c Arc<Fact>> {
         let is_rival =
             move |other: &&Arc<Fact>| other.id != fact.id && other.status == FactStatus::Active && weigh::is_rival(fact, other, ontology);
         self.facts.iter().filter(is_rival).take(most)
     }
 
-    /// The share of a fact in the support of itself and its rivals.
+    /// Returns the fact's share of the total support of itself and its rivals.
     pub(crate) fn relative_weight(&self, fact: &Fact, ontology: &Ontology, now: Timestamp) -> f64 {
         weigh::relative_weight(fact, self.facts.iter().map(|other| &**other), ontology, now)
     }
@@ -109,7 +109,7 @@ impl Hash for RivalsOf {
     }
 }
 
-/// Bytes of the texts of messages, which may be 64 KiB each.
+/// Returns the total bytes of message texts, each up to 64 KiB.
 pub(crate) fn text_bytes<'m>(messages: impl IntoIterator<Item = &'m Message>) -> usize {
     messages.into_iter().map(|message| message.text.as_str().len()).sum()
 }
@@ -131,7 +131,7 @@ impl dataloader::Loader<MessageId> for Loader {
 
     async fn load(&self, keys: &[MessageId]) -> Batch<MessageId, Message> {
         let messages = self.usecases.store().messages_by_id(&self.caller, keys).await?;
-        self.budget.load(text_bytes(&messages));
+        self.budget.count_loaded_bytes(text_bytes(&messages));
         Ok(messages.into_iter().map(|m| (m.id, m)).collect())
     }
 }
@@ -143,12 +143,12 @@ impl dataloader::Loader<EntityId> for Loader {
     async fn load(&self, keys: &[EntityId]) -> Batch<EntityId, Entity> {
         let store = self.usecases.store();
         let mut found: HashMap<_, _> = store.entities_by_id(&self.caller, keys).await?.into_iter().map(|e| (e.id, e)).collect();
-        // An id that was merged away is answered with the entity that took over, which only a question of its own can tell.
+        // The id of a merged entity returns the entity that it was merged into. Only a separate read tells which id it belongs to.
         for key in keys {
             if !found.contains_key(key)
-                && let Some(heir) = store.entities_by_id(&self.caller, &[*key]).await?.into_iter().next()
+                && let Some(successor) = store.entities_by_id(&self.caller, &[*key]).await?.into_iter().next()
             {
-                found.insert(*key, heir);
+                found.insert(*key, successor);
             }
         }
         Ok(found)
@@ -171,7 +171,7 @@ impl dataloader::Loader<AnswerTo> for Loader {
     async fn load(&self, keys: &[AnswerTo]) -> Batch<AnswerTo, Message> {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
         let answers = self.usecases.store().answers_to(&self.caller, &ids).await?;
-        self.budget.load(text_bytes(answers.iter().map(|(_, answer)| answer)));
+        self.budget.count_loaded_bytes(text_bytes(answers.iter().map(|(_, answer)| answer)));
         Ok(answers.into_iter().map(|(question, answer)| (AnswerTo(question), answer)).collect())
     }
 }
@@ -202,7 +202,7 @@ impl dataloader::Loader<UsageOf> for Loader {
 }
 
 impl dataloader::Loader<DecisionsIn> for Loader {
-    /// By the place of the mention in its message.
+    /// By index of the mention in its message.
     type Value = HashMap<u32, Decision>;
     type Error = ApiError;
 
@@ -259,13 +259,13 @@ impl dataloader::Loader<EvidenceOf> for Loader {
         for evidence in self.usecases.store().evidence_of(&self.caller, &ids, most).await? {
             by_fact.entry(evidence.fact).or_default().push(evidence);
         }
-        let cut = |key: &EvidenceOf| by_fact.get(&key.0).map(|all| all.iter().take(key.1 as usize).cloned().collect());
-        Ok(keys.iter().map(|key| (*key, cut(key).unwrap_or_default())).collect())
+        let first_rows = |key: &EvidenceOf| by_fact.get(&key.0).map(|all| all.iter().take(key.1 as usize).cloned().collect());
+        Ok(keys.iter().map(|key| (*key, first_rows(key).unwrap_or_default())).collect())
     }
 }
 
 impl dataloader::Loader<RivalsOf> for Loader {
-    type Value = Candidates;
+    type Value = RivalCandidates;
     type Error = ApiError;
 
     async fn load(&self, keys: &[RivalsOf]) -> Batch<RivalsOf, Self::Value> {
@@ -274,14 +274,14 @@ impl dataloader::Loader<RivalsOf> for Loader {
         let patterns: Vec<_> = patterns.into_iter().collect();
         let found = match patterns.is_empty() {
             true => Vec::new(),
-            false => self.usecases.store().facts_by_key(&self.caller, &patterns, MOST_RIVALS).await?,
+            false => self.usecases.store().facts_by_key(&self.caller, &patterns, MAX_RIVALS).await?,
         };
-        if found.len() >= MOST_RIVALS as usize {
+        if found.len() >= MAX_RIVALS as usize {
             let message =
-                format!("These facts have more than {MOST_RIVALS} rivals. Ask for fewer facts, or not for rivals and relative weights.");
+                format!("These facts have more than {MAX_RIVALS} rivals. Request fewer facts, or leave out `rivals` and `relativeWeight`.");
             return Err(ApiError::refused(StatusCode::BAD_REQUEST, "RESPONSE_TOO_LARGE", message));
         }
-        let candidates = Candidates { facts: found.into_iter().map(Arc::new).collect(), budget: self.budget.clone() };
+        let candidates = RivalCandidates { facts: found.into_iter().map(Arc::new).collect(), budget: self.budget.clone() };
         Ok(keys.iter().map(|k| (k.clone(), candidates.clone())).collect())
     }
 }

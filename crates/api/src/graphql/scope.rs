@@ -1,5 +1,6 @@
-//! What one operation works with: who asks, the use cases, the loaders, and one moment that counts as now, so that all
-//! weights of a response refer to the same time.
+//! The context of one operation: the caller, the use cases, the loaders and one current time.
+//!
+//! All weights of a response refer to that time. Guards and audit entries of resolvers are here, too.
 
 use std::{hash::Hash, str::FromStr, sync::Arc, time::Duration};
 
@@ -10,7 +11,7 @@ use async_graphql::{
 
 use axum::http::StatusCode;
 
-use super::{batch::Batches, budget::AnswerBudget, loader::Loader};
+use super::{batch::BatchQueue, budget::ResponseBudget, loader::Loader};
 use crate::{
     audit::Auditor,
     auth::{Identity, Permission},
@@ -21,10 +22,11 @@ use recall_domain::{AuditAction, Caller, Timestamp, ViewerRole};
 use recall_ports::{Store, StoreError};
 use recall_usecases::{ResourceId, UseCases};
 
-/// One of the memories that an operation looks into: the caller's own, or shared memory. What was read from one holds on to it, so
-/// that what hangs together with it is read from there too.
+/// A memory that an operation reads: the caller's own, or shared memory.
+///
+/// An object keeps the memory that it was read from, and its fields are read from there, too.
 pub(crate) struct Memory {
-    /// On whose behalf it is read.
+    /// The caller for this memory.
     pub(crate) caller: Caller,
     pub(crate) load: DataLoader<Loader>,
 }
@@ -35,30 +37,30 @@ impl Memory {
     }
 }
 
-/// The surroundings of one operation.
-pub(crate) struct Scope {
+/// The context of one operation.
+pub(crate) struct OperationScope {
     pub(crate) caller: Caller,
     identity: Identity,
     pub(crate) usecases: UseCases,
     /// The caller's own memory.
     pub(crate) own: Arc<Memory>,
-    /// Shared memory, for those who may read it.
+    /// Shared memory, if the caller may read it.
     shared: Option<Arc<Memory>>,
     pub(crate) now: Timestamp,
-    /// Everything of the caller's is being deleted: what is left would be taken for a whole.
-    being_erased: bool,
-    /// Reads that the loaders put off. Whoever runs the operation drives them.
-    pub(crate) batches: Batches,
-    /// What the answer may hold.
-    pub(crate) budget: Arc<AnswerBudget>,
+    /// Whether the caller's data is being deleted. The remaining data would look complete, so reads are refused.
+    is_being_deleted: bool,
+    /// Reads that the loaders queue. The engine drives them together with the operation.
+    pub(crate) batches: BatchQueue,
+    /// The budget of the response.
+    pub(crate) budget: Arc<ResponseBudget>,
 }
 
-impl Scope {
-    /// A scope for an operation that begins now.
-    pub(crate) fn new(identity: Identity, usecases: UseCases, budget: AnswerBudget) -> Arc<Self> {
+impl OperationScope {
+    /// Creates the context for an operation that starts now.
+    pub(crate) fn new(identity: Identity, usecases: UseCases, budget: ResponseBudget) -> Arc<Self> {
         let (caller, now, budget) = (identity.caller, usecases.now(), Arc::new(budget));
-        // Without a cache: a later mutation of the same operation must not answer with what an earlier one saw.
-        let batches = Batches::default();
+        // No cache: a later mutation of the same operation must not return what an earlier one read.
+        let batches = BatchQueue::default();
         let memory = |caller: Caller| {
             let queue = batches.clone();
             let load =
@@ -66,46 +68,45 @@ impl Scope {
             Arc::new(Memory { caller, load })
         };
         let (own, shared) = (memory(caller), caller.shared_reader().filter(|shared| !usecases.is_being_erased(shared)).map(memory));
-        let being_erased = usecases.is_being_erased(&caller);
-        Arc::new(Self { caller, identity, own, shared, usecases, now, being_erased, batches, budget })
+        let is_being_deleted = usecases.is_being_erased(&caller);
+        Arc::new(Self { caller, identity, own, shared, usecases, now, is_being_deleted, batches, budget })
     }
 
-    /// Who asks, with what their proof allows.
+    /// Returns the caller's identity with its permissions.
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// Refuses to show what is left while everything is being deleted.
-    pub(crate) fn whole(&self) -> Result<(), ApiError> {
-        if self.being_erased { Err(StoreError::BeingErased.into()) } else { Ok(()) }
+    /// Refuses reads while the caller's data is being deleted.
+    pub(crate) fn reject_during_deletion(&self) -> Result<(), ApiError> {
+        if self.is_being_deleted { Err(StoreError::BeingErased.into()) } else { Ok(()) }
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
         self.usecases.store()
     }
 
-    /// The caller's own memory, or shared memory where that is asked for.
+    /// Returns the caller's own memory, or shared memory if `shared` is true.
     ///
     /// # Errors
-    /// 403 `FORBIDDEN` for visitors without an account.
+    /// 403 `FORBIDDEN` for visitors.
     pub(crate) fn memory(&self, shared: bool) -> Result<&Arc<Memory>, ApiError> {
         if !shared {
             return Ok(&self.own);
         }
-        let refused =
-            || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Shared memory is for those who have an account. Log in first.");
+        let refused = || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Shared memory requires an account. Log in first.");
         self.shared.as_ref().ok_or_else(refused)
     }
 
-    /// In which memory something was found.
+    /// Returns the memory in which an object was found.
     pub(crate) fn found_in(&self, shared: bool) -> &Arc<Memory> {
         self.shared.as_ref().filter(|_| shared).unwrap_or(&self.own)
     }
 
-    /// The one who changes shared memory.
+    /// Returns the caller for changes of shared memory.
     ///
     /// # Errors
-    /// 403 for everybody but administrators whose token says so.
+    /// 403 for callers who are not administrators, or whose token lacks the scope.
     pub(crate) fn shared_writer(&self) -> Result<Caller, ApiError> {
         let refused =
             || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Only administrators may change shared memory. Ask one of them.");
@@ -114,7 +115,7 @@ impl Scope {
         Ok(writer)
     }
 
-    /// What an id names, in the caller's own memory or in shared memory, with the memory that it is in.
+    /// Finds an object by its id in own or shared memory, and returns it with its memory.
     pub(crate) async fn find<K>(&self, id: K) -> Result<Option<(<Loader as dataloader::Loader<K>>::Value, Arc<Memory>)>, ApiError>
     where
         K: Copy + Hash + Eq + Send + Sync + 'static,
@@ -127,14 +128,17 @@ impl Scope {
         Ok(shared.load.load_one(id).await?.map(|found| (found, shared.clone())))
     }
 
-    /// Reads in the caller's own memory, and in shared memory where one of some things is there and the caller's own has it not. Tells
-    /// which one it was.
-    pub(crate) async fn look<T, F>(&self, things: &[ResourceId], act: impl Fn(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
+    /// Reads in the caller's own memory, or in shared memory if that holds one of the ids. Returns the memory that was read.
+    pub(crate) async fn read_own_or_shared<T, F>(
+        &self,
+        ids: &[ResourceId],
+        act: impl Fn(Caller) -> F,
+    ) -> Result<(T, &Arc<Memory>), ApiError>
     where
         F: Future<Output = Result<T, ApiError>>,
     {
         match act(self.caller).await {
-            Err(e) if e.code() == NOT_FOUND => match self.holder(things).await? {
+            Err(e) if e.code() == NOT_FOUND => match self.memory_holding(ids).await? {
                 memory if memory.is_shared() => Ok((act(memory.caller).await?, memory)),
                 _ => Err(e),
             },
@@ -142,31 +146,32 @@ impl Scope {
         }
     }
 
-    /// The memory that holds one of some things: shared memory if it does, else the caller's own, whether it does or not.
-    pub(crate) async fn holder(&self, things: &[ResourceId]) -> Result<&Arc<Memory>, ApiError> {
+    /// Returns shared memory if it holds one of the ids, else the caller's own memory.
+    pub(crate) async fn memory_holding(&self, ids: &[ResourceId]) -> Result<&Arc<Memory>, ApiError> {
         match &self.shared {
-            Some(shared) if self.usecases.holds_any(&shared.caller, things).await? => Ok(shared),
+            Some(shared) if self.usecases.holds_any(&shared.caller, ids).await? => Ok(shared),
             _ => Ok(&self.own),
         }
     }
 
-    /// Makes a change in the memory that holds one of some things, and tells which one that was. Who owns none of them and may not
-    /// change shared memory is told so where shared memory holds one, since they may read it there.
+    /// Makes a change in the memory that holds one of the ids, and returns that memory.
+    ///
+    /// A caller who may not change shared memory gets 403 for ids in shared memory, not 404, because the caller can read them.
     ///
     /// # Errors
-    /// What the change says; 403 for a change of shared memory by others than administrators.
-    pub(crate) async fn change<T, F>(&self, things: &[ResourceId], act: impl FnOnce(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
+    /// Those of the change; 403 for changes of shared memory by callers who are not administrators.
+    pub(crate) async fn change<T, F>(&self, ids: &[ResourceId], act: impl FnOnce(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
     where
         F: Future<Output = Result<T, ApiError>>,
     {
-        // Others are asked about afterwards: their own changes cost nothing more.
+        // For other callers the check follows a failed change, so that their own changes cost nothing more.
         let first = self.caller.role() == ViewerRole::Admin;
-        if first && self.holder(things).await?.is_shared() {
+        if first && self.memory_holding(ids).await?.is_shared() {
             let memory = self.memory(true)?;
             return Ok((act(self.shared_writer()?).await?, memory));
         }
         match act(self.caller).await {
-            Err(e) if !first && e.code() == NOT_FOUND && self.holder(things).await?.is_shared() => {
+            Err(e) if !first && e.code() == NOT_FOUND && self.memory_holding(ids).await?.is_shared() => {
                 self.shared_writer()?;
                 Err(e)
             }
@@ -175,46 +180,52 @@ impl Scope {
     }
 }
 
-/// The scope of the running operation.
-pub(crate) fn scope<'c>(ctx: &Context<'c>) -> Result<&'c Arc<Scope>, ApiError> {
-    ctx.data::<Arc<Scope>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
+/// Returns the context of the running operation.
+pub(crate) fn scope<'c>(ctx: &Context<'c>) -> Result<&'c Arc<OperationScope>, ApiError> {
+    ctx.data::<Arc<OperationScope>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
 }
 
-/// What the caller may ask for.
+/// Returns the rate limiter for callers.
 pub(crate) fn limits<'c>(ctx: &Context<'c>) -> Result<&'c Arc<CallerLimits>, ApiError> {
     ctx.data::<Arc<CallerLimits>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
 }
 
-/// Writes an entry of the audit log in the name of the caller. `target` is an id or a name of the server's own.
-pub(crate) async fn note(ctx: &Context<'_>, action: AuditAction, target: String) -> Result<(), ApiError> {
+/// Writes an audit entry for the caller. `target` is an id or a server-defined name, never user text.
+pub(crate) async fn audit(ctx: &Context<'_>, action: AuditAction, target: String) -> Result<(), ApiError> {
     let auditor = ctx.data::<Auditor>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))?;
     let s = scope(ctx)?;
     auditor.note_request(s.now, s.identity(), action, Some(target)).await;
     Ok(())
 }
 
-/// Writes an entry of the audit log if it was shared memory that was changed.
-pub(crate) async fn note_shared(ctx: &Context<'_>, memory: &Memory, action: AuditAction, target: impl ToString) -> Result<(), ApiError> {
-    if memory.is_shared() { note(ctx, action, target.to_string()).await } else { Ok(()) }
+/// Writes an audit entry if the change was made in shared memory.
+pub(crate) async fn audit_shared_change(
+    ctx: &Context<'_>,
+    memory: &Memory,
+    action: AuditAction,
+    target: impl ToString,
+) -> Result<(), ApiError> {
+    if memory.is_shared() { audit(ctx, action, target.to_string()).await } else { Ok(()) }
 }
 
-/// Demands a permission before a field is resolved. Every field that shows or changes what a user owns has one: those of
-/// a query need `recall.read`, mutations `recall.write`. What a mutation returns shows its identity to whoever may write,
-/// and the rest to whoever may read.
+/// A guard that requires a permission before a field is resolved.
+///
+/// Every field that reads or changes user data has one: queries need `recall.read`, mutations `recall.write`. Of a mutation's
+/// result, callers with only `recall.write` can read ids and statuses; other fields need `recall.read`.
 pub(crate) enum Needs {
-    /// Reading.
+    /// Requires permission to read.
     Read,
-    /// Changing.
+    /// Requires permission to write.
     Write,
-    /// Either of them.
+    /// Requires either permission.
     ReadOrWrite,
-    /// What only administrators may do.
+    /// Requires permission to administer.
     Admin,
 }
 
-/// What is shown while everything is being deleted: how far that has got, and what was noted, which stays. What is changed is
-/// refused by the store.
-const SHOWN_MEANWHILE: [&str; 3] = ["viewer", "deletion", "auditLog"];
+/// Query fields that can be read while the caller's data is being deleted: the progress, and the audit log, which is kept. The store
+/// refuses changes.
+const READABLE_DURING_DELETION: [&str; 3] = ["viewer", "deletion", "auditLog"];
 
 impl Guard for Needs {
     async fn check(&self, ctx: &Context<'_>) -> async_graphql::Result<()> {
@@ -227,19 +238,19 @@ impl Guard for Needs {
             Self::Admin => Permission::Admin,
         };
         identity.require(permission)?;
-        if permission == Permission::Read && !SHOWN_MEANWHILE.contains(&ctx.field().name()) {
-            scope.whole()?;
+        if permission == Permission::Read && !READABLE_DURING_DELETION.contains(&ctx.field().name()) {
+            scope.reject_during_deletion()?;
         }
         Ok(())
     }
 }
 
-/// Reads an id. `path` names the argument.
+/// Parses an id. `path` names the argument.
 pub(crate) fn read_id<T: FromStr>(id: &ID, path: &str) -> Result<T, ApiError> {
     id.parse().map_err(|_| ApiError::invalid("INVALID_ID", "An id is a UUID, as this server returned it.", path))
 }
 
-/// Reads an id that may be missing.
+/// Parses an optional id. `path` names the argument.
 pub(crate) fn read_optional_id<T: FromStr>(id: Option<&ID>, path: &str) -> Result<Option<T>, ApiError> {
     id.map(|id| read_id(id, path)).transpose()
 }

@@ -1,57 +1,57 @@
-//! Following a session's event log over a WebSocket, where a data channel cannot be opened. The same log, the same cursor.
+//! Subscription to a session's event log over a WebSocket. It uses the same log and cursors as the other transports.
 
 use async_graphql::{Context, ID, Subscription};
 use futures_util::Stream;
 use signaling::{Bye, ByeCode, Cursor, Delivery};
 
 use super::{
-    close::Ending,
+    close::SubscriptionEnd,
     engine::Streams,
     model::EventNode,
     scope::{Needs, limits, read_id, scope},
 };
 use crate::{
     error::UNAVAILABLE,
-    stream::{self, gap_json},
+    event_stream::{self, gap_json},
 };
 use recall_domain::{SessionId, Timestamp};
 
-/// Everything that can be followed.
+/// The subscriptions of the API.
 #[derive(Default)]
 pub(crate) struct Subscription;
 
-/// Everything that can be followed.
+/// The subscriptions of the API.
 #[Subscription]
 impl Subscription {
-    /// The events of a session. Nothing is lost silently: what cannot be delivered is an event of type `gap`. The last one is of
-    /// type `bye` and says why it ends, such as `deleted` or `restart`. When the client should subscribe again (`reconnect`, or
-    /// `auth_expired` with a new token), the connection then closes without `complete`. Pass the last `cursor` as `after` each time.
+    /// The events of a session. Events that cannot be delivered are replaced by an event of type `gap`. The last event has the
+    /// type `bye` and gives the reason, such as `deleted` or `restart`. If the client should subscribe again (`reconnect` is true, or
+    /// `auth_expired` with a new token), the server then closes the connection without `complete`. Pass the last `cursor` as `after`.
     #[graphql(guard = "Needs::Read")]
     async fn session_events(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The session.")] session_id: ID,
-        #[graphql(desc = "Resume after this cursor, that of the last event or `Session.head`. Default: only events from now on; \
-            a client that subscribes again without it misses what happened meanwhile.")]
+        #[graphql(desc = "The id of the session.")] session_id: ID,
+        #[graphql(desc = "Resume after this cursor: the `cursor` of the last event, or `Session.head`. Default: only new events; \
+            a client that subscribes again without it misses the events in between.")]
         after: Option<String>,
     ) -> async_graphql::Result<impl Stream<Item = EventNode> + use<>> {
         let s = scope(ctx)?;
         let session: SessionId = read_id(&session_id, "sessionId")?;
         let hub = &ctx.data::<Streams>()?.hub;
         let open = limits(ctx)?.stream(s.caller)?;
-        // The connection reads it. Each WebSocket gives one.
-        let ending = ctx.data_opt::<Ending>().cloned().unwrap_or_default();
-        let subscription = stream::subscribe(hub, s.caller, session, after.as_deref()).await.inspect_err(|error| {
+        // The WebSocket connection provides it and reads it when the stream ends.
+        let end = ctx.data_opt::<SubscriptionEnd>().cloned().unwrap_or_default();
+        let subscription = event_stream::subscribe(hub, s.caller, session, after.as_deref()).await.inspect_err(|error| {
             if error.code() == UNAVAILABLE {
-                ending.note(ByeCode::Unavailable.into());
+                end.note(ByeCode::Unavailable.into());
             }
         })?;
         let (usecases, lease) = (s.usecases.clone(), s.identity().lease());
         let epoch = subscription.welcome().epoch.clone();
-        let seq = stream::start(&subscription, after.as_deref());
-        let state = Some((subscription, usecases, epoch, seq, lease, open, ending));
+        let seq = event_stream::start_seq(&subscription, after.as_deref());
+        let state = Some((subscription, usecases, epoch, seq, lease, open, end));
         Ok(futures_util::stream::unfold(state, move |state| async move {
-            let (mut subscription, usecases, epoch, mut seq, lease, open, ending) = state?;
+            let (mut subscription, usecases, epoch, mut seq, lease, open, end) = state?;
             loop {
                 let now = usecases.now();
                 let delivery = tokio::select! {
@@ -71,11 +71,11 @@ impl Subscription {
                     }
                     Delivery::CaughtUp { .. } => continue,
                     Delivery::End(bye) => {
-                        ending.note(bye);
+                        end.note(bye);
                         return Some((node(&epoch, seq, "bye".to_owned(), now, serde_json::json!(bye)), None));
                     }
                 };
-                return Some((event, Some((subscription, usecases, epoch, seq, lease, open, ending))));
+                return Some((event, Some((subscription, usecases, epoch, seq, lease, open, end))));
             }
         }))
     }

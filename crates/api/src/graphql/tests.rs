@@ -1,4 +1,4 @@
-//! What must hold for the schema as such.
+//! Tests of the schema.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{document, engine, sdl};
 use crate::Limits;
 
-/// The query that GraphiQL and code generators send.
+/// The introspection query of GraphiQL and code generators.
 pub(super) const INTROSPECTION: &str = "query IntrospectionQuery { __schema { description queryType { name } mutationType { name } subscriptionType { name }
   types { ...FullType } directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } } } }
 fragment FullType on __Type { kind name description specifiedByURL
@@ -38,10 +38,10 @@ fn name(value: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn everything_is_described() {
+async fn every_type_and_field_has_a_description() {
     let schema = introspect().await;
     let mut bare = Vec::new();
-    let mut look = |value: &Value, place: String| {
+    let mut check = |value: &Value, place: String| {
         if value["description"].as_str().is_none_or(|d| d.trim().len() < 5) {
             bare.push(place);
         }
@@ -50,13 +50,13 @@ async fn everything_is_described() {
     for ty in list(&schema["__schema"], "types").filter(|t| !name(t).starts_with("__")) {
         let builtin = ["Boolean", "Float", "ID", "Int", "String"].contains(&name(ty));
         if !builtin {
-            look(ty, name(ty).to_owned());
+            check(ty, name(ty).to_owned());
         }
         for field in list(ty, "fields").chain(list(ty, "inputFields")).chain(list(ty, "enumValues")) {
             count += 1;
-            look(field, format!("{}.{}", name(ty), name(field)));
+            check(field, format!("{}.{}", name(ty), name(field)));
             for arg in list(field, "args") {
-                look(arg, format!("{}.{}({})", name(ty), name(field), name(arg)));
+                check(arg, format!("{}.{}({})", name(ty), name(field), name(arg)));
             }
         }
     }
@@ -64,7 +64,7 @@ async fn everything_is_described() {
     assert!(bare.is_empty(), "without description: {bare:#?}");
 }
 
-/// The names that clients build on. Taking one away or giving it another type breaks them.
+/// Names that clients depend on. Removing one or changing its type breaks clients.
 const CONTRACT: &[&str] = &[
     "Query.viewer: Viewer!",
     "Query.session(id: ID!): Session",
@@ -267,7 +267,7 @@ fn value_text(value: &Value) -> String {
 }
 
 #[tokio::test]
-async fn the_contract_is_kept() {
+async fn schema_contains_the_contract() {
     let schema = introspect().await;
     let mut present = BTreeSet::new();
     for ty in list(&schema["__schema"], "types") {
@@ -284,7 +284,7 @@ async fn the_contract_is_kept() {
 }
 
 #[tokio::test]
-async fn mutations_take_one_input_and_return_errors() {
+async fn mutations_have_one_input_and_return_errors() {
     let schema = introspect().await;
     let types: Vec<_> = list(&schema["__schema"], "types").collect();
     let find = |wanted: &str| *types.iter().find(|t| name(t) == wanted).unwrap();
@@ -297,7 +297,7 @@ async fn mutations_take_one_input_and_return_errors() {
 }
 
 #[test]
-fn the_schema_is_printed_the_same_each_time() {
+fn schema_text_is_stable() {
     let text = sdl();
     assert_eq!(text, sdl());
     assert!(text.contains("type Query {"));
@@ -305,7 +305,7 @@ fn the_schema_is_printed_the_same_each_time() {
 }
 
 #[test]
-fn the_event_schema_names_every_event() {
+fn event_schema_contains_every_event() {
     let schema: Value = serde_json::from_str(&crate::events_schema()).unwrap();
     let text = schema.to_string();
     for kind in

@@ -1,8 +1,10 @@
-//! `/graphql/ws`: the protocol graphql-transport-ws. Bounds: time until `connection_init`, operations at once, size of a
-//! frame, pace of frames, time to take a frame, silence of the other side, and the life of the caller's token.
+//! `/graphql/ws`: the protocol graphql-transport-ws.
 //!
-//! Who asks is said by the request that opens the connection, or by `authorization` in the payload of `connection_init`,
-//! because browsers cannot set headers here; to the cookie of a login belongs `csrfToken` in that payload. Nothing runs before.
+//! Limits: time until `connection_init`, concurrent operations, frame size, frame rate, time to accept a frame, silence of
+//! the client, and the lifetime of the caller's token.
+//!
+//! The opening request authenticates the caller, or `authorization` in the payload of `connection_init`, because browsers cannot
+//! set headers here. A login cookie also needs `csrfToken` in that payload. No operation runs before authentication.
 
 use std::{
     net::IpAddr,
@@ -39,9 +41,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    close::{Close, Closing, EXPIRED, FORBIDDEN, RESTART, TRY_AGAIN},
+    close::{Close, ClosingExecutor, EXPIRED, FORBIDDEN, RESTART, TRY_AGAIN},
     engine::Engine,
-    pace::Pace,
+    throttle::FrameThrottle,
 };
 use crate::{
     address::ClientAddress,
@@ -53,24 +55,24 @@ use crate::{
 
 const PROTOCOL: &str = "graphql-transport-ws";
 const MAX_FRAME: usize = 1024 * 1024;
-/// Time until the client must have said `connection_init`.
+/// Time within which the client must send `connection_init`.
 const INIT_WITHIN: Duration = Duration::from_secs(10);
-/// Time a client may take to receive a frame. A subscription is read no further meanwhile.
+/// Time within which the client must accept a frame. Subscriptions are not read meanwhile.
 const SEND_WITHIN: Duration = Duration::from_secs(30);
 const PING_EVERY: Duration = Duration::from_secs(20);
-/// A closed laptop sends nothing, not even an end.
+/// Time without a frame after which the connection is dropped. A suspended laptop sends nothing, not even a close frame.
 const SILENT_AFTER: Duration = Duration::from_secs(65);
-/// Time for subscriptions to say why they end when the server stops or the token has ended.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-/// Time for the client to answer a close frame. Without its answer the last frames could be lost with a reset.
+/// Time for subscriptions to send `bye` when the server stops or the token expires.
+const END_WITHIN: Duration = Duration::from_secs(2);
+/// Time for the client to answer a close frame. Without the answer, a reset could lose the last frames.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
-/// Operations at once over one connection.
+/// Maximum concurrent operations of one connection.
 const OPERATIONS: usize = 50;
 
-/// Opens a connection.
+/// `GET /graphql/ws`: opens a WebSocket connection.
 pub(crate) async fn open(
     State((engine, authenticator, roles)): State<(Engine, Arc<dyn Authenticator>, Arc<Roles>)>,
-    named: Option<Extension<Authenticated>>,
+    authenticated: Option<Extension<Authenticated>>,
     connection: Option<Extension<Connection>>,
     address: Option<Extension<ClientAddress>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -79,7 +81,7 @@ pub(crate) async fn open(
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade.protocols([PROTOCOL]).max_message_size(MAX_FRAME).max_frame_size(MAX_FRAME),
         Err(_) => {
-            let message = "This is the address for WebSocket connections with the protocol graphql-transport-ws.";
+            let message = "This address accepts only WebSocket connections with the protocol graphql-transport-ws.";
             return ApiError::refused(StatusCode::UPGRADE_REQUIRED, "WEBSOCKET_REQUIRED", message).into_response();
         }
     };
@@ -87,29 +89,28 @@ pub(crate) async fn open(
         let message = "The WebSocket protocol must be graphql-transport-ws.";
         return ApiError::refused(StatusCode::BAD_REQUEST, "UNKNOWN_SUBPROTOCOL", message).into_response();
     }
-    let came = Came {
-        identity: named.map(|Extension(Authenticated(identity))| identity),
+    let opening = OpeningRequest {
+        identity: authenticated.map(|Extension(Authenticated(identity))| identity),
         address: address.map(|Extension(ClientAddress(address))| address),
         connection: connection.map(|Extension(c)| c),
     };
-    let mut response = upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, roles, came));
-    // With them hyper writes a header as the request wrote it. Python's gql finds `Sec-WebSocket-Protocol` in that case only.
+    let mut response = upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, roles, opening));
+    // With these extensions hyper keeps the case of header names. Python's gql needs `Sec-WebSocket-Protocol` in its original case.
     response.extensions_mut().extend(extensions);
     response
 }
 
-/// What the request that asked for the connection said. The connection is kept until the end, so that this one counts and is
-/// waited for.
-struct Came {
+/// Data from the opening request. `connection` is kept until the end, so that the WebSocket is counted and shutdown waits for it.
+struct OpeningRequest {
     identity: Option<Identity>,
     address: Option<IpAddr>,
     connection: Option<Connection>,
 }
 
-/// Who asks, once `connection_init` was said: what it says itself wins over the request.
-async fn name(
+/// Authenticates the caller of `connection_init`. Credentials in its payload override those of the request.
+async fn authenticate(
     authenticator: Arc<dyn Authenticator>,
-    by_request: Option<Identity>,
+    request_identity: Option<Identity>,
     address: Option<IpAddr>,
     payload: Value,
 ) -> Result<Identity, AuthError> {
@@ -119,31 +120,37 @@ async fn name(
         None => None,
     };
     let identity = given.unwrap_or_else(|| {
-        let identity = by_request.ok_or(AuthError::Missing)?;
+        let identity = request_identity.ok_or(AuthError::Missing)?;
         let shown = payload.get(CSRF_FIELD).and_then(Value::as_str).unwrap_or_default();
         if has_csrf_token(&identity, shown.as_bytes()) { Ok(identity) } else { Err(AuthError::Invalid) }
     })?;
     Ok(Identity { address, ..identity })
 }
 
-/// Waits until the connection should close: the server stops, the caller's token has ended, or a subscription has ended that the
-/// client should repeat. Then other operations have a moment to end, too.
-async fn closes(stopping: &CancellationToken, lease: &SetOnce<Lease>, operations: &Closing) -> Close {
+/// Waits until the connection should close: the server stops, the token expires, or a subscription that the client should repeat has
+/// ended. Then waits a moment for the other operations to end.
+async fn wait_for_close(stopping: &CancellationToken, lease: &SetOnce<Lease>, operations: &ClosingExecutor) -> Close {
     let close = tokio::select! {
         () = stopping.cancelled() => RESTART,
         () = async { lease.wait().await.ended().await } => EXPIRED,
-        close = operations.wanted() => close,
+        close = operations.close_requested() => close,
     };
-    let _ = operations.all_ended(LAST_WORDS).await;
+    let _ = operations.all_ended(END_WITHIN).await;
     if stopping.is_cancelled() { RESTART } else { close }
 }
 
-/// The messages of the client. While the server stops they are dropped: an operation that begins then would be refused, and its
-/// refusal would be completed.
-fn input(stream: SplitStream<WebSocket>, mut pace: Pace, heard: Arc<AtomicBool>, stopping: CancellationToken) -> BoxStream<'static, Bytes> {
+/// Returns the messages of the client.
+///
+/// Messages are dropped while the server stops. Otherwise new operations would be refused, and their refusal would be completed.
+fn client_messages(
+    stream: SplitStream<WebSocket>,
+    mut throttle: FrameThrottle,
+    heard: Arc<AtomicBool>,
+    stopping: CancellationToken,
+) -> BoxStream<'static, Bytes> {
     stream
         .then(move |frame| {
-            let wait = pace.wait();
+            let wait = throttle.wait();
             async move {
                 if !wait.is_zero() {
                     sleep(wait).await;
@@ -155,39 +162,39 @@ fn input(stream: SplitStream<WebSocket>, mut pace: Pace, heard: Arc<AtomicBool>,
         .filter_map(move |frame| {
             heard.store(true, Ordering::Relaxed);
             future::ready(match frame {
-                Ok(text @ (Message::Text(_) | Message::Binary(_))) if !stopping.is_cancelled() => Some(text.into_data()),
+                Ok(message @ (Message::Text(_) | Message::Binary(_))) if !stopping.is_cancelled() => Some(message.into_data()),
                 _ => None,
             })
         })
         .boxed()
 }
 
-async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, roles: Arc<Roles>, came: Came) {
-    let Came { identity: by_request, address, connection } = came;
+async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, roles: Arc<Roles>, opening: OpeningRequest) {
+    let OpeningRequest { identity: request_identity, address, connection } = opening;
     let identity = Arc::new(OnceLock::new());
     let lease = Arc::new(SetOnce::new());
-    let operations = Closing::new(engine.on_behalf_of_whom(identity.clone(), OPERATIONS));
+    let operations = ClosingExecutor::new(engine.for_pending_caller(identity.clone(), OPERATIONS));
     let stopping = connection.as_ref().map(|c| c.closing.clone()).unwrap_or_default();
-    // One wait for the whole connection: a frame that is sent meanwhile must not restart it.
-    let closes = closes(&stopping, &lease, &operations);
-    tokio::pin!(closes);
+    // One wait for the whole connection: sending a frame must not restart it.
+    let close_reason = wait_for_close(&stopping, &lease, &operations);
+    tokio::pin!(close_reason);
     let (mut sink, stream) = socket.split();
-    let begun = Arc::new(AtomicBool::new(false));
+    let init_received = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(AtomicBool::new(true));
-    let input = input(stream, Pace::new(engine.websocket_frames()), heard.clone(), stopping.clone());
-    let unknowable = Arc::new(AtomicBool::new(false));
-    let (mark, unknown) = (begun.clone(), unknowable.clone());
-    let (named, leased) = (identity.clone(), lease.clone());
+    let input = client_messages(stream, FrameThrottle::new(engine.websocket_frames()), heard.clone(), stopping.clone());
+    let auth_unavailable = Arc::new(AtomicBool::new(false));
+    let (init_flag, unavailable_flag) = (init_received.clone(), auth_unavailable.clone());
+    let (identity_slot, lease_slot) = (identity.clone(), lease.clone());
     let mut output = Protocol::new(operations.clone(), input, WebSocketProtocols::GraphQLWS).on_connection_init(move |payload| {
-        mark.store(true, Ordering::Relaxed);
+        init_flag.store(true, Ordering::Relaxed);
         async move {
-            let identity = name(authenticator, by_request, address, payload).await.map_err(|error| {
-                unknown.store(matches!(error, AuthError::Unavailable(_)), Ordering::Relaxed);
+            let identity = authenticate(authenticator, request_identity, address, payload).await.map_err(|error| {
+                unavailable_flag.store(matches!(error, AuthError::Unavailable(_)), Ordering::Relaxed);
                 ApiError::from(error)
             })?;
             roles.note_role_change(&identity).await;
-            let _ = leased.set(identity.lease());
-            let _ = named.set(identity);
+            let _ = lease_slot.set(identity.lease());
+            let _ = identity_slot.set(identity);
             Ok(Data::default())
         }
     });
@@ -200,15 +207,15 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
         let frame = tokio::select! {
             message = output.next() => match message {
                 Some(WsMessage::Text(text)) => Message::Text(text.into()),
-                // The only reason to close between `connection_init` and its answer is that nobody could be named.
-                Some(WsMessage::Close(_, reason)) if begun.load(Ordering::Relaxed) && identity.get().is_none() => {
-                    close(if unknowable.load(Ordering::Relaxed) { TRY_AGAIN.0 } else { FORBIDDEN }, &reason)
+                // Between `connection_init` and its answer, the only reason to close is a failed authentication.
+                Some(WsMessage::Close(_, reason)) if init_received.load(Ordering::Relaxed) && identity.get().is_none() => {
+                    close_frame(if auth_unavailable.load(Ordering::Relaxed) { TRY_AGAIN.0 } else { FORBIDDEN }, &reason)
                 }
-                Some(WsMessage::Close(code, reason)) => close(code, &reason),
+                Some(WsMessage::Close(code, reason)) => close_frame(code, &reason),
                 None => break,
             },
-            () = &mut init_deadline, if !begun.load(Ordering::Relaxed) => close(4408, "Connection initialisation timeout"),
-            (code, reason) = &mut closes => close(code, reason),
+            () = &mut init_deadline, if !init_received.load(Ordering::Relaxed) => close_frame(4408, "Connection initialisation timeout"),
+            (code, reason) = &mut close_reason => close_frame(code, reason),
             _ = ping.tick() => {
                 if heard.swap(false, Ordering::Relaxed) {
                     last_heard = Instant::now();
@@ -228,8 +235,8 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
     }
 }
 
-/// A close frame; its reason may have 123 bytes at most.
-fn close(code: u16, reason: &str) -> Message {
+/// Returns a close frame, with the reason cut to the 123 bytes that a frame allows.
+fn close_frame(code: u16, reason: &str) -> Message {
     let mut end = reason.len().min(123);
     while !reason.is_char_boundary(end) {
         end -= 1;

@@ -17,7 +17,7 @@ use crate::{
     auth::Writer,
     body,
     error::ApiError,
-    graphql::{AnswerBudget, Scope},
+    graphql::{OperationScope, ResponseBudget},
     rate::CallerLimits,
 };
 use recall_domain::{AuditAction, MessageId, MessageStatus, Role, SessionId};
@@ -74,7 +74,7 @@ pub(super) async fn post(
         source_metadata: None,
         client_message_id: None,
     };
-    let scope = Scope::new(identity, usecases.clone(), AnswerBudget::default());
+    let scope = OperationScope::new(identity, usecases.clone(), ResponseBudget::default());
     let send = |owner| {
         let usecases = &usecases;
         async move { usecases.send(&owner, message).await.map_err(with_rest_names) }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     auth::Reader,
     error::ApiError,
-    graphql::{AnswerBudget, Scope},
+    graphql::{OperationScope, ResponseBudget},
 };
 use recall_domain::{
     SessionId,
@@ -61,10 +61,10 @@ pub(super) async fn get(
     Query(parameters): Query<ContextParameters>,
 ) -> Result<Json<ContextResponse>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
-    let request_scope = Scope::new(identity, usecases, AnswerBudget::default());
+    let request_scope = OperationScope::new(identity, usecases, ResponseBudget::default());
     let usecases = &request_scope.usecases;
     let found = |owner| async move { usecases.session(&owner, session).await.map_err(ApiError::from) };
-    let (session, memory) = request_scope.look(&[ResourceId::Session(session)], found).await?;
+    let (session, memory) = request_scope.read_own_or_shared(&[ResourceId::Session(session)], found).await?;
     let scope = match parameters.scope.as_deref() {
         None | Some("user") => Where::User,
         Some("session") => Where::Session(session.id),
@@ -80,7 +80,7 @@ pub(super) async fn get(
     let owner = if matches!(query.scope, Where::User) { request_scope.caller } else { memory.caller };
     let context = usecases.context(&owner, query).await.map_err(with_rest_names)?;
     for found in &context.messages {
-        request_scope.budget.spend(found.message.text.as_str().len());
+        request_scope.budget.count_bytes(found.message.text.as_str().len());
     }
     request_scope.budget.check()?;
     Ok(Json(ContextResponse {

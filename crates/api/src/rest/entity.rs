@@ -13,7 +13,7 @@ use crate::{
     auth::Reader,
     body,
     error::ApiError,
-    graphql::{AnswerBudget, MOST_CANDIDATES, Scope},
+    graphql::{MAX_CANDIDATES, OperationScope, ResponseBudget},
 };
 use recall_domain::{EntityId, EntityType};
 use recall_facts::CandidateEntity;
@@ -59,13 +59,13 @@ pub(super) async fn resolve(
     };
     let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
     let session = request.session_id.as_deref().map(read_session).transpose()?;
-    let (scope, mention) = (Scope::new(identity, usecases, AnswerBudget::default()), &request.mention);
+    let (scope, mention) = (OperationScope::new(identity, usecases, ResponseBudget::default()), &request.mention);
     let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();
     let resolve = |owner| {
         let usecases = &scope.usecases;
         async move { usecases.resolve(&owner, mention, wanted, session).await.map_err(with_rest_names) }
     };
-    let (found, memory) = scope.look(&things, resolve).await.map_err(|e| e.at("session_id"))?;
+    let (found, memory) = scope.read_own_or_shared(&things, resolve).await.map_err(|e| e.at("session_id"))?;
     let candidate = |c: &CandidateEntity| CandidateView {
         entity: EntityView::of(&c.entity, memory.is_shared()),
         confidence: c.score,
@@ -75,6 +75,6 @@ pub(super) async fn resolve(
         canonical_form: found.canonical_form,
         entity_id: found.entity.as_ref().map(|e| e.id),
         confidence: found.confidence,
-        candidates: found.candidates.iter().take(MOST_CANDIDATES).map(candidate).collect(),
+        candidates: found.candidates.iter().take(MAX_CANDIDATES).map(candidate).collect(),
     }))
 }

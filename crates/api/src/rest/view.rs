@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     error::ApiError,
-    graphql::{RivalsOf, Scope},
+    graphql::{OperationScope, RivalsOf},
 };
 use recall_domain::{
     Entity, EntityId, EntityType, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Role, SessionId, Timestamp,
@@ -83,7 +83,7 @@ pub(super) struct FactView {
 
 impl FactView {
     /// Loads the views of ranked facts, in their order.
-    pub(super) async fn of(scope: &Scope, facts: &[RankedFact]) -> Result<Vec<Self>, ApiError> {
+    pub(super) async fn of(scope: &OperationScope, facts: &[RankedFact]) -> Result<Vec<Self>, ApiError> {
         let ontology = scope.usecases.ontology();
         let mut rivals = HashMap::new();
         for shared in [false, true] {

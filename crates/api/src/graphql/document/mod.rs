@@ -1,9 +1,8 @@
-//! Intake of GraphQL documents: bounds the work that a document causes before the library walks it.
+//! Bounds the work that a GraphQL document causes, before the library processes it.
 //!
-//! The library's parser recurses on the machine stack, and its validation expands fragments, clones variables at each use and
-//! collects every error. So [`scan`] counts brackets, tokens and names in the bare text before parsing, and [`work`] counts what
-//! validation would visit right after parsing. A document that passes both costs at most [`DocumentLimits::steps`].
-//! Must not know the schema.
+//! The library's parser recurses on the stack. Its validation expands fragments, clones variables at each use, and collects every
+//! error. So [`scan`] counts brackets, tokens and names in the text before parsing. [`work`] then counts what validation would visit.
+//! A document that passes both costs at most [`DocumentLimits::steps`]. This module must not depend on the schema.
 
 mod scan;
 #[cfg(test)]
@@ -16,12 +15,12 @@ use axum::http::StatusCode;
 pub use self::work::Work;
 use crate::error::ApiError;
 
-/// Bounds of one document.
+/// Limits for one document.
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentLimits {
     /// Bytes of the text.
     pub bytes: usize,
-    /// Brackets open at once, of any kind.
+    /// Nested brackets, of any kind.
     pub nesting: usize,
     /// Names, numbers, strings and punctuation marks.
     pub tokens: usize,
@@ -35,24 +34,24 @@ pub struct DocumentLimits {
     pub variables: usize,
     /// Arguments of one field or directive.
     pub arguments: usize,
-    /// Directives at one place.
+    /// Directives at one location.
     pub directives: usize,
-    /// Fields, spreads and inline fragments of all operations, once every spread is replaced by its fragment.
+    /// Fields, spreads and inline fragments of all operations, with every spread replaced by its fragment.
     pub selections: usize,
-    /// `__typename` fields of one object, which the library resolves without asking anybody.
+    /// `__typename` fields of one object. The library resolves them without calling a resolver.
     pub typenames: usize,
-    /// Bytes of all arguments with their variables, each counted at every use. The library clones them there.
+    /// Bytes of all arguments, with variables counted at every use, because the library clones them there.
     pub argument_bytes: usize,
-    /// Bytes of the arguments of one field below the root, which is resolved once for each item of a list.
+    /// Bytes of the arguments of one field below the root. Such a field is resolved once per list item.
     pub nested_argument_bytes: usize,
-    /// Visits of validation, as [`Work::steps`] counts them.
+    /// Steps of validation, as counted in [`Work::steps`].
     pub steps: usize,
 }
 
 impl Default for DocumentLimits {
     fn default() -> Self {
-        // An inlined import of 500 messages has about 10,000 tokens. The documents of the bundled pages and GraphiQL's introspection
-        // query take less than a tenth of the steps; a test holds them to that.
+        // An import of 500 messages without variables has about 10,000 tokens. The documents of the bundled pages and GraphiQL's
+        // introspection query need less than a tenth of the steps, which a test checks.
         Self {
             bytes: 256 * 1024,
             nesting: 48,
@@ -72,16 +71,16 @@ impl Default for DocumentLimits {
     }
 }
 
-/// A document that may be validated, and what that costs.
+/// A document that passed the limits, with its validation cost.
 #[derive(Debug)]
 pub struct Admitted {
     /// The parsed document.
     pub document: ExecutableDocument,
-    /// What validation costs.
+    /// The cost of validation.
     pub work: Work,
 }
 
-/// Parses a document and bounds its work.
+/// Parses a document and checks its work against the limits.
 ///
 /// # Errors
 /// `QUERY_TOO_DEEP`, `QUERY_TOO_LARGE` (with the figure and its limit), or `GRAPHQL_PARSE_FAILED`.
@@ -96,7 +95,7 @@ fn bad(code: &'static str, message: impl Into<String>) -> ApiError {
     ApiError::refused(StatusCode::BAD_REQUEST, code, message)
 }
 
-/// `QUERY_TOO_LARGE`, when a count of the document exceeds its limit. `what` names the count: "operations".
+/// Returns `QUERY_TOO_LARGE` if a count exceeds its limit. `what` names the count, such as "operations".
 fn within(count: usize, limit: usize, what: &str) -> Result<(), ApiError> {
     if count <= limit {
         return Ok(());

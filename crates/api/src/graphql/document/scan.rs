@@ -1,9 +1,9 @@
-//! Bounds of the bare text, before it is parsed: brackets, tokens, names and escapes.
+//! Limits on the text of a document before it is parsed: brackets, tokens, names and escapes.
 
 use super::{DocumentLimits, bad, within};
 use crate::error::ApiError;
 
-/// One pass over the bare text, without recursion.
+/// Checks a text in one pass, without recursion.
 pub(super) fn scan(text: &str, limits: &DocumentLimits) -> Result<(), ApiError> {
     let bytes = text.as_bytes();
     within(bytes.len(), limits.bytes, "bytes")?;
@@ -19,7 +19,7 @@ pub(super) fn scan(text: &str, limits: &DocumentLimits) -> Result<(), ApiError> 
             b'"' => {
                 tokens += 1;
                 within(tokens, limits.tokens, "tokens or more")?;
-                at = if bytes[at..].starts_with(b"\"\"\"") { block_string(bytes, at + 3) } else { string(bytes, at + 1)? };
+                at = if bytes[at..].starts_with(b"\"\"\"") { skip_block_string(bytes, at + 3) } else { skip_string(bytes, at + 1)? };
                 continue;
             }
             b'{' | b'[' | b'(' => {
@@ -54,12 +54,12 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Position after a string; refuses escapes that are no character of their own.
-fn string(bytes: &[u8], mut at: usize) -> Result<usize, ApiError> {
+/// Returns the position after a string. Refuses escapes of surrogates.
+fn skip_string(bytes: &[u8], mut at: usize) -> Result<usize, ApiError> {
     while let Some(&byte) = bytes.get(at) {
         match byte {
             b'"' => return Ok(at + 1),
-            b'\n' | b'\r' => return Ok(at), // the parser will name the place
+            b'\n' | b'\r' => return Ok(at), // the parser reports the position
             b'\\' => {
                 let surrogate = bytes.get(at + 1) == Some(&b'u')
                     && bytes.get(at + 2).is_some_and(|b| b.eq_ignore_ascii_case(&b'd'))
@@ -78,7 +78,7 @@ fn string(bytes: &[u8], mut at: usize) -> Result<usize, ApiError> {
     Ok(at)
 }
 
-fn block_string(bytes: &[u8], mut at: usize) -> usize {
+fn skip_block_string(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len() {
         if bytes[at..].starts_with(b"\\\"\"\"") {
             at += 4;

@@ -1,4 +1,4 @@
-//! Documents that must pass, documents that must not, and the bound of all that pass.
+//! Tests of accepted documents, refused documents, and the cost of accepted ones.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod library;
@@ -38,7 +38,7 @@ fn ordinary_documents_pass() {
 }
 
 #[test]
-fn documents_of_the_bundled_pages_stay_far_below_the_limits() {
+fn bundled_documents_stay_far_below_the_limits() {
     let bundled: std::collections::HashMap<String, String> =
         serde_json::from_str(include_str!("../../../../../web-demo/documents.json")).unwrap();
     let limits = DocumentLimits::default();
@@ -49,14 +49,14 @@ fn documents_of_the_bundled_pages_stay_far_below_the_limits() {
 }
 
 #[test]
-fn depth_never_reaches_the_parser() {
+fn deep_documents_are_refused_before_parsing() {
     assert_eq!(refusal(&"{a".repeat(10_000)), "QUERY_TOO_DEEP");
     assert_eq!(refusal(&format!("{{a(x:{})}}", "[".repeat(100_000))), "QUERY_TOO_DEEP");
     assert_eq!(refusal(&format!("query($x:{}Int{}){{a}}", "[".repeat(5_000), "]".repeat(5_000))), "QUERY_TOO_DEEP");
 }
 
 #[test]
-fn refusal_names_the_figure_and_its_limit() {
+fn error_names_the_figure_and_its_limit() {
     let many = |one: &str, count: usize| (0..count).map(|n| one.replace('#', &n.to_string())).collect::<String>();
     for (text, expected) in [
         (format!("{{a}} #{}", "x".repeat(262_144)), "262149 bytes; the limit is 262144"),
@@ -80,7 +80,7 @@ fn refusal_names_the_figure_and_its_limit() {
 
 #[test]
 fn fragments_that_spread_each_other_twice_are_refused() {
-    // The last fragment spreads one that is not there: a spread counts whether its fragment is known or not.
+    // The last fragment spreads an unknown one. A spread counts even if its fragment is unknown.
     for (depth, last) in [(30, "x"), (25, "...Unknown"), (22, "... on Q { x }")] {
         let laughs: String = (0..depth).map(|n| format!("fragment F{n} on Q {{ ...F{} ...F{} }} ", n + 1, n + 1)).collect();
         assert_eq!(refusal(&format!("{{...F0}} {laughs} fragment F{depth} on Q {{ {last} }}")), "QUERY_TOO_LARGE", "{last}");
@@ -98,7 +98,7 @@ fn fields_of_unused_operations_count() {
 }
 
 #[test]
-fn selection_sets_that_are_compared_again_and_again_are_refused() {
+fn repeatedly_compared_selection_sets_are_refused() {
     let fields: String = (0..500).map(|n| format!("a{n}:x ")).collect();
     let nested = format!("{{ {}{fields}{} }}", "... { ".repeat(30), "} ".repeat(30));
     assert!(admitted(&nested).unwrap().steps > 15_000, "each inline fragment compares all of them");
@@ -130,7 +130,7 @@ fn undefined_variables_count_for_every_operation() {
     assert!(message(&format!("{operations}{fragment}")).contains("steps of validation"));
 }
 
-/// Validates a document with the library, and counts what that allocates.
+/// Validates a document with the library and counts the allocations.
 fn validated(text: &str, variables: Variables) -> (allocation_counter::AllocationInfo, usize) {
     let limits = crate::Limits::default();
     let schema = crate::graphql::engine::schema(&limits).extension(library::ValidateOnly).finish();
@@ -141,7 +141,7 @@ fn validated(text: &str, variables: Variables) -> (allocation_counter::Allocatio
 }
 
 #[test]
-fn worst_admitted_documents_cost_little_memory() {
+fn worst_admitted_documents_need_little_memory() {
     let many = |one: &str, count: usize| (0..count).map(|n| one.replace('#', &n.to_string())).collect::<String>();
     let long = "u".repeat(120);
     let uses: String = (0..600).map(|n| format!("$v{n} ")).collect();
@@ -179,7 +179,7 @@ fn surrogate_escapes_do_not_panic() {
 }
 
 #[test]
-fn any_text_gives_a_document_or_an_error() {
+fn parsing_never_panics() {
     bolero::check!().with_iterations(2_000).for_each(|bytes: &[u8]| {
         if let Ok(text) = std::str::from_utf8(bytes) {
             let _ = admitted(text);
@@ -190,7 +190,7 @@ fn any_text_gives_a_document_or_an_error() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
-    /// What the library does for an admitted document, step by step, is within what was counted for it.
+    /// The steps of the library for an admitted document do not exceed the counted steps.
     #[test]
     fn library_takes_no_more_steps_than_admitted(plan in library::plan()) {
         let (text, variables) = plan.document();
@@ -198,7 +198,7 @@ proptest! {
             let steps = library::steps(&document);
             prop_assert!(steps <= work.steps, "{steps} steps, {} admitted: {text}", work.steps);
             prop_assert!(work.steps <= DocumentLimits::default().steps);
-            // The library itself: what it allocates is proportional to the steps, besides the size of text and variables.
+            // Allocations of the library are proportional to the steps and to the size of text and variables.
             let (info, _) = validated(&text, variables);
             let allowed = 40 * (work.steps as u64 + text.len() as u64) + 2_000;
             prop_assert!(info.count_total <= allowed, "{} allocations for {} steps: {text}", info.count_total, work.steps);

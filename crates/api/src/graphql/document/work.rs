@@ -1,15 +1,15 @@
-//! What validation and execution of a parsed document visit, counted without doing it.
+//! Counts what validation and execution of a parsed document would visit.
 //!
 //! The library (async-graphql 7.2) walks a document in four ways, and the count follows each:
 //!
-//! 1. Rules visit each definition once. One rule, about fields that cannot be merged, looks at each selection set together with
-//!    everything that its fragments put into it: [`Totals::overlaps`].
+//! 1. Rules visit each definition once. One rule, about fields that cannot be merged, compares each selection set with
+//!    everything that its fragments add to it: [`Totals::overlaps`].
 //! 2. Depth, directives and cost are counted with every spread replaced by its fragment: [`Totals::selections`].
-//! 3. Two rules look at every use of a variable once for each operation that reaches it, and search the operation's definitions
+//! 3. Two rules visit every use of a variable once per operation that reaches it, and search the operation's definitions
 //!    for its name: [`Totals::uses`] times variables.
-//! 4. Unknown names are compared with all names of the schema for a suggestion, byte by byte: [`Totals::name_bytes`].
+//! 4. For suggestions, unknown names are compared with all names of the schema, byte by byte: [`Totals::name_bytes`].
 //!
-//! Arguments are cloned with the values of their variables, by a rule once and by execution for each object that has the field:
+//! Arguments are cloned with the values of their variables: once by a rule, and by execution once per object with the field:
 //! [`Totals::argument_bytes`].
 
 use std::collections::HashMap;
@@ -23,68 +23,68 @@ use async_graphql_value::{ConstValue, Value};
 use super::{DocumentLimits, bad, within};
 use crate::error::ApiError;
 
-/// Fragments that may spread fragments within each other. Counting and validation recurse that deep.
+/// Maximum depth of fragments that spread fragments. Counting and validation recurse that deep.
 const FRAGMENT_DEPTH: usize = 32;
-/// Bytes of names that cost as much as visiting a field: 22 rules look at a field, and a suggestion compares each byte of an
-/// unknown name with some 400 bytes of the schema.
+/// Bytes of names that cost as much as visiting a field. 22 rules visit a field; a suggestion compares each byte of an unknown name
+/// with about 400 bytes of the schema.
 const NAME_BYTES_PER_STEP: usize = 5;
-/// Bytes that a value needs besides its text.
+/// Memory of a value in addition to its text, in bytes.
 const VALUE_BYTES: usize = 16;
 
-/// What a document costs.
+/// The cost of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Visits of validation.
+    /// Steps of validation.
     pub steps: usize,
-    /// Most `__typename` fields of one object. Nobody else counts them.
+    /// Largest number of `__typename` fields of one object. The cost estimate does not include them.
     pub typenames: usize,
 }
 
-/// Counts of a selection set.
+/// Counts for a selection set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Totals {
-    /// Selections of every kind with all spreads replaced by their fragments.
+    /// Selections of every kind, with all spreads replaced by their fragments.
     selections: usize,
-    /// Fields of the set itself with what fragments put beside them, and the values of their arguments.
+    /// Fields of the set and of the fragments in it, and the values of their arguments.
     flat: usize,
-    /// Of the set and the sets within it, but not within spreads: the sum of `flat`.
+    /// The sum of `flat` over the set and the sets inside of it, without spreads.
     overlaps: usize,
     /// `__typename` fields among `flat`.
     typenames: usize,
-    /// Most `__typename` fields of one set within it.
+    /// Largest number of `__typename` fields of one set inside of it.
     most_typenames: usize,
-    /// Uses of variables with all spreads replaced.
+    /// Uses of variables, with all spreads replaced.
     uses: usize,
-    /// Bytes of all arguments with all spreads replaced and all variables put in.
+    /// Bytes of all arguments, with all spreads and variables replaced.
     argument_bytes: usize,
-    /// Bytes of names, but not within spreads.
+    /// Bytes of names, without spreads.
     name_bytes: usize,
 }
 
 impl Totals {
-    /// Adds what a set brings that is part of the same object.
-    fn add_beside(&mut self, other: &Self) {
+    /// Adds the counts of a set that belongs to the same object.
+    fn add_same_object(&mut self, other: &Self) {
         self.flat = self.flat.saturating_add(other.flat);
         self.typenames = self.typenames.saturating_add(other.typenames);
-        self.add_within(other);
+        self.add_other_object(other);
     }
 
-    /// Adds what a set brings that belongs to another object, or was counted for this one.
-    fn add_within(&mut self, other: &Self) {
+    /// Adds the counts of a set that belongs to another object, or whose fields are counted already.
+    fn add_other_object(&mut self, other: &Self) {
         self.selections = self.selections.saturating_add(other.selections);
         self.most_typenames = self.most_typenames.max(other.most_typenames);
         self.uses = self.uses.saturating_add(other.uses);
         self.argument_bytes = self.argument_bytes.saturating_add(other.argument_bytes);
     }
 
-    /// Adds what rules see of a set that stands in the same definition.
+    /// Adds the visits of rules in a set of the same definition.
     fn add_visits(&mut self, other: &Self) {
         self.overlaps = self.overlaps.saturating_add(other.overlaps);
         self.name_bytes = self.name_bytes.saturating_add(other.name_bytes);
     }
 }
 
-/// Counts of the arguments of one field, or of its directives.
+/// Counts for the arguments of one field or of its directives.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arguments {
     values: usize,
@@ -93,7 +93,7 @@ struct Arguments {
     name_bytes: usize,
 }
 
-/// Counts what a document costs.
+/// Counts the cost of a document.
 ///
 /// # Errors
 /// `QUERY_TOO_LARGE` with the figure and its limit, `QUERY_TOO_DEEP`, or `GRAPHQL_VALIDATION_FAILED` for a cycle of fragments.
@@ -103,7 +103,7 @@ pub(super) fn measure(document: &ExecutableDocument, variables: &Variables, limi
     let defined: usize = document.operations.iter().map(|(_, operation)| operation.node.variable_definitions.len()).sum();
     within(defined, limits.variables, "variables")?;
 
-    let mut counter = Counter { document, limits, memo: HashMap::new(), open: 0, weights: weights(document, variables) };
+    let mut counter = Counter { document, limits, memo: HashMap::new(), open: 0, variable_bytes: variable_bytes(document, variables) };
     let (mut steps, mut selections, mut bytes, mut typenames) = (0usize, 0usize, 0usize, 0usize);
     for (_, operation) in document.operations.iter() {
         let total = counter.operation(&operation.node)?;
@@ -119,7 +119,7 @@ pub(super) fn measure(document: &ExecutableDocument, variables: &Variables, limi
     }
     within(selections, limits.selections, "fields once fragments are spread")?;
     within(bytes, limits.argument_bytes, "bytes of arguments once variables are put in")?;
-    // Rules visit fragments that nothing spreads as well.
+    // Rules also visit fragments that nothing spreads.
     for (name, fragment) in &document.fragments {
         counter.directives(&fragment.node.directives)?;
         let total = counter.fragment(name.as_str(), true)?;
@@ -129,13 +129,13 @@ pub(super) fn measure(document: &ExecutableDocument, variables: &Variables, limi
     Ok(Work { steps, typenames })
 }
 
-/// Steps of the rules that visit each definition once.
+/// Returns the steps of the rules that visit each definition once.
 fn visits(total: &Totals) -> usize {
     total.overlaps.saturating_add(total.name_bytes / NAME_BYTES_PER_STEP)
 }
 
-/// Bytes of each variable: of its value or its default, whichever is more.
-fn weights<'d>(document: &'d ExecutableDocument, variables: &Variables) -> HashMap<&'d str, usize> {
+/// Returns the bytes of each variable: those of its value or its default, whichever is larger.
+fn variable_bytes<'d>(document: &'d ExecutableDocument, variables: &Variables) -> HashMap<&'d str, usize> {
     let mut weights = HashMap::new();
     for (_, operation) in document.operations.iter() {
         for definition in &operation.node.variable_definitions {
@@ -149,7 +149,7 @@ fn weights<'d>(document: &'d ExecutableDocument, variables: &Variables) -> HashM
     weights
 }
 
-/// About what a value needs in memory.
+/// Estimates the memory of a value, in bytes.
 fn const_bytes(value: &ConstValue) -> usize {
     let inside: usize = match value {
         ConstValue::String(text) => text.len(),
@@ -161,14 +161,15 @@ fn const_bytes(value: &ConstValue) -> usize {
     inside + VALUE_BYTES
 }
 
+/// Counts the selection sets of one document.
 struct Counter<'d> {
     document: &'d ExecutableDocument,
     limits: &'d DocumentLimits,
-    /// By fragment, and whether it is spread at the root. `None` while it is being counted: meeting it again is a cycle.
+    /// Totals by fragment and whether it is spread at the root. `None` while it is being counted: meeting it again is a cycle.
     memo: HashMap<(&'d str, bool), Option<Totals>>,
-    /// Fragments being counted.
+    /// Number of fragments that are being counted.
     open: usize,
-    weights: HashMap<&'d str, usize>,
+    variable_bytes: HashMap<&'d str, usize>,
 }
 
 impl<'d> Counter<'d> {
@@ -184,8 +185,8 @@ impl<'d> Counter<'d> {
         Ok(total)
     }
 
-    // Recursion is bounded: nesting within a document by `scan`, spreads by the memo, which refuses cycles, and their chain by
-    // `FRAGMENT_DEPTH`.
+    // Recursion is bounded. `scan` limits nesting within a document, the memo refuses cycles, and `FRAGMENT_DEPTH` limits
+    // chains of spreads.
     fn set(&mut self, set: &'d SelectionSet, root: bool) -> Result<Totals, ApiError> {
         let mut total = Totals::default();
         for item in &set.items {
@@ -204,22 +205,22 @@ impl<'d> Counter<'d> {
                     total.name_bytes += field.name.node.len() + arguments.name_bytes;
                     total.typenames += usize::from(field.name.node == "__typename");
                     let inner = self.set(&field.selection_set.node, false)?;
-                    total.add_within(&inner);
+                    total.add_other_object(&inner);
                     total.add_visits(&inner);
                 }
                 Selection::InlineFragment(inline) => {
                     let inner = self.set(&inline.node.selection_set.node, root)?;
-                    total.add_beside(&inner);
+                    total.add_same_object(&inner);
                     total.add_visits(&inner);
                     total.name_bytes += inline.node.type_condition.as_ref().map_or(0, |on| on.node.on.node.len());
                 }
                 Selection::FragmentSpread(spread) => {
                     let name = &spread.node.fragment_name.node;
                     total.name_bytes += name.len();
-                    // What is not there was counted as a spread, and validation will name it.
+                    // An unknown fragment is counted as a spread. Validation reports it.
                     if let Some((name, _)) = self.document.fragments.get_key_value(name) {
                         let inner = self.fragment(name.as_str(), root)?;
-                        total.add_beside(&inner);
+                        total.add_same_object(&inner);
                     }
                 }
             }
@@ -249,7 +250,7 @@ impl<'d> Counter<'d> {
         Ok(total)
     }
 
-    /// Directives take no values but those of `@skip` and `@include`.
+    /// Counts directives. Only `@skip` and `@include` have arguments.
     fn directives(&self, directives: &'d [Positioned<Directive>]) -> Result<Arguments, ApiError> {
         within(directives.len(), self.limits.directives, "directives at one place")?;
         let mut total = Arguments::default();
@@ -274,14 +275,14 @@ impl<'d> Counter<'d> {
         Ok(total)
     }
 
-    /// Recursion is bounded by the nesting that `scan` allows.
+    /// Counts a value. `scan` bounds the recursion.
     fn value(&self, value: &'d Value, total: &mut Arguments) {
         total.values += 1;
         total.bytes = total.bytes.saturating_add(VALUE_BYTES);
         let text = match value {
             Value::Variable(name) => {
                 total.uses += 1;
-                self.weights.get(name.as_str()).copied().unwrap_or(0)
+                self.variable_bytes.get(name.as_str()).copied().unwrap_or(0)
             }
             Value::String(text) => text.len(),
             Value::Binary(bytes) => bytes.len(),

@@ -1,24 +1,24 @@
-//! Personal access tokens as the API shows them.
+//! GraphQL type `AccessToken`.
 
 use async_graphql::{ID, SimpleObject};
 
 use recall_domain::{AccessToken, Timestamp};
 
-/// A personal access token: what scripts and agents of the viewer show instead of a login.
+/// A personal access token, which scripts and agents send instead of a login.
 #[derive(SimpleObject)]
 #[graphql(name = "AccessToken")]
 pub(crate) struct AccessTokenNode {
-    /// Identity.
+    /// The id, a UUID.
     id: ID,
-    /// What the viewer calls it.
+    /// The name that the viewer gave it.
     name: String,
-    /// What it allows: `recall.read`, `recall.write`.
+    /// The scopes that it grants: `recall.read`, `recall.write`.
     scopes: Vec<String>,
-    /// When it was made.
+    /// When it was created.
     created_at: Timestamp,
-    /// From when on it is not accepted.
+    /// When it expires.
     expires_at: Timestamp,
-    /// When it was last used, to the minute; null when it never was.
+    /// When it was last used, to the minute; null if never.
     last_used_at: Option<Timestamp>,
 }
 

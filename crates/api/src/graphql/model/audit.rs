@@ -1,26 +1,27 @@
-//! Entries of the audit log as the API shows them.
+//! GraphQL type `AuditEntry`.
 
 use async_graphql::{ID, SimpleObject};
 
 use recall_domain::{AuditEntry, Timestamp};
 
-/// Something that was done: by whom and to what, without texts of users and without secrets.
+/// An entry of the audit log. It contains no user text and no secrets.
 #[derive(SimpleObject)]
 #[graphql(name = "AuditEntry")]
 pub(crate) struct AuditEntryNode {
-    /// Identity; grows with every entry.
+    /// The id, a number that grows with every entry.
     id: ID,
-    /// When.
+    /// When it happened.
     at: Timestamp,
-    /// Who; null for an operator at the command line, and for the server itself. May be a user whose data is gone.
+    /// The user who acted; null for an operator at the command line and for the server itself.
+    /// The user's data may have been deleted since.
     actor_id: Option<ID>,
-    /// What, as a stable word such as `data.deleted`.
+    /// What was done, as a stable code such as `data.deleted`.
     action: String,
-    /// To what: an id, or the name of a field.
+    /// The object of the action: an id or the name of a field.
     target: Option<String>,
-    /// From which address.
+    /// The IP address of the client.
     address: Option<String>,
-    /// Through which process of the server.
+    /// The server process that handled the action.
     instance: String,
 }
 

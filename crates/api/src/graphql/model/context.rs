@@ -1,4 +1,4 @@
-//! What is found for a question, and which thing a name means.
+//! GraphQL types `Context` and `EntityResolution`.
 
 use std::sync::Arc;
 
@@ -6,65 +6,67 @@ use async_graphql::SimpleObject;
 
 use super::{EntityNode, FactNode, MessageNode, enums::RetrievalMethod};
 use crate::graphql::{
-    page::{MOST_CANDIDATES, bounded},
-    scope::{Memory, Scope},
+    page::{MAX_CANDIDATES, bounded_list_cost},
+    scope::{Memory, OperationScope},
 };
 use recall_domain::context::{Context, Timings};
 use recall_facts::CandidateEntity;
 use recall_usecases as usecases;
 
-/// Everything found for one question, best first.
+/// The messages, facts and entities found for a question.
 #[derive(SimpleObject)]
 #[graphql(name = "Context")]
 pub(crate) struct ContextNode {
-    /// Messages, best first.
-    messages: Vec<RankedMessage>,
-    /// Facts, best first.
-    facts: Vec<RankedFact>,
-    /// Things named in the question.
+    /// Matching messages, best first.
+    messages: Vec<RankedMessageNode>,
+    /// Matching facts, best first.
+    facts: Vec<RankedFactNode>,
+    /// Entities that the question names.
     entities: Vec<EntityNode>,
-    /// Ways of finding that contributed.
+    /// Retrieval methods that contributed results.
     methods_used: Vec<RetrievalMethod>,
-    /// How long each part took.
+    /// The time that each step took.
     timings: RetrievalTimings,
 }
 
 /// A message with its score.
 #[derive(SimpleObject)]
-pub(crate) struct RankedMessage {
+#[graphql(name = "RankedMessage")]
+pub(crate) struct RankedMessageNode {
     /// The message.
     message: MessageNode,
-    /// 0 to 1, comparable within one result.
+    /// Relevance, 0 to 1; comparable only within this result.
     score: f64,
-    /// Ways that found it.
+    /// Retrieval methods that found it.
     methods: Vec<RetrievalMethod>,
-    /// Whether it is of shared memory.
+    /// Whether it belongs to shared memory.
     shared: bool,
 }
 
 /// A fact with its score.
 #[derive(SimpleObject)]
-pub(crate) struct RankedFact {
+#[graphql(name = "RankedFact")]
+pub(crate) struct RankedFactNode {
     /// The fact.
     fact: FactNode,
-    /// 0 to 1, comparable within one result.
+    /// Relevance, 0 to 1; comparable only within this result.
     score: f64,
-    /// Whether it is of shared memory. Facts of both stand side by side, also where they say the same or the contrary.
+    /// Whether it belongs to shared memory. Own and shared facts are listed next to each other, even if they agree or contradict.
     shared: bool,
 }
 
-/// Milliseconds spent on a question.
+/// The time spent on each step of retrieval, in milliseconds.
 #[derive(SimpleObject)]
 pub(crate) struct RetrievalTimings {
-    /// Turning the question into a vector.
+    /// Embedding the question.
     embed_ms: f64,
-    /// Searching by meaning.
+    /// Vector search.
     vector_ms: f64,
-    /// Searching by words.
+    /// Keyword search.
     keyword_ms: f64,
-    /// Looking up facts.
+    /// Looking up facts about the entities that the question names.
     graph_ms: f64,
-    /// All of it.
+    /// Total time.
     total_ms: f64,
 }
 
@@ -75,15 +77,15 @@ impl From<Timings> for RetrievalTimings {
 }
 
 impl ContextNode {
-    /// What an operation found.
-    pub(crate) fn of(s: &Scope, context: Context) -> Self {
-        let message = |m: recall_domain::context::RankedMessage| RankedMessage {
+    /// Converts the result of the use case.
+    pub(crate) fn of(s: &OperationScope, context: Context) -> Self {
+        let message = |m: recall_domain::context::RankedMessage| RankedMessageNode {
             message: MessageNode(m.message, s.found_in(m.shared).clone()),
             score: m.score,
             methods: m.methods.into_iter().map(Into::into).collect(),
             shared: m.shared,
         };
-        let fact = |f: recall_domain::context::RankedFact| RankedFact {
+        let fact = |f: recall_domain::context::RankedFact| RankedFactNode {
             fact: FactNode(f.fact.into(), s.found_in(f.shared).clone()),
             score: f.score,
             shared: f.shared,
@@ -102,34 +104,33 @@ impl ContextNode {
     }
 }
 
-/// Which thing a name means.
+/// The entity that a name refers to, with the candidates.
 #[derive(SimpleObject)]
-#[graphql(name = "EntityResolution")]
-pub(crate) struct Resolution {
-    /// The thing; null when none is meant well enough.
+pub(crate) struct EntityResolution {
+    /// The entity; null if no candidate is certain enough.
     entity: Option<EntityNode>,
-    /// Its name.
+    /// The entity's name.
     canonical_form: Option<String>,
-    /// How sure that is, 0 to 1; 0 when nothing was found.
+    /// Confidence in the choice, 0 to 1; 0 if nothing was found.
     confidence: f64,
-    /// What could be meant, best first, at most 20.
-    #[graphql(complexity = "bounded(MOST_CANDIDATES, child_complexity)")]
+    /// The possible entities, best first; at most 20.
+    #[graphql(complexity = "bounded_list_cost(MAX_CANDIDATES, child_complexity)")]
     candidates: Vec<EntityCandidate>,
 }
 
-/// A thing that a name could mean.
+/// An entity that a name may refer to.
 #[derive(SimpleObject)]
 pub(crate) struct EntityCandidate {
-    /// The thing.
+    /// The entity.
     entity: EntityNode,
-    /// How well it fits, 0 to 1.
+    /// How well it matches, 0 to 1.
     confidence: f64,
-    /// Why, in words for people: "given name of a known full name, spoken of in this session".
+    /// The reason, for people, such as "given name of a known full name, spoken of in this session".
     reason: String,
 }
 
-impl Resolution {
-    /// What a name means in a memory.
+impl EntityResolution {
+    /// Converts the result of the use case.
     pub(crate) fn of(memory: &Arc<Memory>, r: usecases::Resolution) -> Self {
         let entity = |e| EntityNode(e, memory.clone());
         let candidate = |c: CandidateEntity| EntityCandidate { entity: entity(c.entity), confidence: c.score, reason: c.reason };
@@ -137,7 +138,7 @@ impl Resolution {
             entity: r.entity.map(entity),
             canonical_form: r.canonical_form,
             confidence: r.confidence,
-            candidates: r.candidates.into_iter().take(MOST_CANDIDATES).map(candidate).collect(),
+            candidates: r.candidates.into_iter().take(MAX_CANDIDATES).map(candidate).collect(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A thing that a user talks about.
+//! GraphQL type `Entity`.
 
 use std::sync::Arc;
 
@@ -13,25 +13,25 @@ use crate::{
     error::ApiError,
     graphql::{
         loader::MergedInto,
-        page::{self, Connection, Total, batched, cost},
+        page::{self, Connection, Total, connection_cost, list_cost},
         scope::{Memory, Needs, scope},
     },
 };
 use recall_domain::{Decision, Entity, Slice, Timestamp};
 use recall_ports::{FactFilter, Merged, NeighbourQuery};
 
-/// A thing that was merged into another one.
+/// An entity that was merged into another one.
 #[derive(SimpleObject)]
 pub(crate) struct MergedEntity {
-    /// Its id, which gives the other one now.
+    /// Its id. Queries for this id return the entity that it was merged into.
     id: ID,
     /// Its name.
     name: String,
     /// When it was merged.
     merged_at: Timestamp,
-    /// How sure it is that they are one, 0 to 1.
+    /// Confidence that both are the same, 0 to 1.
     score: f64,
-    /// Why they were taken for one.
+    /// The reason for the merge, for people.
     reason: String,
 }
 
@@ -42,55 +42,55 @@ impl From<Merged> for MergedEntity {
     }
 }
 
-/// A thing that the user talks about, told apart from others of the same name.
+/// A person, organization, place or thing in the memory, distinct from others of the same name.
 #[derive(Clone)]
 pub(crate) struct EntityNode(pub(crate) Entity, pub(crate) Arc<Memory>);
 
-/// A thing that the user talks about, told apart from others of the same name.
+/// A person, organization, place or thing in the memory, distinct from others of the same name.
 #[Object(name = "Entity", guard = "Needs::Read")]
 impl EntityNode {
-    /// Identity.
+    /// The id, a UUID.
     #[graphql(guard = "Needs::ReadOrWrite")]
     pub(crate) async fn id(&self) -> ID {
         ID::from(self.0.id)
     }
 
-    /// Its name, as first written or as renamed.
+    /// The name, as first written or as renamed.
     async fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// What sort of thing it is.
+    /// The type.
     async fn r#type(&self) -> EntityType {
         self.0.entity_type.into()
     }
 
-    /// Other names it goes by.
+    /// Other names of the same entity.
     async fn aliases(&self) -> &[String] {
         &self.0.aliases
     }
 
-    /// What is known of it in a few words, such as "manager".
+    /// A short description from the messages, such as "manager".
     async fn description(&self) -> Option<&str> {
         self.0.description.as_deref()
     }
 
-    /// In how many messages it was mentioned.
+    /// The number of messages that mention it.
     async fn mention_count(&self) -> u64 {
         self.0.mention_count
     }
 
-    /// Best confidence with which a mention was recognised, 0 to 1.
+    /// The highest confidence with which a mention was recognized, 0 to 1.
     async fn confidence(&self) -> f64 {
         self.0.confidence
     }
 
-    /// Whether it is the user's own node.
+    /// Whether this entity represents the user.
     async fn is_viewer(&self) -> bool {
         self.0.is_viewer && !self.1.is_shared()
     }
 
-    /// Whether it is of shared memory, which all signed-in users read.
+    /// Whether it belongs to shared memory, which all signed-in users can read.
     async fn shared(&self) -> bool {
         self.1.is_shared()
     }
@@ -105,63 +105,63 @@ impl EntityNode {
         self.0.updated_at
     }
 
-    /// What was merged into it and can be told apart again by `unmergeEntities`, the latest first.
-    #[graphql(complexity = "batched(first, child_complexity)")]
+    /// Entities that were merged into this one and can be separated again with `unmergeEntities`; latest first.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
     async fn merged(
         &self,
-        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<MergedEntity>> {
-        let most = page::most(first)?;
+        let most = page::list_size(first)?;
         let merged = self.1.load.load_one(MergedInto(self.0.id)).await?.unwrap_or_default();
         Ok(merged.into_iter().take(most).map(MergedEntity::from).collect())
     }
 
-    /// Facts with it on either side, latest change first.
-    #[graphql(complexity = "cost(first, child_complexity)")]
+    /// Facts with this entity as subject or object, latest change first.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn facts(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
-        #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
-        #[graphql(desc = "Only facts with this status.")] status: Option<FactStatus>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Return only facts with this status.")] status: Option<FactStatus>,
     ) -> async_graphql::Result<Connection<FactNode>> {
         let s = scope(ctx)?;
-        let page = page::page(first, after)?;
+        let page = page::read_page(first, after)?;
         let filter = FactFilter { entity: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
         let slice = s.store().list_facts(&self.1.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Facts(self.1.caller, filter), |f| FactNode(f.into(), self.1.clone())))
+        Ok(page::forward_connection(slice, &page, Total::Facts(self.1.caller, filter), |f| FactNode(f.into(), self.1.clone())))
     }
 
-    /// Things that active facts lead to, in either direction: nearest first, then by the strength of the fact that leads there.
-    #[graphql(complexity = "cost(first, child_complexity).saturating_add(100)")]
+    /// Entities that active facts connect to this one, in either direction. Nearest first, then by the weight of the connecting fact.
+    #[graphql(complexity = "connection_cost(first, child_complexity).saturating_add(100)")]
     async fn neighbours(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Over how many facts at most, 1 to 3.", default = 1)] hops: i32,
-        #[graphql(desc = "Only over these relations of the ontology; over all when nothing is said.")] relations: Option<Vec<String>>,
-        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
+        #[graphql(desc = "The largest number of facts on the way, 1 to 3.", default = 1)] hops: i32,
+        #[graphql(desc = "Follow only these relations of the ontology. Default: all.")] relations: Option<Vec<String>>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<NeighbourNode>> {
-        let (hops, first) = (graph::hops(hops, "hops")?, page::page(first, None)?.first);
+        let (hops, first) = (graph::read_hops(hops, "hops")?, page::read_page(first, None)?.first);
         let asked = NeighbourQuery { entity: self.0.id, hops, relations: relations.unwrap_or_default(), first };
-        let found = graph::graph(ctx)?.around(&self.1.caller, &asked).await.map_err(graph::refused)?;
-        graph::neighbours(&self.1, found).await
+        let found = graph::graph_queries(ctx)?.around(&self.1.caller, &asked).await.map_err(graph::to_api_error)?;
+        graph::load_neighbours(&self.1, found).await
     }
 
-    /// Messages that mention it, latest first.
-    #[graphql(complexity = "cost(first, child_complexity)")]
+    /// Messages that mention this entity, latest first.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn mentions(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
-        #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
     ) -> async_graphql::Result<Connection<MessageNode>> {
         let s = scope(ctx)?;
-        let page = page::page(first, after)?;
+        let page = page::read_page(first, after)?;
         let slice = s.store().list_mentions(&self.1.caller, self.0.id, &page).await.map_err(ApiError::from)?;
         let mut messages = self.1.load.load_many(slice.items.iter().map(|(_, (message, _))| *message)).await?;
-        // A message that was deleted between the two reads is left out; its neighbours keep their cursors.
+        // A message that was deleted between the two reads is left out; the cursors of the others stay valid.
         let items = slice.items.into_iter().filter_map(|(key, (id, _))| Some((key, messages.remove(&id)?))).collect();
         let total = Total::Known(self.0.mention_count);
-        Ok(page::forwards(Slice { items, has_next: slice.has_next }, &page, total, |m| MessageNode(m, self.1.clone())))
+        Ok(page::forward_connection(Slice { items, has_next: slice.has_next }, &page, total, |m| MessageNode(m, self.1.clone())))
     }
 }

@@ -1,14 +1,14 @@
-//! Enums of the API, in step with those of the domain: a new value there does not compile without one here.
+//! Enums of the API. A new value in the domain enum fails to compile until it is added here.
 
 use async_graphql::Enum;
 
-/// What a caller may do beyond reading and writing their own data.
+/// The role of a caller. Every role can read and write its own data.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::ViewerRole")]
 pub(crate) enum ViewerRole {
-    /// May also change shared memory and see the state of the server.
+    /// An administrator, who can also change shared memory and read the server's state.
     Admin,
-    /// A signed-in person.
+    /// A signed-in user.
     User,
     /// A visitor without an account.
     Anonymous,
@@ -18,57 +18,57 @@ pub(crate) enum ViewerRole {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::Role")]
 pub(crate) enum MessageRole {
-    /// The user, or a person the user talks with (see `speaker`).
+    /// The user, or another person in the conversation (see `speaker`).
     User,
-    /// The assistant. Its messages are searched but never taken as evidence for facts.
+    /// The assistant. Its messages are searched, but no facts are taken from them.
     Assistant,
 }
 
-/// What a message does.
+/// The kind of a message.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::MessageKind")]
 pub(crate) enum MessageKind {
-    /// Tells something that can be remembered.
+    /// States something that can be remembered.
     Statement,
     /// Asks for something.
     Question,
     /// Does both.
     Mixed,
-    /// Greeting, thanks, reaction, filler.
+    /// A greeting, thanks, a reaction or filler.
     Other,
 }
 
-/// How far a message has come.
+/// The processing state of a message.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::MessageStatus")]
 pub(crate) enum MessageStatus {
-    /// Stored and searchable; its facts are still being worked out.
+    /// Stored and searchable; facts are not extracted yet.
     Processing,
-    /// Its facts are in the graph.
+    /// Facts are extracted and stored.
     Processed,
-    /// Its facts could not be worked out; the text stays stored and searchable.
+    /// Facts could not be extracted. The text stays stored and searchable.
     Failed,
 }
 
-/// What sort of thing an entity is.
+/// The type of an entity.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::EntityType")]
 pub(crate) enum EntityType {
-    /// A named person, or one named by a role ("sister").
+    /// A person with a name, or one named by a role ("sister").
     Person,
-    /// A company, school, team, band, club.
+    /// A company, school, team, band or club.
     Organization,
-    /// A country, city, venue, named natural place.
+    /// A country, city, venue or named natural place.
     Place,
-    /// A project, repository, initiative, a work the speaker makes.
+    /// A project, a repository, an initiative, or a work that the speaker creates.
     Project,
-    /// Software, a language, library or service.
+    /// Software, a programming language, a library or a service.
     Tool,
     /// An idea, method, topic, hobby or activity.
     Concept,
     /// A named or specific event.
     Event,
-    /// A food, animal, object, book, film, song, game.
+    /// A food, animal, object, book, film, song or game.
     Thing,
 }
 
@@ -76,53 +76,53 @@ pub(crate) enum EntityType {
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::FactStatus")]
 pub(crate) enum FactStatus {
-    /// Holds as far as is known; see its belief.
+    /// The fact holds, as far as is known; see `belief`.
     Active,
-    /// Held once, and a message said that it no longer does.
+    /// The fact held once; a message said that it no longer does.
     Ended,
-    /// Taken back by the user.
+    /// The user retracted the fact.
     Retracted,
 }
 
-/// What a message does to a fact.
+/// The effect of a message on a fact.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::Stance")]
 pub(crate) enum EvidenceStance {
-    /// States it.
+    /// The message states the fact.
     Supports,
-    /// Denies it, or states a rival.
+    /// The message denies the fact, or states a rival.
     Opposes,
-    /// Says that it no longer holds.
+    /// The message says that the fact no longer holds.
     Ends,
 }
 
-/// Ways of finding.
+/// A retrieval method.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::context::Method")]
 pub(crate) enum RetrievalMethod {
-    /// By meaning.
+    /// Vector search: by meaning.
     Vector,
-    /// By words.
+    /// Keyword search: by words.
     Keyword,
-    /// By facts about the things named.
+    /// Graph search: facts about the entities that the question names.
     Graph,
 }
 
-/// Where to look.
+/// The part of the memory that is searched.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContextScope {
     /// All of the user's sessions.
     User,
-    /// One session; `sessionId` says which.
+    /// One session, given in `sessionId`.
     Session,
 }
 
-/// What a model server was asked for.
+/// The purpose of a request to a model server.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::ModelOperation")]
 pub(crate) enum ModelOperation {
-    /// The facts of messages.
+    /// Extracting facts from messages.
     Extract,
-    /// An answer.
+    /// Writing an answer.
     Answer,
 }

@@ -1,23 +1,23 @@
-//! One entry of a session's event log, as subscriptions deliver it.
+//! GraphQL type `Event`.
 
 use async_graphql::SimpleObject;
 
 use recall_domain::Timestamp;
 
-/// Something that happened in a session.
+/// An entry of a session's event log.
 #[derive(SimpleObject)]
 #[graphql(name = "Event")]
 pub(crate) struct EventNode {
-    /// Number within the session, from 1, without holes. An event that is not kept (`answer_delta`, `context_ready`) repeats
-    /// the number of the last one that is; a `gap` has the number of the last event it stands for.
+    /// The number within the session, from 1, without gaps. Ephemeral events (`answer_delta`, `context_ready`) are not numbered: they
+    /// repeat the last number. A `gap` has the number of the last event that it replaces.
     pub(crate) seq: u64,
-    /// Where to go on after this event: what to pass as `after`.
+    /// The cursor of this event. To resume after it, pass it as `after`.
     pub(crate) cursor: String,
-    /// What happened: `message_stored`, `fact_update`, …, or `gap` when events could not be delivered: then refetch, and go
-    /// on from here.
+    /// The type, such as `message_stored` or `fact_update`. `gap` means that events could not be delivered: fetch the current state,
+    /// then continue from here.
     pub(crate) r#type: String,
     /// When it was recorded.
     pub(crate) created_at: Timestamp,
-    /// The event itself, as described by `schema.events.json`; for a `gap` its `from`, `to` and `reason`.
+    /// The content of the event, as defined in `schema.events.json`. A `gap` has `from`, `to` and `reason`.
     pub(crate) data: serde_json::Value,
 }

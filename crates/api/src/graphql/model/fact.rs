@@ -1,4 +1,4 @@
-//! A fact, where it stands at the moment of the request, and the evidence behind it.
+//! GraphQL types `Fact` and `Evidence`. Weights refer to the time of the request.
 
 use std::sync::Arc;
 
@@ -12,164 +12,164 @@ use crate::{
     error::ApiError,
     graphql::{
         loader::{EvidenceOf, RivalsOf},
-        page::{self, Connection, Total, batched, cost},
-        scope::{Memory, Needs, Scope, scope},
+        page::{self, Connection, Total, connection_cost, list_cost},
+        scope::{Memory, Needs, OperationScope, scope},
     },
 };
 use recall_domain::{EntityId, Evidence, Fact, MessageId, Page, Slice, Stance, Timestamp};
 use recall_facts::weigh;
 
-/// Subject, relation, object, with what speaks for and against it.
+/// A fact: subject, relation and object, with the evidence for and against it.
 #[derive(Clone)]
 pub(crate) struct FactNode(pub(crate) Arc<Fact>, pub(crate) Arc<Memory>);
 
-/// Subject, relation, object, with what speaks for and against it.
+/// A fact: subject, relation and object, with the evidence for and against it.
 #[Object(name = "Fact", guard = "Needs::Read")]
 impl FactNode {
-    /// Identity.
+    /// The id, a UUID.
     #[graphql(guard = "Needs::ReadOrWrite")]
     pub(crate) async fn id(&self) -> ID {
         ID::from(self.0.id)
     }
 
-    /// Who or what it is about.
+    /// The entity that the fact is about.
     async fn subject(&self) -> async_graphql::Result<EntityNode> {
         entity(&self.1, self.0.subject).await
     }
 
-    /// Name of the relation in the ontology, such as `LIVES_IN`.
+    /// The name of the relation in the ontology, such as `LIVES_IN`.
     async fn relation(&self) -> &str {
         &self.0.relation
     }
 
-    /// The relation as people say it, such as "lives in".
+    /// The relation in words, such as "lives in".
     async fn phrase(&self, ctx: &Context<'_>) -> async_graphql::Result<String> {
         let known = scope(ctx)?.usecases.ontology().get(&self.0.relation).map(|r| r.phrase.clone());
         Ok(known.unwrap_or_else(|| self.0.relation.to_lowercase().replace('_', " ")))
     }
 
-    /// The other side.
+    /// The entity at the other end of the relation.
     async fn object(&self) -> async_graphql::Result<EntityNode> {
         entity(&self.1, self.0.object).await
     }
 
-    /// Whether it is of shared memory, which all signed-in users read. It is weighed by what is said there alone.
+    /// Whether it belongs to shared memory, which all signed-in users can read. Only evidence in shared memory counts for it.
     async fn shared(&self) -> bool {
         self.1.is_shared()
     }
 
-    /// Support now: each statement adds its confidence, all halve per half-life of the relation.
+    /// The support at the time of the request. Each statement adds its confidence, which halves with every half-life of the relation.
     async fn weight(&self, ctx: &Context<'_>) -> async_graphql::Result<f64> {
         Ok(self.standing(scope(ctx)?).weight)
     }
 
-    /// Expected probability that it holds, 0 to 1.
+    /// The estimated probability that the fact holds, 0 to 1.
     async fn belief(&self, ctx: &Context<'_>) -> async_graphql::Result<f64> {
         Ok(self.standing(scope(ctx)?).belief)
     }
 
-    /// How little is known, 0 to 1.
+    /// How little evidence there is, 0 to 1.
     async fn uncertainty(&self, ctx: &Context<'_>) -> async_graphql::Result<f64> {
         Ok(self.standing(scope(ctx)?).uncertainty)
     }
 
-    /// Share of the support among its rivals and itself, 0 to 1; 1 when nothing contradicts it.
+    /// The fact's share of the total support of itself and its rivals, 0 to 1; 1 if nothing contradicts it.
     async fn relative_weight(&self, ctx: &Context<'_>) -> async_graphql::Result<f64> {
         let s = scope(ctx)?;
         let candidates = self.1.load.load_one(RivalsOf(self.0.clone())).await?;
         let Some(candidates) = candidates else { return Ok(1.0) };
-        candidates.turn().await;
+        candidates.wait_for_slice().await;
         Ok(candidates.relative_weight(&self.0, s.usecases.ontology(), s.now))
     }
 
-    /// Whether it holds.
+    /// Whether the fact is active, ended or retracted.
     async fn status(&self) -> FactStatus {
         self.0.status.into()
     }
 
-    /// Whether all its support has low confidence.
+    /// Whether all its supporting evidence has low confidence.
     async fn flagged(&self) -> bool {
         self.0.flagged
     }
 
-    /// Since when it is known to hold.
+    /// The time from which the fact is known to hold.
     async fn valid_from(&self) -> Option<Timestamp> {
         self.0.valid_from
     }
 
-    /// When it ended.
+    /// When the fact ended.
     async fn valid_to(&self) -> Option<Timestamp> {
         self.0.valid_to
     }
 
-    /// When it was first recorded.
+    /// When the fact was first recorded.
     async fn created_at(&self) -> Timestamp {
         self.0.created_at
     }
 
-    /// When it last changed.
+    /// When the fact last changed.
     async fn updated_at(&self) -> Timestamp {
         self.0.updated_at
     }
 
-    /// The messages that speak for or against it, latest first.
+    /// The evidence for and against the fact, latest first.
     #[graphql(complexity = "evidence_cost(first, after, child_complexity)")]
     async fn evidence(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
-        #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
     ) -> async_graphql::Result<Connection<EvidenceNode>> {
         let s = scope(ctx)?;
-        let page = page::page(first, after)?;
+        let page = page::read_page(first, after)?;
         let slice = match &page.after {
             None => self.first_evidence(page.first).await?,
-            Some(mark) => self.evidence_after(s, mark, page.first).await?,
+            Some(key) => self.evidence_after(s, key, page.first).await?,
         };
-        Ok(page::forwards(slice, &page, Total::Unknown, |e| EvidenceNode(e, self.1.clone())))
+        Ok(page::forward_connection(slice, &page, Total::Unknown, |e| EvidenceNode(e, self.1.clone())))
     }
 
-    /// The active facts that contradict it: other objects of a relation that has one at a time, or the opposite relation.
-    #[graphql(complexity = "batched(first, child_complexity)")]
+    /// Active facts that contradict it: another object of a functional relation, or the opposite relation.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
     async fn rivals(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<FactNode>> {
-        let (s, most) = (scope(ctx)?, page::most(first)?);
+        let (s, most) = (scope(ctx)?, page::list_size(first)?);
         let Some(candidates) = self.1.load.load_one(RivalsOf(self.0.clone())).await? else { return Ok(Vec::new()) };
-        candidates.turn().await;
+        candidates.wait_for_slice().await;
         let rivals = candidates.rivals(&self.0, s.usecases.ontology(), most);
         Ok(rivals.map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }
 }
 
 impl FactNode {
-    fn standing(&self, s: &Scope) -> weigh::Standing {
+    fn standing(&self, s: &OperationScope) -> weigh::Standing {
         weigh::standing(&self.0, s.usecases.ontology().get(&self.0.relation), s.now)
     }
 
-    /// The latest evidence, in one statement for all facts of a response. Cursors name the evidence itself.
+    /// Loads the first page of evidence, with one statement for all facts of a response. The cursor is the key of the evidence.
     async fn first_evidence(&self, first: u32) -> Result<Slice<Evidence>, ApiError> {
         let mut all = self.1.load.load_one(EvidenceOf(self.0.id, first + 1)).await?.unwrap_or_default();
         let has_next = all.len() > first as usize;
         all.truncate(first as usize);
-        Ok(Slice { items: all.into_iter().map(|e| (mark(&e), e)).collect(), has_next })
+        Ok(Slice { items: all.into_iter().map(|e| (evidence_key(&e), e)).collect(), has_next })
     }
 
-    /// Goes on after a piece of evidence, which is looked for from the latest one on.
-    async fn evidence_after(&self, s: &Scope, after: &str, first: u32) -> Result<Slice<Evidence>, ApiError> {
+    /// Loads the page after a piece of evidence. Searches for that piece from the latest one on.
+    async fn evidence_after(&self, s: &OperationScope, after: &str, first: u32) -> Result<Slice<Evidence>, ApiError> {
         let mut page = Page::first(page::MAX_PAGE);
         let (mut found, mut items) = (false, Vec::new());
         loop {
             let slice = s.store().list_evidence(&self.1.caller, self.0.id, &page).await?;
             let last = slice.items.last().map(|(key, _)| key.clone());
             for (_, evidence) in slice.items {
-                let mark = mark(&evidence);
+                let key = evidence_key(&evidence);
                 if found {
-                    items.push((mark, evidence));
+                    items.push((key, evidence));
                 } else {
-                    found = mark == after;
+                    found = key == after;
                 }
             }
             let enough = items.len() > first as usize;
@@ -187,13 +187,13 @@ impl FactNode {
     }
 }
 
-/// The first page is read together with those of other facts; a later one has statements of its own.
+/// Returns the cost of a page of evidence. First pages are batched; each later page needs statements of its own.
 fn evidence_cost(first: Option<i32>, after: Option<String>, child: usize) -> usize {
-    if after.is_some() { cost(first, child) } else { batched(first, child) }
+    if after.is_some() { connection_cost(first, child) } else { list_cost(first, child) }
 }
 
-/// Names one piece of evidence of a fact.
-fn mark(evidence: &Evidence) -> String {
+/// Returns the key of a piece of evidence within its fact.
+fn evidence_key(evidence: &Evidence) -> String {
     let stance = match evidence.stance {
         Stance::Supports => "supports",
         Stance::Opposes => "opposes",
@@ -207,10 +207,10 @@ async fn entity(memory: &Arc<Memory>, id: EntityId) -> async_graphql::Result<Ent
     Ok(EntityNode(entity.ok_or_else(|| ApiError::not_found("entity"))?, memory.clone()))
 }
 
-/// One message's word on one fact.
+/// The statement of one message about one fact.
 pub(crate) struct EvidenceNode(pub(crate) Evidence, Arc<Memory>);
 
-/// One message's word on one fact.
+/// The statement of one message about one fact.
 #[Object(name = "Evidence")]
 impl EvidenceNode {
     /// The message.
@@ -219,17 +219,17 @@ impl EvidenceNode {
         Ok(MessageNode(message.ok_or_else(|| ApiError::not_found("message"))?, self.1.clone()))
     }
 
-    /// For, against, or over.
+    /// Whether the message supports, opposes or ends the fact.
     async fn stance(&self) -> EvidenceStance {
         self.0.stance.into()
     }
 
-    /// How sure the extraction was, 0 to 1.
+    /// The confidence of the extraction, 0 to 1.
     async fn confidence(&self) -> f64 {
         self.0.confidence
     }
 
-    /// The words that state it.
+    /// The part of the message that states it.
     async fn excerpt(&self) -> Option<&str> {
         Some(self.0.excerpt.as_str()).filter(|words| !words.is_empty())
     }

@@ -1,4 +1,4 @@
-//! How things hang together: neighbours, ways, and what two things share.
+//! GraphQL types `Neighbour`, `Path` and `CommonNeighbour`.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -7,53 +7,53 @@ use async_graphql::{Context, SimpleObject};
 use super::{EntityNode, FactNode};
 use crate::{
     error::ApiError,
-    graphql::{page::bounded, scope::Memory},
+    graphql::{page::bounded_list_cost, scope::Memory},
 };
 use recall_domain::{EntityId, FactId};
 use recall_ports::{GraphError, GraphQueries, Neighbour, Path, Shared, graph::MAX_HOPS};
 
-/// A thing that active facts lead to.
+/// An entity that active facts connect to another one.
 #[derive(SimpleObject)]
 #[graphql(name = "Neighbour")]
 pub(crate) struct NeighbourNode {
-    /// The thing.
+    /// The entity.
     entity: EntityNode,
-    /// Over how many facts, at least.
+    /// The smallest number of facts between the two entities.
     distance: u8,
-    /// The strongest of the facts that lead to it from a thing one step nearer.
+    /// The strongest fact that connects it to an entity one step nearer.
     fact: FactNode,
 }
 
-/// A way from one thing to another over active facts, in either direction, that visits nothing twice.
+/// A path between two entities over active facts in either direction. It visits no entity twice.
 #[derive(SimpleObject)]
 #[graphql(name = "Path")]
-pub(crate) struct WayNode {
-    /// The things, both ends included.
-    #[graphql(complexity = "bounded(MAX_HOPS as usize + 1, child_complexity)")]
+pub(crate) struct PathNode {
+    /// The entities on the path, both ends included.
+    #[graphql(complexity = "bounded_list_cost(MAX_HOPS as usize + 1, child_complexity)")]
     entities: Vec<EntityNode>,
-    /// The facts between them, in order.
-    #[graphql(complexity = "bounded(MAX_HOPS as usize, child_complexity)")]
+    /// The facts between the entities, in order.
+    #[graphql(complexity = "bounded_list_cost(MAX_HOPS as usize, child_complexity)")]
     facts: Vec<FactNode>,
 }
 
-/// A thing that active facts connect to two others.
+/// An entity that active facts connect to two others.
 #[derive(SimpleObject)]
 #[graphql(name = "CommonNeighbour")]
-pub(crate) struct SharedNode {
-    /// The thing.
+pub(crate) struct CommonNeighbourNode {
+    /// The entity.
     entity: EntityNode,
-    /// The strongest fact that connects it to either, in the order of the arguments.
-    #[graphql(complexity = "bounded(2, child_complexity)")]
+    /// The strongest fact to each of the two entities, in the order of the arguments.
+    #[graphql(complexity = "bounded_list_cost(2, child_complexity)")]
     facts: Vec<FactNode>,
 }
 
-/// Who answers questions about connections.
-pub(crate) fn graph<'c>(ctx: &Context<'c>) -> Result<&'c Arc<dyn GraphQueries>, ApiError> {
+/// Returns the service for graph queries.
+pub(crate) fn graph_queries<'c>(ctx: &Context<'c>) -> Result<&'c Arc<dyn GraphQueries>, ApiError> {
     ctx.data::<Arc<dyn GraphQueries>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
 }
 
-/// A failure of the graph, as an error for clients.
-pub(crate) fn refused(error: GraphError) -> ApiError {
+/// Converts a failure of the graph into an error for clients.
+pub(crate) fn to_api_error(error: GraphError) -> ApiError {
     match error {
         GraphError::Store(e) => e.into(),
         e @ (GraphError::Unavailable(_) | GraphError::Contended) => {
@@ -63,8 +63,8 @@ pub(crate) fn refused(error: GraphError) -> ApiError {
     }
 }
 
-/// How far to go.
-pub(crate) fn hops(asked: i32, path: &str) -> Result<u8, ApiError> {
+/// Checks the number of hops. `path` names the argument.
+pub(crate) fn read_hops(asked: i32, path: &str) -> Result<u8, ApiError> {
     let most = MAX_HOPS;
     u8::try_from(asked)
         .ok()
@@ -72,13 +72,13 @@ pub(crate) fn hops(asked: i32, path: &str) -> Result<u8, ApiError> {
         .ok_or_else(|| ApiError::invalid("INVALID_HOPS", format!("The number of hops is out of range. Ask for 1 to {most}."), path))
 }
 
-/// Things and facts by id, read in two statements. What was deleted meanwhile is missing.
-struct Known {
+/// Entities and facts by id, read in two statements. What has been deleted in the meantime is missing.
+struct LoadedNodes {
     entities: HashMap<EntityId, EntityNode>,
     facts: HashMap<FactId, FactNode>,
 }
 
-impl Known {
+impl LoadedNodes {
     async fn read(
         memory: &Arc<Memory>,
         entities: impl Iterator<Item = EntityId>,
@@ -105,28 +105,29 @@ impl Known {
     }
 }
 
-/// Neighbours with what they are.
-pub(crate) async fn neighbours(memory: &Arc<Memory>, found: Vec<Neighbour>) -> async_graphql::Result<Vec<NeighbourNode>> {
-    let known = Known::read(memory, found.iter().map(|n| n.entity), found.iter().map(|n| n.fact)).await?;
+/// Loads the entities and facts of neighbours.
+pub(crate) async fn load_neighbours(memory: &Arc<Memory>, found: Vec<Neighbour>) -> async_graphql::Result<Vec<NeighbourNode>> {
+    let loaded = LoadedNodes::read(memory, found.iter().map(|n| n.entity), found.iter().map(|n| n.fact)).await?;
     let nodes = found
         .iter()
-        .filter_map(|n| Some(NeighbourNode { entity: known.entity(&n.entity)?, distance: n.distance, fact: known.fact(&n.fact)? }));
+        .filter_map(|n| Some(NeighbourNode { entity: loaded.entity(&n.entity)?, distance: n.distance, fact: loaded.fact(&n.fact)? }));
     Ok(nodes.collect())
 }
 
-/// Ways with what lies on them.
-pub(crate) async fn ways(memory: &Arc<Memory>, found: Vec<Path>) -> async_graphql::Result<Vec<WayNode>> {
+/// Loads the entities and facts of paths.
+pub(crate) async fn load_paths(memory: &Arc<Memory>, found: Vec<Path>) -> async_graphql::Result<Vec<PathNode>> {
     let entities = found.iter().flat_map(|w| w.entities.iter().copied());
-    let known = Known::read(memory, entities, found.iter().flat_map(|w| w.facts.iter().copied())).await?;
+    let loaded = LoadedNodes::read(memory, entities, found.iter().flat_map(|w| w.facts.iter().copied())).await?;
     let nodes = found.iter().filter_map(|w| {
-        Some(WayNode { entities: w.entities.iter().map(|e| known.entity(e)).collect::<Option<_>>()?, facts: known.chain(&w.facts)? })
+        Some(PathNode { entities: w.entities.iter().map(|e| loaded.entity(e)).collect::<Option<_>>()?, facts: loaded.chain(&w.facts)? })
     });
     Ok(nodes.collect())
 }
 
-/// Shared things with what they are.
-pub(crate) async fn shared(memory: &Arc<Memory>, found: Vec<Shared>) -> async_graphql::Result<Vec<SharedNode>> {
-    let known = Known::read(memory, found.iter().map(|s| s.entity), found.iter().flat_map(|s| s.facts)).await?;
-    let nodes = found.iter().filter_map(|s| Some(SharedNode { entity: known.entity(&s.entity)?, facts: known.chain(&s.facts)? }));
+/// Loads the entities and facts of common neighbours.
+pub(crate) async fn load_common_neighbours(memory: &Arc<Memory>, found: Vec<Shared>) -> async_graphql::Result<Vec<CommonNeighbourNode>> {
+    let loaded = LoadedNodes::read(memory, found.iter().map(|s| s.entity), found.iter().flat_map(|s| s.facts)).await?;
+    let nodes =
+        found.iter().filter_map(|s| Some(CommonNeighbourNode { entity: loaded.entity(&s.entity)?, facts: loaded.chain(&s.facts)? }));
     Ok(nodes.collect())
 }

@@ -1,4 +1,4 @@
-//! One turn of a conversation, what it mentions, what it is evidence for, and what an answer cites.
+//! GraphQL types `Message`, `Mention` and `Citation`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,20 +15,20 @@ use crate::{
     error::ApiError,
     graphql::{
         loader::{AnswerTo, DecisionsIn, FactsIn, MentionsIn, UsageOf},
-        page::{self, batched},
+        page::{self, list_cost},
         scope::{Memory, Needs, scope},
     },
 };
 use recall_domain::{Citation, EntityId, FactId, Mention, Message, MessageId, Span, Stance, Timestamp};
 
-/// One turn of a conversation.
+/// A message: one turn of a conversation.
 #[derive(Clone)]
 pub(crate) struct MessageNode(pub(crate) Message, pub(crate) Arc<Memory>);
 
-/// One turn of a conversation.
+/// A message: one turn of a conversation.
 #[Object(name = "Message", guard = "Needs::Read")]
 impl MessageNode {
-    /// Identity.
+    /// The id, a UUID.
     #[graphql(guard = "Needs::ReadOrWrite")]
     pub(crate) async fn id(&self) -> ID {
         ID::from(self.0.id)
@@ -39,28 +39,28 @@ impl MessageNode {
         self.0.role.into()
     }
 
-    /// Who says it, when that is not the user; "I" in the text then means that person.
+    /// The speaker, if it is not the user. "I" in the text then means the speaker.
     async fn speaker(&self) -> Option<&str> {
         self.0.speaker.as_deref()
     }
 
-    /// What was said.
+    /// The text.
     async fn text(&self) -> &str {
         self.0.text.as_str()
     }
 
-    /// What it does; null until it is processed.
+    /// The kind; null until the message is processed.
     async fn kind(&self) -> Option<MessageKind> {
         self.0.kind.map(Into::into)
     }
 
-    /// How far it has come.
+    /// The processing state.
     #[graphql(guard = "Needs::ReadOrWrite")]
     async fn status(&self) -> MessageStatus {
         self.0.status.into()
     }
 
-    /// When it was said, by the client's word. Facts are dated by this.
+    /// When it was said, according to the client. Facts are dated with this time.
     async fn sent_at(&self) -> Timestamp {
         self.0.sent_at
     }
@@ -70,59 +70,59 @@ impl MessageNode {
         self.0.created_at
     }
 
-    /// Whatever the client keeps with it.
+    /// JSON that the client stored with the message.
     async fn source_metadata(&self) -> Option<serde_json::Value> {
         self.0.source_metadata.clone()
     }
 
-    /// The client's own id (`clientMessageId` or `externalId` when it was sent).
+    /// The client's own id, given as `clientMessageId` or `externalId`.
     async fn external_id(&self) -> Option<&str> {
         self.0.external_id.as_deref()
     }
 
-    /// Whether it is of shared memory, which all signed-in users read.
+    /// Whether it belongs to shared memory, which all signed-in users can read.
     async fn shared(&self) -> bool {
         self.1.is_shared()
     }
 
-    /// The conversation it belongs to.
+    /// The session that it belongs to.
     async fn session(&self) -> async_graphql::Result<SessionNode> {
         let session = self.1.load.load_one(self.0.session).await?;
         Ok(SessionNode(session.ok_or_else(|| ApiError::not_found("session"))?, self.1.clone()))
     }
 
-    /// The answer to it, once there is one.
+    /// The answer to this question; null until it is written.
     async fn answer(&self) -> async_graphql::Result<Option<MessageNode>> {
         Ok(self.1.load.load_one(AnswerTo(self.0.id)).await?.map(|m| MessageNode(m, self.1.clone())))
     }
 
-    /// The question that it answers.
+    /// The question that this message answers.
     async fn answer_to(&self) -> async_graphql::Result<Option<MessageNode>> {
         message(&self.1, self.0.answer_to).await
     }
 
-    /// What an answer rests on, by the numbers in its text.
-    #[graphql(complexity = "batched(first, child_complexity)")]
+    /// The sources of an answer, in the order of the numbers in its text.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
     async fn citations(
         &self,
-        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<CitationNode>> {
-        let cited = self.0.citations.iter().take(page::most(first)?);
+        let cited = self.0.citations.iter().take(page::list_size(first)?);
         Ok(cited.map(|c| CitationNode(c.clone(), self.1.clone())).collect())
     }
 
-    /// Tokens that model servers used to read it and to answer it; null when none was asked.
+    /// Tokens that model servers used to process and answer this message; null if none was called.
     async fn usage(&self) -> async_graphql::Result<Option<TokenUsage>> {
         Ok(self.1.load.load_one(UsageOf(self.0.id)).await?.map(Into::into))
     }
 
-    /// The things it mentions, each once, in order of appearance.
-    #[graphql(complexity = "batched(first, child_complexity)")]
+    /// The entities that the message mentions, each once, in order of appearance.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
     async fn entities(
         &self,
-        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<EntityNode>> {
-        let most = page::most(first)?;
+        let most = page::list_size(first)?;
         let mentions = self.1.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
         let entities = self.1.load.load_many(mentions.iter().map(|m| m.0)).await?;
         let mut seen = HashSet::new();
@@ -130,13 +130,13 @@ impl MessageNode {
         Ok(named.take(most).map(|e| EntityNode(e.clone(), self.1.clone())).collect())
     }
 
-    /// Where it mentions them.
-    #[graphql(complexity = "batched(first, child_complexity)")]
+    /// The mentions of entities, in order of appearance.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
     async fn mentions(
         &self,
-        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<MentionNode>> {
-        let most = page::most(first)?;
+        let most = page::list_size(first)?;
         let mentions = self.1.load.load_one(MentionsIn(self.0.id)).await?.unwrap_or_default();
         let entities = self.1.load.load_many(mentions.iter().map(|m| m.0)).await?;
         let mut decisions = match mentions.is_empty() {
@@ -147,31 +147,31 @@ impl MessageNode {
             let entity = EntityNode(entities.get(&id)?.clone(), self.1.clone());
             let Span { start, end } = mention.span;
             let (score, reason) = decisions.remove(&place).map(|d| (d.score, d.reason)).unzip();
-            Some(MentionNode { entity, start, end, surface: cut(self.0.text.as_str(), mention.span), score, reason })
+            Some(MentionNode { entity, start, end, surface: slice_code_points(self.0.text.as_str(), mention.span), score, reason })
         };
         Ok((0..).zip(mentions).filter_map(node).take(most).collect())
     }
 
-    /// The facts it is evidence for or against.
-    #[graphql(complexity = "batched(first, child_complexity)")]
+    /// The facts that the message is evidence for or against.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
     async fn facts(
         &self,
-        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<FactNode>> {
-        let most = page::most(first)?;
+        let most = page::list_size(first)?;
         let mut ids = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
         ids.truncate(most);
         let facts = self.1.load.load_many(ids.iter().map(|(id, _)| *id)).await?;
         Ok(ids.iter().filter_map(|(id, _)| facts.get(id)).map(|f| FactNode(f.clone(), self.1.clone())).collect())
     }
 
-    /// What it says of facts, each fact once.
-    #[graphql(complexity = "batched(first, child_complexity)")]
+    /// The effect of the message on facts; each fact once.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
     async fn evidence(
         &self,
-        #[graphql(desc = "How many at most, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<MessageEvidence>> {
-        let most = page::most(first)?;
+        let most = page::list_size(first)?;
         let mut said = self.1.load.load_one(FactsIn(self.0.id)).await?.unwrap_or_default();
         said.truncate(most);
         let facts = self.1.load.load_many(said.iter().map(|(id, _)| *id)).await?;
@@ -182,44 +182,44 @@ impl MessageNode {
         Ok(said.iter().filter_map(node).collect())
     }
 
-    /// Its place in `Session.messages`, for `after` and `before`.
+    /// The cursor of the message in `Session.messages`, for `after` and `before`.
     async fn cursor(&self) -> String {
         page::message_cursor(&self.0)
     }
 }
 
-/// What a message says of a fact.
+/// The effect of a message on a fact.
 #[derive(SimpleObject)]
 #[graphql(name = "MessageEvidence")]
 pub(crate) struct MessageEvidence {
     /// The fact.
     fact: FactNode,
-    /// For, against, or over.
+    /// Whether the message supports, opposes or ends the fact.
     stance: EvidenceStance,
 }
 
-/// Where a message mentions a thing.
+/// A place in a message where an entity is named.
 #[derive(SimpleObject)]
 #[graphql(name = "Mention")]
 pub(crate) struct MentionNode {
-    /// The thing.
+    /// The entity.
     entity: EntityNode,
-    /// First Unicode code point of the message text.
+    /// Index of the first Unicode code point in the message text, from 0.
     start: u32,
-    /// One past the last code point.
+    /// Index after the last code point.
     end: u32,
-    /// The words as they stand there.
+    /// The words in the text.
     surface: String,
-    /// How sure it is that they mean this thing, or a new one where it is the first mention, 0 to 1; null when not noted.
+    /// Confidence that the words mean this entity, or that the entity is new, 0 to 1; null if not recorded.
     score: Option<f64>,
-    /// Why, in words for people: "same name, spoken of in this session"; null when not noted.
+    /// The reason, for people, such as "same name, spoken of in this session"; null if not recorded.
     reason: Option<String>,
 }
 
-/// What one numbered mark in an answer points to.
+/// A source of an answer, with its number in the text.
 pub(crate) struct CitationNode(pub(crate) Citation, Arc<Memory>);
 
-/// What one numbered mark in an answer points to.
+/// A source of an answer, with its number in the text.
 #[Object(name = "Citation")]
 impl CitationNode {
     /// The number in the text, from 1.
@@ -227,31 +227,31 @@ impl CitationNode {
         self.0.index
     }
 
-    /// Whether it points into shared memory, which all signed-in users read.
+    /// Whether the source belongs to shared memory, which all signed-in users can read.
     async fn shared(&self) -> bool {
         self.0.shared || self.1.is_shared()
     }
 
-    /// The message cited; null when it has been deleted since.
+    /// The cited message; null if it has been deleted since.
     async fn message(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<MessageNode>> {
         message(self.memory(ctx)?, self.0.message_id).await
     }
 
-    /// The fact that the message is evidence for, if one was used.
+    /// The fact that the message is evidence for, if the answer used one.
     async fn fact(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<FactNode>> {
         let Some(id): Option<FactId> = self.0.fact_id else { return Ok(None) };
         let memory = self.memory(ctx)?;
         Ok(memory.load.load_one(id).await?.map(|f| FactNode(f, memory.clone())))
     }
 
-    /// The words cited.
+    /// The cited words.
     async fn excerpt(&self) -> &str {
         self.0.excerpt.as_str()
     }
 }
 
 impl CitationNode {
-    /// Where it points: an answer in one's own memory may rest on shared memory too.
+    /// Returns the memory of the source. An answer in the user's own memory can cite shared memory.
     fn memory<'m>(&'m self, ctx: &Context<'m>) -> Result<&'m Arc<Memory>, ApiError> {
         Ok(if self.0.shared { scope(ctx)?.found_in(true) } else { &self.1 })
     }
@@ -262,8 +262,8 @@ async fn message(memory: &Arc<Memory>, id: Option<MessageId>) -> async_graphql::
     Ok(memory.load.load_one(id).await?.map(|m| MessageNode(m, memory.clone())))
 }
 
-/// A piece of a text by code points; what lies outside is left out.
-fn cut(text: &str, span: Span) -> String {
+/// Returns a part of a text, by code points. The part outside of the text is ignored.
+fn slice_code_points(text: &str, span: Span) -> String {
     let length = span.end.saturating_sub(span.start) as usize;
     text.chars().skip(span.start as usize).take(length).collect()
 }
@@ -274,8 +274,8 @@ mod tests {
 
     #[test]
     fn spans_count_code_points() {
-        assert_eq!(cut("Zoë ❤ Noël", Span { start: 6, end: 10 }), "Noël");
-        assert_eq!(cut("Zoë", Span { start: 2, end: 99 }), "ë");
-        assert_eq!(cut("Zoë", Span { start: 9, end: 3 }), "");
+        assert_eq!(slice_code_points("Zoë ❤ Noël", Span { start: 6, end: 10 }), "Noël");
+        assert_eq!(slice_code_points("Zoë", Span { start: 2, end: 99 }), "ë");
+        assert_eq!(slice_code_points("Zoë", Span { start: 9, end: 3 }), "");
     }
 }

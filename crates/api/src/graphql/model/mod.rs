@@ -1,4 +1,4 @@
-//! The nouns of the GraphQL API. Each wraps a domain type and adds edges, read through loaders.
+//! Object types of the GraphQL API. Each wraps a domain type and adds its edges, which loaders read.
 
 mod access_token;
 mod audit;
@@ -18,7 +18,7 @@ mod viewer;
 
 pub(crate) use access_token::AccessTokenNode;
 pub(crate) use audit::AuditEntryNode;
-pub(crate) use context::{ContextNode, Resolution};
+pub(crate) use context::{ContextNode, EntityResolution};
 pub(crate) use deletion::DeletionReceipt;
 pub(crate) use entity::EntityNode;
 pub(crate) use enums::{ContextScope, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod};
@@ -28,5 +28,5 @@ pub(crate) use message::MessageNode;
 pub(crate) use relation::RelationNode;
 pub(crate) use session::SessionNode;
 pub(crate) use usage::{TokenUsage, UsageNode};
-pub(crate) use user_error::{UserError, settle};
+pub(crate) use user_error::{UserError, split_user_errors};
 pub(crate) use viewer::Viewer;

@@ -1,31 +1,31 @@
-//! A verb of the ontology in force.
+//! GraphQL type `Relation`.
 
 use async_graphql::SimpleObject;
 
 use super::enums::EntityType;
 use recall_domain::Relation;
 
-/// A verb that facts may use.
+/// A relation of the ontology, which facts can use.
 #[derive(SimpleObject)]
 #[graphql(name = "Relation")]
 pub(crate) struct RelationNode {
-    /// Its name, upper case with underscores.
+    /// The name, in upper case with underscores.
     name: String,
-    /// As people say it, third person singular: "lives in".
+    /// The verb phrase in the third person singular, such as "lives in".
     phrase: String,
-    /// What it means.
+    /// The meaning.
     description: String,
-    /// Whether A R B means B R A.
+    /// Whether "A relation B" also means "B relation A".
     symmetric: bool,
-    /// Whether a subject has one object at a time, so that others are rivals.
+    /// Whether a subject has one object at a time. Facts with other objects are then rivals.
     functional: bool,
-    /// Days after which unrepeated support counts half.
+    /// The number of days after which support counts half, unless it is repeated.
     half_life_days: f64,
-    /// The relation that says the contrary of the same pair.
+    /// The relation that states the opposite about the same pair.
     opposite: Option<String>,
-    /// Types that may be its subject; empty means any.
+    /// Allowed types of the subject; empty means any.
     subject_types: Vec<EntityType>,
-    /// Types that may be its object; empty means any.
+    /// Allowed types of the object; empty means any.
     object_types: Vec<EntityType>,
 }
 

@@ -1,4 +1,4 @@
-//! What model servers cost.
+//! GraphQL type `Usage`.
 
 use async_graphql::{Object, SimpleObject};
 
@@ -6,26 +6,26 @@ use super::enums::ModelOperation;
 use crate::graphql::scope::Needs;
 use recall_domain::{Day, DayUsage, TokenCount};
 
-/// Tokens that model servers used for the viewer.
+/// Tokens that model servers used for the viewer, without embeddings.
 pub(crate) struct UsageNode {
     pub(crate) today: Day,
     pub(crate) days: Vec<DayUsage>,
 }
 
-/// Tokens that model servers used for the viewer. Embeddings are not among them.
+/// Tokens that model servers used for the viewer, without embeddings.
 #[Object(name = "Usage", guard = "Needs::Read")]
 impl UsageNode {
-    /// Today, in UTC. A budget of tokens a day counts these.
+    /// Tokens used today (UTC). The daily token budget counts these.
     async fn today(&self) -> TokenUsage {
         sum(self.days.iter().filter(|d| d.day == self.today))
     }
 
-    /// On all days asked for.
+    /// Tokens used on all days of the period.
     async fn total(&self) -> TokenUsage {
         sum(self.days.iter())
     }
 
-    /// Day by day and by what they were used for, latest first; days without any are left out.
+    /// Tokens by day and purpose, latest first. Days without use are left out.
     async fn days(&self) -> Vec<UsageOfDay> {
         let of_day = |d: &DayUsage| UsageOfDay {
             date: d.day.to_string(),
@@ -38,12 +38,12 @@ impl UsageNode {
     }
 }
 
-/// Tokens read and written by models.
+/// Tokens that models read and wrote.
 #[derive(SimpleObject)]
 pub(crate) struct TokenUsage {
-    /// Read.
+    /// Tokens read.
     input_tokens: u64,
-    /// Written.
+    /// Tokens written.
     output_tokens: u64,
 }
 
@@ -53,14 +53,14 @@ impl From<TokenCount> for TokenUsage {
     }
 }
 
-/// Tokens of one day for one purpose.
+/// Tokens of one day and one purpose.
 #[derive(SimpleObject)]
 pub(crate) struct UsageOfDay {
     /// The day in UTC, such as `2026-01-31`.
     date: String,
-    /// What they were used for.
+    /// The purpose.
     operation: ModelOperation,
-    /// In how many requests.
+    /// The number of requests.
     requests: u64,
     /// Tokens read.
     input_tokens: u64,

@@ -1,4 +1,4 @@
-//! Who asks.
+//! GraphQL type `Viewer`.
 
 use async_graphql::{Context, ID, Object};
 
@@ -9,32 +9,32 @@ use crate::{
 };
 use recall_domain::Day;
 
-/// The one who asks.
+/// The user who sends the request.
 pub(crate) struct Viewer;
 
-/// The one who asks.
+/// The user who sends the request.
 #[Object]
 impl Viewer {
-    /// Identity on this server.
+    /// The user's id on this server.
     async fn id(&self, ctx: &Context<'_>) -> async_graphql::Result<ID> {
         Ok(ID::from(scope(ctx)?.caller.user()))
     }
 
-    /// What the viewer may do.
+    /// The user's role.
     async fn role(&self, ctx: &Context<'_>) -> async_graphql::Result<ViewerRole> {
         Ok(scope(ctx)?.caller.role().into())
     }
 
-    /// What the viewer is called, as far as their messages tell.
+    /// The user's name, as far as the messages tell it.
     async fn name(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<String>> {
-        Ok(own_node(ctx).await?.map(|e| e.0.name))
+        Ok(viewer_entity(ctx).await?.map(|e| e.0.name))
     }
 
-    /// What model servers used for the viewer, today (in UTC) and on so many days before.
+    /// Tokens that model servers used for the viewer, by day (UTC).
     async fn usage(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many days, today included, up to 366.", default = 30)] days: u32,
+        #[graphql(desc = "Number of days including today, 1 to 366.", default = 30)] days: u32,
     ) -> async_graphql::Result<UsageNode> {
         let s = scope(ctx)?;
         let today = Day::of(s.usecases.now());
@@ -43,7 +43,7 @@ impl Viewer {
         Ok(UsageNode { today, days: found })
     }
 
-    /// The latest deletion of everything of the viewer's, until the day after is over; null when there was none.
+    /// The latest deletion of all of the viewer's data; null if there was none. It is kept until the end of the next day.
     #[graphql(guard = "Needs::Read")]
     async fn deletion(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<DeletionReceipt>> {
         let s = scope(ctx)?;
@@ -51,14 +51,14 @@ impl Viewer {
         Ok(erasure.map(|erasure| DeletionReceipt::of(s.store().engine(), Some(erasure))))
     }
 
-    /// The viewer's own node in the graph; null until they have said something about themselves.
+    /// The entity that represents the viewer; null until a message says something about them.
     async fn entity(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<EntityNode>> {
-        own_node(ctx).await
+        viewer_entity(ctx).await
     }
 }
 
-async fn own_node(ctx: &Context<'_>) -> async_graphql::Result<Option<EntityNode>> {
+async fn viewer_entity(ctx: &Context<'_>) -> async_graphql::Result<Option<EntityNode>> {
     let s = scope(ctx)?;
-    s.whole()?;
+    s.reject_during_deletion()?;
     Ok(s.usecases.viewer_entity(&s.caller).await.map_err(ApiError::from)?.map(|e| EntityNode(e, s.own.clone())))
 }

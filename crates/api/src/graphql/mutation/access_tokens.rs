@@ -1,4 +1,4 @@
-//! Making and revoking personal access tokens; revoking tokens of issuers.
+//! Mutations that create and revoke personal access tokens, and that revoke tokens of identity providers.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
@@ -10,9 +10,9 @@ use crate::{
     error::ApiError,
     graphql::{
         engine::Issuers,
-        model::{AccessTokenNode, UserError, settle},
+        model::{AccessTokenNode, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, note, read_id, scope},
+        scope::{Needs, audit, read_id, scope},
     },
 };
 use recall_domain::{AccessTokenId, AuditAction, Timestamp};
@@ -20,58 +20,58 @@ use recall_domain::{AccessTokenId, AuditAction, Timestamp};
 /// A new personal access token.
 #[derive(InputObject)]
 pub(crate) struct CreateAccessTokenInput {
-    /// What it is for, in 1 to 100 characters.
+    /// The name, 1 to 100 characters.
     name: String,
-    /// What it allows: `recall.read`, `recall.write`, and no more than the login it is made with.
+    /// The scopes: `recall.read`, `recall.write`. They cannot exceed those of the login that creates the token.
     scopes: Vec<String>,
-    /// How long it lives, 1 to 366 days; 90 when nothing is said.
+    /// The lifetime in days, 1 to 366. Default: 90.
     expires_in_days: Option<i32>,
 }
 
-/// What came of `createAccessToken`.
+/// The result of `createAccessToken`.
 #[derive(SimpleObject)]
 pub(crate) struct CreateAccessTokenPayload {
     /// The new token.
     access_token: Option<AccessTokenNode>,
-    /// What is sent as `Authorization: Bearer …`. It is shown this once and kept nowhere.
+    /// The secret to send as `Authorization: Bearer …`. The server returns it only once and does not store it.
     secret: Option<String>,
-    /// Why there is none.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
-/// The access token to be revoked.
+/// The personal access token to revoke.
 #[derive(InputObject)]
 pub(crate) struct RevokeAccessTokenInput {
-    /// Which one.
+    /// The id of the token.
     id: ID,
 }
 
-/// What came of `revokeAccessToken`.
+/// The result of `revokeAccessToken`.
 #[derive(SimpleObject)]
 pub(crate) struct RevokeAccessTokenPayload {
-    /// The id of the token that is accepted no more.
+    /// The id of the revoked token.
     revoked_id: Option<ID>,
-    /// Why it was not revoked.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
-/// The token of an issuer to be revoked.
+/// The token of an identity provider to revoke.
 #[derive(InputObject)]
 pub(crate) struct RevokeTokenInput {
-    /// The issuer, exactly as it stands in the token's `iss`.
+    /// The issuer, exactly as in the token's claim `iss`.
     issuer: String,
-    /// What the issuer calls the token: its `jti`.
+    /// The id of the token, from its claim `jti`.
     token_id: String,
-    /// When the token expires by itself (`exp`); what is noted of it is forgotten then. Without it, it is kept for good.
+    /// When the token expires (`exp`). The server forgets the revocation then. Default: the revocation is kept forever.
     expires_at: Option<Timestamp>,
 }
 
-/// What came of `revokeToken`.
+/// The result of `revokeToken`.
 #[derive(SimpleObject)]
 pub(crate) struct RevokeTokenPayload {
-    /// Whether the token is believed no more.
+    /// Whether the token was revoked.
     revoked: bool,
-    /// Why it was not revoked.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
@@ -80,8 +80,8 @@ pub(super) struct AccessTokenMutations;
 
 #[Object(guard = "Needs::Write")]
 impl AccessTokenMutations {
-    /// Makes a personal access token for a script or an agent. It may read and write, but not administer, and needs a login
-    /// to be made: no access token makes others.
+    /// Creates a personal access token for a script or an agent. It can read and write, but not administer. Requires a login; a
+    /// personal access token cannot create tokens.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn create_access_token(
         &self,
@@ -90,16 +90,15 @@ impl AccessTokenMutations {
     ) -> async_graphql::Result<CreateAccessTokenPayload> {
         let s = scope(ctx)?;
         let wanted = NewAccessToken { name: input.name, scopes: input.scopes, days: input.expires_in_days };
-        let (created, errors) = settle(personal::create(&**s.store(), s.identity(), wanted, s.now).await)?;
+        let (created, errors) = split_user_errors(personal::create(&**s.store(), s.identity(), wanted, s.now).await)?;
         if let Some((token, _)) = &created {
-            note(ctx, AuditAction::AccessTokenMade, token.id.to_string()).await?;
+            audit(ctx, AuditAction::AccessTokenMade, token.id.to_string()).await?;
         }
         let (access_token, secret) = created.map(|(token, secret)| (AccessTokenNode::from(token), secret)).unzip();
         Ok(CreateAccessTokenPayload { access_token, secret, errors })
     }
 
-    /// Revokes a personal access token: the next request with it is refused, and a stream that was opened with it ends within
-    /// ten seconds.
+    /// Revokes a personal access token. Later requests with it are refused, and its open streams end within ten seconds.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn revoke_access_token(
         &self,
@@ -114,15 +113,15 @@ impl AccessTokenMutations {
             revoked.map_err(|e| ApiError::from(e).at("input.id"))?;
             Ok(ID::from(id))
         };
-        let (revoked_id, errors) = settle(revoke.await)?;
+        let (revoked_id, errors) = split_user_errors(revoke.await)?;
         if let Some(id) = &revoked_id {
-            note(ctx, AuditAction::AccessTokenRevoked, id.to_string()).await?;
+            audit(ctx, AuditAction::AccessTokenRevoked, id.to_string()).await?;
         }
         Ok(RevokeAccessTokenPayload { revoked_id, errors })
     }
 
-    /// Revokes an access token that an issuer gave out, such as one that was stolen, although it has not expired: requests with
-    /// it are refused within five seconds, and streams that were opened with it end within ten. For administrators.
+    /// Revokes an unexpired token of an identity provider, such as a stolen one. Requests with it are refused within five seconds,
+    /// and its open streams end within ten. Requires the role `ADMIN`.
     #[graphql(complexity = "CHANGE + child_complexity", guard = "Needs::Admin")]
     async fn revoke_token(
         &self,
@@ -135,7 +134,7 @@ impl AccessTokenMutations {
             if !issuers.contains(&input.issuer) {
                 return Err(ApiError::invalid(
                     "UNKNOWN_ISSUER",
-                    "This server accepts no tokens of that issuer. Name one of those that it does.",
+                    "This server accepts no tokens of that issuer. Give an issuer that it accepts.",
                     "input.issuer",
                 ));
             }
@@ -150,10 +149,10 @@ impl AccessTokenMutations {
             s.store().revoke_token(&s.caller, token, input.expires_at).await?;
             Ok(token)
         };
-        let (revoked, errors) = settle(revoke.await)?;
+        let (revoked, errors) = split_user_errors(revoke.await)?;
         if let Some(token) = &revoked {
             let digest = token.0.iter().map(|byte| format!("{byte:02x}")).collect();
-            note(ctx, AuditAction::TokenTakenBack, digest).await?;
+            audit(ctx, AuditAction::TokenTakenBack, digest).await?;
         }
         Ok(RevokeTokenPayload { revoked: revoked.is_some(), errors })
     }

@@ -1,4 +1,4 @@
-//! Deleting everything of the viewer.
+//! Mutation that deletes all data of the viewer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,52 +7,53 @@ use async_graphql::{Context, InputObject, Object, SimpleObject};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{DeletionReceipt, UserError, settle},
+        model::{DeletionReceipt, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, Scope, note, scope},
+        scope::{Needs, OperationScope, audit, scope},
     },
 };
 use recall_domain::AuditAction;
 use recall_ports::{GraphCopy, GraphError, GraphQueries};
 
-/// What has to be said, so that nobody does it by mistake.
+/// The word that confirms the deletion, which prevents accidents.
 const CONFIRMATION: &str = "DELETE";
-/// How long the graph engine is looked at, and how often, for whether it has followed.
+/// How long to wait until the graph engine has deleted its copy.
 const GRAPH_FOLLOWS: Duration = Duration::from_secs(3);
+/// Pause between two checks of the graph engine.
 const GRAPH_PAUSE: Duration = Duration::from_millis(200);
-/// Longest wait for what it holds before: what is deleted must not depend on it.
+/// Timeout for counting the graph engine's copy before the deletion, which must not depend on the engine.
 const GRAPH_ANSWER: Duration = Duration::from_secs(2);
 
-/// That everything is to be deleted.
+/// The confirmation that all data is to be deleted.
 #[derive(InputObject)]
 pub(crate) struct DeleteMyDataInput {
-    /// The word `DELETE`, so that nobody does it by mistake.
+    /// The word `DELETE`, which prevents accidents.
     confirm: String,
 }
 
-/// What came of `deleteMyData`.
+/// The result of `deleteMyData`.
 #[derive(SimpleObject)]
 pub(crate) struct DeleteMyDataPayload {
     /// What was deleted.
     receipt: Option<DeletionReceipt>,
-    /// Why nothing was.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
 #[derive(Default)]
-pub(super) struct EraseMutations;
+pub(super) struct DeletionMutations;
 
 #[Object(guard = "Needs::Write")]
-impl EraseMutations {
-    /// Deletes everything that is kept of the viewer: sessions, messages, facts, events, access tokens, and the copy in the graph
-    /// engine. It goes in steps; meanwhile whatever else the viewer asks for, reading too, is refused (`DATA_BEING_DELETED`), but for
-    /// `viewer { deletion }`. If it takes longer than some seconds the receipt has no end yet: the deletion goes on, whatever becomes of the client and of the server, and
-    /// calling again waits on. Open streams end with `bye deleted`.
+impl DeletionMutations {
+    /// Deletes all data of the viewer: sessions, messages, facts, events, access tokens, and the copy in the graph engine. While it runs,
+    /// the viewer's other requests fail with `DATA_BEING_DELETED`, except `viewer { deletion }`. After some seconds the mutation returns
+    /// a receipt without `endedAt`; the deletion continues in the background, even after a restart. Calling again waits
+    /// for it. Open streams end with `bye deleted`.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn delete_my_data(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "That this is meant.")] input: DeleteMyDataInput,
+        #[graphql(desc = "The confirmation.")] input: DeleteMyDataInput,
     ) -> async_graphql::Result<DeleteMyDataPayload> {
         let s = scope(ctx)?;
         let erase = async {
@@ -63,22 +64,22 @@ impl EraseMutations {
             let graph = ctx
                 .data::<Arc<dyn GraphQueries>>()
                 .map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))?;
-            let late = |_| GraphError::Unavailable("it does not answer in time".into());
+            let late = |_| GraphError::Unavailable("it does not respond in time".into());
             let before = tokio::time::timeout(GRAPH_ANSWER, graph.copy(&s.caller)).await.unwrap_or_else(|e| Err(late(e)));
-            // First of all: what cannot be undone is never done unseen.
-            note(ctx, AuditAction::DataDeleted, s.caller.user().to_string()).await?;
+            // Audited first, because the deletion cannot be undone.
+            audit(ctx, AuditAction::DataDeleted, s.caller.user().to_string()).await?;
             let erased = s.usecases.erase_everything(&s.caller).await?;
             let receipt = DeletionReceipt::of(s.store().engine(), erased);
             Ok(with_graph(s, graph.as_ref(), receipt, before).await)
         };
-        let (receipt, errors) = settle(erase.await)?;
+        let (receipt, errors) = split_user_errors(erase.await)?;
         Ok(DeleteMyDataPayload { receipt, errors })
     }
 }
 
-/// The receipt with what became of the copy in the graph engine, if there is one.
+/// Adds the deletions in the graph engine to the receipt, if there is an engine.
 async fn with_graph(
-    s: &Scope,
+    s: &OperationScope,
     graph: &dyn GraphQueries,
     receipt: DeletionReceipt,
     before: Result<Option<GraphCopy>, GraphError>,
@@ -93,14 +94,14 @@ async fn with_graph(
         let follows = async {
             loop {
                 after = graph.copy(&s.caller).await.ok().flatten();
-                // Away, or done.
+                // Unreachable, or done.
                 if after.is_none_or(GraphCopy::is_empty) {
                     break;
                 }
                 tokio::time::sleep(GRAPH_PAUSE).await;
             }
         };
-        // Whether it got there says `after`.
+        // `after` holds the result, also after a timeout.
         let _ = tokio::time::timeout(GRAPH_FOLLOWS, follows).await;
     }
     receipt.with_graph(graph.engine(), before, after)

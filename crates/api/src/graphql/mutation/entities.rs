@@ -1,69 +1,69 @@
-//! Putting entities right.
+//! Mutations that rename, merge and unmerge entities.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
     error::ApiError,
     graphql::{
-        model::{EntityNode, UserError, settle},
+        model::{EntityNode, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, note_shared, read_id, scope},
+        scope::{Needs, audit_shared_change, read_id, scope},
     },
 };
 use recall_domain::{AuditAction, EntityId};
 use recall_usecases::ResourceId;
 
-/// Another name for an entity.
+/// A new name for an entity.
 #[derive(InputObject)]
 pub(crate) struct RenameEntityInput {
-    /// Which one.
+    /// The id of the entity.
     id: ID,
-    /// Its new name. The old one stays an alias.
+    /// The new name. The old name becomes an alias.
     name: String,
 }
 
-/// What came of `renameEntity`.
+/// The result of `renameEntity`.
 #[derive(SimpleObject)]
 pub(crate) struct RenameEntityPayload {
-    /// The entity under its new name.
+    /// The renamed entity.
     entity: Option<EntityNode>,
-    /// Why it was not renamed.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
-/// Two entities that are one.
+/// Two entities that are the same.
 #[derive(InputObject)]
 pub(crate) struct MergeEntitiesInput {
-    /// The one that stays.
+    /// The id of the entity that stays.
     into_id: ID,
-    /// The one whose names, facts and mentions it takes over.
+    /// The id of the entity that is merged into it with its names, facts and mentions.
     from_id: ID,
 }
 
-/// What came of `mergeEntities`.
+/// The result of `mergeEntities`.
 #[derive(SimpleObject)]
 pub(crate) struct MergeEntitiesPayload {
     /// The entity that stays.
     entity: Option<EntityNode>,
-    /// Why they were not merged.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
-/// A merge to be undone.
+/// A merge to undo.
 #[derive(InputObject)]
 pub(crate) struct UnmergeEntitiesInput {
-    /// The one that was merged away; or the one that stayed, whose latest merge is undone then.
+    /// The id of the entity that was merged, or of the one that stayed. The latter undoes its latest merge.
     entity_id: ID,
 }
 
-/// What came of `unmergeEntities`.
+/// The result of `unmergeEntities`.
 #[derive(SimpleObject)]
 pub(crate) struct UnmergeEntitiesPayload {
-    /// The entity that is back.
+    /// The restored entity.
     entity: Option<EntityNode>,
-    /// The entity that had its place.
+    /// The entity that it had been merged into.
     from: Option<EntityNode>,
-    /// Why they were not told apart.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct EntityMutations;
 
 #[Object(guard = "Needs::Write")]
 impl EntityMutations {
-    /// Gives an entity another name.
+    /// Renames an entity.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn rename_entity(
         &self,
@@ -82,16 +82,16 @@ impl EntityMutations {
         let s = scope(ctx)?;
         let rename = async {
             let id: EntityId = read_id(&input.id, "input.id")?;
-            let rename = |whose| async move { s.usecases.rename_entity(&whose, id, input.name).await.map_err(ApiError::from) };
+            let rename = |caller| async move { s.usecases.rename_entity(&caller, id, input.name).await.map_err(ApiError::from) };
             let (entity, memory) = s.change(&[ResourceId::Entity(id)], rename).await.map_err(|e| e.at("input.id"))?;
-            note_shared(ctx, memory, AuditAction::SharedEntityRenamed, entity.id).await?;
+            audit_shared_change(ctx, memory, AuditAction::SharedEntityRenamed, entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))
         };
-        let (entity, errors) = settle(rename.await)?;
+        let (entity, errors) = split_user_errors(rename.await)?;
         Ok(RenameEntityPayload { entity, errors })
     }
 
-    /// Says that two entities are one and the same.
+    /// Merges two entities that are the same.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn merge_entities(
         &self,
@@ -102,17 +102,17 @@ impl EntityMutations {
         let merge = async {
             let into: EntityId = read_id(&input.into_id, "input.intoId")?;
             let from: EntityId = read_id(&input.from_id, "input.fromId")?;
-            let merge = |whose| async move { s.usecases.merge_entities(&whose, into, from).await.map_err(ApiError::from) };
+            let merge = |caller| async move { s.usecases.merge_entities(&caller, into, from).await.map_err(ApiError::from) };
             let (entity, memory) = s.change(&[ResourceId::Entity(into), ResourceId::Entity(from)], merge).await?;
-            note_shared(ctx, memory, AuditAction::SharedEntitiesMerged, entity.id).await?;
+            audit_shared_change(ctx, memory, AuditAction::SharedEntitiesMerged, entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))
         };
-        let (entity, errors) = settle(merge.await)?;
+        let (entity, errors) = split_user_errors(merge.await)?;
         Ok(MergeEntitiesPayload { entity, errors })
     }
 
-    /// Undoes a merge: the entity comes back with its names, mentions and facts. What was learnt since stays with the one that
-    /// stayed, unless the message names the one that was gone.
+    /// Undoes a merge: restores the entity with its names, mentions and facts. Facts learned since the merge stay with the other
+    /// entity, unless their message names the restored one.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn unmerge_entities(
         &self,
@@ -122,12 +122,12 @@ impl EntityMutations {
         let s = scope(ctx)?;
         let unmerge = async {
             let id: EntityId = read_id(&input.entity_id, "input.entityId")?;
-            let unmerge = |whose| async move { s.usecases.unmerge_entities(&whose, id).await.map_err(ApiError::from) };
+            let unmerge = |caller| async move { s.usecases.unmerge_entities(&caller, id).await.map_err(ApiError::from) };
             let ((entity, from), memory) = s.change(&[ResourceId::Entity(id)], unmerge).await.map_err(|e| e.at("input.entityId"))?;
-            note_shared(ctx, memory, AuditAction::SharedEntitiesUnmerged, entity.id).await?;
+            audit_shared_change(ctx, memory, AuditAction::SharedEntitiesUnmerged, entity.id).await?;
             Ok((EntityNode(entity, memory.clone()), EntityNode(from, memory.clone())))
         };
-        let (both, errors) = settle(unmerge.await)?;
+        let (both, errors) = split_user_errors(unmerge.await)?;
         let (entity, from) = both.unzip();
         Ok(UnmergeEntitiesPayload { entity, from, errors })
     }

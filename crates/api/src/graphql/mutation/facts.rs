@@ -1,13 +1,13 @@
-//! Telling and taking back facts directly.
+//! Mutations that assert and retract facts.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
     error::ApiError,
     graphql::{
-        model::{EntityType, FactNode, UserError, settle},
+        model::{EntityType, FactNode, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, note_shared, read_id, scope},
+        scope::{Needs, audit_shared_change, read_id, scope},
     },
 };
 use recall_domain::{AuditAction, FactId, SessionId};
@@ -16,42 +16,42 @@ use recall_usecases::{AssertFact, ResourceId};
 /// A fact that the viewer states directly.
 #[derive(InputObject)]
 pub(crate) struct AssertFactInput {
-    /// The session in whose log the change appears, and which is its evidence. One of shared memory makes it a shared fact.
+    /// The session that receives the evidence and the events. A session of shared memory makes the fact a shared one.
     session_id: ID,
-    /// Name of the thing it is about.
+    /// The name of the entity that the fact is about.
     subject: String,
     /// A relation of the ontology, such as `LIVES_IN`.
     relation: String,
-    /// Name of the other thing.
+    /// The name of the entity at the other end of the relation.
     object: String,
-    /// What sort of thing the subject is, when it is not known yet.
+    /// The type of the subject, used if the entity is new.
     subject_type: Option<EntityType>,
-    /// What sort of thing the object is, when it is not known yet.
+    /// The type of the object, used if the entity is new.
     object_type: Option<EntityType>,
 }
 
-/// What came of `assertFact`.
+/// The result of `assertFact`.
 #[derive(SimpleObject)]
 pub(crate) struct AssertFactPayload {
-    /// The fact as it stands now.
+    /// The fact after the change.
     fact: Option<FactNode>,
-    /// Why it was not recorded.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
-/// The fact to be taken back.
+/// The fact to retract.
 #[derive(InputObject)]
 pub(crate) struct RetractFactInput {
-    /// Which one.
+    /// The id of the fact.
     id: ID,
 }
 
-/// What came of `retractFact`.
+/// The result of `retractFact`.
 #[derive(SimpleObject)]
 pub(crate) struct RetractFactPayload {
-    /// The fact, which stays readable.
+    /// The retracted fact, which stays readable.
     fact: Option<FactNode>,
-    /// Why it was not taken back.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct FactMutations;
 
 #[Object(guard = "Needs::Write")]
 impl FactMutations {
-    /// Records a fact that the viewer states directly, as a plain statement.
+    /// Records a fact that the viewer states directly. It has the confidence of a plain statement.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn assert_fact(
         &self,
@@ -78,16 +78,16 @@ impl FactMutations {
                 subject_type: input.subject_type.map(Into::into),
                 object_type: input.object_type.map(Into::into),
             };
-            let assert = |whose| async move { s.usecases.assert_fact(&whose, fact).await.map_err(ApiError::from) };
+            let assert = |caller| async move { s.usecases.assert_fact(&caller, fact).await.map_err(ApiError::from) };
             let (fact, memory) = s.change(&[ResourceId::Session(session)], assert).await.map_err(|e| e.at("input.sessionId"))?;
-            note_shared(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?;
+            audit_shared_change(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?;
             Ok(FactNode(fact.into(), memory.clone()))
         };
-        let (fact, errors) = settle(assert.await)?;
+        let (fact, errors) = split_user_errors(assert.await)?;
         Ok(AssertFactPayload { fact, errors })
     }
 
-    /// Takes a fact back: it stays readable but no longer counts, until a later message states it again.
+    /// Retracts a fact. It stays readable but no longer counts, until a later message states it again.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn retract_fact(
         &self,
@@ -97,12 +97,12 @@ impl FactMutations {
         let s = scope(ctx)?;
         let retract = async {
             let id: FactId = read_id(&input.id, "input.id")?;
-            let retract = |whose| async move { s.usecases.retract_fact(&whose, id).await.map_err(ApiError::from) };
+            let retract = |caller| async move { s.usecases.retract_fact(&caller, id).await.map_err(ApiError::from) };
             let (fact, memory) = s.change(&[ResourceId::Fact(id)], retract).await.map_err(|e| e.at("input.id"))?;
-            note_shared(ctx, memory, AuditAction::SharedFactRetracted, id).await?;
+            audit_shared_change(ctx, memory, AuditAction::SharedFactRetracted, id).await?;
             Ok(FactNode(fact.into(), memory.clone()))
         };
-        let (fact, errors) = settle(retract.await)?;
+        let (fact, errors) = split_user_errors(retract.await)?;
         Ok(RetractFactPayload { fact, errors })
     }
 }

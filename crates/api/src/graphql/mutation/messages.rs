@@ -1,98 +1,98 @@
-//! Saying things.
+//! Mutations that send and import messages and cancel answers.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
     error::ApiError,
     graphql::{
-        model::{MessageNode, MessageRole, MessageStatus, UserError, settle},
+        model::{MessageNode, MessageRole, MessageStatus, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, limits, note_shared, read_id, scope},
+        scope::{Needs, audit_shared_change, limits, read_id, scope},
     },
 };
 use recall_domain::{AuditAction, MessageId, SessionId, Timestamp};
 use recall_usecases::{ResourceId, SendMessage};
 
-/// A message to be stored and understood.
+/// A message to store and process.
 #[derive(InputObject)]
 pub(crate) struct SendMessageInput {
-    /// The session it belongs to.
+    /// The id of the session.
     session_id: ID,
-    /// What is said, up to 64 KiB.
+    /// The text, up to 64 KiB.
     text: String,
-    /// Who writes it.
+    /// Whether the user or the assistant wrote it.
     #[graphql(default_with = "Some(MessageRole::User)")]
     role: Option<MessageRole>,
-    /// Who says it, when that is not the user; "I" in the text then means that person.
+    /// The speaker, if it is not the user. "I" in the text then means the speaker.
     speaker: Option<String>,
-    /// When it was said; now when nothing is said.
+    /// When it was said. Default: now.
     sent_at: Option<Timestamp>,
-    /// Whatever the client wants to keep with it.
+    /// JSON to store with the message.
     source_metadata: Option<serde_json::Value>,
-    /// The client's own id. A second message of the session with the same one is the first one again.
+    /// The client's own id. Sending the same id again in a session returns the first message.
     client_message_id: Option<String>,
 }
 
-/// What came of `sendMessage`.
+/// The result of `sendMessage`.
 #[derive(SimpleObject)]
 pub(crate) struct SendMessagePayload {
     /// The message as stored.
     message: Option<MessageNode>,
-    /// How far it has come: its facts follow as events.
+    /// The processing state. Facts follow as events.
     status: Option<MessageStatus>,
-    /// Why it was not stored.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
 /// Messages of a conversation that took place elsewhere.
 #[derive(InputObject)]
 pub(crate) struct ImportMessagesInput {
-    /// The session they belong to.
+    /// The id of the session.
     session_id: ID,
-    /// The messages in order, up to 500. All are stored or none.
+    /// The messages in order, up to 500. Either all are stored or none.
     messages: Vec<ImportedMessage>,
 }
 
 /// One message of an import.
 #[derive(InputObject)]
 pub(crate) struct ImportedMessage {
-    /// Who wrote it.
+    /// Whether the user or the assistant wrote it.
     #[graphql(default_with = "Some(MessageRole::User)")]
     role: Option<MessageRole>,
-    /// Who said it, when that is not the user.
+    /// The speaker, if it is not the user.
     speaker: Option<String>,
-    /// What was said, up to 64 KiB.
+    /// The text, up to 64 KiB.
     text: String,
-    /// When it was said; now when nothing is said.
+    /// When it was said. Default: now.
     sent_at: Option<Timestamp>,
-    /// Its id elsewhere. A second message of the session with the same one is the first one again.
+    /// The id in the source system. Importing the same id again into a session returns the first message.
     external_id: Option<String>,
 }
 
-/// What came of `importMessages`.
+/// The result of `importMessages`.
 #[derive(SimpleObject)]
 pub(crate) struct ImportMessagesPayload {
-    /// The messages as stored, in the order given.
+    /// The stored messages, in the order given.
     messages: Vec<MessageNode>,
-    /// Why nothing was stored.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
-/// The question that needs no answer any more.
+/// The question whose answer is to be cancelled.
 #[derive(InputObject)]
 pub(crate) struct CancelAnswerInput {
-    /// The message that asks.
+    /// The message that asks the question.
     message_id: ID,
 }
 
-/// What came of `cancelAnswer`.
+/// The result of `cancelAnswer`.
 #[derive(SimpleObject)]
 pub(crate) struct CancelAnswerPayload {
-    /// The message that asks.
+    /// The message that asks the question.
     message: Option<MessageNode>,
-    /// Whether there was anything to cancel. An answer that is there already stays.
+    /// Whether an answer was cancelled. A finished answer stays.
     cancelled: bool,
-    /// Why it was not cancelled.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct MessageMutations;
 
 #[Object(guard = "Needs::Write")]
 impl MessageMutations {
-    /// Stores a message and answers at once; what it means is worked out afterwards and told by events.
+    /// Stores a message and returns at once. The server then processes it and reports the results as events.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn send_message(
         &self,
@@ -121,12 +121,12 @@ impl MessageMutations {
                 source_metadata: input.source_metadata,
                 client_message_id: input.client_message_id,
             };
-            let send = |whose| async move { s.usecases.send(&whose, message).await.map_err(ApiError::from) };
+            let send = |caller| async move { s.usecases.send(&caller, message).await.map_err(ApiError::from) };
             let (message, memory) = s.change(&[ResourceId::Session(session)], send).await.map_err(|e| e.at("input.sessionId"))?;
-            note_shared(ctx, memory, AuditAction::SharedMessagesStored, message.id).await?;
+            audit_shared_change(ctx, memory, AuditAction::SharedMessagesStored, message.id).await?;
             Ok(MessageNode(message, memory.clone()))
         };
-        let (message, errors) = settle(send.await)?;
+        let (message, errors) = split_user_errors(send.await)?;
         let status = message.as_ref().map(|m| m.0.status.into());
         Ok(SendMessagePayload { message, status, errors })
     }
@@ -152,19 +152,19 @@ impl MessageMutations {
                 client_message_id: m.external_id,
             };
             let messages = input.messages.into_iter().map(message).collect();
-            let import = |whose| async move { s.usecases.import(&whose, session, messages).await.map_err(ApiError::from) };
+            let import = |caller| async move { s.usecases.import(&caller, session, messages).await.map_err(ApiError::from) };
             let (messages, memory) = s.change(&[ResourceId::Session(session)], import).await.map_err(|e| e.at("input.sessionId"))?;
             if let Some(first) = messages.first() {
-                note_shared(ctx, memory, AuditAction::SharedMessagesStored, first.id).await?;
+                audit_shared_change(ctx, memory, AuditAction::SharedMessagesStored, first.id).await?;
             }
             Ok(messages.into_iter().map(|m| MessageNode(m, memory.clone())).collect())
         };
-        let (messages, errors) = settle::<Vec<MessageNode>>(import.await)?;
+        let (messages, errors) = split_user_errors::<Vec<MessageNode>>(import.await)?;
         Ok(ImportMessagesPayload { messages: messages.unwrap_or_default(), errors })
     }
 
-    /// Ends the answering of a question, wherever it has got to; the event `answer_failed` with the code `CANCELLED` says so. What
-    /// the message states is remembered all the same.
+    /// Cancels the answer to a question, at any stage. Followers get `answer_failed` with the code `CANCELLED`. Facts from the
+    /// message are kept.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn cancel_answer(
         &self,
@@ -174,15 +174,15 @@ impl MessageMutations {
         let s = scope(ctx)?;
         let cancel = async {
             let question: MessageId = read_id(&input.message_id, "input.messageId")?;
-            let cancel = |whose| async move { s.usecases.cancel_answer(&whose, question).await.map_err(ApiError::from) };
+            let cancel = |caller| async move { s.usecases.cancel_answer(&caller, question).await.map_err(ApiError::from) };
             let (done, memory) = s.change(&[ResourceId::Message(question)], cancel).await.map_err(|e| e.at("input.messageId"))?;
             let (message, cancelled) = done;
             if cancelled {
-                note_shared(ctx, memory, AuditAction::SharedAnswerCancelled, question).await?;
+                audit_shared_change(ctx, memory, AuditAction::SharedAnswerCancelled, question).await?;
             }
             Ok((MessageNode(message, memory.clone()), cancelled))
         };
-        let (done, errors) = settle(cancel.await)?;
+        let (done, errors) = split_user_errors(cancel.await)?;
         let (message, cancelled) = done.map_or((None, false), |(message, cancelled)| (Some(message), cancelled));
         Ok(CancelAnswerPayload { message, cancelled, errors })
     }

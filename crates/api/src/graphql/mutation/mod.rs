@@ -1,4 +1,4 @@
-//! Changing. Each mutation takes one `input`, calls one use case, and returns the result or typed `errors`.
+//! Mutations. Each takes one `input`, calls one use case, and returns the result or typed `errors`.
 
 mod access_tokens;
 mod account_deletion;
@@ -10,7 +10,7 @@ mod stream;
 
 use async_graphql::MergedObject;
 
-/// Everything that can be changed.
+/// The mutations of the API.
 #[derive(MergedObject, Default)]
 pub(crate) struct Mutation(
     sessions::SessionMutations,
@@ -19,5 +19,5 @@ pub(crate) struct Mutation(
     entities::EntityMutations,
     stream::StreamMutations,
     access_tokens::AccessTokenMutations,
-    account_deletion::EraseMutations,
+    account_deletion::DeletionMutations,
 );

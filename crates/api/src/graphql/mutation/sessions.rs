@@ -1,13 +1,13 @@
-//! Creating and deleting sessions.
+//! Mutations that create and delete sessions.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
     error::ApiError,
     graphql::{
-        model::{SessionNode, UserError, settle},
+        model::{SessionNode, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, note, note_shared, read_id, scope},
+        scope::{Needs, audit, audit_shared_change, read_id, scope},
     },
 };
 use recall_domain::{AuditAction, SessionId};
@@ -17,50 +17,51 @@ use recall_usecases::ResourceId;
 /// A new session.
 #[derive(InputObject)]
 pub(crate) struct CreateSessionInput {
-    /// Its title; taken from the first message when nothing is said.
+    /// The title. Default: taken from the first message.
     title: Option<String>,
-    /// Whether it is one of shared memory, which all signed-in users read. Only administrators start such.
+    /// Whether to create it in shared memory, which all signed-in users can read. Requires the role `ADMIN`.
     #[graphql(default)]
     shared: bool,
 }
 
-/// What came of `createSession`.
+/// The result of `createSession`.
 #[derive(SimpleObject)]
 pub(crate) struct CreateSessionPayload {
     /// The new session.
     session: Option<SessionNode>,
-    /// Why there is none.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
-/// The session to be deleted.
+/// The session to delete.
 #[derive(InputObject)]
 pub(crate) struct DeleteSessionInput {
-    /// Which one.
+    /// The id of the session.
     id: ID,
 }
 
-/// What came of `deleteSession`.
+/// The result of `deleteSession`.
 #[derive(SimpleObject)]
 pub(crate) struct DeleteSessionPayload {
-    /// The id of the session that is no more.
+    /// The id of the deleted session.
     deleted_id: Option<ID>,
-    /// What went with it. Of a very large session: what went within ten seconds; the rest goes by itself.
+    /// What was deleted. A very large session may take longer than ten seconds: the receipt then covers what was deleted so far, and the
+    /// rest follows in the background.
     receipt: Option<SessionReceipt>,
-    /// Why it was not deleted.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
-/// What went with a session, its events and jobs apart.
+/// What was deleted with a session. Events and jobs are not counted.
 #[derive(SimpleObject)]
 pub(crate) struct SessionReceipt {
-    /// Its messages.
+    /// The number of deleted messages.
     messages: u64,
-    /// Facts that rested on it alone, and are no more.
+    /// The number of deleted facts, which had evidence only in this session.
     facts_deleted: u64,
-    /// Facts that rest on other sessions too, and were weighed anew.
+    /// The number of facts that have other evidence and were re-weighed.
     facts_reweighed: u64,
-    /// Things that nothing else speaks of, and are no more.
+    /// The number of deleted entities, which nothing else mentions.
     entities_deleted: u64,
 }
 
@@ -76,7 +77,7 @@ pub(super) struct SessionMutations;
 
 #[Object(guard = "Needs::Write")]
 impl SessionMutations {
-    /// Starts a session. Administrators start those of shared memory too.
+    /// Creates a session.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn create_session(
         &self,
@@ -85,18 +86,18 @@ impl SessionMutations {
     ) -> async_graphql::Result<CreateSessionPayload> {
         let s = scope(ctx)?;
         let create = async {
-            let whose = if input.shared { s.shared_writer().map_err(|e| e.at("input.shared"))? } else { s.caller };
-            let session = s.usecases.create_session(&whose, input.title).await?;
+            let caller = if input.shared { s.shared_writer().map_err(|e| e.at("input.shared"))? } else { s.caller };
+            let session = s.usecases.create_session(&caller, input.title).await?;
             Ok(SessionNode(session, s.memory(input.shared)?.clone()))
         };
-        let (session, errors) = settle(create.await)?;
+        let (session, errors) = split_user_errors(create.await)?;
         if let Some(SessionNode(session, memory)) = &session {
-            note_shared(ctx, memory, AuditAction::SharedSessionCreated, session.id).await?;
+            audit_shared_change(ctx, memory, AuditAction::SharedSessionCreated, session.id).await?;
         }
         Ok(CreateSessionPayload { session, errors })
     }
 
-    /// Deletes a session with its messages, its events and all evidence from it. Facts are weighed anew without it.
+    /// Deletes a session with its messages, its events and its evidence. Facts with other evidence are re-weighed.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn delete_session(
         &self,
@@ -106,13 +107,13 @@ impl SessionMutations {
         let s = scope(ctx)?;
         let delete = async {
             let id: SessionId = read_id(&input.id, "input.id")?;
-            let delete = |whose| async move { s.usecases.delete_session(&whose, id).await.map_err(ApiError::from) };
+            let delete = |caller| async move { s.usecases.delete_session(&caller, id).await.map_err(ApiError::from) };
             let (deleted, memory) = s.change(&[ResourceId::Session(id)], delete).await.map_err(|e| e.at("input.id"))?;
             let action = if memory.is_shared() { AuditAction::SharedSessionDeleted } else { AuditAction::SessionDeleted };
-            note(ctx, action, id.to_string()).await?;
+            audit(ctx, action, id.to_string()).await?;
             Ok((ID::from(id), SessionReceipt::from(deleted)))
         };
-        let (deleted, errors) = settle(delete.await)?;
+        let (deleted, errors) = split_user_errors(delete.await)?;
         let (deleted_id, receipt) = deleted.unzip();
         Ok(DeleteSessionPayload { deleted_id, receipt, errors })
     }

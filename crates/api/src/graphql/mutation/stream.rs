@@ -1,4 +1,4 @@
-//! Opening the event stream of a session over WebRTC by GraphQL, for clients that speak nothing else.
+//! Mutation that opens a WebRTC event stream, for clients that use only GraphQL.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
@@ -6,47 +6,47 @@ use crate::{
     error::NOT_FOUND,
     graphql::{
         engine::Streams,
-        model::{UserError, settle},
+        model::{UserError, split_user_errors},
         scope::{Needs, limits, read_id, scope},
     },
     whip,
 };
 use recall_domain::SessionId;
 
-/// A WebRTC offer.
+/// A WebRTC offer for the events of a session.
 #[derive(InputObject)]
 pub(crate) struct OpenEventStreamInput {
-    /// The session whose events are wanted.
+    /// The id of the session.
     session_id: ID,
-    /// Session description (SDP) with one data channel, made after creating the channel `events`.
+    /// The session description (SDP) with one data channel. Create the channel `events` before the offer.
     offer: String,
 }
 
-/// What came of `openEventStream`.
+/// The result of `openEventStream`.
 #[derive(SimpleObject)]
 pub(crate) struct OpenEventStreamPayload {
-    /// Names the connection on this server.
+    /// The id of the connection on this server.
     peer_id: Option<String>,
-    /// Session description (SDP) of the server.
+    /// The server's session description (SDP).
     answer: Option<String>,
-    /// Where to send trickled candidates (`PATCH`) and to close the connection (`DELETE`).
+    /// The address for trickled candidates (`PATCH`) and for closing the connection (`DELETE`).
     location: Option<String>,
-    /// The entity tag that a `PATCH` must name in `If-Match`.
+    /// The entity tag that a `PATCH` must send in `If-Match`.
     etag: Option<String>,
-    /// STUN and TURN servers that may help.
+    /// STUN and TURN servers that the client can use.
     ice_servers: Vec<IceServer>,
-    /// Why the stream was not opened.
+    /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
 
 /// A STUN or TURN server.
 #[derive(SimpleObject)]
 pub(crate) struct IceServer {
-    /// Its addresses, such as `stun:stun.example.org:3478`.
+    /// The addresses, such as `stun:stun.example.org:3478`.
     urls: Vec<String>,
-    /// Name to sign in with, for TURN.
+    /// The user name, for TURN.
     username: Option<String>,
-    /// Secret to sign in with, for TURN.
+    /// The password, for TURN.
     credential: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct StreamMutations;
 
 #[Object]
 impl StreamMutations {
-    /// Answers a WebRTC offer for the event stream of a session. The same as `POST /signaling/{session_id}`.
+    /// Answers a WebRTC offer for the event stream of a session. Equivalent to `POST /signaling/{session_id}`.
     #[graphql(complexity = "50 + child_complexity", guard = "Needs::Read")]
     async fn open_event_stream(
         &self,
@@ -71,7 +71,7 @@ impl StreamMutations {
                 e.at(path)
             })
         };
-        let (opened, errors) = settle(open.await)?;
+        let (opened, errors) = split_user_errors(open.await)?;
         let Some(opened) = opened else {
             return Ok(OpenEventStreamPayload { peer_id: None, answer: None, location: None, etag: None, ice_servers: Vec::new(), errors });
         };

@@ -1,4 +1,4 @@
-//! The audit log.
+//! Query of the audit log.
 
 use async_graphql::{Context, Object};
 
@@ -7,8 +7,8 @@ use crate::{
     error::ApiError,
     graphql::{
         model::AuditEntryNode,
-        page::{self, Connection, Total, cost},
-        scope::{Needs, note, scope},
+        page::{self, Connection, Total, connection_cost},
+        scope::{Needs, audit, scope},
     },
 };
 use recall_domain::AuditAction;
@@ -18,24 +18,25 @@ pub(super) struct AuditQueries;
 
 #[Object(guard = "Needs::Read")]
 impl AuditQueries {
-    /// Who did what, the latest first: logins, access tokens, deletions, exports, visits taken over, what administrators did. Of the
-    /// viewer alone, or for administrators of everybody.
-    #[graphql(complexity = "cost(first, child_complexity)")]
+    /// The audit log, latest first: logins, access tokens, deletions, exports, adopted visits, and changes by administrators. Contains
+    /// the viewer's entries; administrators can read those of all users.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn audit_log(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
-        #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
-        #[graphql(desc = "Whether the entries of all users are shown; for administrators, and noted.", default)] everybody: bool,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Return the entries of all users. Requires the role `ADMIN`; the read is itself audited.", default)]
+        everybody: bool,
     ) -> async_graphql::Result<Connection<AuditEntryNode>> {
         let s = scope(ctx)?;
         if everybody {
             s.identity().require(Permission::Admin)?;
-            note(ctx, AuditAction::AdminRead, "auditLog".to_owned()).await?;
+            audit(ctx, AuditAction::AdminRead, "auditLog".to_owned()).await?;
         }
-        let page = page::page(first, after)?;
+        let page = page::read_page(first, after)?;
         let actor = (!everybody).then(|| s.caller.user());
         let slice = s.store().audited(&s.caller, actor, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Unknown, AuditEntryNode::from))
+        Ok(page::forward_connection(slice, &page, Total::Unknown, AuditEntryNode::from))
     }
 }

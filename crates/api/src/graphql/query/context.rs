@@ -1,12 +1,12 @@
-//! What the memory knows about a question, and what a name means.
+//! Queries for the context of a question and for the entity of a name.
 
 use async_graphql::{Context, ID, InputObject, Object};
 
 use crate::{
     error::ApiError,
     graphql::{
-        model::{ContextNode, ContextScope, EntityType, Resolution, RetrievalMethod},
-        page::{MAX_PAGE, SEARCH, STATEMENT, batched},
+        model::{ContextNode, ContextScope, EntityResolution, EntityType, RetrievalMethod},
+        page::{MAX_PAGE, SEARCH, STATEMENT, list_cost},
         scope::{Needs, read_optional_id, scope},
     },
 };
@@ -16,24 +16,24 @@ use recall_domain::{
 };
 use recall_usecases::ResourceId;
 
-/// A question to the memory.
+/// A question, and where to search.
 #[derive(InputObject)]
 pub(crate) struct ContextInput {
-    /// The question as asked.
+    /// The question.
     query: String,
-    /// The session to look in, when `scope` is `SESSION`.
+    /// The session to search. Required if `scope` is `SESSION`.
     session_id: Option<ID>,
-    /// Where to look.
+    /// Whether to search all of the viewer's sessions or one.
     #[graphql(default_with = "Some(ContextScope::User)")]
     scope: Option<ContextScope>,
-    /// How many messages at most, 1 to 100.
+    /// The largest number of messages, 1 to 100.
     #[graphql(default_with = "Some(10)")]
     first: Option<i32>,
-    /// Which ways of finding to use; all when nothing is said.
+    /// The retrieval methods to use. Default: all.
     methods: Option<Vec<RetrievalMethod>>,
-    /// Only what had been said, and was known to hold, at this moment.
+    /// Use only messages sent, and facts that were known and held, at this time. Default: now.
     as_of: Option<Timestamp>,
-    /// Whether to look in shared memory too, as those who have signed in may; not where `scope` is `SESSION`.
+    /// Whether to search shared memory too. Has no effect for visitors or if `scope` is `SESSION`.
     #[graphql(default_with = "Some(true)")]
     shared: Option<bool>,
 }
@@ -46,7 +46,7 @@ impl ContextInput {
             (ContextScope::User, _) => Scope::User,
             (ContextScope::Session, Some(session)) => Scope::Session(session),
             (ContextScope::Session, None) => {
-                let message = "The scope `SESSION` needs a session. Name it in `sessionId`.";
+                let message = "The scope `SESSION` needs a session. Give its id in `sessionId`.";
                 return Err(ApiError::invalid("SESSION_REQUIRED", message, "input.sessionId"));
             }
         };
@@ -64,22 +64,22 @@ impl ContextInput {
     }
 }
 
-/// Facts and things that a context has at most.
-const MOST_KNOWN: i32 = 40;
+/// The largest number of facts and of entities in a context.
+const MAX_FACTS_AND_ENTITIES: i32 = 40;
 
-/// Cost of a search and of what it finds.
+/// Returns the cost of a search and its results.
 fn context_cost(input: &ContextInput, child: usize) -> usize {
-    SEARCH.saturating_add(batched(Some(input.first.unwrap_or(0).max(MOST_KNOWN)), child))
+    SEARCH.saturating_add(list_cost(Some(input.first.unwrap_or(0).max(MAX_FACTS_AND_ENTITIES)), child))
 }
 
-/// A name to be resolved.
+/// A name to resolve to an entity.
 #[derive(InputObject)]
 pub(crate) struct ResolveEntityInput {
-    /// The name as it stands in a text, such as "my sister" or "Mary".
+    /// The name as written in a text, such as "my sister" or "Mary".
     mention: String,
-    /// What sort of thing it should be.
+    /// The expected type of the entity. Default: any.
     r#type: Option<EntityType>,
-    /// Prefer what this session talks about; one of shared memory says what the name means there.
+    /// Prefer entities that this session mentions. A session of shared memory resolves the name there.
     session_id: Option<ID>,
 }
 
@@ -88,16 +88,16 @@ pub(super) struct ContextQueries;
 
 #[Object(guard = "Needs::Read")]
 impl ContextQueries {
-    /// What the memory knows about a question: messages, facts and things, best first.
+    /// Finds the messages, facts and entities that are relevant to a question, best first.
     #[graphql(complexity = "context_cost(&input, child_complexity)")]
     async fn context(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The question and where to look.")] input: ContextInput,
+        #[graphql(desc = "The question, and where to search.")] input: ContextInput,
     ) -> async_graphql::Result<ContextNode> {
         let s = scope(ctx)?;
         let query = input.read()?;
-        let things = match query.scope {
+        let ids = match query.scope {
             Scope::Session(id) => vec![ResourceId::Session(id)],
             Scope::User => Vec::new(),
         };
@@ -105,23 +105,23 @@ impl ContextQueries {
             let query = query.clone();
             async move { s.usecases.context(&caller, query).await.map_err(ApiError::from) }
         };
-        let (found, _) = s.look(&things, ask).await.map_err(|e| e.at("sessionId").within("input"))?;
+        let (found, _) = s.read_own_or_shared(&ids, ask).await.map_err(|e| e.at("sessionId").within("input"))?;
         Ok(ContextNode::of(s, found))
     }
 
-    /// The thing that a name means to the viewer.
+    /// Finds the entity that a name refers to.
     #[graphql(complexity = "3 * STATEMENT + child_complexity")]
     async fn resolve_entity(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The name and what is known about it.")] input: ResolveEntityInput,
-    ) -> async_graphql::Result<Resolution> {
+        #[graphql(desc = "The name, and what is known about the entity.")] input: ResolveEntityInput,
+    ) -> async_graphql::Result<EntityResolution> {
         let s = scope(ctx)?;
         let session = read_optional_id::<SessionId>(input.session_id.as_ref(), "input.sessionId")?;
         let (mention, wanted) = (&input.mention, input.r#type.map(Into::into));
-        let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();
+        let ids: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();
         let resolve = |caller| async move { s.usecases.resolve(&caller, mention, wanted, session).await.map_err(ApiError::from) };
-        let (resolved, memory) = s.look(&things, resolve).await.map_err(|e| e.at("sessionId").within("input"))?;
-        Ok(Resolution::of(memory, resolved))
+        let (resolved, memory) = s.read_own_or_shared(&ids, resolve).await.map_err(|e| e.at("sessionId").within("input"))?;
+        Ok(EntityResolution::of(memory, resolved))
     }
 }

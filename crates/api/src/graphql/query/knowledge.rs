@@ -1,4 +1,4 @@
-//! Entities, facts and the ontology.
+//! Queries of entities, facts and the ontology.
 
 use async_graphql::{Context, ID, InputObject, Object};
 
@@ -6,7 +6,7 @@ use crate::{
     error::ApiError,
     graphql::{
         model::{EntityNode, EntityType, FactNode, FactStatus, RelationNode},
-        page::{self, Connection, MAX_PAGE, Total, bounded, cost},
+        page::{self, Connection, MAX_PAGE, Total, bounded_list_cost, connection_cost},
         scope::{Needs, read_id, read_optional_id, scope},
     },
 };
@@ -14,18 +14,19 @@ use recall_domain::{EntityId, FactId, Timestamp};
 use recall_ports as ports;
 use recall_usecases::UseCases;
 
-/// Which entities; all given conditions must hold.
+/// Conditions on entities. All given conditions must hold.
 #[derive(InputObject, Default)]
-pub(crate) struct EntityFilter {
-    /// Only of this type.
+#[graphql(name = "EntityFilter")]
+pub(crate) struct EntityFilterInput {
+    /// The entity has this type.
     r#type: Option<EntityType>,
-    /// Name or alias contains this, ignoring case.
+    /// The name or an alias contains this text, ignoring case.
     text: Option<String>,
-    /// Mentioned in this session.
+    /// A message of this session mentions the entity.
     session_id: Option<ID>,
 }
 
-impl EntityFilter {
+impl EntityFilterInput {
     fn read(self) -> Result<ports::EntityFilter, ApiError> {
         Ok(ports::EntityFilter {
             entity_type: self.r#type.map(Into::into),
@@ -35,30 +36,31 @@ impl EntityFilter {
     }
 }
 
-/// Which facts; all given conditions must hold.
+/// Conditions on facts. All given conditions must hold.
 #[derive(InputObject, Default)]
-pub(crate) struct FactFilter {
-    /// Has this subject.
+#[graphql(name = "FactFilter")]
+pub(crate) struct FactFilterInput {
+    /// The subject is this entity.
     subject_id: Option<ID>,
-    /// Has this object.
+    /// The object is this entity.
     object_id: Option<ID>,
-    /// Has this entity on either side.
+    /// The subject or the object is this entity.
     entity_id: Option<ID>,
-    /// Uses this relation of the ontology, such as `LIVES_IN`.
+    /// The fact uses this relation of the ontology, such as `LIVES_IN`.
     relation: Option<String>,
-    /// Has this status.
+    /// The fact has this status.
     status: Option<FactStatus>,
-    /// Has evidence in this session.
+    /// The fact has evidence in this session.
     session_id: Option<ID>,
-    /// Was believed at least this much when it last changed, 0 to 1.
+    /// The belief was at least this high when the fact last changed, 0 to 1.
     min_belief: Option<f64>,
-    /// Was known and held at this moment.
+    /// The fact was known and held at this time.
     as_of: Option<Timestamp>,
-    /// A name on either side contains this, ignoring case.
+    /// The name of the subject or object contains this text, ignoring case.
     text: Option<String>,
 }
 
-impl FactFilter {
+impl FactFilterInput {
     fn read(self, usecases: &UseCases) -> Result<ports::FactFilter, ApiError> {
         if let Some(name) = &self.relation {
             usecases.relation(name).map_err(|e| ApiError::from(e).within("filter"))?;
@@ -86,55 +88,59 @@ pub(super) struct KnowledgeQueries;
 
 #[Object(guard = "Needs::Read")]
 impl KnowledgeQueries {
-    /// One of the things the viewer or shared memory talks about; null when there is no such. The id of a thing that was merged gives the one
-    /// that took over.
-    async fn entity(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<EntityNode>> {
+    /// An entity of the viewer or of shared memory; null if it does not exist. The id of a merged entity returns the entity that it
+    /// was merged into.
+    async fn entity(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The id of the entity.")] id: ID,
+    ) -> async_graphql::Result<Option<EntityNode>> {
         let id: EntityId = read_id(&id, "id")?;
         Ok(scope(ctx)?.find(id).await?.map(|(entity, memory)| EntityNode(entity, memory)))
     }
 
-    /// The things the viewer talks about, most mentioned first.
-    #[graphql(complexity = "cost(first, child_complexity)")]
+    /// The entities in the viewer's memory, most mentioned first.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn entities(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which ones.")] filter: Option<EntityFilter>,
-        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
-        #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
-        #[graphql(desc = "Those of shared memory instead.", default)] shared: bool,
+        #[graphql(desc = "Conditions that the entities must meet. Default: all entities.")] filter: Option<EntityFilterInput>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read shared memory instead of the viewer's own memory.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<EntityNode>> {
         let s = scope(ctx)?;
-        let (page, filter) = (page::page(first, after)?, filter.unwrap_or_default().read()?);
+        let (page, filter) = (page::read_page(first, after)?, filter.unwrap_or_default().read()?);
         let memory = s.memory(shared)?;
         let slice = s.store().list_entities(&memory.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Entities(memory.caller, filter), |e| EntityNode(e, memory.clone())))
+        Ok(page::forward_connection(slice, &page, Total::Entities(memory.caller, filter), |e| EntityNode(e, memory.clone())))
     }
 
-    /// One of the viewer's facts, or of shared memory; null when there is no such.
-    async fn fact(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<FactNode>> {
+    /// A fact of the viewer or of shared memory; null if it does not exist.
+    async fn fact(&self, ctx: &Context<'_>, #[graphql(desc = "The id of the fact.")] id: ID) -> async_graphql::Result<Option<FactNode>> {
         let id: FactId = read_id(&id, "id")?;
         Ok(scope(ctx)?.find(id).await?.map(|(fact, memory)| FactNode(fact, memory)))
     }
 
-    /// The facts that the memory holds, latest change first.
-    #[graphql(complexity = "cost(first, child_complexity)")]
+    /// The facts in the viewer's memory, latest change first.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn facts(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which ones.")] filter: Option<FactFilter>,
-        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
-        #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
-        #[graphql(desc = "Those of shared memory instead.", default)] shared: bool,
+        #[graphql(desc = "Conditions that the facts must meet. Default: all facts.")] filter: Option<FactFilterInput>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read shared memory instead of the viewer's own memory.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<FactNode>> {
         let s = scope(ctx)?;
-        let (page, filter) = (page::page(first, after)?, filter.unwrap_or_default().read(&scope(ctx)?.usecases)?);
+        let (page, filter) = (page::read_page(first, after)?, filter.unwrap_or_default().read(&scope(ctx)?.usecases)?);
         let memory = s.memory(shared)?;
         let slice = s.store().list_facts(&memory.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Facts(memory.caller, filter), |f| FactNode(f.into(), memory.clone())))
+        Ok(page::forward_connection(slice, &page, Total::Facts(memory.caller, filter), |f| FactNode(f.into(), memory.clone())))
     }
 
-    /// The ontology in force: the verbs that facts may use.
-    #[graphql(complexity = "bounded(MAX_PAGE as usize, child_complexity)")]
+    /// The relations of the ontology that the server uses.
+    #[graphql(complexity = "bounded_list_cost(MAX_PAGE as usize, child_complexity)")]
     async fn relations(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<RelationNode>> {
         Ok(scope(ctx)?.usecases.ontology().iter().map(RelationNode::from).collect())
     }

@@ -1,4 +1,4 @@
-//! Reading. One file per room of the memory; nothing here changes anything.
+//! Queries, one file per topic. A query changes nothing, except that reads by administrators are audited.
 
 mod audit;
 mod context;
@@ -9,13 +9,13 @@ mod sessions;
 
 use async_graphql::MergedObject;
 
-/// Everything that can be read.
+/// The queries of the API.
 #[derive(MergedObject, Default)]
 pub(crate) struct Query(
     sessions::SessionQueries,
     context::ContextQueries,
     knowledge::KnowledgeQueries,
-    graph::GraphQueries,
+    graph::ConnectionQueries,
     node::NodeQueries,
     audit::AuditQueries,
 );

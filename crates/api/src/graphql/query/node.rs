@@ -1,4 +1,4 @@
-//! Anything by its id, as Relay and other caching clients ask for it.
+//! Query of any object by its id, as Relay and other caching clients need it.
 
 use async_graphql::{Context, ID, Interface, Object};
 use futures_util::try_join;
@@ -10,17 +10,17 @@ use crate::graphql::{
 };
 use recall_domain::{EntityId, FactId, MessageId, SessionId};
 
-/// Something that can be read again by its id alone.
+/// An object that can be read again by its id.
 #[derive(Interface)]
-#[graphql(field(name = "id", ty = "ID", desc = "Identity."))]
+#[graphql(field(name = "id", ty = "ID", desc = "The id, a UUID."))]
 pub(crate) enum Node {
-    /// One conversation.
+    /// A session.
     Session(SessionNode),
-    /// One turn of a conversation.
+    /// A message.
     Message(MessageNode),
-    /// A thing that the user talks about.
+    /// An entity.
     Entity(EntityNode),
-    /// Subject, relation, object, with what speaks for and against it.
+    /// A fact.
     Fact(FactNode),
 }
 
@@ -29,13 +29,13 @@ pub(super) struct NodeQueries;
 
 #[Object(guard = "Needs::Read")]
 impl NodeQueries {
-    /// What has this id in the viewer's memory or in shared memory: a session, message, entity or fact; null when there is no such.
-    /// An entity that was merged is null here, since its id is no longer its own; `entity` gives the one that took over.
+    /// The session, message, entity or fact with this id, in the viewer's memory or in shared memory; null if it does not exist. The id
+    /// of a merged entity returns null; `entity` returns the entity that it was merged into.
     #[graphql(complexity = "4 + child_complexity")]
-    async fn node(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<Node>> {
+    async fn node(&self, ctx: &Context<'_>, #[graphql(desc = "The id of the object.")] id: ID) -> async_graphql::Result<Option<Node>> {
         let id: Uuid = read_id(&id, "id")?;
         let s = scope(ctx)?;
-        // An id does not say what it is of. All are asked at once, so another user's id costs the same as one that does not exist.
+        // An id does not tell its type. All four lookups run at once, so another user's id takes as long as an unknown id.
         let found = try_join!(s.find(SessionId(id)), s.find(MessageId(id)), s.find(EntityId(id)), s.find(FactId(id)))?;
         Ok(match found {
             (Some((session, memory)), ..) => Some(Node::Session(SessionNode(session, memory))),

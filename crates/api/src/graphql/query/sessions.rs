@@ -1,4 +1,4 @@
-//! The viewer with their access tokens, sessions and messages.
+//! Queries of the viewer, access tokens, sessions and messages.
 
 use async_graphql::{Context, ID, Object};
 
@@ -7,7 +7,7 @@ use crate::{
     error::ApiError,
     graphql::{
         model::{AccessTokenNode, MessageNode, SessionNode, Viewer},
-        page::{self, Connection, STATEMENT, Total, bounded, cost},
+        page::{self, Connection, STATEMENT, Total, bounded_list_cost, connection_cost},
         scope::{Needs, read_id, scope},
     },
 };
@@ -18,13 +18,13 @@ pub(super) struct SessionQueries;
 
 #[Object(guard = "Needs::Read")]
 impl SessionQueries {
-    /// The one who asks.
+    /// The user who sends the request.
     async fn viewer(&self) -> Viewer {
         Viewer
     }
 
-    /// The viewer's personal access tokens, the newest first. Needs a login: no access token shows others.
-    #[graphql(complexity = "STATEMENT + bounded(50, child_complexity)")]
+    /// The viewer's personal access tokens, newest first. Requires a login; a personal access token cannot list tokens.
+    #[graphql(complexity = "STATEMENT + bounded_list_cost(50, child_complexity)")]
     async fn access_tokens(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<AccessTokenNode>> {
         let s = scope(ctx)?;
         personal::require_token_management(s.identity())?;
@@ -32,30 +32,38 @@ impl SessionQueries {
         Ok(tokens.into_iter().map(AccessTokenNode::from).collect())
     }
 
-    /// One of the viewer's sessions, or of shared memory; null when there is no such.
-    async fn session(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<SessionNode>> {
+    /// A session of the viewer or of shared memory; null if it does not exist.
+    async fn session(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The id of the session.")] id: ID,
+    ) -> async_graphql::Result<Option<SessionNode>> {
         let id: SessionId = read_id(&id, "id")?;
         Ok(scope(ctx)?.find(id).await?.map(|(session, memory)| SessionNode(session, memory)))
     }
 
     /// The viewer's sessions, latest change first.
-    #[graphql(complexity = "cost(first, child_complexity)")]
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn sessions(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "How many, 1 to 100; 20 when nothing is said.")] first: Option<i32>,
-        #[graphql(desc = "Go on after this cursor.")] after: Option<String>,
-        #[graphql(desc = "Those of shared memory instead.", default)] shared: bool,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read shared memory instead of the viewer's own memory.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<SessionNode>> {
         let s = scope(ctx)?;
-        let page = page::page(first, after)?;
+        let page = page::read_page(first, after)?;
         let memory = s.memory(shared)?;
         let slice = s.store().list_sessions(&memory.caller, &page).await.map_err(ApiError::from)?;
-        Ok(page::forwards(slice, &page, Total::Sessions(memory.caller), |session| SessionNode(session, memory.clone())))
+        Ok(page::forward_connection(slice, &page, Total::Sessions(memory.caller), |session| SessionNode(session, memory.clone())))
     }
 
-    /// One of the viewer's messages, or of shared memory; null when there is no such.
-    async fn message(&self, ctx: &Context<'_>, #[graphql(desc = "Which one.")] id: ID) -> async_graphql::Result<Option<MessageNode>> {
+    /// A message of the viewer or of shared memory; null if it does not exist.
+    async fn message(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The id of the message.")] id: ID,
+    ) -> async_graphql::Result<Option<MessageNode>> {
         let id: MessageId = read_id(&id, "id")?;
         Ok(scope(ctx)?.find(id).await?.map(|(message, memory)| MessageNode(message, memory)))
     }

@@ -1,5 +1,6 @@
-//! Documents of every shape, and the steps that the library takes for them: its walks, written again without a memo and without
-//! the shortcuts of [`super::super::work`].
+//! Generates documents of every shape, and counts the steps that the library takes for them.
+//!
+//! The walks of the library are repeated here without a memo and without the shortcuts of [`super::super::work`].
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -12,7 +13,7 @@ use async_graphql_value::Value;
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Ends an operation before it is executed.
+/// Extension that stops an operation before execution.
 pub(super) struct ValidateOnly;
 
 impl ExtensionFactory for ValidateOnly {
@@ -28,7 +29,7 @@ impl Extension for ValidateOnly {
     }
 }
 
-/// A document before it is text. Numbers are reduced to what there is.
+/// A generated document. Indexes are reduced to the number of existing elements.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     operations: Vec<(Vec<Node>, u8)>,
@@ -84,7 +85,7 @@ impl Plan {
     pub(super) fn document(&self) -> (String, Variables) {
         let mut text = String::new();
         for (n, (nodes, defined)) in self.operations.iter().enumerate() {
-            // Variables beyond those that are defined are used all the same.
+            // Some uses refer to variables that are not defined.
             let defined: String = (0..usize::from(*defined) % (self.values.len() + 1)).map(|v| format!("$v{v}: [Int] = [1 2] ")).collect();
             let head = if defined.is_empty() { String::new() } else { format!("({defined})") };
             text.push_str(&format!("query Q{n}{head} {{ {} }} ", self.set(nodes, 0)));
@@ -96,7 +97,7 @@ impl Plan {
         (text, Variables::from_json(serde_json::Value::Object(values.collect())))
     }
 
-    /// Spreads lead to fragments from `from` on, so that most documents have no cycle.
+    /// Writes a selection set. Spreads refer to fragments from `from` on, so that most documents have no cycle.
     fn set(&self, nodes: &[Node], from: usize) -> String {
         let names = ["sessions", "nodes", "messages", "facts", "text", "nothing"];
         let node = |node: &Node| match node {
@@ -130,12 +131,12 @@ impl Plan {
     }
 }
 
-/// Steps of the library's walks.
+/// Counts the steps of the library's walks.
 pub(super) fn steps(document: &ExecutableDocument) -> usize {
     let mut steps = 0;
     for (_, operation) in document.operations.iter() {
         let set = &operation.node.selection_set.node;
-        // Depth, directives and cost: every spread inlined.
+        // Depth, directives and cost: every spread is replaced.
         steps += inlined(document, set);
         steps += variables(document, &operation.node);
         steps += overlaps(document, set);
@@ -158,7 +159,7 @@ fn inlined(document: &ExecutableDocument, set: &SelectionSet) -> usize {
     set.items.iter().map(|item| 1 + inner(&item.node)).sum()
 }
 
-/// `VariableInAllowedPosition`: for each use that an operation reaches, a search among its definitions.
+/// Counts `VariableInAllowedPosition`: it searches the definitions for each use that an operation reaches.
 fn variables(document: &ExecutableDocument, operation: &OperationDefinition) -> usize {
     let mut reached = HashSet::new();
     let uses = uses(document, &operation.selection_set.node, &mut reached);
@@ -197,7 +198,7 @@ fn used(value: &Value) -> usize {
     }
 }
 
-/// `OverlappingFieldsCanBeMerged`: begins anew at each selection set of a definition.
+/// Counts `OverlappingFieldsCanBeMerged`: it starts again at each selection set of a definition.
 fn overlaps(document: &ExecutableDocument, set: &SelectionSet) -> usize {
     let within = |item: &Selection| match item {
         Selection::Field(field) => overlaps(document, &field.node.selection_set.node),

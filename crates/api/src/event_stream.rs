@@ -1,5 +1,6 @@
-//! Following a session's event log over HTTP: what subscriptions and server-sent events have in common, and the latter.
-//! One cursor for all transports; nothing is lost silently.
+//! Event streams over HTTP: the parts that subscriptions share, and server-sent events.
+//!
+//! All transports use the same cursors. Events that cannot be delivered are reported as a gap.
 
 use std::{convert::Infallible, ops::RangeInclusive, sync::Arc, time::Duration};
 
@@ -17,15 +18,16 @@ use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Cursor, Delivery, GapReason, Resume, SourceError, Subscription};
 
 use super::{auth::Reader, error::ApiError, rate::CallerLimits};
-use crate::streaming::{EventHub, LogSource, SessionStream};
+use crate::event_log::{EventHub, LogSource, SessionStream};
 use recall_domain::{Caller, SessionId};
 
+/// Interval of comments that keep an idle connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Shortest and longest time that a browser is told to wait before it connects again. Sessions differ, so that the pages that one
-/// server held do not all come back in the same instant.
+/// Range of the reconnect delay that browsers are told. It differs by session, so that the clients of a stopped server do not
+/// all reconnect at the same moment.
 const RETRY: RangeInclusive<Duration> = Duration::from_millis(1_000)..=Duration::from_millis(3_000);
 
-/// Subscribes a caller to a session of theirs or of shared memory, after a cursor or from now on.
+/// Subscribes a caller to a session in own or shared memory, after a cursor or from now on.
 pub(crate) async fn subscribe(
     hub: &Arc<EventHub>,
     caller: Caller,
@@ -46,46 +48,47 @@ fn read_cursor(text: &str) -> Result<Cursor, ApiError> {
     })
 }
 
-/// The number after which a new subscription begins to deliver.
-pub(crate) fn start(subscription: &Subscription<LogSource>, after: Option<&str>) -> u64 {
+/// Returns the event number after which a new subscription delivers.
+pub(crate) fn start_seq(subscription: &Subscription<LogSource>, after: Option<&str>) -> u64 {
     let welcome = subscription.welcome();
     let resumed = after.filter(|_| welcome.recovered).and_then(|a| read_cursor(a).ok());
     resumed.map_or(welcome.head, |cursor| cursor.seq)
 }
 
-/// Content of a `gap`: events `from` to `to` cannot be delivered.
+/// Returns the content of a `gap`: events `from` to `to` cannot be delivered.
 pub(crate) fn gap_json(from: u64, to: u64, reason: GapReason) -> Value {
     json!({ "from": from, "to": to, "reason": reason })
 }
 
 #[derive(Deserialize)]
-pub(crate) struct After {
+pub(crate) struct EventsQuery {
     after: Option<String>,
 }
 
-/// `GET /sessions/{session_id}/events`: the log as server-sent events. `Last-Event-ID`, which browsers send by themselves
-/// when they connect again, wins over `?after=`.
+/// `GET /sessions/{session_id}/events`: the log as server-sent events.
+///
+/// `Last-Event-ID`, which browsers send when they reconnect, overrides `?after=`.
 pub(crate) async fn events(
     State((hub, limits)): State<(Arc<EventHub>, Arc<CallerLimits>)>,
     Reader(identity): Reader,
     Path(session): Path<String>,
-    Query(query): Query<After>,
+    Query(query): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> Response {
-    // One that cannot be read is a bad cursor, not none: else the client would lose in silence what it missed.
+    // An unreadable header is a bad cursor, not a missing one: otherwise the client would lose events silently.
     let last = headers.get("last-event-id").filter(|v| !v.is_empty()).map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
     let after = last.or(query.after);
     let subscribed = async {
         let session = session.parse().map_err(|_| ApiError::not_found("session"))?;
         let open = limits.stream(identity.caller)?;
-        Ok::<_, ApiError>((subscribe(&hub, identity.caller, session, after.as_deref()).await?, open, retry_after(session)))
+        Ok::<_, ApiError>((subscribe(&hub, identity.caller, session, after.as_deref()).await?, open, reconnect_delay(session)))
     };
     let (subscription, open, retry) = match subscribed.await {
         Ok(subscription) => subscription,
         Err(error) => return error.into_response(),
     };
     let epoch = subscription.welcome().epoch.clone();
-    // `retry` comes with the first event, which follows at once: each subscription begins with what it missed, or `caught_up`.
+    // `retry` is sent with the first event, which follows at once: missed events or `caught_up`.
     let events = stream::unfold(Some((subscription, epoch, identity.lease(), open, Some(retry))), move |state| async move {
         let (mut subscription, epoch, lease, open, retry) = state?;
         let delivery = tokio::select! {
@@ -93,27 +96,27 @@ pub(crate) async fn events(
             () = lease.ended() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
         };
         let last = matches!(delivery, Delivery::End(_));
-        let event = frame(&epoch, delivery);
+        let event = to_sse_event(&epoch, delivery);
         let event = retry.into_iter().fold(event, Event::retry);
         Some((Ok::<_, Infallible>(event), (!last).then_some((subscription, epoch, lease, open, None))))
     });
     let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
-    // A proxy that collects a response before it passes it on would hold back every event.
+    // Otherwise a buffering proxy would hold back every event.
     response.headers_mut().insert("x-accel-buffering", axum::http::HeaderValue::from_static("no"));
     response
 }
 
-/// How long a browser waits before it connects again.
-fn retry_after(session: SessionId) -> Duration {
+/// Returns the reconnect delay for a session.
+fn reconnect_delay(session: SessionId) -> Duration {
     let spread = (*RETRY.end() - *RETRY.start()).as_millis();
     *RETRY.start() + Duration::from_millis(u64::try_from(session.0.as_u128() % (spread + 1)).unwrap_or_default())
 }
 
-fn frame(epoch: &str, delivery: Delivery) -> Event {
+fn to_sse_event(epoch: &str, delivery: Delivery) -> Event {
     let id = |seq| Cursor { epoch: epoch.to_owned(), seq }.to_string();
     match delivery {
         Delivery::Event(event) => Event::default().id(id(event.seq)).event(&event.kind).data(event.data.to_string()),
-        // Not numbered, so without id: the place to resume stays that of the last event that is kept.
+        // Not numbered, so without an id: a client resumes after the last numbered event.
         Delivery::Ephemeral { kind, data } => Event::default().event(kind).data(data.to_string()),
         Delivery::Gap { from, to, reason } => Event::default().id(id(to)).event("gap").data(gap_json(from, to, reason).to_string()),
         Delivery::CaughtUp { seq } => Event::default().id(id(seq)).event("caught_up").data(json!({ "seq": seq }).to_string()),
@@ -126,8 +129,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn retry_times_differ_between_sessions_within_bounds() {
-        let times: Vec<_> = (0..100u128).map(|n| retry_after(SessionId(uuid::Uuid::from_u128(n * 0x9e37_79b9_7f4a_7c15)))).collect();
+    fn reconnect_delays_differ_between_sessions() {
+        let times: Vec<_> = (0..100u128).map(|n| reconnect_delay(SessionId(uuid::Uuid::from_u128(n * 0x9e37_79b9_7f4a_7c15)))).collect();
         assert!(times.iter().all(|time| RETRY.contains(time)), "{times:?}");
         assert!(times.iter().collect::<std::collections::HashSet<_>>().len() > 50, "{times:?}");
     }

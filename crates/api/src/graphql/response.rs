@@ -1,35 +1,36 @@
-//! Completes an answer: every error has a stable code, errors are bounded in number and length, and the log gets one line.
+//! Completes responses: gives every error a code, limits errors in number and length, and logs failures.
 
 use async_graphql::{ErrorExtensionValues, Response, ServerError};
 
-use super::cost::MOST_ERRORS;
+use super::cost::MAX_ERRORS;
 use crate::error::{self, ApiError};
 
-/// Bytes of a message. Messages of the library repeat what the client sent.
-const MOST_BYTES: usize = 500;
+/// Maximum length of an error message, in bytes. Messages of the library can repeat text of the client.
+const MAX_MESSAGE_BYTES: usize = 500;
 
-/// A response that says only why nothing was run.
-pub(super) fn refusal(error: ApiError) -> Response {
+/// Returns a response with a single error, for an operation that was not run.
+pub(super) fn error_response(error: ApiError) -> Response {
     finish(Response::from_errors(vec![async_graphql::Error::from(error).into_server_error(Default::default())]))
 }
 
-/// Completes what came of an operation.
+/// Completes the response of an operation.
 pub(super) fn finish(mut response: Response) -> Response {
     error::report_all(response.errors.iter().filter_map(|error| error.source::<ApiError>()));
     let count = response.errors.len();
-    if count > MOST_ERRORS {
-        response.errors.truncate(MOST_ERRORS);
-        let message = format!("There are further errors; only the first {MOST_ERRORS} are shown.");
+    if count > MAX_ERRORS {
+        response.errors.truncate(MAX_ERRORS);
+        let message = format!("There are more errors; only the first {MAX_ERRORS} are shown.");
         response.errors.push(with_code(ServerError::new(message, None), "MORE_ERRORS"));
     }
     for error in &mut response.errors {
-        if error.message.len() > MOST_BYTES {
-            let end = (0..=MOST_BYTES).rev().find(|end| error.message.is_char_boundary(*end)).unwrap_or(0);
+        if error.message.len() > MAX_MESSAGE_BYTES {
+            let end = (0..=MAX_MESSAGE_BYTES).rev().find(|end| error.message.is_char_boundary(*end)).unwrap_or(0);
             error.message.truncate(end);
             error.message.push('…');
         }
         if error.extensions.as_ref().is_none_or(|e| e.get("code").is_none()) {
-            // An argument that does not fit its type; everything else with a path comes from a resolver, which sets its code.
+            // Without a path it is a validation error, such as an argument of the wrong type. Resolvers set the codes of all other
+            // errors.
             let code = if error.path.is_empty() { "GRAPHQL_VALIDATION_FAILED" } else { "INVALID_ARGUMENT" };
             error.extensions.get_or_insert_with(ErrorExtensionValues::default).set("code", code);
         }
@@ -52,18 +53,18 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_bounded_in_number_and_length() {
+    fn errors_are_limited_in_number_and_length() {
         let errors = vec![ServerError::new("ö".repeat(100_000), None); 10_000];
         let response = finish(Response::from_errors(errors));
-        assert_eq!(response.errors.len(), MOST_ERRORS + 1);
+        assert_eq!(response.errors.len(), MAX_ERRORS + 1);
         assert_eq!(code(response.errors.last().unwrap()), "\"MORE_ERRORS\"");
-        assert!(response.errors.iter().all(|e| e.message.len() <= MOST_BYTES + 3));
+        assert!(response.errors.iter().all(|e| e.message.len() <= MAX_MESSAGE_BYTES + 3));
         assert_eq!(code(&response.errors[0]), "\"GRAPHQL_VALIDATION_FAILED\"");
     }
 
     #[test]
     fn code_of_a_resolver_is_kept() {
-        let response = refusal(ApiError::not_found("fact"));
+        let response = error_response(ApiError::not_found("fact"));
         assert_eq!(code(&response.errors[0]), "\"NOT_FOUND\"");
     }
 }

@@ -1,5 +1,6 @@
-//! How fast frames of one connection are read. Operations are counted by caller; what is said besides (pings, and what is not
-//! understood) costs little, but somebody could say it without end.
+//! Limits how fast frames of one connection are read.
+//!
+//! Operations are counted by caller. Other frames, such as pings and invalid messages, are cheap, but a client could send them endlessly.
 
 use std::time::Duration;
 
@@ -7,22 +8,22 @@ use tokio::time::Instant;
 
 use crate::RateLimit;
 
-/// The pace of somebody who is not the only one.
+/// The limit for connections to a server with several users.
 pub const WEBSOCKET_FRAMES: RateLimit = RateLimit { per_second: 100.0, burst: 500 };
 
-/// A bucket of frames.
-pub(super) struct Pace {
+/// A token bucket for frames.
+pub(super) struct FrameThrottle {
     limit: Option<RateLimit>,
     left: f64,
     at: Instant,
 }
 
-impl Pace {
+impl FrameThrottle {
     pub(super) fn new(limit: Option<RateLimit>) -> Self {
         Self { limit, left: limit.map_or(0.0, |limit| f64::from(limit.burst)), at: Instant::now() }
     }
 
-    /// How long the frame that has come has to wait. Meanwhile no further one is read, and the network holds them back.
+    /// Returns how long to wait before handling a received frame. No further frame is read meanwhile, so the network holds them back.
     pub(super) fn wait(&mut self) -> Duration {
         let Some(limit) = self.limit else { return Duration::ZERO };
         let now = Instant::now();
@@ -38,14 +39,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_without_end_are_read_at_a_pace() {
-        let mut pace = Pace::new(Some(WEBSOCKET_FRAMES));
-        let waits: Vec<Duration> = (0..2_000).map(|_| pace.wait()).collect();
+    fn endless_frames_are_read_at_the_limit() {
+        let mut throttle = FrameThrottle::new(Some(WEBSOCKET_FRAMES));
+        let waits: Vec<Duration> = (0..2_000).map(|_| throttle.wait()).collect();
         assert!(waits.iter().take(500).all(Duration::is_zero), "a burst is read at once");
-        // Nobody has waited in between, so the last one would have to wait for all before it.
+        // The test does not wait, so the last frame has to wait for all frames before it.
         let last = waits.last().copied().unwrap_or_default();
         assert!(last > Duration::from_secs(10) && last <= Duration::from_secs(15), "{last:?}");
-        let mut free = Pace::new(None);
-        assert!((0..2_000).all(|_| free.wait().is_zero()), "the only user of a machine is not held back");
+        let mut unlimited = FrameThrottle::new(None);
+        assert!((0..2_000).all(|_| unlimited.wait().is_zero()), "there is no limit for the only user of a machine");
     }
 }

@@ -1,4 +1,4 @@
-//! Serves the event logs of sessions as the source of `signaling`. The only room that knows both.
+//! The event logs of sessions, as the event source of `signaling`. Only this module knows both crates.
 
 use std::{
     hash::{Hash, Hasher},
@@ -12,26 +12,27 @@ use signaling::{ByeCode, EventSource, Hub, LogHead, NumberedEvent, SourceError};
 use recall_domain::{Caller, SessionId, UserId};
 use recall_ports::{Announcer, Store, StoreError};
 
-/// Names a session's log together with whose memory it is of. Two users never share a key, so that nothing buffered for one
-/// can reach the other, but for logs of shared memory, which all who read them share; a user's role makes no difference, or a job
-/// that was queued before a promotion would wake nobody.
+/// The key of a session's event log: the owner of the memory, and the session.
+///
+/// Two users never share a key, so events buffered for one cannot reach the other. Readers of shared memory share its logs. The
+/// role is not part of the key: otherwise a job queued before a promotion would wake no follower.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionStream {
-    /// On whose behalf it is read.
+    /// The caller, who proves the right to read the log.
     pub caller: Caller,
-    /// What is read.
+    /// The session.
     pub session: SessionId,
-    /// Who follows it: whose the connections are.
+    /// The user who follows the log. Connections count for this user.
     pub follower: UserId,
 }
 
 impl SessionStream {
-    /// A session of the caller's own.
+    /// Returns the stream of a session in the caller's own memory.
     pub fn of(caller: Caller, session: SessionId) -> Self {
         Self { caller, session, follower: caller.user() }
     }
 
-    /// The same session as one of shared memory; none for those who may not read it.
+    /// Returns the stream of the same session id in shared memory; `None` if the caller may not read shared memory.
     pub fn shared(&self) -> Option<Self> {
         Some(Self { caller: self.caller.shared_reader()?, ..*self })
     }
@@ -55,16 +56,16 @@ impl Hash for SessionStream {
     }
 }
 
-/// The store's event logs.
+/// The event logs of a store.
 pub struct LogSource {
     store: Arc<dyn Store>,
 }
 
-/// The hub that serves all sessions.
+/// The event hub of all sessions.
 pub type EventHub = Hub<LogSource>;
 
 impl LogSource {
-    /// The logs of a store.
+    /// Creates the source for the logs of a store.
     pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
         Arc::new(Self { store })
     }
@@ -83,13 +84,13 @@ impl EventSource for LogSource {
     }
 
     async fn head(&self, stream: &SessionStream) -> Result<LogHead, SourceError> {
-        let state = self.store.log_state(&stream.caller, stream.session).await.map_err(failure)?;
+        let state = self.store.log_state(&stream.caller, stream.session).await.map_err(to_source_error)?;
         Ok(LogHead { epoch: state.epoch, head: state.head, floor: state.floor })
     }
 
     async fn read(&self, stream: &SessionStream, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
         let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-        let events = self.store.events_after(&stream.caller, stream.session, after, limit).await.map_err(failure)?;
+        let events = self.store.events_after(&stream.caller, stream.session, after, limit).await.map_err(to_source_error)?;
         Ok(events
             .into_iter()
             .map(|e| NumberedEvent {
@@ -103,14 +104,14 @@ impl EventSource for LogSource {
     }
 }
 
-fn failure(e: StoreError) -> SourceError {
+fn to_source_error(e: StoreError) -> SourceError {
     match e {
         StoreError::NotFound => SourceError::NotFound,
         e => SourceError::Unavailable(Box::new(e)),
     }
 }
 
-/// Tells the hub what the core did.
+/// Notifies the hub of commits, ephemeral events and deletions.
 pub struct HubAnnouncer(pub Arc<EventHub>);
 
 impl Announcer for HubAnnouncer {

@@ -30,7 +30,7 @@ pub struct EditContext<'a> {
 
 /// What bears on a fact that is taken back.
 #[derive(Debug)]
-pub struct Retract<'a> {
+pub struct Retraction<'a> {
     /// The fact.
     pub fact: &'a Fact,
     /// Its rivals, and what may be theirs.
@@ -43,12 +43,12 @@ pub struct Retract<'a> {
 
 /// Takes a fact back. It stays readable with its evidence; a later statement restores it. What it had said against its rivals
 /// goes: they are weighed anew.
-pub fn retract(at: &EditContext<'_>, r: &Retract<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+pub fn retract(at: &EditContext<'_>, r: &Retraction<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let EditContext { version, session, ontology, now } = *at;
     let fact = Fact { status: FactStatus::Retracted, valid_to: Some(now), updated_at: now, ..r.fact.clone() };
     let (mut facts, mut dropped) = (vec![fact], Vec::new());
     for rival in r.rivals.iter().filter(|o| o.id != r.fact.id && is_rival(r.fact, o, ontology)) {
-        let (gone, left) = without(rival, r, ontology);
+        let (gone, left) = evidence_without(rival, r, ontology);
         // Old evidence may be cut off; then what is left does not tell how much to take away.
         if gone.is_empty() {
             continue;
@@ -73,7 +73,7 @@ pub fn retract(at: &EditContext<'_>, r: &Retract<'_>, ids: &mut dyn FnMut() -> U
 }
 
 /// The messages that oppose a rival only because they state the fact, and the rival's evidence without them.
-fn without(rival: &Fact, r: &Retract<'_>, ontology: &Ontology) -> (Vec<MessageId>, Vec<Evidence>) {
+fn evidence_without(rival: &Fact, r: &Retraction<'_>, ontology: &Ontology) -> (Vec<MessageId>, Vec<Evidence>) {
     let states = |e: &Evidence, f: &Fact| e.fact == f.id && e.stance == Stance::Supports;
     let by_fact: HashSet<MessageId> = r.evidence.iter().filter(|e| states(e, r.fact)).map(|e| e.message).collect();
     // One message may state two rivals of the third.

@@ -22,7 +22,7 @@ pub mod weigh;
 pub use learn::{LearnError, Learner, Statement};
 pub use name_query::{CandidateEntity, NameQuery};
 pub use processor::{Outcome, Processor, ProcessorConfig, Work};
-pub use resolve::Memory;
+pub use resolve::KnownEntities;
 pub use session_limits::SessionLimits;
 pub use weigh::{Standing, is_rival, relative_weight, rival_keys, standing};
 

@@ -39,11 +39,11 @@ pub fn merge(at: &EditContext<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid)
 
 /// As [`merge`], of two that were known in two places: what was said of the one speaks against the rivals that it has in the other,
 /// and these against it.
-pub fn merge_from_elsewhere(at: &EditContext<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+pub fn merge_across_memories(at: &EditContext<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     plan(at, m, true, ids)
 }
 
-fn plan(at: &EditContext<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+fn plan(at: &EditContext<'_>, m: &Merge<'_>, mutual_opposition: bool, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let EditContext { version, session, ontology, now } = *at;
     let mut entity = m.into.clone();
     // "You" is how the server calls a user who has not said their name; nobody ever went by it.
@@ -82,17 +82,18 @@ fn plan(at: &EditContext<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMu
             Some(twin) => {
                 dropped.push((fact.id, twin.id));
                 let gone: Vec<FactId> = dropped.iter().filter(|(_, into)| *into == twin.id).map(|(from, _)| *from).collect();
-                let (united, opposition) = unite(&twin, &moved, m.evidence, &gone, half_life(ontology.get(&moved.relation)));
+                let (combined, opposition) = combine_facts(&twin, &moved, m.evidence, &gone, half_life(ontology.get(&moved.relation)));
                 false_opposition.extend(opposition);
-                facts.retain(|f| f.id != united.id);
-                facts.push(Fact { updated_at: now, ..united });
+                facts.retain(|f| f.id != combined.id);
+                facts.push(Fact { updated_at: now, ..combined });
             }
         }
     }
     let mut evidence = Vec::new();
-    if elsewhere {
+    if mutual_opposition {
         let still: Vec<Fact> = staying.iter().filter(|s| !facts.iter().any(|f| f.id == s.id)).map(|f| (*f).clone()).collect();
-        let (weighed, added) = adopt::oppose(&facts, &still, &common(m.evidence, &dropped, &false_opposition), ontology);
+        let (weighed, added) =
+            adopt::add_mutual_opposition(&facts, &still, &combined_evidence(m.evidence, &dropped, &false_opposition), ontology);
         facts.retain(|f| !weighed.iter().any(|w| w.id == f.id));
         facts.extend(weighed.into_iter().map(|f| Fact { updated_at: now, ..f }));
         evidence = added;
@@ -102,15 +103,15 @@ fn plan(at: &EditContext<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMu
     sides.extend([(m.from.id, m.from), (entity.id, &entity)]);
     let others: Vec<Fact> =
         facts.iter().cloned().chain(staying.iter().filter(|s| !facts.iter().any(|f| f.id == s.id)).map(|f| (*f).clone())).collect();
-    let told = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
+    let changes = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
     let mut events = vec![entity_event(session, &entity, EntityChange::Merged, Some(m.from.id))];
-    events.extend(told.map(|(fact, change)| {
+    events.extend(changes.map(|(fact, change)| {
         let (message, excerpt) = (None, None);
         fact_event(FactEvent { session, fact, others: &others, names: &sides, ontology, change, message, excerpt, now })
     }));
     let events = events.into_iter().map(|body| EventDraft { id: EventId(ids()), body }).collect();
     // Said by the user, so certain; how alike the names are is for people who wonder later.
-    let alike = names::fit(&m.from.name, &m.into.name, m.into.entity_type).map_or(String::new(), |f| format!(", {}", f.reason()));
+    let alike = names::match_names(&m.from.name, &m.into.name, m.into.entity_type).map_or(String::new(), |f| format!(", {}", f.reason()));
     let keys = own_names().filter_map(|n| EntityKey::of(n)).map(|k| (entity.id, k)).collect();
     KnowledgeCommit {
         keys,
@@ -128,7 +129,7 @@ fn plan(at: &EditContext<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMu
 }
 
 /// The evidence as it will be: that of dropped facts belongs to those that took over, each message once per stance.
-fn common(evidence: &[Evidence], dropped: &[(FactId, FactId)], gone: &[(FactId, MessageId, Stance)]) -> Vec<Evidence> {
+fn combined_evidence(evidence: &[Evidence], dropped: &[(FactId, FactId)], gone: &[(FactId, MessageId, Stance)]) -> Vec<Evidence> {
     let mut seen = HashSet::new();
     let moved = evidence.iter().map(|e| {
         let fact = dropped.iter().find(|(from, _)| *from == e.fact).map_or(e.fact, |(_, into)| *into);
@@ -139,7 +140,7 @@ fn common(evidence: &[Evidence], dropped: &[(FactId, FactId)], gone: &[(FactId, 
 
 /// Two facts that are one: all their evidence weighed together, each message once per stance. Two names of one thing were
 /// rivals, and spoke against each other; what only that said is returned, to be dropped.
-fn unite(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactId], h: f64) -> (Fact, Vec<(FactId, MessageId, Stance)>) {
+fn combine_facts(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactId], h: f64) -> (Fact, Vec<(FactId, MessageId, Stance)>) {
     let ours = |e: &&Evidence| e.fact == twin.id || gone.contains(&e.fact);
     let supporting: HashSet<MessageId> = evidence.iter().filter(ours).filter(|e| e.stance == Stance::Supports).map(|e| e.message).collect();
     let (mut common, mut dropped): (Vec<Evidence>, Vec<_>) = (Vec::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::resolve::{Memory, Scene, Taken, cues::Text, lookups, roles::Role, round};
+use super::resolve::{KnownEntities, ResolvedEntities, Resolver, cues::Text, lookup_terms, roles::Role, round_score};
 use recall_domain::{Entity, EntityId, EntityKey, EntityType, Mention, Span};
 
 /// A name with the words that tell its bearer from others: "John from accounting", "my sister", "Anna's brother John".
@@ -26,9 +26,9 @@ pub struct CandidateEntity {
 }
 
 /// What a name that is the same is worth; scores are shown as shares of it.
-const SAME: f64 = 0.9;
+const SAME_NAME_SCORE: f64 = 0.9;
 /// What another type than the one asked for leaves of a score.
-const OTHER_TYPE: f64 = 0.5;
+const OTHER_TYPE_FACTOR: f64 = 0.5;
 
 impl NameQuery {
     /// Reads a name as somebody wrote it.
@@ -66,30 +66,34 @@ impl NameQuery {
     }
 
     /// Keys and hints by which it may be known.
-    pub fn lookups(&self) -> (Vec<EntityKey>, Vec<String>) {
-        let (mut keys, mut hints) = lookups(&self.mention(EntityType::Person));
-        let (more, others) = lookups(&self.mention(EntityType::Thing));
+    pub fn lookup_terms(&self) -> (Vec<EntityKey>, Vec<String>) {
+        let (mut keys, mut hints) = lookup_terms(&self.mention(EntityType::Person));
+        let (more, others) = lookup_terms(&self.mention(EntityType::Thing));
         keys.extend(more);
         hints.extend(others);
         (keys, hints)
     }
 
     /// All that may be meant, likeliest first.
-    pub fn rank(&self, memory: &Memory) -> Vec<CandidateEntity> {
-        let types: HashSet<EntityType> =
-            memory.known.iter().map(|(_, e)| e.entity_type).chain(memory.hinted.iter().map(|(_, e)| e.entity_type)).collect();
+    pub fn rank(&self, known_entities: &KnownEntities) -> Vec<CandidateEntity> {
+        let types: HashSet<EntityType> = known_entities
+            .by_key
+            .iter()
+            .map(|(_, e)| e.entity_type)
+            .chain(known_entities.by_hint.iter().map(|(_, e)| e.entity_type))
+            .collect();
         let mut all = Vec::new();
         for t in types {
             let mentions = self.mention(t);
             // Nobody speaks here, so nobody speaks of themselves.
-            let scene = Scene::of(&self.text, &mentions, &[], memory, Some(None));
-            let marks = self.text.marks(&mentions[0]);
-            let taken = Taken::default();
-            for c in scene.candidates(0, &mentions[0], &marks, &taken).into_iter().filter(|c| c.entity.entity_type == t) {
+            let resolver = Resolver::of(&self.text, &mentions, &[], known_entities, Some(None));
+            let cues = self.text.cues(&mentions[0]);
+            let resolved = ResolvedEntities::default();
+            for c in resolver.candidates(0, &mentions[0], &cues, &resolved).into_iter().filter(|c| c.entity.entity_type == t) {
                 let other = self.wanted.is_some_and(|w| w != t);
-                let score = (c.score / SAME).min(1.0) * if other { OTHER_TYPE } else { 1.0 };
+                let score = (c.score / SAME_NAME_SCORE).min(1.0) * if other { OTHER_TYPE_FACTOR } else { 1.0 };
                 let reason = if other { format!("{}, of another type", c.reason) } else { c.reason.clone() };
-                all.push(CandidateEntity { entity: c.entity.clone(), score: if score >= 1.0 { 1.0 } else { round(score) }, reason });
+                all.push(CandidateEntity { entity: c.entity.clone(), score: if score >= 1.0 { 1.0 } else { round_score(score) }, reason });
             }
         }
         let often = |l: &CandidateEntity| l.entity.mention_count;
@@ -98,8 +102,9 @@ impl NameQuery {
     }
 
     /// Those of whom it helps to know whether a session spoke of them.
-    pub fn contested(memory: &Memory) -> Vec<EntityId> {
-        let mut ids: Vec<EntityId> = memory.known.iter().map(|(_, e)| e.id).chain(memory.hinted.iter().map(|(_, e)| e.id)).collect();
+    pub fn candidate_ids(known_entities: &KnownEntities) -> Vec<EntityId> {
+        let mut ids: Vec<EntityId> =
+            known_entities.by_key.iter().map(|(_, e)| e.id).chain(known_entities.by_hint.iter().map(|(_, e)| e.id)).collect();
         ids.sort();
         ids.dedup();
         ids

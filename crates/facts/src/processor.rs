@@ -35,7 +35,7 @@ pub enum Outcome {
         cause: String,
     },
     /// Will never work.
-    Hopeless {
+    GiveUp {
         /// A stable code.
         code: &'static str,
         /// The cause, for the log.
@@ -80,40 +80,40 @@ impl Default for ProcessorConfig {
 }
 
 /// Longest wait between two looks at the queue: jobs that another instance left are found by then.
-const LONGEST_NAP: Duration = Duration::from_secs(1);
+const MAX_IDLE: Duration = Duration::from_secs(1);
 /// How soon work notices at the latest that its job was taken from it, such as when its answer is not wanted any more.
-const WATCH: Duration = Duration::from_secs(1);
+const LEASE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the work is listened to after its lease is lost.
-const LAST_WORD: Duration = Duration::from_secs(1);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+const LOST_LEASE_GRACE: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
 /// Jobs that this process works on, and until when the queue may say that it holds others: a claim that was cut off may have been
 /// committed, and a job that could not be given back has its lease. Without an end to that, their sessions would wait for the lease.
 #[derive(Default)]
-struct Running {
+struct RunningJobs {
     claims: Mutex<Vec<Claim>>,
-    doubtful_until: Mutex<Option<Instant>>,
+    uncertain_until: Mutex<Option<Instant>>,
 }
 
-impl Running {
+impl RunningJobs {
     fn claims(&self) -> MutexGuard<'_, Vec<Claim>> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A call of the queue failed. What it began may happen later, too, so it is looked after for as long as a lease.
-    fn doubt(&self, lease: Duration) {
-        *self.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + lease);
+    fn mark_uncertain(&self, lease: Duration) {
+        *self.uncertain_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + lease);
     }
 
-    fn is_doubtful(&self) -> bool {
-        self.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
+    fn is_uncertain(&self) -> bool {
+        self.uncertain_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
     }
 }
 
 /// Takes a job off the running ones, also when its task panics.
-struct Ends<'i>(&'i Running, &'i Claim);
+struct RunningGuard<'i>(&'i RunningJobs, &'i Claim);
 
-impl Drop for Ends<'_> {
+impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
         self.0.claims().retain(|claim| claim != self.1);
     }
@@ -129,7 +129,7 @@ pub struct Processor {
 }
 
 struct Inner {
-    running: Running,
+    running: RunningJobs,
     queue: Arc<dyn JobQueue>,
     work: Arc<dyn Work>,
     clock: Arc<dyn Clock>,
@@ -148,7 +148,7 @@ impl Processor {
         config: ProcessorConfig,
     ) -> Self {
         let (stop, abort) = (CancellationToken::new(), CancellationToken::new());
-        let inner = Arc::new(Inner { running: Running::default(), queue, work, clock, announcer, config });
+        let inner = Arc::new(Inner { running: RunningJobs::default(), queue, work, clock, announcer, config });
         let task = tokio::spawn(dispatch(inner, wake.clone(), stop.clone(), abort.clone()));
         Self { wake, stop, abort, task: Some(task) }
     }
@@ -183,7 +183,7 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
         let free = inner.config.workers.saturating_sub(running.len());
         let mut claimed = 0;
         if free > 0 {
-            match claim(&inner, free).await {
+            match claim_jobs(&inner, free).await {
                 Ok(jobs) => {
                     failures = 0;
                     claimed = jobs.len();
@@ -194,7 +194,7 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
                 }
                 Err(e) => {
                     failures += 1;
-                    inner.running.doubt(inner.config.lease);
+                    inner.running.mark_uncertain(inner.config.lease);
                     warn!(error = %e, failures, "the queue could not be read");
                 }
             }
@@ -203,13 +203,13 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
         if claimed > 0 && running.len() < inner.config.workers {
             continue;
         }
-        let nap = nap(&inner, failures).await;
+        let idle_time = idle_time(&inner, failures).await;
         tokio::select! {
             () = stop.cancelled() => break,
             () = wake.notified(), if failures == 0 => {}
             // A finished job frees a worker, and the next job of its session.
             Some(_) = running.join_next() => {}
-            () = tokio::time::sleep(nap) => {}
+            () = tokio::time::sleep(idle_time) => {}
         }
     }
     info!(running = running.len(), "the fact processor drains");
@@ -217,8 +217,8 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
 }
 
 /// Claims jobs; after trouble gives back first what this process holds and does not work on.
-async fn claim(inner: &Inner, free: usize) -> Result<Vec<Job>, StoreError> {
-    if inner.running.is_doubtful() {
+async fn claim_jobs(inner: &Inner, free: usize) -> Result<Vec<Job>, StoreError> {
+    if inner.running.is_uncertain() {
         let held = inner.running.claims().clone();
         let lost = inner.queue.release_lost(&held, inner.clock.now()).await?;
         if lost > 0 {
@@ -229,23 +229,23 @@ async fn claim(inner: &Inner, free: usize) -> Result<Vec<Job>, StoreError> {
 }
 
 /// How long to sleep when nobody wakes us: until the next retry is due, at most a second.
-async fn nap(inner: &Inner, failures: u32) -> Duration {
+async fn idle_time(inner: &Inner, failures: u32) -> Duration {
     if failures > 0 {
-        return (inner.config.backoff * 2u32.saturating_pow(failures.min(8))).min(LONGEST_NAP);
+        return (inner.config.backoff * 2u32.saturating_pow(failures.min(8))).min(MAX_IDLE);
     }
     match inner.queue.next_due(inner.clock.now()).await {
         // What is due but not claimable waits for a running job of its session, which wakes us.
-        Ok(Some(until)) if !until.is_zero() => until.min(LONGEST_NAP),
-        _ => LONGEST_NAP,
+        Ok(Some(until)) if !until.is_zero() => until.min(MAX_IDLE),
+        _ => MAX_IDLE,
     }
 }
 
 async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
     let started = Instant::now();
-    let _ends = Ends(&inner.running, &job.claim);
+    let _guard = RunningGuard(&inner.running, &job.claim);
     // Its last attempt ended without a word: the process died over it. Without this it would be tried for ever.
     if job.attempts > inner.config.attempts {
-        return bury(&inner, &job, "CRASHED", "every attempt ended without an outcome").await;
+        return mark_dead(&inner, &job, "CRASHED", "every attempt ended without an outcome").await;
     }
     let outcome = {
         // A defect in the work must cost this job an attempt, not the worker its loop.
@@ -260,14 +260,14 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
             outcome = work => Some(outcome),
             () = abort.cancelled() => None,
             () = tokio::time::sleep_until(deadline) => Some(Outcome::Retry { code: "TIMEOUT", cause: "the attempt took too long".into() }),
-            () = hold(&inner, &job, started) => Some(Outcome::NotOurs),
+            () = keep_lease(&inner, &job, started) => Some(Outcome::NotOurs),
         }
     };
     metrics::histogram!("recall_job_seconds").record(started.elapsed().as_secs_f64());
     match outcome {
         None => {
             if let Err(e) = inner.queue.release(std::slice::from_ref(&job.claim)).await {
-                inner.running.doubt(inner.config.lease);
+                inner.running.mark_uncertain(inner.config.lease);
                 warn!(error = %e, "a job could not be given back; it is tried again");
             }
         }
@@ -280,22 +280,22 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
         Some(Outcome::Retry { code, cause }) if job.attempts < inner.config.attempts => {
             metrics::counter!("recall_jobs_total", "outcome" => "retried").increment(1);
             warn!(job = job.claim.job, attempt = job.attempts, code, cause, "a job failed and will be tried again");
-            let delay = (inner.config.backoff * 2u32.saturating_pow(job.attempts.saturating_sub(1).min(16))).min(LONGEST_BACKOFF);
+            let delay = (inner.config.backoff * 2u32.saturating_pow(job.attempts.saturating_sub(1).min(16))).min(MAX_BACKOFF);
             match inner.queue.retry(&job.claim, inner.clock.now(), delay, code).await {
                 Ok(()) | Err(CommitError::NotOurs) => {}
                 Err(e) => {
-                    inner.running.doubt(inner.config.lease);
+                    inner.running.mark_uncertain(inner.config.lease);
                     warn!(error = %e, "a job could not be given back; it is tried again");
                 }
             }
         }
-        Some(Outcome::Retry { code, cause } | Outcome::Hopeless { code, cause }) => bury(&inner, &job, code, &cause).await,
+        Some(Outcome::Retry { code, cause } | Outcome::GiveUp { code, cause }) => mark_dead(&inner, &job, code, &cause).await,
     }
 }
 
 /// Extends the lease of a job until it is lost.
-async fn hold(inner: &Inner, job: &Job, started: Instant) {
-    let every = WATCH.min(inner.config.lease / 3);
+async fn keep_lease(inner: &Inner, job: &Job, started: Instant) {
+    let every = LEASE_CHECK_INTERVAL.min(inner.config.lease / 3);
     let mut beat = tokio::time::interval_at(started + every, every);
     // After an extension that took long, the next one is due a whole beat later.
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -308,10 +308,10 @@ async fn hold(inner: &Inner, job: &Job, started: Instant) {
         }
     }
     // A commit of the work ends its claim too. Then the work is about to say so, and has committed events to announce.
-    tokio::time::sleep(LAST_WORD).await;
+    tokio::time::sleep(LOST_LEASE_GRACE).await;
 }
 
-async fn bury(inner: &Inner, job: &Job, code: &str, cause: &str) {
+async fn mark_dead(inner: &Inner, job: &Job, code: &str, cause: &str) {
     metrics::counter!("recall_jobs_total", "outcome" => "dead").increment(1);
     error!(job = job.claim.job, attempts = job.attempts, code, cause, "a job was given up");
     let event = inner.work.gave_up(job, code);
@@ -319,7 +319,7 @@ async fn bury(inner: &Inner, job: &Job, code: &str, cause: &str) {
         Ok(()) => inner.announcer.committed(&job.caller, job.session),
         Err(CommitError::NotOurs) => {}
         Err(e) => {
-            inner.running.doubt(inner.config.lease);
+            inner.running.mark_uncertain(inner.config.lease);
             warn!(error = %e, "a dead letter could not be written; the job is tried again");
         }
     }

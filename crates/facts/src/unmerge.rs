@@ -36,7 +36,7 @@ pub struct Undo<'a> {
 }
 
 /// A fact as it is to be.
-struct Goal {
+struct TargetFact {
     fact: Fact,
     rows: Vec<Evidence>,
     /// Rows that the record does not have, and whether each opposes the fact because it states a rival.
@@ -49,32 +49,32 @@ struct Goal {
 /// Tells two entities apart again that had been made one.
 pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let EditContext { version, session, ontology, now } = *at;
-    let mentions = u.mentions_of_gone();
-    let (survivor, gone) = u.entities(&mentions, at);
+    let mentions = u.mentions_to_restore();
+    let (survivor, gone) = u.restored_entities(&mentions, at);
     let mut rows: HashMap<FactId, Vec<&Evidence>> = HashMap::new();
     for e in u.evidence {
         rows.entry(e.fact).or_default().push(e);
     }
-    let mut goals = u.recorded(ontology);
-    u.later(&mut goals, &rows, &mentions, ontology, ids);
-    drop_false_opposition(&mut goals, ontology);
+    let mut targets = u.recorded_targets(ontology);
+    u.add_later_evidence(&mut targets, &rows, &mentions, ontology, ids);
+    drop_false_opposition(&mut targets, ontology);
 
     let (mut facts, mut evidence, mut dropped, mut deleted) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let kept: HashSet<FactId> = goals.iter().map(|g| g.fact.id).collect();
+    let kept: HashSet<FactId> = targets.iter().map(|g| g.fact.id).collect();
     // What belongs to the one that comes back is written first: it frees the statements for what stays.
-    goals.sort_by_key(|g| !(g.fact.subject == gone.id || g.fact.object == gone.id));
+    targets.sort_by_key(|g| !(g.fact.subject == gone.id || g.fact.object == gone.id));
     let current: HashMap<FactId, &Fact> = u.facts.iter().map(|f| (f.id, f)).collect();
-    for goal in goals {
-        let current = current.get(&goal.fact.id).copied();
-        let has = |e: &Evidence| goal.rows.iter().any(|r| r.message == e.message && r.stance == e.stance);
-        let held: &[&Evidence] = rows.get(&goal.fact.id).map_or(&[], Vec::as_slice);
-        let same_rows = held.len() == goal.rows.len() && held.iter().all(|e| has(e));
-        let Some(fact) = goal.weighed(current.filter(|_| same_rows), ontology, at) else {
+    for target in targets {
+        let current = current.get(&target.fact.id).copied();
+        let has = |e: &Evidence| target.rows.iter().any(|r| r.message == e.message && r.stance == e.stance);
+        let held: &[&Evidence] = rows.get(&target.fact.id).map_or(&[], Vec::as_slice);
+        let same_rows = held.len() == target.rows.len() && held.iter().all(|e| has(e));
+        let Some(fact) = target.to_fact(current.filter(|_| same_rows), ontology, at) else {
             deleted.extend(current.map(|f| f.id));
             continue;
         };
         dropped.extend(held.iter().filter(|e| !has(e)).map(|e| (e.fact, e.message, e.stance)));
-        let new = goal.rows.iter().filter(|r| !held.iter().any(|e| e.message == r.message && e.stance == r.stance));
+        let new = target.rows.iter().filter(|r| !held.iter().any(|e| e.message == r.message && e.stance == r.stance));
         let before = evidence.len();
         evidence.extend(new.map(|r| Evidence { fact: fact.id, ..r.clone() }));
         let touched = evidence.len() > before || held.iter().any(|e| !has(e));
@@ -92,12 +92,12 @@ pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid
     let stays = |f: &&Fact| !deleted.contains(&f.id) && !facts.iter().any(|o: &Fact| o.id == f.id);
     let others: Vec<Fact> = facts.iter().chain(u.facts.iter().filter(stays)).cloned().collect();
     let removed = u.facts.iter().filter(|f| deleted.contains(&f.id));
-    let told = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
+    let changes = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
     let mut events = vec![
         entity_event(session, &survivor, EntityChange::Unmerged, Some(gone.id)),
         entity_event(session, &gone, EntityChange::Restored, None),
     ];
-    events.extend(told.map(|(fact, change)| {
+    events.extend(changes.map(|(fact, change)| {
         let (message, excerpt) = (None, None);
         fact_event(FactEvent { session, fact, others: &others, names: &names, ontology, change, message, excerpt, now })
     }));
@@ -129,17 +129,17 @@ impl Undo<'_> {
     }
 
     /// A recorded id as it is called now: the one that stayed may have been merged on.
-    fn now(&self, id: EntityId) -> EntityId {
+    fn current_id(&self, id: EntityId) -> EntityId {
         if id == self.record.before.id { self.survivor.id } else { id }
     }
 
-    fn swap(fact: &Fact, from: EntityId, to: EntityId) -> Fact {
+    fn replace_side(fact: &Fact, from: EntityId, to: EntityId) -> Fact {
         let swap = |id| if id == from { to } else { id };
         Fact { subject: swap(fact.subject), object: swap(fact.object), ..fact.clone() }
     }
 
     /// Places of mentions that are to mean the one that was gone: those it had, and later ones by a name that only it had.
-    fn mentions_of_gone(&self) -> Vec<(MessageId, u32)> {
+    fn mentions_to_restore(&self) -> Vec<(MessageId, u32)> {
         let keys = |e: &Entity| own_names(e).filter_map(EntityKey::of).collect::<HashSet<_>>();
         let (ours, theirs) = (keys(&self.record.gone), keys(&self.record.before));
         let recorded: HashSet<&(MessageId, u32)> = self.record.mentions.iter().collect();
@@ -152,7 +152,7 @@ impl Undo<'_> {
     }
 
     /// Both entities as they are to be. What changed since the merge stays changed.
-    fn entities(&self, mentions: &[(MessageId, u32)], at: &EditContext<'_>) -> (Entity, Entity) {
+    fn restored_entities(&self, mentions: &[(MessageId, u32)], at: &EditContext<'_>) -> (Entity, Entity) {
         let MergeRecord { gone, before, after, mentions: recorded, .. } = self.record;
         let messages = |places: &[(MessageId, u32)]| places.iter().map(|(m, _)| *m).collect::<HashSet<_>>();
         let more = messages(mentions).difference(&messages(recorded)).count() as u64;
@@ -181,18 +181,19 @@ impl Undo<'_> {
 
     /// Whether a fact is what a recorded one became by the merge.
     fn became(&self, recorded: &Fact, fact: &Fact, ontology: &Ontology) -> bool {
-        same(&Self::swap(recorded, self.gone(), self.survivor.id), fact, ontology)
+        are_equal(&Self::replace_side(recorded, self.gone(), self.survivor.id), fact, ontology)
     }
 
     /// The facts of the record, each with those of its rows that are still held or that the merge itself let go.
-    fn recorded(&self, ontology: &Ontology) -> Vec<Goal> {
+    fn recorded_targets(&self, ontology: &Ontology) -> Vec<TargetFact> {
         let there: HashSet<EntityId> = self.sides.iter().map(|e| e.id).chain([self.gone(), self.survivor.id]).collect();
         let retracted: HashSet<FactId> = self.facts.iter().filter(|f| f.status == FactStatus::Retracted).map(|f| f.id).collect();
         let taken_back: HashSet<MessageId> =
             self.evidence.iter().filter(|e| e.stance == Stance::Supports && retracted.contains(&e.fact)).map(|e| e.message).collect();
-        let mut goals = Vec::new();
+        let mut targets = Vec::new();
         for recorded in &self.record.facts {
-            let mut fact = Fact { subject: self.now(recorded.subject), object: self.now(recorded.object), ..recorded.clone() };
+            let mut fact =
+                Fact { subject: self.current_id(recorded.subject), object: self.current_id(recorded.object), ..recorded.clone() };
             // The other side may have been merged on; what became of the fact tells into whom.
             if let Some(now) = self.facts.iter().find(|f| f.id == fact.id) {
                 let other = |f: &Fact| if f.subject == self.survivor.id { f.object } else { f.subject };
@@ -208,7 +209,7 @@ impl Undo<'_> {
                 continue;
             }
             let of_itself = {
-                let f = Self::swap(&fact, self.gone(), self.survivor.id);
+                let f = Self::replace_side(&fact, self.gone(), self.survivor.id);
                 f.subject == f.object
             };
             let current = self.facts.iter().find(|f| self.became(&fact, f, ontology));
@@ -223,18 +224,18 @@ impl Undo<'_> {
             let rows: Vec<Evidence> = had.iter().filter(holds).map(|e| (*e).clone()).collect();
             let later_on = |f: &&Fact| f.status == FactStatus::Retracted && f.valid_to.is_some_and(|t| t > self.record.merged_at);
             let retracted = current.filter(later_on).cloned();
-            match goals.iter_mut().find(|g: &&mut Goal| same(&g.fact, &fact, ontology)) {
+            match targets.iter_mut().find(|g: &&mut TargetFact| are_equal(&g.fact, &fact, ontology)) {
                 // Other merges have made them one fact since.
-                Some(goal) => {
-                    let new = rows.into_iter().filter(|r| !goal.rows.iter().any(|o| o.message == r.message && o.stance == r.stance));
+                Some(target) => {
+                    let new = rows.into_iter().filter(|r| !target.rows.iter().any(|o| o.message == r.message && o.stance == r.stance));
                     let new: Vec<Evidence> = new.collect();
-                    goal.rows.extend(new);
-                    goal.whole = false;
+                    target.rows.extend(new);
+                    target.whole = false;
                 }
-                None => goals.push(Goal { fact, whole: rows.len() == had.len(), rows, later: HashMap::new(), retracted }),
+                None => targets.push(TargetFact { fact, whole: rows.len() == had.len(), rows, later: HashMap::new(), retracted }),
             }
         }
-        goals
+        targets
     }
 
     fn rivals_of<'a>(&'a self, fact: &'a Fact, ontology: &'a Ontology) -> impl Iterator<Item = &'a Fact> {
@@ -242,9 +243,9 @@ impl Undo<'_> {
     }
 
     /// Adds what was learnt since, to the side that its message names.
-    fn later(
+    fn add_later_evidence(
         &self,
-        goals: &mut Vec<Goal>,
+        targets: &mut Vec<TargetFact>,
         held: &HashMap<FactId, Vec<&Evidence>>,
         mentions: &[(MessageId, u32)],
         ontology: &Ontology,
@@ -259,12 +260,12 @@ impl Undo<'_> {
         // A message that names neither says "I".
         let speaker = self.record.gone.is_viewer && !self.record.before.is_viewer;
         let is_gones = |m: &MessageId| self.record.since.contains(m) && named.get(m).map_or(speaker, |(gone, stayed)| *gone && !stayed);
-        let recorded = goals.len();
+        let recorded = targets.len();
         for fact in self.facts {
             let rows = held.get(&fact.id).into_iter().flatten().copied();
             let known = |e: &&Evidence| {
-                let became = |g: &&Goal| self.became(&g.fact, fact, ontology);
-                goals.iter().take(recorded).filter(became).any(|g| g.rows.iter().any(|r| r.message == e.message && r.stance == e.stance))
+                let became = |g: &&TargetFact| self.became(&g.fact, fact, ontology);
+                targets.iter().take(recorded).filter(became).any(|g| g.rows.iter().any(|r| r.message == e.message && r.stance == e.stance))
             };
             let rows: Vec<Evidence> = rows.filter(|e| !known(e)).cloned().collect();
             let (own, of_rivals): (Vec<Evidence>, Vec<Evidence>) = rows.into_iter().partition(|e| e.span.is_some());
@@ -272,12 +273,12 @@ impl Undo<'_> {
             let states =
                 |f: &Fact, m: &MessageId| held.get(&f.id).into_iter().flatten().any(|e| e.message == *m && e.stance == Stance::Supports);
             let states_rival = |m: &MessageId| self.rivals_of(fact, ontology).any(|r| states(r, m));
-            let claimed = |goals: &[Goal]| goals.iter().any(|g| g.fact.id == fact.id);
-            let whole_fact_moves = ours.is_empty() && !theirs.is_empty() && !claimed(goals);
-            let of_gone = Self::swap(fact, self.survivor.id, self.gone());
+            let claimed = |targets: &[TargetFact]| targets.iter().any(|g| g.fact.id == fact.id);
+            let whole_fact_moves = ours.is_empty() && !theirs.is_empty() && !claimed(targets);
+            let of_gone = Self::replace_side(fact, self.survivor.id, self.gone());
             for (fact_of_side, mut rows, stays) in [(fact.clone(), ours, true), (of_gone, theirs, false)] {
                 // What only opposes goes with the fact to either side; where it opposes nothing it is dropped in the end.
-                let there = goals.iter().any(|g| same(&g.fact, &fact_of_side, ontology));
+                let there = targets.iter().any(|g| are_equal(&g.fact, &fact_of_side, ontology));
                 if there || !rows.is_empty() {
                     rows.extend(of_rivals.iter().cloned());
                 }
@@ -286,46 +287,46 @@ impl Undo<'_> {
                 }
                 let later: HashMap<(MessageId, Stance), bool> =
                     rows.iter().map(|r| ((r.message, r.stance), r.span.is_none() && states_rival(&r.message))).collect();
-                if let Some(goal) = goals.iter_mut().find(|g| same(&g.fact, &fact_of_side, ontology)) {
-                    goal.rows.extend(rows);
-                    goal.later.extend(later);
+                if let Some(target) = targets.iter_mut().find(|g| are_equal(&g.fact, &fact_of_side, ontology)) {
+                    target.rows.extend(rows);
+                    target.later.extend(later);
                     continue;
                 }
                 let keeps = stays || whole_fact_moves;
-                let id = if keeps && !claimed(goals) { fact.id } else { FactId(ids()) };
-                goals.push(Goal { fact: Fact { id, ..fact_of_side }, rows, later, whole: false, retracted: None });
+                let id = if keeps && !claimed(targets) { fact.id } else { FactId(ids()) };
+                targets.push(TargetFact { fact: Fact { id, ..fact_of_side }, rows, later, whole: false, retracted: None });
             }
         }
     }
 }
 
-fn same(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
+fn are_equal(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
     let symmetric = || ontology.get(&a.relation).is_some_and(|r| r.symmetric);
     a.relation == b.relation
         && ((a.subject == b.subject && a.object == b.object) || (a.subject == b.object && a.object == b.subject && symmetric()))
 }
 
 /// What opposes a fact only because it states another one, which was its rival and is none any more, goes.
-fn drop_false_opposition(goals: &mut [Goal], ontology: &Ontology) {
-    let stated: Vec<(Fact, HashSet<MessageId>)> = goals
+fn drop_false_opposition(targets: &mut [TargetFact], ontology: &Ontology) {
+    let stated: Vec<(Fact, HashSet<MessageId>)> = targets
         .iter()
         .map(|g| (g.fact.clone(), g.rows.iter().filter(|r| r.stance == Stance::Supports).map(|r| r.message).collect()))
         .collect();
-    for goal in goals {
+    for target in targets {
         let rivals: Vec<&HashSet<MessageId>> =
-            stated.iter().filter(|(f, _)| f.id != goal.fact.id && is_rival(&goal.fact, f, ontology)).map(|(_, m)| m).collect();
-        let later = &goal.later;
-        goal.rows.retain(|r| {
+            stated.iter().filter(|(f, _)| f.id != target.fact.id && is_rival(&target.fact, f, ontology)).map(|(_, m)| m).collect();
+        let later = &target.later;
+        target.rows.retain(|r| {
             let by_rival = r.stance == Stance::Opposes && later.get(&(r.message, r.stance)) == Some(&true);
             !by_rival || rivals.iter().any(|m| m.contains(&r.message))
         });
     }
 }
 
-impl Goal {
+impl TargetFact {
     /// The fact with its numbers; `None` when nothing is left that speaks of it. `current` is what it is now, if its evidence is
     /// the same.
-    fn weighed(&self, current: Option<&Fact>, ontology: &Ontology, at: &EditContext<'_>) -> Option<Fact> {
+    fn to_fact(&self, current: Option<&Fact>, ontology: &Ontology, at: &EditContext<'_>) -> Option<Fact> {
         self.rows.iter().find(|r| r.span.is_some())?;
         let as_it_was = self.whole && self.rows.iter().all(|r| !self.later.contains_key(&(r.message, r.stance)));
         let fact = match (as_it_was, current) {

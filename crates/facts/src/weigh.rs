@@ -149,7 +149,7 @@ pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, ha
 /// rival says nothing about whether this was ever said. A fact that the user took back stays so.
 pub fn reweigh(fact: &Fact, evidence: &[Evidence], half_life_days: f64) -> Option<Fact> {
     let mut evidence: Vec<&Evidence> = evidence.iter().collect();
-    evidence.sort_by_key(|e| (e.created_at, e.message, order(e.stance)));
+    evidence.sort_by_key(|e| (e.created_at, e.message, stance_order(e.stance)));
     let first = evidence.first()?;
     evidence.iter().find(|e| e.span.is_some())?;
     let mut fresh = Fact {
@@ -175,7 +175,7 @@ pub fn reweigh(fact: &Fact, evidence: &[Evidence], half_life_days: f64) -> Optio
 }
 
 /// Within one message an end comes before a new statement ("moved from X to Y").
-pub(super) fn order(stance: Stance) -> u8 {
+pub(super) fn stance_order(stance: Stance) -> u8 {
     match stance {
         Stance::Ends => 0,
         Stance::Opposes => 1,

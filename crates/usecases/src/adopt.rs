@@ -6,7 +6,7 @@ use std::{collections::HashSet, time::Duration};
 
 use super::{UseCaseError, UseCases, entities::Came};
 use recall_domain::{Adopted, Adoption, Caller, Entity, EntityId, EntityKey, TokenDigest};
-use recall_facts::adopt::twin;
+use recall_facts::adopt::find_same_entity;
 
 /// Longest wait of a request; what is not done by then goes on without it.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -76,7 +76,7 @@ impl UseCases {
         let mut seen: HashSet<EntityId> = entities.iter().map(|e| e.id).collect();
         known.retain(|e| seen.insert(e.id));
         let how = Came { is_viewer: false, score: 0.9, reason: "same name in a visit" };
-        let mut pairs: Vec<_> = others().filter_map(|e| Some((e.id, twin(e, &known, entities)?.id, how))).collect();
+        let mut pairs: Vec<_> = others().filter_map(|e| Some((e.id, find_same_entity(e, &known, entities)?.id, how))).collect();
         if let Some(viewer) = store.viewer_entity(caller).await? {
             let how = Came { is_viewer: true, score: 1.0, reason: "the visitor" };
             pairs.extend(visitors.into_iter().filter(|id| *id != viewer.id).map(|id| (id, viewer.id, how)));

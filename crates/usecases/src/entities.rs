@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{UseCaseError, UseCases, check, shared};
 use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId};
-use recall_facts::{CandidateEntity, Memory, NameQuery, edit, merge, unmerge};
+use recall_facts::{CandidateEntity, KnownEntities, NameQuery, edit, merge, unmerge};
 use recall_ports::{CommitError, EntityFilter, KnowledgeCommit};
 
 /// Most facts moved by one merge.
@@ -43,7 +43,7 @@ impl UseCases {
     pub async fn rename_entity(&self, caller: &Caller, id: EntityId, name: String) -> Result<Entity, UseCaseError> {
         shared::may_write(caller)?;
         let name = check::name(&name, "name")?;
-        let _turn = self.learner.turn(caller).await;
+        let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
             let entity = self.entity(caller, id).await?;
@@ -77,7 +77,7 @@ impl UseCases {
     ) -> Result<Entity, UseCaseError> {
         shared::may_write(caller)?;
         let store = &self.parts.store;
-        let _turn = self.learner.turn(caller).await;
+        let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let (into, mut from) = (self.entity(caller, into).await?, self.entity(caller, from).await?);
@@ -98,7 +98,7 @@ impl UseCases {
                 None => merge::merge(&at, &merge, &mut fresh),
                 Some(came) => KnowledgeCommit {
                     merge_decision: Some(Decision { score: came.score, reason: came.reason.to_owned() }),
-                    ..merge::merge_from_elsewhere(&at, &merge, &mut fresh)
+                    ..merge::merge_across_memories(&at, &merge, &mut fresh)
                 },
             };
             if self.commit_by_hand(caller, &plan, &sessions, Some(&Heard::of(&evidence))).await? {
@@ -116,7 +116,7 @@ impl UseCases {
     pub async fn unmerge_entities(&self, caller: &Caller, id: EntityId) -> Result<(Entity, Entity), UseCaseError> {
         shared::may_write(caller)?;
         let store = &self.parts.store;
-        let _turn = self.learner.turn(caller).await;
+        let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let survivor = self.entity(caller, id).await?;
@@ -190,17 +190,17 @@ impl UseCases {
             candidates.push(CandidateEntity { entity: viewer, score, reason: reason.to_owned() });
         }
         if let Some(key) = &key {
-            let (keys, hints) = asked.lookups();
-            let mut memory = Memory {
-                known: store.entities_by_key(caller, &keys).await?,
-                hinted: store.entities_by_hint(caller, &hints, MAX_LIKELY).await?,
-                ..Memory::default()
+            let (keys, hints) = asked.lookup_terms();
+            let mut known = KnownEntities {
+                by_key: store.entities_by_key(caller, &keys).await?,
+                by_hint: store.entities_by_hint(caller, &hints, MAX_LIKELY).await?,
+                ..KnownEntities::default()
             };
-            let likely = NameQuery::contested(&memory);
+            let likely = NameQuery::candidate_ids(&known);
             if let Some(session) = session {
-                memory.recent = store.recently_mentioned(caller, session, &likely).await?;
+                known.recent = store.recently_mentioned(caller, session, &likely).await?;
             }
-            candidates.extend(asked.rank(&memory));
+            candidates.extend(asked.rank(&known));
             let filter = EntityFilter { entity_type: wanted, text: Some(key.as_str().to_owned()), session };
             for (_, e) in store.list_entities(caller, &filter, &Page::first(20)).await?.items {
                 let share = key.as_str().chars().count() as f64 / e.name.chars().count().max(1) as f64;

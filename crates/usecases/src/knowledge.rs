@@ -93,7 +93,7 @@ impl UseCases {
             at: stored.sent_at,
             text: UserText::from(text),
             speaker: None,
-            nobody: caller.is_shared(),
+            is_impersonal: caller.is_shared(),
             extraction: Extraction { kind: MessageKind::Statement, mentions, facts: vec![fact] },
         };
         // On a task of its own, so that a client that hangs up now does not leave a message without its fact.
@@ -131,7 +131,7 @@ impl UseCases {
     pub async fn retract_fact(&self, caller: &Caller, id: FactId) -> Result<Fact, UseCaseError> {
         shared::may_write(caller)?;
         let store = &self.parts.store;
-        let _turn = self.learner.turn(caller).await;
+        let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let fact = store.facts_by_id(caller, &[id]).await?.into_iter().next().ok_or(UseCaseError::NotFound { noun: "fact" })?;
@@ -149,7 +149,7 @@ impl UseCases {
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "fact" })?;
             let mut fresh = || self.parts.ids.fresh();
             let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
-            let retract = edit::Retract { fact: &fact, rivals: &rivals, evidence: &evidence, sides: &sides };
+            let retract = edit::Retraction { fact: &fact, rivals: &rivals, evidence: &evidence, sides: &sides };
             let plan = edit::retract(&at, &retract, &mut fresh);
             let heard = Heard::of(&evidence);
             heard.add_sessions(&plan, &mut sessions, MAX_SESSIONS as usize);

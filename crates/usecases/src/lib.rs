@@ -76,8 +76,8 @@ pub struct UseCases {
 impl UseCases {
     /// The use cases over these parts.
     pub fn new(parts: Parts) -> Self {
-        let learner =
-            Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone()).limited(parts.session_limits);
+        let learner = Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone())
+            .with_limits(parts.session_limits);
         let cues = Arc::new(rank::CueTerms::of(&parts.ontology));
         Self {
             parts: Arc::new(parts),

@@ -45,7 +45,7 @@ impl UseCases {
         let p = &self.parts;
         let session = self.session(caller, id).await?;
         if session.message_count <= AT_ONCE && session.head <= EVENTS_AT_ONCE {
-            let _turn = self.learner.turn(caller).await;
+            let _guard = self.learner.lock_user(caller).await;
             let deleted = p.store.delete_session_unused_since(caller, id, since, &self.reweigh()).await;
             let deleted = deleted.map_err(|e| UseCaseError::of(e, "session"))?;
             self.tell_deleted(caller, id);
@@ -80,7 +80,7 @@ impl UseCases {
         while !self.background_tasks.are_ending() {
             let started = Instant::now();
             let step = {
-                let _turn = self.learner.turn(caller).await;
+                let _guard = self.learner.lock_user(caller).await;
                 p.store.delete_hidden(caller, id, p.clock.now(), STEP, &self.reweigh()).await
             };
             let step = match step {

@@ -81,7 +81,7 @@ impl Failure {
         match self {
             Self::NotOurs => Outcome::NotOurs,
             Self::Transient(code, cause) => Outcome::Retry { code, cause },
-            Self::Permanent(code, cause) => Outcome::Hopeless { code, cause },
+            Self::Permanent(code, cause) => Outcome::GiveUp { code, cause },
         }
     }
 }
@@ -164,7 +164,7 @@ impl UseCases {
             session: message.session,
             at: message.sent_at,
             text: message.text,
-            nobody: job.caller.is_shared() && message.speaker.is_none(),
+            is_impersonal: job.caller.is_shared() && message.speaker.is_none(),
             speaker: message.speaker,
             extraction,
         };

@@ -23,7 +23,7 @@ pub(crate) enum Owner {
 
 /// What tells a bearer of a name from others, as the words around the name say it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Marks {
+pub(crate) struct NameCues {
     /// "my boss John": the word for the role as written, and whose it is.
     pub(crate) role: Option<(Owner, String)>,
     /// "John from accounting"
@@ -36,7 +36,7 @@ pub(crate) struct Marks {
     pub(crate) speaker: bool,
 }
 
-impl Marks {
+impl NameCues {
     /// The words for people: "boss", "friend from school", "Anna's brother".
     pub(crate) fn description(&self) -> Option<String> {
         let role = self.role.as_ref().and_then(|(owner, role)| match owner {
@@ -50,7 +50,7 @@ impl Marks {
         }
     }
 
-    /// The reverse of [`Marks::description`].
+    /// The reverse of [`NameCues::description`].
     pub(crate) fn described(description: Option<&str>) -> Self {
         let Some(text) = description else { return Self::default() };
         let (role, from) = match text.strip_prefix("from ") {
@@ -97,18 +97,18 @@ impl Text {
     }
 
     /// What is said around a mention. A role of its own ("my sister") is read like one that stands before a name.
-    pub(crate) fn marks(&self, m: &Mention) -> Marks {
+    pub(crate) fn cues(&self, m: &Mention) -> NameCues {
         let (before, after) = (self.before(m.span.start), self.after(m.span.end));
         let word = |i: usize| before.get(i).map_or("", String::as_str);
         let next = |i: usize| after.get(i).map_or("", String::as_str);
-        let mut marks = Marks { from: from(&before, &after), speaker: introduces(&before, &after), ..Marks::default() };
+        let mut cues = NameCues { from: from(&before, &after), speaker: is_introduction(&before, &after), ..NameCues::default() };
         let unnamed = Role::of(&m.name);
-        marks.role = match (&m.description, unnamed) {
+        cues.role = match (&m.description, unnamed) {
             (Some(role), _) => self.owner(m.span, role, &before, &after).map(|o| (o, role.to_lowercase())),
             (None, Some(role)) => {
                 // "Mom called", or "my sister" with an adjective between: nobody else's is named.
                 let bare = before.first().is_none_or(|w| !matches!(w.as_str(), "a" | "an" | "the"));
-                let owner = owner_of(&before).or_else(|| (bare && role.class == super::roles::Class::Kin).then_some(Owner::Speaker));
+                let owner = find_owner(&before).or_else(|| (bare && role.class == super::roles::RoleClass::Kin).then_some(Owner::Speaker));
                 owner.map(|o| (o, m.name.to_lowercase()))
             }
             // "Elizabeth is my aunt."
@@ -120,15 +120,15 @@ impl Text {
                 let nouns = [word(0).to_owned(), format!("{} {}", word(1), word(0))];
                 nouns.into_iter().rev().find(|w| Role::of(w).is_some()).and_then(|w| {
                     let skip = w.split(' ').count();
-                    owner_of(before.get(skip..).unwrap_or_default()).map(|o| (o, w))
+                    find_owner(before.get(skip..).unwrap_or_default()).map(|o| (o, w))
                 })
             }
         };
         let called = matches!(word(0), "called" | "named") && !matches!(word(1), "is" | "am" | "i" | "he" | "she" | "they" | "was");
-        marks.another = word(0) == "another" || (matches!(word(0), "different" | "second" | "new") && matches!(word(1), "a" | "the"));
-        marks.another |= called && before.iter().skip(1).take(5).any(|w| matches!(w.as_str(), "a" | "an" | "another" | "some"));
-        marks.other = word(0) == "other" && word(1) == "the";
-        marks
+        cues.another = word(0) == "another" || (matches!(word(0), "different" | "second" | "new") && matches!(word(1), "a" | "the"));
+        cues.another |= called && before.iter().skip(1).take(5).any(|w| matches!(w.as_str(), "a" | "an" | "another" | "some"));
+        cues.other = word(0) == "other" && word(1) == "the";
+        cues
     }
 
     /// Whose the role beside a name is: it stands before the name ("my boss John", "Anna's boss John") or after it
@@ -137,7 +137,7 @@ impl Text {
         let length = role.split_whitespace().count();
         let last = role.split_whitespace().last().unwrap_or_default().to_lowercase();
         if let Some(at) = before.iter().take(4).position(|w| *w == last) {
-            let owner = owner_of(before.get(at + length..).unwrap_or_default());
+            let owner = find_owner(before.get(at + length..).unwrap_or_default());
             return match owner {
                 Some(Owner::Named(_)) => self.possessor(span, &last).map(Owner::Named).or(Some(Owner::Other)),
                 owner => owner,
@@ -145,7 +145,7 @@ impl Text {
         }
         let at = after.iter().take(6).position(|w| *w == last)?;
         let owner: Vec<String> = after.get(..at.saturating_sub(length - 1)).unwrap_or_default().iter().rev().cloned().collect();
-        owner_of(&owner)
+        find_owner(&owner)
     }
 
     /// The name before "'s" as written, in the words before a span.
@@ -159,10 +159,10 @@ impl Text {
     }
 
     /// Whether the words between two mentions say that they are two names of one thing.
-    pub(crate) fn same(&self, a: &Mention, b: &Mention) -> Same {
+    pub(crate) fn alias_statement(&self, a: &Mention, b: &Mention) -> AliasStatement {
         let (start, end) = (a.span.end as usize, b.span.start as usize);
         if end < start || end - start > REACH {
-            return Same::Unsaid;
+            return AliasStatement::None;
         }
         let between = self.slice(start, end).to_lowercase();
         let between = between.trim();
@@ -186,11 +186,11 @@ impl Text {
             | "is the same as"
             | "prefers to be called"
             | "is now called"
-            | "was renamed to" => Same::Said,
-            "or" if after.first().is_some_and(|w| w == "for") && after.get(1).is_some_and(|w| w == "short") => Same::Said,
-            "or" if between.starts_with(',') => Same::IfAlike,
-            "" if between.starts_with('(') && closes => Same::IfAlike,
-            _ => Same::Unsaid,
+            | "was renamed to" => AliasStatement::Explicit,
+            "or" if after.first().is_some_and(|w| w == "for") && after.get(1).is_some_and(|w| w == "short") => AliasStatement::Explicit,
+            "or" if between.starts_with(',') => AliasStatement::IfSimilar,
+            "" if between.starts_with('(') && closes => AliasStatement::IfSimilar,
+            _ => AliasStatement::None,
         }
     }
 
@@ -213,12 +213,12 @@ impl Text {
 
 /// What the words between two names say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Same {
+pub(crate) enum AliasStatement {
     /// "Kate is short for Katherine."
-    Said,
+    Explicit,
     /// "Katherine (Kate)": if one can be a form of the other.
-    IfAlike,
-    Unsaid,
+    IfSimilar,
+    None,
 }
 
 fn tokens(text: &str) -> Vec<String> {
@@ -227,7 +227,7 @@ fn tokens(text: &str) -> Vec<String> {
 }
 
 /// Whose something is, by the words before it, nearest first; adjectives may stand between.
-fn owner_of(before: &[String]) -> Option<Owner> {
+fn find_owner(before: &[String]) -> Option<Owner> {
     for word in before.iter().take(3) {
         match word.as_str() {
             "my" | "our" => return Some(Owner::Speaker),
@@ -286,7 +286,7 @@ fn from(before: &[String], after: &[String]) -> Option<String> {
 }
 
 /// "I'm John", "my name is John", "call me Jo", "John here".
-fn introduces(before: &[String], after: &[String]) -> bool {
+fn is_introduction(before: &[String], after: &[String]) -> bool {
     let word = |i: usize| before.get(i).map_or("", String::as_str);
     let next = after.first().map_or("", String::as_str);
     if before.iter().any(|w| matches!(w.as_str(), "don't" | "not" | "never" | "stop" | "if" | "wish")) || next.starts_with("'s") {
@@ -314,8 +314,8 @@ mod tests {
         Mention { name: name.into(), entity_type: EntityType::Person, span, confidence: 1.0, description: description.map(Into::into) }
     }
 
-    fn marks(text: &str, name: &str, description: Option<&str>) -> Marks {
-        Text::of(text).marks(&mention(text, name, description))
+    fn cues(text: &str, name: &str, description: Option<&str>) -> NameCues {
+        Text::of(text).cues(&mention(text, name, description))
     }
 
     #[test]
@@ -336,10 +336,10 @@ mod tests {
             ("Anna knows Tom from school.", "Tom", None, None),
             ("John called.", "John", None, None),
         ] {
-            let marks = marks(text, name, role);
-            assert_eq!(marks.description().as_deref(), expected, "{text}");
-            let again = Marks::described(expected);
-            assert_eq!((again.role, again.from), (marks.role.filter(|(o, _)| *o != Owner::Other), marks.from), "{text}");
+            let cues = cues(text, name, role);
+            assert_eq!(cues.description().as_deref(), expected, "{text}");
+            let again = NameCues::described(expected);
+            assert_eq!((again.role, again.from), (cues.role.filter(|(o, _)| *o != Owner::Other), cues.from), "{text}");
         }
     }
 
@@ -360,29 +360,29 @@ mod tests {
             ("His name is John.", "John", false),
             ("I am sorry, John.", "John", false),
         ] {
-            assert_eq!(marks(text, name, None).speaker, expected, "{text}");
+            assert_eq!(cues(text, name, None).speaker, expected, "{text}");
         }
     }
 
     #[test]
     fn another_of_the_name() {
-        assert!(marks("I met a different John at the gym.", "John", None).another);
-        assert!(marks("A new hire named John started.", "John", None).another);
-        assert!(!marks("My son is called John.", "John", None).another);
-        assert!(marks("The other John called.", "John", None).other);
+        assert!(cues("I met a different John at the gym.", "John", None).another);
+        assert!(cues("A new hire named John started.", "John", None).another);
+        assert!(!cues("My son is called John.", "John", None).another);
+        assert!(cues("The other John called.", "John", None).other);
     }
 
     #[test]
     fn two_names_of_one() {
         for (text, a, b, expected) in [
-            ("Kate is short for Katherine.", "Kate", "Katherine", Same::Said),
-            ("Katherine, or Kate as we call her, sings.", "Katherine", "Kate as", Same::IfAlike),
-            ("Robert (Bob) sings.", "Robert", "Bob", Same::IfAlike),
-            ("Robert and Bob sing.", "Robert", "Bob", Same::Unsaid),
-            ("Robert or Bob can help.", "Robert", "Bob", Same::Unsaid),
-            ("Anna, also known as Nan, sings.", "Anna", "Nan,", Same::Said),
+            ("Kate is short for Katherine.", "Kate", "Katherine", AliasStatement::Explicit),
+            ("Katherine, or Kate as we call her, sings.", "Katherine", "Kate as", AliasStatement::IfSimilar),
+            ("Robert (Bob) sings.", "Robert", "Bob", AliasStatement::IfSimilar),
+            ("Robert and Bob sing.", "Robert", "Bob", AliasStatement::None),
+            ("Robert or Bob can help.", "Robert", "Bob", AliasStatement::None),
+            ("Anna, also known as Nan, sings.", "Anna", "Nan,", AliasStatement::Explicit),
         ] {
-            assert_eq!(Text::of(text).same(&mention(text, a, None), &mention(text, b, None)), expected, "{text}");
+            assert_eq!(Text::of(text).alias_statement(&mention(text, a, None), &mention(text, b, None)), expected, "{text}");
         }
     }
 

@@ -6,7 +6,7 @@ const ROLES: &str = include_str!("../../../../data/lexicon/roles.txt");
 
 /// The sort of a role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Class {
+pub(crate) enum RoleClass {
     Kin,
     Partner,
     Former,
@@ -19,13 +19,13 @@ pub(crate) enum Class {
 
 /// How many people have the role for one person.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Holders {
+pub(crate) enum HolderCount {
     One,
     Some,
     Many,
 }
 
-impl Holders {
+impl HolderCount {
     /// The value for this number of holders.
     pub(crate) fn of(self, one: f64, some: f64, many: f64) -> f64 {
         match self {
@@ -41,8 +41,8 @@ impl Holders {
 pub(crate) struct Role {
     /// Its plainest word.
     pub(crate) name: &'static str,
-    pub(crate) class: Class,
-    pub(crate) holders: Holders,
+    pub(crate) class: RoleClass,
+    pub(crate) holders: HolderCount,
 }
 
 struct List {
@@ -57,20 +57,20 @@ fn list() -> &'static List {
             let Some((head, words)) = line.split_once(": ") else { continue };
             let mut head = head.split(' ');
             let class = match head.next() {
-                Some("kin") => Class::Kin,
-                Some("partner") => Class::Partner,
-                Some("former") => Class::Former,
-                Some("lead") => Class::Lead,
-                Some("staff") => Class::Staff,
-                Some("peer") => Class::Peer,
-                Some("social") => Class::Social,
-                Some("service") => Class::Service,
+                Some("kin") => RoleClass::Kin,
+                Some("partner") => RoleClass::Partner,
+                Some("former") => RoleClass::Former,
+                Some("lead") => RoleClass::Lead,
+                Some("staff") => RoleClass::Staff,
+                Some("peer") => RoleClass::Peer,
+                Some("social") => RoleClass::Social,
+                Some("service") => RoleClass::Service,
                 _ => continue,
             };
             let holders = match head.next() {
-                Some("one") => Holders::One,
-                Some("some") => Holders::Some,
-                _ => Holders::Many,
+                Some("one") => HolderCount::One,
+                Some("some") => HolderCount::Some,
+                _ => HolderCount::Many,
             };
             let words: Vec<&str> = words.split(", ").collect();
             let Some(name) = words.first().copied() else { continue };
@@ -93,7 +93,7 @@ impl Role {
 
     /// Whether two roles are hardly one person's: a brother is no dentist, but a friend may be a neighbour.
     pub(crate) fn excludes(self, other: Self) -> bool {
-        use Class as C;
+        use RoleClass as C;
         let changing = |c| matches!(c, C::Partner | C::Former);
         let about_work = |c| matches!(c, C::Lead | C::Staff | C::Peer);
         let met = |c| matches!(c, C::Peer | C::Social | C::Partner | C::Former);

@@ -111,7 +111,7 @@ async fn session_limits_do_not_apply_to_shared_memory() {
             at: message.sent_at,
             text: message.text,
             speaker: None,
-            nobody: whose.is_shared(),
+            is_impersonal: whose.is_shared(),
             extraction,
         };
         assert_eq!(learner.learn(&whose, &statement, None, None).await.unwrap().len(), facts);

@@ -1,35 +1,35 @@
 //! What besides the name speaks for one who may be meant: that it was spoken of just now, and that it has to do with what else
 //! the text names. Pure.
 
-use super::{Scene, Taken, names::Fit};
+use super::{ResolvedEntities, Resolver, names::NameMatch};
 use recall_domain::{Entity, EntityId, EntityKey, EntityType, Party};
 
 /// What it adds to be the one of the name that was spoken of last in the session, or one of several that were.
-const LATEST: f64 = 0.35;
-const RECENT: f64 = 0.25;
+const LATEST_BONUS: f64 = 0.35;
+const RECENT_BONUS: f64 = 0.25;
 /// What it adds to have to do with a person, place, company or project that the text names too; and with anything else.
-const NEIGHBOUR: f64 = 0.25;
-const COMMON_NEIGHBOUR: f64 = 0.1;
+const NEIGHBOUR_BONUS: f64 = 0.25;
+const COMMON_NEIGHBOUR_BONUS: f64 = 0.1;
 
-impl Scene<'_> {
+impl Resolver<'_> {
     /// What the session and the facts add for one candidate, with reasons.
-    pub(super) fn context(
+    pub(super) fn score_context(
         &self,
         index: usize,
         e: &Entity,
         score: f64,
         latest: Option<EntityId>,
-        taken: &Taken,
+        resolved: &ResolvedEntities,
     ) -> (f64, Vec<&'static str>) {
         let (mut total, mut reasons) = (0.0, Vec::new());
-        let fresh = taken.fresh.iter().any(|f| f.id == e.id);
+        let fresh = resolved.fresh.iter().any(|f| f.id == e.id);
         if fresh || self.recent.contains_key(&e.id) {
             // A likeness that is weak by itself is not made stronger by having been the last of two.
-            let last = (fresh || latest == Some(e.id)) && score >= Fit::ShortOfFull.score();
-            total += if last { LATEST } else { RECENT };
+            let last = (fresh || latest == Some(e.id)) && score >= NameMatch::ShortOfFull.score();
+            total += if last { LATEST_BONUS } else { RECENT_BONUS };
             reasons.push("spoken of in this session");
         }
-        let near = self.neighbourhood(index, e);
+        let near = self.neighbour_score(index, e);
         if near > 0.0 {
             total += near;
             reasons.push("has to do with what else is named");
@@ -37,7 +37,7 @@ impl Scene<'_> {
         (total, reasons)
     }
 
-    fn neighbourhood(&self, index: usize, e: &Entity) -> f64 {
+    fn neighbour_score(&self, index: usize, e: &Entity) -> f64 {
         let mut best: f64 = 0.0;
         let mut same_of_speaker = None;
         // Whoever bears the very name is not something else that is named.
@@ -50,19 +50,19 @@ impl Scene<'_> {
             }
             if Some(other) == self.viewer {
                 // What the user has to do with everybody says little; the very same relation says something.
-                let relations = same_of_speaker.get_or_insert_with(|| self.said_of_speaker(index));
-                best = best.max(if relations.contains(&f.relation.as_str()) { NEIGHBOUR } else { 0.0 });
+                let relations = same_of_speaker.get_or_insert_with(|| self.relations_with_speaker(index));
+                best = best.max(if relations.contains(&f.relation.as_str()) { NEIGHBOUR_BONUS } else { 0.0 });
             } else if let Some(entity_type) = self.named.get(&other) {
                 use EntityType as T;
                 let telling = matches!(entity_type, T::Person | T::Organization | T::Place | T::Project);
-                best = best.max(if telling { NEIGHBOUR } else { COMMON_NEIGHBOUR });
+                best = best.max(if telling { NEIGHBOUR_BONUS } else { COMMON_NEIGHBOUR_BONUS });
             }
         }
         best
     }
 
     /// Relations that the text states between the user and a mention.
-    fn said_of_speaker(&self, index: usize) -> Vec<&str> {
+    fn relations_with_speaker(&self, index: usize) -> Vec<&str> {
         let party = Party::Mention(index);
         let of_both = |a: Party, b: Party| a == Party::Speaker && b == party;
         let by_user = self.speaker == self.viewer;

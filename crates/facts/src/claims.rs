@@ -1,4 +1,4 @@
-//! What one message claims of the entities it speaks of: its candidates with their sides resolved. Pure.
+//! The claims of one message: its candidate facts with resolved sides. Pure.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ impl MessageEntities {
         self.entities.get(index)
     }
 
-    /// Patterns of every stored fact that the message may touch, rivals included.
+    /// Returns the keys of all stored facts that the message may change, rivals included.
     pub(super) fn fact_keys(&self, s: &Statement, ontology: &Ontology) -> Vec<FactKey> {
         let mut keys = Vec::new();
         for c in self.claims(s, ontology) {
@@ -39,7 +39,7 @@ impl MessageEntities {
         keys
     }
 
-    /// The candidates that count, with their sides resolved: ends first, each claim once with its best confidence.
+    /// Resolves the sides of the usable candidates. Ends come first; each claim appears once, with its best confidence.
     pub(super) fn claims(&self, s: &Statement, ontology: &Ontology) -> Vec<ResolvedClaim> {
         let mut claims: Vec<ResolvedClaim> = Vec::new();
         for c in &s.extraction.facts {

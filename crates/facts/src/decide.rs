@@ -1,4 +1,4 @@
-//! One message's candidates and what is known become a plan. Pure: no I/O, time and ids are arguments.
+//! Turns the candidates of one message and the known facts into a plan. Pure: no I/O; time and ids are arguments.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,24 +21,24 @@ use recall_ports::KnowledgeCommit;
 /// Longest excerpt kept with evidence, in code points.
 const MAX_EXCERPT: usize = 300;
 
-/// What the store knows that bears on a message.
+/// The stored facts that a message may change, with related data.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownFacts {
-    /// Version of the knowledge that all of this was read at.
+    /// Version of the knowledge at which everything here was read.
     pub(super) version: u64,
     /// Facts found by [`MessageEntities::fact_keys`].
     pub(super) facts: Vec<Fact>,
-    /// Facts for which this message counts already.
+    /// Facts that already have evidence from this message.
     pub(super) counted: HashSet<FactId>,
-    /// Evidence of those facts; needed only when the message states a fact that is not among them.
+    /// Evidence of those facts. Needed only if the message states a new fact.
     pub(super) evidence: Vec<Evidence>,
     /// Entities on either side of those facts.
     pub(super) entities: Vec<Entity>,
-    /// How many facts the message may add, if there is a limit.
+    /// How many facts the message may still add; `None` without a limit.
     pub(super) fact_budget: Option<usize>,
 }
 
-/// The plan for one message.
+/// Plans the changes of one message.
 pub(super) fn decide(
     s: &Statement,
     message_entities: &MessageEntities,
@@ -47,7 +47,7 @@ pub(super) fn decide(
     ids: &mut dyn FnMut() -> Uuid,
     now: Timestamp,
 ) -> KnowledgeCommit {
-    // A repeated delivery changes nothing: what already counts this message is left alone.
+    // A repeated delivery changes nothing: facts with evidence from this message are skipped.
     let (counted, mut fact_budget) = (known.counted, known.fact_budget);
     let mut planner = Planner { s, ontology, facts: known.facts, changes: Vec::new(), evidence: Vec::new(), now };
     for claim in message_entities.claims(s, ontology) {
@@ -112,7 +112,7 @@ pub(super) fn decide(
     }
 }
 
-/// The facts in play while one message is weighed.
+/// The facts and changes of one message while it is processed.
 struct Planner<'a> {
     s: &'a Statement,
     ontology: &'a Ontology,
@@ -130,7 +130,7 @@ struct PlannedChange {
 }
 
 impl Planner<'_> {
-    /// A new fact. What supports its rivals speaks against it, as if it had been known before them.
+    /// Adds a new fact. The support of its rivals counts against it, as if the fact had existed before them.
     fn add_fact(&mut self, claim: &ResolvedClaim, evidence: &[Evidence], ids: &mut dyn FnMut() -> Uuid) -> usize {
         let mut fact = Fact { id: FactId(ids()), ..new_fact(claim, self.s.at, self.now) };
         let h = half_life(self.ontology.get(&fact.relation));
@@ -189,7 +189,7 @@ impl Planner<'_> {
     fn oppose_rivals(&mut self, index: usize, claim: &ResolvedClaim, counted: &HashSet<FactId>) {
         let rivals: Vec<usize> = self.rivals_of(&self.facts[index]).filter(|i| !counted.contains(&self.facts[*i].id)).collect();
         for i in rivals {
-            // Two rivals in one message are still one message against the third.
+            // If the message states two rivals of this fact, it still opposes the fact only once.
             let id = self.facts[i].id;
             if self.evidence.iter().any(|e| e.fact == id && e.stance == Stance::Opposes && e.message == self.s.message) {
                 continue;
@@ -211,13 +211,13 @@ impl Planner<'_> {
         }
     }
 
-    /// One event per fact and message: a first statement stays "added", an end outweighs what else happened.
+    /// Records one event per fact and message: a first statement stays "added", and an end replaces other changes.
     fn record_change(&mut self, fact: usize, change: FactChange, claim: &ResolvedClaim, own: bool) {
         let excerpt = self.excerpt(claim);
         match self.changes.iter_mut().find(|c| c.fact == fact) {
             None => self.changes.push(PlannedChange { fact, change, excerpt, fresh: false }),
             Some(c) if c.change == FactChange::Added && change == FactChange::Reinforced => {}
-            // The first word on a new fact may be that it is false, or over.
+            // The first claim about a new fact may deny or end it.
             Some(c) if c.fresh && c.change == FactChange::Added && own => c.change = change,
             Some(c) if change == FactChange::Ended => c.change = change,
             Some(_) => {}

@@ -1,5 +1,6 @@
-//! Loads what is known, decides, commits, and starts again when the plan was stale. The only room that turns
-//! candidates into stored knowledge.
+//! Turns extracted candidates into stored knowledge: load, decide, commit.
+//!
+//! Only this module commits what messages state. If the plan is stale, it plans again.
 
 use std::{
     collections::HashSet,
@@ -18,44 +19,45 @@ use crate::{
 use recall_domain::{Caller, Entity, EntityId, Extraction, Fact, FactId, MessageId, Ontology, SessionId, Timestamp, UserText};
 use recall_ports::{Claim, Clock, CommitError, EntityFilter, FactFilter, FactKey, Ids, JobWork, KnowledgeCommit, Store, StoreError};
 
-/// How often a stale plan is made anew. Each time another worker of the same user has made progress.
+/// Limit of attempts with stale plans. Each one means that another worker of the same user made progress.
 const MAX_REPLANS: u32 = 50;
-/// How many users can be learned about at the same time, at most.
+/// Number of user locks, which bounds how many users can be processed at once.
 const LOCKS: usize = 64;
-/// How many entities are looked at for a part of their name, how many of one message need a closer look, and with how many others
-/// that it names they may have to do.
+/// Most entities loaded by a part of their name.
 const MAX_HINTED: u32 = 200;
+/// Most ambiguous entities of one message for which recent mentions and facts are loaded.
 const MAX_AMBIGUOUS: usize = 100;
+/// Most clearly named entities whose facts with the ambiguous ones are loaded.
 const MAX_NEIGHBOURS: usize = 50;
-/// How much evidence of each rival is copied to a new fact.
+/// Most evidence rows of each rival that are copied to a new fact.
 const RIVAL_EVIDENCE: u32 = 50;
 
-/// A message with what was found in it.
+/// A message and its extraction.
 #[derive(Clone, Debug)]
 pub struct Statement {
     /// The message.
     pub message: MessageId,
     /// Its session.
     pub session: SessionId,
-    /// When it was said; facts are dated by this.
+    /// When it was said. Facts get this date.
     pub at: Timestamp,
-    /// Its text, for excerpts.
+    /// Its text, used for excerpts.
     pub text: UserText,
-    /// Who says it, when that is not the user.
+    /// The speaker, if it is not the user.
     pub speaker: Option<String>,
-    /// That nobody in particular says it, as in shared memory: "I" means nobody then.
+    /// The message has no particular speaker, as in shared memory: "I" means nobody.
     pub is_impersonal: bool,
-    /// What was found.
+    /// What the extractor found.
     pub extraction: Extraction,
 }
 
-/// Why nothing was learned.
+/// Why a message changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
-    /// The job is not ours any more, or was done before.
+    /// The claim was lost, or the job was already done.
     #[error("the job is no longer ours")]
     NotOurs,
-    /// Others kept changing the same knowledge.
+    /// Other workers kept changing the same knowledge.
     #[error("the knowledge changed too often meanwhile")]
     Contended,
     /// The store failed.
@@ -63,36 +65,37 @@ pub enum LearnError {
     Store(#[from] StoreError),
 }
 
-/// Turns candidates into knowledge.
+/// Commits the knowledge that messages state.
 #[derive(Clone)]
 pub struct Learner {
     store: Arc<dyn Store>,
     ontology: Arc<Ontology>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
-    /// One plan of a user at a time. Of several made side by side all but one would be stale, and with many sessions waiting
-    /// most of the work was thrown away. Users share the places by hash, which costs a wait and nothing else; other server
-    /// instances do not take part, and are what the version is for.
+    /// Locks that let one plan of a user be made at a time.
+    ///
+    /// Of several concurrent plans, all but one would be stale, and with many waiting sessions most work would be wasted. Users share
+    /// the locks by hash, which only costs a wait. Other server processes do not share them; the knowledge version covers that case.
     locks: Arc<[Mutex<()>; LOCKS]>,
     limits: SessionLimits,
 }
 
 impl Learner {
-    /// A learner over a store.
+    /// Creates a learner without session limits.
     pub fn new(store: Arc<dyn Store>, ontology: Arc<Ontology>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
         let locks = Arc::new(std::array::from_fn(|_| Mutex::new(())));
         Self { store, ontology, clock, ids, locks, limits: SessionLimits::default() }
     }
 
-    /// The same, with limits to what a session may add.
+    /// Sets how much a session may add.
     pub fn with_limits(self, limits: SessionLimits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Commits what a message states, with the end of its job and the work that follows. Returns the facts it changed.
+    /// Commits what a message states, the end of its job and the follow-up job. Returns the changed facts.
     ///
     /// # Errors
-    /// See [`LearnError`]; nothing is written then.
+    /// See [`LearnError`]. Nothing is written on an error.
     pub async fn learn(
         &self,
         caller: &Caller,
@@ -113,7 +116,7 @@ impl Learner {
         Err(LearnError::Contended)
     }
 
-    /// Waits until no other plan of this user is being made here. Whoever changes knowledge by hand takes part.
+    /// Waits until this process makes no other plan for the user, and locks the user. Manual changes take the lock too.
     pub async fn lock_user(&self, caller: &Caller) -> MutexGuard<'_, ()> {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(caller.user());
         self.locks[hash as usize % LOCKS].lock().await
@@ -121,7 +124,7 @@ impl Learner {
 
     async fn plan(&self, caller: &Caller, s: &Statement) -> Result<KnowledgeCommit, StoreError> {
         let store = &self.store;
-        // Read first, so that whatever changes while the rest is read makes the plan stale.
+        // The version is read first, so any later change makes the plan stale.
         let version = store.knowledge_version(caller).await?;
         let message_cues = MessageCues::of(s);
         let known_entities = self.load_known_entities(caller, s, &message_cues).await?;
@@ -147,8 +150,9 @@ impl Learner {
         Ok(decide(s, &message_entities, known, &self.ontology, &mut fresh, now))
     }
 
-    /// What is known that bears on whom the message means: one read for keys, one for parts of names if it has any, and two
-    /// more where the names alone do not decide.
+    /// Loads the entities that the message may mean.
+    ///
+    /// This needs one read for keys, and one for hints if there are any. If the names are ambiguous, two more reads follow.
     async fn load_known_entities(&self, caller: &Caller, s: &Statement, message_cues: &MessageCues) -> Result<KnownEntities, StoreError> {
         let store = &self.store;
         let (keys, hints) = lookup_terms_of(s);
@@ -174,7 +178,7 @@ impl Learner {
         Ok(known_entities)
     }
 
-    /// How many things the session may still add, if there is a limit and the message adds any. In shared memory there is none. Counted by what it speaks of.
+    /// How many entities the session may still add. `None` without a limit, for shared memory, and if the message adds none.
     async fn remaining_entities(
         &self,
         caller: &Caller,
@@ -188,7 +192,7 @@ impl Learner {
         Ok(Some(usize::try_from(u64::from(limit).saturating_sub(there)).unwrap_or(usize::MAX)))
     }
 
-    /// The same for facts.
+    /// How many facts the session may still add; see [`Self::remaining_entities`].
     async fn remaining_facts(&self, caller: &Caller, s: &Statement) -> Result<Option<usize>, StoreError> {
         let Some(limit) = self.limits.facts.filter(|_| !s.extraction.facts.is_empty() && !caller.is_shared()) else { return Ok(None) };
         let there = self.store.count_facts(caller, &FactFilter { session: Some(s.session), ..FactFilter::default() }).await?;
@@ -205,8 +209,8 @@ impl Learner {
     ) -> Result<KnownFacts, StoreError> {
         let facts = self.store.facts_by_key(caller, keys, u32::MAX).await?;
         let counted: HashSet<FactId> = self.store.facts_in(caller, &[s.message]).await?.into_iter().map(|(_, fact, _)| fact).collect();
-        // A fact that is new takes over what supports its rivals. Most messages repeat a fact, and then nobody asks for the
-        // evidence, which may be a thousand rows.
+        // A new fact copies the support of its rivals. Most messages repeat a known fact and do not need this evidence, which may be a
+        // thousand rows.
         let opens = message_entities.claims(s, &self.ontology).iter().any(|c| !facts.iter().any(|f| c.matches(f, &self.ontology)));
         let ids: Vec<FactId> = facts.iter().filter(|_| opens).map(|f| f.id).collect();
         let evidence = if ids.is_empty() { Vec::new() } else { self.store.evidence_of(caller, &ids, RIVAL_EVIDENCE).await? };

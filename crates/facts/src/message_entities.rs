@@ -1,4 +1,4 @@
-//! Who and what one message speaks of: its mentions and its speaker as entities. Pure.
+//! Resolves the mentions and the speaker of one message to entities. Pure.
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ use super::{
 };
 use recall_domain::{Decision, Entity, EntityId, EntityKey, EntityType, Mention, Party, Timestamp, event::EntityChange};
 
-/// Name of the user's own node until they say who they are.
+/// Name of the user's own entity until the user gives a name.
 pub(super) const VIEWER_NAME: &str = "You";
-/// Most names kept besides the first: they are written anew with each change of a thing.
+/// Most aliases kept per entity. All of them are rewritten when the entity changes.
 pub(super) const MAX_ALIASES: usize = 20;
 
-/// The words of a message around its names.
+/// The cues around the names of one message.
 pub(super) struct MessageCues {
     text: Text,
     cues: Vec<NameCues>,
@@ -34,37 +34,37 @@ impl MessageCues {
         Self { text, cues }
     }
 
-    /// Whether the user says their name, so that their own node is needed.
+    /// Whether the user gives their own name, so that the user's entity is needed.
     pub(super) fn introduces_speaker(&self) -> bool {
         self.cues.iter().any(|m| m.speaker)
     }
 
-    /// What more must be known before it is decided who is meant.
+    /// Finds the mentions that names alone do not decide.
     pub(super) fn find_ambiguity(&self, s: &Statement, known_entities: &KnownEntities) -> Ambiguity {
         Resolver::of(&self.text, &s.extraction.mentions, &s.extraction.facts, known_entities, None).find_ambiguity(&self.cues)
     }
 }
 
-/// The entities of one message: which known one each mention means, or a new one.
+/// The entities of one message, known and new.
 #[derive(Clone, Debug)]
 pub(super) struct MessageEntities {
-    /// Entities as they will be after the message.
+    /// The entities as the message leaves them.
     pub(super) entities: Vec<Entity>,
-    /// Which of them are new.
+    /// The new entities.
     pub(super) fresh: HashSet<EntityId>,
-    /// Which known ones got another name.
+    /// The known entities that the message renamed.
     pub(super) renamed: HashSet<EntityId>,
-    /// Per mention an index into `entities`.
+    /// For each mention, an index into `entities`.
     pub(super) mention_entities: Vec<usize>,
-    /// Per mention why.
+    /// For each mention, the reason.
     pub(super) decisions: Vec<Decision>,
-    /// Whom "I" means, if a fact speaks of them.
+    /// Index of the speaker, if a fact mentions the speaker.
     pub(super) speaker: Option<usize>,
     pub(super) keys: Vec<(EntityId, EntityKey)>,
     pub(super) hints: Vec<(EntityId, String)>,
 }
 
-/// What is the same for all entities of a message.
+/// Inputs needed to create an entity.
 struct CreationContext<'a> {
     s: &'a Statement,
     ids: &'a mut dyn FnMut() -> Uuid,
@@ -101,7 +101,7 @@ impl MessageEntities {
                 message_entities.resolve_mention(i, mention, cues, message_cues, &resolver, &resolved, known_entities, &mut creation);
             message_entities.learn_names(index, mention, cues);
             let e = &mut message_entities.entities[index];
-            // What was guessed from an unknown name is known better now.
+            // A confident mention replaces a guessed type.
             if e.confidence < HIGH_CONFIDENCE && mention.confidence >= HIGH_CONFIDENCE && !e.is_viewer {
                 e.entity_type = mention.entity_type;
             }
@@ -120,7 +120,7 @@ impl MessageEntities {
         message_entities
     }
 
-    /// The entity that a mention means, and why.
+    /// Returns the entity of a mention, with the reason.
     #[allow(clippy::too_many_arguments)]
     fn resolve_mention(
         &mut self,
@@ -143,7 +143,7 @@ impl MessageEntities {
             matches!((mentions.get(a), mentions.get(b)), (Some(a), Some(b)) if are_stated_aliases(&message_cues.text, a, b))
         };
         let mut choice = resolver.resolve(i, cues, resolved);
-        // "Kate, short for Katherine": whoever of the two is known is both.
+        // "Kate, short for Katherine": if one of the two names is known, both mean that entity.
         if choice.entity.is_none()
             && said(i, i + 1)
             && let Some(next) = message_cues.cues.get(i + 1)
@@ -183,12 +183,12 @@ impl MessageEntities {
         }
     }
 
-    /// Keeps what a mention tells of the names and the description of the one it means, and how to find them again.
+    /// Updates names, description, keys and hints of an entity from a mention.
     fn learn_names(&mut self, index: usize, mention: &Mention, cues: &NameCues) {
         let Some(e) = self.entities.get_mut(index) else { return };
         let person = e.entity_type == EntityType::Person;
         let role = Role::of(&mention.name).filter(|_| person);
-        // "You" is how the server calls a user who has not said their name; a mention of a role is no name.
+        // The default name "You" and a mentioned role are not names.
         let called = |name: &str| EntityKey::of(name) == EntityKey::of(&mention.name);
         let known = called(&e.name) || e.aliases.iter().any(|a| called(a));
         if role.is_none() && !known {
@@ -203,13 +203,13 @@ impl MessageEntities {
             } else if e.aliases.len() < MAX_ALIASES {
                 e.aliases.push(mention.name.clone());
             }
-            // The user's own name finds nobody: who says "John called" is not John.
+            // The user's own name is not a key: a user who says "John called" does not mean themselves.
             if !e.is_viewer {
                 self.keys.extend(EntityKey::of(&mention.name).map(|k| (e.id, k)));
                 self.hints.extend(names::hints(&mention.name, e.entity_type).into_iter().map(|h| (e.id, h)));
             }
         }
-        let described = NameCues::described(e.description.as_deref());
+        let described = NameCues::from_description(e.description.as_deref());
         match (&e.description, cues.description()) {
             (None, Some(words)) if person => e.description = Some(words),
             (None, None) if cues.role.is_none() => e.description.clone_from(&mention.description),
@@ -235,7 +235,7 @@ impl MessageEntities {
         })
     }
 
-    /// The entity of this name among those new in this message, or one more.
+    /// Returns the new entity with this name, or creates one.
     fn find_or_create(&mut self, name: &str, entity_type: EntityType, confidence: f64, creation: &mut CreationContext<'_>) -> usize {
         let key = EntityKey::of(name);
         let same = self.keys.iter().find(|(_, k)| Some(k) == key.as_ref()).map(|(id, _)| *id);
@@ -245,7 +245,7 @@ impl MessageEntities {
         self.create(name, entity_type, confidence, creation)
     }
 
-    /// A new entity that its name finds again.
+    /// Creates an entity that can be found by its name.
     fn create(&mut self, name: &str, entity_type: EntityType, confidence: f64, creation: &mut CreationContext<'_>) -> usize {
         let index = self.create_unindexed(name, entity_type, confidence, creation);
         let id = self.entities[index].id;
@@ -273,7 +273,7 @@ impl MessageEntities {
         self.entities.len() - 1
     }
 
-    /// What happened to one of the entities.
+    /// Returns how the message changed an entity.
     pub(super) fn change(&self, id: EntityId) -> EntityChange {
         match (self.fresh.contains(&id), self.renamed.contains(&id)) {
             (true, _) => EntityChange::Added,
@@ -283,14 +283,14 @@ impl MessageEntities {
     }
 }
 
-/// The person known by a speaker's name, the one mentioned most where there are several.
+/// Returns the person with a speaker's name; of several, the one mentioned most.
 fn known_speaker<'a>(name: &str, known_entities: &'a KnownEntities) -> Option<&'a Entity> {
     let key = EntityKey::of(name)?;
     let people = known_entities.by_key.iter().filter(|(k, e)| *k == key && e.entity_type == EntityType::Person).map(|(_, e)| e);
     people.max_by(|a, b| a.mention_count.cmp(&b.mention_count).then_with(|| b.id.cmp(&a.id)))
 }
 
-/// Whether the text says that two mentions are two names of one thing.
+/// Whether the text says that two mentions name the same entity.
 fn are_stated_aliases(text: &Text, a: &Mention, b: &Mention) -> bool {
     let types = are_close_types(a.entity_type, b.entity_type) || a.confidence.min(b.confidence) < HIGH_CONFIDENCE;
     let alike =
@@ -302,7 +302,7 @@ fn are_stated_aliases(text: &Text, a: &Mention, b: &Mention) -> bool {
     }
 }
 
-/// Keys and hints under which the entities of a message may be known.
+/// Returns the keys and hints to look up for a message.
 pub(super) fn lookup_terms_of(s: &Statement) -> (Vec<EntityKey>, Vec<String>) {
     let (mut keys, hints) = lookup_terms(&s.extraction.mentions);
     keys.extend(s.speaker.as_deref().and_then(EntityKey::of));

@@ -1,11 +1,11 @@
-//! Which known entities a name means that somebody asks about: the same scores and reasons as for a mention in a message. Pure.
+//! Ranks the known entities that a queried name may mean, with the scores and reasons used for mentions. Pure.
 
 use std::collections::HashSet;
 
 use super::resolve::{KnownEntities, ResolvedEntities, Resolver, cues::Text, lookup_terms, roles::Role, round_score};
 use recall_domain::{Entity, EntityId, EntityKey, EntityType, Mention, Span};
 
-/// A name with the words that tell its bearer from others: "John from accounting", "my sister", "Anna's brother John".
+/// A queried name with its distinguishing words: "John from accounting", "my sister", "Anna's brother John".
 pub struct NameQuery {
     text: Text,
     name: String,
@@ -14,24 +14,24 @@ pub struct NameQuery {
     wanted: Option<EntityType>,
 }
 
-/// One that may be meant.
+/// A candidate entity with its score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CandidateEntity {
     /// The entity.
     pub entity: Entity,
     /// 0 to 1.
     pub score: f64,
-    /// In words for people.
+    /// The reason, for people.
     pub reason: String,
 }
 
-/// What a name that is the same is worth; scores are shown as shares of it.
+/// Score of an identical name. Scores are shown as fractions of it.
 const SAME_NAME_SCORE: f64 = 0.9;
-/// What another type than the one asked for leaves of a score.
+/// Factor for a candidate whose type is not the requested one.
 const OTHER_TYPE_FACTOR: f64 = 0.5;
 
 impl NameQuery {
-    /// Reads a name as somebody wrote it.
+    /// Parses a name as written.
     pub fn of(text: &str, wanted: Option<EntityType>) -> Self {
         let named = text.split(" from ").next().unwrap_or(text);
         let words: Vec<&str> = named.split_whitespace().collect();
@@ -50,7 +50,7 @@ impl NameQuery {
         } else {
             name.join(" ")
         };
-        // Where the name stands, in code points; white space may be written otherwise.
+        // Position of the name in code points. White space may differ from the input.
         let start = name.split(' ').next().and_then(|first| text.rfind(first)).map_or(0, |at| text[..at].chars().count() as u32);
         let span = Span { start, end: start + name.chars().count() as u32 };
         Self { text: Text::of(text), name, role, span, wanted }
@@ -65,7 +65,7 @@ impl NameQuery {
         [Mention { name: self.name.clone(), entity_type, span: self.span, confidence: 1.0, description: self.role.clone() }]
     }
 
-    /// Keys and hints by which it may be known.
+    /// Returns the keys and hints to look up.
     pub fn lookup_terms(&self) -> (Vec<EntityKey>, Vec<String>) {
         let (mut keys, mut hints) = lookup_terms(&self.mention(EntityType::Person));
         let (more, others) = lookup_terms(&self.mention(EntityType::Thing));
@@ -74,7 +74,7 @@ impl NameQuery {
         (keys, hints)
     }
 
-    /// All that may be meant, likeliest first.
+    /// Ranks all candidates, best first.
     pub fn rank(&self, known_entities: &KnownEntities) -> Vec<CandidateEntity> {
         let types: HashSet<EntityType> = known_entities
             .by_key
@@ -85,7 +85,7 @@ impl NameQuery {
         let mut all = Vec::new();
         for t in types {
             let mentions = self.mention(t);
-            // Nobody speaks here, so nobody speaks of themselves.
+            // A query has no speaker.
             let resolver = Resolver::of(&self.text, &mentions, &[], known_entities, Some(None));
             let cues = self.text.cues(&mentions[0]);
             let resolved = ResolvedEntities::default();
@@ -101,7 +101,7 @@ impl NameQuery {
         all
     }
 
-    /// Those of whom it helps to know whether a session spoke of them.
+    /// Returns the candidates for which recent mentions in a session matter.
     pub fn candidate_ids(known_entities: &KnownEntities) -> Vec<EntityId> {
         let mut ids: Vec<EntityId> =
             known_entities.by_key.iter().map(|(_, e)| e.id).chain(known_entities.by_hint.iter().map(|(_, e)| e.id)).collect();
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_with_what_tells_their_bearers_apart() {
+    fn queried_names_are_split_into_role_and_name() {
         for (text, name, role) in [
             ("Mary", "Mary", None),
             ("my sister", "sister", None),

@@ -1,22 +1,26 @@
-//! How much one session may add to what is known, so that a text made of nothing but names does not fill a memory. Pure.
+//! Limits how much knowledge one session may add. Pure.
+//!
+//! Otherwise a text that consists only of names could fill a memory.
 
 use std::collections::HashSet;
 
 use super::{learn::Statement, message_entities::MessageEntities};
 use recall_domain::{EntityId, Party};
 
-/// How much a session may speak of until it adds nothing new; nothing said is no limit. What is known already is reinforced, ended
-/// and denied without limit.
+/// Limits per session; `None` means no limit.
+///
+/// Known entities and facts can still be reinforced, ended and denied without limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Things.
+    /// Entities.
     pub entities: Option<u32>,
     /// Facts.
     pub facts: Option<u32>,
 }
 
-/// The statement without the things that are new and for which there is no room, and without what is said of them; `None` when
-/// there is room for all. Those named first stay.
+/// Removes the new entities beyond the budget and the facts about them.
+///
+/// Entities named first are kept. Returns `None` if everything fits.
 pub(super) fn trimmed_to_budget(s: &Statement, message_entities: &MessageEntities, budget: usize) -> Option<Statement> {
     let mut new: Vec<EntityId> = Vec::new();
     for e in message_entities.mention_entities.iter().filter_map(|i| message_entities.entities.get(*i)) {
@@ -35,7 +39,7 @@ pub(super) fn trimmed_to_budget(s: &Statement, message_entities: &MessageEntitie
             .and_then(|i| message_entities.entities.get(*i))
             .is_some_and(|e| !gone.contains(&e.id))
     };
-    // Where each mention stands among those that stay.
+    // New index of each kept mention.
     let mut places = Vec::with_capacity(message_entities.mention_entities.len());
     let mut next = 0;
     for mention in 0..s.extraction.mentions.len() {
@@ -99,7 +103,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_there_is_no_room_for_leaves_no_trace(names in prop::collection::vec(0usize..8, 1..12), facts in prop::collection::vec((0usize..12, 0usize..12), 0..12), known in 0usize..5, budget in 0usize..8) {
+        fn entities_beyond_the_budget_leave_no_trace(names in prop::collection::vec(0usize..8, 1..12), facts in prop::collection::vec((0usize..12, 0usize..12), 0..12), known in 0usize..5, budget in 0usize..8) {
             let name = |n: usize| format!("Name{n}");
             let mut s = statement(names.iter().map(|n| mention(&name(*n))).collect());
             let party = |i: usize| if i < names.len() { Party::Mention(i) } else { Party::Speaker };
@@ -120,7 +124,7 @@ mod tests {
             };
             let after = MessageEntities::resolve(&trimmed, &MessageCues::of(&trimmed), &known_entities, &mut ids, s.at);
             prop_assert_eq!(new(&after), budget);
-            // Everything that is said of what stays is still said, of the same things.
+            // All facts about kept entities remain, with the same sides.
             let words = |s: &Statement, stay: &dyn Fn(&str) -> bool| -> Vec<(String, String)> {
                 let of = |p: Party| match p { Party::Speaker => "I".to_owned(), Party::Mention(m) => s.extraction.mentions[m].name.clone() };
                 s.extraction.facts.iter().map(|f| (of(f.subject), of(f.object))).filter(|(a, b)| stay(a) && stay(b)).collect()
@@ -128,7 +132,7 @@ mod tests {
             let left: Vec<String> = trimmed.extraction.mentions.iter().map(|m| m.name.clone()).collect();
             prop_assert_eq!(words(&trimmed, &|_| true), words(&s, &|n| n == "I" || left.iter().any(|l| l == n)));
             for n in 0..known {
-                prop_assert_eq!(left.contains(&name(n)), names.contains(&n), "what is known goes on being mentioned");
+                prop_assert_eq!(left.contains(&name(n)), names.contains(&n), "known entities stay mentioned");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Invariants of weighing and deciding, over generated histories.
+//! Tests the invariants of weighing and deciding with generated histories.
 
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ fn day(n: i64) -> Timestamp {
     Timestamp::from_timestamp_millis(1_700_000_000_000 + n * 86_400_000).unwrap()
 }
 
-/// What one user knows, kept by applying plans, as a store would.
+/// The knowledge of one user, updated by applying plans as a store does.
 #[derive(Default, Clone)]
 struct TestMemory {
     entities: HashMap<EntityId, Entity>,
@@ -59,11 +59,11 @@ struct TestMemory {
     facts: HashMap<FactId, Fact>,
     evidence: Vec<Evidence>,
     fresh: u128,
-    /// Facts that the next message may add.
+    /// How many facts the next message may add.
     fact_budget: Option<usize>,
 }
 
-/// "subject relation object", said on a day.
+/// One statement, "subject relation object", with its day.
 #[derive(Clone, Debug)]
 struct StatedFact {
     message: u128,
@@ -156,7 +156,7 @@ impl TestMemory {
         plan
     }
 
-    /// Facts by their words, weighed on one day, so that worlds with other ids can be compared.
+    /// Returns the facts with their weights on one day, comparable between runs with different ids.
     fn snapshot(&self) -> Vec<(String, i64, i64, FactStatus)> {
         let o = ontology();
         let mut rows: Vec<_> = self
@@ -191,7 +191,7 @@ fn say(message: u128, d: i64, subject: &'static str, relation: &'static str, obj
 }
 
 #[test]
-fn a_plain_statement_has_the_figures_of_the_contract() {
+fn plain_statement_has_weight_and_belief_of_the_contract() {
     let mut w = TestMemory::default();
     let plan = w.apply_claim(&say(1, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
     assert_eq!(change(&plan, 0), (FactChange::Added, 1.0));
@@ -214,7 +214,7 @@ fn support_halves_after_one_half_life() {
 }
 
 #[test]
-fn rivals_of_a_functional_relation_are_both_kept() {
+fn functional_rivals_are_both_kept() {
     let mut w = TestMemory::default();
     w.apply_claim(&say(1, 0, "I", "LIVES_IN", "Lyon", Polarity::Affirmed));
     let plan = w.apply_claim(&say(2, 0, "I", "LIVES_IN", "Ghent", Polarity::Affirmed));
@@ -226,12 +226,12 @@ fn rivals_of_a_functional_relation_are_both_kept() {
     assert!((sum - 1.0).abs() < 1e-9);
     let (lyon, ghent) = (w.fact("You LIVES_IN Lyon"), w.fact("You LIVES_IN Ghent"));
     assert_eq!((lyon.support, lyon.opposition, ghent.support, ghent.opposition), (1.0, 1.0, 1.0, 1.0));
-    // The new rival knows what speaks against it.
+    // The new rival has the evidence that opposes it.
     assert!(w.evidence.iter().any(|e| e.fact == ghent.id && e.stance == Stance::Opposes));
 }
 
 #[test]
-fn what_ended_stays_readable_and_can_come_back() {
+fn ended_fact_stays_readable_and_can_be_restored() {
     let mut w = TestMemory::default();
     w.apply_claim(&say(1, 0, "I", "LIKES", "React", Polarity::Affirmed));
     let plan = w.apply_claim(&say(2, 5, "I", "LIKES", "React", Polarity::Ended));
@@ -246,7 +246,7 @@ fn what_ended_stays_readable_and_can_come_back() {
 }
 
 #[test]
-fn the_opposite_speaks_against() {
+fn opposite_relation_counts_as_opposition() {
     let mut w = TestMemory::default();
     w.apply_claim(&say(1, 0, "I", "LIKES", "tea", Polarity::Affirmed));
     w.apply_claim(&say(2, 0, "I", "DISLIKES", "tea", Polarity::Affirmed));
@@ -255,7 +255,7 @@ fn the_opposite_speaks_against() {
 }
 
 #[test]
-fn a_symmetric_fact_is_one_fact_in_both_directions() {
+fn symmetric_fact_is_stored_once() {
     let mut w = TestMemory::default();
     w.apply_claim(&say(1, 0, "John", "KNOWS", "Mary", Polarity::Affirmed));
     w.apply_claim(&say(2, 0, "Mary", "KNOWS", "John", Polarity::Affirmed));
@@ -264,7 +264,7 @@ fn a_symmetric_fact_is_one_fact_in_both_directions() {
 }
 
 #[test]
-fn low_confidence_is_flagged_or_dropped() {
+fn low_confidence_facts_are_flagged_or_dropped() {
     let mut w = TestMemory::default();
     let unsure = |message, confidence| StatedFact { confidence, ..say(message, 0, "John", "LIKES", "Mary", Polarity::Affirmed) };
     w.apply_claim(&unsure(1, 0.49));
@@ -304,7 +304,7 @@ fn history() -> impl Strategy<Value = Vec<StatedFact>> {
 
 proptest! {
     #[test]
-    fn the_order_of_messages_makes_no_difference(said in history(), seed in any::<u64>()) {
+    fn message_order_does_not_change_weights(said in history(), seed in any::<u64>()) {
         let mut shuffled = said.clone();
         let mut state = seed | 1;
         for i in (1..shuffled.len()).rev() {
@@ -329,7 +329,7 @@ proptest! {
     }
 
     #[test]
-    fn a_repeated_delivery_changes_nothing(said in history()) {
+    fn repeated_delivery_changes_nothing(said in history()) {
         let mut w = TestMemory::default();
         said.iter().for_each(|s| { w.apply_claim(s); });
         let before = w.snapshot();
@@ -350,7 +350,7 @@ proptest! {
             let mut group: Vec<&Fact> = facts.iter().filter(|g| is_rival(f, g, &o) && g.status == FactStatus::Active && g.support > 0.0).collect();
             if f.status == FactStatus::Active && f.support > 0.0 {
                 group.push(f);
-                // Only where all contradict each other; LIKES and DISLIKES of one pair, or the places one lives in.
+                // The shares add up only if all facts of the group contradict each other.
                 let sum: f64 = group.iter().map(|g| relative_weight(g, &facts, &o, day(at))).sum();
                 prop_assert!((sum - 1.0).abs() < 1e-3, "{sum}");
             }
@@ -358,7 +358,7 @@ proptest! {
     }
 
     #[test]
-    fn weighing_anew_from_all_evidence_gives_the_same(days in prop::collection::vec((0i64..400, 0.5f64..=1.0, 0u8..2), 1..10)) {
+    fn reweighing_all_evidence_gives_the_same_weights(days in prop::collection::vec((0i64..400, 0.5f64..=1.0, 0u8..2), 1..10)) {
         let mut w = TestMemory::default();
         for (i, (d, confidence, p)) in days.iter().enumerate() {
             let polarity = if *p == 0 { Polarity::Affirmed } else { Polarity::Negated };
@@ -371,7 +371,7 @@ proptest! {
     }
 
     #[test]
-    fn time_runs_one_way(r in 0.0f64..100.0, h in 1.0f64..1000.0, days in 0i64..10_000) {
+    fn decay_never_increases_support(r in 0.0f64..100.0, h in 1.0f64..1000.0, days in 0i64..10_000) {
         let mut f = TestMemory::default();
         f.apply_claim(&say(1, 0, "John", "LIKES", "Mary", Polarity::Affirmed));
         let mut fact = f.fact("John LIKES Mary").clone();
@@ -385,7 +385,7 @@ proptest! {
 }
 
 #[test]
-fn a_session_that_is_full_adds_no_facts_and_goes_on_with_those_it_has() {
+fn full_session_adds_no_facts_but_updates_known_ones() {
     let mut w = TestMemory { fact_budget: Some(1), ..TestMemory::default() };
     w.apply_claim(&say(1, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
     w.fact_budget = Some(0);

@@ -1,4 +1,4 @@
-//! Leases and work side by side.
+//! Tests how leases and running work interact.
 
 use std::sync::{
     Mutex,
@@ -11,17 +11,17 @@ use super::*;
 use recall_domain::{Caller, MessageId, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{Claim, JobWork, StoreError};
 
-/// What happens between the work on one job and its lease.
+/// State shared by the work of one job and its queue.
 #[derive(Default)]
 struct TestState {
-    /// What the commit of the work and the extension of its lease both need, such as the row of the job.
+    /// A lock that both the commit and the lease extension need, such as the row of the job.
     row: tokio::sync::Mutex<()>,
-    /// An extension has begun, and one has ended.
+    /// An extension has begun; an extension has ended.
     begun: Notify,
     ended: Notify,
-    /// The lease is not ours any more.
+    /// The lease was lost.
     lost: AtomicBool,
-    /// The work came to its end, or was dropped before.
+    /// The work finished; the work was dropped before its end.
     finished: Notify,
     dropped: Notify,
 }
@@ -141,12 +141,12 @@ fn job(token: u64) -> Job {
     }
 }
 
-/// Runs one job, and says whether its work came to its end or was dropped before.
+/// Runs one job. Returns whether its work finished; `false` if it was dropped.
 async fn work_finishes(scenario: impl Scenario) -> bool {
     let state = Arc::new(TestState::default());
     let queue = Arc::new(Queue { state: state.clone(), job: Mutex::new(Some(job(1))) });
     let work = Arc::new(ScenarioWork { state: state.clone(), scenario });
-    // A beat every few milliseconds; nothing here ends by its timeout.
+    // The lease is extended every few milliseconds; the timeout is never reached.
     let config = ProcessorConfig { lease: Duration::from_millis(15), timeout: Duration::from_secs(600), ..ProcessorConfig::default() };
     let processor = Processor::start(queue, work, Arc::new(FixedClock), Arc::new(NoAnnouncer), Arc::new(Notify::new()), config);
     let finished = async {
@@ -158,7 +158,7 @@ async fn work_finishes(scenario: impl Scenario) -> bool {
     };
     let finished = tokio::time::timeout(Duration::from_secs(60), finished).await;
     drop(processor);
-    finished.expect("neither ended nor dropped")
+    finished.expect("the work neither finished nor was dropped")
 }
 
 struct HoldsRowLock;
@@ -174,7 +174,7 @@ impl Scenario for HoldsRowLock {
 }
 
 #[tokio::test]
-async fn an_extension_that_waits_for_the_work_does_not_stop_it() {
+async fn blocked_lease_extension_does_not_stop_the_work() {
     assert!(work_finishes(HoldsRowLock).await);
 }
 
@@ -183,7 +183,7 @@ struct CommitsAndEndsClaim;
 #[async_trait]
 impl Scenario for CommitsAndEndsClaim {
     async fn scenario(&self, state: &TestState) {
-        // The commit, seen by an extension before the work goes on to announce it.
+        // An extension sees the commit before the work announces it.
         let row = state.row.lock().await;
         state.begun.notified().await;
         state.lost.store(true, Ordering::SeqCst);
@@ -194,7 +194,7 @@ impl Scenario for CommitsAndEndsClaim {
 }
 
 #[tokio::test]
-async fn work_whose_own_commit_ended_the_claim_may_say_so() {
+async fn work_whose_commit_ended_the_claim_can_finish() {
     assert!(work_finishes(CommitsAndEndsClaim).await);
 }
 
@@ -209,11 +209,11 @@ impl Scenario for LosesLease {
 }
 
 #[tokio::test]
-async fn work_that_lost_its_lease_is_dropped() {
+async fn work_with_lost_lease_is_dropped() {
     assert!(!work_finishes(LosesLease).await);
 }
 
-/// A queue whose claim is committed and whose answer is lost, and to which a job cannot be given back.
+/// A queue that loses the reply to a committed claim, and that cannot take a job back.
 #[derive(Default)]
 struct DisconnectingQueue {
     is_leased: AtomicBool,
@@ -300,14 +300,14 @@ impl Work for FailsOnce {
 }
 
 #[tokio::test]
-async fn jobs_that_trouble_left_leased_are_done_before_the_lease_ends() {
+async fn jobs_left_leased_by_failed_calls_run_before_the_lease_ends() {
     let queue = Arc::new(DisconnectingQueue::default());
     let work = Arc::new(FailsOnce(AtomicBool::new(false), Notify::new()));
     let config = ProcessorConfig { lease: Duration::from_secs(3_600), backoff: Duration::from_millis(1), ..ProcessorConfig::default() };
     let processor =
         Processor::start(queue.clone(), work.clone(), Arc::new(FixedClock), Arc::new(NoAnnouncer), Arc::new(Notify::new()), config);
     tokio::time::timeout(Duration::from_secs(60), work.1.notified()).await.expect("the job waits for its lease");
-    // One claim was lost, one attempt could not be given back, and the next did the job.
+    // One claim was lost, one attempt could not be returned, and the next one did the job.
     assert!(queue.claims.load(Ordering::SeqCst) >= 3 && queue.returns.load(Ordering::SeqCst) == 1);
     drop(processor);
 }

@@ -1,18 +1,17 @@
-//! What besides the name speaks for one who may be meant: that it was spoken of just now, and that it has to do with what else
-//! the text names. Pure.
+//! Scores a candidate by context: recent mentions in the session, and facts with other named entities. Pure.
 
 use super::{ResolvedEntities, Resolver, names::NameMatch};
 use recall_domain::{Entity, EntityId, EntityKey, EntityType, Party};
 
-/// What it adds to be the one of the name that was spoken of last in the session, or one of several that were.
+/// Bonus for the candidate mentioned last in the session, and for one of several mentioned there.
 const LATEST_BONUS: f64 = 0.35;
 const RECENT_BONUS: f64 = 0.25;
-/// What it adds to have to do with a person, place, company or project that the text names too; and with anything else.
+/// Bonus for a fact with another person, place, organization or project that the text names, and with any other entity.
 const NEIGHBOUR_BONUS: f64 = 0.25;
 const COMMON_NEIGHBOUR_BONUS: f64 = 0.1;
 
 impl Resolver<'_> {
-    /// What the session and the facts add for one candidate, with reasons.
+    /// Returns the context bonus of one candidate, with reasons.
     pub(super) fn score_context(
         &self,
         index: usize,
@@ -24,7 +23,7 @@ impl Resolver<'_> {
         let (mut total, mut reasons) = (0.0, Vec::new());
         let fresh = resolved.fresh.iter().any(|f| f.id == e.id);
         if fresh || self.recent.contains_key(&e.id) {
-            // A likeness that is weak by itself is not made stronger by having been the last of two.
+            // A weak name match gets no extra bonus for being the latest.
             let last = (fresh || latest == Some(e.id)) && score >= NameMatch::ShortOfFull.score();
             total += if last { LATEST_BONUS } else { RECENT_BONUS };
             reasons.push("spoken of in this session");
@@ -40,7 +39,7 @@ impl Resolver<'_> {
     fn neighbour_score(&self, index: usize, e: &Entity) -> f64 {
         let mut best: f64 = 0.0;
         let mut same_of_speaker = None;
-        // Whoever bears the very name is not something else that is named.
+        // An entity with the mentioned name is not another named entity.
         let own = self.mentions.get(index).and_then(|m| EntityKey::of(&m.name)).and_then(|k| self.by_key.get(k.as_str()));
         let own = |id: EntityId| own.is_some_and(|found| found.iter().any(|e| e.id == id));
         for f in self.facts.get(&e.id).into_iter().flatten() {
@@ -49,7 +48,7 @@ impl Resolver<'_> {
                 continue;
             }
             if Some(other) == self.viewer {
-                // What the user has to do with everybody says little; the very same relation says something.
+                // The user has facts with most entities, so only the same relation counts.
                 let relations = same_of_speaker.get_or_insert_with(|| self.relations_with_speaker(index));
                 best = best.max(if relations.contains(&f.relation.as_str()) { NEIGHBOUR_BONUS } else { 0.0 });
             } else if let Some(entity_type) = self.named.get(&other) {
@@ -61,7 +60,7 @@ impl Resolver<'_> {
         best
     }
 
-    /// Relations that the text states between the user and a mention.
+    /// Returns the relations that the text states between the user and a mention.
     fn relations_with_speaker(&self, index: usize) -> Vec<&str> {
         let party = Party::Mention(index);
         let of_both = |a: Party, b: Party| a == Party::Speaker && b == party;

@@ -1,16 +1,17 @@
-//! What the words around a name say about whom it means: "my boss John", "John from accounting", "another John", "I'm John",
-//! "Katherine, or Kate". Pure, and linear in the text: only a few words on either side of a name are looked at.
+//! Finds cues in the words around a name: "my boss John", "John from accounting", "another John", "I'm John", "Katherine, or Kate".
+//!
+//! Pure, and linear in the length of the text: only a few words on either side of a name are read.
 
 use super::roles::Role;
 use recall_domain::{Mention, Span};
 
-/// How many characters on either side of a name are looked at.
+/// Characters read on either side of a name.
 const REACH: usize = 80;
 
-/// A text in which names stand.
+/// A text as code points.
 pub(crate) struct Text(Vec<char>);
 
-/// Whose the role before a name is.
+/// The owner of a role: in "my sister", the speaker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
     /// "my sister"
@@ -21,10 +22,10 @@ pub(crate) enum Owner {
     Other,
 }
 
-/// What tells a bearer of a name from others, as the words around the name say it.
+/// The cues that distinguish entities with the same name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct NameCues {
-    /// "my boss John": the word for the role as written, and whose it is.
+    /// "my boss John": owner and word of the role.
     pub(crate) role: Option<(Owner, String)>,
     /// "John from accounting"
     pub(crate) from: Option<String>,
@@ -37,7 +38,7 @@ pub(crate) struct NameCues {
 }
 
 impl NameCues {
-    /// The words for people: "boss", "friend from school", "Anna's brother".
+    /// Returns the cues as a description: "boss", "friend from school", "Anna's brother".
     pub(crate) fn description(&self) -> Option<String> {
         let role = self.role.as_ref().and_then(|(owner, role)| match owner {
             Owner::Speaker => Some(role.clone()),
@@ -50,8 +51,8 @@ impl NameCues {
         }
     }
 
-    /// The reverse of [`NameCues::description`].
-    pub(crate) fn described(description: Option<&str>) -> Self {
+    /// Parses a description made by [`NameCues::description`].
+    pub(crate) fn from_description(description: Option<&str>) -> Self {
         let Some(text) = description else { return Self::default() };
         let (role, from) = match text.strip_prefix("from ") {
             Some(from) => ("", Some(from)),
@@ -64,7 +65,7 @@ impl NameCues {
         Self { role, from: from.map(str::to_owned), ..Self::default() }
     }
 
-    /// What the bearer is to the speaker.
+    /// Returns the role that the entity has for the speaker.
     pub(crate) fn own_role(&self) -> Option<Role> {
         self.role.as_ref().filter(|(owner, _)| *owner == Owner::Speaker).and_then(|(_, role)| Role::of(role))
     }
@@ -79,7 +80,7 @@ impl Text {
         self.0.get(start.min(self.0.len())..end.min(self.0.len())).unwrap_or_default().iter().collect()
     }
 
-    /// Words before a place in its sentence, the nearest first, in lower case; a comma is a word.
+    /// Returns the words before a position in its sentence, nearest first, in lower case. A comma counts as a word.
     fn before(&self, place: u32) -> Vec<String> {
         let end = place as usize;
         let text = self.slice(end.saturating_sub(REACH), end);
@@ -89,24 +90,24 @@ impl Text {
         words
     }
 
-    /// Words after a place in its sentence, in lower case.
+    /// Returns the words after a position in its sentence, in lower case.
     fn after(&self, place: u32) -> Vec<String> {
         let start = place as usize;
         let text = self.slice(start, start + REACH);
         tokens(text.split(['.', '!', '?', ':', ';', '\n']).next().unwrap_or_default())
     }
 
-    /// What is said around a mention. A role of its own ("my sister") is read like one that stands before a name.
+    /// Finds the cues around a mention. A mentioned role ("my sister") is read like a role before a name.
     pub(crate) fn cues(&self, m: &Mention) -> NameCues {
         let (before, after) = (self.before(m.span.start), self.after(m.span.end));
         let word = |i: usize| before.get(i).map_or("", String::as_str);
         let next = |i: usize| after.get(i).map_or("", String::as_str);
-        let mut cues = NameCues { from: from(&before, &after), speaker: is_introduction(&before, &after), ..NameCues::default() };
+        let mut cues = NameCues { from: find_origin(&before, &after), speaker: is_introduction(&before, &after), ..NameCues::default() };
         let unnamed = Role::of(&m.name);
         cues.role = match (&m.description, unnamed) {
             (Some(role), _) => self.owner(m.span, role, &before, &after).map(|o| (o, role.to_lowercase())),
             (None, Some(role)) => {
-                // "Mom called", or "my sister" with an adjective between: nobody else's is named.
+                // "Mom called", or "my sister" with an adjective between: no other owner is named.
                 let bare = before.first().is_none_or(|w| !matches!(w.as_str(), "a" | "an" | "the"));
                 let owner = find_owner(&before).or_else(|| (bare && role.class == super::roles::RoleClass::Kin).then_some(Owner::Speaker));
                 owner.map(|o| (o, m.name.to_lowercase()))
@@ -131,8 +132,7 @@ impl Text {
         cues
     }
 
-    /// Whose the role beside a name is: it stands before the name ("my boss John", "Anna's boss John") or after it
-    /// ("John, my boss,").
+    /// Finds the owner of a role that stands before the name ("my boss John", "Anna's boss John") or after it ("John, my boss,").
     fn owner(&self, span: Span, role: &str, before: &[String], after: &[String]) -> Option<Owner> {
         let length = role.split_whitespace().count();
         let last = role.split_whitespace().last().unwrap_or_default().to_lowercase();
@@ -148,7 +148,7 @@ impl Text {
         find_owner(&owner)
     }
 
-    /// The name before "'s" as written, in the words before a span.
+    /// Returns the name before "'s", as written.
     fn possessor(&self, span: Span, role: &str) -> Option<String> {
         let end = span.start as usize;
         let text = self.slice(end.saturating_sub(REACH), end).replace('’', "'");
@@ -158,7 +158,7 @@ impl Text {
         name.chars().next().is_some_and(char::is_uppercase).then(|| name.to_owned())
     }
 
-    /// Whether the words between two mentions say that they are two names of one thing.
+    /// Whether the words between two mentions say that both name one entity.
     pub(crate) fn alias_statement(&self, a: &Mention, b: &Mention) -> AliasStatement {
         let (start, end) = (a.span.end as usize, b.span.start as usize);
         if end < start || end - start > REACH {
@@ -194,7 +194,7 @@ impl Text {
         }
     }
 
-    /// Whether the speaker speaks of themselves.
+    /// Whether the text contains a word of the first person.
     pub(crate) fn first_person(&self) -> bool {
         let mut word = String::new();
         for c in self.0.iter().chain(&[' ']) {
@@ -211,12 +211,12 @@ impl Text {
     }
 }
 
-/// What the words between two names say.
+/// What a text says about two names being aliases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AliasStatement {
     /// "Kate is short for Katherine."
     Explicit,
-    /// "Katherine (Kate)": if one can be a form of the other.
+    /// "Katherine (Kate)": aliases if one name can be a form of the other.
     IfSimilar,
     None,
 }
@@ -226,7 +226,7 @@ fn tokens(text: &str) -> Vec<String> {
     text.split_whitespace().map(|w| w.trim_matches(|c: char| "\"“”()*_".contains(c)).to_owned()).filter(|w| !w.is_empty()).collect()
 }
 
-/// Whose something is, by the words before it, nearest first; adjectives may stand between.
+/// Finds the owner in the words before something, nearest first. Adjectives may stand between.
 fn find_owner(before: &[String]) -> Option<Owner> {
     for word in before.iter().take(3) {
         match word.as_str() {
@@ -242,9 +242,9 @@ fn find_owner(before: &[String]) -> Option<Owner> {
     None
 }
 
-/// "John from accounting". Whom one picks up from school, or knows from there, is not called so.
-fn from(before: &[String], after: &[String]) -> Option<String> {
-    const MOVED: [&str; 27] = [
+/// Returns the origin in "John from accounting". Verbs of moving and knowing exclude it: "I picked up Tom from school".
+fn find_origin(before: &[String], after: &[String]) -> Option<String> {
+    const EXCLUDING_VERBS: [&str; 27] = [
         "know",
         "knows",
         "knew",
@@ -273,7 +273,7 @@ fn from(before: &[String], after: &[String]) -> Option<String> {
         "back",
         "flew",
     ];
-    if after.first().is_none_or(|w| w != "from") || before.iter().take(4).any(|w| MOVED.contains(&w.as_str())) {
+    if after.first().is_none_or(|w| w != "from") || before.iter().take(4).any(|w| EXCLUDING_VERBS.contains(&w.as_str())) {
         return None;
     }
     let mut rest = after.iter().skip(1).skip_while(|w| matches!(w.as_str(), "the" | "my" | "our" | "a"));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_and_whose_they_are() {
+    fn roles_are_found_with_their_owner() {
         for (text, name, role, expected) in [
             ("My boss John hates meetings.", "John", Some("boss"), Some("boss")),
             ("John, my boss, hates meetings.", "John", Some("boss"), Some("boss")),
@@ -338,13 +338,13 @@ mod tests {
         ] {
             let cues = cues(text, name, role);
             assert_eq!(cues.description().as_deref(), expected, "{text}");
-            let again = NameCues::described(expected);
+            let again = NameCues::from_description(expected);
             assert_eq!((again.role, again.from), (cues.role.filter(|(o, _)| *o != Owner::Other), cues.from), "{text}");
         }
     }
 
     #[test]
-    fn who_says_who_they_are() {
+    fn introductions_of_the_speaker_are_found() {
         for (text, name, expected) in [
             ("I am John.", "John", true),
             ("Hi, I'm Kate from Utrecht.", "Kate", true),
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn another_of_the_name() {
+    fn another_bearer_of_the_name_is_recognized() {
         assert!(cues("I met a different John at the gym.", "John", None).another);
         assert!(cues("A new hire named John started.", "John", None).another);
         assert!(!cues("My son is called John.", "John", None).another);
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn two_names_of_one() {
+    fn stated_aliases_are_recognized() {
         for (text, a, b, expected) in [
             ("Kate is short for Katherine.", "Kate", "Katherine", AliasStatement::Explicit),
             ("Katherine, or Kate as we call her, sings.", "Katherine", "Kate as", AliasStatement::IfSimilar),
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn the_speaker_speaks_of_themselves() {
+    fn first_person_words_are_recognized() {
         for (text, expected) in [("John called me.", true), ("I'm late", true), ("Anna likes tea.", false), ("Mexico", false)] {
             assert_eq!(Text::of(text).first_person(), expected, "{text}");
         }

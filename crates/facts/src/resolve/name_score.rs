@@ -1,4 +1,4 @@
-//! What a name and the words around it say for one who may be meant, before the session and the facts are looked at. Pure.
+//! Scores a candidate by name and cues, before session and facts are considered. Pure.
 
 use super::{
     Resolver,
@@ -9,17 +9,19 @@ use super::{
 use crate::message_entities::VIEWER_NAME;
 use recall_domain::{Entity, EntityKey, EntityType, Mention};
 
-/// What a name is worth less that is not the first one.
+/// Penalty for a match with an alias.
 const ALIAS_PENALTY: f64 = 0.05;
-/// What it costs when a name comes with a mark ("my boss John") that the known one is not known to have.
+/// Penalty if the cues ("my boss John") are not known of the candidate.
 const NEW_CUE_PENALTY: f64 = 0.35;
+/// The same penalty for a social role, such as "friend".
 const NEW_SOCIAL_CUE_PENALTY: f64 = 0.2;
+/// Bonus if a cue is known of the candidate.
 const SAME_CUE_BONUS: f64 = 0.2;
-/// What it costs that two bearers of one full name are said to be unlike people.
+/// Penalty if the cues contradict the candidate although the full name matches.
 const CONFLICT_PENALTY: f64 = 0.2;
 
 impl Resolver<'_> {
-    /// How the name fits, and what this is worth.
+    /// Returns how the name matches, with score and reason; `None` without a match.
     pub(super) fn score_name(
         &self,
         m: &Mention,
@@ -61,17 +63,17 @@ impl Resolver<'_> {
         let first = if called { names::match_names(&m.name, &e.name, e.entity_type) } else { None };
         let first = first.map(|f| (f, f.score()));
         let others = e.aliases.iter().filter_map(|a| names::match_names(&m.name, a, e.entity_type));
-        // An alias that is a part of the name ("Anna" of "Anna Schmidt") may be another's name as well.
+        // An alias that is a part of the name ("Anna" of "Anna Schmidt") may be another person's name too.
         let ceiling = first.map_or(1.0, |(f, s)| if f == NameMatch::ShortOfFull { s + ALIAS_PENALTY } else { 1.0 });
         let others = others.map(|f| (f, (f.score() - ALIAS_PENALTY).min(ceiling)));
         let key = EntityKey::of(&m.name)?;
-        // Found by a key that none of its names has: it was given one by hand.
+        // The key belongs to none of its names, so it was set by hand.
         let by_key = Role::of(key.as_str()).is_none() && self.by_key.get(key.as_str()).is_some_and(|of| of.iter().any(|o| o.id == e.id));
         let by_key = by_key.then_some((NameMatch::Same, ceiling.min(NameMatch::Same.score() - ALIAS_PENALTY)));
         first.into_iter().chain(others).chain(by_key).max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
     }
 
-    /// What the marks of a mention and of an entity say; `None` when they are two people's.
+    /// Compares the cues of a mention with those of an entity; `None` if they describe two people.
     pub(super) fn score_cues(&self, cues: &NameCues, known: &NameCues, e: &Entity, certain: bool) -> Option<(f64, &'static str)> {
         let unlike = |reason| if certain { Some((-CONFLICT_PENALTY, reason)) } else { None };
         let here = self.recent.contains_key(&e.id);
@@ -100,7 +102,7 @@ impl Resolver<'_> {
             (Some(_), Some(_)) => return unlike("from another place"),
             (Some(_), None) if !certain => {
                 let kin = known.own_role().is_some_and(|r| matches!(r.class, RoleClass::Kin | RoleClass::Partner));
-                // Who was spoken of just now needs no new mark; a name that gets one means another.
+                // A recently mentioned entity needs no new cue; a name with a new cue means another one.
                 if kin || (here && known.role.is_none()) {
                     return None;
                 }

@@ -1,10 +1,10 @@
-//! What people are to someone, and which roles one person hardly has both. Pure; the list is data.
+//! Roles of people ("sister", "boss") and which of them exclude each other. Pure; the list is data.
 
 use std::{collections::HashMap, sync::OnceLock};
 
 const ROLES: &str = include_str!("../../../../data/lexicon/roles.txt");
 
-/// The sort of a role.
+/// The kind of a role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RoleClass {
     Kin,
@@ -17,7 +17,7 @@ pub(crate) enum RoleClass {
     Service,
 }
 
-/// How many people have the role for one person.
+/// How many people can have the role for one person.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HolderCount {
     One,
@@ -26,7 +26,7 @@ pub(crate) enum HolderCount {
 }
 
 impl HolderCount {
-    /// The value for this number of holders.
+    /// Returns the value for this number of holders.
     pub(crate) fn of(self, one: f64, some: f64, many: f64) -> f64 {
         match self {
             Self::One => one,
@@ -36,10 +36,10 @@ impl HolderCount {
     }
 }
 
-/// One role, whatever word was used.
+/// One role, independent of the word used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Role {
-    /// Its plainest word.
+    /// Its most common word.
     pub(crate) name: &'static str,
     pub(crate) class: RoleClass,
     pub(crate) holders: HolderCount,
@@ -81,17 +81,17 @@ fn list() -> &'static List {
 }
 
 impl Role {
-    /// The role that a word names, if it names one.
+    /// Returns the role that a word names.
     pub(crate) fn of(word: &str) -> Option<Self> {
         list().by_word.get(word.to_lowercase().as_str()).copied()
     }
 
-    /// Every word for this role.
+    /// Returns every word for this role.
     pub(crate) fn words(self) -> impl Iterator<Item = &'static str> {
         list().by_word.iter().filter(move |(_, r)| r.name == self.name).map(|(w, _)| *w)
     }
 
-    /// Whether two roles are hardly one person's: a brother is no dentist, but a friend may be a neighbour.
+    /// Whether one person is unlikely to have both roles: a brother is not the dentist, but a friend may be a neighbour.
     pub(crate) fn excludes(self, other: Self) -> bool {
         use RoleClass as C;
         let changing = |c| matches!(c, C::Partner | C::Former);
@@ -100,7 +100,7 @@ impl Role {
         if self.name == other.name || (changing(self.class) && changing(other.class)) {
             return false;
         }
-        // Colleagues are promoted.
+        // Colleagues may be promoted.
         if about_work(self.class) && about_work(other.class) {
             return false;
         }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_one_role_are_one_role() {
+    fn synonyms_name_the_same_role() {
         for (a, b) in [("mom", "Mother"), ("boss", "manager"), ("coworker", "colleague"), ("flatmate", "roommate")] {
             assert_eq!(role(a), role(b));
         }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn unlike_roles_are_two_people() {
+    fn incompatible_roles_exclude_each_other() {
         for (a, b, excluded) in [
             ("brother", "boss", true),
             ("brother", "father", true),

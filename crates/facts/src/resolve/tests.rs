@@ -1,4 +1,4 @@
-//! Who is meant: one test per reason, and that neither chance nor order decides.
+//! Tests the resolution of mentions: one test per reason, and independence of order.
 
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -27,7 +27,7 @@ fn described(name: &str, description: &str, n: u128) -> Entity {
     Entity { description: Some(description.into()), ..entity(name, EntityType::Person, n) }
 }
 
-/// A memory as a store would give it back for any text.
+/// Builds the stored entities as a store would return them.
 fn known_entities(entities: &[Entity]) -> KnownEntities {
     let mut known_entities = KnownEntities::default();
     for e in entities {
@@ -35,7 +35,7 @@ fn known_entities(entities: &[Entity]) -> KnownEntities {
             known_entities.by_key.extend(EntityKey::of(name).map(|k| (k, e.clone())));
             known_entities.by_hint.extend(super::names::hints(name, e.entity_type).into_iter().map(|h| (h, e.clone())));
         }
-        if let Some(role) = super::cues::NameCues::described(e.description.as_deref()).own_role() {
+        if let Some(role) = super::cues::NameCues::from_description(e.description.as_deref()).own_role() {
             known_entities.by_key.extend(EntityKey::of(role.name).map(|k| (k, e.clone())));
             known_entities.by_hint.push((super::role_hint(role), e.clone()));
         }
@@ -63,7 +63,7 @@ fn person(text: &str, name: &str, description: Option<&str>, known_entities: &Kn
 }
 
 #[test]
-fn the_same_name_and_type_is_the_same_thing() {
+fn same_name_and_type_is_the_same_entity() {
     let known = known_entities(&[entity("Phoenix", EntityType::Place, 1), entity("Phoenix", EntityType::Project, 2)]);
     let text = "project phoenix grows";
     let found = choose(text, mention(text, "project phoenix", EntityType::Project, 1.0, None), &known);
@@ -71,7 +71,7 @@ fn the_same_name_and_type_is_the_same_thing() {
 }
 
 #[test]
-fn a_sure_mention_of_a_distant_type_is_another_thing() {
+fn confident_mention_of_distant_type_is_a_new_entity() {
     let known = known_entities(&[entity("Jordan", EntityType::Person, 1)]);
     let found = |confidence| choose("Jordan", mention("Jordan", "Jordan", EntityType::Place, confidence, None), &known).0;
     assert_eq!(found(0.9), None);
@@ -79,14 +79,14 @@ fn a_sure_mention_of_a_distant_type_is_another_thing() {
 }
 
 #[test]
-fn close_types_are_one_thing_unless_there_is_a_choice() {
+fn close_types_match_unless_several_entities_fit() {
     let found = |known: &[Entity]| choose("chess", mention("chess", "chess", EntityType::Thing, 1.0, None), &known_entities(known)).0;
     assert!(found(&[entity("chess", EntityType::Concept, 1)]).is_some());
     assert_eq!(found(&[entity("chess", EntityType::Concept, 1), entity("chess", EntityType::Project, 2)]), None);
 }
 
 #[test]
-fn unlike_roles_are_two_people() {
+fn incompatible_roles_are_two_people() {
     let known = known_entities(&[described("John", "brother", 1)]);
     assert_eq!(person("My boss John called.", "John", Some("boss"), &known), None);
     assert_eq!(person("My brother John called.", "John", Some("brother"), &known), Some(1));
@@ -96,7 +96,7 @@ fn unlike_roles_are_two_people() {
 }
 
 #[test]
-fn of_two_the_one_with_the_mark_or_the_one_spoken_of_is_meant() {
+fn cue_or_recent_mention_decides_between_two() {
     let mut known = known_entities(&[described("John", "brother", 1), described("John", "from accounting", 2)]);
     assert_eq!(person("John from accounting called.", "John", None, &known), Some(2));
     assert_eq!(person("John called.", "John", None, &known), None);
@@ -107,7 +107,7 @@ fn of_two_the_one_with_the_mark_or_the_one_spoken_of_is_meant() {
 }
 
 #[test]
-fn a_likeness_of_names_needs_evidence() {
+fn similar_name_needs_context() {
     let mut known = known_entities(&[entity("Katherine", EntityType::Person, 1), entity("Anna Schmidt", EntityType::Person, 2)]);
     assert_eq!(person("Kate called.", "Kate", None, &known), None);
     assert_eq!(person("Anna called.", "Anna", None, &known), Some(2));
@@ -117,7 +117,7 @@ fn a_likeness_of_names_needs_evidence() {
 }
 
 #[test]
-fn a_role_is_as_good_as_a_name_if_one_person_has_it() {
+fn unique_role_identifies_a_person() {
     let known = known_entities(&[described("Anna", "sister", 1), described("Tom", "friend", 2)]);
     assert_eq!(person("my sister called", "sister", None, &known), Some(1));
     assert_eq!(person("her sister called", "sister", None, &known), None);
@@ -127,10 +127,10 @@ fn a_role_is_as_good_as_a_name_if_one_person_has_it() {
 }
 
 #[test]
-fn who_speaks_does_not_mean_themselves_by_their_name() {
+fn speaker_name_does_not_mean_the_speaker() {
     let known = known_entities(&[Entity { is_viewer: true, ..entity("John", EntityType::Person, 1) }]);
     assert_eq!(person("John called me.", "John", None, &known), None);
-    // Given to the user's node by hand, and nobody else is spoken of.
+    // The name was set on the user's entity by hand, and the text has no first person.
     assert_eq!(person("John likes tea.", "John", None, &known), Some(1));
 }
 
@@ -164,7 +164,7 @@ fn any_entities() -> impl Strategy<Value = Vec<Entity>> {
 
 proptest! {
     #[test]
-    fn the_order_of_what_is_known_makes_no_difference(
+    fn order_of_known_entities_does_not_change_the_result(
         entities in any_entities(), name in 0..NAMES.len(), role in 0..4usize, recent in 0..4usize, seed in any::<u64>(),
     ) {
         let role = [None, Some("brother"), Some("boss"), Some("friend")][role];
@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_and_name_is_read_without_a_panic(text in ".{0,200}", start in 0u32..220, length in 0u32..40, name in ".{0,40}") {
+    fn arbitrary_text_and_name_do_not_panic(text in ".{0,200}", start in 0u32..220, length in 0u32..40, name in ".{0,40}") {
         let span = Span { start, end: start + length };
         let m = Mention { name, entity_type: EntityType::Person, span, confidence: 1.0, description: Some("boss".into()) };
         let _ = lookup_terms(std::slice::from_ref(&m));

@@ -1,20 +1,20 @@
-//! The name that somebody probably meant.
+//! Suggests the name that was probably meant.
 
-/// Longest part of a word that is compared; every name is shorter.
+/// Characters of a word that are compared; every name is shorter.
 const COMPARED: usize = 64;
-/// Share of a word that must be right for a likely name.
+/// Least similarity of a likely name.
 const LIKELY: f64 = 0.5;
 
-/// How alike a suggested name must be.
+/// How similar a suggested name must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Similarity {
-    /// The nearest name is better than none, because the list of names is short.
+    /// Any name is accepted, because the list of names is short.
     Any,
     /// More than half of the word is right.
     CandidateEntity,
 }
 
-/// The name nearest to a word, by edit distance.
+/// Returns the name nearest to a word by edit distance.
 pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>, similarity: Similarity) -> Option<&'n str> {
     let word: String = word.chars().take(COMPARED).collect();
     let least = if similarity == Similarity::CandidateEntity { LIKELY } else { 0.0 };

@@ -1,4 +1,4 @@
-//! What the core needs from the world, as traits. Adapters implement them; nothing here names an engine.
+//! Declares what the core needs from the outside, as traits. Adapters implement them; this crate names no engine.
 
 pub mod access;
 pub mod account_deletion;

@@ -68,7 +68,7 @@ pub struct Path {
 
 /// A thing that active facts connect to two others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shared {
+pub struct SharedNeighbour {
     /// The thing.
     pub entity: EntityId,
     /// The strongest fact to either side; of equals the one with the smallest id.
@@ -109,7 +109,7 @@ pub trait GraphQueries: Send + Sync {
     /// itself.
     async fn ways(&self, caller: &Caller, asked: &PathQuery) -> Result<Vec<Path>, GraphError>;
     /// Things that both are directly connected to: by falling weight, then by id.
-    async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<Shared>, GraphError>;
+    async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<SharedNeighbour>, GraphError>;
     /// How much a copy beside the store holds of the caller; `None` where there is no copy.
     async fn copy(&self, _caller: &Caller) -> Result<Option<GraphCopy>, GraphError> {
         Ok(None)

@@ -13,7 +13,9 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use super::Projection;
 use recall_domain::{Caller, EntityId, UserId};
-use recall_ports::{Checkpoint, GraphCopy, GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, Shared, StoreError};
+use recall_ports::{
+    Checkpoint, GraphCopy, GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, SharedNeighbour, StoreError,
+};
 
 /// After a failure the engine is left alone for so long: not every question shall wait for the time-out.
 const REST: Duration = Duration::from_secs(5);
@@ -149,7 +151,7 @@ impl GraphQueries for GraphReader {
         self.ask(caller, self.engine.ways(caller, asked), self.store.ways(caller, asked)).await
     }
 
-    async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<Shared>, GraphError> {
+    async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<SharedNeighbour>, GraphError> {
         self.ask(caller, self.engine.shared(caller, one, other, first), self.store.shared(caller, one, other, first)).await
     }
 

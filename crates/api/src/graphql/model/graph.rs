@@ -10,7 +10,7 @@ use crate::{
     graphql::{page::bounded, scope::Memory},
 };
 use recall_domain::{EntityId, FactId};
-use recall_ports::{GraphError, GraphQueries, Neighbour, Path, Shared, graph::MAX_HOPS};
+use recall_ports::{GraphError, GraphQueries, Neighbour, Path, SharedNeighbour, graph::MAX_HOPS};
 
 /// A thing that active facts lead to.
 #[derive(SimpleObject)]
@@ -125,7 +125,7 @@ pub(crate) async fn ways(memory: &Arc<Memory>, found: Vec<Path>) -> async_graphq
 }
 
 /// Shared things with what they are.
-pub(crate) async fn shared(memory: &Arc<Memory>, found: Vec<Shared>) -> async_graphql::Result<Vec<SharedNode>> {
+pub(crate) async fn shared(memory: &Arc<Memory>, found: Vec<SharedNeighbour>) -> async_graphql::Result<Vec<SharedNode>> {
     let known = Known::read(memory, found.iter().map(|s| s.entity), found.iter().flat_map(|s| s.facts)).await?;
     let nodes = found.iter().filter_map(|s| Some(SharedNode { entity: known.entity(&s.entity)?, facts: known.chain(&s.facts)? }));
     Ok(nodes.collect())

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use recall_domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId};
 use recall_ports::{
     Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour,
-    NeighbourQuery, NodeId, Path, PathQuery, Shared, Stray,
+    NeighbourQuery, NodeId, Path, PathQuery, SharedNeighbour, Stray,
 };
 
 #[derive(Clone, Default)]
@@ -187,7 +187,7 @@ impl GraphQueries for MemoryEngine {
     async fn ways(&self, _caller: &Caller, _asked: &PathQuery) -> Result<Vec<Path>, GraphError> {
         self.answer().await.map(|()| Vec::new())
     }
-    async fn shared(&self, _caller: &Caller, _one: EntityId, _other: EntityId, _first: u32) -> Result<Vec<Shared>, GraphError> {
+    async fn shared(&self, _caller: &Caller, _one: EntityId, _other: EntityId, _first: u32) -> Result<Vec<SharedNeighbour>, GraphError> {
         self.answer().await.map(|()| Vec::new())
     }
 }

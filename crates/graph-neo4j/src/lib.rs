@@ -19,7 +19,7 @@ use async_trait::async_trait;
 
 use self::{client::Client, verbs::Verbs};
 use recall_domain::{Caller, Ontology, UserId};
-use recall_ports::{Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, Stray};
+use recall_ports::{Checkpoint, ForeignElement, GraphBatch, GraphContents, GraphEngine, GraphError};
 
 /// How Neo4j is reached.
 #[derive(Clone, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl GraphEngine for Neo4jGraph {
         Ok(contents::checkpoints(&self.client).await?)
     }
 
-    async fn strays(&self, limit: u32) -> Result<Vec<Stray>, GraphError> {
+    async fn strays(&self, limit: u32) -> Result<Vec<ForeignElement>, GraphError> {
         Ok(strays::find(&self.client, limit).await?)
     }
 

@@ -331,7 +331,7 @@ pub struct Damaged {
 
 /// Something in a graph that this program did not write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stray {
+pub struct ForeignElement {
     /// `node` or `relationship`.
     pub kind: &'static str,
     /// By which name the engine knows it.
@@ -350,7 +350,7 @@ pub trait GraphEngine: Send + Sync {
     /// Where the graphs of all users stand; those that are being cleared have no checkpoint.
     async fn checkpoints(&self) -> Result<BTreeMap<UserId, Checkpoint>, GraphError>;
     /// What is in the graph and belongs to no user as this program writes it, at most `limit`.
-    async fn strays(&self, limit: u32) -> Result<Vec<Stray>, GraphError>;
+    async fn strays(&self, limit: u32) -> Result<Vec<ForeignElement>, GraphError>;
     /// Users of whom it holds something.
     async fn users(&self) -> Result<Vec<UserId>, GraphError>;
     /// Where the caller's graph stands; `None` when there is none.

@@ -11,8 +11,8 @@ use std::{
 use async_trait::async_trait;
 use recall_domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId};
 use recall_ports::{
-    Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour,
-    NeighbourQuery, NodeId, Path, PathQuery, SharedNeighbour, Stray,
+    Checkpoint, ForeignElement, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession,
+    Neighbour, NeighbourQuery, NodeId, Path, PathQuery, SharedNeighbour,
 };
 
 #[derive(Clone, Default)]
@@ -109,7 +109,7 @@ impl GraphEngine for MemoryEngine {
         self.check()?;
         Ok(self.users.lock().unwrap().iter().filter_map(|(user, one)| Some((*user, one.checkpoint.clone()?))).collect())
     }
-    async fn strays(&self, _limit: u32) -> Result<Vec<Stray>, GraphError> {
+    async fn strays(&self, _limit: u32) -> Result<Vec<ForeignElement>, GraphError> {
         Ok(Vec::new())
     }
     async fn users(&self) -> Result<Vec<UserId>, GraphError> {

@@ -317,12 +317,12 @@ pub struct GraphContents {
     /// Facts.
     pub facts: Vec<GraphFact>,
     /// What is there and cannot be read, because somebody else changed it.
-    pub damaged: Vec<Damaged>,
+    pub damaged: Vec<UnreadableNode>,
 }
 
 /// Something of a graph that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damaged {
+pub struct UnreadableNode {
     /// `session`, `entity`, `message` or `fact`.
     pub kind: &'static str,
     /// Which, if it has an id.

@@ -37,9 +37,9 @@ pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use graph::{
-    Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, ForeignElement, GraphBatch, GraphContents, GraphCopy, GraphEngine,
-    GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, NodeState, Path, PathQuery,
-    SharedNeighbour,
+    Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphContents, GraphCopy, GraphEngine, GraphError,
+    GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, NodeState, Path, PathQuery, SharedNeighbour,
+    UnreadableNode,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};

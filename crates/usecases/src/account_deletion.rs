@@ -37,7 +37,7 @@ impl UseCases {
         p.index.forget(caller);
         // A task of its own, so that it continues if the client disconnects.
         let (this, whose) = (self.clone(), *caller);
-        let work = self.background_tasks.run(async move { this.go_on_erasing(&whose).await });
+        let work = self.background_tasks.run(async move { this.resume_account_deletion(&whose).await });
         match tokio::time::timeout(TIMEOUT, work).await {
             Ok(Ok(Some(done))) => done.map(Some),
             Ok(Err(panicked)) => Err(UseCaseError::Internal { cause: panicked.into() }),
@@ -49,7 +49,7 @@ impl UseCases {
     ///
     /// # Errors
     /// Fails if the store fails, or if no deletion was begun.
-    pub async fn go_on_erasing(&self, caller: &Caller) -> Result<AccountDeletion, UseCaseError> {
+    pub async fn resume_account_deletion(&self, caller: &Caller) -> Result<AccountDeletion, UseCaseError> {
         let p = &self.parts;
         let _mark = self.being_erased.mark(caller.user());
         loop {

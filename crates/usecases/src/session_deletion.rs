@@ -74,7 +74,7 @@ impl UseCases {
     ///
     /// # Errors
     /// Fails if the store fails.
-    pub async fn go_on_deleting(&self, caller: &Caller, id: SessionId) -> Result<(), UseCaseError> {
+    pub async fn resume_session_deletion(&self, caller: &Caller, id: SessionId) -> Result<(), UseCaseError> {
         self.steps(caller, id, &watch::channel((SessionDeleted::default(), true)).0).await
     }
 

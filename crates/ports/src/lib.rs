@@ -12,6 +12,7 @@ pub mod embed;
 pub mod extract;
 pub mod fair_share;
 pub mod fetch;
+pub mod filter;
 pub mod graph;
 pub mod ids;
 pub mod index;
@@ -36,6 +37,7 @@ pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
+pub use filter::{EntityFilter, FactFilter, FactKey};
 pub use graph::{
     Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphContents, GraphCopy, GraphEngine, GraphError,
     GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, NodeState, Path, PathQuery, SharedNeighbour,
@@ -47,8 +49,8 @@ pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use store::{
-    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, FollowUp, IndexEntry, KnowledgeStore, MessageStore,
-    NewMessage, SessionDeleted, SessionStore, Store, StoreError,
+    AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, KnowledgeStore, MessageStore, NewMessage, SessionDeleted,
+    SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::{UsageStore, UsageTotals};

@@ -3,22 +3,22 @@
 //! The store is the source of truth; the index, the graph engine and the streams are derived from it.
 //!
 //! Every function takes a [`Caller`] and touches only that user's rows, with these exceptions:
-//! [`JobQueue`], [`ChangeFeed`], [`Archive`] and [`VectorStore`] return the caller together with the user's work or data.
-//! [`AccountDeletionStore::unfinished_erasures`], [`SessionStore::unused_sessions`] and [`SessionDeletionStore::hidden_sessions`] return
-//! the callers whose data must still be deleted.
-//! [`AccessTokenStore::use_access_token`], [`LoginStore`] and [`VisitStore`] return the owner of a secret.
-//! Rows of [`RevocationStore`] and [`AuditLog`] belong to no user.
+//! - [`JobQueue`], [`ChangeFeed`], [`Archive`] and [`VectorStore`] return the caller together with the user's work or data.
+//! - [`AccountDeletionStore::unfinished_erasures`], [`SessionStore::unused_sessions`] and [`SessionDeletionStore::hidden_sessions`] return
+//!   the callers whose data must still be deleted.
+//! - [`AccessTokenStore::use_access_token`], [`LoginStore`] and [`VisitStore`] return the owner of a secret.
+//! - Rows of [`RevocationStore`] and [`AuditLog`] belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, EventLog, Inspect,
-    JobQueue, KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore,
-    VisitStore,
+    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Claim, CommitError, Connections, Embedding, EntityFilter,
+    EventLog, FactFilter, FactKey, Inspect, JobQueue, KnowledgeCommit, LoginStore, MergeRecord, Merged, RevocationStore, Reweigh,
+    SessionDeletionStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
-    Caller, Citation, Decision, Entity, EntityId, EntityKey, EntityType, EventDraft, Evidence, Fact, FactId, FactStatus, Mention, Message,
-    MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Stance, Timestamp, UserId, UserText,
+    Caller, Citation, Decision, Entity, EntityId, EntityKey, EventDraft, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind,
+    Page, Role, Session, SessionId, Slice, Stance, Timestamp, UserId, UserText,
 };
 
 /// The complete store.
@@ -287,53 +287,6 @@ pub trait MessageStore: Send + Sync {
         session: Option<SessionId>,
         limit: u32,
     ) -> Result<Vec<(MessageId, f32)>, StoreError>;
-}
-
-/// A pattern of facts to look up.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct FactKey {
-    /// Subject.
-    pub subject: EntityId,
-    /// Relation.
-    pub relation: String,
-    /// Object; any if absent.
-    pub object: Option<EntityId>,
-}
-
-/// Filters for entities; all given ones must match.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct EntityFilter {
-    /// Only of this type.
-    pub entity_type: Option<EntityType>,
-    /// Name or alias contains this, ignoring case.
-    pub text: Option<String>,
-    /// Mentioned in this session.
-    pub session: Option<SessionId>,
-}
-
-/// Filters for facts; all given ones must match.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FactFilter {
-    /// Has this subject.
-    pub subject: Option<EntityId>,
-    /// Has this object.
-    pub object: Option<EntityId>,
-    /// Has this entity on either side.
-    pub entity: Option<EntityId>,
-    /// Uses this relation.
-    pub relation: Option<String>,
-    /// Has this status.
-    pub status: Option<FactStatus>,
-    /// Has evidence in this session.
-    pub session: Option<SessionId>,
-    /// Has evidence in this message.
-    pub message: Option<MessageId>,
-    /// Belief (r+1)/(r+s+2) at the time of its last change is at least this.
-    pub min_belief: Option<f64>,
-    /// Was known and held at this moment.
-    pub as_of: Option<Timestamp>,
-    /// A name on either side contains this, ignoring case.
-    pub text: Option<String>,
 }
 
 /// An answer to store.

@@ -88,7 +88,7 @@ impl Retention {
         };
         for caller in unfinished {
             info!(user = %caller.user(), "the deletion of a user's data goes on");
-            if let Err(e) = self.usecases.go_on_erasing(&caller).await {
+            if let Err(e) = self.usecases.resume_account_deletion(&caller).await {
                 warn!(error = %e, user = %caller.user(), "the deletion of a user's data was interrupted and will be gone on with");
             }
         }
@@ -103,7 +103,7 @@ impl Retention {
         for (caller, session) in hidden {
             info!(user = %caller.user(), %session, "the deletion of a session goes on");
             // Shared memory too: it was an administrator who began.
-            if let Err(e) = self.usecases.go_on_deleting(&caller, session).await {
+            if let Err(e) = self.usecases.resume_session_deletion(&caller, session).await {
                 warn!(error = %e, user = %caller.user(), %session, "the deletion of a session was interrupted and will be gone on with");
             }
         }

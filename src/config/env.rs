@@ -150,7 +150,7 @@ fn closest(name: &str) -> Option<String> {
     // What all have in common makes none of them likely.
     let tail = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
     let given = name.strip_prefix(PREFIX).unwrap_or(name);
-    let near = |given: &str| nearest(given, VARIABLES.iter().map(|v| tail(v.name)), Similarity::CandidateEntity);
+    let near = |given: &str| nearest(given, VARIABLES.iter().map(|v| tail(v.name)), Similarity::Likely);
     let file = given.strip_suffix("_FILE").and_then(near).map(|near| format!("{PREFIX}{near}_FILE"));
     file.or_else(|| Some(format!("{PREFIX}{}", near(given)?)))
 }

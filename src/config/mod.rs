@@ -183,7 +183,7 @@ fn unknown(path: &[String], name: &str, known: &[&str]) -> String {
     // Where the library found the key, with the key itself at the end or not.
     let section: Vec<&str> = path.iter().map(String::as_str).filter(|part| *part != name).collect();
     let of = |name: &str| section.iter().copied().chain([name]).collect::<Vec<_>>().join(".");
-    let near = nearest(name, known.iter().copied(), Similarity::CandidateEntity).map(of);
+    let near = nearest(name, known.iter().copied(), Similarity::Likely).map(of);
     // Else it may have been written into another section.
     let elsewhere = || VARIABLES.iter().map(|v| v.key).find(|key| key.rsplit('.').next() == Some(name)).map(str::to_owned);
     let hint = near.or_else(elsewhere).map_or_else(String::new, |key| format!("; did you mean {key}?"));

@@ -249,7 +249,8 @@ pub fn router(state: ApiState) -> Router {
         .merge(Router::new().route("/export", get(export::get)).with_state(exports))
         .merge(adoption_routes(visit_state.clone()))
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
-    let mut api = timed.merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())));
+    let mut api =
+        timed.merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())));
     let mut open = Router::new();
     let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);
     // With a login configured, strangers can reach the server, so only administrators may read the metrics.

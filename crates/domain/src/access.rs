@@ -1,25 +1,27 @@
-//! Personal access tokens: what scripts and agents of a user show instead of a login.
+//! Personal access tokens, which scripts and agents of a user send instead of a login.
 
 use super::{AccessTokenId, Timestamp, UserText};
 
-/// What is known of a token. Its secret is shown once, to whoever makes it, and kept nowhere.
+/// A personal access token. Its secret is shown once, to its creator, and is not stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccessToken {
     /// Identity.
     pub id: AccessTokenId,
-    /// What its owner calls it.
+    /// The name that its owner gave it.
     pub name: UserText,
-    /// What it allows, as in OAuth: words with spaces between.
+    /// Its OAuth scopes, separated by spaces.
     pub scopes: String,
     /// When it was made.
     pub created_at: Timestamp,
-    /// From when on it is not accepted.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// When it was last shown, to the minute.
+    /// When it was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
 }
 
-/// The SHA-256 by which a token is known without being kept: of the secret of a personal one, which with its 32 random bytes
-/// needs nothing slower; of issuer and `jti` of another.
+/// The SHA-256 digest that identifies a token.
+///
+/// For a personal token it is the digest of the secret, which has 32 random bytes and so needs no slow hash. For an issuer's token it is
+/// the digest of issuer and `jti`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenDigest(pub [u8; 32]);

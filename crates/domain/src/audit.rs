@@ -1,4 +1,4 @@
-//! Who did what: entries of the audit log. They hold ids and stable words, never texts of users and never secrets.
+//! Entries of the audit log. They contain ids and stable words, never user texts or secrets.
 
 use std::net::IpAddr;
 
@@ -6,14 +6,14 @@ use super::{Timestamp, UserId};
 
 macro_rules! actions {
     ($($(#[$doc:meta])+ $name:ident = $word:literal),+ $(,)?) => {
-        /// What was done.
+        /// An audited action.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum AuditAction {
             $($(#[$doc])+ $name),+
         }
 
         impl AuditAction {
-            /// The stable word that is stored and shown.
+            /// Returns the stable word that is stored and shown.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word),+ }
             }
@@ -22,80 +22,80 @@ macro_rules! actions {
 }
 
 actions! {
-    /// Somebody signed in.
+    /// A user signed in.
     SignedIn = "login",
-    /// Somebody signed out.
+    /// A user signed out.
     SignedOut = "logout",
-    /// The issuer ended logins of the actor's: they logged out there, or may not come in any more.
+    /// The issuer ended logins of the actor, after a logout there or a loss of access.
     SignedOutByIssuer = "logout.issuer",
-    /// A personal access token was made; the target is its id.
+    /// A personal access token was created; the target is its id.
     AccessTokenMade = "access_token.created",
     /// A personal access token was revoked; the target is its id.
     AccessTokenRevoked = "access_token.revoked",
-    /// An administrator took a token of an issuer back; the target is its digest.
+    /// An administrator revoked an issuer's token; the target is its digest.
     TokenTakenBack = "token.revoked",
-    /// The actor came as an administrator, and had not before.
+    /// The actor came with the administrator role for the first time.
     BecameAdmin = "role.admin",
-    /// The actor came without being an administrator any more.
+    /// The actor came without the administrator role that they had before.
     BecameUser = "role.user",
-    /// A field that only administrators may read was read; the target is its name.
+    /// A field reserved for administrators was read; the target is its name.
     AdminRead = "admin.read",
     /// A session was deleted; the target is its id.
     SessionDeleted = "session.deleted",
-    /// A session of shared memory was started; the target is its id, as it is of the others that say `shared`.
+    /// A session of shared memory was created. As in all `shared` actions, the target is the id of what changed.
     SharedSessionCreated = "shared.session.created",
     /// A session of shared memory was deleted.
     SharedSessionDeleted = "shared.session.deleted",
-    /// Messages were stored in shared memory; the target is the first of them.
+    /// Messages were stored in shared memory; the target is the first one.
     SharedMessagesStored = "shared.messages.stored",
     /// The answer to a question in shared memory was cancelled; the target is the question.
     SharedAnswerCancelled = "shared.answer.cancelled",
     /// A fact of shared memory was stated by hand.
     SharedFactAsserted = "shared.fact.asserted",
-    /// A fact of shared memory was taken back.
+    /// A fact of shared memory was retracted.
     SharedFactRetracted = "shared.fact.retracted",
-    /// A thing of shared memory was given another name.
+    /// An entity of shared memory was renamed.
     SharedEntityRenamed = "shared.entity.renamed",
-    /// Two things of shared memory were made one; the target is the one that stayed.
+    /// Two entities of shared memory were merged; the target is the surviving one.
     SharedEntitiesMerged = "shared.entities.merged",
-    /// Two things of shared memory were told apart again; the target is the one that came back.
+    /// A merge in shared memory was undone; the target is the restored entity.
     SharedEntitiesUnmerged = "shared.entities.unmerged",
-    /// Sessions that nobody had used for long enough were deleted; the target is how many.
+    /// Unused sessions expired and were deleted; the target is their number.
     SessionsExpired = "sessions.expired",
-    /// Visits that were over were deleted; the target is how many.
+    /// Expired visits were deleted; the target is their number.
     VisitsExpired = "visits.expired",
-    /// Everything of a visit was taken into the actor's account; the target is the visitor.
+    /// The data of a visit was adopted into the actor's account; the target is the visitor.
     VisitAdopted = "visit.adopted",
-    /// The deletion of everything of a user was begun; the target is the user.
+    /// The deletion of all data of a user began; the target is the user.
     DataDeleted = "data.deleted",
-    /// All data of a user was handed out; the target is the user, or `everybody`.
+    /// All data of a user was exported; the target is the user, or `everybody`.
     DataExported = "data.exported",
-    /// An operator looked at a user.
+    /// An operator viewed a user.
     UserShown = "user.shown",
 }
 
-/// An entry before it is stored.
+/// An audit entry before it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditDraft {
-    /// When.
+    /// Time of the action.
     pub at: Timestamp,
-    /// Who; nobody for an operator at the command line, and for the server itself.
+    /// The actor; `None` for an operator at the command line and for the server itself.
     pub actor: Option<UserId>,
-    /// What, as a stable word: [`AuditAction::as_str`].
+    /// The action as a stable word: [`AuditAction::as_str`].
     pub action: String,
-    /// To what: an id or a name of the server's own.
+    /// The target: an id or one of the server's own names.
     pub target: Option<String>,
-    /// From which address.
+    /// Address of the client.
     pub address: Option<IpAddr>,
-    /// Through which process.
+    /// The server process.
     pub instance: String,
 }
 
-/// An entry.
+/// A stored audit entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Grows with every entry.
+    /// Number of the entry, increasing.
     pub number: u64,
-    /// What it says.
+    /// Its content.
     pub said: AuditDraft,
 }

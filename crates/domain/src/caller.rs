@@ -1,12 +1,12 @@
-//! Who asks. Every store function takes a [`Caller`], so that no query can forget whose data it may touch.
+//! The caller of an operation. Every store function takes a [`Caller`], so every query names the user whose data it uses.
 
 use super::UserId;
 
-/// The verified identity behind a request or behind a job that goes on after the request.
+/// The verified identity behind a request or a job.
 ///
-/// Made in two places only: by an `Authenticator` in `api::auth`, and by a store that hands out a job
-/// of the user who caused it, says who holds an access token, or hands the operator an archive. From a caller that was made so,
-/// one for shared memory is made here, by role and in no other way.
+/// Only an `Authenticator` in `api::auth` and the store create callers. The store does so for the owner of a job, for the holder of an
+/// access token, login or visit, and for the operator of an archive. `recall extract` creates one too and has no store. A caller for
+/// shared memory is derived from one of these, by role.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Caller {
     user: UserId,
@@ -16,7 +16,7 @@ pub struct Caller {
 /// What a caller may do beyond reading and writing their own data.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ViewerRole {
-    /// May also change shared memory and see the state of the server.
+    /// May also change shared memory and see the server's state.
     Admin,
     /// A signed-in person.
     User,
@@ -25,27 +25,27 @@ pub enum ViewerRole {
 }
 
 impl Caller {
-    /// A caller whose identity has been verified.
+    /// Creates a caller from a verified identity.
     pub fn verified(user: UserId, role: ViewerRole) -> Self {
         Self { user, role }
     }
 
-    /// Whose data this caller may read and write.
+    /// Returns the user whose data this caller may use.
     pub fn user(&self) -> UserId {
         self.user
     }
 
-    /// The caller's role.
+    /// Returns the caller's role.
     pub fn role(&self) -> ViewerRole {
         self.role
     }
 
-    /// Whether this is about shared memory.
+    /// Whether this caller acts on shared memory.
     pub fn is_shared(&self) -> bool {
         self.user == UserId::SHARED
     }
 
-    /// The same person as a reader of shared memory; nobody for visitors without an account. Not even an administrator's may write.
+    /// Returns a read-only caller for shared memory; `None` for visitors without an account. An administrator's reader cannot write either.
     pub fn shared_reader(&self) -> Option<Self> {
         match self.role {
             ViewerRole::Admin | ViewerRole::User => Some(Self { user: UserId::SHARED, role: ViewerRole::User }),
@@ -53,12 +53,12 @@ impl Caller {
         }
     }
 
-    /// The same person as one who changes shared memory, which only administrators may.
+    /// Returns a caller that may change shared memory; `None` unless this one is an administrator.
     pub fn shared_writer(&self) -> Option<Self> {
         (self.role == ViewerRole::Admin).then_some(Self { user: UserId::SHARED, role: ViewerRole::Admin })
     }
 
-    /// Whether the caller may change what the caller may read.
+    /// Whether the caller may write the data that it may read.
     pub fn may_write(&self) -> bool {
         !self.is_shared() || self.role == ViewerRole::Admin
     }
@@ -81,6 +81,6 @@ mod tests {
         assert!(caller(ViewerRole::User).shared_writer().is_none() && caller(ViewerRole::Anonymous).shared_writer().is_none());
         let writer = caller(ViewerRole::Admin).shared_writer().unwrap();
         assert!(writer.is_shared() && writer.may_write());
-        assert!(caller(ViewerRole::Anonymous).may_write(), "one's own");
+        assert!(caller(ViewerRole::Anonymous).may_write(), "their own data");
     }
 }

@@ -1,8 +1,8 @@
-//! What understanding finds in one message, before anything known is looked at.
+//! The result of extracting one message, before stored knowledge is considered.
 
 use super::{EntityType, MessageKind};
 
-/// A piece of the message text, in Unicode code points, end exclusive.
+/// A range of the message text in Unicode code points, end exclusive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Span {
     /// First code point.
@@ -14,26 +14,26 @@ pub struct Span {
 /// Everything found in one message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extraction {
-    /// What the message does.
+    /// The kind of the message.
     pub kind: MessageKind,
-    /// Things mentioned, in order of appearance, one entry per name.
+    /// Mentioned entities in order of appearance, one entry per name.
     pub mentions: Vec<Mention>,
     /// Facts stated, in order of appearance.
     pub facts: Vec<CandidateFact>,
 }
 
-/// A thing named in the text.
+/// A mention: the place where a text names an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mention {
     /// Shortest natural name, without article or possessive, original case.
     pub name: String,
-    /// What sort of thing it seems to be.
+    /// The likely type of the entity.
     pub entity_type: EntityType,
-    /// Where its first occurrence stands.
+    /// Its first occurrence.
     pub span: Span,
-    /// 0 to 1.
+    /// Confidence, 0 to 1.
     pub confidence: f64,
-    /// Its role, when the text says one ("my manager Dave": "manager").
+    /// Its role, if the text gives one ("my manager Dave": "manager").
     pub description: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub enum Party {
     Mention(usize),
 }
 
-/// How a fact is stated.
+/// Whether a fact is affirmed, denied or ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Polarity {
     /// "I use X."
@@ -58,7 +58,7 @@ pub enum Polarity {
 }
 
 impl Polarity {
-    /// The name used in files.
+    /// Returns the name used in files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Affirmed => "affirmed",
@@ -68,25 +68,25 @@ impl Polarity {
     }
 }
 
-/// A fact that the text states.
+/// A candidate fact: a fact that the text states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CandidateFact {
-    /// Who or what it is about.
+    /// The subject.
     pub subject: Party,
-    /// Name of a relation of the ontology in force.
+    /// Name of a relation of the ontology.
     pub relation: String,
-    /// The other side.
+    /// The object.
     pub object: Party,
-    /// How it is stated.
+    /// Whether it is affirmed, denied or ended.
     pub polarity: Polarity,
-    /// 0 to 1; a plain statement has 1.
+    /// Confidence, 0 to 1; a plain statement has 1.
     pub confidence: f64,
     /// The words that state it.
     pub span: Span,
 }
 
 impl Extraction {
-    /// Nothing found.
+    /// Returns an extraction without mentions and facts.
     pub fn empty(kind: MessageKind) -> Self {
         Self { kind, mentions: Vec::new(), facts: Vec::new() }
     }

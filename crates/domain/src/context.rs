@@ -1,4 +1,4 @@
-//! What is found for one question.
+//! The context of a question: the messages, facts and entities found for it.
 
 use std::collections::HashSet;
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use super::{Citation, Entity, EntityId, Evidence, Fact, Message, SessionId, Timestamp};
 
-/// Who is said to speak where nobody in particular does, in shared memory. Without a name it would be the one who asks.
+/// Speaker name for messages of shared memory without a speaker. Without it, the answerer would attribute them to the asking user.
 pub const SHARED_SPEAKER: &str = "Shared memory";
 
-/// Ways of finding.
+/// Search methods.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// By meaning.
+    /// By meaning: vector search.
     Vector,
-    /// By words.
+    /// By words: keyword search.
     Keyword,
-    /// By facts about the things named.
+    /// By facts about the named entities.
     Graph,
 }
 
-/// Where to look.
+/// The scope of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Scope {
     /// All sessions of the caller.
@@ -38,43 +38,43 @@ pub struct ContextQuery {
     pub text: super::UserText,
     /// Where to look.
     pub scope: Scope,
-    /// How many messages at most, 1 to 100.
+    /// Most messages to return, 1 to 100.
     pub first: u32,
-    /// Which ways to use; all when empty.
+    /// Search methods to use; all if empty.
     pub methods: Vec<Method>,
-    /// Only what was known to hold, and had been said, at this moment.
+    /// Only facts that held, and messages that were said, at this moment.
     pub as_of: Option<Timestamp>,
-    /// A message that must not be found: the question itself.
+    /// A message to exclude: the question itself.
     pub exclude: Option<super::MessageId>,
-    /// Whether to look in shared memory too, if the caller may; not where the scope is one session.
+    /// Whether to search shared memory too, if the caller may. Ignored if the scope is one session.
     pub shared: bool,
 }
 
-/// Everything found, best first.
+/// Everything found for a question, best first.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     /// Messages, best first.
     pub messages: Vec<RankedMessage>,
     /// Facts, best first.
     pub facts: Vec<RankedFact>,
-    /// Things named in the question: of one name there may be the user's and one of shared memory, which are two.
+    /// Entities named in the question. A name may have one entity of the user and one of shared memory.
     pub entities: Vec<Entity>,
-    /// Which of these are of shared memory.
+    /// Those of them that belong to shared memory.
     pub shared_entities: HashSet<EntityId>,
-    /// Ways that contributed.
+    /// Search methods that found something.
     pub methods_used: Vec<Method>,
-    /// How long each part took.
+    /// Duration of each part.
     pub timings: Timings,
 }
 
 impl Context {
-    /// Whether a citation made from this points into shared memory.
+    /// Whether a citation of this context refers to shared memory.
     pub fn is_shared(&self, citation: &Citation) -> bool {
         let fact = citation.fact_id.is_some_and(|id| self.facts.iter().any(|f| f.shared && f.fact.id == id));
         fact || citation.message_id.is_some_and(|id| self.messages.iter().any(|m| m.shared && m.message.id == id))
     }
 
-    /// Takes in what was found for the same question put otherwise: what that found is nearer, and goes first.
+    /// Merges the context of a rephrased question, whose results come first.
     pub fn join(&mut self, nearer: Self) {
         let Self { messages, facts, entities, shared_entities, methods_used, timings } = nearer;
         let old = std::mem::replace(&mut self.messages, messages);
@@ -103,11 +103,11 @@ impl Context {
 pub struct RankedMessage {
     /// The message.
     pub message: Message,
-    /// 0 to 1, comparable within one result.
+    /// Score, 0 to 1, comparable within one result.
     pub score: f64,
-    /// Ways that found it.
+    /// Search methods that found it.
     pub methods: Vec<Method>,
-    /// Whether it is of shared memory.
+    /// Whether it belongs to shared memory.
     pub shared: bool,
 }
 
@@ -116,22 +116,22 @@ pub struct RankedMessage {
 pub struct RankedFact {
     /// The fact.
     pub fact: Fact,
-    /// Name of its subject.
+    /// Its subject.
     pub subject: Entity,
-    /// Name of its object.
+    /// Its object.
     pub object: Entity,
     /// Its latest evidence, at most a few.
     pub evidence: Vec<Evidence>,
     /// 0 to 1, comparable within one result.
     pub score: f64,
-    /// Whether it is of shared memory.
+    /// Whether it belongs to shared memory.
     pub shared: bool,
 }
 
-/// Milliseconds spent.
+/// Milliseconds spent on each part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timings {
-    /// Turning the question into a vector.
+    /// Embedding the question.
     pub embed_ms: f64,
     /// Searching by meaning.
     pub vector_ms: f64,
@@ -139,6 +139,6 @@ pub struct Timings {
     pub keyword_ms: f64,
     /// Looking up facts.
     pub graph_ms: f64,
-    /// All of it.
+    /// In total.
     pub total_ms: f64,
 }

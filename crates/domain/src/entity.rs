@@ -1,4 +1,4 @@
-//! Things a user talks about, and the keys by which a mention finds them again.
+//! Entities that a user talks about, and the keys by which mentions find them.
 
 use std::fmt;
 
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{EntityId, MessageId, Timestamp};
 
-/// A disambiguated thing of one user.
+/// A disambiguated entity of one user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
     /// Identity.
     pub id: EntityId,
     /// Canonical name, as first written.
     pub name: String,
-    /// What sort of thing it is.
+    /// Its type.
     pub entity_type: EntityType,
-    /// Other names it goes by.
+    /// Its other names.
     pub aliases: Vec<String>,
-    /// What is known of it in a few words, such as "manager".
+    /// A short description, such as "manager".
     pub description: Option<String>,
-    /// In how many messages it was mentioned.
+    /// Number of messages that mention it.
     pub mention_count: u64,
-    /// Best extraction confidence of a mention, 0 to 1.
+    /// Highest extraction confidence of its mentions, 0 to 1.
     pub confidence: f64,
-    /// Whether it is the user's own node.
+    /// Whether it stands for the user.
     pub is_viewer: bool,
     /// The message that mentioned it first.
     pub first_message: Option<MessageId>,
@@ -34,7 +34,7 @@ pub struct Entity {
     pub updated_at: Timestamp,
 }
 
-/// What sort of thing an entity is.
+/// The type of an entity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntityType {
@@ -44,7 +44,7 @@ pub enum EntityType {
     Organization,
     /// A country, city, venue, named natural place.
     Place,
-    /// A project, repository, initiative, a work the speaker makes.
+    /// A project, repository or initiative; a work that the speaker makes.
     Project,
     /// Software, a language, library or service.
     Tool,
@@ -61,7 +61,7 @@ impl EntityType {
     pub const ALL: [Self; 8] =
         [Self::Person, Self::Organization, Self::Place, Self::Project, Self::Tool, Self::Concept, Self::Event, Self::Thing];
 
-    /// The name used in files, columns and events.
+    /// Returns the name used in files, columns and events.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Person => "person",
@@ -75,7 +75,7 @@ impl EntityType {
         }
     }
 
-    /// The reverse of [`EntityType::as_str`].
+    /// Parses the name that [`EntityType::as_str`] returns.
     pub fn parse(s: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|t| t.as_str() == s)
     }
@@ -87,22 +87,24 @@ impl fmt::Display for EntityType {
     }
 }
 
-/// Why a mention is taken to mean an entity, or a new one.
+/// Why a mention means a known entity or a new one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// How sure it is, 0 to 1.
+    /// Confidence, 0 to 1.
     pub score: f64,
-    /// In words for people: "same name, spoken of in this session". No text of the user's.
+    /// The reason for people: "same name, spoken of in this session". It contains no user text.
     pub reason: String,
 }
 
-/// The form under which names are compared: lower case, single spaces, without a leading article,
-/// possessive or the word "project", and without quotes or closing punctuation.
+/// The normalized form in which names are compared.
+///
+/// It is in lower case with single spaces, without a leading article, possessive or the word "project", and without quotes or closing
+/// punctuation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EntityKey(String);
 
 impl EntityKey {
-    /// The key of a name; `None` when nothing is left to compare.
+    /// Returns the key of a name; `None` if nothing is left to compare.
     pub fn of(name: &str) -> Option<Self> {
         let lower = name.to_lowercase();
         let bare = lower.trim_matches(|c: char| c.is_whitespace() || ".,!?;:\"'“”‘’".contains(c));
@@ -115,7 +117,7 @@ impl EntityKey {
         (!key.is_empty()).then(|| Self(key.to_owned()))
     }
 
-    /// The key as stored.
+    /// Returns the key as stored.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,5 +1,6 @@
-//! Entries of a session's event log, as they go to clients. A change here is a change of the protocol:
-//! `schema.events.json` is generated from these types.
+//! Entries of a session's event log, as sent to clients.
+//!
+//! A change here changes the protocol: `schema.events.json` is generated from these types.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,19 +10,19 @@ use super::{
     UserText, context::Timings,
 };
 
-/// An event before it has a number.
+/// An event before it gets a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventDraft {
-    /// Identity, the same on every delivery.
+    /// Identity, unchanged on repeated deliveries.
     pub id: EventId,
-    /// What happened.
+    /// The content.
     pub body: EventBody,
 }
 
 /// An event as stored and sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredEvent {
-    /// Number within the session, from 1, without holes.
+    /// Number within the session, from 1, without gaps.
     pub seq: u64,
     /// Identity.
     pub id: EventId,
@@ -33,17 +34,17 @@ pub struct StoredEvent {
     pub data: serde_json::Value,
 }
 
-/// What happened.
+/// The content of an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventBody {
     /// A message was stored.
     MessageStored(MessageStored),
-    /// A message's facts are in the graph.
+    /// The facts of a message are stored.
     MessageProcessed(MessageProcessed),
-    /// A message's facts could not be worked out.
+    /// The facts of a message could not be extracted.
     MessageFailed(MessageFailed),
-    /// A thing was mentioned, or changed.
+    /// An entity was mentioned or changed.
     EntityUpdate(EntityUpdate),
     /// A fact changed.
     FactUpdate(FactUpdate),
@@ -54,7 +55,7 @@ pub enum EventBody {
 }
 
 impl EventBody {
-    /// The `type` field.
+    /// Returns the `type` field.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::MessageStored(_) => "message_stored",
@@ -77,43 +78,43 @@ pub struct MessageStored {
     pub message_id: MessageId,
     /// Who wrote it.
     pub role: Role,
-    /// Who says it, when that is not the user.
+    /// The speaker, if not the user.
     pub speaker: Option<String>,
-    /// What was said.
+    /// The text.
     pub text: UserText,
-    /// `processing`, or `processed` for messages that are not mined for facts.
+    /// `processing`, or `processed` for messages without extraction of facts.
     pub status: MessageStatus,
     /// When it was said.
     pub sent_at: Timestamp,
     /// When it was stored.
     pub created_at: Timestamp,
-    /// The client's own id.
+    /// The client's id of the message.
     pub client_message_id: Option<String>,
-    /// The question this answers.
+    /// The question that this message answers.
     pub answer_to: Option<MessageId>,
 }
 
-/// A message's facts are in the graph.
+/// The facts of a message are stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageProcessed {
     /// The session.
     pub session_id: SessionId,
     /// The message.
     pub message_id: MessageId,
-    /// What it does.
+    /// The kind of the message.
     pub kind: MessageKind,
-    /// How many facts it speaks on.
+    /// Number of facts that it changed.
     pub facts: u32,
-    /// How many things it mentions.
+    /// Number of entities that it mentions.
     pub entities: u32,
-    /// Where it mentions them.
+    /// Positions of the mentions.
     pub mentions: Vec<EventMention>,
 }
 
-/// Where a message mentions a thing, in Unicode code points of its text.
+/// A mention of an entity, positioned in Unicode code points of the text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventMention {
-    /// The thing.
+    /// The entity.
     pub entity_id: EntityId,
     /// Its name.
     pub name: String,
@@ -125,7 +126,7 @@ pub struct EventMention {
     pub end: u32,
 }
 
-/// A message's facts could not be worked out.
+/// The facts of a message could not be extracted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageFailed {
     /// The session.
@@ -134,34 +135,34 @@ pub struct MessageFailed {
     pub message_id: MessageId,
     /// A stable code.
     pub code: String,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: u32,
 }
 
-/// A thing was mentioned, or changed.
+/// An entity was mentioned or changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EntityUpdate {
     /// The session.
     pub session_id: SessionId,
-    /// The thing.
+    /// The entity.
     pub entity_id: EntityId,
-    /// Its name now.
+    /// Its present name.
     pub name: String,
     /// Its type.
     pub entity_type: EntityType,
-    /// What happened to it.
+    /// The change.
     pub change: EntityChange,
-    /// In how many messages it was mentioned.
+    /// Number of messages that mention it.
     pub mention_count: u64,
-    /// Whether it is the user's own node.
+    /// Whether it stands for the user.
     pub is_viewer: bool,
     /// The message that caused it.
     pub message_id: Option<MessageId>,
-    /// For `merged`: the thing that is no more. For `unmerged`: the thing that is back.
+    /// For `merged`: the entity that was merged away. For `unmerged`: the entity that was restored.
     pub merged_id: Option<EntityId>,
 }
 
-/// What happened to an entity.
+/// The change of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntityChange {
@@ -169,13 +170,13 @@ pub enum EntityChange {
     Added,
     /// Mentioned again.
     Mentioned,
-    /// Has another name now.
+    /// Renamed.
     Renamed,
-    /// Took over another thing's facts and mentions.
+    /// Took over the facts and mentions of another entity.
     Merged,
-    /// Gave back what it had taken over.
+    /// Gave back the facts and mentions of a merged entity.
     Unmerged,
-    /// Is back, after it had been merged into another.
+    /// Restored after a merge.
     Restored,
 }
 
@@ -190,10 +191,10 @@ pub struct FactUpdate {
     pub entity: String,
     /// Its subject.
     pub entity_id: EntityId,
-    /// What its subject is; absent in events of older servers.
+    /// Type of its subject; absent in events of older servers.
     #[serde(default)]
     pub entity_type: Option<EntityType>,
-    /// The relation as people say it: "likes".
+    /// The relation's phrase: "likes".
     pub relation: String,
     /// The relation's name in the ontology: `LIKES`.
     pub relation_name: String,
@@ -201,20 +202,20 @@ pub struct FactUpdate {
     pub target: String,
     /// Its object.
     pub target_id: EntityId,
-    /// What its object is; absent in events of older servers.
+    /// Type of its object; absent in events of older servers.
     #[serde(default)]
     pub target_type: Option<EntityType>,
-    /// Discounted support now.
+    /// Present discounted support.
     pub weight: f64,
-    /// Expected probability that it holds, 0 to 1.
+    /// Expected probability that the fact holds, 0 to 1.
     pub belief: f64,
-    /// How little is known, 0 to 1.
+    /// Uncertainty, 0 to 1.
     pub uncertainty: f64,
     /// Share of the support among its rivals and itself, 0 to 1.
     pub relative_weight: f64,
-    /// Whether it holds.
+    /// Its status.
     pub status: FactStatus,
-    /// What happened to it.
+    /// The change.
     pub change: FactChange,
     /// Whether all its support has low confidence.
     pub flagged: bool,
@@ -222,16 +223,16 @@ pub struct FactUpdate {
     pub message_id: Option<MessageId>,
     /// The words that state it.
     pub excerpt: Option<UserText>,
-    /// Facts that contradict it and have support.
+    /// Rivals that have support.
     pub rivals: Vec<RivalFact>,
 }
 
-/// A fact that contradicts another.
+/// A fact that contradicts another one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RivalFact {
     /// The rival.
     pub fact_id: FactId,
-    /// The relation as people say it.
+    /// The relation's phrase.
     pub relation: String,
     /// Name of its object.
     pub target: String,
@@ -239,7 +240,7 @@ pub struct RivalFact {
     pub relative_weight: f64,
 }
 
-/// What happened to a fact.
+/// The change of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FactChange {
@@ -251,14 +252,13 @@ pub enum FactChange {
     Opposed,
     /// No longer holds.
     Ended,
-    /// Taken back by the user.
+    /// Retracted by the user.
     Retracted,
-    /// Holds again after it had ended or been taken back.
+    /// Active again after it had ended or been retracted.
     Restored,
-    /// Has another side or another weight, because something else was changed by hand: two things were made one or told apart
-    /// again, or a fact that spoke against this one was taken back.
+    /// Got another side or weight through a manual change: a merge, its undoing, or the retraction of a rival.
     Revised,
-    /// Is no fact of its own any more: it is a part of another one, or its two sides are one thing.
+    /// Removed: it became part of another fact, or its two sides became one entity.
     Removed,
 }
 
@@ -273,13 +273,13 @@ pub struct AnswerCompleted {
     pub answer_to: MessageId,
     /// The answer's text with marks like `[1]`.
     pub text: UserText,
-    /// What the marks point to.
+    /// The sources of the marks.
     pub citations: Vec<Citation>,
-    /// Whether something known supports it; `false` is an honest "I do not know".
+    /// Whether stored knowledge supports it. `false` means that the answer is not known.
     pub grounded: bool,
-    /// Who answered: `extractive`, or a model's name.
+    /// The answerer: `extractive`, or a model's name.
     pub answerer: String,
-    /// How long retrieval took.
+    /// Duration of retrieval.
     pub timings: Timings,
 }
 
@@ -297,7 +297,7 @@ pub struct AnswerFailed {
 }
 
 impl EventBody {
-    /// The same news for another session's log.
+    /// Returns the same event for the log of another session.
     pub fn in_session(&self, session: SessionId) -> Self {
         let mut body = self.clone();
         let id = match &mut body {

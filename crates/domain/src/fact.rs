@@ -1,36 +1,36 @@
-//! Facts and the evidence they rest on. How weights change is decided in `recall_facts`.
+//! Facts and their evidence. The crate `recall_facts` decides how weights change.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{EntityId, FactId, MessageId, RelationName, SessionId, Span, Timestamp, UserText};
 
-/// (subject, relation, object) with what speaks for and against it.
+/// A fact: subject, relation and object, with support and opposition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
     /// Identity.
     pub id: FactId,
-    /// Who or what it is about.
+    /// The subject.
     pub subject: EntityId,
     /// Relation of the ontology.
     pub relation: RelationName,
-    /// The other side.
+    /// The object.
     pub object: EntityId,
-    /// Discounted support r at `weighed_at`: each statement adds its confidence, all halve per half-life. Never negative.
+    /// Discounted support r at `weighed_at`. Each statement adds its confidence; support halves per half-life. Never negative.
     pub support: f64,
     /// Discounted opposition s at `weighed_at`. Never negative.
     pub opposition: f64,
-    /// The moment `support` and `opposition` refer to: the latest message that changed them.
+    /// The moment to which `support` and `opposition` refer: the latest message that changed them.
     pub weighed_at: Timestamp,
-    /// Whether it holds.
+    /// Its status.
     pub status: FactStatus,
     /// Whether all its support has a confidence below 0.7.
     pub flagged: bool,
-    /// Since when it is known to hold: the first statement after the last end.
+    /// Start of its validity: the first statement after the last end.
     pub valid_from: Option<Timestamp>,
     /// When it ended.
     pub valid_to: Option<Timestamp>,
-    /// Latest statement for it.
+    /// Time of its latest supporting statement.
     pub last_support: Option<Timestamp>,
     /// When it was first recorded.
     pub created_at: Timestamp,
@@ -38,19 +38,19 @@ pub struct Fact {
     pub updated_at: Timestamp,
 }
 
-/// Whether a fact holds.
+/// The status of a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FactStatus {
-    /// Holds as far as is known; see its belief.
+    /// Believed to hold; its belief says how strongly.
     Active,
-    /// Held once, and a message said that it no longer does.
+    /// Held once; a message said that it no longer holds.
     Ended,
-    /// Taken back by the user.
+    /// Retracted by the user.
     Retracted,
 }
 
-/// What a message does to a fact.
+/// The effect of a message on a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stance {
@@ -62,7 +62,7 @@ pub enum Stance {
     Ends,
 }
 
-/// One message's word on one fact.
+/// One message as evidence for or against one fact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     /// The fact.
@@ -71,11 +71,11 @@ pub struct Evidence {
     pub message: MessageId,
     /// The message's session.
     pub session: SessionId,
-    /// For, against, or over.
+    /// Whether the message supports, opposes or ends the fact.
     pub stance: Stance,
     /// Extraction confidence, 0 to 1.
     pub confidence: f64,
-    /// Where in the message the words stand; `None` for a rival's statement.
+    /// Position of the words in the message; `None` if the message states a rival.
     pub span: Option<Span>,
     /// The words.
     pub excerpt: UserText,

@@ -1,4 +1,4 @@
-//! Identifiers, one type per noun, so that a session id can never be passed where a message id is meant.
+//! Identifiers: one type per kind of object, so that they cannot be confused.
 
 use std::{fmt, str::FromStr};
 
@@ -35,15 +35,15 @@ macro_rules! id {
 }
 
 id! {
-    /// Who owns data. Derived by the server, never taken from a request.
+    /// The owner of data. The server derives it, and never takes it from a request.
     UserId,
     /// One conversation of a user.
     SessionId,
     /// One turn of a conversation.
     MessageId,
-    /// One thing a user talks about.
+    /// One entity that a user talks about.
     EntityId,
-    /// One (subject, relation, object).
+    /// One fact.
     FactId,
     /// One entry of a session's event log.
     EventId,
@@ -52,8 +52,10 @@ id! {
 }
 
 impl UserId {
-    /// The tenant that all signed-in users may read and only administrators may write. Of version 8 (RFC 9562), which no id has that
-    /// is drawn at random or made from an issuer and a subject; its last bytes spell "shared".
+    /// The user that owns shared memory, which all signed-in users may read and only administrators may write.
+    ///
+    /// It is a UUID of version 8 (RFC 9562). Random ids and ids made from issuer and subject have other versions. Its last bytes spell
+    /// "shared".
     pub const SHARED: Self = Self(Uuid::from_u128(0x0000_0000_0000_8000_8000_7368_6172_6564));
 }
 
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_given_the_id_of_shared_memory() {
+    fn shared_memory_id_differs_from_generated_ids() {
         assert_eq!(UserId::SHARED.to_string(), "00000000-0000-8000-8000-736861726564");
         assert_eq!(UserId::SHARED.0.get_version_num(), 8);
     }

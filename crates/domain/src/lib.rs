@@ -1,5 +1,6 @@
-//! What messages, facts, entities and events are, and which states are legal. Pure: no I/O, no clock,
-//! no random ids, no engine. Everything else in the house may depend on this room; it depends on none.
+//! Defines messages, facts, entities and events, and their valid states.
+//!
+//! Pure: no I/O, no clock, no random ids, no storage engine. Every other crate may depend on this one; it depends on none.
 
 pub mod access;
 pub mod audit;
@@ -38,5 +39,5 @@ pub use text::UserText;
 pub use usage::{Day, DayUsage, ModelOperation, Spending, TokenCount};
 pub use visit::{Adopted, Adoption, Visit, VisitLimits};
 
-/// A moment in UTC. Everything stored is cut to whole milliseconds, so that what is read back equals what was written.
+/// A moment in UTC. Stored times are cut to whole milliseconds, so the value read equals the value written.
 pub type Timestamp = chrono::DateTime<chrono::Utc>;

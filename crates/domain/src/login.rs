@@ -1,42 +1,42 @@
-//! Logins: people who signed in with a browser. The browser holds a secret, the store what it stands for.
+//! Browser logins. The browser holds a secret; the store holds its digest.
 
 use std::fmt;
 
 use super::{Timestamp, TokenDigest, UserText};
 
-/// What is known of a login.
+/// A login.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Login {
-    /// Of the secret in the browser's cookie, which is kept nowhere else.
+    /// Digest of the secret in the browser's cookie. The secret itself is not stored.
     pub digest: TokenDigest,
-    /// The issuer that said who it is.
+    /// The issuer that authenticated the user.
     pub issuer: String,
-    /// What the issuer calls its own session with the browser (`sid`).
+    /// The issuer's id of its session with the browser (`sid`).
     pub provider_session: Option<String>,
-    /// What the issuer calls the person.
+    /// The person's name as given by the issuer.
     pub name: Option<UserText>,
-    /// What it allows, as in OAuth: words with spaces between.
+    /// Its OAuth scopes, separated by spaces.
     pub scopes: String,
-    /// How the issuer is asked whether it still holds; without it the issuer is not asked again.
+    /// How to check with the issuer that the login is still valid; `None` if it is not checked.
     pub renewal: Option<Renewal>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When it ends unless it is used before; never after `expires_at`.
+    /// When it ends unless it is used earlier; never after `expires_at`.
     pub idle_until: Timestamp,
-    /// When it ends however much it is used.
+    /// When it ends in any case.
     pub expires_at: Timestamp,
 }
 
-/// How the issuer is asked whether a login still holds.
+/// How to check with the issuer that a login is still valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Renewal {
     /// The refresh token.
     pub token: ProviderToken,
-    /// From when on.
+    /// Time of the next check.
     pub at: Timestamp,
 }
 
-/// A token of an issuer, kept on its own behalf. It is shown in no log.
+/// An issuer's token, stored for the server's own use. It never appears in logs.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ProviderToken(pub String);
 

@@ -1,4 +1,4 @@
-//! One turn of a conversation.
+//! Messages: the turns of a conversation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,42 +12,42 @@ pub const MAX_TEXT_BYTES: usize = 64 * 1024;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The user, or a person the user talks with (see [`Message::speaker`]).
+    /// The user, or a person with whom the user talks (see [`Message::speaker`]).
     User,
-    /// The assistant. Its messages are searched but never taken as evidence for facts.
+    /// The assistant. Its messages are searched but are never evidence for facts.
     Assistant,
 }
 
-/// What a message does.
+/// The kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
-    /// Tells something that can be remembered.
+    /// States something that can be remembered.
     Statement,
-    /// Asks for something.
+    /// Asks something.
     Question,
-    /// Does both.
+    /// States something and asks something.
     Mixed,
     /// Greeting, thanks, reaction, filler.
     Other,
 }
 
 impl MessageKind {
-    /// Whether the message wants an answer.
+    /// Whether the message expects an answer.
     pub fn asks(self) -> bool {
         matches!(self, Self::Question | Self::Mixed)
     }
 }
 
-/// How far a message has come.
+/// The processing status of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageStatus {
-    /// Stored and searchable; its facts are still being worked out.
+    /// Stored and searchable; its facts are not known yet.
     Processing,
-    /// Its facts are in the graph.
+    /// Its facts are stored.
     Processed,
-    /// Its facts could not be worked out; the text stays stored and searchable.
+    /// Its facts could not be extracted; the text stays stored and searchable.
     Failed,
 }
 
@@ -58,44 +58,44 @@ pub struct Message {
     pub id: MessageId,
     /// The conversation it belongs to.
     pub session: SessionId,
-    /// Place in the conversation, from 1, without holes.
+    /// Position in the conversation, from 1, without gaps.
     pub position: u64,
     /// Who wrote it.
     pub role: Role,
-    /// Who says it, when that is not the user; "I" in the text then means that person.
+    /// The speaker, if not the user. "I" in the text then means that person.
     pub speaker: Option<String>,
-    /// What was said.
+    /// The text.
     pub text: UserText,
-    /// Known once processed.
+    /// Its kind, once processed.
     pub kind: Option<MessageKind>,
-    /// How far it has come.
+    /// Its processing status.
     pub status: MessageStatus,
-    /// When it was said, by the client's word; defaults to `created_at`. Facts are dated by this.
+    /// When it was said, according to the client; default: `created_at`. Facts get this date.
     pub sent_at: Timestamp,
     /// When it was stored.
     pub created_at: Timestamp,
-    /// Whatever the client wants to keep with it.
+    /// Data that the client stores with it.
     pub source_metadata: Option<serde_json::Value>,
-    /// The client's own id; a second message of the session with the same one is the first one again.
+    /// The client's id, unique in the session. A message with a repeated id returns the first message.
     pub external_id: Option<String>,
     /// The question this message answers.
     pub answer_to: Option<MessageId>,
-    /// What an answer rests on.
+    /// The sources of an answer.
     pub citations: Vec<Citation>,
 }
 
-/// What one numbered mark in an answer points to.
+/// The source behind one numbered mark of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Citation {
     /// The number in the text, from 1.
     pub index: u32,
     /// The message cited.
     pub message_id: Option<MessageId>,
-    /// The fact that the message is evidence for, if one was used.
+    /// The fact that the answer used, if any. The message is evidence for it.
     pub fact_id: Option<FactId>,
     /// The words cited.
     pub excerpt: UserText,
-    /// Whether both are of shared memory.
+    /// Whether both belong to shared memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
 }

@@ -1,4 +1,4 @@
-//! The verbs a fact may use, as data: names, phrases, allowed types, and how each relation behaves.
+//! The relations that facts may use, as data: names, phrases, allowed types and behaviour.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ pub type RelationName = String;
 pub struct Relation {
     /// Upper case with underscores.
     pub name: RelationName,
-    /// Third person singular, as shown to people: "lives in".
+    /// Phrase in the third person singular, as shown to people: "lives in".
     pub phrase: String,
-    /// What the relation means, for people who read the ontology.
+    /// Meaning of the relation, for readers of the ontology.
     pub description: String,
     /// Types that may be its subject; empty means any.
     #[serde(default)]
@@ -25,34 +25,35 @@ pub struct Relation {
     /// Types that may be its object; empty means any.
     #[serde(default)]
     pub object_types: Vec<EntityType>,
-    /// A R B means B R A. Stored once, in the direction first stated.
+    /// A R B means B R A. The fact is stored once, in the direction stated first.
     #[serde(default)]
     pub symmetric: bool,
-    /// A subject has one object at a time; other objects are rivals.
+    /// A subject has one object at a time. Other objects are rivals.
     #[serde(default)]
     pub functional: bool,
-    /// The relation that says the contrary of the same pair; mutual.
+    /// The relation that states the contrary for the same pair; mutual.
     #[serde(default)]
     pub opposite: Option<RelationName>,
     /// Days after which unrepeated support counts half.
     pub half_life_days: f64,
-    /// How the relation shows in text; see `recall_understand`.
+    /// Words that state the relation; see `recall_understand`.
     #[serde(default)]
     pub cues: Cues,
 }
 
-/// Words by which a relation is found in text. Lemmas in lower case; a particle or preposition
-/// belongs to the verb ("work on"). What is listed here is found without code.
+/// Words by which a relation is found in text, without further code.
+///
+/// They are lemmas in lower case. A particle or preposition belongs to the verb ("work on").
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cues {
     /// Verbs whose subject and object are those of the relation.
     pub verbs: Vec<String>,
-    /// Like `verbs`, but so common that they count only where the types of both sides are known to fit ("have", "be in").
+    /// Like `verbs`, but so common that they count only if the types of both sides are known to match ("have", "be in").
     pub weak_verbs: Vec<String>,
-    /// `weak_verbs` count only for objects called by a proper name ("joined Ericsson", not "joined the backend team").
+    /// `weak_verbs` count only for objects with a proper name ("joined Ericsson", not "joined the backend team").
     pub weak_names_only: bool,
-    /// Verbs that state the relation with its sides swapped when active ("X employs Y").
+    /// Verbs that, in the active voice, state the relation with swapped sides ("X employs Y").
     pub inverse_verbs: Vec<String>,
     /// Nouns N for which "S's N is O" and "my N O" state the relation S-R-O ("favourite", "hometown").
     pub nouns: Vec<String>,
@@ -64,7 +65,7 @@ pub struct Cues {
     pub ending_verbs: Vec<String>,
     /// Verbs and phrases that deny the relation ("decide against").
     pub negating_verbs: Vec<String>,
-    /// Verbs of change: what follows "from" is over, what follows "to" holds ("switch", "move").
+    /// Verbs of change: the part after "from" has ended, the part after "to" holds ("switch", "move").
     pub switch_verbs: Vec<String>,
     /// Groups of nouns (file names under `data/lexicon`) that state the relation after a possessive ("my bike").
     pub possessed: Vec<String>,
@@ -72,14 +73,14 @@ pub struct Cues {
     pub activities: bool,
 }
 
-/// All relations in force.
+/// The relations in use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ontology {
     relations: BTreeMap<RelationName, Relation>,
     order: Vec<RelationName>,
 }
 
-/// Why an ontology file was refused.
+/// Why an ontology file was rejected.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum OntologyError {
     /// Not readable as TOML of this shape.
@@ -88,9 +89,9 @@ pub enum OntologyError {
     /// Readable but wrong.
     #[error("relation {relation} in the ontology file: {problem}")]
     Relation {
-        /// Which relation.
+        /// The relation.
         relation: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
 }
@@ -102,7 +103,7 @@ struct File {
 }
 
 impl Relation {
-    /// The phrase as the first person says it: "likes" becomes "like", "is part of" becomes "am part of".
+    /// Returns the phrase in the first person: "likes" becomes "like", "is part of" becomes "am part of".
     pub fn phrase_of_first_person(&self) -> String {
         let (verb, rest) = self.phrase.split_once(' ').map_or((self.phrase.as_str(), ""), |(v, r)| (v, r));
         let verb = match verb {
@@ -116,11 +117,12 @@ impl Relation {
 }
 
 impl Ontology {
-    /// Reads and checks an ontology.
+    /// Parses and checks an ontology.
     ///
     /// # Errors
-    /// When the text is not TOML of the expected shape, a name is malformed or doubled, an opposite is
-    /// missing, one-sided or has another half-life, or a half-life is not positive.
+    /// Fails if the text is not TOML of the expected form, a name is malformed or repeated, an opposite is missing, one-sided or has
+    /// another
+    /// half-life, or a half-life is not positive.
     pub fn parse(toml: &str) -> Result<Self, OntologyError> {
         let file: File = toml::from_str(toml).map_err(|e| OntologyError::Syntax(e.to_string()))?;
         let order: Vec<_> = file.relation.iter().map(|r| r.name.clone()).collect();
@@ -147,7 +149,7 @@ impl Ontology {
             match relations.get(opposite) {
                 None => return fail("its opposite does not exist"),
                 Some(o) if o.opposite.as_ref() != Some(&r.name) => return fail("its opposite does not name it back"),
-                // Opposition of one is support of the other; with two half-lives the order of messages would matter.
+                // Opposition to one is support of the other. With different half-lives, the order of messages would matter.
                 Some(o) if o.half_life_days != r.half_life_days => return fail("its opposite has another half-life"),
                 Some(o) if o.symmetric != r.symmetric => return fail("only one of it and its opposite is symmetric"),
                 Some(_) => {}
@@ -156,12 +158,12 @@ impl Ontology {
         Ok(Self { relations, order })
     }
 
-    /// A relation by name.
+    /// Returns a relation by name.
     pub fn get(&self, name: &str) -> Option<&Relation> {
         self.relations.get(name)
     }
 
-    /// All relations in the order of the file.
+    /// Returns all relations in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &Relation> {
         self.order.iter().filter_map(|n| self.relations.get(n))
     }

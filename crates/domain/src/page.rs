@@ -1,16 +1,16 @@
-//! Forward pagination by opaque keys.
+//! Forward pagination with opaque keys.
 
-/// Which part of a list is wanted.
+/// The requested part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// How many items, 1 to 100.
+    /// Number of items, 1 to 100.
     pub first: u32,
-    /// Key of the item after which to go on; from the start when absent.
+    /// Key of the item after which the part starts; from the beginning if absent.
     pub after: Option<String>,
 }
 
 impl Page {
-    /// The first `first` items.
+    /// Requests the first items of a list.
     pub fn first(first: u32) -> Self {
         Self { first, after: None }
     }
@@ -19,7 +19,7 @@ impl Page {
 /// A part of a list, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice<T> {
-    /// Items with the key that continues after each.
+    /// Items, each with its key.
     pub items: Vec<(String, T)>,
     /// Whether more follow.
     pub has_next: bool,

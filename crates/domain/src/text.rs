@@ -1,22 +1,22 @@
-//! Text that people wrote. It must never reach a log, so its `Debug` shows only its length.
+//! User text, which must never reach a log. Its `Debug` output shows only the length.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A piece of user text. `Debug` is redacted and there is no `Display`: showing it is a decision, made with [`UserText::as_str`].
+/// A piece of user text. `Debug` is redacted and there is no `Display`; call [`UserText::as_str`] to show it on purpose.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct UserText(String);
 
 impl UserText {
-    /// The text itself.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text itself, owned.
+    /// Returns the text as an owned string.
     pub fn into_string(self) -> String {
         self.0
     }

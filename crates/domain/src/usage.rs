@@ -1,4 +1,4 @@
-//! What model servers cost: tokens, by day and by message.
+//! Usage of model servers: tokens by day and by message.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use chrono::{DateTime, NaiveDate};
 
 use super::{MessageId, Timestamp};
 
-/// A day in UTC, by how many came since 1970.
+/// A day in UTC, as the number of days since 1970.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Day(pub i32);
 
 impl Day {
-    /// The day of a moment.
+    /// Returns the day of a moment.
     pub fn of(at: Timestamp) -> Self {
         Self(i32::try_from(at.timestamp().div_euclid(86_400)).unwrap_or(i32::MAX))
     }
 
-    /// So many days before.
+    /// Returns the day `days` earlier.
     #[must_use]
     pub fn before(self, days: u32) -> Self {
         Self(self.0.saturating_sub(i32::try_from(days).unwrap_or(i32::MAX)))
@@ -30,16 +30,16 @@ impl fmt::Display for Day {
     }
 }
 
-/// What a model was asked for.
+/// The purpose of a model request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ModelOperation {
-    /// The facts of messages.
+    /// To extract the facts of messages.
     Extract,
-    /// An answer.
+    /// To answer a question.
     Answer,
 }
 
-/// Tokens read and written.
+/// Input and output tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct TokenCount {
     /// Read by the model.
@@ -49,12 +49,12 @@ pub struct TokenCount {
 }
 
 impl TokenCount {
-    /// Both.
+    /// Returns the sum of both.
     pub fn total(self) -> u64 {
         self.input.saturating_add(self.output)
     }
 
-    /// Equal shares of it, the first ones with what is left over, so that they make up the whole.
+    /// Splits the count into equal shares. The first shares get the remainder, so that the sum is unchanged.
     pub fn shares(self, count: usize) -> impl Iterator<Item = Self> {
         let n = count.max(1) as u64;
         let share = move |all: u64, i: u64| all / n + u64::from(i < all % n);
@@ -62,25 +62,25 @@ impl TokenCount {
     }
 }
 
-/// What one request used.
+/// Usage of one model request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spending {
-    /// What for.
+    /// Its purpose.
     pub operation: ModelOperation,
-    /// In all.
+    /// Its tokens in total.
     pub tokens: TokenCount,
-    /// The messages it was made for, each with its share.
+    /// The messages that it was made for, each with its share.
     pub messages: Vec<(MessageId, TokenCount)>,
 }
 
-/// What one sort of request used on one day.
+/// Usage of one kind of request on one day.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DayUsage {
-    /// When.
+    /// The day.
     pub day: Day,
-    /// What for.
+    /// The purpose.
     pub operation: ModelOperation,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
     /// Their tokens.
     pub tokens: TokenCount,

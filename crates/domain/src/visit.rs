@@ -1,64 +1,64 @@
-//! Visits: people who came without a login. The browser holds a secret, the store what it stands for.
+//! Visits: use without a login. The browser holds a secret; the store holds its digest.
 
 use std::net::IpAddr;
 
 use super::{EntityId, SessionId, Timestamp, TokenDigest, UserId};
 
-/// What is known of a visit.
+/// A visit and its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Visit {
-    /// Of the secret in the browser's cookie, which is kept nowhere else.
+    /// Digest of the secret in the browser's cookie. The secret itself is not stored.
     pub digest: TokenDigest,
-    /// How many messages may still be stored.
+    /// Messages that may still be stored.
     pub messages_left: u32,
-    /// How many sessions may still be begun.
+    /// Sessions that may still be created.
     pub sessions_left: u32,
     /// When it began.
     pub created_at: Timestamp,
-    /// When it ends unless it is used before.
+    /// When it ends unless it is used earlier.
     pub ends_at: Timestamp,
-    /// As long as nothing was said on it, the sooner end.
+    /// The earlier end that applies while the visit has no messages.
     pub empty_until: Option<Timestamp>,
 }
 
 impl Visit {
-    /// When it is over unless it is used before.
+    /// Returns when it ends unless it is used earlier.
     pub fn over_at(&self) -> Timestamp {
         self.empty_until.map_or(self.ends_at, |empty| empty.min(self.ends_at))
     }
 }
 
-/// How many visits there may be at a time.
+/// Limits on the number of concurrent visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VisitLimits {
-    /// In all.
+    /// Most visits in total.
     pub most: u64,
-    /// Where the new one is begun from, if that is known.
+    /// Address from which the new visit begins, if known.
     pub origin: Option<IpAddr>,
-    /// From there.
+    /// Most visits from that address.
     pub most_of_origin: u64,
 }
 
 /// What an account took over from a visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adoption {
-    /// Whose it was.
+    /// The visitor.
     pub visitor: UserId,
-    /// The sessions, which keep their ids.
+    /// Its sessions, which keep their ids.
     pub sessions: Vec<SessionId>,
-    /// How many messages.
+    /// Number of messages.
     pub messages: u64,
-    /// How many of them are not answers that were made here.
+    /// Number of messages, not counting the answers of the server.
     pub told: u64,
-    /// How many facts.
+    /// Number of facts.
     pub facts: u64,
 }
 
-/// An entity that came from a visit and is still to be compared with what the account knows.
+/// An adopted entity that must still be compared with the account's entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adopted {
-    /// Which.
+    /// The entity.
     pub entity: EntityId,
-    /// Whether it was the visitor, who is the account's user now.
+    /// Whether it stood for the visitor, who is now the account's user.
     pub is_viewer: bool,
 }

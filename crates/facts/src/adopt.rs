@@ -1,42 +1,53 @@
-//! What an account knows and what a visitor had said become one knowledge: whom of the account a visitor's entity is, and what the
-//! facts of the two say against each other. Pure.
+//! Combines a visitor's knowledge with an account's. Pure.
+//!
+//! It finds the account's entity that equals a visitor's entity, and lets the facts of both count against each other.
 
 use std::collections::HashSet;
 
-use super::resolve::{close, names};
+use super::resolve::{are_close_types, names};
 use super::weigh::{half_life, is_rival, reweigh};
 use recall_domain::{Entity, Evidence, Fact, FactId, FactStatus, MessageId, Ontology, Stance};
 
-/// The one among `known` that a visitor's entity is: of the same name and sort, and the only one. `beside` are the visitor's other
-/// entities; who could be confused with one of them is left alone, as are two who were described in different words.
-pub fn twin<'e>(entity: &Entity, known: &'e [Entity], beside: &[Entity]) -> Option<&'e Entity> {
-    let alike =
-        |other: &&Entity| other.id != entity.id && !other.is_viewer && close(entity.entity_type, other.entity_type) && same(entity, other);
+/// Finds the known entity that a visitor's entity is.
+///
+/// The two must have the same name and a close type, and the match must be the only one. `neighbours` are the visitor's other
+/// entities. An entity that could be confused with one of them is left alone, and so are two entities with different descriptions.
+pub fn find_same_entity<'e>(entity: &Entity, known: &'e [Entity], neighbours: &[Entity]) -> Option<&'e Entity> {
+    let alike = |other: &&Entity| {
+        other.id != entity.id && !other.is_viewer && are_close_types(entity.entity_type, other.entity_type) && share_name(entity, other)
+    };
     let mut found = known.iter().filter(alike);
     let twin = found.next().filter(|_| found.next().is_none())?;
     let described_alike = match (&entity.description, &twin.description) {
         (Some(a), Some(b)) => a == b,
         _ => true,
     };
-    let alone = !beside.iter().any(|other| alike(&other) && other.id != twin.id);
+    let alone = !neighbours.iter().any(|other| alike(&other) && other.id != twin.id);
     (described_alike && alone).then_some(twin)
 }
 
-/// Whether two go by one name; another spelling of it is none, for what is undone less easily than said.
-fn same(a: &Entity, b: &Entity) -> bool {
+/// Whether two entities share a name. Spelling variants do not count, because this merge is hard to notice and undo.
+fn share_name(a: &Entity, b: &Entity) -> bool {
     let of = |e: &'_ Entity| std::iter::once(e.name.clone()).chain(e.aliases.iter().cloned()).collect::<Vec<_>>();
     let ours = of(a);
-    of(b).iter().any(|theirs| ours.iter().any(|name| names::fit(name, theirs, a.entity_type) == Some(names::Fit::Same)))
+    of(b).iter().any(|theirs| ours.iter().any(|name| names::match_names(name, theirs, a.entity_type) == Some(names::NameMatch::Same)))
 }
 
-/// Facts that come to stand beside others: what supports one speaks against its rivals, both ways, as if each had been said where the
-/// other was known. Returns the facts weighed anew and the evidence that this adds. `evidence` is all of theirs.
-pub(super) fn oppose(moved: &[Fact], staying: &[Fact], evidence: &[Evidence], ontology: &Ontology) -> (Vec<Fact>, Vec<Evidence>) {
+/// Lets the support of each fact count against its rivals in the other group, in both directions.
+///
+/// The result is as if each message had been processed where the other fact was known. Returns the re-weighed facts and the added
+/// evidence. `evidence` contains all evidence of both groups.
+pub(super) fn add_mutual_opposition(
+    moved: &[Fact],
+    staying: &[Fact],
+    evidence: &[Evidence],
+    ontology: &Ontology,
+) -> (Vec<Fact>, Vec<Evidence>) {
     let mut facts: Vec<Fact> = moved.iter().chain(staying).cloned().collect();
     let of = |fact: FactId| evidence.iter().filter(move |e| e.fact == fact);
     let mut added: Vec<Evidence> = Vec::new();
     for a in moved {
-        for b in staying.iter().filter(|b| holds(a) && holds(b) && is_rival(a, b, ontology)) {
+        for b in staying.iter().filter(|b| is_active(a) && is_active(b) && is_rival(a, b, ontology)) {
             for (from, to) in [(a.id, b.id), (b.id, a.id)] {
                 let mut known: HashSet<MessageId> = of(to).filter(|e| e.stance == Stance::Opposes).map(|e| e.message).collect();
                 known.extend(added.iter().filter(|e| e.fact == to).map(|e| e.message));
@@ -53,7 +64,7 @@ pub(super) fn oppose(moved: &[Fact], staying: &[Fact], evidence: &[Evidence], on
     (weighed.collect(), added)
 }
 
-fn holds(fact: &Fact) -> bool {
+fn is_active(fact: &Fact) -> bool {
     fact.status == FactStatus::Active
 }
 
@@ -86,29 +97,33 @@ mod tests {
         }
     }
 
-    fn who(entity: &Entity, known: &[Entity], beside: &[Entity]) -> Option<u128> {
-        twin(entity, known, beside).map(|e| e.id.0.as_u128())
+    fn same_entity_id(entity: &Entity, known: &[Entity], neighbours: &[Entity]) -> Option<u128> {
+        find_same_entity(entity, known, neighbours).map(|e| e.id.0.as_u128())
     }
 
     #[test]
-    fn one_of_the_same_name_is_the_same_and_one_of_two_is_nobody() {
+    fn same_name_matches_only_when_unique() {
         let (tom, other_tom, maren) = (person(1, "Tom", &[]), person(2, "Tom", &[]), person(3, "Maren", &["Tom"]));
         let came = person(9, "Tom", &[]);
         let alone = std::slice::from_ref(&came);
-        assert_eq!(who(&came, std::slice::from_ref(&tom), alone), Some(1));
-        assert_eq!(who(&came, &[person(4, "Thomas", &[])], alone), None, "a short form may be another's");
-        assert_eq!(who(&came, &[tom.clone(), other_tom], alone), None, "which of the two?");
-        assert_eq!(who(&came, &[tom.clone(), maren.clone()], alone), None, "another goes by that name, too");
-        assert_eq!(who(&came, std::slice::from_ref(&tom), &[came.clone(), person(8, "Tom", &[])]), None, "the visitor knew two");
+        assert_eq!(same_entity_id(&came, std::slice::from_ref(&tom), alone), Some(1));
+        assert_eq!(same_entity_id(&came, &[person(4, "Thomas", &[])], alone), None, "a short form may be another person's");
+        assert_eq!(same_entity_id(&came, &[tom.clone(), other_tom], alone), None, "which of the two?");
+        assert_eq!(same_entity_id(&came, &[tom.clone(), maren.clone()], alone), None, "another entity has that name as an alias");
+        assert_eq!(
+            same_entity_id(&came, std::slice::from_ref(&tom), &[came.clone(), person(8, "Tom", &[])]),
+            None,
+            "the visitor knew two entities of this name"
+        );
         let viewer = Entity { is_viewer: true, ..tom.clone() };
-        assert_eq!(who(&came, &[viewer], alone), None, "the user is nobody's namesake");
+        assert_eq!(same_entity_id(&came, &[viewer], alone), None, "the user's own entity never matches by name");
         let place = Entity { entity_type: EntityType::Place, ..tom.clone() };
-        assert_eq!(who(&came, &[place], alone), None);
+        assert_eq!(same_entity_id(&came, &[place], alone), None);
         let as_my = |entity: &Entity, role: &str| Entity { description: Some(role.into()), ..entity.clone() };
-        assert_eq!(who(&as_my(&came, "boss"), &[as_my(&tom, "brother")], alone), None);
-        assert_eq!(who(&as_my(&came, "boss"), &[as_my(&tom, "boss")], alone), Some(1));
-        assert_eq!(who(&as_my(&came, "boss"), &[tom], alone), Some(1));
-        assert_eq!(who(&person(9, "Nora", &["Maren"]), &[maren], &[]), Some(3), "another name of the same");
+        assert_eq!(same_entity_id(&as_my(&came, "boss"), &[as_my(&tom, "brother")], alone), None);
+        assert_eq!(same_entity_id(&as_my(&came, "boss"), &[as_my(&tom, "boss")], alone), Some(1));
+        assert_eq!(same_entity_id(&as_my(&came, "boss"), &[tom], alone), Some(1));
+        assert_eq!(same_entity_id(&person(9, "Nora", &["Maren"]), &[maren], &[]), Some(3), "an alias matches");
     }
 
     const ONTOLOGY: &str = r#"
@@ -153,22 +168,23 @@ half_life_days = 730
     }
 
     #[test]
-    fn what_was_taken_back_or_is_over_opposes_nothing() {
+    fn retracted_and_ended_facts_oppose_nothing() {
         let ontology = Ontology::parse(ONTOLOGY).unwrap();
         for status in [FactStatus::Retracted, FactStatus::Ended] {
             let (a, b) = (lives_in(1, 11, status), lives_in(2, 12, FactStatus::Active));
             let evidence = [said(&a, 21, 0), said(&b, 22, 1)];
             for (moved, staying) in [(&a, &b), (&b, &a)] {
-                let (facts, added) = oppose(std::slice::from_ref(moved), std::slice::from_ref(staying), &evidence, &ontology);
+                let (facts, added) =
+                    add_mutual_opposition(std::slice::from_ref(moved), std::slice::from_ref(staying), &evidence, &ontology);
                 assert!(facts.is_empty() && added.is_empty(), "{status:?}");
             }
         }
     }
 
     proptest! {
-        /// Whichever of two memories comes to the other, the same is known afterwards; and brought together again, nothing changes.
+        /// Combining is symmetric and idempotent.
         #[test]
-        fn either_comes_to_the_other_alike_and_once(days in prop::collection::vec((0..2_usize, 0..900_i64), 1..12)) {
+        fn combining_is_symmetric_and_idempotent(days in prop::collection::vec((0..2_usize, 0..900_i64), 1..12)) {
             let ontology = Ontology::parse(ONTOLOGY).unwrap();
             let both = [lives_in(1, 11, FactStatus::Active), lives_in(2, 12, FactStatus::Active)];
             let evidence: Vec<Evidence> = days.iter().zip(100..).map(|((of, day), message)| said(&both[*of], message, *day)).collect();
@@ -178,12 +194,12 @@ half_life_days = 730
                 (facts, added)
             };
             let [a, b] = both.each_ref().map(std::slice::from_ref);
-            let there = sorted(oppose(a, b, &evidence, &ontology));
-            prop_assert_eq!(&there, &sorted(oppose(b, a, &evidence, &ontology)));
-            prop_assert_eq!(there.1.len(), evidence.len(), "each message speaks against the other one");
+            let there = sorted(add_mutual_opposition(a, b, &evidence, &ontology));
+            prop_assert_eq!(&there, &sorted(add_mutual_opposition(b, a, &evidence, &ontology)));
+            prop_assert_eq!(there.1.len(), evidence.len(), "each message opposes the rival fact");
             prop_assert!(there.1.iter().all(|e| e.stance == Stance::Opposes && e.span.is_none()));
             let all = [evidence, there.1].concat();
-            prop_assert_eq!(oppose(a, b, &all, &ontology), (Vec::new(), Vec::new()));
+            prop_assert_eq!(add_mutual_opposition(a, b, &all, &ontology), (Vec::new(), Vec::new()));
         }
     }
 }

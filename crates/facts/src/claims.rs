@@ -1,4 +1,4 @@
-//! What one message claims of the entities it speaks of: its candidates with their sides resolved. Pure.
+//! The claims of one message: its candidate facts with resolved sides. Pure.
 
 use std::collections::HashSet;
 
@@ -6,24 +6,24 @@ use uuid::Uuid;
 
 use super::{
     learn::Statement,
-    message_entities::Cast,
-    weigh::{DROP_BELOW, FLAG_BELOW, order, rival_keys},
+    message_entities::MessageEntities,
+    weigh::{DROP_BELOW, FLAG_BELOW, rival_keys, stance_order},
 };
 use recall_domain::{
     CandidateFact, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Ontology, Party, Polarity, Span, Stance, Timestamp,
 };
 use recall_ports::FactKey;
 
-impl Cast {
-    fn party(&self, party: Party) -> Option<&Entity> {
+impl MessageEntities {
+    fn entity_of(&self, party: Party) -> Option<&Entity> {
         let index = match party {
             Party::Speaker => self.speaker?,
-            Party::Mention(m) => *self.of_mention.get(m)?,
+            Party::Mention(m) => *self.mention_entities.get(m)?,
         };
         self.entities.get(index)
     }
 
-    /// Patterns of every stored fact that the message may touch, rivals included.
+    /// Returns the keys of all stored facts that the message may change, rivals included.
     pub(super) fn fact_keys(&self, s: &Statement, ontology: &Ontology) -> Vec<FactKey> {
         let mut keys = Vec::new();
         for c in self.claims(s, ontology) {
@@ -32,16 +32,16 @@ impl Cast {
             if relation.symmetric {
                 keys.push(FactKey { subject: c.object, relation: c.relation.clone(), object: Some(c.subject) });
             }
-            keys.extend(rival_keys(&blank(&c, s.at, s.at), ontology));
+            keys.extend(rival_keys(&new_fact(&c, s.at, s.at), ontology));
         }
         let mut seen = HashSet::new();
         keys.retain(|k| !(self.fresh.contains(&k.subject) || k.object.is_some_and(|o| self.fresh.contains(&o))) && seen.insert(k.clone()));
         keys
     }
 
-    /// The candidates that count, with their sides resolved: ends first, each claim once with its best confidence.
-    pub(super) fn claims(&self, s: &Statement, ontology: &Ontology) -> Vec<Claim> {
-        let mut claims: Vec<Claim> = Vec::new();
+    /// Resolves the sides of the usable candidates. Ends come first; each claim appears once, with its best confidence.
+    pub(super) fn claims(&self, s: &Statement, ontology: &Ontology) -> Vec<ResolvedClaim> {
+        let mut claims: Vec<ResolvedClaim> = Vec::new();
         for c in &s.extraction.facts {
             let Some(claim) = self.claim(c, ontology) else { continue };
             match claims.iter_mut().find(|o| o.stance == claim.stance && o.relation == claim.relation && o.same_sides(&claim, ontology)) {
@@ -50,16 +50,16 @@ impl Cast {
                 None => claims.push(claim),
             }
         }
-        claims.sort_by_key(|c| order(c.stance));
+        claims.sort_by_key(|c| stance_order(c.stance));
         claims
     }
 
-    fn claim(&self, c: &CandidateFact, ontology: &Ontology) -> Option<Claim> {
+    fn claim(&self, c: &CandidateFact, ontology: &Ontology) -> Option<ResolvedClaim> {
         let relation = ontology.get(&c.relation)?;
-        let (subject, object) = (self.party(c.subject)?, self.party(c.object)?);
+        let (subject, object) = (self.entity_of(c.subject)?, self.entity_of(c.object)?);
         let allowed = |types: &[EntityType], e: &Entity| types.is_empty() || types.contains(&e.entity_type);
         let fits = subject.id != object.id && allowed(&relation.subject_types, subject) && allowed(&relation.object_types, object);
-        (fits && c.confidence >= DROP_BELOW).then(|| Claim {
+        (fits && c.confidence >= DROP_BELOW).then(|| ResolvedClaim {
             subject: subject.id,
             relation: c.relation.clone(),
             object: object.id,
@@ -75,7 +75,7 @@ impl Cast {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Claim {
+pub(super) struct ResolvedClaim {
     pub(super) subject: EntityId,
     pub(super) relation: String,
     pub(super) object: EntityId,
@@ -84,13 +84,13 @@ pub(super) struct Claim {
     pub(super) span: Span,
 }
 
-impl Claim {
+impl ResolvedClaim {
     fn same_sides(&self, o: &Self, ontology: &Ontology) -> bool {
         let swapped = self.subject == o.object && self.object == o.subject;
         (self.subject == o.subject && self.object == o.object) || (swapped && ontology.get(&self.relation).is_some_and(|r| r.symmetric))
     }
 
-    pub(super) fn is(&self, f: &Fact, ontology: &Ontology) -> bool {
+    pub(super) fn matches(&self, f: &Fact, ontology: &Ontology) -> bool {
         let swapped = self.subject == f.object && self.object == f.subject;
         self.relation == f.relation
             && ((self.subject == f.subject && self.object == f.object)
@@ -98,7 +98,7 @@ impl Claim {
     }
 }
 
-pub(super) fn blank(c: &Claim, at: Timestamp, now: Timestamp) -> Fact {
+pub(super) fn new_fact(c: &ResolvedClaim, at: Timestamp, now: Timestamp) -> Fact {
     Fact {
         id: FactId(Uuid::nil()),
         subject: c.subject,

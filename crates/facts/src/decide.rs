@@ -1,15 +1,15 @@
-//! One message's candidates and what is known become a plan. Pure: no I/O, time and ids are arguments.
+//! Turns the candidates of one message and the known facts into a plan. Pure: no I/O; time and ids are arguments.
 
 use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
 use super::{
-    claims::{Claim, blank},
+    claims::{ResolvedClaim, new_fact},
     events::{FactEvent, entity_update, fact_event},
     is_rival,
     learn::Statement,
-    message_entities::Cast,
+    message_entities::MessageEntities,
     weigh::{apply, decay, half_life},
 };
 use recall_domain::{
@@ -21,73 +21,79 @@ use recall_ports::KnowledgeCommit;
 /// Longest excerpt kept with evidence, in code points.
 const MAX_EXCERPT: usize = 300;
 
-/// What the store knows that bears on a message.
+/// The stored facts that a message may change, with related data.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
-    /// Version of the knowledge that all of this was read at.
+pub(super) struct KnownFacts {
+    /// Version of the knowledge at which everything here was read.
     pub(super) version: u64,
-    /// Facts found by [`Cast::fact_keys`].
+    /// Facts found by [`MessageEntities::fact_keys`].
     pub(super) facts: Vec<Fact>,
-    /// Facts for which this message counts already.
+    /// Facts that already have evidence from this message.
     pub(super) counted: HashSet<FactId>,
-    /// Evidence of those facts; needed only when the message states a fact that is not among them.
+    /// Evidence of those facts. Needed only if the message states a new fact.
     pub(super) evidence: Vec<Evidence>,
     /// Entities on either side of those facts.
     pub(super) entities: Vec<Entity>,
-    /// How many facts the message may add, if there is a limit.
-    pub(super) room: Option<usize>,
+    /// How many facts the message may still add; `None` without a limit.
+    pub(super) fact_budget: Option<usize>,
 }
 
-/// The plan for one message.
+/// Plans the changes of one message.
 pub(super) fn decide(
     s: &Statement,
-    cast: &Cast,
-    known: Known,
+    message_entities: &MessageEntities,
+    known: KnownFacts,
     ontology: &Ontology,
     ids: &mut dyn FnMut() -> Uuid,
     now: Timestamp,
 ) -> KnowledgeCommit {
-    // A repeated delivery changes nothing: what already counts this message is left alone.
-    let (counted, mut room) = (known.counted, known.room);
-    let mut board = Board { s, ontology, facts: known.facts, changes: Vec::new(), evidence: Vec::new(), now };
-    for claim in cast.claims(s, ontology) {
-        let index = match board.facts.iter().position(|f| claim.is(f, ontology)) {
-            Some(i) if counted.contains(&board.facts[i].id) => continue,
+    // A repeated delivery changes nothing: facts with evidence from this message are skipped.
+    let (counted, mut fact_budget) = (known.counted, known.fact_budget);
+    let mut planner = Planner { s, ontology, facts: known.facts, changes: Vec::new(), evidence: Vec::new(), now };
+    for claim in message_entities.claims(s, ontology) {
+        let index = match planner.facts.iter().position(|f| claim.matches(f, ontology)) {
+            Some(i) if counted.contains(&planner.facts[i].id) => continue,
             Some(i) => i,
-            None if room == Some(0) => {
+            None if fact_budget == Some(0) => {
                 metrics::counter!("recall_session_limits_reached_total", "of" => "facts").increment(1);
                 continue;
             }
             None => {
-                room = room.map(|left| left - 1);
-                board.open(&claim, &known.evidence, ids)
+                fact_budget = fact_budget.map(|left| left - 1);
+                planner.add_fact(&claim, &known.evidence, ids)
             }
         };
-        board.hear(index, &claim);
+        planner.apply_claim(index, &claim);
         if claim.stance == Stance::Supports {
-            board.oppose_rivals(index, &claim, &counted);
+            planner.oppose_rivals(index, &claim, &counted);
         }
     }
-    let names: HashMap<EntityId, &Entity> = known.entities.iter().chain(&cast.entities).map(|e| (e.id, e)).collect();
-    let facts = board.changes.iter().map(|c| board.facts[c.fact].clone()).collect();
-    let mut events: Vec<EventBody> = cast.entities.iter().map(|e| entity_update(s, e, cast.change(e.id))).collect();
-    events.extend(board.changes.iter().map(|c| board.fact_update(c, &names)));
-    let mentions: Vec<_> = s.extraction.mentions.iter().zip(&cast.of_mention).map(|(m, i)| (cast.entities[*i].id, m.clone())).collect();
+    let names: HashMap<EntityId, &Entity> = known.entities.iter().chain(&message_entities.entities).map(|e| (e.id, e)).collect();
+    let facts = planner.changes.iter().map(|c| planner.facts[c.fact].clone()).collect();
+    let mut events: Vec<EventBody> = message_entities.entities.iter().map(|e| entity_update(s, e, message_entities.change(e.id))).collect();
+    events.extend(planner.changes.iter().map(|c| planner.fact_update(c, &names)));
+    let mentions: Vec<_> = s
+        .extraction
+        .mentions
+        .iter()
+        .zip(&message_entities.mention_entities)
+        .map(|(m, i)| (message_entities.entities[*i].id, m.clone()))
+        .collect();
     events.push(EventBody::MessageProcessed(MessageProcessed {
         session_id: s.session,
         message_id: s.message,
         kind: s.extraction.kind,
-        facts: board.changes.len() as u32,
-        entities: cast.entities.iter().filter(|e| !e.is_viewer).count() as u32,
+        facts: planner.changes.len() as u32,
+        entities: message_entities.entities.iter().filter(|e| !e.is_viewer).count() as u32,
         mentions: s
             .extraction
             .mentions
             .iter()
-            .zip(&cast.of_mention)
+            .zip(&message_entities.mention_entities)
             .map(|(m, i)| EventMention {
-                entity_id: cast.entities[*i].id,
-                name: cast.entities[*i].name.clone(),
-                entity_type: cast.entities[*i].entity_type,
+                entity_id: message_entities.entities[*i].id,
+                name: message_entities.entities[*i].name.clone(),
+                entity_type: message_entities.entities[*i].entity_type,
                 start: m.span.start,
                 end: m.span.end,
             })
@@ -95,38 +101,38 @@ pub(super) fn decide(
     }));
     KnowledgeCommit {
         message: Some((s.message, s.extraction.kind, mentions)),
-        entities: cast.entities.clone(),
-        decisions: cast.decisions.clone(),
-        keys: cast.keys.clone(),
-        hints: cast.hints.clone(),
+        entities: message_entities.entities.clone(),
+        decisions: message_entities.decisions.clone(),
+        keys: message_entities.keys.clone(),
+        hints: message_entities.hints.clone(),
         facts,
-        evidence: board.evidence,
+        evidence: planner.evidence,
         events: events.into_iter().map(|body| EventDraft { id: EventId(ids()), body }).collect(),
         ..KnowledgeCommit::empty(known.version, s.session, now)
     }
 }
 
-/// The facts in play while one message is weighed.
-struct Board<'a> {
+/// The facts and changes of one message while it is processed.
+struct Planner<'a> {
     s: &'a Statement,
     ontology: &'a Ontology,
     facts: Vec<Fact>,
-    changes: Vec<Change>,
+    changes: Vec<PlannedChange>,
     evidence: Vec<Evidence>,
     now: Timestamp,
 }
 
-struct Change {
+struct PlannedChange {
     fact: usize,
     change: FactChange,
     excerpt: UserText,
     fresh: bool,
 }
 
-impl Board<'_> {
-    /// A new fact. What supports its rivals speaks against it, as if it had been known before them.
-    fn open(&mut self, claim: &Claim, evidence: &[Evidence], ids: &mut dyn FnMut() -> Uuid) -> usize {
-        let mut fact = Fact { id: FactId(ids()), ..blank(claim, self.s.at, self.now) };
+impl Planner<'_> {
+    /// Adds a new fact. The support of its rivals counts against it, as if the fact had existed before them.
+    fn add_fact(&mut self, claim: &ResolvedClaim, evidence: &[Evidence], ids: &mut dyn FnMut() -> Uuid) -> usize {
+        let mut fact = Fact { id: FactId(ids()), ..new_fact(claim, self.s.at, self.now) };
         let h = half_life(self.ontology.get(&fact.relation));
         let rivals: Vec<&Fact> = self.rivals_of(&fact).map(|i| &self.facts[i]).collect();
         for rival in &rivals {
@@ -144,7 +150,7 @@ impl Board<'_> {
         self.evidence.extend(copies);
         self.facts.push(fact);
         let index = self.facts.len() - 1;
-        self.changes.push(Change { fact: index, change: FactChange::Added, excerpt: self.excerpt(claim), fresh: true });
+        self.changes.push(PlannedChange { fact: index, change: FactChange::Added, excerpt: self.excerpt(claim), fresh: true });
         index
     }
 
@@ -157,7 +163,7 @@ impl Board<'_> {
             .map(|(i, _)| i)
     }
 
-    fn hear(&mut self, index: usize, claim: &Claim) {
+    fn apply_claim(&mut self, index: usize, claim: &ResolvedClaim) {
         let h = half_life(self.ontology.get(&claim.relation));
         let restored = apply(&mut self.facts[index], claim.stance, self.s.at, claim.confidence, h);
         self.facts[index].updated_at = self.now;
@@ -167,7 +173,7 @@ impl Board<'_> {
             Stance::Opposes => FactChange::Opposed,
             Stance::Ends => FactChange::Ended,
         };
-        self.note(index, change, claim, true);
+        self.record_change(index, change, claim, true);
         self.evidence.push(Evidence {
             fact: self.facts[index].id,
             message: self.s.message,
@@ -180,10 +186,10 @@ impl Board<'_> {
         });
     }
 
-    fn oppose_rivals(&mut self, index: usize, claim: &Claim, counted: &HashSet<FactId>) {
+    fn oppose_rivals(&mut self, index: usize, claim: &ResolvedClaim, counted: &HashSet<FactId>) {
         let rivals: Vec<usize> = self.rivals_of(&self.facts[index]).filter(|i| !counted.contains(&self.facts[*i].id)).collect();
         for i in rivals {
-            // Two rivals in one message are still one message against the third.
+            // If the message states two rivals of this fact, it still opposes the fact only once.
             let id = self.facts[i].id;
             if self.evidence.iter().any(|e| e.fact == id && e.stance == Stance::Opposes && e.message == self.s.message) {
                 continue;
@@ -191,7 +197,7 @@ impl Board<'_> {
             let h = half_life(self.ontology.get(&self.facts[i].relation));
             apply(&mut self.facts[i], Stance::Opposes, self.s.at, claim.confidence, h);
             self.facts[i].updated_at = self.now;
-            self.note(i, FactChange::Opposed, claim, false);
+            self.record_change(i, FactChange::Opposed, claim, false);
             self.evidence.push(Evidence {
                 fact: self.facts[i].id,
                 message: self.s.message,
@@ -205,26 +211,26 @@ impl Board<'_> {
         }
     }
 
-    /// One event per fact and message: a first statement stays "added", an end outweighs what else happened.
-    fn note(&mut self, fact: usize, change: FactChange, claim: &Claim, own: bool) {
+    /// Records one event per fact and message: a first statement stays "added", and an end replaces other changes.
+    fn record_change(&mut self, fact: usize, change: FactChange, claim: &ResolvedClaim, own: bool) {
         let excerpt = self.excerpt(claim);
         match self.changes.iter_mut().find(|c| c.fact == fact) {
-            None => self.changes.push(Change { fact, change, excerpt, fresh: false }),
+            None => self.changes.push(PlannedChange { fact, change, excerpt, fresh: false }),
             Some(c) if c.change == FactChange::Added && change == FactChange::Reinforced => {}
-            // The first word on a new fact may be that it is false, or over.
+            // The first claim about a new fact may deny or end it.
             Some(c) if c.fresh && c.change == FactChange::Added && own => c.change = change,
             Some(c) if change == FactChange::Ended => c.change = change,
             Some(_) => {}
         }
     }
 
-    fn excerpt(&self, claim: &Claim) -> UserText {
+    fn excerpt(&self, claim: &ResolvedClaim) -> UserText {
         let (start, end) = (claim.span.start as usize, claim.span.end as usize);
         let words: String = self.s.text.as_str().chars().skip(start).take(end.saturating_sub(start).min(MAX_EXCERPT)).collect();
         UserText::from(words)
     }
 
-    fn fact_update(&self, c: &Change, names: &HashMap<EntityId, &Entity>) -> EventBody {
+    fn fact_update(&self, c: &PlannedChange, names: &HashMap<EntityId, &Entity>) -> EventBody {
         fact_event(FactEvent {
             session: self.s.session,
             fact: &self.facts[c.fact],

@@ -1,4 +1,4 @@
-//! What a user changes by hand: taking a fact back, renaming an entity. Pure plans.
+//! Plans manual changes: retracting a fact, renaming an entity. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,41 +15,43 @@ use recall_domain::{
 };
 use recall_ports::KnowledgeCommit;
 
-/// When and where something is changed by hand.
+/// The time, session and version of a manual change.
 #[derive(Clone, Copy, Debug)]
 pub struct EditContext<'a> {
-    /// Version of the knowledge that the plan is made from.
+    /// Version of the knowledge on which the plan is based.
     pub version: u64,
-    /// The session whose log hears of it.
+    /// The session whose log gets the events.
     pub session: SessionId,
-    /// The relations in force.
+    /// The ontology in use.
     pub ontology: &'a Ontology,
     /// Now.
     pub now: Timestamp,
 }
 
-/// What bears on a fact that is taken back.
+/// A fact to retract, with its rivals and evidence.
 #[derive(Debug)]
-pub struct Retract<'a> {
+pub struct Retraction<'a> {
     /// The fact.
     pub fact: &'a Fact,
-    /// Its rivals, and what may be theirs.
+    /// Facts that may be its rivals.
     pub rivals: &'a [Fact],
-    /// All evidence of these.
+    /// All evidence of the fact and of these.
     pub evidence: &'a [Evidence],
-    /// Entities on either side of these.
+    /// Entities on either side of all these facts.
     pub sides: &'a [Entity],
 }
 
-/// Takes a fact back. It stays readable with its evidence; a later statement restores it. What it had said against its rivals
-/// goes: they are weighed anew.
-pub fn retract(at: &EditContext<'_>, r: &Retract<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+/// Retracts a fact.
+///
+/// The fact stays readable with its evidence, and a later statement restores it. Its statements no longer oppose its rivals, which
+/// are re-weighed.
+pub fn retract(at: &EditContext<'_>, r: &Retraction<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let EditContext { version, session, ontology, now } = *at;
     let fact = Fact { status: FactStatus::Retracted, valid_to: Some(now), updated_at: now, ..r.fact.clone() };
     let (mut facts, mut dropped) = (vec![fact], Vec::new());
     for rival in r.rivals.iter().filter(|o| o.id != r.fact.id && is_rival(r.fact, o, ontology)) {
-        let (gone, left) = without(rival, r, ontology);
-        // Old evidence may be cut off; then what is left does not tell how much to take away.
+        let (gone, left) = evidence_without(rival, r, ontology);
+        // If old evidence is missing, the remainder does not show how much weight to remove.
         if gone.is_empty() {
             continue;
         }
@@ -72,11 +74,11 @@ pub fn retract(at: &EditContext<'_>, r: &Retract<'_>, ids: &mut dyn FnMut() -> U
     KnowledgeCommit { facts, dropped_evidence: dropped, events, ..KnowledgeCommit::empty(version, session, now) }
 }
 
-/// The messages that oppose a rival only because they state the fact, and the rival's evidence without them.
-fn without(rival: &Fact, r: &Retract<'_>, ontology: &Ontology) -> (Vec<MessageId>, Vec<Evidence>) {
+/// Splits a rival's evidence: messages that oppose it only by stating the fact, and the remaining evidence.
+fn evidence_without(rival: &Fact, r: &Retraction<'_>, ontology: &Ontology) -> (Vec<MessageId>, Vec<Evidence>) {
     let states = |e: &Evidence, f: &Fact| e.fact == f.id && e.stance == Stance::Supports;
     let by_fact: HashSet<MessageId> = r.evidence.iter().filter(|e| states(e, r.fact)).map(|e| e.message).collect();
-    // One message may state two rivals of the third.
+    // A message may state two rivals of the same fact.
     let by_others: HashSet<MessageId> = r
         .rivals
         .iter()
@@ -89,18 +91,18 @@ fn without(rival: &Fact, r: &Retract<'_>, ontology: &Ontology) -> (Vec<MessageId
     (gone.into_iter().map(|e| e.message).collect(), left.into_iter().cloned().collect())
 }
 
-/// Gives an entity another name; the old one stays as an alias.
+/// Renames an entity and keeps the old name as an alias.
 pub fn rename(at: &EditContext<'_>, entity: &Entity, name: &str, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let EditContext { version, session, now, .. } = *at;
     let mut entity = entity.clone();
     let old = std::mem::replace(&mut entity.name, name.to_owned());
-    // "You" is how the server calls a user who has not said their name; nobody ever went by it.
+    // The server names an unnamed user "You". It is not a real name, so it does not become an alias.
     let never_used = entity.is_viewer && old == VIEWER_NAME;
     if old != name && !never_used && !entity.aliases.contains(&old) {
         entity.aliases.push(old);
     }
     entity.aliases.retain(|a| a != name);
-    // The oldest goes. It still finds the thing, by its key.
+    // The oldest alias is dropped. Its key still finds the entity.
     entity.aliases.drain(..entity.aliases.len().saturating_sub(MAX_ALIASES));
     entity.updated_at = now;
     let keys = EntityKey::of(name).map(|k| (entity.id, k)).into_iter().collect();

@@ -1,4 +1,4 @@
-//! What clients are told about a change. Pure.
+//! Builds the events that report changes of facts and entities. Pure.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use recall_domain::{
     event::{EntityChange, EntityUpdate, FactChange, FactUpdate, RivalFact},
 };
 
-/// What goes into a `fact_update`.
+/// The inputs of a `fact_update` event.
 pub(super) struct FactEvent<'a> {
     pub(super) session: SessionId,
     pub(super) fact: &'a Fact,

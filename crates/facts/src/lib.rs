@@ -1,8 +1,8 @@
-//! Candidate facts and what is known become a plan, and a plan becomes one commit.
+//! Turns candidate facts into a plan, and the plan into one commit.
 //!
-//! All but `learn` and `processor` is pure: time and ids are arguments, the same input gives the same plan.
-//! `learn` loads, decides, commits and starts again when the plan was stale. `processor` runs the durable queue.
-//! Invariant: nothing in here calls a model; candidates arrive as data. A test scans the imports.
+//! All modules except `learn` and `processor` are pure: time and ids are arguments, and the same input gives the same plan.
+//! `learn` loads, decides and commits, and plans again if the plan was stale. `processor` runs the durable queue.
+//! Invariant: this crate calls no model; candidates arrive as data. A test scans the imports.
 
 pub mod adopt;
 mod claims;
@@ -22,7 +22,7 @@ pub mod weigh;
 pub use learn::{LearnError, Learner, Statement};
 pub use name_query::{CandidateEntity, NameQuery};
 pub use processor::{Outcome, Processor, ProcessorConfig, Work};
-pub use resolve::Memory;
+pub use resolve::KnownEntities;
 pub use session_limits::SessionLimits;
 pub use weigh::{Standing, is_rival, relative_weight, rival_keys, standing};
 

@@ -1,4 +1,4 @@
-//! Making two entities one. A pure plan; what it changes is recorded by the store, so that it can be undone.
+//! Plans the merge of two entities. Pure. The store records what the plan changes, so that the merge can be undone.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,37 +16,39 @@ use recall_domain::{
 };
 use recall_ports::KnowledgeCommit;
 
-/// What is known of two entities that are to become one.
+/// Two entities to merge, with their facts.
 #[derive(Debug)]
 pub struct Merge<'a> {
-    /// Stays.
+    /// The entity that stays.
     pub into: &'a Entity,
-    /// Goes; its names become aliases.
+    /// The entity that is merged away. Its names become aliases.
     pub from: &'a Entity,
-    /// All facts with `from` on either side, and those of `into` that one of them would equal.
+    /// All facts with `from` on either side, and the facts of `into` that would become equal to one of them.
     pub facts: &'a [Fact],
     /// All evidence of those facts.
     pub evidence: &'a [Evidence],
-    /// Entities on either side of them.
+    /// Entities on either side of those facts.
     pub sides: &'a [Entity],
 }
 
-/// Makes two entities one: names, mentions, facts and evidence of `from` go to `into`. Facts that become equal are
-/// weighed anew from their common evidence; one that would relate the entity to itself goes.
+/// Merges two entities: names, mentions, facts and evidence of `from` move to `into`.
+///
+/// Facts that become equal are re-weighed from their combined evidence. A fact that would relate the entity to itself is deleted.
 pub fn merge(at: &EditContext<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     plan(at, m, false, ids)
 }
 
-/// As [`merge`], of two that were known in two places: what was said of the one speaks against the rivals that it has in the other,
-/// and these against it.
-pub fn merge_from_elsewhere(at: &EditContext<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+/// Merges two entities that came from different memories.
+///
+/// Unlike [`merge`], it also lets the statements about each entity oppose the rivals in the other memory.
+pub fn merge_across_memories(at: &EditContext<'_>, m: &Merge<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     plan(at, m, true, ids)
 }
 
-fn plan(at: &EditContext<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+fn plan(at: &EditContext<'_>, m: &Merge<'_>, mutual_opposition: bool, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let EditContext { version, session, ontology, now } = *at;
     let mut entity = m.into.clone();
-    // "You" is how the server calls a user who has not said their name; nobody ever went by it.
+    // The server names an unnamed user "You". It is not a real name, so it does not become an alias.
     let own_names = || std::iter::once(&m.from.name).chain(&m.from.aliases).filter(|n| !(m.from.is_viewer && *n == VIEWER_NAME));
     for name in own_names() {
         if *name != entity.name && !entity.aliases.contains(name) && entity.aliases.len() < MAX_ALIASES {
@@ -82,17 +84,18 @@ fn plan(at: &EditContext<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMu
             Some(twin) => {
                 dropped.push((fact.id, twin.id));
                 let gone: Vec<FactId> = dropped.iter().filter(|(_, into)| *into == twin.id).map(|(from, _)| *from).collect();
-                let (united, opposition) = unite(&twin, &moved, m.evidence, &gone, half_life(ontology.get(&moved.relation)));
+                let (combined, opposition) = combine_facts(&twin, &moved, m.evidence, &gone, half_life(ontology.get(&moved.relation)));
                 false_opposition.extend(opposition);
-                facts.retain(|f| f.id != united.id);
-                facts.push(Fact { updated_at: now, ..united });
+                facts.retain(|f| f.id != combined.id);
+                facts.push(Fact { updated_at: now, ..combined });
             }
         }
     }
     let mut evidence = Vec::new();
-    if elsewhere {
+    if mutual_opposition {
         let still: Vec<Fact> = staying.iter().filter(|s| !facts.iter().any(|f| f.id == s.id)).map(|f| (*f).clone()).collect();
-        let (weighed, added) = adopt::oppose(&facts, &still, &common(m.evidence, &dropped, &false_opposition), ontology);
+        let (weighed, added) =
+            adopt::add_mutual_opposition(&facts, &still, &combined_evidence(m.evidence, &dropped, &false_opposition), ontology);
         facts.retain(|f| !weighed.iter().any(|w| w.id == f.id));
         facts.extend(weighed.into_iter().map(|f| Fact { updated_at: now, ..f }));
         evidence = added;
@@ -102,15 +105,15 @@ fn plan(at: &EditContext<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMu
     sides.extend([(m.from.id, m.from), (entity.id, &entity)]);
     let others: Vec<Fact> =
         facts.iter().cloned().chain(staying.iter().filter(|s| !facts.iter().any(|f| f.id == s.id)).map(|f| (*f).clone())).collect();
-    let told = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
+    let changes = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
     let mut events = vec![entity_event(session, &entity, EntityChange::Merged, Some(m.from.id))];
-    events.extend(told.map(|(fact, change)| {
+    events.extend(changes.map(|(fact, change)| {
         let (message, excerpt) = (None, None);
         fact_event(FactEvent { session, fact, others: &others, names: &sides, ontology, change, message, excerpt, now })
     }));
     let events = events.into_iter().map(|body| EventDraft { id: EventId(ids()), body }).collect();
-    // Said by the user, so certain; how alike the names are is for people who wonder later.
-    let alike = names::fit(&m.from.name, &m.into.name, m.into.entity_type).map_or(String::new(), |f| format!(", {}", f.reason()));
+    // The user decided, so the score is 1. The similarity of the names is kept as information.
+    let alike = names::match_names(&m.from.name, &m.into.name, m.into.entity_type).map_or(String::new(), |f| format!(", {}", f.reason()));
     let keys = own_names().filter_map(|n| EntityKey::of(n)).map(|k| (entity.id, k)).collect();
     KnowledgeCommit {
         keys,
@@ -127,8 +130,8 @@ fn plan(at: &EditContext<'_>, m: &Merge<'_>, elsewhere: bool, ids: &mut dyn FnMu
     }
 }
 
-/// The evidence as it will be: that of dropped facts belongs to those that took over, each message once per stance.
-fn common(evidence: &[Evidence], dropped: &[(FactId, FactId)], gone: &[(FactId, MessageId, Stance)]) -> Vec<Evidence> {
+/// Returns the evidence after the merge: evidence of dropped facts moves to the remaining fact, one row per message and stance.
+fn combined_evidence(evidence: &[Evidence], dropped: &[(FactId, FactId)], gone: &[(FactId, MessageId, Stance)]) -> Vec<Evidence> {
     let mut seen = HashSet::new();
     let moved = evidence.iter().map(|e| {
         let fact = dropped.iter().find(|(from, _)| *from == e.fact).map_or(e.fact, |(_, into)| *into);
@@ -137,9 +140,10 @@ fn common(evidence: &[Evidence], dropped: &[(FactId, FactId)], gone: &[(FactId, 
     moved.filter(|e| !gone.contains(&(e.fact, e.message, e.stance)) && seen.insert((e.fact, e.message, e.stance))).collect()
 }
 
-/// Two facts that are one: all their evidence weighed together, each message once per stance. Two names of one thing were
-/// rivals, and spoke against each other; what only that said is returned, to be dropped.
-fn unite(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactId], h: f64) -> (Fact, Vec<(FactId, MessageId, Stance)>) {
+/// Combines two equal facts: their evidence is weighed together, one row per message and stance.
+///
+/// While one entity had two names, the two facts were rivals and opposed each other. This false opposition is returned, to be dropped.
+fn combine_facts(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactId], h: f64) -> (Fact, Vec<(FactId, MessageId, Stance)>) {
     let ours = |e: &&Evidence| e.fact == twin.id || gone.contains(&e.fact);
     let supporting: HashSet<MessageId> = evidence.iter().filter(ours).filter(|e| e.stance == Stance::Supports).map(|e| e.message).collect();
     let (mut common, mut dropped): (Vec<Evidence>, Vec<_>) = (Vec::new(), Vec::new());
@@ -150,7 +154,7 @@ fn unite(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactId], h: f
             common.push(e.clone());
         }
     }
-    // Whichever of the two the user took back last decides; a later statement of the other one restored it.
+    // The later change decides whether the fact is retracted: a later statement of the other one restored it.
     let latest = if other.updated_at > twin.updated_at { other } else { twin };
     let base = Fact { status: latest.status, valid_to: latest.valid_to, ..twin.clone() };
     let fact = reweigh(&base, &common, h).unwrap_or_else(|| {

@@ -1,11 +1,11 @@
-//! Which known entities a name means that somebody asks about: the same scores and reasons as for a mention in a message. Pure.
+//! Ranks the known entities that a queried name may mean, with the scores and reasons used for mentions. Pure.
 
 use std::collections::HashSet;
 
-use super::resolve::{Memory, Scene, Taken, cues::Text, lookups, roles::Role, round};
+use super::resolve::{KnownEntities, ResolvedEntities, Resolver, cues::Text, lookup_terms, roles::Role, round_score};
 use recall_domain::{Entity, EntityId, EntityKey, EntityType, Mention, Span};
 
-/// A name with the words that tell its bearer from others: "John from accounting", "my sister", "Anna's brother John".
+/// A queried name with its distinguishing words: "John from accounting", "my sister", "Anna's brother John".
 pub struct NameQuery {
     text: Text,
     name: String,
@@ -14,24 +14,24 @@ pub struct NameQuery {
     wanted: Option<EntityType>,
 }
 
-/// One that may be meant.
+/// A candidate entity with its score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CandidateEntity {
     /// The entity.
     pub entity: Entity,
     /// 0 to 1.
     pub score: f64,
-    /// In words for people.
+    /// The reason, for people.
     pub reason: String,
 }
 
-/// What a name that is the same is worth; scores are shown as shares of it.
-const SAME: f64 = 0.9;
-/// What another type than the one asked for leaves of a score.
-const OTHER_TYPE: f64 = 0.5;
+/// Score of an identical name. Scores are shown as fractions of it.
+const SAME_NAME_SCORE: f64 = 0.9;
+/// Factor for a candidate whose type is not the requested one.
+const OTHER_TYPE_FACTOR: f64 = 0.5;
 
 impl NameQuery {
-    /// Reads a name as somebody wrote it.
+    /// Parses a name as written.
     pub fn of(text: &str, wanted: Option<EntityType>) -> Self {
         let named = text.split(" from ").next().unwrap_or(text);
         let words: Vec<&str> = named.split_whitespace().collect();
@@ -50,7 +50,7 @@ impl NameQuery {
         } else {
             name.join(" ")
         };
-        // Where the name stands, in code points; white space may be written otherwise.
+        // Position of the name in code points. White space may differ from the input.
         let start = name.split(' ').next().and_then(|first| text.rfind(first)).map_or(0, |at| text[..at].chars().count() as u32);
         let span = Span { start, end: start + name.chars().count() as u32 };
         Self { text: Text::of(text), name, role, span, wanted }
@@ -65,31 +65,35 @@ impl NameQuery {
         [Mention { name: self.name.clone(), entity_type, span: self.span, confidence: 1.0, description: self.role.clone() }]
     }
 
-    /// Keys and hints by which it may be known.
-    pub fn lookups(&self) -> (Vec<EntityKey>, Vec<String>) {
-        let (mut keys, mut hints) = lookups(&self.mention(EntityType::Person));
-        let (more, others) = lookups(&self.mention(EntityType::Thing));
+    /// Returns the keys and hints to look up.
+    pub fn lookup_terms(&self) -> (Vec<EntityKey>, Vec<String>) {
+        let (mut keys, mut hints) = lookup_terms(&self.mention(EntityType::Person));
+        let (more, others) = lookup_terms(&self.mention(EntityType::Thing));
         keys.extend(more);
         hints.extend(others);
         (keys, hints)
     }
 
-    /// All that may be meant, likeliest first.
-    pub fn rank(&self, memory: &Memory) -> Vec<CandidateEntity> {
-        let types: HashSet<EntityType> =
-            memory.known.iter().map(|(_, e)| e.entity_type).chain(memory.hinted.iter().map(|(_, e)| e.entity_type)).collect();
+    /// Ranks all candidates, best first.
+    pub fn rank(&self, known_entities: &KnownEntities) -> Vec<CandidateEntity> {
+        let types: HashSet<EntityType> = known_entities
+            .by_key
+            .iter()
+            .map(|(_, e)| e.entity_type)
+            .chain(known_entities.by_hint.iter().map(|(_, e)| e.entity_type))
+            .collect();
         let mut all = Vec::new();
         for t in types {
             let mentions = self.mention(t);
-            // Nobody speaks here, so nobody speaks of themselves.
-            let scene = Scene::of(&self.text, &mentions, &[], memory, Some(None));
-            let marks = self.text.marks(&mentions[0]);
-            let taken = Taken::default();
-            for c in scene.candidates(0, &mentions[0], &marks, &taken).into_iter().filter(|c| c.entity.entity_type == t) {
+            // A query has no speaker.
+            let resolver = Resolver::of(&self.text, &mentions, &[], known_entities, Some(None));
+            let cues = self.text.cues(&mentions[0]);
+            let resolved = ResolvedEntities::default();
+            for c in resolver.candidates(0, &mentions[0], &cues, &resolved).into_iter().filter(|c| c.entity.entity_type == t) {
                 let other = self.wanted.is_some_and(|w| w != t);
-                let score = (c.score / SAME).min(1.0) * if other { OTHER_TYPE } else { 1.0 };
+                let score = (c.score / SAME_NAME_SCORE).min(1.0) * if other { OTHER_TYPE_FACTOR } else { 1.0 };
                 let reason = if other { format!("{}, of another type", c.reason) } else { c.reason.clone() };
-                all.push(CandidateEntity { entity: c.entity.clone(), score: if score >= 1.0 { 1.0 } else { round(score) }, reason });
+                all.push(CandidateEntity { entity: c.entity.clone(), score: if score >= 1.0 { 1.0 } else { round_score(score) }, reason });
             }
         }
         let often = |l: &CandidateEntity| l.entity.mention_count;
@@ -97,9 +101,10 @@ impl NameQuery {
         all
     }
 
-    /// Those of whom it helps to know whether a session spoke of them.
-    pub fn contested(memory: &Memory) -> Vec<EntityId> {
-        let mut ids: Vec<EntityId> = memory.known.iter().map(|(_, e)| e.id).chain(memory.hinted.iter().map(|(_, e)| e.id)).collect();
+    /// Returns the candidates for which recent mentions in a session matter.
+    pub fn candidate_ids(known_entities: &KnownEntities) -> Vec<EntityId> {
+        let mut ids: Vec<EntityId> =
+            known_entities.by_key.iter().map(|(_, e)| e.id).chain(known_entities.by_hint.iter().map(|(_, e)| e.id)).collect();
         ids.sort();
         ids.dedup();
         ids
@@ -111,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_with_what_tells_their_bearers_apart() {
+    fn queried_names_are_split_into_role_and_name() {
         for (text, name, role) in [
             ("Mary", "Mary", None),
             ("my sister", "sister", None),

@@ -1,5 +1,7 @@
-//! The durable processor: claims jobs from the queue, hands them to workers, keeps their leases alive, retries with
-//! backoff, buries what cannot be done, and drains on shutdown. It does not know what the work is.
+//! Runs the jobs of the durable queue.
+//!
+//! It claims jobs, passes them to workers, keeps their leases alive, retries with backoff, marks hopeless jobs dead, and drains on
+//! shutdown. It does not know what the work is.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -20,22 +22,22 @@ use tracing::{error, info, warn};
 use recall_domain::EventDraft;
 use recall_ports::{Announcer, Claim, Clock, CommitError, Job, JobQueue, StoreError};
 
-/// What became of a job.
+/// The outcome of one attempt.
 #[derive(Debug)]
 pub enum Outcome {
     /// Done and committed, together with the end of the job.
     Done,
-    /// Was done before, or is another worker's by now.
+    /// The job was already done, or another worker has it now.
     NotOurs,
-    /// May work later. `code` is for operators.
+    /// May work later. Operators see `code`.
     Retry {
         /// A stable code.
         code: &'static str,
         /// The cause, for the log.
         cause: String,
     },
-    /// Will never work.
-    Hopeless {
+    /// Will never work; the job is given up.
+    GiveUp {
         /// A stable code.
         code: &'static str,
         /// The cause, for the log.
@@ -48,20 +50,20 @@ pub enum Outcome {
 pub trait Work: Send + Sync + 'static {
     /// Does the job and commits it with its claim.
     async fn run(&self, job: &Job) -> Outcome;
-    /// The event that tells clients that a job was given up.
+    /// Returns the event that tells clients that the job was given up.
     fn gave_up(&self, job: &Job, code: &str) -> EventDraft;
 }
 
-/// How the processor behaves.
+/// Settings of the processor.
 #[derive(Clone, Debug)]
 pub struct ProcessorConfig {
-    /// Jobs at a time.
+    /// Jobs processed at a time.
     pub workers: usize,
-    /// How long a claim lasts without being extended; another instance takes over after that.
+    /// How long a claim lasts unless it is extended. After that, another process may take the job.
     pub lease: Duration,
     /// Longest time one attempt may take.
     pub timeout: Duration,
-    /// Attempts before a job is buried.
+    /// Attempts before a job is marked dead.
     pub attempts: u32,
     /// Delay before the second attempt; doubles each time, up to a minute.
     pub backoff: Duration,
@@ -79,47 +81,50 @@ impl Default for ProcessorConfig {
     }
 }
 
-/// Longest wait between two looks at the queue: jobs that another instance left are found by then.
-const LONGEST_NAP: Duration = Duration::from_secs(1);
-/// How soon work notices at the latest that its job was taken from it, such as when its answer is not wanted any more.
-const WATCH: Duration = Duration::from_secs(1);
-/// How long the work is listened to after its lease is lost.
-const LAST_WORD: Duration = Duration::from_secs(1);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+/// Longest wait between two reads of the queue. It bounds the delay of jobs that another process left.
+const MAX_IDLE: Duration = Duration::from_secs(1);
+/// How often the claim of running work is checked, for example after a cancellation.
+const LEASE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// How long work may still report its outcome after its lease was lost.
+const LOST_LEASE_GRACE: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
-/// Jobs that this process works on, and until when the queue may say that it holds others: a claim that was cut off may have been
-/// committed, and a job that could not be given back has its lease. Without an end to that, their sessions would wait for the lease.
+/// The jobs that this process works on.
+///
+/// After a failed call, the queue may hold other jobs for this process: a claim may have been committed although its reply was lost,
+/// and a job that could not be released still has its lease. Until `uncertain_until` such jobs are released, so that their sessions do
+/// not wait for the lease to end.
 #[derive(Default)]
-struct Running {
+struct RunningJobs {
     claims: Mutex<Vec<Claim>>,
-    doubtful_until: Mutex<Option<Instant>>,
+    uncertain_until: Mutex<Option<Instant>>,
 }
 
-impl Running {
+impl RunningJobs {
     fn claims(&self) -> MutexGuard<'_, Vec<Claim>> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call of the queue failed. What it began may happen later, too, so it is looked after for as long as a lease.
-    fn doubt(&self, lease: Duration) {
-        *self.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + lease);
+    /// Records that a call to the queue failed. Its effect may still appear later, so the state is uncertain for one lease.
+    fn mark_uncertain(&self, lease: Duration) {
+        *self.uncertain_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + lease);
     }
 
-    fn is_doubtful(&self) -> bool {
-        self.doubtful_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
+    fn is_uncertain(&self) -> bool {
+        self.uncertain_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
     }
 }
 
-/// Takes a job off the running ones, also when its task panics.
-struct Ends<'i>(&'i Running, &'i Claim);
+/// Removes a job from the running jobs on drop, also if its task panics.
+struct RunningGuard<'i>(&'i RunningJobs, &'i Claim);
 
-impl Drop for Ends<'_> {
+impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
         self.0.claims().retain(|claim| claim != self.1);
     }
 }
 
-/// A running processor. Dropping it stops it at once; [`Processor::shutdown`] drains it.
+/// A running processor. Dropping it stops it at once; [`Processor::shutdown`] drains it first.
 #[derive(Debug)]
 pub struct Processor {
     wake: Arc<Notify>,
@@ -129,7 +134,7 @@ pub struct Processor {
 }
 
 struct Inner {
-    running: Running,
+    running: RunningJobs,
     queue: Arc<dyn JobQueue>,
     work: Arc<dyn Work>,
     clock: Arc<dyn Clock>,
@@ -138,7 +143,7 @@ struct Inner {
 }
 
 impl Processor {
-    /// Starts the processor. `wake` is notified by whoever queues a job.
+    /// Starts the processor. Code that queues a job notifies `wake`.
     pub fn start(
         queue: Arc<dyn JobQueue>,
         work: Arc<dyn Work>,
@@ -148,19 +153,19 @@ impl Processor {
         config: ProcessorConfig,
     ) -> Self {
         let (stop, abort) = (CancellationToken::new(), CancellationToken::new());
-        let inner = Arc::new(Inner { running: Running::default(), queue, work, clock, announcer, config });
+        let inner = Arc::new(Inner { running: RunningJobs::default(), queue, work, clock, announcer, config });
         let task = tokio::spawn(dispatch(inner, wake.clone(), stop.clone(), abort.clone()));
         Self { wake, stop, abort, task: Some(task) }
     }
 
-    /// Stops claiming, waits for running jobs up to `grace`, then gives back what is left.
+    /// Stops claiming, waits up to `grace` for running jobs, then releases the rest.
     pub async fn shutdown(mut self, grace: Duration) {
         self.stop.cancel();
         self.wake.notify_one();
         let Some(mut task) = self.task.take() else { return };
         if tokio::time::timeout(grace, &mut task).await.is_err() {
             self.abort.cancel();
-            // Releasing a claim is one short transaction; a store that hangs must not hold up the exit.
+            // Releasing a claim is one short transaction. A store that hangs must not block the exit.
             if tokio::time::timeout(Duration::from_secs(2), &mut task).await.is_err() {
                 task.abort();
             }
@@ -183,7 +188,7 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
         let free = inner.config.workers.saturating_sub(running.len());
         let mut claimed = 0;
         if free > 0 {
-            match claim(&inner, free).await {
+            match claim_jobs(&inner, free).await {
                 Ok(jobs) => {
                     failures = 0;
                     claimed = jobs.len();
@@ -194,7 +199,7 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
                 }
                 Err(e) => {
                     failures += 1;
-                    inner.running.doubt(inner.config.lease);
+                    inner.running.mark_uncertain(inner.config.lease);
                     warn!(error = %e, failures, "the queue could not be read");
                 }
             }
@@ -203,72 +208,72 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
         if claimed > 0 && running.len() < inner.config.workers {
             continue;
         }
-        let nap = nap(&inner, failures).await;
+        let idle_time = idle_time(&inner, failures).await;
         tokio::select! {
             () = stop.cancelled() => break,
             () = wake.notified(), if failures == 0 => {}
-            // A finished job frees a worker, and the next job of its session.
+            // A finished job frees a worker and the next job of its session.
             Some(_) = running.join_next() => {}
-            () = tokio::time::sleep(nap) => {}
+            () = tokio::time::sleep(idle_time) => {}
         }
     }
     info!(running = running.len(), "the fact processor drains");
     while running.join_next().await.is_some() {}
 }
 
-/// Claims jobs; after trouble gives back first what this process holds and does not work on.
-async fn claim(inner: &Inner, free: usize) -> Result<Vec<Job>, StoreError> {
-    if inner.running.is_doubtful() {
+/// Claims jobs. After a failed call, it first releases jobs that this process holds but does not run.
+async fn claim_jobs(inner: &Inner, free: usize) -> Result<Vec<Job>, StoreError> {
+    if inner.running.is_uncertain() {
         let held = inner.running.claims().clone();
         let lost = inner.queue.release_lost(&held, inner.clock.now()).await?;
         if lost > 0 {
-            info!(lost, "jobs whose claim or return was cut off are due again");
+            info!(lost, "jobs with an interrupted claim or release are due again");
         }
     }
     inner.queue.claim(inner.clock.now(), inner.config.lease, free as u32).await
 }
 
-/// How long to sleep when nobody wakes us: until the next retry is due, at most a second.
-async fn nap(inner: &Inner, failures: u32) -> Duration {
+/// Returns how long to sleep without a notification: until the next retry is due, at most one second.
+async fn idle_time(inner: &Inner, failures: u32) -> Duration {
     if failures > 0 {
-        return (inner.config.backoff * 2u32.saturating_pow(failures.min(8))).min(LONGEST_NAP);
+        return (inner.config.backoff * 2u32.saturating_pow(failures.min(8))).min(MAX_IDLE);
     }
     match inner.queue.next_due(inner.clock.now()).await {
-        // What is due but not claimable waits for a running job of its session, which wakes us.
-        Ok(Some(until)) if !until.is_zero() => until.min(LONGEST_NAP),
-        _ => LONGEST_NAP,
+        // A due job that cannot be claimed waits for a running job of its session, whose end wakes the loop.
+        Ok(Some(until)) if !until.is_zero() => until.min(MAX_IDLE),
+        _ => MAX_IDLE,
     }
 }
 
 async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
     let started = Instant::now();
-    let _ends = Ends(&inner.running, &job.claim);
-    // Its last attempt ended without a word: the process died over it. Without this it would be tried for ever.
+    let _guard = RunningGuard(&inner.running, &job.claim);
+    // The last attempt ended without an outcome, so the process crashed. Without this check the job would be retried forever.
     if job.attempts > inner.config.attempts {
-        return bury(&inner, &job, "CRASHED", "every attempt ended without an outcome").await;
+        return mark_dead(&inner, &job, "CRASHED", "every attempt ended without an outcome").await;
     }
     let outcome = {
-        // A defect in the work must cost this job an attempt, not the worker its loop.
+        // A panic in the work costs this job an attempt; the worker continues.
         let work = AssertUnwindSafe(inner.work.run(&job))
             .catch_unwind()
             .map(|done| done.unwrap_or_else(|_| Outcome::Retry { code: "PANIC", cause: "the work panicked".into() }));
         let deadline = started + inner.config.timeout;
-        // Side by side: an extension may wait for a lock that the work itself holds, and must not stop it.
+        // They run concurrently: an extension may wait for a lock that the work holds, and must not stop the work.
         tokio::select! {
-            // What is done is done, whatever else is true by then.
+            // Finished work takes precedence over all other events.
             biased;
             outcome = work => Some(outcome),
             () = abort.cancelled() => None,
             () = tokio::time::sleep_until(deadline) => Some(Outcome::Retry { code: "TIMEOUT", cause: "the attempt took too long".into() }),
-            () = hold(&inner, &job, started) => Some(Outcome::NotOurs),
+            () = keep_lease(&inner, &job, started) => Some(Outcome::NotOurs),
         }
     };
     metrics::histogram!("recall_job_seconds").record(started.elapsed().as_secs_f64());
     match outcome {
         None => {
             if let Err(e) = inner.queue.release(std::slice::from_ref(&job.claim)).await {
-                inner.running.doubt(inner.config.lease);
-                warn!(error = %e, "a job could not be given back; it is tried again");
+                inner.running.mark_uncertain(inner.config.lease);
+                warn!(error = %e, "a job could not be released; it is tried again");
             }
         }
         Some(Outcome::Done) => {
@@ -280,24 +285,24 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
         Some(Outcome::Retry { code, cause }) if job.attempts < inner.config.attempts => {
             metrics::counter!("recall_jobs_total", "outcome" => "retried").increment(1);
             warn!(job = job.claim.job, attempt = job.attempts, code, cause, "a job failed and will be tried again");
-            let delay = (inner.config.backoff * 2u32.saturating_pow(job.attempts.saturating_sub(1).min(16))).min(LONGEST_BACKOFF);
+            let delay = (inner.config.backoff * 2u32.saturating_pow(job.attempts.saturating_sub(1).min(16))).min(MAX_BACKOFF);
             match inner.queue.retry(&job.claim, inner.clock.now(), delay, code).await {
                 Ok(()) | Err(CommitError::NotOurs) => {}
                 Err(e) => {
-                    inner.running.doubt(inner.config.lease);
-                    warn!(error = %e, "a job could not be given back; it is tried again");
+                    inner.running.mark_uncertain(inner.config.lease);
+                    warn!(error = %e, "a job could not be released; it is tried again");
                 }
             }
         }
-        Some(Outcome::Retry { code, cause } | Outcome::Hopeless { code, cause }) => bury(&inner, &job, code, &cause).await,
+        Some(Outcome::Retry { code, cause } | Outcome::GiveUp { code, cause }) => mark_dead(&inner, &job, code, &cause).await,
     }
 }
 
-/// Extends the lease of a job until it is lost.
-async fn hold(inner: &Inner, job: &Job, started: Instant) {
-    let every = WATCH.min(inner.config.lease / 3);
+/// Extends the lease of a job; returns after the lease was lost.
+async fn keep_lease(inner: &Inner, job: &Job, started: Instant) {
+    let every = LEASE_CHECK_INTERVAL.min(inner.config.lease / 3);
     let mut beat = tokio::time::interval_at(started + every, every);
-    // After an extension that took long, the next one is due a whole beat later.
+    // After a slow extension, the next one is due a full interval later.
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         beat.tick().await;
@@ -307,11 +312,11 @@ async fn hold(inner: &Inner, job: &Job, started: Instant) {
             Err(e) => warn!(error = %e, "a lease could not be extended"),
         }
     }
-    // A commit of the work ends its claim too. Then the work is about to say so, and has committed events to announce.
-    tokio::time::sleep(LAST_WORD).await;
+    // A commit of the work also ends the claim. Then the work is about to finish and has events to announce.
+    tokio::time::sleep(LOST_LEASE_GRACE).await;
 }
 
-async fn bury(inner: &Inner, job: &Job, code: &str, cause: &str) {
+async fn mark_dead(inner: &Inner, job: &Job, code: &str, cause: &str) {
     metrics::counter!("recall_jobs_total", "outcome" => "dead").increment(1);
     error!(job = job.claim.job, attempts = job.attempts, code, cause, "a job was given up");
     let event = inner.work.gave_up(job, code);
@@ -319,7 +324,7 @@ async fn bury(inner: &Inner, job: &Job, code: &str, cause: &str) {
         Ok(()) => inner.announcer.committed(&job.caller, job.session),
         Err(CommitError::NotOurs) => {}
         Err(e) => {
-            inner.running.doubt(inner.config.lease);
+            inner.running.mark_uncertain(inner.config.lease);
             warn!(error = %e, "a dead letter could not be written; the job is tried again");
         }
     }

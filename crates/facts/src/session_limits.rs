@@ -1,36 +1,46 @@
-//! How much one session may add to what is known, so that a text made of nothing but names does not fill a memory. Pure.
+//! Limits how much knowledge one session may add. Pure.
+//!
+//! Otherwise a text that consists only of names could fill a memory.
 
 use std::collections::HashSet;
 
-use super::{learn::Statement, message_entities::Cast};
+use super::{learn::Statement, message_entities::MessageEntities};
 use recall_domain::{EntityId, Party};
 
-/// How much a session may speak of until it adds nothing new; nothing said is no limit. What is known already is reinforced, ended
-/// and denied without limit.
+/// Limits per session; `None` means no limit.
+///
+/// Known entities and facts can still be reinforced, ended and denied without limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Things.
+    /// Entities.
     pub entities: Option<u32>,
     /// Facts.
     pub facts: Option<u32>,
 }
 
-/// The statement without the things that are new and for which there is no room, and without what is said of them; `None` when
-/// there is room for all. Those named first stay.
-pub(super) fn thinned(s: &Statement, cast: &Cast, room: usize) -> Option<Statement> {
+/// Removes the new entities beyond the budget and the facts about them.
+///
+/// Entities named first are kept. Returns `None` if everything fits.
+pub(super) fn trimmed_to_budget(s: &Statement, message_entities: &MessageEntities, budget: usize) -> Option<Statement> {
     let mut new: Vec<EntityId> = Vec::new();
-    for e in cast.of_mention.iter().filter_map(|i| cast.entities.get(*i)) {
-        if cast.fresh.contains(&e.id) && !e.is_viewer && !new.contains(&e.id) {
+    for e in message_entities.mention_entities.iter().filter_map(|i| message_entities.entities.get(*i)) {
+        if message_entities.fresh.contains(&e.id) && !e.is_viewer && !new.contains(&e.id) {
             new.push(e.id);
         }
     }
-    let gone: HashSet<EntityId> = new.into_iter().skip(room).collect();
+    let gone: HashSet<EntityId> = new.into_iter().skip(budget).collect();
     if gone.is_empty() {
         return None;
     }
-    let stays = |mention: usize| cast.of_mention.get(mention).and_then(|i| cast.entities.get(*i)).is_some_and(|e| !gone.contains(&e.id));
-    // Where each mention stands among those that stay.
-    let mut places = Vec::with_capacity(cast.of_mention.len());
+    let stays = |mention: usize| {
+        message_entities
+            .mention_entities
+            .get(mention)
+            .and_then(|i| message_entities.entities.get(*i))
+            .is_some_and(|e| !gone.contains(&e.id))
+    };
+    // New index of each kept mention.
+    let mut places = Vec::with_capacity(message_entities.mention_entities.len());
     let mut next = 0;
     for mention in 0..s.extraction.mentions.len() {
         places.push(stays(mention).then_some(next));
@@ -40,10 +50,10 @@ pub(super) fn thinned(s: &Statement, cast: &Cast, room: usize) -> Option<Stateme
         Party::Speaker => Some(Party::Speaker),
         Party::Mention(m) => places.get(m).copied().flatten().map(Party::Mention),
     };
-    let mut thin = s.clone();
+    let mut trimmed = s.clone();
     let mut at = 0..;
-    thin.extraction.mentions.retain(|_| at.next().is_some_and(stays));
-    thin.extraction.facts = s
+    trimmed.extraction.mentions.retain(|_| at.next().is_some_and(stays));
+    trimmed.extraction.facts = s
         .extraction
         .facts
         .iter()
@@ -53,7 +63,7 @@ pub(super) fn thinned(s: &Statement, cast: &Cast, room: usize) -> Option<Stateme
             Some(f)
         })
         .collect();
-    Some(thin)
+    Some(trimmed)
 }
 
 #[cfg(test)]
@@ -64,7 +74,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::{Memory, message_entities::Reading};
+    use crate::{KnownEntities, message_entities::MessageCues};
     use recall_domain::{
         CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageId, MessageKind, Polarity, SessionId, Span, UserText,
     };
@@ -86,14 +96,14 @@ mod tests {
             at: DateTime::UNIX_EPOCH,
             text: UserText::from("text"),
             speaker: None,
-            nobody: false,
+            is_impersonal: false,
             extraction: Extraction { mentions, ..Extraction::empty(MessageKind::Statement) },
         }
     }
 
     proptest! {
         #[test]
-        fn what_there_is_no_room_for_leaves_no_trace(names in prop::collection::vec(0usize..8, 1..12), facts in prop::collection::vec((0usize..12, 0usize..12), 0..12), known in 0usize..5, room in 0usize..8) {
+        fn entities_beyond_the_budget_leave_no_trace(names in prop::collection::vec(0usize..8, 1..12), facts in prop::collection::vec((0usize..12, 0usize..12), 0..12), known in 0usize..5, budget in 0usize..8) {
             let name = |n: usize| format!("Name{n}");
             let mut s = statement(names.iter().map(|n| mention(&name(*n))).collect());
             let party = |i: usize| if i < names.len() { Party::Mention(i) } else { Party::Speaker };
@@ -102,27 +112,27 @@ mod tests {
             let mut ids = || { next += 1; Uuid::from_u128(next) };
             let there: Vec<_> = (0..known).map(|n| {
                 let alone = statement(vec![mention(&name(n))]);
-                let first = Cast::assemble(&alone, &Reading::of(&alone), &Memory::default(), &mut ids, s.at);
+                let first = MessageEntities::resolve(&alone, &MessageCues::of(&alone), &KnownEntities::default(), &mut ids, s.at);
                 (EntityKey::of(&name(n)).unwrap(), first.entities[0].clone())
             }).collect();
-            let memory = Memory { known: there, ..Memory::default() };
-            let cast = Cast::assemble(&s, &Reading::of(&s), &memory, &mut ids, s.at);
-            let new = |cast: &Cast| cast.entities.iter().filter(|e| cast.fresh.contains(&e.id) && !e.is_viewer).count();
-            let Some(thin) = thinned(&s, &cast, room) else {
-                prop_assert!(new(&cast) <= room);
+            let known_entities = KnownEntities { by_key: there, ..KnownEntities::default() };
+            let message_entities = MessageEntities::resolve(&s, &MessageCues::of(&s), &known_entities, &mut ids, s.at);
+            let new = |message_entities: &MessageEntities| message_entities.entities.iter().filter(|e| message_entities.fresh.contains(&e.id) && !e.is_viewer).count();
+            let Some(trimmed) = trimmed_to_budget(&s, &message_entities, budget) else {
+                prop_assert!(new(&message_entities) <= budget);
                 return Ok(());
             };
-            let after = Cast::assemble(&thin, &Reading::of(&thin), &memory, &mut ids, s.at);
-            prop_assert_eq!(new(&after), room);
-            // Everything that is said of what stays is still said, of the same things.
+            let after = MessageEntities::resolve(&trimmed, &MessageCues::of(&trimmed), &known_entities, &mut ids, s.at);
+            prop_assert_eq!(new(&after), budget);
+            // All facts about kept entities remain, with the same sides.
             let words = |s: &Statement, stay: &dyn Fn(&str) -> bool| -> Vec<(String, String)> {
                 let of = |p: Party| match p { Party::Speaker => "I".to_owned(), Party::Mention(m) => s.extraction.mentions[m].name.clone() };
                 s.extraction.facts.iter().map(|f| (of(f.subject), of(f.object))).filter(|(a, b)| stay(a) && stay(b)).collect()
             };
-            let left: Vec<String> = thin.extraction.mentions.iter().map(|m| m.name.clone()).collect();
-            prop_assert_eq!(words(&thin, &|_| true), words(&s, &|n| n == "I" || left.iter().any(|l| l == n)));
+            let left: Vec<String> = trimmed.extraction.mentions.iter().map(|m| m.name.clone()).collect();
+            prop_assert_eq!(words(&trimmed, &|_| true), words(&s, &|n| n == "I" || left.iter().any(|l| l == n)));
             for n in 0..known {
-                prop_assert_eq!(left.contains(&name(n)), names.contains(&n), "what is known goes on being mentioned");
+                prop_assert_eq!(left.contains(&name(n)), names.contains(&n), "known entities stay mentioned");
             }
         }
     }

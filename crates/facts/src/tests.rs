@@ -1,13 +1,13 @@
-//! Invariants of weighing and deciding, over generated histories.
+//! Tests the invariants of weighing and deciding with generated histories.
 
 use std::collections::HashMap;
 
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use super::decide::{Known, decide};
-use super::message_entities::{Cast, Reading, lookups_of};
-use super::resolve::Memory;
+use super::decide::{KnownFacts, decide};
+use super::message_entities::{MessageCues, MessageEntities, lookup_terms_of};
+use super::resolve::KnownEntities;
 use super::weigh::{apply, decay, half_life, relative_weight, reweigh, standing};
 use super::{Statement, is_rival};
 use recall_domain::{
@@ -51,21 +51,21 @@ fn day(n: i64) -> Timestamp {
     Timestamp::from_timestamp_millis(1_700_000_000_000 + n * 86_400_000).unwrap()
 }
 
-/// What one user knows, kept by applying plans, as a store would.
+/// The knowledge of one user, updated by applying plans as a store does.
 #[derive(Default, Clone)]
-struct World {
+struct TestMemory {
     entities: HashMap<EntityId, Entity>,
     keys: Vec<(EntityKey, EntityId)>,
     facts: HashMap<FactId, Fact>,
     evidence: Vec<Evidence>,
     fresh: u128,
-    /// Facts that the next message may add.
-    room: Option<usize>,
+    /// How many facts the next message may add.
+    fact_budget: Option<usize>,
 }
 
-/// "subject relation object", said on a day.
+/// One statement, "subject relation object", with its day.
 #[derive(Clone, Debug)]
-struct Said {
+struct StatedFact {
     message: u128,
     day: i64,
     subject: &'static str,
@@ -75,7 +75,7 @@ struct Said {
     confidence: f64,
 }
 
-impl Said {
+impl StatedFact {
     fn statement(&self) -> Statement {
         let mention = |name: &str| Mention {
             name: name.into(),
@@ -102,16 +102,16 @@ impl Said {
             at: day(self.day),
             text: UserText::from("text"),
             speaker: None,
-            nobody: false,
+            is_impersonal: false,
             extraction: Extraction { kind: MessageKind::Statement, mentions, facts },
         }
     }
 }
 
-impl World {
-    fn hear(&mut self, said: &Said) -> KnowledgeCommit {
+impl TestMemory {
+    fn apply_claim(&mut self, said: &StatedFact) -> KnowledgeCommit {
         let (s, ontology) = (said.statement(), ontology());
-        let (keys, _) = lookups_of(&s);
+        let (keys, _) = lookup_terms_of(&s);
         let known: Vec<_> =
             self.keys.iter().filter(|(k, _)| keys.contains(k)).map(|(k, id)| (k.clone(), self.entities[id].clone())).collect();
         let viewer = self.entities.values().find(|e| e.is_viewer).cloned();
@@ -120,9 +120,9 @@ impl World {
             counter += 1;
             Uuid::from_u128(counter)
         };
-        let memory = Memory { viewer, known, ..Memory::default() };
-        let cast = Cast::assemble(&s, &Reading::of(&s), &memory, &mut ids, day(1000));
-        let wanted = cast.fact_keys(&s, &ontology);
+        let known_entities = KnownEntities { viewer, by_key: known, ..KnownEntities::default() };
+        let message_entities = MessageEntities::resolve(&s, &MessageCues::of(&s), &known_entities, &mut ids, day(1000));
+        let wanted = message_entities.fact_keys(&s, &ontology);
         let facts: Vec<Fact> = self
             .facts
             .values()
@@ -131,8 +131,15 @@ impl World {
             .collect();
         let evidence: Vec<Evidence> = self.evidence.iter().filter(|e| facts.iter().any(|f| f.id == e.fact)).cloned().collect();
         let counted = evidence.iter().filter(|e| e.message == s.message).map(|e| e.fact).collect();
-        let known = Known { version: 0, facts, counted, evidence, entities: self.entities.values().cloned().collect(), room: self.room };
-        let plan = decide(&s, &cast, known, &ontology, &mut ids, day(1000));
+        let known = KnownFacts {
+            version: 0,
+            facts,
+            counted,
+            evidence,
+            entities: self.entities.values().cloned().collect(),
+            fact_budget: self.fact_budget,
+        };
+        let plan = decide(&s, &message_entities, known, &ontology, &mut ids, day(1000));
         self.fresh = counter;
         for e in &plan.entities {
             self.entities.insert(e.id, e.clone());
@@ -149,8 +156,8 @@ impl World {
         plan
     }
 
-    /// Facts by their words, weighed on one day, so that worlds with other ids can be compared.
-    fn picture(&self) -> Vec<(String, i64, i64, FactStatus)> {
+    /// Returns the facts with their weights on one day, comparable between runs with different ids.
+    fn snapshot(&self) -> Vec<(String, i64, i64, FactStatus)> {
         let o = ontology();
         let mut rows: Vec<_> = self
             .facts
@@ -179,25 +186,25 @@ fn change(plan: &KnowledgeCommit, n: usize) -> (FactChange, f64) {
     (updates[n].change, updates[n].weight)
 }
 
-fn say(message: u128, d: i64, subject: &'static str, relation: &'static str, object: &'static str, polarity: Polarity) -> Said {
-    Said { message, day: d, subject, relation, object, polarity, confidence: 1.0 }
+fn say(message: u128, d: i64, subject: &'static str, relation: &'static str, object: &'static str, polarity: Polarity) -> StatedFact {
+    StatedFact { message, day: d, subject, relation, object, polarity, confidence: 1.0 }
 }
 
 #[test]
-fn a_plain_statement_has_the_figures_of_the_contract() {
-    let mut w = World::default();
-    let plan = w.hear(&say(1, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
+fn plain_statement_has_weight_and_belief_of_the_contract() {
+    let mut w = TestMemory::default();
+    let plan = w.apply_claim(&say(1, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
     assert_eq!(change(&plan, 0), (FactChange::Added, 1.0));
     let s = standing(w.fact("John LIKES Mary"), ontology().get("LIKES"), day(1000));
     assert_eq!((s.weight, s.belief, s.uncertainty), (1.0, 0.6667, 0.6667));
-    let plan = w.hear(&say(2, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
+    let plan = w.apply_claim(&say(2, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
     assert_eq!(change(&plan, 0), (FactChange::Reinforced, 2.0));
 }
 
 #[test]
 fn support_halves_after_one_half_life() {
-    let mut w = World::default();
-    w.hear(&say(1, 0, "John", "LIKES", "Mary", Polarity::Affirmed));
+    let mut w = TestMemory::default();
+    w.apply_claim(&say(1, 0, "John", "LIKES", "Mary", Polarity::Affirmed));
     let f = w.fact("John LIKES Mary");
     let later = standing(f, ontology().get("LIKES"), day(365));
     assert_eq!(later.weight, 0.5);
@@ -207,10 +214,10 @@ fn support_halves_after_one_half_life() {
 }
 
 #[test]
-fn rivals_of_a_functional_relation_are_both_kept() {
-    let mut w = World::default();
-    w.hear(&say(1, 0, "I", "LIVES_IN", "Lyon", Polarity::Affirmed));
-    let plan = w.hear(&say(2, 0, "I", "LIVES_IN", "Ghent", Polarity::Affirmed));
+fn functional_rivals_are_both_kept() {
+    let mut w = TestMemory::default();
+    w.apply_claim(&say(1, 0, "I", "LIVES_IN", "Lyon", Polarity::Affirmed));
+    let plan = w.apply_claim(&say(2, 0, "I", "LIVES_IN", "Ghent", Polarity::Affirmed));
     assert_eq!(change(&plan, 0).0, FactChange::Added);
     assert_eq!(change(&plan, 1).0, FactChange::Opposed);
     let facts: Vec<Fact> = w.facts.values().cloned().collect();
@@ -219,56 +226,56 @@ fn rivals_of_a_functional_relation_are_both_kept() {
     assert!((sum - 1.0).abs() < 1e-9);
     let (lyon, ghent) = (w.fact("You LIVES_IN Lyon"), w.fact("You LIVES_IN Ghent"));
     assert_eq!((lyon.support, lyon.opposition, ghent.support, ghent.opposition), (1.0, 1.0, 1.0, 1.0));
-    // The new rival knows what speaks against it.
+    // The new rival has the evidence that opposes it.
     assert!(w.evidence.iter().any(|e| e.fact == ghent.id && e.stance == Stance::Opposes));
 }
 
 #[test]
-fn what_ended_stays_readable_and_can_come_back() {
-    let mut w = World::default();
-    w.hear(&say(1, 0, "I", "LIKES", "React", Polarity::Affirmed));
-    let plan = w.hear(&say(2, 5, "I", "LIKES", "React", Polarity::Ended));
+fn ended_fact_stays_readable_and_can_be_restored() {
+    let mut w = TestMemory::default();
+    w.apply_claim(&say(1, 0, "I", "LIKES", "React", Polarity::Affirmed));
+    let plan = w.apply_claim(&say(2, 5, "I", "LIKES", "React", Polarity::Ended));
     assert_eq!(change(&plan, 0).0, FactChange::Ended);
     let f = w.fact("You LIKES React");
     assert_eq!((f.status, f.valid_from, f.valid_to), (FactStatus::Ended, Some(day(0)), Some(day(5))));
     assert!(f.support > 0.9);
-    let plan = w.hear(&say(3, 9, "I", "LIKES", "React", Polarity::Affirmed));
+    let plan = w.apply_claim(&say(3, 9, "I", "LIKES", "React", Polarity::Affirmed));
     assert_eq!(change(&plan, 0).0, FactChange::Restored);
     let f = w.fact("You LIKES React");
     assert_eq!((f.status, f.valid_from, f.valid_to), (FactStatus::Active, Some(day(9)), None));
 }
 
 #[test]
-fn the_opposite_speaks_against() {
-    let mut w = World::default();
-    w.hear(&say(1, 0, "I", "LIKES", "tea", Polarity::Affirmed));
-    w.hear(&say(2, 0, "I", "DISLIKES", "tea", Polarity::Affirmed));
+fn opposite_relation_counts_as_opposition() {
+    let mut w = TestMemory::default();
+    w.apply_claim(&say(1, 0, "I", "LIKES", "tea", Polarity::Affirmed));
+    w.apply_claim(&say(2, 0, "I", "DISLIKES", "tea", Polarity::Affirmed));
     assert_eq!(w.fact("You LIKES tea").opposition, 1.0);
     assert_eq!(w.fact("You DISLIKES tea").opposition, 1.0);
 }
 
 #[test]
-fn a_symmetric_fact_is_one_fact_in_both_directions() {
-    let mut w = World::default();
-    w.hear(&say(1, 0, "John", "KNOWS", "Mary", Polarity::Affirmed));
-    w.hear(&say(2, 0, "Mary", "KNOWS", "John", Polarity::Affirmed));
+fn symmetric_fact_is_stored_once() {
+    let mut w = TestMemory::default();
+    w.apply_claim(&say(1, 0, "John", "KNOWS", "Mary", Polarity::Affirmed));
+    w.apply_claim(&say(2, 0, "Mary", "KNOWS", "John", Polarity::Affirmed));
     assert_eq!(w.facts.len(), 1);
     assert_eq!(w.fact("John KNOWS Mary").support, 2.0);
 }
 
 #[test]
-fn low_confidence_is_flagged_or_dropped() {
-    let mut w = World::default();
-    let unsure = |message, confidence| Said { confidence, ..say(message, 0, "John", "LIKES", "Mary", Polarity::Affirmed) };
-    w.hear(&unsure(1, 0.49));
+fn low_confidence_facts_are_flagged_or_dropped() {
+    let mut w = TestMemory::default();
+    let unsure = |message, confidence| StatedFact { confidence, ..say(message, 0, "John", "LIKES", "Mary", Polarity::Affirmed) };
+    w.apply_claim(&unsure(1, 0.49));
     assert!(w.facts.is_empty());
-    w.hear(&unsure(2, 0.6));
+    w.apply_claim(&unsure(2, 0.6));
     assert!(w.fact("John LIKES Mary").flagged);
-    w.hear(&unsure(3, 0.7));
+    w.apply_claim(&unsure(3, 0.7));
     assert!(!w.fact("John LIKES Mary").flagged);
 }
 
-fn any_said() -> impl Strategy<Value = Said> {
+fn any_statement() -> impl Strategy<Value = StatedFact> {
     let claims = [
         ("I", "LIVES_IN", "Lyon"),
         ("I", "LIVES_IN", "Ghent"),
@@ -281,13 +288,13 @@ fn any_said() -> impl Strategy<Value = Said> {
     (0..claims.len(), 0i64..400, 0.5f64..=1.0, prop_oneof![4 => Just(Polarity::Affirmed), 1 => Just(Polarity::Negated)]).prop_map(
         move |(i, day, confidence, polarity)| {
             let (subject, relation, object) = claims[i];
-            Said { message: 0, day, subject, relation, object, polarity, confidence }
+            StatedFact { message: 0, day, subject, relation, object, polarity, confidence }
         },
     )
 }
 
-fn history() -> impl Strategy<Value = Vec<Said>> {
-    prop::collection::vec(any_said(), 1..12).prop_map(|mut v| {
+fn history() -> impl Strategy<Value = Vec<StatedFact>> {
+    prop::collection::vec(any_statement(), 1..12).prop_map(|mut v| {
         for (i, s) in v.iter_mut().enumerate() {
             s.message = i as u128 + 1;
         }
@@ -297,19 +304,19 @@ fn history() -> impl Strategy<Value = Vec<Said>> {
 
 proptest! {
     #[test]
-    fn the_order_of_messages_makes_no_difference(said in history(), seed in any::<u64>()) {
+    fn message_order_does_not_change_weights(said in history(), seed in any::<u64>()) {
         let mut shuffled = said.clone();
         let mut state = seed | 1;
         for i in (1..shuffled.len()).rev() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             shuffled.swap(i, (state >> 33) as usize % (i + 1));
         }
-        let (mut a, mut b) = (World::default(), World::default());
-        said.iter().for_each(|s| { a.hear(s); });
-        shuffled.iter().for_each(|s| { b.hear(s); });
+        let (mut a, mut b) = (TestMemory::default(), TestMemory::default());
+        said.iter().for_each(|s| { a.apply_claim(s); });
+        shuffled.iter().for_each(|s| { b.apply_claim(s); });
         // KNOWS is stored in the direction first stated, which may differ.
-        let flat = |w: &World| {
-            let mut rows: Vec<_> = w.picture();
+        let flat = |w: &TestMemory| {
+            let mut rows: Vec<_> = w.snapshot();
             for row in &mut rows {
                 row.0 = row.0.replace("Mary KNOWS John", "John KNOWS Mary");
                 row.1 /= 100;
@@ -322,18 +329,18 @@ proptest! {
     }
 
     #[test]
-    fn a_repeated_delivery_changes_nothing(said in history()) {
-        let mut w = World::default();
-        said.iter().for_each(|s| { w.hear(s); });
-        let before = w.picture();
-        said.iter().for_each(|s| { w.hear(s); });
-        prop_assert_eq!(before, w.picture());
+    fn repeated_delivery_changes_nothing(said in history()) {
+        let mut w = TestMemory::default();
+        said.iter().for_each(|s| { w.apply_claim(s); });
+        let before = w.snapshot();
+        said.iter().for_each(|s| { w.apply_claim(s); });
+        prop_assert_eq!(before, w.snapshot());
     }
 
     #[test]
     fn weights_are_never_negative_and_beliefs_are_probabilities(said in history(), at in 0i64..10_000) {
-        let mut w = World::default();
-        said.iter().for_each(|s| { w.hear(s); });
+        let mut w = TestMemory::default();
+        said.iter().for_each(|s| { w.apply_claim(s); });
         let facts: Vec<Fact> = w.facts.values().cloned().collect();
         let o = ontology();
         for f in &facts {
@@ -343,7 +350,7 @@ proptest! {
             let mut group: Vec<&Fact> = facts.iter().filter(|g| is_rival(f, g, &o) && g.status == FactStatus::Active && g.support > 0.0).collect();
             if f.status == FactStatus::Active && f.support > 0.0 {
                 group.push(f);
-                // Only where all contradict each other; LIKES and DISLIKES of one pair, or the places one lives in.
+                // The shares add up only if all facts of the group contradict each other.
                 let sum: f64 = group.iter().map(|g| relative_weight(g, &facts, &o, day(at))).sum();
                 prop_assert!((sum - 1.0).abs() < 1e-3, "{sum}");
             }
@@ -351,11 +358,11 @@ proptest! {
     }
 
     #[test]
-    fn weighing_anew_from_all_evidence_gives_the_same(days in prop::collection::vec((0i64..400, 0.5f64..=1.0, 0u8..2), 1..10)) {
-        let mut w = World::default();
+    fn reweighing_all_evidence_gives_the_same_weights(days in prop::collection::vec((0i64..400, 0.5f64..=1.0, 0u8..2), 1..10)) {
+        let mut w = TestMemory::default();
         for (i, (d, confidence, p)) in days.iter().enumerate() {
             let polarity = if *p == 0 { Polarity::Affirmed } else { Polarity::Negated };
-            w.hear(&Said { message: i as u128 + 1, day: *d, subject: "John", relation: "KNOWS", object: "Mary", polarity, confidence: *confidence });
+            w.apply_claim(&StatedFact { message: i as u128 + 1, day: *d, subject: "John", relation: "KNOWS", object: "Mary", polarity, confidence: *confidence });
         }
         let f = w.fact("John KNOWS Mary").clone();
         let again = reweigh(&f, &w.evidence, 365.0).unwrap();
@@ -364,9 +371,9 @@ proptest! {
     }
 
     #[test]
-    fn time_runs_one_way(r in 0.0f64..100.0, h in 1.0f64..1000.0, days in 0i64..10_000) {
-        let mut f = World::default();
-        f.hear(&say(1, 0, "John", "LIKES", "Mary", Polarity::Affirmed));
+    fn decay_never_increases_support(r in 0.0f64..100.0, h in 1.0f64..1000.0, days in 0i64..10_000) {
+        let mut f = TestMemory::default();
+        f.apply_claim(&say(1, 0, "John", "LIKES", "Mary", Polarity::Affirmed));
         let mut fact = f.fact("John LIKES Mary").clone();
         fact.support = r;
         let halved = standing(&fact, None, day(365)).weight;
@@ -378,14 +385,14 @@ proptest! {
 }
 
 #[test]
-fn a_session_that_is_full_adds_no_facts_and_goes_on_with_those_it_has() {
-    let mut w = World { room: Some(1), ..World::default() };
-    w.hear(&say(1, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
-    w.room = Some(0);
-    let plan = w.hear(&say(2, 1000, "John", "LIKES", "Vera", Polarity::Affirmed));
+fn full_session_adds_no_facts_but_updates_known_ones() {
+    let mut w = TestMemory { fact_budget: Some(1), ..TestMemory::default() };
+    w.apply_claim(&say(1, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
+    w.fact_budget = Some(0);
+    let plan = w.apply_claim(&say(2, 1000, "John", "LIKES", "Vera", Polarity::Affirmed));
     assert!(plan.facts.is_empty() && plan.evidence.is_empty());
-    let plan = w.hear(&say(3, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
+    let plan = w.apply_claim(&say(3, 1000, "John", "LIKES", "Mary", Polarity::Affirmed));
     assert_eq!(change(&plan, 0).0, FactChange::Reinforced);
-    let plan = w.hear(&say(4, 1001, "John", "LIKES", "Mary", Polarity::Ended));
+    let plan = w.apply_claim(&say(4, 1001, "John", "LIKES", "Mary", Polarity::Ended));
     assert_eq!(change(&plan, 0).0, FactChange::Ended);
 }

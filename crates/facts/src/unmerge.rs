@@ -1,8 +1,10 @@
-//! Undoing a merge: who was merged away comes back with its mentions, keys, facts and evidence as they were. What was learnt
-//! since stays with the one that stayed, unless the message named the one that was gone. A pure plan.
+//! Plans the undoing of a merge. Pure.
 //!
-//! Each fact is put together from its evidence. A row that the record has goes back to the fact it came from; a later one goes to
-//! the side that its message names. A fact whose evidence is what it was gets its numbers back, any other is weighed anew.
+//! The merged entity is restored with its mentions, keys, facts and evidence. Knowledge learned since the merge stays with the
+//! surviving entity, unless the message used a name of the restored one.
+//!
+//! Each fact is rebuilt from its evidence. A row in the merge record returns to its original fact. A later row is assigned by the
+//! name in its message. A fact with its recorded evidence gets its recorded numbers back; any other fact is re-weighed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,12 +20,12 @@ use recall_domain::{
 };
 use recall_ports::{KnowledgeCommit, MergeRecord, Unmerge};
 
-/// What is known of a merge and of what became of it.
+/// A merge to undo, with the present state of the surviving entity.
 #[derive(Debug)]
 pub struct Undo<'a> {
     /// What the merge changed.
     pub record: &'a MergeRecord,
-    /// The one that stayed, as it is now.
+    /// The surviving entity as it is now.
     pub survivor: &'a Entity,
     /// All its facts.
     pub facts: &'a [Fact],
@@ -31,50 +33,50 @@ pub struct Undo<'a> {
     pub evidence: &'a [Evidence],
     /// All its mentions.
     pub mentions: &'a [(MessageId, u32, Mention)],
-    /// Entities on either side of its facts and of those in the record, as far as they are still there.
+    /// Entities that still exist on either side of its facts and of the recorded facts.
     pub sides: &'a [Entity],
 }
 
-/// A fact as it is to be.
-struct Goal {
+/// A fact as it must be after the undo.
+struct TargetFact {
     fact: Fact,
     rows: Vec<Evidence>,
-    /// Rows that the record does not have, and whether each opposes the fact because it states a rival.
+    /// Rows that are not in the record. The value says whether the row opposes the fact by stating a rival.
     later: HashMap<(MessageId, Stance), bool>,
-    /// All rows that the record has are there, so that its numbers hold.
+    /// All recorded rows still exist, so the recorded numbers are valid.
     whole: bool,
     retracted: Option<Fact>,
 }
 
-/// Tells two entities apart again that had been made one.
+/// Plans how to separate two merged entities.
 pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let EditContext { version, session, ontology, now } = *at;
-    let mentions = u.mentions_of_gone();
-    let (survivor, gone) = u.entities(&mentions, at);
+    let mentions = u.mentions_to_restore();
+    let (survivor, gone) = u.restored_entities(&mentions, at);
     let mut rows: HashMap<FactId, Vec<&Evidence>> = HashMap::new();
     for e in u.evidence {
         rows.entry(e.fact).or_default().push(e);
     }
-    let mut goals = u.recorded(ontology);
-    u.later(&mut goals, &rows, &mentions, ontology, ids);
-    drop_false_opposition(&mut goals, ontology);
+    let mut targets = u.recorded_targets(ontology);
+    u.add_later_evidence(&mut targets, &rows, &mentions, ontology, ids);
+    drop_false_opposition(&mut targets, ontology);
 
     let (mut facts, mut evidence, mut dropped, mut deleted) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let kept: HashSet<FactId> = goals.iter().map(|g| g.fact.id).collect();
-    // What belongs to the one that comes back is written first: it frees the statements for what stays.
-    goals.sort_by_key(|g| !(g.fact.subject == gone.id || g.fact.object == gone.id));
+    let kept: HashSet<FactId> = targets.iter().map(|g| g.fact.id).collect();
+    // Facts of the restored entity are written first, because this frees their (subject, relation, object) for the others.
+    targets.sort_by_key(|g| !(g.fact.subject == gone.id || g.fact.object == gone.id));
     let current: HashMap<FactId, &Fact> = u.facts.iter().map(|f| (f.id, f)).collect();
-    for goal in goals {
-        let current = current.get(&goal.fact.id).copied();
-        let has = |e: &Evidence| goal.rows.iter().any(|r| r.message == e.message && r.stance == e.stance);
-        let held: &[&Evidence] = rows.get(&goal.fact.id).map_or(&[], Vec::as_slice);
-        let same_rows = held.len() == goal.rows.len() && held.iter().all(|e| has(e));
-        let Some(fact) = goal.weighed(current.filter(|_| same_rows), ontology, at) else {
+    for target in targets {
+        let current = current.get(&target.fact.id).copied();
+        let has = |e: &Evidence| target.rows.iter().any(|r| r.message == e.message && r.stance == e.stance);
+        let held: &[&Evidence] = rows.get(&target.fact.id).map_or(&[], Vec::as_slice);
+        let same_rows = held.len() == target.rows.len() && held.iter().all(|e| has(e));
+        let Some(fact) = target.to_fact(current.filter(|_| same_rows), ontology, at) else {
             deleted.extend(current.map(|f| f.id));
             continue;
         };
         dropped.extend(held.iter().filter(|e| !has(e)).map(|e| (e.fact, e.message, e.stance)));
-        let new = goal.rows.iter().filter(|r| !held.iter().any(|e| e.message == r.message && e.stance == r.stance));
+        let new = target.rows.iter().filter(|r| !held.iter().any(|e| e.message == r.message && e.stance == r.stance));
         let before = evidence.len();
         evidence.extend(new.map(|r| Evidence { fact: fact.id, ..r.clone() }));
         let touched = evidence.len() > before || held.iter().any(|e| !has(e));
@@ -83,7 +85,7 @@ pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid
         }
     }
 
-    // A fact all of whose evidence went to others is none any more.
+    // A fact that lost all its evidence is deleted.
     let empty = |f: &&Fact| !kept.contains(&f.id) && rows.contains_key(&f.id);
     deleted.extend(u.facts.iter().filter(empty).map(|f| f.id));
 
@@ -92,18 +94,18 @@ pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid
     let stays = |f: &&Fact| !deleted.contains(&f.id) && !facts.iter().any(|o: &Fact| o.id == f.id);
     let others: Vec<Fact> = facts.iter().chain(u.facts.iter().filter(stays)).cloned().collect();
     let removed = u.facts.iter().filter(|f| deleted.contains(&f.id));
-    let told = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
+    let changes = facts.iter().map(|f| (f, FactChange::Revised)).chain(removed.map(|f| (f, FactChange::Removed)));
     let mut events = vec![
         entity_event(session, &survivor, EntityChange::Unmerged, Some(gone.id)),
         entity_event(session, &gone, EntityChange::Restored, None),
     ];
-    events.extend(told.map(|(fact, change)| {
+    events.extend(changes.map(|(fact, change)| {
         let (message, excerpt) = (None, None);
         fact_event(FactEvent { session, fact, others: &others, names: &names, ontology, change, message, excerpt, now })
     }));
     let keys = own_names(&survivor).filter_map(EntityKey::of).map(|k| (survivor.id, k)).collect();
     let undo = Unmerge { gone: gone.id, from: survivor.id, mentions };
-    // There is one node of the user at a time: who is it no more is written first.
+    // Only one entity may be the user's own. The one that stops being it is written first.
     let entities = if gone.is_viewer { vec![survivor, gone] } else { vec![gone, survivor] };
     KnowledgeCommit {
         entities,
@@ -118,7 +120,7 @@ pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid
     }
 }
 
-/// Names an entity goes by; "You" is how the server calls a user who has not said their name.
+/// Returns the names of an entity, without the default name "You".
 fn own_names(e: &Entity) -> impl Iterator<Item = &str> {
     std::iter::once(&e.name).chain(&e.aliases).map(String::as_str).filter(|n| !(e.is_viewer && *n == VIEWER_NAME))
 }
@@ -128,18 +130,18 @@ impl Undo<'_> {
         self.record.gone.id
     }
 
-    /// A recorded id as it is called now: the one that stayed may have been merged on.
-    fn now(&self, id: EntityId) -> EntityId {
+    /// Maps a recorded id to the present one: the surviving entity may have been merged again.
+    fn current_id(&self, id: EntityId) -> EntityId {
         if id == self.record.before.id { self.survivor.id } else { id }
     }
 
-    fn swap(fact: &Fact, from: EntityId, to: EntityId) -> Fact {
+    fn replace_side(fact: &Fact, from: EntityId, to: EntityId) -> Fact {
         let swap = |id| if id == from { to } else { id };
         Fact { subject: swap(fact.subject), object: swap(fact.object), ..fact.clone() }
     }
 
-    /// Places of mentions that are to mean the one that was gone: those it had, and later ones by a name that only it had.
-    fn mentions_of_gone(&self) -> Vec<(MessageId, u32)> {
+    /// Returns the mentions that move to the restored entity: its recorded mentions, and later ones by a name that only it had.
+    fn mentions_to_restore(&self) -> Vec<(MessageId, u32)> {
         let keys = |e: &Entity| own_names(e).filter_map(EntityKey::of).collect::<HashSet<_>>();
         let (ours, theirs) = (keys(&self.record.gone), keys(&self.record.before));
         let recorded: HashSet<&(MessageId, u32)> = self.record.mentions.iter().collect();
@@ -151,8 +153,8 @@ impl Undo<'_> {
         of_gone.map(|(message, place, _)| (*message, *place)).collect()
     }
 
-    /// Both entities as they are to be. What changed since the merge stays changed.
-    fn entities(&self, mentions: &[(MessageId, u32)], at: &EditContext<'_>) -> (Entity, Entity) {
+    /// Returns both entities as they must be. Changes made since the merge are kept.
+    fn restored_entities(&self, mentions: &[(MessageId, u32)], at: &EditContext<'_>) -> (Entity, Entity) {
         let MergeRecord { gone, before, after, mentions: recorded, .. } = self.record;
         let messages = |places: &[(MessageId, u32)]| places.iter().map(|(m, _)| *m).collect::<HashSet<_>>();
         let more = messages(mentions).difference(&messages(recorded)).count() as u64;
@@ -179,21 +181,22 @@ impl Undo<'_> {
         (survivor, gone)
     }
 
-    /// Whether a fact is what a recorded one became by the merge.
+    /// Whether the merge turned a recorded fact into this fact.
     fn became(&self, recorded: &Fact, fact: &Fact, ontology: &Ontology) -> bool {
-        same(&Self::swap(recorded, self.gone(), self.survivor.id), fact, ontology)
+        are_equal(&Self::replace_side(recorded, self.gone(), self.survivor.id), fact, ontology)
     }
 
-    /// The facts of the record, each with those of its rows that are still held or that the merge itself let go.
-    fn recorded(&self, ontology: &Ontology) -> Vec<Goal> {
+    /// Returns the recorded facts, each with the rows that still exist or that the merge itself dropped.
+    fn recorded_targets(&self, ontology: &Ontology) -> Vec<TargetFact> {
         let there: HashSet<EntityId> = self.sides.iter().map(|e| e.id).chain([self.gone(), self.survivor.id]).collect();
         let retracted: HashSet<FactId> = self.facts.iter().filter(|f| f.status == FactStatus::Retracted).map(|f| f.id).collect();
         let taken_back: HashSet<MessageId> =
             self.evidence.iter().filter(|e| e.stance == Stance::Supports && retracted.contains(&e.fact)).map(|e| e.message).collect();
-        let mut goals = Vec::new();
+        let mut targets = Vec::new();
         for recorded in &self.record.facts {
-            let mut fact = Fact { subject: self.now(recorded.subject), object: self.now(recorded.object), ..recorded.clone() };
-            // The other side may have been merged on; what became of the fact tells into whom.
+            let mut fact =
+                Fact { subject: self.current_id(recorded.subject), object: self.current_id(recorded.object), ..recorded.clone() };
+            // The other side may have been merged too. The present fact shows into which entity.
             if let Some(now) = self.facts.iter().find(|f| f.id == fact.id) {
                 let other = |f: &Fact| if f.subject == self.survivor.id { f.object } else { f.subject };
                 let (gone, stayed) = (self.gone(), self.survivor.id);
@@ -208,7 +211,7 @@ impl Undo<'_> {
                 continue;
             }
             let of_itself = {
-                let f = Self::swap(&fact, self.gone(), self.survivor.id);
+                let f = Self::replace_side(&fact, self.gone(), self.survivor.id);
                 f.subject == f.object
             };
             let current = self.facts.iter().find(|f| self.became(&fact, f, ontology));
@@ -223,28 +226,28 @@ impl Undo<'_> {
             let rows: Vec<Evidence> = had.iter().filter(holds).map(|e| (*e).clone()).collect();
             let later_on = |f: &&Fact| f.status == FactStatus::Retracted && f.valid_to.is_some_and(|t| t > self.record.merged_at);
             let retracted = current.filter(later_on).cloned();
-            match goals.iter_mut().find(|g: &&mut Goal| same(&g.fact, &fact, ontology)) {
-                // Other merges have made them one fact since.
-                Some(goal) => {
-                    let new = rows.into_iter().filter(|r| !goal.rows.iter().any(|o| o.message == r.message && o.stance == r.stance));
+            match targets.iter_mut().find(|g: &&mut TargetFact| are_equal(&g.fact, &fact, ontology)) {
+                // Later merges made them one fact.
+                Some(target) => {
+                    let new = rows.into_iter().filter(|r| !target.rows.iter().any(|o| o.message == r.message && o.stance == r.stance));
                     let new: Vec<Evidence> = new.collect();
-                    goal.rows.extend(new);
-                    goal.whole = false;
+                    target.rows.extend(new);
+                    target.whole = false;
                 }
-                None => goals.push(Goal { fact, whole: rows.len() == had.len(), rows, later: HashMap::new(), retracted }),
+                None => targets.push(TargetFact { fact, whole: rows.len() == had.len(), rows, later: HashMap::new(), retracted }),
             }
         }
-        goals
+        targets
     }
 
     fn rivals_of<'a>(&'a self, fact: &'a Fact, ontology: &'a Ontology) -> impl Iterator<Item = &'a Fact> {
         self.facts.iter().filter(move |o| o.id != fact.id && is_rival(fact, o, ontology))
     }
 
-    /// Adds what was learnt since, to the side that its message names.
-    fn later(
+    /// Assigns the evidence added since the merge to the side that its message names.
+    fn add_later_evidence(
         &self,
-        goals: &mut Vec<Goal>,
+        targets: &mut Vec<TargetFact>,
         held: &HashMap<FactId, Vec<&Evidence>>,
         mentions: &[(MessageId, u32)],
         ontology: &Ontology,
@@ -256,15 +259,15 @@ impl Undo<'_> {
             let sides = named.entry(*message).or_default();
             if of_gone.contains(&(*message, *place)) { sides.0 = true } else { sides.1 = true }
         }
-        // A message that names neither says "I".
+        // A message that names neither side says "I".
         let speaker = self.record.gone.is_viewer && !self.record.before.is_viewer;
         let is_gones = |m: &MessageId| self.record.since.contains(m) && named.get(m).map_or(speaker, |(gone, stayed)| *gone && !stayed);
-        let recorded = goals.len();
+        let recorded = targets.len();
         for fact in self.facts {
             let rows = held.get(&fact.id).into_iter().flatten().copied();
             let known = |e: &&Evidence| {
-                let became = |g: &&Goal| self.became(&g.fact, fact, ontology);
-                goals.iter().take(recorded).filter(became).any(|g| g.rows.iter().any(|r| r.message == e.message && r.stance == e.stance))
+                let became = |g: &&TargetFact| self.became(&g.fact, fact, ontology);
+                targets.iter().take(recorded).filter(became).any(|g| g.rows.iter().any(|r| r.message == e.message && r.stance == e.stance))
             };
             let rows: Vec<Evidence> = rows.filter(|e| !known(e)).cloned().collect();
             let (own, of_rivals): (Vec<Evidence>, Vec<Evidence>) = rows.into_iter().partition(|e| e.span.is_some());
@@ -272,12 +275,12 @@ impl Undo<'_> {
             let states =
                 |f: &Fact, m: &MessageId| held.get(&f.id).into_iter().flatten().any(|e| e.message == *m && e.stance == Stance::Supports);
             let states_rival = |m: &MessageId| self.rivals_of(fact, ontology).any(|r| states(r, m));
-            let claimed = |goals: &[Goal]| goals.iter().any(|g| g.fact.id == fact.id);
-            let whole_fact_moves = ours.is_empty() && !theirs.is_empty() && !claimed(goals);
-            let of_gone = Self::swap(fact, self.survivor.id, self.gone());
+            let claimed = |targets: &[TargetFact]| targets.iter().any(|g| g.fact.id == fact.id);
+            let whole_fact_moves = ours.is_empty() && !theirs.is_empty() && !claimed(targets);
+            let of_gone = Self::replace_side(fact, self.survivor.id, self.gone());
             for (fact_of_side, mut rows, stays) in [(fact.clone(), ours, true), (of_gone, theirs, false)] {
-                // What only opposes goes with the fact to either side; where it opposes nothing it is dropped in the end.
-                let there = goals.iter().any(|g| same(&g.fact, &fact_of_side, ontology));
+                // Rows that only oppose are given to both sides. Rows without a rival are dropped at the end.
+                let there = targets.iter().any(|g| are_equal(&g.fact, &fact_of_side, ontology));
                 if there || !rows.is_empty() {
                     rows.extend(of_rivals.iter().cloned());
                 }
@@ -286,46 +289,47 @@ impl Undo<'_> {
                 }
                 let later: HashMap<(MessageId, Stance), bool> =
                     rows.iter().map(|r| ((r.message, r.stance), r.span.is_none() && states_rival(&r.message))).collect();
-                if let Some(goal) = goals.iter_mut().find(|g| same(&g.fact, &fact_of_side, ontology)) {
-                    goal.rows.extend(rows);
-                    goal.later.extend(later);
+                if let Some(target) = targets.iter_mut().find(|g| are_equal(&g.fact, &fact_of_side, ontology)) {
+                    target.rows.extend(rows);
+                    target.later.extend(later);
                     continue;
                 }
                 let keeps = stays || whole_fact_moves;
-                let id = if keeps && !claimed(goals) { fact.id } else { FactId(ids()) };
-                goals.push(Goal { fact: Fact { id, ..fact_of_side }, rows, later, whole: false, retracted: None });
+                let id = if keeps && !claimed(targets) { fact.id } else { FactId(ids()) };
+                targets.push(TargetFact { fact: Fact { id, ..fact_of_side }, rows, later, whole: false, retracted: None });
             }
         }
     }
 }
 
-fn same(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
+fn are_equal(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
     let symmetric = || ontology.get(&a.relation).is_some_and(|r| r.symmetric);
     a.relation == b.relation
         && ((a.subject == b.subject && a.object == b.object) || (a.subject == b.object && a.object == b.subject && symmetric()))
 }
 
-/// What opposes a fact only because it states another one, which was its rival and is none any more, goes.
-fn drop_false_opposition(goals: &mut [Goal], ontology: &Ontology) {
-    let stated: Vec<(Fact, HashSet<MessageId>)> = goals
+/// Drops opposition from messages that stated a former rival of the fact.
+fn drop_false_opposition(targets: &mut [TargetFact], ontology: &Ontology) {
+    let stated: Vec<(Fact, HashSet<MessageId>)> = targets
         .iter()
         .map(|g| (g.fact.clone(), g.rows.iter().filter(|r| r.stance == Stance::Supports).map(|r| r.message).collect()))
         .collect();
-    for goal in goals {
+    for target in targets {
         let rivals: Vec<&HashSet<MessageId>> =
-            stated.iter().filter(|(f, _)| f.id != goal.fact.id && is_rival(&goal.fact, f, ontology)).map(|(_, m)| m).collect();
-        let later = &goal.later;
-        goal.rows.retain(|r| {
+            stated.iter().filter(|(f, _)| f.id != target.fact.id && is_rival(&target.fact, f, ontology)).map(|(_, m)| m).collect();
+        let later = &target.later;
+        target.rows.retain(|r| {
             let by_rival = r.stance == Stance::Opposes && later.get(&(r.message, r.stance)) == Some(&true);
             !by_rival || rivals.iter().any(|m| m.contains(&r.message))
         });
     }
 }
 
-impl Goal {
-    /// The fact with its numbers; `None` when nothing is left that speaks of it. `current` is what it is now, if its evidence is
-    /// the same.
-    fn weighed(&self, current: Option<&Fact>, ontology: &Ontology, at: &EditContext<'_>) -> Option<Fact> {
+impl TargetFact {
+    /// Returns the fact with its weights; `None` if no row is about the fact itself.
+    ///
+    /// `current` is the present fact, given if its evidence is unchanged.
+    fn to_fact(&self, current: Option<&Fact>, ontology: &Ontology, at: &EditContext<'_>) -> Option<Fact> {
         self.rows.iter().find(|r| r.span.is_some())?;
         let as_it_was = self.whole && self.rows.iter().all(|r| !self.later.contains_key(&(r.message, r.stance)));
         let fact = match (as_it_was, current) {

@@ -1,6 +1,6 @@
-//! How much speaks for and against a fact, and what follows from it.
+//! Weighs the evidence for and against facts.
 //!
-//! Per fact there are a support r, an opposition s and the time t they refer to. With h the half-life of the relation:
+//! Each fact has a support r, an opposition s and the time t to which they refer. With h the half-life of the relation:
 //!
 //! ```text
 //! r <- r * 2^(-dt/h) + c      when a message states it (c = confidence of the extraction)
@@ -8,9 +8,9 @@
 //! weight = r now              belief = (r+1)/(r+s+2)              uncertainty = 2/(r+s+2)
 //! ```
 //!
-//! This is the beta reputation of Josang and Ismail (2002) with their forgetting factor made continuous: unconfirmed
-//! facts drift to unknown, not to false. A message older than t counts with what would be left of it at t, so that
-//! the order in which independent messages arrive makes no difference.
+//! This is the beta reputation of Josang and Ismail (2002) with a continuous forgetting factor: unconfirmed facts drift to unknown,
+//! not to false. A message older than t counts with the weight it would have left at t. So the order in which independent messages
+//! arrive does not change the result.
 
 use recall_domain::{Evidence, Fact, FactStatus, Ontology, Relation, Stance, Timestamp};
 use recall_ports::FactKey;
@@ -19,32 +19,34 @@ use recall_ports::FactKey;
 pub const DROP_BELOW: f64 = 0.5;
 /// Confidence below which a fact is flagged as uncertain.
 pub const FLAG_BELOW: f64 = 0.7;
-/// Half-life used for facts whose relation is no longer in the ontology, in days.
+/// Half-life, in days, of facts whose relation is no longer in the ontology.
 const DEFAULT_HALF_LIFE_DAYS: f64 = 365.0;
 
-/// Where a fact stands at some moment. Rounded to four decimals, so that a few minutes of decay do not show.
+/// Weight, belief and uncertainty of a fact at one moment.
+///
+/// The values are rounded to four decimals, so a few minutes of decay do not show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
-    /// Discounted support; 1.0 right after one plain statement.
+    /// Discounted support: 1.0 directly after one plain statement.
     pub weight: f64,
-    /// Expected probability that it holds, 0 to 1; 0.5 when nothing is known.
+    /// Expected probability that the fact holds, 0 to 1; 0.5 without evidence.
     pub belief: f64,
-    /// How little is known, 0 to 1; 1 when nothing is known.
+    /// Uncertainty, 0 to 1; 1 without evidence.
     pub uncertainty: f64,
 }
 
-/// What is left of 1 after the time from `from` to `to`; 1 when `to` is not later.
+/// Returns the remaining fraction of a weight after the time from `from` to `to`; 1 if `to` is not later.
 pub fn decay(from: Timestamp, to: Timestamp, half_life_days: f64) -> f64 {
     let days = (to - from).num_milliseconds() as f64 / 86_400_000.0;
     if days <= 0.0 { 1.0 } else { (-days / half_life_days).exp2() }
 }
 
-/// The half-life of a relation, in days.
+/// Returns the half-life of a relation in days.
 pub fn half_life(relation: Option<&Relation>) -> f64 {
     relation.map_or(DEFAULT_HALF_LIFE_DAYS, |r| r.half_life_days)
 }
 
-/// Where a fact stands at `now`.
+/// Returns weight, belief and uncertainty of a fact at `now`.
 pub fn standing(fact: &Fact, relation: Option<&Relation>, now: Timestamp) -> Standing {
     let left = decay(fact.weighed_at, now, half_life(relation));
     let (r, s) = (fact.support * left, fact.opposition * left);
@@ -56,7 +58,9 @@ fn round(x: f64) -> f64 {
     (x * 1e4).round() / 1e4
 }
 
-/// Whether two facts cannot both hold: two objects of a functional relation, or a relation and its opposite for one pair.
+/// Whether two facts contradict each other.
+///
+/// Rivals are two objects of a functional relation, or a relation and its opposite for one pair.
 pub fn is_rival(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
     let Some(relation) = ontology.get(&a.relation) else { return false };
     let same_pair = a.subject == b.subject && a.object == b.object;
@@ -67,7 +71,7 @@ pub fn is_rival(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
     relation.opposite.as_ref() == Some(&b.relation) && (same_pair || swapped)
 }
 
-/// Patterns that find every rival of a fact, and the fact itself when its relation is functional.
+/// Returns keys that find every rival of a fact. For a functional relation they find the fact itself too.
 pub fn rival_keys(fact: &Fact, ontology: &Ontology) -> Vec<FactKey> {
     let Some(relation) = ontology.get(&fact.relation) else { return Vec::new() };
     let mut keys = Vec::new();
@@ -83,10 +87,11 @@ pub fn rival_keys(fact: &Fact, ontology: &Ontology) -> Vec<FactKey> {
     keys
 }
 
-/// Share of a fact's support in that of itself and its rivals, 0 to 1. Over the active ones it sums to 1; what has ended
-/// or was taken back has 0 while a rival holds, and 1 when it stands alone.
+/// Returns the share of a fact's support among itself and its rivals, 0 to 1.
 ///
-/// `others` may hold any facts; those that are no rivals are ignored.
+/// The shares of active facts add up to 1. An ended or retracted fact has 0 while it has an active rival, and 1 otherwise.
+///
+/// `others` may contain any facts; only rivals count.
 pub fn relative_weight<'f>(fact: &Fact, others: impl IntoIterator<Item = &'f Fact>, ontology: &Ontology, now: Timestamp) -> f64 {
     let weight = |f: &Fact| f.support * decay(f.weighed_at, now, half_life(ontology.get(&f.relation)));
     let rivals: Vec<f64> = others
@@ -106,7 +111,7 @@ pub fn relative_weight<'f>(fact: &Fact, others: impl IntoIterator<Item = &'f Fac
     round(own / (own + against))
 }
 
-/// Adds one message's word to a fact. Returns whether the fact holds again through it.
+/// Applies one message to a fact. Returns whether this made the fact active again.
 pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, half_life_days: f64) -> bool {
     if at > fact.weighed_at {
         let left = decay(fact.weighed_at, at, half_life_days);
@@ -121,7 +126,7 @@ pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, ha
             fact.flagged = fact.flagged && confidence < FLAG_BELOW;
             fact.last_support = Some(fact.last_support.map_or(at, |l| l.max(at)));
             match (fact.status, fact.valid_to) {
-                // Only what is said after the end can say that it holds again; of one moment, what arrives later.
+                // Only a statement made after the end restores the fact. At the same moment, the one that arrives later counts.
                 (FactStatus::Ended | FactStatus::Retracted, Some(end)) if at < end => {}
                 (FactStatus::Ended | FactStatus::Retracted, _) => {
                     fact.status = FactStatus::Active;
@@ -145,11 +150,13 @@ pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, ha
     false
 }
 
-/// Weighs a fact anew from all its evidence; `None` when none is left that speaks of the fact itself: that somebody stated a
-/// rival says nothing about whether this was ever said. A fact that the user took back stays so.
+/// Re-weighs a fact from all its evidence.
+///
+/// Returns `None` if no row is about the fact itself: a stated rival alone does not show that the fact was ever stated. A retracted
+/// fact stays retracted.
 pub fn reweigh(fact: &Fact, evidence: &[Evidence], half_life_days: f64) -> Option<Fact> {
     let mut evidence: Vec<&Evidence> = evidence.iter().collect();
-    evidence.sort_by_key(|e| (e.created_at, e.message, order(e.stance)));
+    evidence.sort_by_key(|e| (e.created_at, e.message, stance_order(e.stance)));
     let first = evidence.first()?;
     evidence.iter().find(|e| e.span.is_some())?;
     let mut fresh = Fact {
@@ -174,8 +181,8 @@ pub fn reweigh(fact: &Fact, evidence: &[Evidence], half_life_days: f64) -> Optio
     Some(fresh)
 }
 
-/// Within one message an end comes before a new statement ("moved from X to Y").
-pub(super) fn order(stance: Stance) -> u8 {
+/// Returns the order of stances within one message: an end comes before a new statement ("moved from X to Y").
+pub(super) fn stance_order(stance: Stance) -> u8 {
     match stance {
         Stance::Ends => 0,
         Stance::Opposes => 1,

@@ -11,7 +11,7 @@ use super::{
     values::{Columns, id},
 };
 use recall_domain::{Entity, EntityId, FactId, MessageId, SessionId, UserId, UserText};
-use recall_ports::{Checkpoint, Damaged, GraphContents, GraphFact, GraphMessage, GraphSession};
+use recall_ports::{Checkpoint, GraphContents, GraphFact, GraphMessage, GraphSession, UnreadableNode};
 
 pub(super) async fn users(client: &Client) -> Result<Vec<UserId>, Failure> {
     let statement = query(
@@ -81,7 +81,7 @@ pub(super) async fn read_all(client: &Client, user: UserId) -> Result<GraphConte
 /// Parses the rows and reports unreadable ones by id.
 ///
 /// Other programs may have changed them. A comparison must list all damaged rows, not stop at the first.
-fn readable<T>(rows: Vec<Row>, kind: &'static str, damaged: &mut Vec<Damaged>, read: fn(&Columns) -> Result<T, Failure>) -> Vec<T> {
+fn readable<T>(rows: Vec<Row>, kind: &'static str, damaged: &mut Vec<UnreadableNode>, read: fn(&Columns) -> Result<T, Failure>) -> Vec<T> {
     let mut things = Vec::with_capacity(rows.len());
     for row in &rows {
         let columns = Columns(row);
@@ -89,7 +89,7 @@ fn readable<T>(rows: Vec<Row>, kind: &'static str, damaged: &mut Vec<Damaged>, r
         let has_more = columns.get::<bool>("has_more").unwrap_or(true);
         match read(&columns) {
             Ok(thing) if !has_more => things.push(thing),
-            _ => damaged.push(Damaged { kind, id: columns.opt_id("id").ok().flatten() }),
+            _ => damaged.push(UnreadableNode { kind, id: columns.opt_id("id").ok().flatten() }),
         }
     }
     things

@@ -20,7 +20,7 @@ use async_trait::async_trait;
 
 use self::{client::Client, relationship_types::RelationshipTypes};
 use recall_domain::{Caller, Ontology, UserId};
-use recall_ports::{Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, Stray};
+use recall_ports::{Checkpoint, ForeignElement, GraphBatch, GraphContents, GraphEngine, GraphError};
 
 /// How to connect to Neo4j.
 #[derive(Clone, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl GraphEngine for Neo4jGraph {
         Ok(contents::checkpoints(&self.client).await?)
     }
 
-    async fn strays(&self, limit: u32) -> Result<Vec<Stray>, GraphError> {
+    async fn strays(&self, limit: u32) -> Result<Vec<ForeignElement>, GraphError> {
         Ok(strays::find(&self.client, limit).await?)
     }
 

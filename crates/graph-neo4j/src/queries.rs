@@ -12,7 +12,7 @@ use super::{
     values::{Columns, id, ids, null},
 };
 use recall_domain::{Caller, EntityId, FactId};
-use recall_ports::{GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, Shared, graph::MAX_HOPS};
+use recall_ports::{GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, SharedNeighbour, graph::MAX_HOPS};
 
 #[async_trait]
 impl GraphQueries for Neo4jGraph {
@@ -63,7 +63,7 @@ impl GraphQueries for Neo4jGraph {
         Ok(found)
     }
 
-    async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<Shared>, GraphError> {
+    async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<SharedNeighbour>, GraphError> {
         if one == other {
             return Ok(Vec::new());
         }
@@ -81,7 +81,7 @@ impl GraphQueries for Neo4jGraph {
         let rows = self.client.read(self.client.query_timeout, statement).await?;
         let shared = rows.iter().map(Columns).map(|c| {
             let &[left, right] = c.ids("facts")?.as_slice() else { return Err(Failure::Damaged("facts")) };
-            Ok(Shared { entity: EntityId(c.id("entity")?), facts: [FactId(left), FactId(right)], weight: c.get("weight")? })
+            Ok(SharedNeighbour { entity: EntityId(c.id("entity")?), facts: [FactId(left), FactId(right)], weight: c.get("weight")? })
         });
         Ok(shared.collect::<Result<_, Failure>>()?)
     }

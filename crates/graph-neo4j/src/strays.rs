@@ -3,12 +3,12 @@
 use neo4rs::query;
 
 use super::{client::Client, failure::Failure, values::Columns};
-use recall_ports::Stray;
+use recall_ports::ForeignElement;
 
 /// The pattern of user ids that this program writes.
 const ID: &str = "'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'";
 
-pub(super) async fn find(client: &Client, limit: u32) -> Result<Vec<Stray>, Failure> {
+pub(super) async fn find(client: &Client, limit: u32) -> Result<Vec<ForeignElement>, Failure> {
     let nodes = format!(
         "MATCH (n) WHERE NOT coalesce(
              labels(n) = ['ProjectionMarker']
@@ -28,7 +28,7 @@ pub(super) async fn find(client: &Client, limit: u32) -> Result<Vec<Stray>, Fail
     for (kind, text) in [("node", nodes.as_str()), ("relationship", relationships)] {
         let statement = query(text).param("limit", i64::from(limit));
         for row in client.read(client.write_timeout, statement).await? {
-            strays.push(Stray { kind, element: Columns(&row).get("element")? });
+            strays.push(ForeignElement { kind, element: Columns(&row).get("element")? });
         }
     }
     Ok(strays)

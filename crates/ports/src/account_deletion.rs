@@ -1,9 +1,8 @@
-//! Deleting everything of a user, in steps: whoever has a hundred thousand messages must not keep others from writing meanwhile.
+//! Deletes all data of a user in steps, so that a user with much data does not block other writers.
 //!
-//! An erasure is begun in one transaction. From then on the user's writes are refused as [`StoreError::BeingErased`], so that
-//! there is an end. Each step deletes a bounded number of rows and counts them in the same transaction, so it may be interrupted
-//! anywhere and gone on with by anybody. What stays is the user's row: its counters go on, so that nothing made before the
-//! deletion (an index in memory, a plan, a cursor) is taken for something of after it.
+//! The deletion begins in one transaction. From then on, the user's writes fail with [`StoreError::BeingErased`], so the amount of data is
+//! final. Each step deletes a bounded number of rows and counts them in the same transaction. So any process can resume after an
+//! interruption. The user's row with its counters stays: an index, plan or cursor from before the deletion must not appear valid later.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use recall_domain::{Caller, Day, SessionId, Timestamp};
 
-/// Tables whose rows go, in order: what points to others before those. A test compares this with what the engines have.
+/// Tables whose rows are deleted, referencing tables first. A test compares the list with the schemas of both engines.
 pub static ERASED: &[&str] = &[
     "events",
     "jobs",
@@ -42,10 +41,10 @@ pub static ERASED: &[&str] = &[
     USAGE,
 ];
 
-/// The rows of today go when the day is over: budgets are read from them, and deleting one's data must not renew them.
+/// Today's rows are deleted when the day is over: budgets are read from them, and a deletion must not renew a budget.
 pub static USAGE: &str = "usage_days";
 
-/// Tables that name users and are left, with the reason.
+/// Tables that contain user ids and are kept, with the reason.
 pub static LEFT: &[(&str, &str)] = &[
     ("allowances", "limits, which deleting one's data must not renew"),
     ("erasures", "the receipt; goes when the day is over"),
@@ -54,45 +53,45 @@ pub static LEFT: &[(&str, &str)] = &[
     ("message_codes", "made from vectors where the engine needs it; goes with its message"),
 ];
 
-/// How far an erasure has got, and what it deleted: the receipt.
+/// The receipt of a deletion: its progress and the deleted rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountDeletion {
-    /// When it was begun.
+    /// When it began.
     pub begun_at: Timestamp,
-    /// When nothing was left.
+    /// When it was complete.
     pub ended_at: Option<Timestamp>,
     /// Rows deleted, by table.
     pub deleted: BTreeMap<String, u64>,
 }
 
-/// What one step did.
+/// The result of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountDeletionStep {
-    /// Where the erasure stands now.
+    /// The present state of the deletion.
     pub erasure: AccountDeletion,
-    /// Sessions that are no more; whoever follows them is to be told.
+    /// Deleted sessions, whose followers must be told.
     pub sessions: Vec<SessionId>,
 }
 
-/// Deleting everything of a user.
+/// Deletes all data of a user.
 #[async_trait]
 pub trait AccountDeletionStore: Send + Sync {
-    /// Begins to delete everything of the caller's, or finds that this was begun. The caller's access tokens and visit end at once.
+    /// Begins the deletion of all data of the caller, or returns one already begun. Access tokens and the visit end at once.
     ///
     /// # Errors
-    /// `NotFound` when the store never had anything of the caller's.
+    /// `NotFound` if the store never had data of the caller.
     async fn begin_erasure(&self, caller: &Caller, now: Timestamp) -> Result<AccountDeletion, StoreError>;
-    /// Deletes up to about `limit` rows, and ends the erasure when nothing is left. Changes nothing once it has ended.
+    /// Deletes about `limit` rows, and ends the deletion when nothing is left. Does nothing after the end.
     ///
     /// # Errors
-    /// `NotFound` when none was begun.
+    /// `NotFound` if no deletion was begun.
     async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, StoreError>;
-    /// The latest erasure, until the day after it is over.
+    /// Returns the latest deletion; it is kept until the day after its end.
     async fn erasure(&self, caller: &Caller) -> Result<Option<AccountDeletion>, StoreError>;
-    /// Whose erasure has not ended, and had no step since `since`. Like the job queue this makes callers instead of taking one.
+    /// Returns the users with an unfinished deletion and no step since `since`. Like the job queue, it creates callers.
     async fn unfinished_erasures(&self, since: Timestamp) -> Result<Vec<Caller>, StoreError>;
-    /// Forgets up to `limit` erasures that ended before `today`, with what they had to leave until then; how many.
+    /// Deletes up to `limit` receipts of deletions that ended before `today`, with the rows kept until then. Returns their number.
     async fn forget_erasures(&self, today: Day, limit: u32) -> Result<u64, StoreError>;
-    /// Rows of the caller's by table, without the empty ones.
+    /// Returns the number of the caller's rows by table, without empty tables.
     async fn holdings(&self, caller: &Caller) -> Result<BTreeMap<String, u64>, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Limits that all servers of one database share.
+//! Rate limits that all servers of one database share.
 
 use std::time::Duration;
 
@@ -7,32 +7,31 @@ use async_trait::async_trait;
 use super::StoreError;
 use recall_domain::Caller;
 
-/// A bucket of tokens that fills at a steady rate. One that was never drawn from is full.
+/// A token bucket that fills at a steady rate. An unused bucket is full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bucket {
-    /// Names it among the caller's. Words of this program.
+    /// Its name, one of the program's own words.
     pub name: &'static str,
-    /// Tokens in a full one.
+    /// Tokens in a full bucket.
     pub capacity: u32,
-    /// How fast it fills.
+    /// Tokens added per second.
     pub per_second: f64,
 }
 
-/// What came of a draw.
+/// The result of a draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DrawOutcome {
-    /// So many tokens are the asking server's now.
+    /// The server got this many tokens.
     Tokens(u32),
-    /// There is none before that long.
+    /// No token is available before this time has passed.
     Nothing(Duration),
 }
 
-/// The callers' buckets, by a clock that all servers share.
+/// The buckets of callers, timed by a clock that all servers share.
 #[async_trait]
 pub trait Allowances: Send + Sync {
-    /// Takes `most` tokens, or as many as there are. As long as there is one, `least` are given in any case, and the bucket has
-    /// to fill that much longer.
+    /// Takes up to `most` tokens. If there is at least one token, `least` are granted in any case, and the bucket refills that much later.
     async fn draw(&self, caller: &Caller, bucket: Bucket, least: u32, most: u32) -> Result<DrawOutcome, StoreError>;
-    /// Takes tokens whether they are there or not: there are none until the bucket has filled that much longer.
+    /// Takes tokens even if they are missing; the bucket then refills that much later.
     async fn charge(&self, caller: &Caller, bucket: Bucket, tokens: u32) -> Result<(), StoreError>;
 }

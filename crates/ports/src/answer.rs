@@ -1,41 +1,43 @@
-//! A question and its context to an answer with citations.
+//! Answers a question from its context, with citations.
 
 use async_trait::async_trait;
 
 use recall_domain::{Caller, Citation, MessageId, Timestamp, UserText, context::Context};
 
-/// A question, and when it was asked.
+/// A question and the time when it was asked.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Which message asks, when it is a stored one.
+    /// Id of the message, if it is stored.
     pub message: Option<MessageId>,
-    /// The message that asks.
+    /// The text of the question.
     pub text: UserText,
-    /// The moment from which "yesterday" counts.
+    /// The time to which "yesterday" refers.
     pub at: Timestamp,
 }
 
-/// Answers from the context it is given and from nothing else.
+/// Answers only from the given context.
 #[async_trait]
 pub trait Answerer: Send + Sync {
-    /// Names the answerer: `extractive`, or a model's name.
+    /// Returns the name of the answerer: `extractive`, or a model's name.
     fn name(&self) -> &str;
-    /// The question put so that more can be found: a thing called by its name that was called by what it is to another
-    /// ("my sister"), when the context tells who that is, or by the words in which an answer would be told. `None` when
-    /// it cannot be put better.
+    /// Rephrases the question so that a search finds more.
+    ///
+    /// It may replace a description ("my sister") by a name from the context, or use the words of a likely answer. Returns `None` if the
+    /// question cannot be improved.
     fn rephrase(&self, _asked: &Asked, _context: &Context) -> Option<UserText> {
         None
     }
-    /// An answer on behalf of the caller, whose budget it counts against. When the context does not support one, it says so and `grounded` is false.
+    /// Answers the question; the cost counts against the caller's budget. If the context supports no answer, the text says so and
+    /// `grounded` is false.
     ///
     /// # Errors
-    /// When the answerer cannot work; the caller decides whether to try again.
+    /// Fails if the answerer cannot work; the caller decides whether to retry.
     async fn answer(&self, caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError>;
 }
 
-/// Takes the text of an answer while it is being made.
+/// Receives the text of an answer while it is written.
 pub trait AnswerSink: Send + Sync {
-    /// The next piece of text. May be dropped on the way to a slow reader.
+    /// Receives the next piece of text. It may be dropped before it reaches a slow reader.
     fn delta(&self, text: &str);
 }
 
@@ -44,11 +46,11 @@ pub trait AnswerSink: Send + Sync {
 pub struct AnswerDraft {
     /// Text with marks like `[1]`.
     pub text: UserText,
-    /// What the marks point to.
+    /// The sources of the marks.
     pub citations: Vec<Citation>,
-    /// Whether something in the context supports it.
+    /// Whether the context supports the answer.
     pub grounded: bool,
-    /// Who made it, when that is not the answerer that was asked.
+    /// The actual answerer, if it is not the one that was called.
     pub answerer: Option<String>,
 }
 

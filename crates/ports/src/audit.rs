@@ -1,4 +1,4 @@
-//! The log of who did what. Entries belong to no user: they outlive the deletion of whom they speak of.
+//! The audit log. Entries belong to no user, and remain after the user's data is deleted.
 
 use async_trait::async_trait;
 
@@ -8,12 +8,12 @@ use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Ti
 /// The audit log.
 #[async_trait]
 pub trait AuditLog: Send + Sync {
-    /// Keeps an entry.
+    /// Stores an entry.
     async fn audit(&self, entry: &AuditDraft) -> Result<(), StoreError>;
-    /// Entries, the latest first: those of one actor, or of all. Whoever is no administrator is shown their own, whatever is asked.
+    /// Lists entries, latest first, of one actor or of all. A caller who is no administrator gets only their own.
     async fn audited(&self, caller: &Caller, actor: Option<UserId>, page: &Page) -> Result<Slice<AuditEntry>, StoreError>;
-    /// Which of some actions the caller did last.
+    /// Returns which of these actions the caller did last.
     async fn last_of(&self, caller: &Caller, actions: &[AuditAction]) -> Result<Option<String>, StoreError>;
-    /// Forgets what is older than `before` or beyond the newest `keep`, at most `limit` entries; how many went.
+    /// Deletes entries older than `before` or beyond the newest `keep`, at most `limit`. Returns their number.
     async fn forget_audited(&self, before: Timestamp, keep: u64, limit: u32) -> Result<u64, StoreError>;
 }

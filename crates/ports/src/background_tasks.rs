@@ -1,12 +1,11 @@
-//! Work that goes on when whoever asked for it has gone. Whoever starts it owns it until its end: nothing is left behind in the middle
-//! when the process stops.
+//! Runs background tasks that outlive the request that started them. The process waits for them on shutdown.
 
 use std::time::Duration;
 
 use tokio::{task::JoinHandle, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// The running errands of one owner. A clone is the same owner.
+/// The background tasks of one owner. A clone shares them.
 #[derive(Clone, Debug, Default)]
 pub struct BackgroundTasks {
     running: TaskTracker,
@@ -15,23 +14,23 @@ pub struct BackgroundTasks {
 }
 
 impl BackgroundTasks {
-    /// Begins one. Its result is `None` when it had to be dropped: it must be safe to drop at any await.
+    /// Starts a task. Its result is `None` if it was dropped, so it must be safe to drop at any await.
     pub fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<Option<T>> {
         let dropped = self.dropped.clone();
         self.running.spawn(async move { dropped.run_until_cancelled(work).await })
     }
 
-    /// Whether the process stops: what takes long should end at the next step.
+    /// Whether the process is stopping: long tasks should end at the next step.
     pub fn are_ending(&self) -> bool {
         self.ending.is_cancelled()
     }
 
-    /// Says that the process stops. What was asked for a moment ago may still be begun.
+    /// Announces that the process is stopping. New tasks can still start.
     pub fn wind_up(&self) {
         self.ending.cancel();
     }
 
-    /// Waits for all of them, at most as long as `grace`; then drops them.
+    /// Waits up to `grace` for all tasks, then drops them.
     pub async fn end(&self, grace: Duration) {
         self.wind_up();
         self.running.close();
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn errands_are_waited_for_told_and_dropped() {
+    async fn tasks_are_awaited_notified_and_dropped() {
         let background_tasks = BackgroundTasks::default();
         let short = background_tasks.run(async {
             sleep(Duration::from_millis(10)).await;

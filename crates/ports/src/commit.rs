@@ -1,4 +1,4 @@
-//! What changes knowledge: one plan, committed whole or not at all, and the record from which a merge can be undone.
+//! Changes of knowledge: a plan that is committed as a whole, and the record for undoing a merge.
 
 use std::collections::HashSet;
 
@@ -8,101 +8,101 @@ use recall_domain::{
     Timestamp,
 };
 
-/// A message with what was found in it: its kind and the things it mentions, in order.
+/// A processed message: its kind and its mentioned entities, in order.
 pub type ProcessedMessage = (MessageId, MessageKind, Vec<(EntityId, Mention)>);
 
-/// What one message, or one change by the user, does to the knowledge of one user. Committed whole or not at all.
+/// All changes that one message or manual edit makes to the knowledge of a user. Committed as a whole or not at all.
 #[derive(Clone, Debug)]
 pub struct KnowledgeCommit {
-    /// The knowledge version the plan was made from; another one in the store makes it stale.
+    /// The knowledge version on which the plan is based. If the store has another one, the plan is stale.
     pub version: u64,
     /// The session whose log gets the events.
     pub session: SessionId,
-    /// The message behind it: its kind, mentions and new status are written. `None` for a change that no message caused.
+    /// The message that caused the changes; its kind, mentions and status are written. `None` for a manual change.
     pub message: Option<ProcessedMessage>,
-    /// New or changed entities, whole.
+    /// New or changed entities, complete.
     pub entities: Vec<Entity>,
-    /// Why each mention of the message means what it means, in the order of its mentions; empty when nobody decided.
+    /// For each mention of the message, why it means its entity. Empty for manual changes.
     pub decisions: Vec<Decision>,
-    /// Keys that find an entity, added to those it has.
+    /// Keys to add to entities.
     pub keys: Vec<(EntityId, EntityKey)>,
-    /// Parts of names that find an entity only on further evidence, added to those it has.
+    /// Hints to add to entities: parts of names, which need further evidence to match.
     pub hints: Vec<(EntityId, String)>,
-    /// New or changed facts, whole.
+    /// New or changed facts, complete.
     pub facts: Vec<Fact>,
-    /// New evidence. A (fact, message, stance) that is there already is left alone.
+    /// New evidence. An existing (fact, message, stance) is not changed.
     pub evidence: Vec<Evidence>,
-    /// Entities that were merged away into another: their facts, mentions, evidence and keys have moved (facts by `facts` and `dropped_facts`).
+    /// Merged entities, each with the surviving one. Facts, mentions, evidence and keys move (facts by `facts` and `dropped_facts`).
     pub merged: Vec<(EntityId, EntityId)>,
-    /// Why, for the record from which a merge can be undone.
+    /// The reason for the merge, stored in its record.
     pub merge_decision: Option<Decision>,
-    /// Merges that are undone: who was gone is among `entities` again, and gets back keys, hints and mentions.
+    /// Merges to undo. The restored entity is in `entities` and gets back its keys, hints and mentions.
     pub unmerged: Vec<Unmerge>,
-    /// Facts that were merged into another one: their evidence moves to it.
+    /// Facts merged into another fact, which gets their evidence.
     pub dropped_facts: Vec<(FactId, FactId)>,
-    /// Facts that go with their evidence, before anything else is written.
+    /// Facts to delete with their evidence, before anything else is written.
     pub deleted_facts: Vec<FactId>,
-    /// Evidence that goes, after everything else was written.
+    /// Evidence to delete, after everything else is written.
     pub dropped_evidence: Vec<(FactId, MessageId, Stance)>,
     /// Events in order.
     pub events: Vec<EventDraft>,
-    /// Work to be queued, in the same transaction.
+    /// A job to queue in the same transaction.
     pub follow_up: Option<JobWork>,
     /// Now.
     pub now: Timestamp,
 }
 
-/// A merge to be undone.
+/// A merge to undo.
 #[derive(Clone, Debug)]
 pub struct Unmerge {
-    /// Who was merged away.
+    /// The merged entity.
     pub gone: EntityId,
-    /// Who holds its place.
+    /// The surviving entity.
     pub from: EntityId,
-    /// All mentions that are to mean the one that was gone: message and place in it.
+    /// All mentions that move to the restored entity: message and position.
     pub mentions: Vec<(MessageId, u32)>,
 }
 
-/// What two entities, their facts and mentions were before they were made one.
+/// The state of two entities, their facts and mentions before their merge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MergeRecord {
-    /// The one that went, as it was.
+    /// The merged entity, before the merge.
     pub gone: Entity,
-    /// The one that stayed, as it was.
+    /// The surviving entity, before the merge.
     pub before: Entity,
-    /// What that became by the merge.
+    /// The surviving entity, after the merge.
     pub after: Entity,
-    /// Who holds the place of the one that went now: the one that stayed, unless that was merged on.
+    /// The entity that has the merged one's place now: the surviving one, unless that was merged too.
     pub holder: EntityId,
-    /// When.
+    /// Time of the merge.
     pub merged_at: Timestamp,
-    /// Why.
+    /// The reason.
     pub decision: Decision,
-    /// Every fact that the merge changed, as it was.
+    /// The facts that the merge changed, before the merge.
     pub facts: Vec<Fact>,
-    /// Their evidence, as far as its messages are still there.
+    /// Their evidence, as far as its messages still exist.
     pub evidence: Vec<Evidence>,
-    /// Mentions of the one that went: message and place in it.
+    /// Mentions of the merged entity: message and position.
     pub mentions: Vec<(MessageId, u32)>,
-    /// Messages stored since that mention or state anything.
+    /// Later messages with mentions or facts.
     pub since: HashSet<MessageId>,
 }
 
-/// One entity that was merged away and can come back.
+/// A merged entity that can be restored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merged {
     /// Its id.
     pub entity: EntityId,
     /// Its name.
     pub name: String,
-    /// When.
+    /// Time of the merge.
     pub merged_at: Timestamp,
-    /// Why.
+    /// The reason.
     pub decision: Decision,
 }
 
 impl KnowledgeCommit {
-    /// A plan that changes nothing.
+    /// Creates a plan without changes.
     pub fn empty(version: u64, session: SessionId, now: Timestamp) -> Self {
         Self {
             version,
@@ -130,10 +130,10 @@ impl KnowledgeCommit {
 /// Why a commit was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    /// The knowledge changed since it was read: read again and decide anew.
+    /// The knowledge changed since it was read; read again and make a new plan.
     #[error("the plan is stale")]
     Stale,
-    /// The job is not held by this claim any more, or was done before. Nothing was written and nothing is to be done.
+    /// The claim was lost, or the job was already done. Nothing was written, and the caller has nothing left to do.
     #[error("the job is no longer ours")]
     NotOurs,
     /// The store failed.

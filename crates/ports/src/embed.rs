@@ -1,4 +1,4 @@
-//! Text to vectors.
+//! Embeds text as vectors.
 
 use std::sync::Arc;
 
@@ -10,26 +10,27 @@ use recall_domain::UserText;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedding(pub Vec<f32>);
 
-/// Makes vectors whose dot product says how alike two texts are.
+/// Makes vectors whose dot product measures the similarity of texts.
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// Names model and version. Vectors of two models must never be compared.
+    /// Returns model and version. Vectors of two models must never be compared.
     fn model(&self) -> &str;
-    /// Length of every vector.
+    /// Returns the length of the vectors.
     fn dimension(&self) -> usize;
-    /// One vector per text, in order. A text without any known token gives a zero vector.
+    /// Returns one vector per text, in order. A text without known tokens gives a zero vector.
     ///
     /// # Errors
-    /// When the model cannot be reached or refuses.
+    /// Fails if the model is unreachable or rejects the input.
     async fn embed(&self, texts: &[UserText]) -> Result<Vec<Embedding>, EmbedError>;
-    /// Other models that can be asked as well, such as the built-in one beside a server. While a user is still searched by vectors of
-    /// one of them, questions and new messages need such vectors.
+    /// Returns other available embedders, such as the built-in one.
+    ///
+    /// While their vectors are in use for a user, questions and new messages need vectors of these models too.
     fn others(&self) -> &[Arc<dyn Embedder>] {
         &[]
     }
 }
 
-/// Who makes vectors of `model`: `embedder` or one of its others.
+/// Finds the embedder for `model`: `embedder` or one of its others.
 pub fn by_model<'a>(embedder: &'a dyn Embedder, model: &str) -> Option<&'a dyn Embedder> {
     if embedder.model() == model {
         return Some(embedder);

@@ -1,41 +1,42 @@
-//! A message to what it states.
+//! Extracts kind, mentions and candidate facts from a message.
 
 use async_trait::async_trait;
 
 use recall_domain::{Caller, Extraction, MessageId, UserText};
 
-/// What an extractor may look at.
+/// The input of an extractor.
 #[derive(Clone, Debug)]
 pub struct ExtractInput {
-    /// Which message it is, when it is a stored one.
+    /// Id of the message, if it is stored.
     pub message: Option<MessageId>,
     /// The message.
     pub text: UserText,
-    /// Who says it, when that is not the user.
+    /// The speaker, if not the user.
     pub speaker: Option<String>,
-    /// Up to two messages before it in the session, oldest first, for pronouns.
+    /// Up to two earlier messages of the session, oldest first, for pronouns.
     pub previous: Vec<UserText>,
 }
 
-/// Finds kind, things and facts in one message.
+/// Finds kind, entities and facts in one message.
 #[async_trait]
 pub trait Extractor: Send + Sync {
-    /// Everything found, on behalf of the caller, whose budget it counts against. Text that states nothing gives an empty extraction, not an error.
+    /// Extracts a message; the cost counts against the caller's budget. A text that states nothing gives an empty extraction.
     ///
     /// # Errors
-    /// When the extractor cannot work at all; the caller retries and keeps the message.
+    /// Fails if the extractor cannot work at all; the caller retries and keeps the message.
     async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError>;
 
-    /// How many of the messages behind one in its session are worth showing to [`Extractor::extract_ahead`].
+    /// Returns how many later messages [`Extractor::extract_ahead`] can use.
     fn looks_ahead(&self) -> u32 {
         0
     }
 
-    /// [`Extractor::extract`], told what waits behind the message in its session, in order. An extractor to which a question is
-    /// dear may read some of that with it, and keep what it finds until they are asked for.
+    /// Extracts a message, with access to the next waiting messages of its session, in order.
+    ///
+    /// An extractor with expensive requests may process some of them in the same request and cache the results.
     ///
     /// # Errors
-    /// As [`Extractor::extract`].
+    /// See [`Extractor::extract`].
     async fn extract_ahead(&self, caller: &Caller, input: &ExtractInput, next: &[ExtractInput]) -> Result<Extraction, ExtractError> {
         let _ = next;
         self.extract(caller, input).await

@@ -1,7 +1,7 @@
-//! Shares what is scarce between callers: statements at once, searches at once.
+//! Shares scarce resources, such as database statements and searches, between callers.
 //!
-//! A pool of connections has one queue for all callers. A caller with a thousand statements has a thousand places in it, and
-//! everybody else waits behind them. A [`FairShare`] before the pool leaves each caller a few places.
+//! A connection pool has one queue for all callers, so a caller with a thousand statements would delay everybody else. A [`FairShare`] in
+//! front of the pool limits each caller to a few places.
 
 use std::{
     num::NonZeroUsize,
@@ -13,19 +13,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use recall_domain::UserId;
 
-/// Callers remembered. One who was forgotten begins with a full share.
+/// Callers remembered. A forgotten caller starts with a full share.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
 tokio::task_local! {
-    static ASKER: UserId;
+    static ACTING_USER: UserId;
 }
 
-/// Does work on behalf of a user. What it reads counts for that user, shared memory included.
+/// Runs work on behalf of a user. Its reads count for that user, reads of shared memory included.
 pub async fn asked_by<F: Future>(user: UserId, work: F) -> F::Output {
-    ASKER.scope(user, work).await
+    ACTING_USER.scope(user, work).await
 }
 
-/// How many one caller may have of something at once. More wait, in order.
+/// Limits how many units of a resource one caller may hold at once. Others wait in order.
 #[derive(Debug)]
 pub struct FairShare {
     at_once: usize,
@@ -33,20 +33,20 @@ pub struct FairShare {
 }
 
 impl FairShare {
-    /// At most half of `all` for each, so that there is always room for another one; at least 1.
+    /// Gives each caller at most half of `all`, at least 1, so that others always find room.
     pub fn half_of(all: u32) -> Self {
         let at_once = usize::try_from(all / 2).unwrap_or(usize::MAX).max(1);
         Self { at_once, callers: Mutex::new(LruCache::new(REMEMBERED)) }
     }
 
-    /// Waits for a share. Work of no request counts for `user`, whose data it reads.
+    /// Waits for a share. Work outside a request counts for `user`, the owner of the data.
     pub async fn share(&self, user: UserId) -> Option<OwnedSemaphorePermit> {
-        let asker = ASKER.try_with(|asker| *asker).unwrap_or(user);
+        let acting_user = ACTING_USER.try_with(|user| *user).unwrap_or(user);
         let share = {
             let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-            callers.get_or_insert_mut(asker, || Arc::new(Semaphore::new(self.at_once))).clone()
+            callers.get_or_insert_mut(acting_user, || Arc::new(Semaphore::new(self.at_once))).clone()
         };
-        // Never closed, so there is always one.
+        // The semaphore is never closed, so this always succeeds.
         share.acquire_owned().await.ok()
     }
 }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_of_shared_memory_are_counted_by_who_asks() {
+    fn shared_memory_reads_count_for_the_reader() {
         let share = FairShare::half_of(2);
         let of_one = asked_by(user(1), share.share(UserId::SHARED)).now_or_never();
         assert!(of_one.is_some());

@@ -1,24 +1,24 @@
-//! Reading small documents of other servers, such as what a login provider says about itself or about a token.
+//! Reads small documents of other servers, such as a login provider's metadata.
 
 use async_trait::async_trait;
 
-/// Reads documents over HTTP. An implementation bounds time and size, and follows no redirect.
+/// Reads documents over HTTP. Implementations limit time and size, and follow no redirects.
 #[async_trait]
 pub trait Fetch: Send + Sync {
-    /// The bytes of a document.
+    /// Returns the bytes of a document.
     ///
     /// # Errors
-    /// When it cannot be had now, whatever the reason.
+    /// Fails if the document cannot be read.
     async fn get(&self, url: &str) -> Result<Vec<u8>, FetchError>;
 
-    /// The answer to a form, sent under a name with a secret (RFC 6749, section 2.3.1).
+    /// Sends a form with client credentials (RFC 6749, section 2.3.1) and returns the reply.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// See [`Self::get`].
     async fn post_form(&self, url: &str, client: (&str, &str), form: &[(&str, &str)]) -> Result<Vec<u8>, FetchError>;
 }
 
-/// What was answered to a form.
+/// The reply to a form.
 #[derive(Debug)]
 pub struct FormAnswer {
     /// The HTTP status.
@@ -29,31 +29,31 @@ pub struct FormAnswer {
     pub body: Vec<u8>,
 }
 
-/// Sends forms, for those who read refusals as well. Bounded as [`Fetch`] is.
+/// Sends forms and returns error replies too. Limited as [`Fetch`] is.
 #[async_trait]
 pub trait PostForms: Send + Sync {
-    /// The answer to a form, whatever its status.
+    /// Returns the reply to a form, whatever its status.
     ///
     /// # Errors
-    /// When there is none.
+    /// Fails if there is no reply.
     async fn post(&self, url: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Result<FormAnswer, FetchError>;
 }
 
-/// A document could not be read.
+/// Why a document could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// Nobody answered, or not in time.
+    /// The server did not answer in time.
     #[error("{0} cannot be reached")]
     Unreachable(String, #[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The answer was another than the document.
+    /// The reply has another status than success.
     #[error("{url} answered with status {status}")]
     Status {
-        /// What was asked for.
+        /// The requested URL.
         url: String,
         /// The HTTP status.
         status: u16,
     },
-    /// The document is longer than any of its kind.
+    /// The document exceeds the size limit.
     #[error("{0} is too long")]
     TooLong(String),
 }

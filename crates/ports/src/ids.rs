@@ -1,16 +1,15 @@
-//! Time and fresh ids. The only places where a clock or a random number is read; everything else takes them as arguments.
+//! The clock and the source of ids. Only adapters read a clock or random numbers; other code gets times and ids as arguments.
 
 use recall_domain::Timestamp;
 
-/// Tells the time.
+/// A clock.
 pub trait Clock: Send + Sync {
-    /// Now, in whole milliseconds.
+    /// Returns the present time in whole milliseconds.
     fn now(&self) -> Timestamp;
 }
 
-/// Makes fresh ids.
+/// A source of new ids.
 pub trait Ids: Send + Sync {
-    /// A fresh id, later than every id made before by this process (UUID version 7), so that rows written
-    /// together lie together.
+    /// Returns a new id (UUID version 7), greater than every earlier id of this process. So rows written together are stored together.
     fn fresh(&self) -> uuid::Uuid;
 }

@@ -1,4 +1,4 @@
-//! Finding messages by words and by meaning.
+//! Searches messages by words and by meaning.
 
 use std::sync::Arc;
 
@@ -10,28 +10,28 @@ use recall_domain::{
     context::{Method, Scope},
 };
 
-/// What to look for.
+/// A search.
 #[derive(Clone, Debug)]
 pub struct IndexQuery {
     /// The question as asked.
     pub text: Arc<str>,
-    /// Its vector; without one there is no search by meaning.
+    /// Its vector; without it, there is no search by meaning.
     pub embedding: Option<Embedding>,
-    /// The model of that vector. Where the user is searched by another's, there is no search by meaning.
+    /// The model of that vector. If the user's vectors are of another model, there is no search by meaning.
     pub model: String,
-    /// Where to look.
+    /// The scope.
     pub scope: Scope,
-    /// How many hits at most.
+    /// Most hits.
     pub first: usize,
     /// `Vector` and `Keyword` in any combination.
     pub methods: Vec<Method>,
     /// Only messages said up to this moment.
     pub until: Option<Timestamp>,
-    /// A message that must not be found.
+    /// A message to exclude.
     pub exclude: Option<MessageId>,
-    /// A second memory that is searched with the first, as if both were one; not where the scope is one session.
+    /// A second memory, searched together with the first as if both were one. Ignored if the scope is one session.
     pub beside: Option<Caller>,
-    /// Messages that graph search found (with a score from 0 to 1), to be weighed in.
+    /// Messages that graph search found, with a score from 0 to 1, which raise the score of a hit.
     pub boosts: Vec<(MessageId, f32)>,
 }
 
@@ -42,37 +42,37 @@ pub struct IndexHit {
     pub message: MessageId,
     /// Fused score, 0 to 1, comparable within one result.
     pub score: f32,
-    /// Ways that found it.
+    /// Search methods that found it.
     pub methods: Vec<Method>,
-    /// Whether it is of the memory beside.
+    /// Whether it belongs to the second memory.
     pub beside: bool,
 }
 
-/// Hits with the time each way took.
+/// Hits, with the time that each method took.
 #[derive(Clone, Debug, Default)]
 pub struct IndexResult {
     /// Best first.
     pub hits: Vec<IndexHit>,
-    /// By whose vectors the user is searched.
+    /// The model of the vectors in use for the user.
     pub model: String,
-    /// Milliseconds spent on meaning.
+    /// Milliseconds of search by meaning.
     pub vector_ms: f64,
-    /// Milliseconds spent on words.
+    /// Milliseconds of search by words.
     pub keyword_ms: f64,
 }
 
-/// Searches the messages of one user, or of two at once. Sees every message whose `append` was acknowledged before the call.
+/// Searches the messages of one user, or of two at once. It sees every message whose `append` was acknowledged before the call.
 #[async_trait]
 pub trait MessageIndex: Send + Sync {
-    /// The best messages, best first.
+    /// Returns the best messages, best first.
     ///
     /// # Errors
-    /// When the stored rows cannot be read.
+    /// Fails if the stored rows cannot be read.
     async fn search(&self, caller: &Caller, query: &IndexQuery) -> Result<IndexResult, StoreError>;
 
-    /// By whose vectors the user is searched, as far as is known without asking the store; the result of a search says for certain.
+    /// Returns the model in use for the user, as far as known without asking the store. The result of a search gives the exact model.
     fn model(&self, caller: &Caller) -> String;
 
-    /// Drops what is held in memory for the caller, after a deletion.
+    /// Drops the caller's index from memory, after a deletion.
     fn forget(&self, caller: &Caller);
 }

@@ -1,4 +1,4 @@
-//! What the core needs from the world, as traits. Adapters implement them; nothing here names an engine.
+//! Declares what the core needs from the outside, as traits. Adapters implement them; this crate names no engine.
 
 pub mod access;
 pub mod account_deletion;
@@ -12,6 +12,7 @@ pub mod embed;
 pub mod extract;
 pub mod fair_share;
 pub mod fetch;
+pub mod filter;
 pub mod graph;
 pub mod ids;
 pub mod index;
@@ -36,9 +37,11 @@ pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
+pub use filter::{EntityFilter, FactFilter, FactKey};
 pub use graph::{
-    Change, ChangeFeed, Checkpoint, Connections, Damaged, Edge, GraphBatch, GraphContents, GraphCopy, GraphEngine, GraphError, GraphFact,
-    GraphMessage, GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, NodeState, Path, PathQuery, Shared, Stray,
+    Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphContents, GraphCopy, GraphEngine, GraphError,
+    GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, NodeState, Path, PathQuery, SharedNeighbour,
+    UnreadableNode,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
@@ -46,8 +49,8 @@ pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use store::{
-    AnswerCommit, Appended, EntityFilter, FactFilter, FactKey, FeedRow, FeedState, FollowUp, IndexEntry, KnowledgeStore, MessageStore,
-    NewMessage, SessionDeleted, SessionStore, Store, StoreError,
+    AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, KnowledgeStore, MessageStore, NewMessage, SessionDeleted,
+    SessionStore, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::{UsageStore, UsageTotals};

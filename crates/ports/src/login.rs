@@ -1,49 +1,50 @@
-//! Where logins are kept: what the secrets in browsers' cookies stand for.
+//! Stores browser logins.
 
 use async_trait::async_trait;
 
 use super::StoreError;
 use recall_domain::{Caller, Login, ProviderToken, Renewal, Timestamp, TokenDigest, UserId, ViewerRole};
 
-/// What an issuer said when it was asked again.
+/// An issuer's reply to a renewal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Renewed {
-    /// What the person may be from now on.
+    /// The new role of the user.
     pub role: ViewerRole,
-    /// What the login allows from now on.
+    /// The new scopes of the login.
     pub scopes: String,
-    /// How it is asked the next time.
+    /// How the next renewal works.
     pub renewal: Renewal,
 }
 
-/// Which logins an issuer ends.
+/// The logins that an issuer ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoggedOut {
-    /// Those of one of its sessions.
+    /// The logins of one session at the issuer.
     Session(String),
-    /// All of one person.
+    /// All logins of one user.
     User(UserId),
 }
 
-/// Logins. A login is found by the digest of its secret; like the personal access tokens these functions say whose it is
-/// instead of being told.
+/// Stores logins, found by the digest of their secret. Like those for access tokens, these functions return the owner of a login.
 #[async_trait]
 pub trait LoginStore: Send + Sync {
-    /// Keeps a new login.
+    /// Stores a new login.
     async fn begin_login(&self, caller: &Caller, login: &Login) -> Result<(), StoreError>;
-    /// A login that has not ended, and whose it is.
+    /// Returns an active login and its owner.
     async fn login(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Login)>, StoreError>;
-    /// Notes that it was used: it ends no sooner than `idle_until`, and never after its expiry.
+    /// Records the use of a login: it ends no earlier than `idle_until`, and never after its expiry.
     async fn use_login(&self, digest: TokenDigest, idle_until: Timestamp) -> Result<(), StoreError>;
-    /// The refresh token, for the one who may use it until `until`: refresh tokens are for one use, and of many requests on
-    /// many servers only one must. `None` when it is too soon, or somebody else is at it.
+    /// Claims the renewal of a login until `until` and returns its refresh token.
+    ///
+    /// A refresh token can be used once, so only one request on one server may use it. Returns `None` if it is too early or another request
+    /// holds the claim.
     async fn claim_renewal(&self, digest: TokenDigest, now: Timestamp, until: Timestamp) -> Result<Option<ProviderToken>, StoreError>;
-    /// Keeps what the issuer said and gives the claim back; false when the claim was lost or the login has ended.
+    /// Stores the issuer's reply and releases the claim. Returns false if the claim was lost or the login has ended.
     async fn renew_login(&self, digest: TokenDigest, claimed_until: Timestamp, renewed: &Renewed) -> Result<bool, StoreError>;
-    /// Ends a login; whether there was one.
+    /// Ends a login. Returns whether it existed.
     async fn end_login(&self, digest: TokenDigest) -> Result<bool, StoreError>;
-    /// Ends the logins by way of an issuer that are no younger than `begun_by`; whose there were.
+    /// Ends the logins of an issuer that began at or before `begun_by`. Returns their owners.
     async fn end_logins(&self, issuer: &str, of: &LoggedOut, begun_by: Timestamp) -> Result<Vec<UserId>, StoreError>;
-    /// Forgets those that have ended by themselves; how many.
+    /// Deletes expired logins. Returns their number.
     async fn forget_logins(&self, now: Timestamp) -> Result<u64, StoreError>;
 }

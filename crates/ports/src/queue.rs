@@ -1,4 +1,4 @@
-//! The durable queue, the numbered logs, and what operators ask of the store.
+//! The durable job queue, the numbered event logs, and inspection for operators.
 
 use std::time::Duration;
 
@@ -7,99 +7,106 @@ use async_trait::async_trait;
 use super::{CommitError, StoreError};
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, StoredEvent, Timestamp, UserId};
 
-/// What is to be done.
+/// The work of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobWork {
-    /// Find a message's facts.
+    /// Extract a message's facts.
     Understand {
         /// The message.
         message: MessageId,
-        /// Whether it is to be answered if it asks.
+        /// Whether to answer the message if it is a question.
         answer: bool,
     },
     /// Answer a question.
     Answer(MessageId),
 }
 
-/// Work that is ours until the lease expires.
+/// A claimed job. The claim is valid until its lease expires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Proves that it is ours.
+    /// Proof of the claim.
     pub claim: Claim,
-    /// On whose behalf.
+    /// The user for whom it runs.
     pub caller: Caller,
-    /// In which session.
+    /// The session.
     pub session: SessionId,
-    /// What.
+    /// The work.
     pub work: JobWork,
-    /// How often it was claimed, this time included.
+    /// Number of claims, this one included.
     pub attempts: u32,
     /// When it was queued.
     pub queued_at: Timestamp,
 }
 
-/// A held lease. The token makes a late worker's commit fail after its lease went to another.
+/// A lease on a job. The token makes a late commit fail after another worker claimed the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Which job.
+    /// The job.
     pub job: u64,
-    /// Whose turn it is; another number after every claim.
+    /// Fencing token; changes with every claim.
     pub token: u64,
 }
 
-/// The durable queue. Jobs of one session and one kind of work are handed out in order, one at a time; jobs of
-/// different sessions run side by side. Delivery is at least once, effects are once: commits check the claim.
+/// The durable queue.
 ///
-/// `now` is what the calling process takes the time to be. A store that several processes share goes by a clock that they
-/// share too, for jobs and leases: else whose clock is fast would take what others hold, and what it queues would wait.
+/// Jobs of one session and one kind are handed out in order, one at a time. Jobs of different sessions run concurrently. Jobs are
+/// delivered at least once and take effect once, because commits check the claim.
+///
+/// `now` is the time of the calling process. A store shared by several processes uses a common clock for jobs and leases. Otherwise a
+/// process with a fast clock would take jobs that others hold, and its own jobs would wait.
 #[async_trait]
 pub trait JobQueue: Send + Sync {
-    /// Claims up to `limit` jobs that are due. A job whose lease expired is due again.
+    /// Claims up to `limit` due jobs. A job with an expired lease is due again.
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError>;
-    /// Prolongs a lease; false when it is no longer ours.
+    /// Extends a lease; returns false if the claim was lost.
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError>;
-    /// Called once at start, before the first claim. A store that one process has to itself makes every job due that an
-    /// earlier process held, which must be dead; a shared store does nothing and lets leases expire. Returns how many.
+    /// Releases the jobs of an earlier process; called once at start, before the first claim. Returns their number.
+    ///
+    /// A store with a single process makes those jobs due. A shared store does nothing and lets the leases expire.
     async fn recover(&self, now: Timestamp) -> Result<u64, StoreError>;
-    /// Gives a job back, to be tried again after `delay`. `code` says why, for operators.
+    /// Returns a job, to be retried after `delay`. `code` tells operators the reason.
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError>;
-    /// Gives jobs back untouched, on shutdown; the attempt does not count.
+    /// Releases jobs on shutdown; the attempt does not count.
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError>;
-    /// Makes due what this process holds by the account of the queue and not by its own, without counting the attempt: claims that
-    /// were committed and never confirmed, and jobs that could not be given back. `held` is all that it works on. Returns how many.
+    /// Releases the jobs that the queue assigns to this process but that the process does not run. Returns their number.
+    ///
+    /// These are claims that were committed but not confirmed, and jobs whose release failed. The attempt does not count. `held` contains
+    /// all jobs that the process runs.
     async fn release_lost(&self, held: &[Claim], now: Timestamp) -> Result<u64, StoreError>;
-    /// Ends a job as a dead letter: the message becomes `failed` (for `Understand`), the event is written, the queue goes on.
+    /// Marks a job dead: the message becomes `failed` (for `Understand`), the event is written, and the queue continues.
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError>;
-    /// Ends the answering of a question, whether it waits, runs, or follows only once the message is understood, and writes the
-    /// event. A worker on it finds its claim void. False when there is nothing to end; then nothing is written.
+    /// Cancels the answer to a question and writes the event.
+    ///
+    /// This works while the job waits or runs, and before the message is understood. The claim of a running worker becomes void. Returns
+    /// false, and writes nothing, if there is nothing to cancel.
     async fn cancel_answer(&self, caller: &Caller, question: MessageId, event: &EventDraft, now: Timestamp) -> Result<bool, StoreError>;
-    /// How long until the next job becomes due; zero when one is.
+    /// Returns the time until the next job is due; zero if one is due.
     async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError>;
-    /// Jobs waiting or running, and dead letters.
+    /// Counts live jobs, and dead jobs.
     async fn depth(&self) -> Result<(u64, u64), StoreError>;
-    /// How long the oldest job that is not done has been there.
+    /// Returns the age of the oldest unfinished job.
     async fn oldest(&self, now: Timestamp) -> Result<Option<Duration>, StoreError>;
 }
 
-/// Where a session's log stands.
+/// The range of events in a session's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogState {
-    /// Names the log.
+    /// Identifies the log.
     pub epoch: String,
     /// Number of the newest event, 0 when there is none.
     pub head: u64,
-    /// Number of the oldest event still there, `head + 1` when there is none.
+    /// Number of the oldest stored event, `head + 1` when there is none.
     pub floor: u64,
 }
 
 /// The numbered log of each session.
 #[async_trait]
 pub trait EventLog: Send + Sync {
-    /// Where it stands.
+    /// Returns the state of the log.
     async fn log_state(&self, caller: &Caller, session: SessionId) -> Result<LogState, StoreError>;
-    /// Up to `limit` events after `after`, ascending, without holes.
+    /// Returns up to `limit` events after `after`, ascending, without gaps.
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError>;
-    /// Appends events outside any plan. Returns their numbers.
+    /// Appends events outside a plan. Returns their numbers.
     async fn append_events(
         &self,
         caller: &Caller,
@@ -107,34 +114,34 @@ pub trait EventLog: Send + Sync {
         events: &[EventDraft],
         now: Timestamp,
     ) -> Result<Vec<u64>, StoreError>;
-    /// Removes events of all sessions that are older than `before` or beyond the newest `keep`, a bounded number per call.
-    /// Returns how many went.
+    /// Deletes events of all sessions that are older than `before` or beyond the newest `keep`, a bounded number per call. Returns their
+    /// number.
     async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError>;
 }
 
-/// The connections of this process to its database.
+/// Connections of this process to its database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionCounts {
-    /// Open ones.
+    /// Open connections.
     pub open: u32,
-    /// Open ones that nobody uses.
+    /// Idle connections.
     pub idle: u32,
-    /// As many as there may be.
+    /// Most connections allowed.
     pub most: u32,
-    /// Calls that wait for one, or for their turn to write.
+    /// Calls waiting for a connection or for the write lock.
     pub waiting: u32,
 }
 
-/// What operators ask.
+/// Inspection for operators.
 #[async_trait]
 pub trait Inspect: Send + Sync {
-    /// Names the engine: `sqlite`.
+    /// Returns the name of the engine: `sqlite`.
     fn engine(&self) -> &'static str;
-    /// Whether it answers now and takes writes.
+    /// Checks that the store answers and accepts writes.
     async fn ping(&self) -> Result<(), StoreError>;
-    /// How many connections there are.
+    /// Returns the connection counts.
     fn connections(&self) -> ConnectionCounts;
-    /// The id of this installation's local user, made at the first start.
+    /// Returns the id of this installation's local user, created at the first start.
     async fn local_user(&self) -> Result<UserId, StoreError>;
     /// Flushes and closes.
     async fn close(&self);

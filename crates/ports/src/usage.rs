@@ -1,30 +1,30 @@
-//! What model servers cost. Kept in the store, so that all instances see the same and a restart forgets nothing.
+//! Usage of model servers. It is stored, so that all servers share it and a restart loses nothing.
 
 use async_trait::async_trait;
 
 use super::StoreError;
 use recall_domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount};
 
-/// Tokens of one day. Of others nothing but the sums is told.
+/// Tokens of one day. Other users appear only in the totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageTotals {
-    /// The caller's.
+    /// Tokens of the caller.
     pub own: u64,
-    /// Those of all visitors together.
+    /// Tokens of all visitors.
     pub visitors: u64,
-    /// Those of all users together.
+    /// Tokens of all users.
     pub all: u64,
 }
 
 /// Tokens used, by day and by message.
 #[async_trait]
 pub trait UsageStore: Send + Sync {
-    /// Adds what a request used to its day and to its messages. Messages that are no more are passed over; the day counts all.
+    /// Adds the usage of a request to its day and messages. Deleted messages are skipped; the day counts all tokens.
     async fn spend(&self, caller: &Caller, day: Day, spending: &Spending) -> Result<(), StoreError>;
-    /// Tokens of a day.
+    /// Returns the tokens of a day.
     async fn spent(&self, caller: &Caller, day: Day) -> Result<UsageTotals, StoreError>;
-    /// The caller's days from `since` on, latest first; a day without requests is left out.
+    /// Returns the caller's usage by day from `since`, latest first. Days without requests are left out.
     async fn usage_since(&self, caller: &Caller, since: Day) -> Result<Vec<DayUsage>, StoreError>;
-    /// Tokens used for messages; those that no model was asked about are left out.
+    /// Returns the tokens used for messages. Messages without model requests are left out.
     async fn usage_of_messages(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, TokenCount)>, StoreError>;
 }

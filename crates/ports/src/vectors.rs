@@ -1,5 +1,7 @@
-//! Changing the embedding model. Vectors of two models are never compared, so a user is searched by the old ones until all of the
-//! user's messages have new ones, and then by these; what is old goes last.
+//! Changes of the embedding model.
+//!
+//! Vectors of two models are never compared. A user is searched with the old vectors until all of the user's messages have new ones.
+//! Then the new ones come into use, and the old ones are deleted last.
 
 use std::time::Duration;
 
@@ -8,62 +10,63 @@ use async_trait::async_trait;
 use super::{Embedding, StoreError};
 use recall_domain::{Caller, MessageId, Timestamp, UserText};
 
-/// A user whose vectors are being made, ours until the lease ends or another takes it.
+/// A claim on a user whose vectors are being made. It is valid until its lease expires or another worker takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VectorClaim {
-    /// Whose.
+    /// The user.
     pub caller: Caller,
-    /// Another number after every claim.
+    /// Fencing token; changes with every claim.
     pub token: u64,
-    /// The model by whose vectors the user is searched; none while that is still open.
+    /// The model of the vectors in use for the user; `None` while there is none.
     pub in_use: Option<String>,
     /// Row of the user's newest message, see [`FeedRow::row`](super::FeedRow::row).
     pub head: u64,
 }
 
-/// A message that has no vector of the model asked for.
+/// A message without a vector of the requested model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageWithoutVector {
     /// The message.
     pub message: MessageId,
-    /// What it says.
+    /// Its text.
     pub text: UserText,
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VectorStep {
-    /// It is done.
+    /// Done.
     Done,
-    /// Messages came meanwhile that lack a vector; the newest has this row.
+    /// New messages arrived without a vector; the newest has this row.
     Incomplete(u64),
-    /// The claim is another's by now, or another model is wanted. Nothing was written.
+    /// The claim was lost, or another model is wanted. Nothing was written.
     NotOurs,
 }
 
-/// What is left to do.
+/// Remaining work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VectorBacklog {
-    /// Users not all of whose vectors are of the model.
+    /// Users with missing vectors of the model.
     pub users: u64,
     /// Their messages without such a vector.
     pub messages: u64,
 }
 
-/// Vectors of one model beside those of another.
+/// Stores vectors of a new model next to those in use.
 ///
-/// `now` is as in [`JobQueue`](super::JobQueue): a store that several processes share goes by a clock that they share too.
+/// For `now`, see [`JobQueue`](super::JobQueue): a store shared by several processes uses a common clock.
 #[async_trait]
 pub trait VectorStore: Send + Sync {
-    /// From now on all vectors are to be of this model; called at start. The latest call counts, so that an older process, which
-    /// still has another model, does not undo what a newer one does. A store that one process has to itself voids all claims.
+    /// Sets the model that all vectors must have; called at start.
+    ///
+    /// The latest call counts, so an older process with another model does not undo the work of a newer one. A store with a single process
+    /// voids all claims.
     async fn want_model(&self, model: &str) -> Result<(), StoreError>;
-    /// Takes a user whose vectors are not all of `model`. None when there is no such user, others have them, or another model is
-    /// wanted.
+    /// Claims a user with missing vectors of `model`. Returns `None` if no such user is free, or if another model is wanted.
     async fn claim_vectors(&self, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, StoreError>;
-    /// Which of the messages with rows after `after` up to `upto` lack a vector of `model`, newest first.
+    /// Returns the messages with rows after `after` up to `upto` that lack a vector of `model`, newest first.
     async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<MessageWithoutVector>, StoreError>;
-    /// Keeps vectors beside those in use, and prolongs the claim. Messages that are no more, or have one already, are passed over.
+    /// Stores vectors next to those in use and extends the claim. Deleted messages and existing vectors are skipped.
     async fn keep_vectors(
         &self,
         claim: &VectorClaim,
@@ -72,8 +75,9 @@ pub trait VectorStore: Send + Sync {
         now: Timestamp,
         lease: Duration,
     ) -> Result<VectorStep, StoreError>;
-    /// From now on the user is searched by vectors of `model`, if the messages after row `seen` have them too; those up to there
-    /// must. The claim ends: what is old is left for `pause`, for searches that have begun.
+    /// Brings the vectors of `model` into use, if the messages after row `seen` have them too; those up to `seen` must have them.
+    ///
+    /// The claim ends. The old vectors remain for `pause`, for searches that have begun.
     async fn use_vectors(
         &self,
         claim: &VectorClaim,
@@ -82,8 +86,9 @@ pub trait VectorStore: Send + Sync {
         now: Timestamp,
         pause: Duration,
     ) -> Result<VectorStep, StoreError>;
-    /// Puts vectors of `model`, which must be in use, in the place of others, for up to `limit` messages after `after` in the order
-    /// of their ids, and prolongs the claim.
+    /// Replaces old vectors by those of `model`, which must be in use, and extends the claim.
+    ///
+    /// It handles up to `limit` messages after `after`, in the order of their ids.
     async fn replace_vectors(
         &self,
         claim: &VectorClaim,
@@ -93,21 +98,21 @@ pub trait VectorStore: Send + Sync {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Replaced, StoreError>;
-    /// Notes that the user's vectors are all of `model`, if those after row `seen` are too, and ends the claim.
+    /// Records that all vectors of the user are of `model`, if those after row `seen` are too, and ends the claim.
     async fn settle_vectors(&self, claim: &VectorClaim, model: &str, seen: u64) -> Result<VectorStep, StoreError>;
-    /// Gives the user back.
+    /// Releases the claim.
     async fn release_vectors(&self, claim: &VectorClaim) -> Result<(), StoreError>;
-    /// What is left to do for all vectors to be of `model`.
+    /// Returns the remaining work until all vectors are of `model`.
     async fn vector_backlog(&self, model: &str) -> Result<VectorBacklog, StoreError>;
 }
 
-/// How far the replacing of vectors has come.
+/// The progress of replacing vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaced {
     /// Up to this message.
     UpTo(MessageId),
-    /// All.
+    /// All are replaced.
     All,
-    /// The claim is another's by now, or another model is wanted.
+    /// The claim was lost, or another model is wanted. Nothing was written.
     NotOurs,
 }

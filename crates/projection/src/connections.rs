@@ -12,7 +12,9 @@ use async_trait::async_trait;
 
 use super::paths;
 use recall_domain::{Caller, EntityId};
-use recall_ports::{Connections, Edge, GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, Shared, graph::MAX_HOPS};
+use recall_ports::{
+    Connections, Edge, GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, SharedNeighbour, graph::MAX_HOPS,
+};
 
 /// Answers graph queries from the facts in the store.
 pub struct StoreGraph {
@@ -85,7 +87,7 @@ impl GraphQueries for StoreGraph {
         Ok(found)
     }
 
-    async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<Shared>, GraphError> {
+    async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<SharedNeighbour>, GraphError> {
         if one == other {
             return Ok(Vec::new());
         }
@@ -96,8 +98,8 @@ impl GraphQueries for StoreGraph {
         let (left, right) = (of(one).await?, of(other).await?);
         let right: HashMap<EntityId, Edge> = right.into_iter().map(|e| (e.to, e)).collect();
         let both = left.into_iter().filter_map(|l| Some((l, right.get(&l.to)?)));
-        let mut found: Vec<Shared> =
-            both.map(|(l, r)| Shared { entity: l.to, facts: [l.fact, r.fact], weight: l.weight.min(r.weight) }).collect();
+        let mut found: Vec<SharedNeighbour> =
+            both.map(|(l, r)| SharedNeighbour { entity: l.to, facts: [l.fact, r.fact], weight: l.weight.min(r.weight) }).collect();
         found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.entity.cmp(&b.entity)));
         found.truncate(first as usize);
         Ok(found)

@@ -14,7 +14,9 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use super::Projection;
 use recall_domain::{Caller, EntityId, UserId};
-use recall_ports::{Checkpoint, GraphCopy, GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, Shared, StoreError};
+use recall_ports::{
+    Checkpoint, GraphCopy, GraphError, GraphQueries, Neighbour, NeighbourQuery, Path, PathQuery, SharedNeighbour, StoreError,
+};
 
 /// Time after a failure in which the engine is not queried, so that not every query waits for the timeout.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(5);
@@ -150,7 +152,7 @@ impl GraphQueries for GraphReader {
         self.query(caller, self.engine.ways(caller, query), self.store.ways(caller, query)).await
     }
 
-    async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<Shared>, GraphError> {
+    async fn shared(&self, caller: &Caller, one: EntityId, other: EntityId, first: u32) -> Result<Vec<SharedNeighbour>, GraphError> {
         self.query(caller, self.engine.shared(caller, one, other, first), self.store.shared(caller, one, other, first)).await
     }
 

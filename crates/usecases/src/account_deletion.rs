@@ -1,5 +1,6 @@
-//! Deleting everything of a user. It is begun in the store and goes on there in steps: here, after the request too, and in
-//! whatever process finds it unfinished.
+//! Deletes all data of a user.
+//!
+//! The store records the deletion, which runs in steps: in a background task of this process, or in any process that finds it unfinished.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,19 +12,20 @@ use super::{UseCaseError, UseCases, shared};
 use recall_domain::{Caller, UserId};
 use recall_ports::{AccountDeletion, StoreError};
 
-/// Rows deleted in one step. Others' writes wait for a step, not for the whole.
+/// Rows deleted in one step. Other writers wait for a step, not for the whole deletion.
 const STEP: u32 = 1_000;
-/// Between two steps, so that whoever waits to write comes first.
-const BREATH: Duration = Duration::from_millis(2);
-/// Longest wait of a request; what is not done by then goes on without it.
+/// Pause between two steps, so that waiting writers proceed.
+const STEP_PAUSE: Duration = Duration::from_millis(2);
+/// Longest wait of a request; the rest continues in the background.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl UseCases {
-    /// Deletes everything of the caller's. The receipt of a large account may have no end yet: calling again waits on for the same.
-    /// `None` when there never was anything.
+    /// Deletes all data of the caller; `None` if there never was any.
+    ///
+    /// The receipt of a large deletion may be unfinished. A repeated call waits for the same deletion.
     ///
     /// # Errors
-    /// When the store fails; what was begun goes on later all the same.
+    /// Fails if the store fails; a deletion already begun is resumed later.
     pub async fn erase_everything(&self, caller: &Caller) -> Result<Option<AccountDeletion>, UseCaseError> {
         shared::may_write(caller)?;
         let p = &self.parts;
@@ -33,9 +35,9 @@ impl UseCases {
         };
         let _mark = self.being_erased.mark(caller.user());
         p.index.forget(caller);
-        // Of its own, so that it goes on when whoever asked hangs up.
+        // A task of its own, so that it continues if the client disconnects.
         let (this, whose) = (self.clone(), *caller);
-        let work = self.background_tasks.run(async move { this.go_on_erasing(&whose).await });
+        let work = self.background_tasks.run(async move { this.resume_account_deletion(&whose).await });
         match tokio::time::timeout(TIMEOUT, work).await {
             Ok(Ok(Some(done))) => done.map(Some),
             Ok(Err(panicked)) => Err(UseCaseError::Internal { cause: panicked.into() }),
@@ -43,11 +45,11 @@ impl UseCases {
         }
     }
 
-    /// Makes steps until nothing is left, or the process stops; then another goes on.
+    /// Runs steps until nothing is left or the process stops. Another process then resumes.
     ///
     /// # Errors
-    /// When the store fails, or no erasure was begun.
-    pub async fn go_on_erasing(&self, caller: &Caller) -> Result<AccountDeletion, UseCaseError> {
+    /// Fails if the store fails, or if no deletion was begun.
+    pub async fn resume_account_deletion(&self, caller: &Caller) -> Result<AccountDeletion, UseCaseError> {
         let p = &self.parts;
         let _mark = self.being_erased.mark(caller.user());
         loop {
@@ -63,21 +65,22 @@ impl UseCases {
             if self.background_tasks.are_ending() {
                 return Ok(step.erasure);
             }
-            tokio::time::sleep(BREATH).await;
+            tokio::time::sleep(STEP_PAUSE).await;
         }
     }
 
-    /// Whether everything of the caller's is being deleted. What other processes began is known since the last
-    /// [`Self::look_for_erasures`].
+    /// Whether all data of the caller is being deleted.
+    ///
+    /// Deletions begun by other processes are known since the last [`Self::look_for_erasures`].
     pub fn is_being_erased(&self, caller: &Caller) -> bool {
         let erased = &self.being_erased;
         lock(&erased.here).contains_key(&caller.user()) || lock(&erased.elsewhere).contains(&caller.user())
     }
 
-    /// Looks for erasures that other processes began, or one before.
+    /// Loads the deletions begun by other processes or by an earlier one.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails if the store fails.
     pub async fn look_for_erasures(&self) -> Result<(), UseCaseError> {
         let p = &self.parts;
         let all = p.store.unfinished_erasures(p.clock.now() + chrono::TimeDelta::days(1)).await?;
@@ -86,10 +89,10 @@ impl UseCases {
     }
 }
 
-/// Whose data is being deleted, so that nobody is shown half of it.
+/// The users whose data is being deleted, so that nobody sees partial data.
 #[derive(Default)]
 pub(super) struct BeingErased {
-    /// By this process, and how often that was begun.
+    /// Users whose deletion runs in this process, with the number of running calls.
     here: Mutex<HashMap<UserId, usize>>,
     elsewhere: Mutex<HashSet<UserId>>,
 }
@@ -101,7 +104,7 @@ impl BeingErased {
     }
 }
 
-/// An erasure that this process works on.
+/// A deletion that runs in this process.
 struct Mark {
     erased: Arc<BeingErased>,
     user: UserId,

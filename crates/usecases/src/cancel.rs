@@ -1,4 +1,4 @@
-//! Answers that are not wanted any more.
+//! Cancels answers.
 
 use std::{
     collections::HashMap,
@@ -10,15 +10,16 @@ use tokio_util::sync::CancellationToken;
 use super::{UseCaseError, UseCases, shared};
 use recall_domain::{Caller, EventBody, EventDraft, EventId, Message, MessageId, UserId, event::AnswerFailed};
 
-/// The code of `answer_failed` when somebody asked for it.
+/// The code of `answer_failed` after a cancellation.
 pub const CANCELLED: &str = "CANCELLED";
 
 impl UseCases {
-    /// Ends the answering of a question, wherever it has got to. Says whether there was anything to end: an answer that is there
-    /// already stays, and so does what the message states.
+    /// Cancels the answer to a question at any stage. Returns whether there was anything to cancel.
+    ///
+    /// A finished answer stays, and so do facts that the message states.
     ///
     /// # Errors
-    /// `NotFound` when the message is not the caller's.
+    /// `NotFound` if the message is not the caller's.
     pub async fn cancel_answer(&self, caller: &Caller, question: MessageId) -> Result<(Message, bool), UseCaseError> {
         shared::may_write(caller)?;
         let found = self.parts.store.messages_by_id(caller, &[question]).await?;
@@ -32,7 +33,7 @@ impl UseCases {
         let event = EventDraft { id: EventId(self.parts.ids.fresh()), body };
         let ended = self.parts.store.cancel_answer(caller, question, &event, self.parts.clock.now()).await?;
         if ended {
-            // In this process at once; another that works on it loses its claim.
+            // This stops the work in this process at once. A worker of another process loses its claim.
             self.answering.cancel(caller.user(), question);
             self.parts.announcer.committed(caller, message.session);
             self.parts.wake.notify_one();
@@ -42,16 +43,16 @@ impl UseCases {
     }
 }
 
-/// The answers that are being made in this process.
+/// The answers in progress in this process.
 #[derive(Default)]
 pub(super) struct Answering(Mutex<HashMap<(UserId, MessageId), CancellationToken>>);
 
 impl Answering {
-    /// Notes that an answer is being made, until what is returned is dropped.
-    pub(super) fn begin(self: &Arc<Self>, user: UserId, question: MessageId) -> Turn {
+    /// Registers an answer until the returned guard is dropped.
+    pub(super) fn begin(self: &Arc<Self>, user: UserId, question: MessageId) -> AnswerGuard {
         let token = CancellationToken::new();
         self.lock().insert((user, question), token.clone());
-        Turn { all: self.clone(), key: (user, question), token }
+        AnswerGuard { all: self.clone(), key: (user, question), token }
     }
 
     fn cancel(&self, user: UserId, question: MessageId) {
@@ -65,21 +66,21 @@ impl Answering {
     }
 }
 
-/// One answer that is being made.
-pub(super) struct Turn {
+/// One answer in progress.
+pub(super) struct AnswerGuard {
     all: Arc<Answering>,
     key: (UserId, MessageId),
     token: CancellationToken,
 }
 
-impl Turn {
-    /// Ends when the answer is not wanted any more.
+impl AnswerGuard {
+    /// Completes when the answer is cancelled.
     pub(super) async fn cancelled(&self) {
         self.token.cancelled().await;
     }
 }
 
-impl Drop for Turn {
+impl Drop for AnswerGuard {
     fn drop(&mut self) {
         self.all.lock().remove(&self.key);
     }

@@ -1,4 +1,4 @@
-//! What input is accepted. Pure; every refusal has a code of its own and names the field.
+//! Checks input. Pure; every refusal has its own code and names the field.
 
 use super::UseCaseError;
 use recall_domain::message::MAX_TEXT_BYTES;
@@ -11,20 +11,20 @@ const MAX_QUERY_BYTES: usize = 4 * 1024;
 const MAX_METADATA_BYTES: usize = 16 * 1024;
 /// Longest title, in bytes.
 const MAX_TITLE_BYTES: usize = 200;
-/// Length to which a first message is cut to serve as a title, in characters.
+/// Longest title made from a first message, in characters.
 const TITLE_CHARS: usize = 60;
 
-/// A message text: not blank, at most 64 KiB, no control characters but tab and line breaks.
+/// Checks a message text: not blank, at most 64 KiB, no control characters except tab and line breaks.
 pub(super) fn text(text: &str) -> Result<(), UseCaseError> {
     plain(text, "text", MAX_TEXT_BYTES, ["TEXT_EMPTY", "TEXT_TOO_LONG", "TEXT_CONTROL_CHARACTERS"])
 }
 
-/// A question.
+/// Checks a question.
 pub(super) fn query(text: &str) -> Result<(), UseCaseError> {
     plain(text, "query", MAX_QUERY_BYTES, ["QUERY_EMPTY", "QUERY_TOO_LONG", "QUERY_CONTROL_CHARACTERS"])
 }
 
-/// A name of a person or thing, trimmed.
+/// Checks a name and returns it trimmed.
 pub(super) fn name(name: &str, path: &'static str) -> Result<String, UseCaseError> {
     plain(name, path, MAX_NAME_BYTES, ["NAME_EMPTY", "NAME_TOO_LONG", "NAME_CONTROL_CHARACTERS"])?;
     if name.contains(['\n', '\r', '\t']) {
@@ -34,18 +34,18 @@ pub(super) fn name(name: &str, path: &'static str) -> Result<String, UseCaseErro
     Ok(name.trim().to_owned())
 }
 
-/// An id that a client chose.
+/// Checks an id chosen by a client.
 pub(super) fn client_id(id: &str, path: &'static str) -> Result<(), UseCaseError> {
     plain(id, path, MAX_NAME_BYTES, ["CLIENT_ID_EMPTY", "CLIENT_ID_TOO_LONG", "CLIENT_ID_CONTROL_CHARACTERS"])
 }
 
-/// A title, trimmed.
+/// Checks a title and returns it trimmed.
 pub(super) fn title(title: &str) -> Result<String, UseCaseError> {
     plain(title, "title", MAX_TITLE_BYTES, ["TITLE_EMPTY", "TITLE_TOO_LONG", "TITLE_CONTROL_CHARACTERS"])?;
     Ok(title.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// A title made from a first message: its first line, cut at a word.
+/// Makes a title from a first message: its first line, cut at a word.
 pub(super) fn title_of(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or_default();
     if line.chars().count() <= TITLE_CHARS {
@@ -56,7 +56,7 @@ pub(super) fn title_of(text: &str) -> String {
     format!("{}…", at_word.trim_end_matches([',', '.', ';', ':']))
 }
 
-/// What a client keeps with a message.
+/// Checks the size of a client's data.
 pub(super) fn metadata(value: &serde_json::Value) -> Result<(), UseCaseError> {
     let size = serde_json::to_vec(value).map_or(usize::MAX, |v| v.len());
     if size > MAX_METADATA_BYTES {
@@ -66,7 +66,7 @@ pub(super) fn metadata(value: &serde_json::Value) -> Result<(), UseCaseError> {
     Ok(())
 }
 
-/// What a sentence calls an input. Each interface has a name of its own for it, which stands in the path.
+/// Returns the noun for an input field in sentences. The interfaces use different field names.
 fn noun(path: &str) -> &'static str {
     match path {
         "text" => "The message",

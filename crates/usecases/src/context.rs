@@ -1,4 +1,4 @@
-//! Finding what bears on a question: things named in it, facts about them, messages by words and by meaning.
+//! Finds the context of a question: named entities, facts about them, and messages by words and by meaning.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,22 +18,22 @@ use recall_ports::{EmbedError, IndexHit, IndexQuery, index::IndexResult};
 pub(super) const MAX_FIRST: u32 = 100;
 /// Most facts in one context.
 const MAX_FACTS: usize = 20;
-/// And of shared memory beside one's own, which are never fewer for it.
+/// Most facts of shared memory in one context, in addition to the user's own.
 const MAX_SHARED_FACTS: usize = 10;
-/// How many facts of each thing named are looked at, strongest first.
+/// Most facts loaded per named entity, strongest first.
 const FACTS_PER_ENTITY: u32 = 100;
-/// How many things are taken to be meant by words that are a part of their name, the most mentioned first.
+/// Most entities matched by a part of their name, most mentioned first.
 const MAX_BY_PART: u32 = 3;
-/// How much evidence of each fact is looked at.
+/// Most evidence rows loaded per fact.
 const EVIDENCE_PER_FACT: u32 = 5;
-/// How often a question is put again because other vectors have come into use.
+/// How often a search is repeated because other vectors came into use.
 const MODELS_TRIED: usize = 3;
 
-/// How much evidence of each fact is looked at to tell whether a session speaks of it.
+/// Most evidence rows loaded per fact to decide whether a session mentions it.
 const EVIDENCE_FOR_SESSION: u32 = 200;
 
 impl UseCases {
-    /// What bears on a question, best first.
+    /// Finds the context of a question, best first.
     ///
     /// # Errors
     /// `Invalid` for bad input, `NotFound` for a session that is not the caller's.
@@ -72,7 +72,7 @@ impl UseCases {
                 shared_entities.extend(named.iter().map(|e| e.id));
                 entities.extend(named);
                 facts.extend(more);
-                // Facts of both are scored alike. Stable: of equal ones one's own come first.
+                // Facts of both memories have comparable scores. The sort is stable: of equal facts, the user's own come first.
                 facts.sort_by(|a, b| b.score.total_cmp(&a.score));
             }
         }
@@ -98,7 +98,7 @@ impl UseCases {
         Ok(Context { messages, facts, entities, shared_entities, methods_used, timings })
     }
 
-    /// The messages that were found, in their order. What was deleted meanwhile is left out.
+    /// Loads the messages of the hits, in order. Messages deleted in the meantime are left out.
     async fn ranked(&self, caller: &Caller, shared: Option<&Caller>, hits: Vec<IndexHit>) -> Result<Vec<RankedMessage>, UseCaseError> {
         let mut loaded: HashMap<MessageId, Message> = HashMap::new();
         for (whose, beside) in [(Some(caller), false), (shared, true)] {
@@ -114,8 +114,10 @@ impl UseCases {
         Ok(hits.into_iter().filter_map(ranked).collect())
     }
 
-    /// Messages that bear on a question. Its vector is of the model by whose vectors the user is searched. Which one that is is known
-    /// for certain only afterwards: where another has come into use meanwhile, the question is put once more.
+    /// Searches messages.
+    ///
+    /// The question's vector must be of the model in use for the user, which is known exactly only after the search. If another model came
+    /// into use, the search is repeated.
     async fn messages(
         &self,
         caller: &Caller,
@@ -142,7 +144,7 @@ impl UseCases {
                 let clock = Instant::now();
                 asked.embedding = match self.question_vector(&asked.model, &query.text).await {
                     Ok(vector) => vector,
-                    // Words and facts find much without it, and `methods_used` says that they were alone.
+                    // Words and facts find much without vectors, and `methods_used` reports that.
                     Err(EmbedError::Transient(cause)) if wants(Method::Keyword) || wants(Method::Graph) => {
                         warn!(cause, "a question is searched without its meaning");
                         None
@@ -161,14 +163,13 @@ impl UseCases {
         Ok(self.parts.index.search(caller, &asked).await?)
     }
 
-    /// Things named in the question and the facts about them, best first, at most so many.
+    /// Returns the entities named in the question and the facts about them, best first, at most `most` facts.
     async fn graph(&self, caller: &Caller, query: &ContextQuery, most: usize) -> Result<(Vec<Entity>, Vec<RankedFact>), UseCaseError> {
         let store = &self.parts.store;
-        let asked = rank::Asked::of(query.text.as_str());
+        let asked = rank::QuestionTerms::of(query.text.as_str());
         let mut named: Vec<Entity> = Vec::new();
         let by_key = store.entities_by_key(caller, &asked.keys).await?;
-        // A word that nobody is called by itself may be a part of somebody's name. Whoever is named in full is not looked for again
-        // by the parts.
+        // A word that is no complete name may be a part of one. Entities named in full are not searched by parts.
         let whole = |part: &EntityKey| by_key.iter().any(|(key, _)| key.as_str().split(' ').any(|word| word == part.as_str()));
         let parts: Vec<String> = asked.capitals.iter().filter(|part| !whole(part)).map(|part| part.as_str().to_owned()).collect();
         let by_part = if parts.is_empty() { Vec::new() } else { store.entities_by_hint(caller, &parts, MAX_BY_PART).await? };
@@ -177,11 +178,11 @@ impl UseCases {
                 named.push(e);
             }
         }
-        // In shared memory nobody is "I".
+        // In shared memory "I" means nobody.
         if asked.first_person && !caller.is_shared() {
             named.extend(store.viewer_entity(caller).await?.filter(|v| !named.iter().any(|n| n.id == v.id)));
         }
-        // Nor is who was somebody's own node before it was imported there.
+        // An entity imported there may have been a user's own entity; here it is not.
         named.iter_mut().for_each(|e| e.is_viewer &= !caller.is_shared());
         let ids: Vec<EntityId> = named.iter().map(|e| e.id).collect();
         if ids.is_empty() {
@@ -196,14 +197,14 @@ impl UseCases {
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.updated_at.cmp(&a.1.updated_at)).then_with(|| a.1.id.cmp(&b.1.id)));
         let mut rest = if query.scope == Scope::User { scored.split_off(most.min(scored.len())) } else { Vec::new() };
         let mut evidence: HashMap<FactId, Vec<Evidence>> = HashMap::new();
-        // Whether a fact belongs to a session must not hang on how often it was repeated elsewhere since.
+        // Whether a fact belongs to a session must not depend on later repetitions elsewhere.
         let per_fact = if query.scope == Scope::User { EVIDENCE_PER_FACT } else { EVIDENCE_FOR_SESSION };
         loop {
             let of: Vec<FactId> = scored.iter().map(|(_, f)| f.id).filter(|id| !evidence.contains_key(id)).collect();
             for e in store.evidence_of(caller, &of, per_fact).await? {
                 evidence.entry(e.fact).or_default().push(e);
             }
-            // What rests on nothing else than a session that is being deleted has none, and leaves its place to others.
+            // A fact whose only session is being deleted has no evidence; the next fact takes its place.
             let before = scored.len();
             scored.retain(|(_, f)| evidence.contains_key(&f.id));
             if scored.len() == before || rest.is_empty() {
@@ -235,13 +236,14 @@ impl UseCases {
     }
 }
 
-/// Whether a fact had been recorded and held at a moment.
+/// Whether a fact was recorded and held at a moment.
 fn known_at(f: &Fact, at: recall_domain::Timestamp) -> bool {
     f.valid_from.is_some_and(|v| v <= at) && f.valid_to.is_none_or(|v| v > at)
 }
 
-/// Messages that state the facts asked for, with the facts' scores. A fact that only shares a name with the question says
-/// nothing about which message answers it.
+/// Returns the messages that state the requested facts, with the facts' scores.
+///
+/// A fact that only shares a name with the question does not show which message answers it.
 fn boosts(facts: &[RankedFact]) -> Vec<(MessageId, f32)> {
     let mut best: HashMap<MessageId, f32> = HashMap::new();
     for f in facts.iter().filter(|f| f.score >= rank::ASKED_FOR) {
@@ -259,7 +261,7 @@ fn millis(since: Instant) -> f64 {
     (since.elapsed().as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// The question as a query over everything the caller has said, without the question itself.
+/// Builds the query of a question over all data of the caller, except the question itself.
 pub(super) fn of_question(text: &UserText, question: MessageId) -> ContextQuery {
     ContextQuery {
         text: text.clone(),

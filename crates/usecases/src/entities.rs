@@ -1,49 +1,49 @@
-//! What a user changes or asks about entities: renaming, merging and telling apart again, and whom a name means.
+//! Renames, merges and separates entities, and resolves names.
 
 use std::collections::HashSet;
 
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{UseCaseError, UseCases, check, shared};
 use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId};
-use recall_facts::{CandidateEntity, Memory, NameQuery, edit, merge, unmerge};
+use recall_facts::{CandidateEntity, KnownEntities, NameQuery, edit, merge, unmerge};
 use recall_ports::{CommitError, EntityFilter, KnowledgeCommit};
 
 /// Most facts moved by one merge.
 const MAX_MERGED_FACTS: u32 = 10_000;
-/// Most entities looked at for one name.
+/// Most entities considered for one name.
 const MAX_LIKELY: u32 = 50;
 
-/// Which entity a mention means.
+/// The result of resolving a mention.
 #[derive(Clone, Debug)]
 pub struct Resolution {
-    /// The one meant, if any fits well enough.
+    /// The resolved entity, if one matches well enough.
     pub entity: Option<Entity>,
     /// Its canonical name.
     pub canonical_form: Option<String>,
-    /// 0 to 1.
+    /// Confidence, 0 to 1.
     pub confidence: f64,
-    /// All that may be meant with their scores and reasons, best first.
+    /// All candidates with scores and reasons, best first.
     pub candidates: Vec<CandidateEntity>,
 }
 
-/// How one that came from elsewhere is to be made one with one that is known.
+/// How to merge an entity that was adopted from a visit.
 #[derive(Clone, Copy)]
 pub(super) struct Came {
-    /// It was who "I" meant there.
+    /// It was the visitor's own entity.
     pub(super) is_viewer: bool,
     pub(super) score: f64,
     pub(super) reason: &'static str,
 }
 
 impl UseCases {
-    /// Gives an entity another name; the old one stays as an alias.
+    /// Renames an entity and keeps the old name as an alias.
     ///
     /// # Errors
     /// `Invalid` for a bad name, `NotFound` when the entity is not the caller's.
     pub async fn rename_entity(&self, caller: &Caller, id: EntityId, name: String) -> Result<Entity, UseCaseError> {
         shared::may_write(caller)?;
         let name = check::name(&name, "name")?;
-        let _turn = self.learner.turn(caller).await;
+        let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
             let entity = self.entity(caller, id).await?;
@@ -59,7 +59,7 @@ impl UseCases {
         Err(CommitError::Stale.into())
     }
 
-    /// Makes two entities one: `from` goes, its names, mentions, facts and evidence go to `into`.
+    /// Merges two entities: names, mentions, facts and evidence of `from` move to `into`.
     ///
     /// # Errors
     /// `Invalid` when both are the same, `NotFound` when one is not the caller's.
@@ -67,7 +67,7 @@ impl UseCases {
         self.make_one(caller, into, from, None).await
     }
 
-    /// As [`Self::merge_entities`]; with `came` of one that came from elsewhere as who is called there, for the reason given.
+    /// Merges as [`Self::merge_entities`] does; `came` describes an entity adopted from a visit.
     pub(super) async fn make_one(
         &self,
         caller: &Caller,
@@ -77,7 +77,7 @@ impl UseCases {
     ) -> Result<Entity, UseCaseError> {
         shared::may_write(caller)?;
         let store = &self.parts.store;
-        let _turn = self.learner.turn(caller).await;
+        let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let (into, mut from) = (self.entity(caller, into).await?, self.entity(caller, from).await?);
@@ -98,7 +98,7 @@ impl UseCases {
                 None => merge::merge(&at, &merge, &mut fresh),
                 Some(came) => KnowledgeCommit {
                     merge_decision: Some(Decision { score: came.score, reason: came.reason.to_owned() }),
-                    ..merge::merge_from_elsewhere(&at, &merge, &mut fresh)
+                    ..merge::merge_across_memories(&at, &merge, &mut fresh)
                 },
             };
             if self.commit_by_hand(caller, &plan, &sessions, Some(&Heard::of(&evidence))).await? {
@@ -108,15 +108,17 @@ impl UseCases {
         Err(CommitError::Stale.into())
     }
 
-    /// Undoes a merge: who was merged away comes back with its mentions, keys, facts and evidence. Returns it, and the one that
-    /// had its place. `id` is the one that is gone, or the one that stayed, whose latest merge is meant then.
+    /// Undoes a merge and returns the restored and the surviving entity.
+    ///
+    /// The restored entity gets back its mentions, keys, facts and evidence. `id` is the merged entity, or the surviving one, whose latest
+    /// merge is undone.
     ///
     /// # Errors
-    /// `NotFound` when there is no such entity, `Invalid` when nothing was merged into it or its merge was not recorded.
+    /// `NotFound` if the entity does not exist, `Invalid` if nothing was merged into it or the merge was not recorded.
     pub async fn unmerge_entities(&self, caller: &Caller, id: EntityId) -> Result<(Entity, Entity), UseCaseError> {
         shared::may_write(caller)?;
         let store = &self.parts.store;
-        let _turn = self.learner.turn(caller).await;
+        let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let survivor = self.entity(caller, id).await?;
@@ -163,7 +165,7 @@ impl UseCases {
         Err(CommitError::Stale.into())
     }
 
-    /// Which known entity a mention means.
+    /// Resolves a mention to a known entity.
     ///
     /// # Errors
     /// `Invalid` for a bad mention, `NotFound` for a session that is not the caller's.
@@ -190,17 +192,17 @@ impl UseCases {
             candidates.push(CandidateEntity { entity: viewer, score, reason: reason.to_owned() });
         }
         if let Some(key) = &key {
-            let (keys, hints) = asked.lookups();
-            let mut memory = Memory {
-                known: store.entities_by_key(caller, &keys).await?,
-                hinted: store.entities_by_hint(caller, &hints, MAX_LIKELY).await?,
-                ..Memory::default()
+            let (keys, hints) = asked.lookup_terms();
+            let mut known = KnownEntities {
+                by_key: store.entities_by_key(caller, &keys).await?,
+                by_hint: store.entities_by_hint(caller, &hints, MAX_LIKELY).await?,
+                ..KnownEntities::default()
             };
-            let likely = NameQuery::contested(&memory);
+            let likely = NameQuery::candidate_ids(&known);
             if let Some(session) = session {
-                memory.recent = store.recently_mentioned(caller, session, &likely).await?;
+                known.recent = store.recently_mentioned(caller, session, &likely).await?;
             }
-            candidates.extend(asked.rank(&memory));
+            candidates.extend(asked.rank(&known));
             let filter = EntityFilter { entity_type: wanted, text: Some(key.as_str().to_owned()), session };
             for (_, e) in store.list_entities(caller, &filter, &Page::first(20)).await?.items {
                 let share = key.as_str().chars().count() as f64 / e.name.chars().count().max(1) as f64;
@@ -211,7 +213,7 @@ impl UseCases {
         candidates.retain(|c| seen.insert(c.entity.id));
         let often = |c: &CandidateEntity| c.entity.mention_count;
         candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| often(b).cmp(&often(a))));
-        // Two that fit equally well make either one half as sure.
+        // Several equally good candidates share the confidence.
         let best = candidates.first().map_or(0.0, |c| c.score);
         let equals = candidates.iter().filter(|c| c.score >= best - 0.05).count().max(1);
         let confidence = best / equals as f64;
@@ -234,13 +236,13 @@ impl UseCases {
         Ok(sessions)
     }
 
-    /// Sessions that speak of an entity, latest first.
+    /// Returns the sessions that mention an entity, latest first.
     async fn sessions_of(&self, caller: &Caller, entity: EntityId) -> Result<Vec<SessionId>, UseCaseError> {
         let store = &self.parts.store;
         let mentions = store.list_mentions(caller, entity, &Page::first(MAX_SESSIONS)).await?;
         let ids: Vec<_> = mentions.items.iter().map(|(_, (m, _))| *m).collect();
         let mut sessions: Vec<SessionId> = store.messages_by_id(caller, &ids).await?.into_iter().map(|m| m.session).collect();
-        // The user's own node is spoken of as "I", which is no mention of a name.
+        // The user's own entity is mentioned as "I", which is no mention of a name.
         for fact in store.facts_of_entities(caller, &[entity], MAX_SESSIONS).await? {
             sessions.extend(store.sessions_of_fact(caller, fact.id, 1).await?);
         }

@@ -1,5 +1,7 @@
-//! Why a use case did not do what was asked. An error has three audiences: a stable code for programs, a sentence for
-//! people, a cause for the log. `api` maps the first two; the cause is logged where it is turned into an answer.
+//! Errors of the use cases.
+//!
+//! An error has three audiences: a stable code for programs, a sentence for people, and a cause for the log. `api` maps the first two. The
+//! cause is logged where the error becomes a response.
 
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use recall_ports::{CommitError, EmbedError, StoreError};
 /// A refusal or a failure.
 #[derive(Debug, thiserror::Error)]
 pub enum UseCaseError {
-    /// The input is wrong; trying again with the same input cannot work.
+    /// The input is wrong; a retry with the same input cannot work.
     #[error("{message}")]
     Invalid {
         /// Stable, upper case.
@@ -19,7 +21,7 @@ pub enum UseCaseError {
         /// The input field.
         path: &'static str,
     },
-    /// Not now, whatever the input.
+    /// The request is refused at present, whatever the input.
     #[error("{message}")]
     Refused {
         /// Stable, upper case.
@@ -27,16 +29,16 @@ pub enum UseCaseError {
         /// A sentence for people.
         message: &'static str,
     },
-    /// Not this caller.
+    /// The caller has no permission.
     #[error("{message}")]
     Forbidden {
         /// A sentence for people.
         message: &'static str,
     },
-    /// No such thing, or not the caller's, which must look the same.
+    /// The object does not exist or belongs to another user. The two cases must look the same.
     #[error("this {noun} does not exist")]
     NotFound {
-        /// What was looked for.
+        /// The kind of object.
         noun: &'static str,
     },
     /// May work later.
@@ -58,7 +60,7 @@ pub enum UseCaseError {
 }
 
 impl UseCaseError {
-    /// The stable code for programs.
+    /// Returns the stable code for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Invalid { code, .. } | Self::Refused { code, .. } => code,
@@ -69,12 +71,12 @@ impl UseCaseError {
         }
     }
 
-    /// An input error.
+    /// Creates an input error.
     pub fn invalid(code: &'static str, path: &'static str, message: impl Into<String>) -> Self {
         Self::Invalid { code, message: message.into(), path }
     }
 
-    /// A store error in which `NotFound` means `noun`.
+    /// Converts a store error; `NotFound` refers to `noun`.
     pub fn of(e: StoreError, noun: &'static str) -> Self {
         match e {
             StoreError::NotFound => Self::NotFound { noun },

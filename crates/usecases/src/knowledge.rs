@@ -1,5 +1,4 @@
-//! What a user changes or asks about their own knowledge: asserting and retracting facts. What they change about
-//! entities is in `entities`.
+//! Asserts and retracts facts by hand. For changes of entities, see `entities`.
 
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{SendMessage, UseCaseError, UseCases, check, shared};
@@ -10,13 +9,13 @@ use recall_domain::{
 use recall_facts::{Statement, edit, rival_keys};
 use recall_ports::{CommitError, FollowUp};
 
-/// Most evidence looked at for one fact that is taken back.
+/// Most evidence rows loaded to retract one fact.
 const MAX_EVIDENCE: u32 = 10_000;
 
 /// A fact stated by hand.
 #[derive(Clone, Debug)]
 pub struct AssertFact {
-    /// In which conversation it is said.
+    /// The session that gets the statement.
     pub session: SessionId,
     /// Name of the subject; "I" means the user.
     pub subject: String,
@@ -24,14 +23,14 @@ pub struct AssertFact {
     pub relation: String,
     /// Name of the object; "me" means the user.
     pub object: String,
-    /// Type of the subject; one that the relation allows when absent.
+    /// Type of the subject; default: one that the relation allows.
     pub subject_type: Option<EntityType>,
-    /// Type of the object; one that the relation allows when absent.
+    /// Type of the object; default: one that the relation allows.
     pub object_type: Option<EntityType>,
 }
 
 impl UseCases {
-    /// States a fact by hand. It is kept as a message of the session, which is its evidence.
+    /// Asserts a fact by hand. The statement is stored as a message of the session, which is the evidence.
     ///
     /// # Errors
     /// `Invalid` for an unknown relation or sides of a wrong type, `NotFound` for the session.
@@ -50,7 +49,7 @@ impl UseCases {
         let type_of = |name: &str, given: Option<EntityType>, allowed: &[EntityType], path| {
             let existing = known.iter().find(|(k, _)| Some(k) == EntityKey::of(name).as_ref()).map(|(_, e)| e.entity_type);
             let fallback = if allowed.is_empty() || allowed.contains(&EntityType::Thing) { EntityType::Thing } else { allowed[0] };
-            // What is known stays what it is: with another type the candidate would be dropped after its message was stored.
+            // A known entity keeps its type: with another one, the candidate would be dropped after its message was stored.
             let t = if own(name) { EntityType::Person } else { existing.or(given).unwrap_or(fallback) };
             match allowed.is_empty() || allowed.contains(&t) {
                 true => Ok(t),
@@ -93,16 +92,16 @@ impl UseCases {
             at: stored.sent_at,
             text: UserText::from(text),
             speaker: None,
-            nobody: caller.is_shared(),
+            is_impersonal: caller.is_shared(),
             extraction: Extraction { kind: MessageKind::Statement, mentions, facts: vec![fact] },
         };
-        // On a task of its own, so that a client that hangs up now does not leave a message without its fact.
+        // A task of its own, so that a client that disconnects does not leave a message without its fact.
         let (learner, caller) = (self.learner.clone(), *caller);
         let learned = self.background_tasks.run(async move { learner.learn(&caller, &statement, None, None).await }).await;
         let learned = learned.map_err(|e| UseCaseError::Internal { cause: e.into() })?;
         let changed = learned.ok_or_else(|| UseCaseError::Internal { cause: "the process stops".into() })??;
         self.parts.announcer.committed(&caller, a.session);
-        // The asserted fact is opened or reinforced first; its rivals come after it.
+        // The asserted fact is changed first, its rivals after it.
         changed.into_iter().find(|f| f.relation == relation.name).ok_or_else(|| {
             let message =
                 format!("`{}` does not take sides of these types. The query `relations` lists those that it takes.", relation.name);
@@ -110,10 +109,10 @@ impl UseCases {
         })
     }
 
-    /// The relation of the ontology with this name.
+    /// Returns the relation with this name.
     ///
     /// # Errors
-    /// `Invalid` when there is none; the message names the nearest one.
+    /// `Invalid` if there is none; the message suggests the nearest name.
     pub fn relation(&self, name: &str) -> Result<&Relation, UseCaseError> {
         let ontology = &self.parts.ontology;
         ontology.get(name).ok_or_else(|| {
@@ -124,14 +123,14 @@ impl UseCases {
         })
     }
 
-    /// Takes a fact back. It stays readable; a later statement restores it.
+    /// Retracts a fact. It stays readable; a later statement restores it.
     ///
     /// # Errors
-    /// `NotFound` when it is not the caller's.
+    /// `NotFound` if it is not the caller's.
     pub async fn retract_fact(&self, caller: &Caller, id: FactId) -> Result<Fact, UseCaseError> {
         shared::may_write(caller)?;
         let store = &self.parts.store;
-        let _turn = self.learner.turn(caller).await;
+        let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let fact = store.facts_by_id(caller, &[id]).await?.into_iter().next().ok_or(UseCaseError::NotFound { noun: "fact" })?;
@@ -149,7 +148,7 @@ impl UseCases {
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "fact" })?;
             let mut fresh = || self.parts.ids.fresh();
             let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
-            let retract = edit::Retract { fact: &fact, rivals: &rivals, evidence: &evidence, sides: &sides };
+            let retract = edit::Retraction { fact: &fact, rivals: &rivals, evidence: &evidence, sides: &sides };
             let plan = edit::retract(&at, &retract, &mut fresh);
             let heard = Heard::of(&evidence);
             heard.add_sessions(&plan, &mut sessions, MAX_SESSIONS as usize);
@@ -161,7 +160,7 @@ impl UseCases {
     }
 }
 
-/// The sentence that stands for an asserted fact, with where its sides are named.
+/// Builds the sentence for an asserted fact, with the mentions of its sides.
 fn sentence(relation: &Relation, sides: [(&str, EntityType); 2], own: impl Fn(&str) -> bool) -> (String, Vec<Mention>, [Party; 2]) {
     let (mut text, mut mentions, mut parties) = (String::new(), Vec::new(), [Party::Speaker; 2]);
     for (i, (name, entity_type)) in sides.into_iter().enumerate() {

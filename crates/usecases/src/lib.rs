@@ -1,5 +1,6 @@
-//! The use cases: keep a message, find context, answer, and change what is known. One function per thing a person
-//! wants; everything that speaks HTTP or GraphQL stays in `api`, every engine behind `ports`.
+//! Implements the use cases: store messages, find context, answer, and change knowledge.
+//!
+//! There is one function per user action. HTTP and GraphQL stay in `api`; every engine is behind `ports`.
 
 mod account_deletion;
 mod adopt;
@@ -34,30 +35,30 @@ use recall_domain::{Caller, Entity, Ontology, Session, SessionId, Timestamp, Use
 use recall_facts::{Learner, SessionLimits};
 use recall_ports::{Announcer, Answerer, BackgroundTasks, Clock, Embedder, Extractor, Ids, MessageIndex, Store};
 
-/// Everything the use cases work with.
+/// The adapters and settings that the use cases need.
 #[derive(Clone)]
 pub struct Parts {
-    /// The truth.
+    /// The store, which is the source of truth.
     pub store: Arc<dyn Store>,
-    /// Finds messages.
+    /// Searches messages.
     pub index: Arc<dyn MessageIndex>,
-    /// Makes vectors.
+    /// Embeds text.
     pub embedder: Arc<dyn Embedder>,
-    /// Finds facts in text.
+    /// Extracts facts from text.
     pub extractor: Arc<dyn Extractor>,
     /// Answers questions.
     pub answerer: Arc<dyn Answerer>,
-    /// Tells listeners.
+    /// Notifies the followers of event logs.
     pub announcer: Arc<dyn Announcer>,
-    /// The relations in force.
+    /// The ontology in use.
     pub ontology: Arc<Ontology>,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Fresh ids.
+    /// The source of ids.
     pub ids: Arc<dyn Ids>,
-    /// Notified when a job was queued.
+    /// Notified when a job is queued.
     pub wake: Arc<Notify>,
-    /// How much one session may add to what is known.
+    /// Limits of the knowledge that one session may add.
     pub session_limits: SessionLimits,
 }
 
@@ -74,10 +75,10 @@ pub struct UseCases {
 }
 
 impl UseCases {
-    /// The use cases over these parts.
+    /// Creates the use cases.
     pub fn new(parts: Parts) -> Self {
-        let learner =
-            Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone()).limited(parts.session_limits);
+        let learner = Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone())
+            .with_limits(parts.session_limits);
         let cues = Arc::new(rank::CueTerms::of(&parts.ontology));
         Self {
             parts: Arc::new(parts),
@@ -90,27 +91,27 @@ impl UseCases {
         }
     }
 
-    /// The store, for reads that need no use case.
+    /// Returns the store, for reads that need no use case.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.parts.store
     }
 
-    /// Work that goes on when whoever asked for it has gone, until whoever owns the use cases ends it.
+    /// Returns the background tasks, which outlive their requests and end on shutdown.
     pub fn background_tasks(&self) -> &BackgroundTasks {
         &self.background_tasks
     }
 
-    /// The relations in force.
+    /// Returns the ontology in use.
     pub fn ontology(&self) -> &Arc<Ontology> {
         &self.parts.ontology
     }
 
-    /// Now.
+    /// Returns the present time.
     pub fn now(&self) -> Timestamp {
         self.parts.clock.now()
     }
 
-    /// Starts a conversation.
+    /// Creates a session.
     ///
     /// # Errors
     /// `Invalid` for a title that is empty or too long.
@@ -118,7 +119,7 @@ impl UseCases {
         shared::may_write(caller)?;
         let title = title.map(|t| check::title(&t)).transpose()?;
         let p = &self.parts;
-        // The log's name only has to differ from that of any other log under this session id.
+        // The epoch must only differ from that of other logs with this session id.
         let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
         let made = p.store.create_session(caller, SessionId(p.ids.fresh()), title.map(UserText::from), epoch, p.clock.now()).await?;
         if caller.is_shared() {
@@ -127,19 +128,19 @@ impl UseCases {
         Ok(made)
     }
 
-    /// The session, if it is the caller's.
+    /// Returns the session, if it is the caller's.
     ///
     /// # Errors
-    /// `NotFound` when it is not.
+    /// `NotFound` otherwise.
     pub async fn session(&self, caller: &Caller, id: SessionId) -> Result<Session, UseCaseError> {
         let found = self.parts.store.sessions_by_id(caller, &[id]).await?;
         found.into_iter().next().ok_or(UseCaseError::NotFound { noun: "session" })
     }
 
-    /// The user's own node, once a message has spoken of them.
+    /// Returns the user's own entity, which exists once a message mentions the user.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails if the store fails.
     pub async fn viewer_entity(&self, caller: &Caller) -> Result<Option<Entity>, UseCaseError> {
         Ok(self.parts.store.viewer_entity(caller).await?)
     }

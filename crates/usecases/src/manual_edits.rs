@@ -1,4 +1,4 @@
-//! Committing what a person changed by hand, and telling the sessions that it concerns.
+//! Commits manual changes and notifies the affected sessions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,13 +6,14 @@ use super::{UseCaseError, UseCases};
 use recall_domain::{Caller, EventBody, EventDraft, EventId, Evidence, FactId, SessionId};
 use recall_ports::{CommitError, KnowledgeCommit, StoreError};
 
-/// How often a plan by hand is made anew when the knowledge changed meanwhile.
+/// Most attempts of a manual change with a stale plan.
 pub(super) const MAX_STALE: u32 = 20;
-/// Most sessions whose logs hear of one change.
+/// Most sessions whose logs get the events of one change.
 pub(super) const MAX_SESSIONS: u32 = 100;
 
-/// In which sessions each fact was spoken of. Others are not told of it: of a merge of two things that were talked about for
-/// years, every session would get thousands of events about facts it never heard of.
+/// The sessions that mention each fact. Only they get its events.
+///
+/// Otherwise a merge of two entities with a long history would send thousands of unrelated events to every session.
 pub(super) struct Heard(HashMap<FactId, HashSet<SessionId>>);
 
 impl Heard {
@@ -24,7 +25,7 @@ impl Heard {
         Self(heard)
     }
 
-    /// Adds the sessions of the facts that a plan changes, as far as there is room.
+    /// Adds the sessions of the changed facts, up to `most` sessions.
     pub(super) fn add_sessions(&self, plan: &KnowledgeCommit, sessions: &mut Vec<SessionId>, most: usize) {
         let of_facts = plan.facts.iter().filter_map(|f| self.0.get(&f.id)).flatten();
         let mut more: Vec<SessionId> = of_facts.copied().filter(|s| !sessions.contains(s)).collect();
@@ -43,7 +44,7 @@ impl Heard {
 }
 
 impl UseCases {
-    /// Commits a change by hand and tells every session concerned. False when the plan was stale.
+    /// Commits a manual change and notifies every affected session. Returns false if the plan was stale.
     pub(super) async fn commit_by_hand(
         &self,
         caller: &Caller,
@@ -61,12 +62,11 @@ impl UseCases {
             let concerned = plan.events.iter().filter(|e| heard.is_none_or(|h| h.concerns(*session, &e.body)));
             let events: Vec<EventDraft> =
                 concerned.map(|e| EventDraft { id: EventId(self.parts.ids.fresh()), body: e.body.in_session(*session) }).collect();
-            // The change is made by now; a session that was deleted meanwhile has nobody left to tell, and one that cannot be
-            // told is told by the next read.
+            // The change is already committed. A deleted session needs no event, and other sessions see the change at the next read.
             match self.parts.store.append_events(caller, *session, &events, plan.now).await {
                 Ok(_) => self.parts.announcer.committed(caller, *session),
                 Err(StoreError::NotFound) => {}
-                Err(e) => tracing::warn!(error = %e, "a session was not told of a change by hand"),
+                Err(e) => tracing::warn!(error = %e, "a session was not notified of a manual change"),
             }
         }
         Ok(true)

@@ -1,4 +1,4 @@
-//! Which facts bear on a question. Pure.
+//! Ranks facts by their relevance to a question. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,27 +6,27 @@ use recall_domain::{EntityId, EntityKey, Fact, FactStatus, Ontology, Relation, R
 use recall_facts::standing;
 use recall_text::terms;
 
-/// Longest name looked for in a question, in words.
+/// Longest name searched in a question, in words.
 const MAX_NAME_WORDS: usize = 4;
-/// Most words of a question that are looked at for names.
+/// Most words of a question searched for names.
 const MAX_WORDS: usize = 200;
 
-/// Score from which a fact is asked for: the question has a word of its relation, or names both its sides.
+/// Least score of a requested fact: the question has a word of its relation, or names both sides.
 pub(super) const ASKED_FOR: f64 = 0.55;
 
-/// What a question names.
+/// The names and words in a question.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct QuestionTerms {
     /// Every run of up to four words, as a key.
     pub(super) keys: Vec<EntityKey>,
-    /// Words with a capital letter: one may be a part of a name, "Anna" of "Anna Schmidt".
+    /// Capitalized words, which may be a part of a name: "Anna" of "Anna Schmidt".
     pub(super) capitals: Vec<EntityKey>,
-    /// Whether it speaks of the user.
+    /// Whether it mentions the user ("I", "my").
     pub(super) first_person: bool,
     stems: HashSet<String>,
 }
 
-impl Asked {
+impl QuestionTerms {
     pub(super) fn of(text: &str) -> Self {
         let words: Vec<&str> = text.split_whitespace().take(MAX_WORDS).collect();
         let mut keys: Vec<EntityKey> = Vec::new();
@@ -49,7 +49,7 @@ impl Asked {
     }
 }
 
-/// The relations' cues as terms, made once: stemming them for each fact took most of the time of a question.
+/// The cues of the relations as terms. They are computed once, because stemming them for each fact was the largest cost.
 #[derive(Debug)]
 pub(super) struct CueTerms(HashMap<RelationName, Vec<Vec<String>>>);
 
@@ -67,14 +67,14 @@ impl CueTerms {
         Self(ontology.iter().map(|r| (r.name.clone(), of_relation(r))).collect())
     }
 
-    /// Relations of which the question has a cue.
-    pub(super) fn asked_for(&self, asked: &Asked) -> HashSet<&str> {
+    /// Returns the relations with a cue in the question.
+    pub(super) fn asked_for(&self, asked: &QuestionTerms) -> HashSet<&str> {
         let hit = |cues: &[Vec<String>]| cues.iter().any(|cue| cue.iter().all(|t| asked.stems.contains(t)));
         self.0.iter().filter(|(_, cues)| hit(cues)).map(|(name, _)| name.as_str()).collect()
     }
 }
 
-/// How much a fact bears on the question, 0 to 1: the things named, the relation asked for, and how much it is believed.
+/// Scores the relevance of a fact, 0 to 1, from the named entities, the requested relation and its belief.
 pub(super) fn score(fact: &Fact, named: &[EntityId], asked_for: &HashSet<&str>, ontology: &Ontology, now: Timestamp) -> f64 {
     let sides = [fact.subject, fact.object].iter().filter(|s| named.contains(s)).count();
     let belief = standing(fact, ontology.get(&fact.relation), now).belief;
@@ -89,13 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_names_runs_of_words_and_the_user() {
-        let asked = Asked::of("Does the Backend Team know where I'm living?");
+    fn names_and_first_person_are_found_in_a_question() {
+        let asked = QuestionTerms::of("Does the Backend Team know where I'm living?");
         assert!(asked.first_person);
         assert!(asked.keys.contains(&EntityKey::of("backend team").unwrap()));
-        assert!(!Asked::of("Who does John like?").first_person);
-        assert!(Asked::of("Is John's boss mean?").keys.contains(&EntityKey::of("John").unwrap()));
-        let capitals: Vec<_> = Asked::of("Is \"John's\" boss in Rome?").capitals;
+        assert!(!QuestionTerms::of("Who does John like?").first_person);
+        assert!(QuestionTerms::of("Is John's boss mean?").keys.contains(&EntityKey::of("John").unwrap()));
+        let capitals: Vec<_> = QuestionTerms::of("Is \"John's\" boss in Rome?").capitals;
         assert_eq!(capitals.iter().map(EntityKey::as_str).collect::<Vec<_>>(), ["is", "john", "rome"]);
     }
 }

@@ -1,17 +1,17 @@
-//! What the extractor is shown of a session: a message, what was said before it, and what waits behind it.
+//! Builds the extractor's input: a message, earlier messages and waiting messages of its session.
 
 use super::UseCases;
 use recall_domain::{Caller, Message, MessageStatus, Role};
 use recall_ports::{ExtractInput, StoreError};
 
-/// How many messages before one are shown to the extractor, for pronouns.
+/// Earlier messages that the extractor gets, for pronouns.
 const PREVIOUS: u32 = 2;
 
 impl UseCases {
-    /// The message as the extractor reads it, and as many as it wants to see of those that wait behind it in its session.
+    /// Returns the extractor's input for a message, and for as many of the next waiting messages as it can use.
     pub(super) async fn reading(&self, caller: &Caller, message: &Message) -> Result<(ExtractInput, Vec<ExtractInput>), StoreError> {
         let ahead = self.parts.extractor.looks_ahead();
-        // With what waits behind it, the message itself is among them.
+        // If later messages are read too, the message itself is among them.
         let (end, limit) = match ahead {
             0 => (message.position, PREVIOUS),
             n => (message.position.saturating_add(1 + u64::from(n)), PREVIOUS + 1 + n),
@@ -21,7 +21,7 @@ impl UseCases {
     }
 }
 
-/// The message and those of `around`, in order, that wait behind it, each with what comes before it.
+/// Returns the input of a message and of the waiting messages after it, each with the messages before it.
 fn readings(message: &Message, around: &[Message]) -> (ExtractInput, Vec<ExtractInput>) {
     let input = |m: &Message| {
         let before: Vec<_> = around.iter().filter(|b| b.position < m.position).collect();
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn each_message_is_read_after_the_two_before_it() {
+    fn each_input_has_the_two_messages_before_it() {
         let (waiting, done) = (MessageStatus::Processing, MessageStatus::Processed);
         let all = [
             message(3, Role::User, done),
@@ -80,7 +80,7 @@ mod tests {
             (told(&first), next.iter().map(told).collect::<Vec<_>>()),
             ("6 after 4,5".into(), vec!["7 after 5,6".into(), "9 after 7,8".into()])
         );
-        // Without looking ahead, only what is before it was read.
+        // Without looking ahead, only earlier messages were read.
         let (first, next) = readings(&all[3], &all[1..3]);
         assert_eq!((told(&first), next.len()), ("6 after 4,5".into(), 0));
         let (first, _) = readings(&all[0], &[]);

@@ -1,4 +1,4 @@
-//! Keeping messages: check, index, and store in one transaction. Facts come later, from the durable queue.
+//! Stores messages: checks, indexes and writes them in one transaction. The durable queue extracts facts later.
 
 use std::time::Duration;
 
@@ -16,28 +16,28 @@ const MAX_AHEAD: Duration = Duration::from_secs(24 * 3600);
 pub struct SendMessage {
     /// The conversation.
     pub session: SessionId,
-    /// What is said.
+    /// The text.
     pub text: String,
-    /// Who writes.
+    /// Who writes it.
     pub role: Role,
-    /// Who says it, when that is not the user.
+    /// The speaker, if not the user.
     pub speaker: Option<String>,
-    /// When it was said; now when absent.
+    /// When it was said; default: now.
     pub sent_at: Option<Timestamp>,
-    /// Whatever the client wants to keep with it.
+    /// Data that the client stores with it.
     pub source_metadata: Option<serde_json::Value>,
-    /// The client's own id.
+    /// The client's id of the message.
     pub client_message_id: Option<String>,
 }
 
 impl UseCases {
-    /// Keeps a message and queues its processing. A repeated `client_message_id` gives the first message again.
+    /// Stores a message and queues its processing. A repeated `client_message_id` returns the first message.
     ///
     /// # Errors
-    /// `Invalid` for bad input, `NotFound` for a session that is not the caller's; nothing is stored then.
+    /// `Invalid` for bad input, `NotFound` for a session that is not the caller's. Nothing is stored on an error.
     pub async fn send(&self, caller: &Caller, message: SendMessage) -> Result<Message, UseCaseError> {
         let session = message.session;
-        // A question that somebody else asked in a recorded conversation is not addressed to the memory.
+        // A question from another speaker in a recorded conversation is not addressed to the assistant.
         let mining = match (message.role, &message.speaker) {
             (Role::Assistant, _) => FollowUp::Nothing,
             (Role::User, Some(_)) => FollowUp::Facts,
@@ -47,10 +47,10 @@ impl UseCases {
         stored.into_iter().next().map(|a| a.message).ok_or_else(|| UseCaseError::Internal { cause: "the store kept nothing".into() })
     }
 
-    /// Keeps up to [`MAX_IMPORT`] messages of a past conversation, in order, all or none. Questions in it are not answered.
+    /// Stores up to [`MAX_IMPORT`] messages of a past conversation, in order, all or none. Questions are not answered.
     ///
     /// # Errors
-    /// As [`UseCases::send`]; the first bad message refuses the whole import.
+    /// As [`UseCases::send`]. One bad message refuses the whole import.
     pub async fn import(&self, caller: &Caller, session: SessionId, messages: Vec<SendMessage>) -> Result<Vec<Message>, UseCaseError> {
         if messages.is_empty() || messages.len() > MAX_IMPORT {
             let n = messages.len();
@@ -88,7 +88,7 @@ impl UseCases {
                 return Err(UseCaseError::invalid("SENT_AT_IN_FUTURE", "sentAt", message));
             }
         }
-        // Without the name of the speaker: it would make all that one person says alike, and is matched by itself.
+        // The text is indexed without the speaker's name, which would make all texts of a speaker similar. The name is matched separately.
         let texts: Vec<UserText> = messages.iter().map(|(m, _)| UserText::from(m.text.as_str())).collect();
         let prepared = self.prepare(&texts).await?;
         let rows = messages
@@ -101,7 +101,7 @@ impl UseCases {
                 session,
                 role: m.role,
                 title: (m.role == Role::User).then(|| UserText::from(check::title_of(&m.text))),
-                // Undated messages of one import were still said one after the other.
+                // Undated messages of an import keep their order.
                 sent_at: m.sent_at.map_or(now + chrono::Duration::milliseconds(i as i64), whole_millis),
                 created_at: now,
                 source_metadata: m.source_metadata,
@@ -124,7 +124,7 @@ impl UseCases {
     }
 }
 
-/// What is stored equals what is read back.
+/// Cuts a time to milliseconds, so the value read equals the value written.
 fn whole_millis(at: Timestamp) -> Timestamp {
     Timestamp::from_timestamp_millis(at.timestamp_millis()).unwrap_or(at)
 }

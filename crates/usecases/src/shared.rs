@@ -1,5 +1,6 @@
-//! Shared memory: one tenant, [`UserId::SHARED`], that signed-in users read beside their own and administrators write. Nothing in the
-//! store knows of it. Whoever reads or changes it does so as a [`Caller`] of its own, who is made from the person's in `domain::caller`.
+//! Shared memory: the data of the user [`UserId::SHARED`], which signed-in users read and administrators write.
+//!
+//! The store does not treat it specially. Access uses a separate [`Caller`], derived from the person's in `domain::caller`.
 //!
 //! [`UserId::SHARED`]: recall_domain::UserId::SHARED
 
@@ -15,10 +16,10 @@ use recall_domain::{
 };
 use recall_ports::StoreError;
 
-/// How long it is remembered whether there is anything in shared memory. What another process writes first is seen so much later.
+/// How long it is cached whether shared memory is in use. First data from another process is visible after this time.
 const REMEMBERED: Duration = Duration::from_secs(5);
 
-/// Whether there is anything in shared memory, as far as is known.
+/// Cached knowledge of whether shared memory is in use.
 #[derive(Default)]
 pub(super) struct InUse(Mutex<Option<(Instant, bool)>>);
 
@@ -33,7 +34,7 @@ impl InUse {
     }
 }
 
-/// Something that may be of shared memory.
+/// The id of an object that may belong to shared memory.
 #[derive(Clone, Copy, Debug)]
 pub enum ResourceId {
     /// A session.
@@ -47,11 +48,14 @@ pub enum ResourceId {
 }
 
 impl UseCases {
-    /// The one who reads shared memory for a caller; nobody for who may not, for who is that one already, and while nothing is in it:
-    /// on a server without shared memory nobody asks for it but this, every few seconds.
+    /// Returns the caller's reader of shared memory.
+    ///
+    /// Returns `None` if the caller may not read it, is already that reader, or if shared memory is empty. On a server without shared
+    /// memory,
+    /// the only cost is one check every few seconds.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails if the store fails.
     pub async fn shared_reader(&self, caller: &Caller) -> Result<Option<Caller>, StoreError> {
         let Some(reader) = caller.shared_reader().filter(|_| !caller.is_shared()) else { return Ok(None) };
         let used = match self.shared_in_use.known() {
@@ -65,10 +69,10 @@ impl UseCases {
         Ok(used.then_some(reader))
     }
 
-    /// Whether one of some things is there for a reader.
+    /// Whether one of the objects exists for a reader.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails if the store fails.
     pub async fn holds_any(&self, reader: &Caller, things: &[ResourceId]) -> Result<bool, StoreError> {
         let store = &self.parts.store;
         for thing in things {
@@ -86,8 +90,9 @@ impl UseCases {
     }
 }
 
-/// Refuses who may only read. Every use case that changes something asks this first, so that a reader of shared memory who is handed
-/// to one by mistake changes nothing.
+/// Refuses callers that may only read.
+///
+/// Every use case that changes something checks this first, so a reader of shared memory passed by mistake changes nothing.
 pub(super) fn may_write(caller: &Caller) -> Result<(), UseCaseError> {
     match caller.may_write() {
         true => Ok(()),
@@ -95,8 +100,8 @@ pub(super) fn may_write(caller: &Caller) -> Result<(), UseCaseError> {
     }
 }
 
-/// The context as an answerer is shown it: what nobody in particular says in shared memory is not said by the one who asks.
-pub(super) fn told(mut context: Context) -> Context {
+/// Prepares a context for the answerer: messages of shared memory without a speaker get one, so that they are not attributed to the user.
+pub(super) fn name_shared_speakers(mut context: Context) -> Context {
     let nobody = |m: &Message| m.role == Role::User && m.speaker.is_none();
     for m in context.messages.iter_mut().filter(|m| m.shared && nobody(&m.message)) {
         m.message.speaker = Some(SHARED_SPEAKER.to_owned());

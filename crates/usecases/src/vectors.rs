@@ -1,4 +1,4 @@
-//! Vectors for messages and questions, also while one embedding model takes the place of another.
+//! Makes vectors for messages and questions, also during a change of the embedding model.
 
 use tracing::warn;
 
@@ -8,8 +8,9 @@ use recall_ports::{EmbedError, Embedding, IndexEntry, embed::by_model};
 use recall_text::index_terms;
 
 impl UseCases {
-    /// What the index needs of new messages. Vectors of other models come along where they are to be had: the store keeps one while
-    /// the user is still searched by its model.
+    /// Computes the index data of new messages.
+    ///
+    /// It adds vectors of other available models: the store keeps one while its model is still in use for the user.
     pub(super) async fn prepare(&self, texts: &[UserText]) -> Result<Vec<IndexEntry>, EmbedError> {
         let embedder = &self.parts.embedder;
         let vectors = embedder.embed(texts).await?;
@@ -28,14 +29,14 @@ impl UseCases {
                 Ok(vectors) => {
                     all.iter_mut().zip(vectors).for_each(|(p, v)| p.further.push((other.model().to_owned(), v)));
                 }
-                // They are found by their words until the vectors of the new model are whole.
+                // The messages are found by words until all vectors of the new model exist.
                 Err(e) => warn!(model = other.model(), cause = %e, "messages are kept without a further vector"),
             }
         }
         Ok(all)
     }
 
-    /// The vector of a question by `model`; none when nobody here makes vectors of that model any more.
+    /// Returns the vector of a question by `model`; `None` if no embedder for that model is available.
     pub(super) async fn question_vector(&self, model: &str, text: &UserText) -> Result<Option<Embedding>, EmbedError> {
         let Some(embedder) = by_model(self.parts.embedder.as_ref(), model) else { return Ok(None) };
         Ok(embedder.embed(std::slice::from_ref(text)).await?.into_iter().next())

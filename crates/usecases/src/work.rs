@@ -1,4 +1,4 @@
-//! What the fact processor does with a job: understand a message, or answer a question.
+//! The work of the fact processor: extract a message, or answer a question.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use recall_ports::{
     StoreError,
 };
 
-/// How often a question is put anew: "what does my sister's husband do" takes three.
+/// How often a question may be rephrased: "what does my sister's husband do" needs three searches.
 const MAX_HOPS: usize = 3;
 
-/// The processor's work.
+/// Runs the processor's jobs.
 pub struct MessageWork {
     usecases: UseCases,
 }
 
 impl MessageWork {
-    /// Work over the use cases.
+    /// Creates the work.
     pub fn new(usecases: UseCases) -> Arc<Self> {
         Arc::new(Self { usecases })
     }
@@ -38,7 +38,7 @@ impl Work for MessageWork {
             JobWork::Answer(question) => {
                 let turn = self.usecases.answering.begin(job.caller.user(), question);
                 tokio::select! {
-                    // Whoever cancels has ended the job before: nothing of it can be committed.
+                    // The cancellation already ended the job, so nothing can be committed.
                     () = turn.cancelled() => Err(Failure::NotOurs),
                     done = self.usecases.answer(job, question) => done,
                 }
@@ -69,7 +69,7 @@ impl Work for MessageWork {
     }
 }
 
-/// Why a job was not done.
+/// Why a job failed.
 enum Failure {
     NotOurs,
     Transient(&'static str, String),
@@ -81,7 +81,7 @@ impl Failure {
         match self {
             Self::NotOurs => Outcome::NotOurs,
             Self::Transient(code, cause) => Outcome::Retry { code, cause },
-            Self::Permanent(code, cause) => Outcome::Hopeless { code, cause },
+            Self::Permanent(code, cause) => Outcome::GiveUp { code, cause },
         }
     }
 }
@@ -89,9 +89,9 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(e: StoreError) -> Self {
         match e {
-            // Its job goes with the rest.
+            // The job is deleted with the user's data.
             StoreError::BeingErased => Self::NotOurs,
-            // A store that fails for good may have been repaired by the next attempt, and attempts are bounded.
+            // A permanent failure of the store may be repaired before the next attempt, and attempts are limited.
             e => Self::Transient("STORE", e.to_string()),
         }
     }
@@ -164,7 +164,7 @@ impl UseCases {
             session: message.session,
             at: message.sent_at,
             text: message.text,
-            nobody: job.caller.is_shared() && message.speaker.is_none(),
+            is_impersonal: job.caller.is_shared() && message.speaker.is_none(),
             speaker: message.speaker,
             extraction,
         };
@@ -188,7 +188,7 @@ impl UseCases {
         self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
         let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
         let timings = context.timings;
-        let context = shared::told(context);
+        let context = shared::name_shared_speakers(context);
         let mut draft = self.parts.answerer.answer(&job.caller, &asked, &context, &sink).await?;
         for citation in &mut draft.citations {
             citation.shared = context.is_shared(citation);
@@ -237,7 +237,7 @@ impl UseCases {
 
     async fn message(&self, caller: &Caller, id: MessageId) -> Result<Message, Failure> {
         let found = self.parts.store.messages_by_id(caller, &[id]).await?;
-        // Deleted meanwhile: its jobs went with it.
+        // The message was deleted in the meantime, with its jobs.
         found.into_iter().next().ok_or(Failure::NotOurs)
     }
 }

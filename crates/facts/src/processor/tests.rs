@@ -1,4 +1,4 @@
-//! Leases and work side by side.
+//! Tests how leases and running work interact.
 
 use std::sync::{
     Mutex,
@@ -11,45 +11,45 @@ use super::*;
 use recall_domain::{Caller, MessageId, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{Claim, JobWork, StoreError};
 
-/// What happens between the work on one job and its lease.
+/// State shared by the work of one job and its queue.
 #[derive(Default)]
-struct Scene {
-    /// What the commit of the work and the extension of its lease both need, such as the row of the job.
+struct TestState {
+    /// A lock that both the commit and the lease extension need, such as the row of the job.
     row: tokio::sync::Mutex<()>,
-    /// An extension has begun, and one has ended.
+    /// An extension has begun; an extension has ended.
     begun: Notify,
     ended: Notify,
-    /// The lease is not ours any more.
+    /// The lease was lost.
     lost: AtomicBool,
-    /// The work came to its end, or was dropped before.
+    /// The work finished; the work was dropped before its end.
     finished: Notify,
     dropped: Notify,
 }
 
 #[async_trait]
-trait Play: Send + Sync + 'static {
-    async fn play(&self, scene: &Scene);
+trait Scenario: Send + Sync + 'static {
+    async fn scenario(&self, state: &TestState);
 }
 
-struct Stage<P> {
-    scene: Arc<Scene>,
-    play: P,
+struct ScenarioWork<P> {
+    state: Arc<TestState>,
+    scenario: P,
 }
 
-struct Dropped<'a>(&'a Notify);
+struct DropNotifier<'a>(&'a Notify);
 
-impl Drop for Dropped<'_> {
+impl Drop for DropNotifier<'_> {
     fn drop(&mut self) {
         self.0.notify_one();
     }
 }
 
 #[async_trait]
-impl<P: Play> Work for Stage<P> {
+impl<P: Scenario> Work for ScenarioWork<P> {
     async fn run(&self, _job: &Job) -> Outcome {
-        let _dropped = Dropped(&self.scene.dropped);
-        self.play.play(&self.scene).await;
-        self.scene.finished.notify_one();
+        let _dropped = DropNotifier(&self.state.dropped);
+        self.scenario.scenario(&self.state).await;
+        self.state.finished.notify_one();
         Outcome::Done
     }
 
@@ -60,7 +60,7 @@ impl<P: Play> Work for Stage<P> {
 
 /// A queue with one job.
 struct Queue {
-    scene: Arc<Scene>,
+    state: Arc<TestState>,
     job: Mutex<Option<Job>>,
 }
 
@@ -71,10 +71,10 @@ impl JobQueue for Queue {
     }
 
     async fn extend(&self, _claim: &Claim, _now: Timestamp, _lease: Duration) -> Result<bool, StoreError> {
-        self.scene.begun.notify_one();
-        drop(self.scene.row.lock().await);
-        self.scene.ended.notify_one();
-        Ok(!self.scene.lost.load(Ordering::SeqCst))
+        self.state.begun.notify_one();
+        drop(self.state.row.lock().await);
+        self.state.ended.notify_one();
+        Ok(!self.state.lost.load(Ordering::SeqCst))
     }
 
     async fn recover(&self, _now: Timestamp) -> Result<u64, StoreError> {
@@ -114,17 +114,17 @@ impl JobQueue for Queue {
     }
 }
 
-struct Still;
+struct FixedClock;
 
-impl Clock for Still {
+impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH
     }
 }
 
-struct Silent;
+struct NoAnnouncer;
 
-impl Announcer for Silent {
+impl Announcer for NoAnnouncer {
     fn committed(&self, _: &Caller, _: SessionId) {}
     fn ephemeral(&self, _: &Caller, _: SessionId, _: &str, _: serde_json::Value) {}
     fn deleted(&self, _: &Caller, _: SessionId) {}
@@ -141,94 +141,94 @@ fn job(token: u64) -> Job {
     }
 }
 
-/// Runs one job, and says whether its work came to its end or was dropped before.
-async fn finishes(play: impl Play) -> bool {
-    let scene = Arc::new(Scene::default());
-    let queue = Arc::new(Queue { scene: scene.clone(), job: Mutex::new(Some(job(1))) });
-    let work = Arc::new(Stage { scene: scene.clone(), play });
-    // A beat every few milliseconds; nothing here ends by its timeout.
+/// Runs one job. Returns whether its work finished; `false` if it was dropped.
+async fn work_finishes(scenario: impl Scenario) -> bool {
+    let state = Arc::new(TestState::default());
+    let queue = Arc::new(Queue { state: state.clone(), job: Mutex::new(Some(job(1))) });
+    let work = Arc::new(ScenarioWork { state: state.clone(), scenario });
+    // The lease is extended every few milliseconds; the timeout is never reached.
     let config = ProcessorConfig { lease: Duration::from_millis(15), timeout: Duration::from_secs(600), ..ProcessorConfig::default() };
-    let processor = Processor::start(queue, work, Arc::new(Still), Arc::new(Silent), Arc::new(Notify::new()), config);
+    let processor = Processor::start(queue, work, Arc::new(FixedClock), Arc::new(NoAnnouncer), Arc::new(Notify::new()), config);
     let finished = async {
         tokio::select! {
             biased;
-            () = scene.finished.notified() => true,
-            () = scene.dropped.notified() => false,
+            () = state.finished.notified() => true,
+            () = state.dropped.notified() => false,
         }
     };
     let finished = tokio::time::timeout(Duration::from_secs(60), finished).await;
     drop(processor);
-    finished.expect("neither ended nor dropped")
+    finished.expect("the work neither finished nor was dropped")
 }
 
-struct HoldsTheRow;
+struct HoldsRowLock;
 
 #[async_trait]
-impl Play for HoldsTheRow {
-    async fn play(&self, scene: &Scene) {
-        let row = scene.row.lock().await;
-        scene.begun.notified().await;
+impl Scenario for HoldsRowLock {
+    async fn scenario(&self, state: &TestState) {
+        let row = state.row.lock().await;
+        state.begun.notified().await;
         tokio::task::yield_now().await;
         drop(row);
     }
 }
 
 #[tokio::test]
-async fn an_extension_that_waits_for_the_work_does_not_stop_it() {
-    assert!(finishes(HoldsTheRow).await);
+async fn blocked_lease_extension_does_not_stop_the_work() {
+    assert!(work_finishes(HoldsRowLock).await);
 }
 
-struct EndsItsClaim;
+struct CommitsAndEndsClaim;
 
 #[async_trait]
-impl Play for EndsItsClaim {
-    async fn play(&self, scene: &Scene) {
-        // The commit, seen by an extension before the work goes on to announce it.
-        let row = scene.row.lock().await;
-        scene.begun.notified().await;
-        scene.lost.store(true, Ordering::SeqCst);
+impl Scenario for CommitsAndEndsClaim {
+    async fn scenario(&self, state: &TestState) {
+        // An extension sees the commit before the work announces it.
+        let row = state.row.lock().await;
+        state.begun.notified().await;
+        state.lost.store(true, Ordering::SeqCst);
         drop(row);
-        scene.ended.notified().await;
+        state.ended.notified().await;
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
-async fn work_whose_own_commit_ended_the_claim_may_say_so() {
-    assert!(finishes(EndsItsClaim).await);
+async fn work_whose_commit_ended_the_claim_can_finish() {
+    assert!(work_finishes(CommitsAndEndsClaim).await);
 }
 
-struct LosesItsLease;
+struct LosesLease;
 
 #[async_trait]
-impl Play for LosesItsLease {
-    async fn play(&self, scene: &Scene) {
-        scene.lost.store(true, Ordering::SeqCst);
+impl Scenario for LosesLease {
+    async fn scenario(&self, state: &TestState) {
+        state.lost.store(true, Ordering::SeqCst);
         std::future::pending::<()>().await;
     }
 }
 
 #[tokio::test]
-async fn work_that_lost_its_lease_is_dropped() {
-    assert!(!finishes(LosesItsLease).await);
+async fn work_with_lost_lease_is_dropped() {
+    assert!(!work_finishes(LosesLease).await);
 }
 
-/// A queue whose claim is committed and whose answer is lost, and to which a job cannot be given back.
+/// A queue that loses the reply to a committed claim, and that cannot take a job back.
 #[derive(Default)]
-struct CutOff {
+struct DisconnectingQueue {
     is_leased: AtomicBool,
     claims: AtomicUsize,
     returns: AtomicUsize,
 }
 
-impl CutOff {
+impl DisconnectingQueue {
     fn lost<T>() -> Result<T, StoreError> {
         Err(StoreError::Transient("the connection was lost".into()))
     }
 }
 
 #[async_trait]
-impl JobQueue for CutOff {
+impl JobQueue for DisconnectingQueue {
     async fn claim(&self, _now: Timestamp, _lease: Duration, _limit: u32) -> Result<Vec<Job>, StoreError> {
         if self.is_leased.swap(true, Ordering::SeqCst) {
             return Ok(Vec::new());
@@ -300,13 +300,14 @@ impl Work for FailsOnce {
 }
 
 #[tokio::test]
-async fn jobs_that_trouble_left_leased_are_done_before_the_lease_ends() {
-    let queue = Arc::new(CutOff::default());
+async fn jobs_left_leased_by_failed_calls_run_before_the_lease_ends() {
+    let queue = Arc::new(DisconnectingQueue::default());
     let work = Arc::new(FailsOnce(AtomicBool::new(false), Notify::new()));
     let config = ProcessorConfig { lease: Duration::from_secs(3_600), backoff: Duration::from_millis(1), ..ProcessorConfig::default() };
-    let processor = Processor::start(queue.clone(), work.clone(), Arc::new(Still), Arc::new(Silent), Arc::new(Notify::new()), config);
+    let processor =
+        Processor::start(queue.clone(), work.clone(), Arc::new(FixedClock), Arc::new(NoAnnouncer), Arc::new(Notify::new()), config);
     tokio::time::timeout(Duration::from_secs(60), work.1.notified()).await.expect("the job waits for its lease");
-    // One claim was lost, one attempt could not be given back, and the next did the job.
+    // One claim was lost, one attempt could not be returned, and the next one did the job.
     assert!(queue.claims.load(Ordering::SeqCst) >= 3 && queue.returns.load(Ordering::SeqCst) == 1);
     drop(processor);
 }

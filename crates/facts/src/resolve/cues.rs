@@ -1,16 +1,17 @@
-//! What the words around a name say about whom it means: "my boss John", "John from accounting", "another John", "I'm John",
-//! "Katherine, or Kate". Pure, and linear in the text: only a few words on either side of a name are looked at.
+//! Finds cues in the words around a name: "my boss John", "John from accounting", "another John", "I'm John", "Katherine, or Kate".
+//!
+//! Pure, and linear in the length of the text: only a few words on either side of a name are read.
 
 use super::roles::Role;
 use recall_domain::{Mention, Span};
 
-/// How many characters on either side of a name are looked at.
+/// Characters read on either side of a name.
 const REACH: usize = 80;
 
-/// A text in which names stand.
+/// A text as code points.
 pub(crate) struct Text(Vec<char>);
 
-/// Whose the role before a name is.
+/// The owner of a role: in "my sister", the speaker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
     /// "my sister"
@@ -21,10 +22,10 @@ pub(crate) enum Owner {
     Other,
 }
 
-/// What tells a bearer of a name from others, as the words around the name say it.
+/// The cues that distinguish entities with the same name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Marks {
-    /// "my boss John": the word for the role as written, and whose it is.
+pub(crate) struct NameCues {
+    /// "my boss John": owner and word of the role.
     pub(crate) role: Option<(Owner, String)>,
     /// "John from accounting"
     pub(crate) from: Option<String>,
@@ -36,8 +37,8 @@ pub(crate) struct Marks {
     pub(crate) speaker: bool,
 }
 
-impl Marks {
-    /// The words for people: "boss", "friend from school", "Anna's brother".
+impl NameCues {
+    /// Returns the cues as a description: "boss", "friend from school", "Anna's brother".
     pub(crate) fn description(&self) -> Option<String> {
         let role = self.role.as_ref().and_then(|(owner, role)| match owner {
             Owner::Speaker => Some(role.clone()),
@@ -50,8 +51,8 @@ impl Marks {
         }
     }
 
-    /// The reverse of [`Marks::description`].
-    pub(crate) fn described(description: Option<&str>) -> Self {
+    /// Parses a description made by [`NameCues::description`].
+    pub(crate) fn from_description(description: Option<&str>) -> Self {
         let Some(text) = description else { return Self::default() };
         let (role, from) = match text.strip_prefix("from ") {
             Some(from) => ("", Some(from)),
@@ -64,7 +65,7 @@ impl Marks {
         Self { role, from: from.map(str::to_owned), ..Self::default() }
     }
 
-    /// What the bearer is to the speaker.
+    /// Returns the role that the entity has for the speaker.
     pub(crate) fn own_role(&self) -> Option<Role> {
         self.role.as_ref().filter(|(owner, _)| *owner == Owner::Speaker).and_then(|(_, role)| Role::of(role))
     }
@@ -79,7 +80,7 @@ impl Text {
         self.0.get(start.min(self.0.len())..end.min(self.0.len())).unwrap_or_default().iter().collect()
     }
 
-    /// Words before a place in its sentence, the nearest first, in lower case; a comma is a word.
+    /// Returns the words before a position in its sentence, nearest first, in lower case. A comma counts as a word.
     fn before(&self, place: u32) -> Vec<String> {
         let end = place as usize;
         let text = self.slice(end.saturating_sub(REACH), end);
@@ -89,26 +90,26 @@ impl Text {
         words
     }
 
-    /// Words after a place in its sentence, in lower case.
+    /// Returns the words after a position in its sentence, in lower case.
     fn after(&self, place: u32) -> Vec<String> {
         let start = place as usize;
         let text = self.slice(start, start + REACH);
         tokens(text.split(['.', '!', '?', ':', ';', '\n']).next().unwrap_or_default())
     }
 
-    /// What is said around a mention. A role of its own ("my sister") is read like one that stands before a name.
-    pub(crate) fn marks(&self, m: &Mention) -> Marks {
+    /// Finds the cues around a mention. A mentioned role ("my sister") is read like a role before a name.
+    pub(crate) fn cues(&self, m: &Mention) -> NameCues {
         let (before, after) = (self.before(m.span.start), self.after(m.span.end));
         let word = |i: usize| before.get(i).map_or("", String::as_str);
         let next = |i: usize| after.get(i).map_or("", String::as_str);
-        let mut marks = Marks { from: from(&before, &after), speaker: introduces(&before, &after), ..Marks::default() };
+        let mut cues = NameCues { from: find_origin(&before, &after), speaker: is_introduction(&before, &after), ..NameCues::default() };
         let unnamed = Role::of(&m.name);
-        marks.role = match (&m.description, unnamed) {
+        cues.role = match (&m.description, unnamed) {
             (Some(role), _) => self.owner(m.span, role, &before, &after).map(|o| (o, role.to_lowercase())),
             (None, Some(role)) => {
-                // "Mom called", or "my sister" with an adjective between: nobody else's is named.
+                // "Mom called", or "my sister" with an adjective between: no other owner is named.
                 let bare = before.first().is_none_or(|w| !matches!(w.as_str(), "a" | "an" | "the"));
-                let owner = owner_of(&before).or_else(|| (bare && role.class == super::roles::Class::Kin).then_some(Owner::Speaker));
+                let owner = find_owner(&before).or_else(|| (bare && role.class == super::roles::RoleClass::Kin).then_some(Owner::Speaker));
                 owner.map(|o| (o, m.name.to_lowercase()))
             }
             // "Elizabeth is my aunt."
@@ -120,24 +121,23 @@ impl Text {
                 let nouns = [word(0).to_owned(), format!("{} {}", word(1), word(0))];
                 nouns.into_iter().rev().find(|w| Role::of(w).is_some()).and_then(|w| {
                     let skip = w.split(' ').count();
-                    owner_of(before.get(skip..).unwrap_or_default()).map(|o| (o, w))
+                    find_owner(before.get(skip..).unwrap_or_default()).map(|o| (o, w))
                 })
             }
         };
         let called = matches!(word(0), "called" | "named") && !matches!(word(1), "is" | "am" | "i" | "he" | "she" | "they" | "was");
-        marks.another = word(0) == "another" || (matches!(word(0), "different" | "second" | "new") && matches!(word(1), "a" | "the"));
-        marks.another |= called && before.iter().skip(1).take(5).any(|w| matches!(w.as_str(), "a" | "an" | "another" | "some"));
-        marks.other = word(0) == "other" && word(1) == "the";
-        marks
+        cues.another = word(0) == "another" || (matches!(word(0), "different" | "second" | "new") && matches!(word(1), "a" | "the"));
+        cues.another |= called && before.iter().skip(1).take(5).any(|w| matches!(w.as_str(), "a" | "an" | "another" | "some"));
+        cues.other = word(0) == "other" && word(1) == "the";
+        cues
     }
 
-    /// Whose the role beside a name is: it stands before the name ("my boss John", "Anna's boss John") or after it
-    /// ("John, my boss,").
+    /// Finds the owner of a role that stands before the name ("my boss John", "Anna's boss John") or after it ("John, my boss,").
     fn owner(&self, span: Span, role: &str, before: &[String], after: &[String]) -> Option<Owner> {
         let length = role.split_whitespace().count();
         let last = role.split_whitespace().last().unwrap_or_default().to_lowercase();
         if let Some(at) = before.iter().take(4).position(|w| *w == last) {
-            let owner = owner_of(before.get(at + length..).unwrap_or_default());
+            let owner = find_owner(before.get(at + length..).unwrap_or_default());
             return match owner {
                 Some(Owner::Named(_)) => self.possessor(span, &last).map(Owner::Named).or(Some(Owner::Other)),
                 owner => owner,
@@ -145,10 +145,10 @@ impl Text {
         }
         let at = after.iter().take(6).position(|w| *w == last)?;
         let owner: Vec<String> = after.get(..at.saturating_sub(length - 1)).unwrap_or_default().iter().rev().cloned().collect();
-        owner_of(&owner)
+        find_owner(&owner)
     }
 
-    /// The name before "'s" as written, in the words before a span.
+    /// Returns the name before "'s", as written.
     fn possessor(&self, span: Span, role: &str) -> Option<String> {
         let end = span.start as usize;
         let text = self.slice(end.saturating_sub(REACH), end).replace('’', "'");
@@ -158,11 +158,11 @@ impl Text {
         name.chars().next().is_some_and(char::is_uppercase).then(|| name.to_owned())
     }
 
-    /// Whether the words between two mentions say that they are two names of one thing.
-    pub(crate) fn same(&self, a: &Mention, b: &Mention) -> Same {
+    /// Whether the words between two mentions say that both name one entity.
+    pub(crate) fn alias_statement(&self, a: &Mention, b: &Mention) -> AliasStatement {
         let (start, end) = (a.span.end as usize, b.span.start as usize);
         if end < start || end - start > REACH {
-            return Same::Unsaid;
+            return AliasStatement::None;
         }
         let between = self.slice(start, end).to_lowercase();
         let between = between.trim();
@@ -186,15 +186,15 @@ impl Text {
             | "is the same as"
             | "prefers to be called"
             | "is now called"
-            | "was renamed to" => Same::Said,
-            "or" if after.first().is_some_and(|w| w == "for") && after.get(1).is_some_and(|w| w == "short") => Same::Said,
-            "or" if between.starts_with(',') => Same::IfAlike,
-            "" if between.starts_with('(') && closes => Same::IfAlike,
-            _ => Same::Unsaid,
+            | "was renamed to" => AliasStatement::Explicit,
+            "or" if after.first().is_some_and(|w| w == "for") && after.get(1).is_some_and(|w| w == "short") => AliasStatement::Explicit,
+            "or" if between.starts_with(',') => AliasStatement::IfSimilar,
+            "" if between.starts_with('(') && closes => AliasStatement::IfSimilar,
+            _ => AliasStatement::None,
         }
     }
 
-    /// Whether the speaker speaks of themselves.
+    /// Whether the text contains a word of the first person.
     pub(crate) fn first_person(&self) -> bool {
         let mut word = String::new();
         for c in self.0.iter().chain(&[' ']) {
@@ -211,14 +211,14 @@ impl Text {
     }
 }
 
-/// What the words between two names say.
+/// What a text says about two names being aliases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Same {
+pub(crate) enum AliasStatement {
     /// "Kate is short for Katherine."
-    Said,
-    /// "Katherine (Kate)": if one can be a form of the other.
-    IfAlike,
-    Unsaid,
+    Explicit,
+    /// "Katherine (Kate)": aliases if one name can be a form of the other.
+    IfSimilar,
+    None,
 }
 
 fn tokens(text: &str) -> Vec<String> {
@@ -226,8 +226,8 @@ fn tokens(text: &str) -> Vec<String> {
     text.split_whitespace().map(|w| w.trim_matches(|c: char| "\"“”()*_".contains(c)).to_owned()).filter(|w| !w.is_empty()).collect()
 }
 
-/// Whose something is, by the words before it, nearest first; adjectives may stand between.
-fn owner_of(before: &[String]) -> Option<Owner> {
+/// Finds the owner in the words before something, nearest first. Adjectives may stand between.
+fn find_owner(before: &[String]) -> Option<Owner> {
     for word in before.iter().take(3) {
         match word.as_str() {
             "my" | "our" => return Some(Owner::Speaker),
@@ -242,9 +242,9 @@ fn owner_of(before: &[String]) -> Option<Owner> {
     None
 }
 
-/// "John from accounting". Whom one picks up from school, or knows from there, is not called so.
-fn from(before: &[String], after: &[String]) -> Option<String> {
-    const MOVED: [&str; 27] = [
+/// Returns the origin in "John from accounting". Verbs of moving and knowing exclude it: "I picked up Tom from school".
+fn find_origin(before: &[String], after: &[String]) -> Option<String> {
+    const EXCLUDING_VERBS: [&str; 27] = [
         "know",
         "knows",
         "knew",
@@ -273,7 +273,7 @@ fn from(before: &[String], after: &[String]) -> Option<String> {
         "back",
         "flew",
     ];
-    if after.first().is_none_or(|w| w != "from") || before.iter().take(4).any(|w| MOVED.contains(&w.as_str())) {
+    if after.first().is_none_or(|w| w != "from") || before.iter().take(4).any(|w| EXCLUDING_VERBS.contains(&w.as_str())) {
         return None;
     }
     let mut rest = after.iter().skip(1).skip_while(|w| matches!(w.as_str(), "the" | "my" | "our" | "a"));
@@ -286,7 +286,7 @@ fn from(before: &[String], after: &[String]) -> Option<String> {
 }
 
 /// "I'm John", "my name is John", "call me Jo", "John here".
-fn introduces(before: &[String], after: &[String]) -> bool {
+fn is_introduction(before: &[String], after: &[String]) -> bool {
     let word = |i: usize| before.get(i).map_or("", String::as_str);
     let next = after.first().map_or("", String::as_str);
     if before.iter().any(|w| matches!(w.as_str(), "don't" | "not" | "never" | "stop" | "if" | "wish")) || next.starts_with("'s") {
@@ -314,12 +314,12 @@ mod tests {
         Mention { name: name.into(), entity_type: EntityType::Person, span, confidence: 1.0, description: description.map(Into::into) }
     }
 
-    fn marks(text: &str, name: &str, description: Option<&str>) -> Marks {
-        Text::of(text).marks(&mention(text, name, description))
+    fn cues(text: &str, name: &str, description: Option<&str>) -> NameCues {
+        Text::of(text).cues(&mention(text, name, description))
     }
 
     #[test]
-    fn roles_and_whose_they_are() {
+    fn roles_are_found_with_their_owner() {
         for (text, name, role, expected) in [
             ("My boss John hates meetings.", "John", Some("boss"), Some("boss")),
             ("John, my boss, hates meetings.", "John", Some("boss"), Some("boss")),
@@ -336,15 +336,15 @@ mod tests {
             ("Anna knows Tom from school.", "Tom", None, None),
             ("John called.", "John", None, None),
         ] {
-            let marks = marks(text, name, role);
-            assert_eq!(marks.description().as_deref(), expected, "{text}");
-            let again = Marks::described(expected);
-            assert_eq!((again.role, again.from), (marks.role.filter(|(o, _)| *o != Owner::Other), marks.from), "{text}");
+            let cues = cues(text, name, role);
+            assert_eq!(cues.description().as_deref(), expected, "{text}");
+            let again = NameCues::from_description(expected);
+            assert_eq!((again.role, again.from), (cues.role.filter(|(o, _)| *o != Owner::Other), cues.from), "{text}");
         }
     }
 
     #[test]
-    fn who_says_who_they_are() {
+    fn introductions_of_the_speaker_are_found() {
         for (text, name, expected) in [
             ("I am John.", "John", true),
             ("Hi, I'm Kate from Utrecht.", "Kate", true),
@@ -360,34 +360,34 @@ mod tests {
             ("His name is John.", "John", false),
             ("I am sorry, John.", "John", false),
         ] {
-            assert_eq!(marks(text, name, None).speaker, expected, "{text}");
+            assert_eq!(cues(text, name, None).speaker, expected, "{text}");
         }
     }
 
     #[test]
-    fn another_of_the_name() {
-        assert!(marks("I met a different John at the gym.", "John", None).another);
-        assert!(marks("A new hire named John started.", "John", None).another);
-        assert!(!marks("My son is called John.", "John", None).another);
-        assert!(marks("The other John called.", "John", None).other);
+    fn another_bearer_of_the_name_is_recognized() {
+        assert!(cues("I met a different John at the gym.", "John", None).another);
+        assert!(cues("A new hire named John started.", "John", None).another);
+        assert!(!cues("My son is called John.", "John", None).another);
+        assert!(cues("The other John called.", "John", None).other);
     }
 
     #[test]
-    fn two_names_of_one() {
+    fn stated_aliases_are_recognized() {
         for (text, a, b, expected) in [
-            ("Kate is short for Katherine.", "Kate", "Katherine", Same::Said),
-            ("Katherine, or Kate as we call her, sings.", "Katherine", "Kate as", Same::IfAlike),
-            ("Robert (Bob) sings.", "Robert", "Bob", Same::IfAlike),
-            ("Robert and Bob sing.", "Robert", "Bob", Same::Unsaid),
-            ("Robert or Bob can help.", "Robert", "Bob", Same::Unsaid),
-            ("Anna, also known as Nan, sings.", "Anna", "Nan,", Same::Said),
+            ("Kate is short for Katherine.", "Kate", "Katherine", AliasStatement::Explicit),
+            ("Katherine, or Kate as we call her, sings.", "Katherine", "Kate as", AliasStatement::IfSimilar),
+            ("Robert (Bob) sings.", "Robert", "Bob", AliasStatement::IfSimilar),
+            ("Robert and Bob sing.", "Robert", "Bob", AliasStatement::None),
+            ("Robert or Bob can help.", "Robert", "Bob", AliasStatement::None),
+            ("Anna, also known as Nan, sings.", "Anna", "Nan,", AliasStatement::Explicit),
         ] {
-            assert_eq!(Text::of(text).same(&mention(text, a, None), &mention(text, b, None)), expected, "{text}");
+            assert_eq!(Text::of(text).alias_statement(&mention(text, a, None), &mention(text, b, None)), expected, "{text}");
         }
     }
 
     #[test]
-    fn the_speaker_speaks_of_themselves() {
+    fn first_person_words_are_recognized() {
         for (text, expected) in [("John called me.", true), ("I'm late", true), ("Anna likes tea.", false), ("Mexico", false)] {
             assert_eq!(Text::of(text).first_person(), expected, "{text}");
         }

@@ -1,110 +1,114 @@
-//! Which known entity a mention means. Pure and conservative: a wrong merge costs more than a duplicate.
+//! Resolves mentions to known entities. Pure and conservative: a wrong merge costs more than a duplicate.
 //!
-//! A name by itself is worth something ([`names::Fit`]): the same name nearly everything, a short form too little. What the words
-//! around it say ([`cues::Marks`]), what was spoken of last, and whom the thing is known to have to do with add to it or take from
-//! it. From [`ENOUGH`] on the thing is meant, unless a second one is nearly as likely; then it is a new one. Each decision has a
-//! score and a reason, which are stored with the mention.
+//! Each candidate gets a score. The match of the names ([`names::NameMatch`]) gives the base: an identical name scores high, a short
+//! form is not enough by itself. The words around the name ([`cues::NameCues`]), recent mentions in the session and facts with other
+//! named entities change the score. The best candidate is chosen if it reaches [`MIN_SCORE`] and leads by [`MIN_LEAD`]; otherwise the
+//! mention means a new entity. Each decision has a score and a reason, which are stored with the mention.
 
+mod context_score;
 pub(crate) mod cues;
-mod evidence;
-mod likeness;
+mod name_score;
 pub(crate) mod names;
 pub(crate) mod roles;
 
 use std::collections::{HashMap, HashSet};
 
 use self::{
-    cues::{Marks, Text},
-    names::Fit,
-    roles::{Holders, Role},
+    cues::{NameCues, Text},
+    names::NameMatch,
+    roles::{HolderCount, Role},
 };
 use recall_domain::{CandidateFact, Decision, Entity, EntityId, EntityKey, EntityType, Fact, Mention};
 
-/// Score from which a known entity is meant.
-pub(crate) const ENOUGH: f64 = 0.6;
-/// By how much it must be likelier than the next.
-const MARGIN: f64 = 0.1;
-/// A mention of at least this confidence may found a second entity of the same name and another type.
-pub(crate) const SURE: f64 = 0.8;
+/// Least score at which a mention means a known entity.
+pub(crate) const MIN_SCORE: f64 = 0.6;
+/// Least lead over the next candidate.
+const MIN_LEAD: f64 = 0.1;
+/// Confidence from which a mention may create a second entity with the same name and another type.
+pub(crate) const HIGH_CONFIDENCE: f64 = 0.8;
 
-/// What a type costs that is close to the known one, and one that is not but only guessed.
-const CLOSE_TYPE: f64 = 0.15;
-const GUESSED_TYPE: f64 = 0.2;
-/// One that may be meant.
+/// Penalty for a type that is close to the known one.
+const CLOSE_TYPE_PENALTY: f64 = 0.15;
+/// Penalty for a type that is not close, if one of the two is only guessed.
+const GUESSED_TYPE_PENALTY: f64 = 0.2;
+
+/// A candidate entity for a mention, with its score.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Candidate<'a> {
     pub(crate) entity: &'a Entity,
     pub(crate) score: f64,
     pub(crate) reason: String,
     exact: bool,
-    plain: bool,
+    has_no_description: bool,
 }
 
-/// Whom a mention means: a known entity, or none of them.
-pub(crate) struct Choice<'a> {
+/// The entity that a mention means, or `None` for a new one.
+pub(crate) struct ResolvedMention<'a> {
     pub(crate) entity: Option<&'a Entity>,
     pub(crate) decision: Decision,
 }
 
-/// What the store knows that bears on whom the names of one text mean.
+/// Stored entities and facts that help to resolve the names of one text.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
-    /// The user's own node.
+pub struct KnownEntities {
+    /// The user's own entity.
     pub viewer: Option<Entity>,
-    /// Entities found by key, each with the key that found it.
-    pub known: Vec<(EntityKey, Entity)>,
-    /// Entities found by a part of their name or by their role, each with the hint that found it.
-    pub hinted: Vec<(String, Entity)>,
-    /// Which of the contested entities were spoken of in the session, the latest first.
+    /// Entities found by key, each with its key.
+    pub by_key: Vec<(EntityKey, Entity)>,
+    /// Entities found by a part of their name or by their role, each with its hint.
+    pub by_hint: Vec<(String, Entity)>,
+    /// The ambiguous entities mentioned in the session, latest first.
     pub recent: Vec<EntityId>,
-    /// Facts between the contested entities and those beside them.
+    /// Facts between the ambiguous entities and their neighbours.
     pub facts: Vec<Fact>,
 }
 
-/// Between whom the names of a text do not decide.
+/// The entities between which names alone do not decide.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Contest {
-    /// Who may be meant.
-    pub(crate) contested: Vec<EntityId>,
-    /// Who else is named for certain, and the user: to have to do with one of them speaks for one who may be meant.
-    pub(crate) beside: Vec<EntityId>,
+pub(crate) struct Ambiguity {
+    /// Candidates of ambiguous mentions.
+    pub(crate) ambiguous: Vec<EntityId>,
+    /// The user and other clearly named entities. A fact with one of them supports a candidate.
+    pub(crate) neighbours: Vec<EntityId>,
 }
 
-/// One text with its names and what is known that bears on them, indexed so that a long text stays linear.
-pub(crate) struct Scene<'a> {
+/// Resolves the names of one text.
+///
+/// Known entities and facts are indexed, so that the work stays linear in the length of the text.
+pub(crate) struct Resolver<'a> {
     mentions: &'a [Mention],
     claims: &'a [CandidateFact],
     by_key: HashMap<&'a str, Vec<&'a Entity>>,
     by_hint: HashMap<&'a str, Vec<&'a Entity>>,
     recent: HashMap<EntityId, usize>,
     facts: HashMap<EntityId, Vec<&'a Fact>>,
-    /// Entities that a mention names and that nothing else is called.
+    /// Entities that a mention names unambiguously.
     named: HashMap<EntityId, EntityType>,
     viewer: Option<EntityId>,
-    /// Who says "I" in this text.
+    /// The speaker of this text.
     speaker: Option<EntityId>,
     first_person: bool,
 }
 
-impl<'a> Scene<'a> {
-    /// A scene. `speaker` is who says "I" when that is not the user.
+impl<'a> Resolver<'a> {
+    /// Indexes the inputs. `speaker` is given if the speaker is not the user.
     pub(crate) fn of(
         text: &Text,
         mentions: &'a [Mention],
         claims: &'a [CandidateFact],
-        memory: &'a Memory,
+        known_entities: &'a KnownEntities,
         speaker: Option<Option<EntityId>>,
     ) -> Self {
         let mut by_key: HashMap<&str, Vec<&Entity>> = HashMap::new();
         let mut by_hint: HashMap<&str, Vec<&Entity>> = HashMap::new();
-        for (key, e) in &memory.known {
+        for (key, e) in &known_entities.by_key {
             by_key.entry(key.as_str()).or_default().push(e);
         }
-        for (hint, e) in &memory.hinted {
+        for (hint, e) in &known_entities.by_hint {
             by_hint.entry(hint.as_str()).or_default().push(e);
         }
         let mut facts: HashMap<EntityId, Vec<&Fact>> = HashMap::new();
-        for f in &memory.facts {
+        for f in &known_entities.facts {
             facts.entry(f.subject).or_default().push(f);
             facts.entry(f.object).or_default().push(f);
         }
@@ -114,58 +118,64 @@ impl<'a> Scene<'a> {
                 named.insert(one.id, one.entity_type);
             }
         }
-        let known = || memory.known.iter().map(|(_, e)| e).chain(memory.hinted.iter().map(|(_, e)| e));
-        let viewer = memory.viewer.as_ref().or_else(|| known().find(|e| e.is_viewer)).map(|e| e.id);
-        let recent = memory.recent.iter().enumerate().map(|(i, e)| (*e, i)).collect();
+        let known = || known_entities.by_key.iter().map(|(_, e)| e).chain(known_entities.by_hint.iter().map(|(_, e)| e));
+        let viewer = known_entities.viewer.as_ref().or_else(|| known().find(|e| e.is_viewer)).map(|e| e.id);
+        let recent = known_entities.recent.iter().enumerate().map(|(i, e)| (*e, i)).collect();
         let first_person = text.first_person();
         let speaker = speaker.unwrap_or(viewer);
         Self { mentions, claims, by_key, by_hint, recent, facts, named, viewer, speaker, first_person }
     }
 
-    /// Whom a mention means. `taken` are entities that other names of this text mean, and those that are new with it.
-    pub(crate) fn choose<'e>(&'e self, index: usize, marks: &Marks, taken: &'e Taken) -> Choice<'e> {
+    /// Resolves a mention. `resolved` contains the entities of earlier mentions in this text.
+    pub(crate) fn resolve<'e>(&'e self, index: usize, cues: &NameCues, resolved: &'e ResolvedEntities) -> ResolvedMention<'e> {
         let Some(m) = self.mentions.get(index) else { return none("no mention", 0.0) };
-        if marks.another {
+        if cues.another {
             return none("said to be another one", 1.0);
         }
-        let mut candidates = self.candidates(index, m, marks, taken);
-        if marks.other
-            && let Some(latest) = self.latest(&candidates)
+        let mut candidates = self.candidates(index, m, cues, resolved);
+        if cues.other
+            && let Some(latest) = self.most_recent(&candidates)
         {
             candidates.retain(|c| c.entity.id != latest);
         }
         let best_rejected = candidates.first().map_or(0.0, |c| c.score);
-        candidates.retain(|c| c.score >= ENOUGH);
+        candidates.retain(|c| c.score >= MIN_SCORE);
         let Some(best) = candidates.first() else {
-            let told_apart = if best_rejected > 0.0 { "too little speaks for a known one" } else { "first mention" };
-            return none(told_apart, 1.0 - best_rejected);
+            let reason = if best_rejected > 0.0 { "too little speaks for a known one" } else { "first mention" };
+            return none(reason, 1.0 - best_rejected);
         };
-        let rivals: Vec<&Candidate<'_>> = candidates.iter().filter(|c| best.score - c.score < MARGIN).collect();
+        let rivals: Vec<&Candidate<'_>> = candidates.iter().filter(|c| best.score - c.score < MIN_LEAD).collect();
         if rivals.len() == 1 {
             return some(best, best.score, "");
         }
-        // Of several that fit, the one meant most often by far; a bare name means the one that needs no other mark.
+        // Of several candidates, prefer one mentioned far more often. A bare name means the candidate without a description.
         let often = |c: &Candidate<'_>| c.entity.mention_count;
         if let Some(most) = rivals.iter().max_by_key(|c| often(c))
             && rivals.iter().all(|c| c.entity.id == most.entity.id || often(c) * 3 <= often(most))
         {
-            return some(most, ENOUGH, "meant most often");
+            return some(most, MIN_SCORE, "meant most often");
         }
-        let plain: Vec<_> = rivals.iter().filter(|c| c.plain && c.exact).collect();
-        match plain.as_slice() {
-            [one] if marks.description().is_none() => some(one, ENOUGH, "the one without another mark"),
+        let undescribed: Vec<_> = rivals.iter().filter(|c| c.has_no_description && c.exact).collect();
+        match undescribed.as_slice() {
+            [one] if cues.description().is_none() => some(one, MIN_SCORE, "the one without another mark"),
             _ => none("several are as likely", 0.5),
         }
     }
 
-    /// All that may be meant, the likeliest first.
-    pub(crate) fn candidates<'e>(&'e self, index: usize, m: &Mention, marks: &Marks, taken: &'e Taken) -> Vec<Candidate<'e>> {
-        let fresh = taken.fresh.iter();
-        let found = unique(self.found(m).into_iter().chain(fresh));
-        let mut candidates: Vec<Candidate<'e>> = found.into_iter().filter_map(|e| self.weigh(m, marks, e, taken)).collect();
-        let latest = self.latest(&candidates);
+    /// Returns all candidates with their scores, best first.
+    pub(crate) fn candidates<'e>(
+        &'e self,
+        index: usize,
+        m: &Mention,
+        cues: &NameCues,
+        resolved: &'e ResolvedEntities,
+    ) -> Vec<Candidate<'e>> {
+        let fresh = resolved.fresh.iter();
+        let found = unique(self.find_entities(m).into_iter().chain(fresh));
+        let mut candidates: Vec<Candidate<'e>> = found.into_iter().filter_map(|e| self.score_entity(m, cues, e, resolved)).collect();
+        let latest = self.most_recent(&candidates);
         for c in &mut candidates {
-            let (score, reasons) = self.context(index, c.entity, c.score, latest, taken);
+            let (score, reasons) = self.score_context(index, c.entity, c.score, latest, resolved);
             c.score += score;
             for r in reasons {
                 c.reason.push_str(", ");
@@ -179,98 +189,110 @@ impl<'a> Scene<'a> {
         candidates
     }
 
-    /// Which of those that may be meant was spoken of last in the session.
-    fn latest(&self, candidates: &[Candidate<'_>]) -> Option<EntityId> {
+    /// Returns the candidate mentioned last in the session.
+    fn most_recent(&self, candidates: &[Candidate<'_>]) -> Option<EntityId> {
         let spoken_of = candidates.iter().filter_map(|c| Some((self.recent.get(&c.entity.id)?, c.entity.id)));
         spoken_of.min().map(|(_, id)| id)
     }
 
-    /// Everything known that a name, or a role said with it, finds.
-    fn found(&self, m: &Mention) -> Vec<&'a Entity> {
-        let (keys, hints) = lookups(std::slice::from_ref(m));
+    /// Returns the known entities that a name or its role finds.
+    fn find_entities(&self, m: &Mention) -> Vec<&'a Entity> {
+        let (keys, hints) = lookup_terms(std::slice::from_ref(m));
         let by_key = keys.iter().filter_map(|k| self.by_key.get(k.as_str()));
         let by_hint = hints.iter().filter_map(|h| self.by_hint.get(h.as_str()));
         unique(by_key.chain(by_hint).flatten().copied())
     }
 
-    /// What a name and the words around it say for one entity; `None` when it cannot be meant.
-    fn weigh<'e>(&self, m: &Mention, marks: &Marks, e: &'e Entity, taken: &Taken) -> Option<Candidate<'e>> {
-        let described = Marks::described(e.description.as_deref());
-        let (fit, score, mut reason) = self.named(m, marks, e, &described)?;
-        // Two names in one text are two things, unless one is a part of the other.
-        let joined = matches!(fit, Some(Fit::Same | Fit::Listed | Fit::Spelling | Fit::ShortOfFull | Fit::FullOfShort | Fit::Initial));
-        if taken.ids.contains(&e.id) && !joined {
+    /// Scores one entity by the name and its cues; `None` if the mention cannot mean it.
+    fn score_entity<'e>(&self, m: &Mention, cues: &NameCues, e: &'e Entity, resolved: &ResolvedEntities) -> Option<Candidate<'e>> {
+        let described = NameCues::from_description(e.description.as_deref());
+        let (fit, score, mut reason) = self.score_name(m, cues, e, &described)?;
+        // Two names in one text mean two entities, unless one name is a part of the other.
+        let joined = matches!(
+            fit,
+            Some(
+                NameMatch::Same
+                    | NameMatch::Listed
+                    | NameMatch::Spelling
+                    | NameMatch::ShortOfFull
+                    | NameMatch::FullOfShort
+                    | NameMatch::Initial
+            )
+        );
+        if resolved.ids.contains(&e.id) && !joined {
             return None;
         }
-        // Who says "I" does not speak of themselves by name, unless they said so by hand.
-        if !marks.speaker && Some(e.id) == self.speaker && (self.first_person || fit != Some(Fit::Same)) {
+        // Speakers do not mention themselves by name, unless that name was set by hand.
+        if !cues.speaker && Some(e.id) == self.speaker && (self.first_person || fit != Some(NameMatch::Same)) {
             return None;
         }
-        let certain = fit == Some(Fit::Same) && names::is_full(&m.name);
-        let type_cost = match (names::sort(&m.name, m.entity_type), e.entity_type) {
+        let certain = fit == Some(NameMatch::Same) && names::is_full_name(&m.name);
+        let type_cost = match (names::effective_type(&m.name, m.entity_type), e.entity_type) {
             (a, b) if a == b => 0.0,
-            (a, b) if close(a, b) => CLOSE_TYPE,
-            // A pet has a name like a person's.
-            (EntityType::Person, EntityType::Thing) if fit == Some(Fit::Same) && e.name.starts_with(char::is_uppercase) => GUESSED_TYPE,
-            // Initial letters do not show what they stand for.
-            _ if fit == Some(Fit::Acronym) && m.confidence < SURE => 0.0,
-            _ if m.confidence < SURE || e.confidence < SURE => GUESSED_TYPE,
+            (a, b) if are_close_types(a, b) => CLOSE_TYPE_PENALTY,
+            // Pets have names like people.
+            (EntityType::Person, EntityType::Thing) if fit == Some(NameMatch::Same) && e.name.starts_with(char::is_uppercase) => {
+                GUESSED_TYPE_PENALTY
+            }
+            // Initial letters do not show the type of what they abbreviate.
+            _ if fit == Some(NameMatch::Acronym) && m.confidence < HIGH_CONFIDENCE => 0.0,
+            _ if m.confidence < HIGH_CONFIDENCE || e.confidence < HIGH_CONFIDENCE => GUESSED_TYPE_PENALTY,
             _ => return None,
         };
-        let (mark, why) = self.marked(marks, &described, e, certain)?;
-        // A role that stands for the name counts once.
+        let (mark, why) = self.score_cues(cues, &described, e, certain)?;
+        // A role that replaces the name counts once.
         let (mark, why) = if fit.is_none() || Role::of(&m.name).is_some() { (mark.min(0.0), "") } else { (mark, why) };
         if !why.is_empty() {
             reason = format!("{reason}, {why}");
         }
-        let exact = fit == Some(Fit::Same);
-        Some(Candidate { entity: e, score: score - type_cost + mark, reason, exact, plain: described.description().is_none() })
+        let exact = fit == Some(NameMatch::Same);
+        Some(Candidate { entity: e, score: score - type_cost + mark, reason, exact, has_no_description: described.description().is_none() })
     }
 
-    /// Between which entities only more than the names can decide, and who else is there.
-    pub(crate) fn contest(&self, marks: &[Marks]) -> Contest {
+    /// Finds the entities between which names do not decide, and their neighbours.
+    pub(crate) fn find_ambiguity(&self, cues: &[NameCues]) -> Ambiguity {
         let mut open: Vec<EntityId> = Vec::new();
-        for (m, marks) in self.mentions.iter().zip(marks) {
-            let fitting = |e: &&Entity| self.named(m, marks, e, &Marks::described(e.description.as_deref())).is_some();
-            let found: Vec<&Entity> = self.found(m).into_iter().filter(fitting).collect();
+        for (m, cues) in self.mentions.iter().zip(cues) {
+            let fitting = |e: &&Entity| self.score_name(m, cues, e, &NameCues::from_description(e.description.as_deref())).is_some();
+            let found: Vec<&Entity> = self.find_entities(m).into_iter().filter(fitting).collect();
             let clear = match found.as_slice() {
                 [] => true,
                 [one] => {
-                    let same = self.best_fit(m, one).is_some_and(|(f, _)| f == Fit::Same);
+                    let same = self.best_name_match(m, one).is_some_and(|(f, _)| f == NameMatch::Same);
                     same && !one.is_viewer
                         && m.entity_type == one.entity_type
-                        && marks.description().is_none_or(|d| one.description == Some(d))
+                        && cues.description().is_none_or(|d| one.description == Some(d))
                 }
                 _ => false,
             };
-            if !clear && !marks.another {
+            if !clear && !cues.another {
                 open.extend(found.iter().map(|e| e.id));
             }
         }
         open.sort();
         open.dedup();
-        // The user first: there are never too many others for that.
-        let mut beside: Vec<EntityId> = self.named.keys().copied().filter(|id| Some(*id) != self.viewer).collect();
-        beside.sort();
-        Contest { contested: open, beside: self.viewer.into_iter().chain(beside).collect() }
+        // The user comes first, so that the limit never drops it.
+        let mut neighbours: Vec<EntityId> = self.named.keys().copied().filter(|id| Some(*id) != self.viewer).collect();
+        neighbours.sort();
+        Ambiguity { ambiguous: open, neighbours: self.viewer.into_iter().chain(neighbours).collect() }
     }
 }
 
-/// What names of the text mean already.
+/// The entities to which earlier names of the text were resolved.
 #[derive(Default)]
-pub(crate) struct Taken {
-    /// Entities that a name means.
+pub(crate) struct ResolvedEntities {
+    /// All of these entities.
     pub(crate) ids: HashSet<EntityId>,
-    /// The latest of them that are new with this text.
+    /// The latest of them that this text introduced.
     pub(crate) fresh: Vec<Entity>,
 }
 
-/// How many entities that are new with a text its later names can mean, the latest first.
+/// Most new entities of a text that its later names can mean, latest first.
 const MAX_FRESH: usize = 16;
 
-impl Taken {
-    /// Notes an entity that a name means.
-    pub(crate) fn take(&mut self, e: &Entity, fresh: bool) {
+impl ResolvedEntities {
+    /// Records an entity to which a name was resolved.
+    pub(crate) fn record(&mut self, e: &Entity, fresh: bool) {
         self.ids.insert(e.id);
         if fresh {
             self.fresh.retain(|f| f.id != e.id);
@@ -287,35 +309,35 @@ fn unique<'e>(entities: impl Iterator<Item = &'e Entity>) -> Vec<&'e Entity> {
     entities.filter(|e| seen.insert(e.id)).collect()
 }
 
-fn none<'e>(reason: &str, score: f64) -> Choice<'e> {
-    Choice { entity: None, decision: Decision { score: round(score), reason: reason.to_owned() } }
+fn none<'e>(reason: &str, score: f64) -> ResolvedMention<'e> {
+    ResolvedMention { entity: None, decision: Decision { score: round_score(score), reason: reason.to_owned() } }
 }
 
-fn some<'e>(c: &Candidate<'e>, score: f64, more: &str) -> Choice<'e> {
+fn some<'e>(c: &Candidate<'e>, score: f64, more: &str) -> ResolvedMention<'e> {
     let reason = if more.is_empty() { c.reason.clone() } else { format!("{}, {more}", c.reason) };
-    Choice { entity: Some(c.entity), decision: Decision { score: round(score), reason } }
+    ResolvedMention { entity: Some(c.entity), decision: Decision { score: round_score(score), reason } }
 }
 
-/// A score as a probability, to two decimals: more would pretend to know.
-pub(crate) fn round(x: f64) -> f64 {
+/// Rounds a score to two decimals and limits it to 0.99; more digits would suggest false precision.
+pub(crate) fn round_score(x: f64) -> f64 {
     (x.clamp(0.0, 0.99) * 100.0).round() / 100.0
 }
 
-/// Whether two types are easily taken for each other: "Phoenix" as project or tool, "chess" as concept or thing.
-pub(crate) fn close(a: EntityType, b: EntityType) -> bool {
+/// Whether two types are easily confused: "Phoenix" as project or tool, "chess" as concept or thing.
+pub(crate) fn are_close_types(a: EntityType, b: EntityType) -> bool {
     use EntityType as T;
     let made = |t| matches!(t, T::Project | T::Tool | T::Concept | T::Thing);
     let gathered = |t| matches!(t, T::Organization | T::Place | T::Event | T::Project);
     a == b || (made(a) && made(b)) || (gathered(a) && gathered(b))
 }
 
-/// Keys and hints by which whoever is mentioned may be known.
-pub(crate) fn lookups(mentions: &[Mention]) -> (Vec<EntityKey>, Vec<String>) {
+/// Returns the keys and hints that find the mentioned entities.
+pub(crate) fn lookup_terms(mentions: &[Mention]) -> (Vec<EntityKey>, Vec<String>) {
     let (mut keys, mut hints) = (Vec::new(), Vec::new());
     for m in mentions {
-        let sort = names::sort(&m.name, m.entity_type);
+        let sort = names::effective_type(&m.name, m.entity_type);
         keys.extend(names::keys(&m.name, sort));
-        hints.extend(names::asked(&m.name, sort));
+        hints.extend(names::lookup_hints(&m.name, sort));
         let role = m.description.as_deref().and_then(Role::of).into_iter().chain(Role::of(&m.name));
         for role in role.filter(|_| m.entity_type == EntityType::Person) {
             keys.extend(role.words().filter_map(EntityKey::of));
@@ -329,14 +351,14 @@ pub(crate) fn lookups(mentions: &[Mention]) -> (Vec<EntityKey>, Vec<String>) {
     (keys, hints)
 }
 
-/// What finds those who have a role that many have. A key would be found by every question after "my friend".
+/// Returns the hint for a role. A key would match every question that contains "my friend".
 pub(crate) fn role_hint(role: Role) -> String {
     format!("={}", role.name)
 }
 
-/// Whether a role is as good as a name: "my mother" is one person, "my friend" is not.
-pub(crate) fn is_name(role: Role) -> bool {
-    role.holders != Holders::Many
+/// Whether a role identifies one person: "my mother" does, "my friend" does not.
+pub(crate) fn identifies_person(role: Role) -> bool {
+    role.holders != HolderCount::Many
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How names of one thing may differ, and how much such a likeness is worth by itself. Pure; the lists are data.
+//! Matches names that may mean the same entity, and scores the match. Pure; the lists are data.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -10,8 +10,7 @@ use recall_domain::{EntityKey, EntityType};
 const NICKNAMES: &str = include_str!("../../../../data/lexicon/nicknames.txt");
 const ALIASES: &str = include_str!("../../../../data/lexicon/aliases.txt");
 
-/// Titles before a family name. "Mr" and "Mrs" are two people, and so are a doctor and a nurse; one person may well be "Dr" and
-/// "Mrs".
+/// Titles before a family name. "Mr" and "Mrs" exclude each other, and so do a doctor and a nurse. One person can be "Dr" and "Mrs".
 const MALE: [&str; 4] = ["mr", "mister", "sir", "herr"];
 const FEMALE: [&str; 5] = ["mrs", "ms", "miss", "madam", "frau"];
 const NEUTRAL: [&str; 1] = ["mx"];
@@ -38,7 +37,7 @@ fn is_title(word: &str) -> bool {
     [&MALE[..], &FEMALE, &NEUTRAL, &ACADEMIC, &OFFICES].iter().any(|titles| titles.contains(&word))
 }
 
-/// Whether two titles are hardly one person's.
+/// Whether one person is unlikely to have both titles.
 fn titles_exclude(a: &str, b: &str) -> bool {
     let is = |titles: &[&str], x: &str, y: &str| titles.contains(&x) && !titles.contains(&y);
     let sexes = (MALE.contains(&a) && FEMALE.contains(&b)) || (FEMALE.contains(&a) && MALE.contains(&b));
@@ -46,7 +45,7 @@ fn titles_exclude(a: &str, b: &str) -> bool {
     sexes || works(a, b) || works(b, a) || (OFFICES.contains(&a) && OFFICES.contains(&b) && a != b)
 }
 
-/// What a company's name may end in without being another company, and a project's without being another project.
+/// Endings that a name of a company or project may have or lack.
 const SUFFIXES: [&str; 18] = [
     "inc",
     "incorporated",
@@ -67,38 +66,38 @@ const SUFFIXES: [&str; 18] = [
     "repo",
     "repository",
 ];
-/// Longest name, in words, that is taken apart. Longer ones are sentences.
+/// Longest name, in words, that is analysed. Longer ones are sentences.
 const MAX_WORDS: usize = 8;
 
-/// How the names of a mention and of something known fit, best first.
+/// How a mentioned name matches a known one, best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Fit {
+pub(crate) enum NameMatch {
     /// The same name.
     Same,
-    /// Another name of the same thing by the list ("NYC").
+    /// An alias from the list ("NYC").
     Listed,
-    /// The same but for a company's form, a hyphen or a space.
+    /// The same except for a company suffix, a hyphen or a space.
     Spelling,
     /// The same family name and a short form of the given name ("Kate Miller", "Katherine Miller").
     NicknameAndFamily,
     /// The same family name and the initial of the given name ("J. Smith").
     Initial,
-    /// A given name, where the full name is known.
+    /// A given name; the full name is known.
     ShortOfFull,
-    /// A title and the family name, where the full name is known, or the other way round.
+    /// A title and the family name; the full name is known. Or the other way round.
     Family,
-    /// A full name, where only the given name is known.
+    /// A full name; only the given name is known.
     FullOfShort,
     /// The initial letters of a long name.
     Acronym,
-    /// "Mr" or "Mrs" and the family name, which two of a family share.
+    /// "Mr" or "Mrs" and the family name, which relatives share.
     Titled,
     /// A short form of the given name, or its full form.
     Nickname,
 }
 
-impl Fit {
-    /// What the likeness is worth by itself, 0 to 1.
+impl NameMatch {
+    /// Returns the base score of the match, 0 to 1.
     pub(crate) fn score(self) -> f64 {
         match self {
             Self::Same => 0.9,
@@ -114,7 +113,7 @@ impl Fit {
         }
     }
 
-    /// For people who ask why.
+    /// Returns the reason in words.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Same => "same name",
@@ -131,9 +130,9 @@ impl Fit {
     }
 }
 
-/// A person's name, taken apart.
+/// The parts of a person's name.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Person {
+struct PersonName {
     title: Option<String>,
     given: Option<String>,
     family: Option<String>,
@@ -146,7 +145,7 @@ fn words(name: &str) -> Vec<String> {
     text.split_whitespace().map(bare).filter(|w| !w.is_empty()).take(MAX_WORDS + 1).collect()
 }
 
-impl Person {
+impl PersonName {
     fn of(name: &str) -> Option<Self> {
         let mut words = words(name);
         if words.is_empty() || words.len() > MAX_WORDS {
@@ -161,63 +160,63 @@ impl Person {
         })
     }
 
-    /// How a mentioned person's name fits a known one's.
-    fn fits(&self, known: &Self) -> Option<Fit> {
+    /// Matches a mentioned person's name with a known one.
+    fn match_known(&self, known: &Self) -> Option<NameMatch> {
         if let (Some(a), Some(b)) = (&self.title, &known.title)
             && titles_exclude(a, b)
         {
             return None;
         }
         match (&self.given, &self.family, &known.given, &known.family) {
-            (Some(a), Some(f), Some(b), Some(g)) if f == g => match likeness(a, b)? {
-                Likeness::Equal => Some(Fit::Same),
-                Likeness::Variant => Some(Fit::NicknameAndFamily),
-                Likeness::Initial => Some(Fit::Initial),
+            (Some(a), Some(f), Some(b), Some(g)) if f == g => match match_given_names(a, b)? {
+                GivenNameMatch::Equal => Some(NameMatch::Same),
+                GivenNameMatch::Variant => Some(NameMatch::NicknameAndFamily),
+                GivenNameMatch::Initial => Some(NameMatch::Initial),
             },
-            (Some(a), None, Some(b), Some(g)) => match likeness(a, b) {
-                Some(Likeness::Equal) => Some(Fit::ShortOfFull),
-                Some(Likeness::Variant) => Some(Fit::Nickname),
-                _ => (a == g).then_some(Fit::Family),
+            (Some(a), None, Some(b), Some(g)) => match match_given_names(a, b) {
+                Some(GivenNameMatch::Equal) => Some(NameMatch::ShortOfFull),
+                Some(GivenNameMatch::Variant) => Some(NameMatch::Nickname),
+                _ => (a == g).then_some(NameMatch::Family),
             },
-            (Some(a), Some(_), Some(b), None) => match likeness(a, b)? {
-                Likeness::Equal => Some(Fit::FullOfShort),
-                Likeness::Variant => Some(Fit::Nickname),
-                Likeness::Initial => None,
+            (Some(a), Some(_), Some(b), None) => match match_given_names(a, b)? {
+                GivenNameMatch::Equal => Some(NameMatch::FullOfShort),
+                GivenNameMatch::Variant => Some(NameMatch::Nickname),
+                GivenNameMatch::Initial => None,
             },
-            (Some(a), None, Some(b), None) => match likeness(a, b)? {
-                Likeness::Equal => Some(Fit::Same),
-                Likeness::Variant => Some(Fit::Nickname),
-                Likeness::Initial => None,
+            (Some(a), None, Some(b), None) => match match_given_names(a, b)? {
+                GivenNameMatch::Equal => Some(NameMatch::Same),
+                GivenNameMatch::Variant => Some(NameMatch::Nickname),
+                GivenNameMatch::Initial => None,
             },
-            (None, Some(f), None, Some(g)) => (f == g).then_some(Fit::Same),
+            (None, Some(f), None, Some(g)) => (f == g).then_some(NameMatch::Same),
             (None, Some(f), Some(_), Some(g)) | (Some(_), Some(f), None, Some(g)) => {
                 let gendered = |p: &Self| p.title.as_deref().is_some_and(|t| MALE.contains(&t) || FEMALE.contains(&t));
-                (f == g).then_some(if gendered(self) || gendered(known) { Fit::Titled } else { Fit::Family })
+                (f == g).then_some(if gendered(self) || gendered(known) { NameMatch::Titled } else { NameMatch::Family })
             }
             _ => None,
         }
     }
 }
 
-enum Likeness {
+enum GivenNameMatch {
     Equal,
     Variant,
     Initial,
 }
 
-fn likeness(a: &str, b: &str) -> Option<Likeness> {
+fn match_given_names(a: &str, b: &str) -> Option<GivenNameMatch> {
     if a == b {
-        return Some(Likeness::Equal);
+        return Some(GivenNameMatch::Equal);
     }
-    if variants(a).contains(b) {
-        return Some(Likeness::Variant);
+    if given_name_variants(a).contains(b) {
+        return Some(GivenNameMatch::Variant);
     }
     let initial = |short: &str, long: &str| short.chars().count() == 1 && long.starts_with(short);
-    (initial(a, b) || initial(b, a)).then_some(Likeness::Initial)
+    (initial(a, b) || initial(b, a)).then_some(GivenNameMatch::Initial)
 }
 
-/// Given names that may be the same person's, in lower case: the full forms of a short one, and the short forms of both.
-fn variants(given: &str) -> &'static BTreeSet<String> {
+/// Returns the given names that may mean the same person, in lower case: full forms and short forms.
+fn given_name_variants(given: &str) -> &'static BTreeSet<String> {
     static LIST: OnceLock<HashMap<String, BTreeSet<String>>> = OnceLock::new();
     static NONE: BTreeSet<String> = BTreeSet::new();
     let list = LIST.get_or_init(|| {
@@ -239,8 +238,8 @@ fn variants(given: &str) -> &'static BTreeSet<String> {
     list.get(given).unwrap_or(&NONE)
 }
 
-/// All names of the thing that the list knows under this one, as keys.
-fn listed(key: &str) -> &'static [EntityKey] {
+/// Returns all listed aliases of a key, itself included.
+fn known_aliases(key: &str) -> &'static [EntityKey] {
     static LIST: OnceLock<HashMap<String, Vec<EntityKey>>> = OnceLock::new();
     let list = LIST.get_or_init(|| {
         let mut list = HashMap::new();
@@ -255,13 +254,13 @@ fn listed(key: &str) -> &'static [EntityKey] {
     list.get(key).map_or(&[], Vec::as_slice)
 }
 
-/// Letters and digits alone, without what a company or project may be called besides.
-fn bare(name: &str) -> String {
+/// Returns the letters and digits of a name without company and project suffixes.
+fn bare_letters(name: &str) -> String {
     let mut words = words(name);
     while words.len() > 1 && words.last().is_some_and(|w| SUFFIXES.contains(&w.as_str())) {
         words.pop();
     }
-    // A sign is the whole difference between "C" and "C++".
+    // These signs distinguish names such as "C" and "C++".
     words.concat().chars().filter(|c| c.is_alphanumeric() || "+#&".contains(*c)).collect()
 }
 
@@ -278,47 +277,48 @@ fn is_acronym(name: &str) -> bool {
     (3..=6).contains(&name.chars().count()) && name.chars().all(|c| c.is_ascii_uppercase())
 }
 
-/// How a mentioned name fits a known one, both of things of this type. Symmetric types apart, what is known stands second.
-pub(crate) fn fit(mentioned: &str, known: &str, entity_type: EntityType) -> Option<Fit> {
+/// Matches a mentioned name with a known name of an entity of this type. The order of the names matters.
+pub(crate) fn match_names(mentioned: &str, known: &str, entity_type: EntityType) -> Option<NameMatch> {
     let (a, b) = (EntityKey::of(mentioned)?, EntityKey::of(known)?);
     if a == b {
-        return Some(Fit::Same);
+        return Some(NameMatch::Same);
     }
-    if listed(a.as_str()).contains(&b) {
-        return Some(Fit::Listed);
+    if known_aliases(a.as_str()).contains(&b) {
+        return Some(NameMatch::Listed);
     }
     if entity_type == EntityType::Person {
-        return Person::of(mentioned)?.fits(&Person::of(known)?);
+        return PersonName::of(mentioned)?.match_known(&PersonName::of(known)?);
     }
-    let (x, y) = (bare(mentioned), bare(known));
+    let (x, y) = (bare_letters(mentioned), bare_letters(known));
     if !x.is_empty() && x == y {
-        return Some(Fit::Spelling);
+        return Some(NameMatch::Spelling);
     }
     let initials = |short: &str, long: &str| is_acronym(short) && acronym(long).is_some_and(|l| l == short.to_lowercase());
-    (initials(mentioned, known) || initials(known, mentioned)).then_some(Fit::Acronym)
+    (initials(mentioned, known) || initials(known, mentioned)).then_some(NameMatch::Acronym)
 }
 
-/// Whether a person's name has a given and a family name, which hardly two people share.
-pub(crate) fn is_full(name: &str) -> bool {
-    Person::of(name).is_some_and(|p| p.given.is_some_and(|g| g.chars().count() > 1) && p.family.is_some())
+/// Whether a person's name has a given and a family name; two people rarely share both.
+pub(crate) fn is_full_name(name: &str) -> bool {
+    PersonName::of(name).is_some_and(|p| p.given.is_some_and(|g| g.chars().count() > 1) && p.family.is_some())
 }
 
-/// The type to look for: "J. Smith" is a person, whatever it was taken for.
-pub(crate) fn sort(name: &str, entity_type: EntityType) -> EntityType {
-    let initial = |p: &Person| p.given.as_ref().is_some_and(|g| g.chars().count() == 1) && p.family.as_ref().is_some_and(|f| f.len() > 1);
+/// Returns the type to look up: "J. Smith" is a person, whatever the extractor guessed.
+pub(crate) fn effective_type(name: &str, entity_type: EntityType) -> EntityType {
+    let initial =
+        |p: &PersonName| p.given.as_ref().is_some_and(|g| g.chars().count() == 1) && p.family.as_ref().is_some_and(|f| f.len() > 1);
     let capital = name.split_whitespace().all(|w| w.chars().next().is_some_and(char::is_uppercase));
-    if capital && name.contains('.') && Person::of(name).is_some_and(|p| initial(&p)) { EntityType::Person } else { entity_type }
+    if capital && name.contains('.') && PersonName::of(name).is_some_and(|p| initial(&p)) { EntityType::Person } else { entity_type }
 }
 
-/// The keys under which a name's bearer may be known.
+/// Returns the keys under which an entity with this name may be stored.
 pub(crate) fn keys(name: &str, entity_type: EntityType) -> Vec<EntityKey> {
     let mut keys: Vec<EntityKey> = EntityKey::of(name).into_iter().collect();
     if let Some(key) = keys.first().cloned() {
-        keys.extend(listed(key.as_str()).iter().cloned());
+        keys.extend(known_aliases(key.as_str()).iter().cloned());
     }
     if entity_type == EntityType::Person {
-        if let Some(Person { given: Some(given), family, .. }) = Person::of(name) {
-            for g in std::iter::once(&given).chain(variants(&given)) {
+        if let Some(PersonName { given: Some(given), family, .. }) = PersonName::of(name) {
+            for g in std::iter::once(&given).chain(given_name_variants(&given)) {
                 keys.extend(EntityKey::of(g));
                 keys.extend(family.as_ref().and_then(|f| EntityKey::of(&format!("{g} {f}"))));
             }
@@ -334,19 +334,20 @@ pub(crate) fn keys(name: &str, entity_type: EntityType) -> Vec<EntityKey> {
     keys
 }
 
-/// Parts of a name under which its bearer is looked for besides, and by which it is itself found: given and family names of
-/// people, and of other things the bare letters and the initials.
+/// Returns the hints under which an entity with this name is stored.
+///
+/// These are the given and family names of people, and the bare letters and initials of other entities.
 pub(crate) fn hints(name: &str, entity_type: EntityType) -> Vec<String> {
     let mut hints = Vec::new();
     if entity_type == EntityType::Person {
-        let Some(p) = Person::of(name) else { return hints };
-        // Somebody known by one word is found by its key.
+        let Some(p) = PersonName::of(name) else { return hints };
+        // A one-word name is found by its key.
         if p.family.is_some() {
             hints.extend(p.given.filter(|g| g.chars().count() > 1));
             hints.extend(p.family);
         }
     } else {
-        let (key, bare) = (EntityKey::of(name), bare(name));
+        let (key, bare) = (EntityKey::of(name), bare_letters(name));
         if key.is_some_and(|k| k.as_str() != bare) && !bare.is_empty() {
             hints.push(bare);
         }
@@ -355,16 +356,16 @@ pub(crate) fn hints(name: &str, entity_type: EntityType) -> Vec<String> {
     hints
 }
 
-/// The hints to look for when a name is mentioned.
-pub(crate) fn asked(name: &str, entity_type: EntityType) -> Vec<String> {
+/// Returns the hints to look up for a mentioned name.
+pub(crate) fn lookup_hints(name: &str, entity_type: EntityType) -> Vec<String> {
     let mut asked = hints(name, entity_type);
     if entity_type == EntityType::Person {
-        if let Some(given) = Person::of(name).filter(|p| p.family.is_none()).and_then(|p| p.given) {
-            asked.extend(variants(&given).iter().cloned());
+        if let Some(given) = PersonName::of(name).filter(|p| p.family.is_none()).and_then(|p| p.given) {
+            asked.extend(given_name_variants(&given).iter().cloned());
             asked.push(given);
         }
     } else if is_acronym(name) || name.chars().any(|c| c.is_uppercase()) {
-        asked.push(bare(name));
+        asked.push(bare_letters(name));
     }
     asked.sort();
     asked.dedup();
@@ -376,33 +377,33 @@ pub(crate) fn asked(name: &str, entity_type: EntityType) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn of(a: &str, b: &str) -> Option<Fit> {
-        fit(a, b, EntityType::Person)
+    fn of(a: &str, b: &str) -> Option<NameMatch> {
+        match_names(a, b, EntityType::Person)
     }
 
     #[test]
-    fn names_of_people() {
+    fn person_names_are_matched() {
         for (mentioned, known, expected) in [
-            ("Anna", "anna", Some(Fit::Same)),
-            ("Kate", "Katherine", Some(Fit::Nickname)),
-            ("Katherine", "Kate", Some(Fit::Nickname)),
-            ("Bob", "Robert", Some(Fit::Nickname)),
-            ("Kate", "Katie", Some(Fit::Nickname)),
+            ("Anna", "anna", Some(NameMatch::Same)),
+            ("Kate", "Katherine", Some(NameMatch::Nickname)),
+            ("Katherine", "Kate", Some(NameMatch::Nickname)),
+            ("Bob", "Robert", Some(NameMatch::Nickname)),
+            ("Kate", "Katie", Some(NameMatch::Nickname)),
             ("Catherine", "Katherine", None),
-            ("Anna", "Anna Schmidt", Some(Fit::ShortOfFull)),
-            ("Anna Schmidt", "Anna", Some(Fit::FullOfShort)),
+            ("Anna", "Anna Schmidt", Some(NameMatch::ShortOfFull)),
+            ("Anna Schmidt", "Anna", Some(NameMatch::FullOfShort)),
             ("Anna Schmidt", "Anna Weber", None),
-            ("Kate Miller", "Katherine Miller", Some(Fit::NicknameAndFamily)),
-            ("J. Smith", "John Smith", Some(Fit::Initial)),
+            ("Kate Miller", "Katherine Miller", Some(NameMatch::NicknameAndFamily)),
+            ("J. Smith", "John Smith", Some(NameMatch::Initial)),
             ("J. Smith", "Anna Smith", None),
             ("J", "John", None),
-            ("Mr. Schmidt", "Anna Schmidt", Some(Fit::Titled)),
-            ("Dr. Schmidt", "Anna Schmidt", Some(Fit::Family)),
+            ("Mr. Schmidt", "Anna Schmidt", Some(NameMatch::Titled)),
+            ("Dr. Schmidt", "Anna Schmidt", Some(NameMatch::Family)),
             ("Mr Schmidt", "Mrs Schmidt", None),
-            ("Dr. Schmidt", "Mrs Schmidt", Some(Fit::Same)),
-            ("Schmidt", "Anna Schmidt", Some(Fit::Family)),
+            ("Dr. Schmidt", "Mrs Schmidt", Some(NameMatch::Same)),
+            ("Schmidt", "Anna Schmidt", Some(NameMatch::Family)),
             ("Nurse Schmidt", "Dr. Schmidt", None),
-            ("Captain Schmidt", "Mr. Schmidt", Some(Fit::Same)),
+            ("Captain Schmidt", "Mr. Schmidt", Some(NameMatch::Same)),
             ("John", "Joan", None),
             ("John Smith", "John Miller", None),
         ] {
@@ -411,16 +412,16 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_things() {
-        let of = |a, b| fit(a, b, EntityType::Tool);
+    fn other_names_are_matched() {
+        let of = |a, b| match_names(a, b, EntityType::Tool);
         for (a, b, expected) in [
-            ("NYC", "New York City", Some(Fit::Listed)),
-            ("Postgres", "PostgreSQL", Some(Fit::Listed)),
-            ("Project Apollo", "Apollo", Some(Fit::Same)),
-            ("Apollo project", "Apollo", Some(Fit::Spelling)),
-            ("Acme Inc.", "Acme", Some(Fit::Spelling)),
-            ("Click-House", "ClickHouse", Some(Fit::Spelling)),
-            ("SDC", "Sunday Dinner Club", Some(Fit::Acronym)),
+            ("NYC", "New York City", Some(NameMatch::Listed)),
+            ("Postgres", "PostgreSQL", Some(NameMatch::Listed)),
+            ("Project Apollo", "Apollo", Some(NameMatch::Same)),
+            ("Apollo project", "Apollo", Some(NameMatch::Spelling)),
+            ("Acme Inc.", "Acme", Some(NameMatch::Spelling)),
+            ("Click-House", "ClickHouse", Some(NameMatch::Spelling)),
+            ("SDC", "Sunday Dinner Club", Some(NameMatch::Acronym)),
             ("C", "C++", None),
             ("Java", "JavaScript", None),
             ("Apple", "Apple Music", None),
@@ -431,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_be_meant_is_found_by_a_key_or_a_hint() {
+    fn candidates_are_found_by_key_or_hint() {
         for (mentioned, known) in [
             ("Kate", "Katherine"),
             ("Katherine", "Kate"),
@@ -455,14 +456,14 @@ mod tests {
 
     fn found(mentioned: &str, known: &str, t: EntityType) {
         let by_key = keys(mentioned, t).contains(&EntityKey::of(known).unwrap());
-        let by_hint = asked(mentioned, t).iter().any(|h| hints(known, t).contains(h) || EntityKey::of(known).unwrap().as_str() == h);
+        let by_hint = lookup_hints(mentioned, t).iter().any(|h| hints(known, t).contains(h) || EntityKey::of(known).unwrap().as_str() == h);
         assert!(by_key || by_hint, "{mentioned} does not find {known}");
     }
 
     #[test]
-    fn a_text_for_a_name_is_not_taken_apart() {
+    fn overlong_name_is_not_analysed() {
         let long = "word ".repeat(10_000);
         assert!(hints(&long, EntityType::Person).is_empty());
-        assert!(fit(&long, "word", EntityType::Person).is_none());
+        assert!(match_names(&long, "word", EntityType::Person).is_none());
     }
 }

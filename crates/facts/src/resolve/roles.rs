@@ -1,12 +1,12 @@
-//! What people are to someone, and which roles one person hardly has both. Pure; the list is data.
+//! Roles of people ("sister", "boss") and which of them exclude each other. Pure; the list is data.
 
 use std::{collections::HashMap, sync::OnceLock};
 
 const ROLES: &str = include_str!("../../../../data/lexicon/roles.txt");
 
-/// The sort of a role.
+/// The kind of a role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Class {
+pub(crate) enum RoleClass {
     Kin,
     Partner,
     Former,
@@ -17,16 +17,16 @@ pub(crate) enum Class {
     Service,
 }
 
-/// How many people have the role for one person.
+/// How many people can have the role for one person.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Holders {
+pub(crate) enum HolderCount {
     One,
     Some,
     Many,
 }
 
-impl Holders {
-    /// The value for this number of holders.
+impl HolderCount {
+    /// Returns the value for this number of holders.
     pub(crate) fn of(self, one: f64, some: f64, many: f64) -> f64 {
         match self {
             Self::One => one,
@@ -36,13 +36,13 @@ impl Holders {
     }
 }
 
-/// One role, whatever word was used.
+/// One role, independent of the word used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Role {
-    /// Its plainest word.
+    /// Its most common word.
     pub(crate) name: &'static str,
-    pub(crate) class: Class,
-    pub(crate) holders: Holders,
+    pub(crate) class: RoleClass,
+    pub(crate) holders: HolderCount,
 }
 
 struct List {
@@ -57,20 +57,20 @@ fn list() -> &'static List {
             let Some((head, words)) = line.split_once(": ") else { continue };
             let mut head = head.split(' ');
             let class = match head.next() {
-                Some("kin") => Class::Kin,
-                Some("partner") => Class::Partner,
-                Some("former") => Class::Former,
-                Some("lead") => Class::Lead,
-                Some("staff") => Class::Staff,
-                Some("peer") => Class::Peer,
-                Some("social") => Class::Social,
-                Some("service") => Class::Service,
+                Some("kin") => RoleClass::Kin,
+                Some("partner") => RoleClass::Partner,
+                Some("former") => RoleClass::Former,
+                Some("lead") => RoleClass::Lead,
+                Some("staff") => RoleClass::Staff,
+                Some("peer") => RoleClass::Peer,
+                Some("social") => RoleClass::Social,
+                Some("service") => RoleClass::Service,
                 _ => continue,
             };
             let holders = match head.next() {
-                Some("one") => Holders::One,
-                Some("some") => Holders::Some,
-                _ => Holders::Many,
+                Some("one") => HolderCount::One,
+                Some("some") => HolderCount::Some,
+                _ => HolderCount::Many,
             };
             let words: Vec<&str> = words.split(", ").collect();
             let Some(name) = words.first().copied() else { continue };
@@ -81,26 +81,26 @@ fn list() -> &'static List {
 }
 
 impl Role {
-    /// The role that a word names, if it names one.
+    /// Returns the role that a word names.
     pub(crate) fn of(word: &str) -> Option<Self> {
         list().by_word.get(word.to_lowercase().as_str()).copied()
     }
 
-    /// Every word for this role.
+    /// Returns every word for this role.
     pub(crate) fn words(self) -> impl Iterator<Item = &'static str> {
         list().by_word.iter().filter(move |(_, r)| r.name == self.name).map(|(w, _)| *w)
     }
 
-    /// Whether two roles are hardly one person's: a brother is no dentist, but a friend may be a neighbour.
+    /// Whether one person is unlikely to have both roles: a brother is not the dentist, but a friend may be a neighbour.
     pub(crate) fn excludes(self, other: Self) -> bool {
-        use Class as C;
+        use RoleClass as C;
         let changing = |c| matches!(c, C::Partner | C::Former);
         let about_work = |c| matches!(c, C::Lead | C::Staff | C::Peer);
         let met = |c| matches!(c, C::Peer | C::Social | C::Partner | C::Former);
         if self.name == other.name || (changing(self.class) && changing(other.class)) {
             return false;
         }
-        // Colleagues are promoted.
+        // Colleagues may be promoted.
         if about_work(self.class) && about_work(other.class) {
             return false;
         }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_one_role_are_one_role() {
+    fn synonyms_name_the_same_role() {
         for (a, b) in [("mom", "Mother"), ("boss", "manager"), ("coworker", "colleague"), ("flatmate", "roommate")] {
             assert_eq!(role(a), role(b));
         }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn unlike_roles_are_two_people() {
+    fn incompatible_roles_exclude_each_other() {
         for (a, b, excluded) in [
             ("brother", "boss", true),
             ("brother", "father", true),

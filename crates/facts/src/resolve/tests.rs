@@ -1,9 +1,9 @@
-//! Who is meant: one test per reason, and that neither chance nor order decides.
+//! Tests the resolution of mentions: one test per reason, and independence of order.
 
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use super::{Choice, Memory, Scene, Taken, cues::Text, lookups};
+use super::{KnownEntities, ResolvedEntities, ResolvedMention, Resolver, cues::Text, lookup_terms};
 use recall_domain::{Entity, EntityId, EntityKey, EntityType, Mention, Span};
 
 fn entity(name: &str, entity_type: EntityType, n: u128) -> Entity {
@@ -27,20 +27,20 @@ fn described(name: &str, description: &str, n: u128) -> Entity {
     Entity { description: Some(description.into()), ..entity(name, EntityType::Person, n) }
 }
 
-/// A memory as a store would give it back for any text.
-fn memory(entities: &[Entity]) -> Memory {
-    let mut memory = Memory::default();
+/// Builds the stored entities as a store would return them.
+fn known_entities(entities: &[Entity]) -> KnownEntities {
+    let mut known_entities = KnownEntities::default();
     for e in entities {
         for name in std::iter::once(&e.name).chain(&e.aliases) {
-            memory.known.extend(EntityKey::of(name).map(|k| (k, e.clone())));
-            memory.hinted.extend(super::names::hints(name, e.entity_type).into_iter().map(|h| (h, e.clone())));
+            known_entities.by_key.extend(EntityKey::of(name).map(|k| (k, e.clone())));
+            known_entities.by_hint.extend(super::names::hints(name, e.entity_type).into_iter().map(|h| (h, e.clone())));
         }
-        if let Some(role) = super::cues::Marks::described(e.description.as_deref()).own_role() {
-            memory.known.extend(EntityKey::of(role.name).map(|k| (k, e.clone())));
-            memory.hinted.push((super::role_hint(role), e.clone()));
+        if let Some(role) = super::cues::NameCues::from_description(e.description.as_deref()).own_role() {
+            known_entities.by_key.extend(EntityKey::of(role.name).map(|k| (k, e.clone())));
+            known_entities.by_hint.push((super::role_hint(role), e.clone()));
         }
     }
-    memory
+    known_entities
 }
 
 fn mention(text: &str, name: &str, entity_type: EntityType, confidence: f64, description: Option<&str>) -> Mention {
@@ -49,45 +49,45 @@ fn mention(text: &str, name: &str, entity_type: EntityType, confidence: f64, des
     Mention { name: name.into(), entity_type, span, confidence, description: description.map(Into::into) }
 }
 
-fn choose(text: &str, m: Mention, memory: &Memory) -> (Option<EntityId>, f64, String) {
+fn choose(text: &str, m: Mention, known_entities: &KnownEntities) -> (Option<EntityId>, f64, String) {
     let (text, mentions) = (Text::of(text), [m]);
-    let scene = Scene::of(&text, &mentions, &[], memory, None);
-    let marks = text.marks(&mentions[0]);
-    let taken = Taken::default();
-    let Choice { entity, decision } = scene.choose(0, &marks, &taken);
+    let resolver = Resolver::of(&text, &mentions, &[], known_entities, None);
+    let cues = text.cues(&mentions[0]);
+    let resolved = ResolvedEntities::default();
+    let ResolvedMention { entity, decision } = resolver.resolve(0, &cues, &resolved);
     (entity.map(|e| e.id), decision.score, decision.reason)
 }
 
-fn person(text: &str, name: &str, description: Option<&str>, memory: &Memory) -> Option<u128> {
-    choose(text, mention(text, name, EntityType::Person, 1.0, description), memory).0.map(|id| id.0.as_u128())
+fn person(text: &str, name: &str, description: Option<&str>, known_entities: &KnownEntities) -> Option<u128> {
+    choose(text, mention(text, name, EntityType::Person, 1.0, description), known_entities).0.map(|id| id.0.as_u128())
 }
 
 #[test]
-fn the_same_name_and_type_is_the_same_thing() {
-    let known = memory(&[entity("Phoenix", EntityType::Place, 1), entity("Phoenix", EntityType::Project, 2)]);
+fn same_name_and_type_is_the_same_entity() {
+    let known = known_entities(&[entity("Phoenix", EntityType::Place, 1), entity("Phoenix", EntityType::Project, 2)]);
     let text = "project phoenix grows";
     let found = choose(text, mention(text, "project phoenix", EntityType::Project, 1.0, None), &known);
     assert_eq!(found.0, Some(EntityId(Uuid::from_u128(2))));
 }
 
 #[test]
-fn a_sure_mention_of_a_distant_type_is_another_thing() {
-    let known = memory(&[entity("Jordan", EntityType::Person, 1)]);
+fn confident_mention_of_distant_type_is_a_new_entity() {
+    let known = known_entities(&[entity("Jordan", EntityType::Person, 1)]);
     let found = |confidence| choose("Jordan", mention("Jordan", "Jordan", EntityType::Place, confidence, None), &known).0;
     assert_eq!(found(0.9), None);
     assert!(found(0.6).is_some());
 }
 
 #[test]
-fn close_types_are_one_thing_unless_there_is_a_choice() {
-    let found = |known: &[Entity]| choose("chess", mention("chess", "chess", EntityType::Thing, 1.0, None), &memory(known)).0;
+fn close_types_match_unless_several_entities_fit() {
+    let found = |known: &[Entity]| choose("chess", mention("chess", "chess", EntityType::Thing, 1.0, None), &known_entities(known)).0;
     assert!(found(&[entity("chess", EntityType::Concept, 1)]).is_some());
     assert_eq!(found(&[entity("chess", EntityType::Concept, 1), entity("chess", EntityType::Project, 2)]), None);
 }
 
 #[test]
-fn unlike_roles_are_two_people() {
-    let known = memory(&[described("John", "brother", 1)]);
+fn incompatible_roles_are_two_people() {
+    let known = known_entities(&[described("John", "brother", 1)]);
     assert_eq!(person("My boss John called.", "John", Some("boss"), &known), None);
     assert_eq!(person("My brother John called.", "John", Some("brother"), &known), Some(1));
     assert_eq!(person("Anna's brother John called.", "John", Some("brother"), &known), None);
@@ -96,8 +96,8 @@ fn unlike_roles_are_two_people() {
 }
 
 #[test]
-fn of_two_the_one_with_the_mark_or_the_one_spoken_of_is_meant() {
-    let mut known = memory(&[described("John", "brother", 1), described("John", "from accounting", 2)]);
+fn cue_or_recent_mention_decides_between_two() {
+    let mut known = known_entities(&[described("John", "brother", 1), described("John", "from accounting", 2)]);
     assert_eq!(person("John from accounting called.", "John", None, &known), Some(2));
     assert_eq!(person("John called.", "John", None, &known), None);
     known.recent = vec![EntityId(Uuid::from_u128(2)), EntityId(Uuid::from_u128(1))];
@@ -107,8 +107,8 @@ fn of_two_the_one_with_the_mark_or_the_one_spoken_of_is_meant() {
 }
 
 #[test]
-fn a_likeness_of_names_needs_evidence() {
-    let mut known = memory(&[entity("Katherine", EntityType::Person, 1), entity("Anna Schmidt", EntityType::Person, 2)]);
+fn similar_name_needs_context() {
+    let mut known = known_entities(&[entity("Katherine", EntityType::Person, 1), entity("Anna Schmidt", EntityType::Person, 2)]);
     assert_eq!(person("Kate called.", "Kate", None, &known), None);
     assert_eq!(person("Anna called.", "Anna", None, &known), Some(2));
     assert_eq!(person("Anna Weber called.", "Anna Weber", None, &known), None);
@@ -117,20 +117,20 @@ fn a_likeness_of_names_needs_evidence() {
 }
 
 #[test]
-fn a_role_is_as_good_as_a_name_if_one_person_has_it() {
-    let known = memory(&[described("Anna", "sister", 1), described("Tom", "friend", 2)]);
+fn unique_role_identifies_a_person() {
+    let known = known_entities(&[described("Anna", "sister", 1), described("Tom", "friend", 2)]);
     assert_eq!(person("my sister called", "sister", None, &known), Some(1));
     assert_eq!(person("her sister called", "sister", None, &known), None);
     assert_eq!(person("my friend called", "friend", None, &known), None);
-    let nameless = memory(&[described("sister", "sister", 1)]);
+    let nameless = known_entities(&[described("sister", "sister", 1)]);
     assert_eq!(person("My sister Anna called.", "Anna", Some("sister"), &nameless), Some(1));
 }
 
 #[test]
-fn who_speaks_does_not_mean_themselves_by_their_name() {
-    let known = memory(&[Entity { is_viewer: true, ..entity("John", EntityType::Person, 1) }]);
+fn speaker_name_does_not_mean_the_speaker() {
+    let known = known_entities(&[Entity { is_viewer: true, ..entity("John", EntityType::Person, 1) }]);
     assert_eq!(person("John called me.", "John", None, &known), None);
-    // Given to the user's node by hand, and nobody else is spoken of.
+    // The name was set on the user's entity by hand, and the text has no first person.
     assert_eq!(person("John likes tea.", "John", None, &known), Some(1));
 }
 
@@ -164,18 +164,18 @@ fn any_entities() -> impl Strategy<Value = Vec<Entity>> {
 
 proptest! {
     #[test]
-    fn the_order_of_what_is_known_makes_no_difference(
+    fn order_of_known_entities_does_not_change_the_result(
         entities in any_entities(), name in 0..NAMES.len(), role in 0..4usize, recent in 0..4usize, seed in any::<u64>(),
     ) {
         let role = [None, Some("brother"), Some("boss"), Some("friend")][role];
         let text = role.map_or(format!("{} called", NAMES[name]), |r| format!("My {r} {} called", NAMES[name]));
         let m = mention(&text, NAMES[name], EntityType::Person, 1.0, role);
-        let mut a = memory(&entities);
+        let mut a = known_entities(&entities);
         a.recent = entities.iter().take(recent).map(|e| e.id).collect();
         let mut b = a.clone();
         let by = |n: u128| n.wrapping_mul(u128::from(seed | 1)) % 1009;
-        b.known.sort_by_key(|(_, e)| by(e.id.0.as_u128()));
-        b.hinted.sort_by_key(|(_, e)| by(e.id.0.as_u128() + 7));
+        b.by_key.sort_by_key(|(_, e)| by(e.id.0.as_u128()));
+        b.by_hint.sort_by_key(|(_, e)| by(e.id.0.as_u128() + 7));
         let first = choose(&text, m.clone(), &a);
         prop_assert_eq!(&first, &choose(&text, m.clone(), &a));
         prop_assert_eq!(&first, &choose(&text, m, &b));
@@ -183,16 +183,16 @@ proptest! {
     }
 
     #[test]
-    fn any_text_and_name_is_read_without_a_panic(text in ".{0,200}", start in 0u32..220, length in 0u32..40, name in ".{0,40}") {
+    fn arbitrary_text_and_name_do_not_panic(text in ".{0,200}", start in 0u32..220, length in 0u32..40, name in ".{0,40}") {
         let span = Span { start, end: start + length };
         let m = Mention { name, entity_type: EntityType::Person, span, confidence: 1.0, description: Some("boss".into()) };
-        let _ = lookups(std::slice::from_ref(&m));
-        let known = memory(&[described("John", "boss", 1)]);
+        let _ = lookup_terms(std::slice::from_ref(&m));
+        let known = known_entities(&[described("John", "boss", 1)]);
         let (text, mentions) = (Text::of(&text), [m]);
-        let marks = text.marks(&mentions[0]);
-        let scene = Scene::of(&text, &mentions, &[], &known, None);
-        let taken = Taken::default();
-        let choice = scene.choose(0, &marks, &taken);
+        let cues = text.cues(&mentions[0]);
+        let resolver = Resolver::of(&text, &mentions, &[], &known, None);
+        let resolved = ResolvedEntities::default();
+        let choice = resolver.resolve(0, &cues, &resolved);
         prop_assert!(choice.decision.score <= 1.0);
     }
 }

@@ -1,12 +1,12 @@
-//! What becomes of a visitor's records when an account takes them over. Pure; both adapters write what comes out of it.
+//! Converts a visitor's records into records of an account. Pure; both adapters write the result.
 
 use super::{Record, Value};
 use recall_domain::{Adopted, Adoption, EntityId, SessionId, UserId};
 
-/// Takes records one by one, and notes what they were.
+/// Converts records one by one, and counts them.
 #[derive(Debug)]
 pub struct Handover {
-    /// What came so far.
+    /// Counts of the records so far.
     pub adoption: Adoption,
     /// Its entities.
     pub entities: Vec<Adopted>,
@@ -16,14 +16,13 @@ pub struct Handover {
 }
 
 impl Handover {
-    /// Into an account whose messages before this had rows up to `offset`, which has a node of its user or not, and whose jobs
-    /// run with `role`.
+    /// Creates a handover to an account. The account's messages have rows up to `offset`, and its jobs run with `role`.
     pub fn new(visitor: UserId, offset: i64, has_viewer: bool, role: &'static str) -> Self {
         let adoption = Adoption { visitor, sessions: Vec::new(), messages: 0, told: 0, facts: 0 };
         Self { adoption, entities: Vec::new(), offset, has_viewer, role }
     }
 
-    /// Makes a record one of the account's.
+    /// Converts a record into one of the account.
     pub fn take(&mut self, record: &mut Record) {
         match record.shape.name {
             "session" => self.adoption.sessions.extend(record.id("id").map(SessionId)),
@@ -45,14 +44,14 @@ impl Handover {
         }
     }
 
-    /// Rows are numbered by user; those of the account came first.
+    /// Shifts a row number, because the rows of the account come first.
     fn move_on(&self, record: &mut Record, field: &str) {
         if let Value::Count(row) = *record.get(field) {
             record.set(field, Value::Count(row.saturating_add(self.offset)));
         }
     }
 
-    /// "I" means one node.
+    /// Clears the mark of the user's own entity if the account already has one.
     fn not_a_second_viewer(&self, record: &mut Record) {
         if self.has_viewer {
             record.set("is_viewer", Value::Flag(false));

@@ -1,5 +1,4 @@
-//! Records as lines of JSON, and back. A line that this never writes is refused with the field that is wrong and never with what
-//! it holds: that may be a user's.
+//! Converts records to lines of JSON and back. An error names the invalid field but not its value, which may be user text.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
 
@@ -14,56 +13,56 @@ use super::{
 };
 use recall_domain::{Citation, Timestamp, UserId};
 
-/// Names the format in its first line.
+/// Name of the format, in the first line.
 pub const FORMAT: &str = "recall-archive";
-/// The version of the format that this program writes, and the newest that it reads. Since 2 the last line has a checksum.
+/// The format version that this program writes, and the newest that it reads. Since version 2 the last line has a checksum.
 pub const VERSION: u64 = 2;
 /// The oldest version that this program reads.
 pub const OLDEST: u64 = 1;
-/// The largest number: JSON readers take larger ones for others, and a counter must have room to grow.
+/// The largest number: JSON readers may change larger ones, and a counter needs room to grow.
 pub const MOST: i64 = 1 << 53;
-/// The largest weight, far above what a user can say of one fact.
+/// The largest weight, far above any real weight of a fact.
 pub const HEAVIEST: f64 = 1e9;
 
-/// What the first line says.
+/// The first line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Version of the format.
     pub version: u64,
     /// Version of the program that wrote it.
     pub program: String,
-    /// When it was begun.
+    /// When the export began.
     pub exported_at: Timestamp,
-    /// The user of the installation without login that it comes from.
+    /// The local user of the installation that it comes from.
     pub local_user: UserId,
 }
 
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
-    /// The first.
+    /// The header.
     Header(Header),
-    /// The records after it are this user's.
+    /// A user; the next records belong to this user.
     User(Owner),
     /// A record.
     Record(Record),
-    /// The last.
+    /// The last line.
     End(End),
 }
 
-/// What the last line says.
+/// The last line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Lines between the first and it.
+    /// Number of lines between the first and this one.
     pub records: u64,
     /// SHA-256 of all lines before it, in hexadecimal digits; archives of version 1 have none.
     pub sha256: Option<String>,
 }
 
-/// What is wrong with a line.
+/// Why a line is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// No JSON object.
+    /// Not a JSON object.
     #[error("it is no JSON object")]
     NotJson,
     /// Another format.
@@ -72,19 +71,19 @@ pub enum Damage {
     /// Another version of the format.
     #[error("the archive has version {0}; this program reads up to {VERSION}")]
     TooNew(u64),
-    /// A record that is not known.
+    /// An unknown kind of record.
     #[error("its `type` is not known")]
     UnknownType,
-    /// More than the record holds.
+    /// Fields that the record does not have.
     #[error("it has fields that a `{0}` has not")]
     UnknownField(&'static str),
-    /// A field that must be there and be right.
+    /// A missing or invalid field.
     #[error("`{0}` is missing or is not what it must be")]
     Field(&'static str),
 }
 
 impl Line {
-    /// The line, without a line break.
+    /// Returns the line without a line break.
     pub fn write(&self) -> String {
         match self {
             Self::Header(h) => format!(
@@ -105,10 +104,10 @@ impl Line {
         }
     }
 
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// When it is not one that [`Line::write`] makes.
+    /// Fails unless [`Line::write`] could have written the line.
     pub fn parse(line: &str) -> Result<Self, Damage> {
         let given: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(line).map_err(|_| Damage::NotJson)?;
         let mut fields = Fields { given };
@@ -155,7 +154,7 @@ fn header(format: &RawValue, mut fields: Fields<'_>) -> Result<Line, Damage> {
     if read::<String>(format).is_none_or(|f| f != FORMAT) {
         return Err(Damage::NotAnArchive);
     }
-    // Before anything else: what else a newer version says is not known.
+    // The version is read first: the other fields of a newer version are unknown.
     let version = match fields.must::<u64>("version")? {
         version @ OLDEST..=VERSION => version,
         version if version > VERSION => return Err(Damage::TooNew(version)),
@@ -170,7 +169,7 @@ fn header(format: &RawValue, mut fields: Fields<'_>) -> Result<Line, Damage> {
     fields.end("header", Line::Header(header))
 }
 
-/// The fields of a line that were not read yet.
+/// The fields of a line that are not read yet.
 struct Fields<'l> {
     given: BTreeMap<Cow<'l, str>, &'l RawValue>,
 }
@@ -225,12 +224,12 @@ fn parsed(holds: Holds, raw: &RawValue) -> Option<Value> {
     }
 }
 
-/// Not by the JSON parser, which may be off by the last bit.
+/// Parses a number without the JSON parser, which may be wrong in the last bit.
 fn real(raw: &RawValue, most: f64) -> Option<Value> {
     raw.get().parse::<f64>().ok().filter(|n| (0.0..=most).contains(n)).map(Value::Real)
 }
 
-/// Whether a store can read the value back, which also bounds how deeply it is nested.
+/// Whether a store can read the value. This also limits its nesting.
 fn well_formed(form: Form, raw: &RawValue) -> bool {
     fn is<'r, T: Deserialize<'r>>(raw: &'r RawValue) -> bool {
         serde_json::from_str::<T>(raw.get()).is_ok()
@@ -256,7 +255,7 @@ fn written(record: &Record) -> String {
             Value::Json(json) => one_line(json),
             Value::Vector(v) => serde_json::to_string(v).unwrap_or_default(),
         };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(line, ",\"{}\":{value}", field.name);
     }
     line.push('}');
@@ -267,7 +266,7 @@ fn text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// JSON is kept as it was given, which may have been over several lines.
+/// Removes line breaks: JSON is stored as given, possibly over several lines.
 fn one_line(json: &str) -> String {
     if !json.contains(['\n', '\r']) {
         return json.to_owned();

@@ -1,16 +1,16 @@
-//! The lines of an archive with their checksum: how they are made, and what they must add up to when they are read.
+//! Writes and checks the lines of an archive with their checksum.
 
 use ring::digest::{Context, SHA256};
 
 use super::line::{Damage, End, Header, Line, VERSION};
 
-/// Makes the lines of an archive.
+/// Writes the lines of an archive.
 pub struct Lines {
     tally: Tally,
 }
 
 impl Lines {
-    /// Begins with the header, whose line comes with it.
+    /// Starts an archive. Returns the header line too.
     pub fn begin(header: Header) -> (Self, String) {
         let mut lines = Self { tally: Tally::default() };
         let first = lines.next(&Line::Header(header));
@@ -18,7 +18,7 @@ impl Lines {
         (lines, first)
     }
 
-    /// A line with its line break.
+    /// Returns a line with its line break.
     pub fn next(&mut self, line: &Line) -> String {
         let mut text = line.write();
         self.tally.add(&text);
@@ -26,7 +26,7 @@ impl Lines {
         text
     }
 
-    /// The last line.
+    /// Returns the last line.
     pub fn end(self) -> String {
         let mut text = Line::End(self.tally.end()).write();
         text.push('\n');
@@ -34,7 +34,7 @@ impl Lines {
     }
 }
 
-/// Checks the order, the number and the checksum of the lines that are read.
+/// Checks the order, number and checksum of the lines.
 #[derive(Default)]
 pub struct Check {
     header: Option<Header>,
@@ -42,34 +42,34 @@ pub struct Check {
     tally: Tally,
 }
 
-/// Why lines do not add up.
+/// Why the lines are not a valid archive.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
-    /// The line.
+    /// A line is damaged.
     #[error("{0}")]
     Damaged(#[from] Damage),
-    /// The first line is something else.
+    /// The first line is no header.
     #[error("the archive has no first line that says what it is")]
     NoHeader,
-    /// Lines are missing in between, or there are more.
+    /// Lines are missing or added.
     #[error("the last line counts other records than there are")]
     Miscounted,
-    /// Some line is not as it was written.
+    /// A line was changed.
     #[error("the checksum is wrong: a line was changed since the archive was written; use another copy of it")]
     WrongChecksum,
-    /// A last line without a checksum in an archive that must have one.
+    /// The last line has no checksum although the version requires one.
     #[error("the last line has no checksum, which archives have since version 2")]
     NoChecksum,
-    /// More than the archive.
+    /// Lines follow the last line.
     #[error("there is something after the last line")]
     AfterEnd,
 }
 
 impl Check {
-    /// Reads the next line, which comes without its line break.
+    /// Checks the next line, given without its line break.
     ///
     /// # Errors
-    /// When it is no line, not in its place, or the last one does not fit what came before it.
+    /// Fails if the line is invalid or in the wrong place, or if the last line does not match the lines before it.
     pub fn next(&mut self, text: &str) -> Result<Line, Mismatch> {
         if self.has_ended {
             return Err(Mismatch::AfterEnd);
@@ -84,7 +84,7 @@ impl Check {
             (None, _) | (Some(_), Line::Header(_)) => return Err(Mismatch::NoHeader),
             (Some(header), Line::End(end)) => {
                 self.has_ended = true;
-                // Also the way in which the last line is written is fixed, so that every bit of it counts.
+                // The format of the last line is fixed too, so that every bit counts.
                 let is_canonical = line.write() == text;
                 let found = std::mem::take(&mut self.tally).end();
                 match &end.sha256 {
@@ -104,13 +104,13 @@ impl Check {
         self.has_ended
     }
 
-    /// Whether the archive is of a version that has a checksum.
+    /// Whether the archive's version has a checksum.
     pub fn has_checksum(&self) -> bool {
         self.header.as_ref().is_some_and(|header| header.version >= VERSION)
     }
 }
 
-/// The lines so far.
+/// Count and checksum of the lines so far.
 struct Tally {
     sum: Context,
     records: u64,

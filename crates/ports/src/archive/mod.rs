@@ -1,9 +1,9 @@
-//! All that is kept of users, as records that no engine is needed to read: how it leaves one store and enters another.
+//! Exports and imports all data of users as records that need no storage engine to read.
 //!
-//! What a record holds is told once, in [`shape`], and both adapters make their statements from that. How records become lines
-//! is in [`line`]; `docs/archive.md` describes them for people.
+//! [`shape`] defines the fields of each record, and both adapters build their statements from it. [`line`] converts records to lines;
+//! `docs/archive.md` describes the format.
 //!
-//! Like the job queue this port is for the operator: it hands out the callers of all users.
+//! Like the job queue this port is for the operator: it returns the callers of all users.
 
 pub mod handover;
 pub mod line;
@@ -20,35 +20,35 @@ pub use self::{
 use super::StoreError;
 use recall_domain::{Caller, UserId};
 
-/// A user, and the counters that tell one state of the user's data from every other.
+/// A user with the counters that identify one state of the user's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Whose data.
+    /// The user.
     pub user: UserId,
-    /// Row of the newest message ever stored, see [`FeedRow::row`](super::FeedRow::row).
+    /// Row of the newest message ever stored; see [`FeedRow::row`](super::FeedRow::row).
     pub feed_head: u64,
-    /// How often the knowledge changed.
+    /// Number of changes of the knowledge.
     pub knowledge_version: u64,
-    /// Whether it is somebody who came on a visit: nobody without the visit, which is in no archive.
+    /// Whether the user is a visitor. The visit itself is in no archive, so nobody can use this data.
     pub visitor: bool,
 }
 
-/// Why an archive was not taken in.
+/// Why an archive was not imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The user has data that is not of this archive.
+    /// The user already has other data.
     #[error("the user has other data here")]
     OtherData,
-    /// The import of another archive for this user has not ended.
+    /// The import of another archive for this user is unfinished.
     #[error("the import of another archive for this user is unfinished; finish it with that archive, or delete the user's data first")]
     Unfinished,
-    /// This record of the batch is here already, with other contents, or something else has its place.
+    /// This record of the batch exists with other contents, or another record has its place.
     #[error("what is here is different")]
     Conflict(usize),
-    /// This record of the batch speaks of what is not there, or breaks a rule of the store.
+    /// This record of the batch refers to a missing record, or violates a rule of the store.
     #[error("it does not fit what came before it")]
     Inconsistent(usize),
-    /// The numbers of messages contradict the counters of their user or session.
+    /// The number of messages contradicts the counters of their user or session.
     #[error("its counters contradict its messages")]
     Counters,
     /// The store failed.
@@ -59,18 +59,18 @@ pub enum ArchiveError {
 /// A user whose import has begun.
 #[derive(Clone, Copy, Debug)]
 pub struct Admitted {
-    /// On whose behalf records are restored.
+    /// The user for whom records are restored.
     pub caller: Caller,
-    /// Whether the user is marked as being imported; one who had all the data before is not.
+    /// Whether the user is marked as being imported. A user who already had all the data is not.
     pub is_importing: bool,
 }
 
-/// What became of some records.
+/// Counts of restored records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// Those that were not there.
+    /// New records.
     pub new: u64,
-    /// Those that were there with other contents, and were replaced.
+    /// Records that existed with other contents and were replaced.
     pub repaired: u64,
 }
 
@@ -81,33 +81,38 @@ impl std::ops::AddAssign for Restored {
     }
 }
 
-/// Reading and writing archives.
+/// Reads and writes archives.
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// Users with data, after one of them, in order of their ids; visitors as such.
+    /// Returns users with data after a given one, ordered by id. Visitors have the role of visitors.
     async fn owners(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Caller>, StoreError>;
-    /// All of one user's data as it is at one moment. Holds a connection until it is dropped.
+    /// Reads all data of one user at one moment. Holds a connection until it is dropped.
     ///
     /// # Errors
-    /// `NotFound` when there is no such user.
+    /// `NotFound` if the user does not exist.
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError>;
-    /// Begins or resumes the import of a user, who is no visitor. The user must have no data yet, or exactly the counters of the
-    /// archive: every message and every change of knowledge raises one of them. A user without data is marked as being imported:
-    /// until [`Archive::restored`] nothing else is stored for this user ([`StoreError::BeingImported`]).
+    /// Begins or resumes the import of a user who is no visitor.
+    ///
+    /// The user must have no data, or exactly the counters of the archive: every message and every change of knowledge increases one of
+    /// them.
+    /// A user without data is marked as being imported. Until [`Archive::restored`], other writes for this user fail with
+    /// [`StoreError::BeingImported`].
     async fn admit(&self, owner: &Owner) -> Result<Admitted, ArchiveError>;
-    /// Writes records of one shape in ONE transaction. Equal records are left alone, and derived ones that differ are replaced.
-    /// The logs of new sessions are empty and named `epoch`, so that no cursor of another store is taken for one of this. Jobs
-    /// wait until the import ends.
+    /// Writes records of one shape in ONE transaction.
+    ///
+    /// Equal records are left alone; derived ones that differ are replaced. The logs of new sessions are empty and named `epoch`, so
+    /// cursors
+    /// of another store are not valid here. Jobs wait until the import ends.
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError>;
-    /// Ends what [`Archive::admit`] began: there must be exactly this many records of each shape, in the order of [`SHAPES`].
+    /// Ends the import begun by [`Archive::admit`]. The number of records of each shape, in the order of [`SHAPES`], must match.
     async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError>;
 }
 
-/// One user's data as it was when the snapshot was taken.
+/// A snapshot of one user's data.
 #[async_trait]
 pub trait Snapshot: Send {
-    /// The user and its counters.
+    /// Returns the user and its counters.
     fn owner(&self) -> Owner;
-    /// The next records, all of one shape, at most `limit`; none at the end. Shapes come in the order of [`SHAPES`].
+    /// Returns the next records, all of one shape, at most `limit`; none at the end. Shapes come in the order of [`SHAPES`].
     async fn next(&mut self, limit: u32) -> Result<Vec<Record>, StoreError>;
 }

@@ -1,11 +1,12 @@
-//! What records there are and what each holds. The names are those of the stores' tables and columns, because both adapters make
-//! their statements from this list; what an archive has beyond its own format is thus decided here and nowhere else.
+//! Defines the kinds of records and their fields.
 //!
-//! Not in an archive: event logs, which are copies kept for a day; leases of jobs; what is computed from other columns.
+//! The names are those of the tables and columns in both stores, because both adapters build their statements from this list.
+//!
+//! Not in an archive: event logs, which are copies kept for a day; leases of jobs; and values computed from other columns.
 
 use uuid::Uuid;
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// An id.
@@ -20,9 +21,9 @@ pub enum Holds {
     Share,
     /// Text.
     Text,
-    /// A key by which an entity is found. A store may keep a digest of a very long one.
+    /// A key that finds an entity. A store may keep a digest of a very long key.
     Key,
-    /// One of some words.
+    /// One of these words.
     Word(&'static [&'static str]),
     /// Yes or no.
     Flag,
@@ -30,11 +31,11 @@ pub enum Holds {
     Time,
     /// A JSON value of one of these forms.
     Json(Form),
-    /// An f32 vector, empty where there is none.
+    /// An f32 vector, empty if there is none.
     Vector,
 }
 
-/// What a JSON value must be for a store to read it back.
+/// The form that a JSON value must have for a store to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Anything.
@@ -52,41 +53,41 @@ pub enum Form {
 pub struct Field {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// Its type.
     pub holds: Holds,
     /// Whether it may be missing.
     pub optional: bool,
 }
 
-/// One sort of record.
+/// One kind of record.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Its `type` in an archive.
     pub name: &'static str,
-    /// The table of the stores.
+    /// Its table in the stores.
     pub table: &'static str,
-    /// What it holds, in the order in which it is written.
+    /// Its fields, in the order of writing.
     pub fields: &'static [Field],
-    /// In which order records of this shape are exported: unique and never changed.
+    /// The fields that order the export: unique and never changed.
     pub order: &'static [Field],
-    /// What names one record of the user.
+    /// The fields that identify one record of the user.
     pub identity: &'static [&'static str],
-    /// Made from other records by the configured model, so one that differs from the archive's may be replaced.
+    /// Whether the record is computed from others by the configured model, so that a differing one may be replaced.
     pub derived: bool,
 }
 
 impl Shape {
-    /// The shape with this `type`.
+    /// Returns the shape with this `type`.
     pub fn named(name: &str) -> Option<&'static Self> {
         SHAPES.iter().find(|s| s.name == name)
     }
 
-    /// Its place among [`SHAPES`].
+    /// Returns its index in [`SHAPES`].
     pub fn place(&self) -> usize {
         SHAPES.iter().position(|s| s.name == self.name).unwrap_or(SHAPES.len())
     }
 
-    /// The place of a field.
+    /// Returns the index of a field.
     pub fn field(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|f| f.name == name)
     }
@@ -95,7 +96,7 @@ impl Shape {
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// None is there.
+    /// No value.
     Missing,
     /// An id.
     Id(Uuid),
@@ -116,14 +117,14 @@ pub enum Value {
 /// One record: a value for each field of its shape.
 #[derive(Clone, PartialEq)]
 pub struct Record {
-    /// What it is.
+    /// Its shape.
     pub shape: &'static Shape,
     /// Its values, in the order of the shape's fields.
     pub values: Vec<Value>,
 }
 
 impl Record {
-    /// The value of a field; missing when the shape has no such field.
+    /// Returns the value of a field; `Missing` if the shape has no such field.
     pub fn get(&self, name: &str) -> &Value {
         self.shape.field(name).and_then(|at| self.values.get(at)).unwrap_or(&Value::Missing)
     }
@@ -135,18 +136,18 @@ impl Record {
         }
     }
 
-    /// An id among the fields.
+    /// Returns a field as an id.
     pub fn id(&self, name: &str) -> Option<Uuid> {
         if let Value::Id(id) = self.get(name) { Some(*id) } else { None }
     }
 
-    /// A text among the fields.
+    /// Returns a field as text.
     pub fn text(&self, name: &str) -> Option<&str> {
         if let Value::Text(text) | Value::Json(text) = self.get(name) { Some(text) } else { None }
     }
 }
 
-/// Without its values: they are the user's.
+/// Omits the values, which are user data.
 impl std::fmt::Debug for Record {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "<{} record>", self.shape.name)
@@ -189,7 +190,7 @@ macro_rules! shape {
     };
 }
 
-/// All sorts of records, each after those it speaks of. Jobs are last: work begins when all it needs is there.
+/// All shapes, each after those it refers to. Jobs are last, so work begins when its data exists.
 pub static SHAPES: &[Shape] = &[
     shape!("session" in "sessions" by ["id"] ordered [id("id")] derived false {
         id("id"), maybe("title", Holds::Text), time("created_at"), time("updated_at"), one("message_count", Holds::Count),
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_for_people_names_every_record_and_field() {
+    fn documentation_lists_every_record_and_field() {
         let page = include_str!("../../../../docs/archive.md");
         for shape in SHAPES {
             let row = page.lines().find(|l| l.starts_with(&format!("| `{}` |", shape.name)));

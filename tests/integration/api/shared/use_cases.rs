@@ -70,7 +70,7 @@ async fn session_limits_do_not_apply_to_shared_memory() {
     let c = &server.usecases;
     let limits = SessionLimits { entities: Some(2), facts: Some(1) };
     let learner = Learner::new(server.store.clone(), c.ontology().clone(), Arc::new(SystemClock), Arc::new(RandomIds::default()));
-    let learner = learner.limited(limits);
+    let learner = learner.with_limits(limits);
     let person = Caller::verified(ADMIN.parse().unwrap(), ViewerRole::Admin);
     for (whose, facts) in [(person, 1), (person.shared_writer().unwrap(), 2)] {
         let session = c.create_session(&whose, None).await.unwrap().id;
@@ -111,7 +111,7 @@ async fn session_limits_do_not_apply_to_shared_memory() {
             at: message.sent_at,
             text: message.text,
             speaker: None,
-            nobody: whose.is_shared(),
+            is_impersonal: whose.is_shared(),
             extraction,
         };
         assert_eq!(learner.learn(&whose, &statement, None, None).await.unwrap().len(), facts);

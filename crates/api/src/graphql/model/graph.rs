@@ -10,7 +10,7 @@ use crate::{
     graphql::{page::bounded_list_cost, scope::Memory},
 };
 use recall_domain::{EntityId, FactId};
-use recall_ports::{GraphError, GraphQueries, Neighbour, Path, Shared, graph::MAX_HOPS};
+use recall_ports::{GraphError, GraphQueries, Neighbour, Path, SharedNeighbour, graph::MAX_HOPS};
 
 /// An entity that active facts connect to another one.
 #[derive(SimpleObject)]
@@ -125,7 +125,10 @@ pub(crate) async fn load_paths(memory: &Arc<Memory>, found: Vec<Path>) -> async_
 }
 
 /// Loads the entities and facts of common neighbours.
-pub(crate) async fn load_common_neighbours(memory: &Arc<Memory>, found: Vec<Shared>) -> async_graphql::Result<Vec<CommonNeighbourNode>> {
+pub(crate) async fn load_common_neighbours(
+    memory: &Arc<Memory>,
+    found: Vec<SharedNeighbour>,
+) -> async_graphql::Result<Vec<CommonNeighbourNode>> {
     let loaded = LoadedNodes::read(memory, found.iter().map(|s| s.entity), found.iter().flat_map(|s| s.facts)).await?;
     let nodes =
         found.iter().filter_map(|s| Some(CommonNeighbourNode { entity: loaded.entity(&s.entity)?, facts: loaded.chain(&s.facts)? }));

@@ -1,4 +1,4 @@
-//! Lines read back, and others are refused.
+//! Valid lines read back unchanged; others are refused.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ proptest! {
     }
 
     #[test]
-    fn the_other_lines_read_back(program: String, ms in 0..4_000_000_000_000i64, user: u128, visitor: bool, a in 0..1u64 << 53, b in 0..1u64 << 53, sum in proptest::option::of("[0-9a-f]{64}")) {
+    fn header_user_and_end_lines_read_back(program: String, ms in 0..4_000_000_000_000i64, user: u128, visitor: bool, a in 0..1u64 << 53, b in 0..1u64 << 53, sum in proptest::option::of("[0-9a-f]{64}")) {
         let user = UserId(Uuid::from_u128(user));
         let header = Header { version: VERSION, program, exported_at: moment(ms).unwrap(), local_user: user };
         for line in [Line::Header(header), Line::User(Owner { user, feed_head: a, knowledge_version: b, visitor }), Line::End(End { records: a, sha256: sum })] {
@@ -64,12 +64,12 @@ proptest! {
     }
 
     #[test]
-    fn nothing_makes_it_panic(text in r#"[{}\[\]",:a-z0-9\\.-]{0,60}|.*"#) {
+    fn arbitrary_input_does_not_panic(text in r#"[{}\[\]",:a-z0-9\\.-]{0,60}|.*"#) {
         let _ = Line::parse(&text);
     }
 
     #[test]
-    fn a_record_with_a_part_changed_is_read_as_something_or_refused(record in record(), at: proptest::sample::Index, with: char) {
+    fn changed_record_is_read_or_refused_without_panic(record in record(), at: proptest::sample::Index, with: char) {
         let mut text: Vec<char> = Line::Record(record).write().chars().collect();
         let at = at.index(text.len());
         text[at] = with;
@@ -84,7 +84,7 @@ fn refused(line: &str) -> Damage {
 }
 
 #[test]
-fn hostile_lines_are_refused_by_the_field_that_is_wrong() {
+fn hostile_lines_are_refused_by_field() {
     let session = r#"{"type":"session","id":"ID","created_at":1,"updated_at":1,"message_count":0}"#;
     assert!(Line::parse(&session.replace("ID", ID)).is_ok());
     for (from, to, damage) in [
@@ -107,7 +107,7 @@ fn hostile_lines_are_refused_by_the_field_that_is_wrong() {
 }
 
 #[test]
-fn what_a_store_could_not_read_back_is_refused() {
+fn unreadable_values_are_refused() {
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     let message = |metadata: &str, citations: &str| {
         format!(
@@ -125,7 +125,7 @@ fn what_a_store_could_not_read_back_is_refused() {
 }
 
 #[test]
-fn a_newer_version_is_named_whatever_else_it_says() {
+fn newer_version_is_reported_first() {
     assert_eq!(refused(r#"{"format":"recall-archive","version":3,"new":true}"#), Damage::TooNew(3));
     assert_eq!(refused(r#"{"format":"recall-archive","version":0}"#), Damage::Field("version"));
     assert_eq!(refused(r#"{"format":"tar"}"#), Damage::NotAnArchive);

@@ -11,8 +11,8 @@ use std::{
 use async_trait::async_trait;
 use recall_domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId};
 use recall_ports::{
-    Checkpoint, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour,
-    NeighbourQuery, NodeId, Path, PathQuery, Shared, Stray,
+    Checkpoint, ForeignElement, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession,
+    Neighbour, NeighbourQuery, NodeId, Path, PathQuery, SharedNeighbour,
 };
 
 #[derive(Clone, Default)]
@@ -109,7 +109,7 @@ impl GraphEngine for MemoryEngine {
         self.check()?;
         Ok(self.users.lock().unwrap().iter().filter_map(|(user, one)| Some((*user, one.checkpoint.clone()?))).collect())
     }
-    async fn strays(&self, _limit: u32) -> Result<Vec<Stray>, GraphError> {
+    async fn strays(&self, _limit: u32) -> Result<Vec<ForeignElement>, GraphError> {
         Ok(Vec::new())
     }
     async fn users(&self) -> Result<Vec<UserId>, GraphError> {
@@ -187,7 +187,7 @@ impl GraphQueries for MemoryEngine {
     async fn ways(&self, _caller: &Caller, _asked: &PathQuery) -> Result<Vec<Path>, GraphError> {
         self.answer().await.map(|()| Vec::new())
     }
-    async fn shared(&self, _caller: &Caller, _one: EntityId, _other: EntityId, _first: u32) -> Result<Vec<Shared>, GraphError> {
+    async fn shared(&self, _caller: &Caller, _one: EntityId, _other: EntityId, _first: u32) -> Result<Vec<SharedNeighbour>, GraphError> {
         self.answer().await.map(|()| Vec::new())
     }
 }

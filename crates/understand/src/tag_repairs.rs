@@ -1,10 +1,10 @@
-//! Repairs of part-of-speech tags by what stands beside a word. Each names the mistake it undoes.
+//! Corrects part-of-speech tags by the neighbours of a word. Each rule has an example of its mistake.
 
-use super::lexicon::{Group, VerbForm, lexicon};
-use super::tags::{closed, inside_unit};
+use super::lexicon::{VerbForm, WordList, lexicon};
+use super::tags::{closed_class, inside_unit};
 use super::tokens::{Pos, Token};
 
-pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
+pub(crate) fn repair_tags(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
     for i in 0..tokens.len() {
         if tokens[i].unit > 0 || inside_unit(tokens, i) {
             continue;
@@ -22,7 +22,7 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
                 });
                 if verb_next { Pos::Part } else { Pos::Adp }
             }
-            // "her" with a noun owns it; alone it is a person.
+            // "her" before a noun is a determiner, alone a pronoun.
             "her" if !next_nominal && !next.as_ref().is_some_and(|(p, _)| *p == Pos::Num) => Pos::Pron,
             "this" | "these" | "those" | "all" | "both" | "some" | "any" | "each" | "either"
                 if !next_nominal && !matches!(next.as_ref().map(|n| n.0), Some(Pos::Num | Pos::Det | Pos::Verb)) =>
@@ -77,15 +77,15 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             _ if matches!(
                 pos,
                 Pos::Aux | Pos::Punct | Pos::Sym | Pos::Pron | Pos::Cconj | Pos::Part | Pos::Intj | Pos::Num | Pos::Sconj | Pos::Det
-            ) && (pos != Pos::Det || closed(&norm).is_some()) =>
+            ) && (pos != Pos::Det || closed_class(&norm).is_some()) =>
             {
                 continue;
             }
-            // "listen to music", "to podcasts": no verb follows a preposition.
+            // "listen to music", "to podcasts": a preposition does not precede a verb.
             _ if pos == Pos::Verb
                 && i > 0
                 && tokens[i - 1].pos == Pos::Adp
-                && matches!(verbish, None | Some(VerbForm::Base | VerbForm::Third))
+                && matches!(verbish, None | Some(VerbForm::Base | VerbForm::ThirdPerson))
                 && !matches!(tokens[i - 1].norm.as_str(), "up" | "out" | "off" | "down" | "over" | "around" | "in" | "on") =>
             {
                 Pos::Noun
@@ -94,24 +94,24 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             _ if pos == Pos::Adj
                 && i > 0
                 && tokens[i - 1].pos == Pos::Aux
-                && lexicon().has(Group::Concept, &norm)
+                && lexicon().has(WordList::Concept, &norm)
                 && names_colour(tokens) =>
             {
                 Pos::Noun
             }
-            // "I collect vinyl", "three goldfish": nothing follows that it could describe.
+            // "I collect vinyl", "three goldfish": no noun follows that the adjective could modify.
             _ if pos == Pos::Adj && noun_slot(tokens, i, verbish) => Pos::Noun,
-            // "in a spike": an article makes nouns, known or not.
+            // "in a spike": a noun follows an article.
             _ if pos == Pos::Verb
                 && i > 0
                 && tokens[i - 1].pos == Pos::Det
-                && closed(&tokens[i - 1].norm).is_some()
+                && closed_class(&tokens[i - 1].norm).is_some()
                 && !matches!(tokens[i - 1].norm.as_str(), "all" | "both" | "that" | "this" | "these" | "those" | "some" | "any")
                 && !next_nominal =>
             {
                 Pos::Noun
             }
-            // "the billing rewrite": a bare verb does not go with one noun.
+            // "the billing rewrite": a base form does not agree with a singular noun.
             _ if pos == Pos::Verb && verbish == Some(VerbForm::Base) && compound(tokens, i) => Pos::Noun,
             // "Still loving it"
             _ if pos == Pos::Adj
@@ -122,7 +122,7 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
             {
                 Pos::Verb
             }
-            // "we use slack": a tool by its place.
+            // "we use slack": the position requires a tool.
             _ if !tokens[i].capital && pos != Pos::Propn && tool_slot(tokens, i) => Pos::Noun,
             _ => match (verbish, before) {
                 // "i love", "she works": a verb form after its subject.
@@ -150,7 +150,7 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
                 // "meeting new people", "visiting the zoo"
                 (Some(VerbForm::Gerund), _) if pos == Pos::Noun && !determined(tokens, i) && takes_object(tokens, i) => Pos::Verb,
                 // "Sam handles the app", "Joao swears by it": a verb after a name, before its object.
-                (Some(VerbForm::Third), _)
+                (Some(VerbForm::ThirdPerson), _)
                     if matches!(pos, Pos::Noun | Pos::Propn)
                         && !tokens[i].capital
                         && i > 0
@@ -166,12 +166,12 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
                         && object_follows(tokens, i)
                         && tokens[..b].iter().any(|t| t.pos == Pos::Verb)
                         && tokens[..b].iter().any(|t| matches!(t.norm.as_str(), "i" | "we" | "they"))
-                        && !lexicon().has(Group::Food, &norm) =>
+                        && !lexicon().has(WordList::Food, &norm) =>
                 {
                     Pos::Verb
                 }
                 // "Wei leads the team and reports to Jo"
-                (Some(VerbForm::Third), Some(b))
+                (Some(VerbForm::ThirdPerson), Some(b))
                     if matches!(pos, Pos::Noun)
                         && tokens[b].pos == Pos::Cconj
                         && b + 1 == i
@@ -182,7 +182,7 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
                     Pos::Verb
                 }
                 // "my work", "the love": a noun after its determiner.
-                (Some(VerbForm::Base | VerbForm::Third), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
+                (Some(VerbForm::Base | VerbForm::ThirdPerson), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
                 (Some(VerbForm::Gerund), _) if pos == Pos::Verb && determined(tokens, i) => Pos::Noun,
                 (Some(VerbForm::Past | VerbForm::Participle), _) if pos == Pos::Verb && determined(tokens, i) && next_nominal => Pos::Adj,
                 // "to cook, travel, and eat": bare verbs of a list that began with "to".
@@ -197,7 +197,7 @@ pub(crate) fn repair(tokens: &mut [Token], known: &[Option<(String, VerbForm)>])
     }
 }
 
-/// Whether a bare verb closes a noun phrase: after an article and a singular noun, with nothing it could act on.
+/// Whether a base form ends a compound noun: after a determiner and a singular noun, without an object.
 fn compound(tokens: &[Token], i: usize) -> bool {
     let closed_off = tokens.get(i + 1).is_none_or(|n| matches!(n.pos, Pos::Punct | Pos::Cconj | Pos::Adp));
     let singular = i >= 2 && tokens[i - 1].pos == Pos::Noun && !tokens[i - 1].norm.ends_with('s') && tokens[i - 2].pos == Pos::Det;
@@ -224,18 +224,22 @@ fn compound(tokens: &[Token], i: usize) -> bool {
     closed_off && singular && !driven
 }
 
-/// Whether an adjective stands where only a noun can: after a number or a verb of having and liking, with no noun to come.
+/// Whether an adjective is where only a noun can be: after a number or a verb of having or liking, with no noun after it.
 fn noun_slot(tokens: &[Token], i: usize, verbish: Option<VerbForm>) -> bool {
     let Some(b) = i.checked_sub(1).map(|b| &tokens[b]) else { return false };
     let alone = tokens.get(i + 1).is_none_or(|n| matches!(n.pos, Pos::Punct | Pos::Cconj | Pos::Adp | Pos::Sconj | Pos::Intj));
     let listed = lexicon().get(&tokens[i].norm).iter().any(|e| {
-        e.common && matches!(e.group, Group::Animal | Group::Object | Group::Food | Group::Activity | Group::Concept | Group::Person)
+        e.common
+            && matches!(
+                e.group,
+                WordList::Animal | WordList::Object | WordList::Food | WordList::Activity | WordList::Concept | WordList::Person
+            )
     });
     let colour = lexicon().in_set("plain_adjectives", &tokens[i].norm);
     let transitive = b.pos == Pos::Verb
         && super::lemma::known_verb(&b.norm, &|_| false).is_some_and(|(lemma, _)| lexicon().in_set("takes_noun", &lemma));
-    let listed_concept = transitive && lexicon().has(Group::Concept, &tokens[i].norm);
-    let of_colour = matches!(b.norm.as_str(), "color" | "colour") && lexicon().has(Group::Concept, &tokens[i].norm);
+    let listed_concept = transitive && lexicon().has(WordList::Concept, &tokens[i].norm);
+    let of_colour = matches!(b.norm.as_str(), "color" | "colour") && lexicon().has(WordList::Concept, &tokens[i].norm);
     if alone && (listed_concept || of_colour) {
         return true;
     }
@@ -268,7 +272,7 @@ fn object_follows(tokens: &[Token], i: usize) -> bool {
         && !tokens.get(i + 1).is_some_and(|n| n.is("'s") || matches!(n.norm.as_str(), "i" | "we" | "he" | "she" | "they"))
 }
 
-/// The word before `i` without adverbs and "not".
+/// Returns the word before `i`, skipping adverbs and "not".
 fn previous_content(tokens: &[Token], i: usize) -> Option<usize> {
     (0..i).rev().take(4).find(|&k| tokens[k].pos != Pos::Adv && !tokens[k].is("not"))
 }
@@ -280,7 +284,7 @@ fn subject_pronoun(t: &Token) -> bool {
 fn agrees(pronoun: &str, form: VerbForm) -> bool {
     match form {
         VerbForm::Base => matches!(pronoun, "i" | "we" | "you" | "they" | "who"),
-        VerbForm::Third => matches!(pronoun, "he" | "she" | "it" | "who"),
+        VerbForm::ThirdPerson => matches!(pronoun, "he" | "she" | "it" | "who"),
         VerbForm::Past => true,
         VerbForm::Participle | VerbForm::Gerund => false,
     }
@@ -290,7 +294,7 @@ fn is_modal(word: &str) -> bool {
     matches!(word, "will" | "would" | "can" | "could" | "shall" | "should" | "may" | "might" | "must" | "do" | "does" | "did")
 }
 
-/// Whether a determiner, a possessive or an adjective after one stands right before `i`.
+/// Whether a determiner, a possessive or an adjective after one directly precedes `i`.
 fn determined(tokens: &[Token], i: usize) -> bool {
     let Some(b) = i.checked_sub(1) else { return false };
     match tokens[b].pos {
@@ -323,10 +327,10 @@ fn clause_free(tokens: &[Token], i: usize) -> bool {
     })
 }
 
-/// Whether a small word that is also a tool stands where a tool would: after "use", or after the preposition of a switch.
+/// Whether an ambiguous tool name is where a tool is likely: after "use", or after the preposition of a switch.
 fn tool_slot(tokens: &[Token], i: usize) -> bool {
     let Some(before) = i.checked_sub(1).map(|b| &tokens[b]) else { return false };
-    let listed = lexicon().get(&tokens[i].norm).iter().any(|e| e.group == Group::Tool && e.ambiguous);
+    let listed = lexicon().get(&tokens[i].norm).iter().any(|e| e.group == WordList::Tool && e.ambiguous);
     let free = tokens.get(i + 1).is_none_or(|n| !n.nominal());
     let using = matches!(before.norm.as_str(), "use" | "using" | "used" | "uses");
     let switched = matches!(before.norm.as_str(), "to" | "from")
@@ -341,5 +345,5 @@ fn listed_infinitive(tokens: &[Token], i: usize, b: usize) -> bool {
     let from = i.saturating_sub(14);
     let governed = (from + 1..i).any(|k| tokens[k].pos == Pos::Verb && (tokens[k - 1].is("to") && tokens[k - 1].pos == Pos::Part));
     let broken = tokens[from..i].iter().any(|t| matches!(t.norm.as_str(), ";" | "." | "—"));
-    governed && !broken && !lexicon().has(Group::Activity, &tokens[i].norm) && !lexicon().has(Group::Food, &tokens[i].norm)
+    governed && !broken && !lexicon().has(WordList::Activity, &tokens[i].norm) && !lexicon().has(WordList::Food, &tokens[i].norm)
 }

@@ -3,7 +3,7 @@
 //! The crate is pure and deterministic: no clock, no I/O, no model service. Each step has its file:
 //!
 //! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `language`.
-//! 2. Parts of speech: `tags`, corrected by `tag_repairs` and `missing_verbs`.
+//! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
 //! 3. Phrases and clauses: `phrases` (`noun_phrases`, `verb_groups`, `appositions`), `clauses`.
 //! 4. Referents of noun phrases: `reader`, `mentions`, `registry`, `coreference`, `pronouns`.
 //! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `nominal`, `reciprocal`, `switch_verbs`,
@@ -42,6 +42,7 @@ mod registry;
 mod sentences;
 mod steps;
 mod switch_verbs;
+mod tag_conditions;
 mod tag_repairs;
 mod tags;
 mod tokens;

@@ -1,5 +1,6 @@
-//! One model server: sends requests, a bounded number at a time, waits when it is asked to, repeats what may pass, and
-//! counts what it costs. What was begun to be streamed is never repeated.
+//! Client of one model server: bounds concurrent requests, obeys `Retry-After`, retries and records usage.
+//!
+//! A stream is never retried after its first token.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -19,72 +20,71 @@ use super::{
     Endpoint,
     dialect::{Dialect, Schema},
     failure::ModelError,
-    tokens::Tokens,
-    wire::{Chat, Usage, Vectors},
+    token_stream::TokenStream,
+    wire::{ChatResponse, Usage, Vectors},
 };
 use recall_domain::TokenCount;
 
-/// How often a request that may pass is made in all.
+/// Most attempts for a request whose failure may be temporary.
 const ATTEMPTS: u32 = 3;
-/// Wait before the second attempt; doubles.
+/// Wait before the second attempt; doubles with each further one.
 const BACKOFF: Duration = Duration::from_millis(400);
-/// How long after a piece of work was given up others are tried only once: whoever waits for them gets what there is without
-/// the server, and soon.
+/// How long operations get one attempt only after the server was unreachable, so that callers fall back soon.
 const DOWN: Duration = Duration::from_secs(5);
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Bytes of English text for one token, when the server does not count.
+/// Estimated bytes of English text per token, for servers that do not report usage.
 pub(super) const BYTES_PER_TOKEN: usize = 4;
 
-/// A model on a server.
+/// Client of one model on one server.
 pub struct ModelClient {
     openai: Client<Server>,
     http: openai_http::Client,
     endpoint: Endpoint,
     slots: Arc<Semaphore>,
     dialect: Mutex<Dialect>,
-    /// When the server wants to be asked again.
-    rests_until: Mutex<Option<Instant>>,
-    /// When a piece of work was last given up because the server could not be reached.
-    gave_up: Mutex<Option<Instant>>,
+    /// End of the pause that the server asked for.
+    paused_until: Mutex<Option<Instant>>,
+    /// When an operation last failed because the server was unreachable.
+    unreachable_since: Mutex<Option<Instant>>,
 }
 
-/// What is asked of a model.
-pub(super) struct Ask<'a> {
-    /// For metrics: `extract`, `answer`, `probe`.
+/// One request for a chat completion.
+pub(super) struct ChatRequest<'a> {
+    /// Label for metrics: `extract`, `answer`, `probe`.
     pub(super) operation: &'static str,
-    /// The instructions. Never holds text of users.
+    /// The instructions. They never contain text of users.
     pub(super) system: &'a str,
-    /// Role and content, `user` first. Texts of users stand in it as JSON.
-    pub(super) turns: Vec<(&'static str, String)>,
-    /// Shape of the answer.
+    /// Role and content of each message, `user` first. Texts of users are JSON in them.
+    pub(super) conversation: Vec<(&'static str, String)>,
+    /// JSON schema of the reply.
     pub(super) schema: Option<&'a Schema>,
-    /// Bound of the answer.
+    /// Most tokens of the reply.
     pub(super) max_tokens: u32,
 }
 
-impl Ask<'_> {
+impl ChatRequest<'_> {
     pub(super) fn bytes(&self) -> usize {
-        self.system.len() + self.turns.iter().map(|(_, t)| t.len()).sum::<usize>()
+        self.system.len() + self.conversation.iter().map(|(_, t)| t.len()).sum::<usize>()
     }
 }
 
-/// What a model said, with what it cost.
-pub(super) struct Reply {
+/// The reply of a model, with its tokens.
+pub(super) struct ChatReply {
     pub(super) said: Result<String, ModelError>,
     pub(super) tokens: TokenCount,
 }
 
 impl ModelClient {
-    /// A client; asks nothing yet.
+    /// Makes a client without sending a request.
     ///
     /// # Errors
-    /// When the address or a header cannot be used, or the machine has no certificates to trust.
+    /// If the URL or a header is invalid, or the machine has no trusted certificates.
     pub fn new(endpoint: Endpoint) -> Result<Arc<Self>, ModelError> {
-        // Fails when a provider was installed already, which then serves as well.
+        // This fails if a provider is installed already, which then is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let url = openai_http::Url::parse(&endpoint.url).map_err(|_| ModelError::Setup("the address is not a URL"))?;
-        // A redirect would take the key elsewhere.
+        // A redirect would send the key to another server.
         let mut http = openai_http::Client::builder().connect_timeout(CONNECT).redirect(openai_http::redirect::Policy::none());
         if url.host_str().is_some_and(is_local) {
             http = http.no_proxy();
@@ -95,7 +95,7 @@ impl ModelClient {
             let http = sender.clone();
             async move { send(&http, request).await.map_err(tower::BoxError::from) }
         });
-        // `build` takes a client of its own, which the service stands in for.
+        // `build` requires a client, but the service replaces it.
         let openai = Client::build(openai_http::Client::default(), Server::new(&endpoint)?).with_http_service(service);
         let slots = Arc::new(Semaphore::new(endpoint.concurrency.max(1)));
         Ok(Arc::new(Self {
@@ -104,30 +104,31 @@ impl ModelClient {
             endpoint,
             slots,
             dialect: Mutex::default(),
-            rests_until: Mutex::default(),
-            gave_up: Mutex::default(),
+            paused_until: Mutex::default(),
+            unreachable_since: Mutex::default(),
         }))
     }
 
-    /// The model's name.
+    /// Returns the name of the model.
     pub fn model(&self) -> &str {
         &self.endpoint.model
     }
 
-    /// What is known of the server's dialect so far.
+    /// Returns the dialect of the server as known so far.
     pub fn dialect(&self) -> Dialect {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn speak(&self, dialect: Dialect) {
+    pub(super) fn set_dialect(&self, dialect: Dialect) {
         *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
     }
 
-    /// Whether the server can be reached, without asking the model anything: `GET /models`, which not every server has, so any
-    /// answer but a failure or a refused key will do.
+    /// Checks with `GET /models` that the server is reachable.
+    ///
+    /// Not every server has this path, so any status counts except server errors and a rejected key.
     ///
     /// # Errors
-    /// When it cannot be, or does not let us in.
+    /// If the server is unreachable, fails, or rejects the key.
     pub async fn reach(&self) -> Result<(), ModelError> {
         let server = self.openai.config();
         let request = self.http.get(server.url("/models")).headers(server.headers()).timeout(CONNECT);
@@ -137,40 +138,40 @@ impl ModelClient {
         if fails { Err(ModelError::of_response(response).await) } else { Ok(()) }
     }
 
-    /// When work that begins now has to be done.
+    /// Returns the deadline of an operation that begins now.
     pub(super) fn deadline(&self) -> Instant {
         Instant::now() + self.endpoint.timeout
     }
 
-    /// One whole answer.
-    pub(super) async fn complete(&self, ask: &Ask<'_>, deadline: Instant) -> Result<Reply, ModelError> {
+    /// Requests a complete reply.
+    pub(super) async fn complete(&self, ask: &ChatRequest<'_>, deadline: Instant) -> Result<ChatReply, ModelError> {
         let mut attempt = self.attempts_made();
         loop {
             let dialect = self.dialect();
             let started = Instant::now();
             let request = self.request(ask, dialect, false);
             let _slot = self.slot(deadline).await?;
-            let answer = timeout_at(deadline, self.openai.chat().create_byot::<_, Chat>(&request)).await;
+            let answer = timeout_at(deadline, self.openai.chat().create_byot::<_, ChatResponse>(&request)).await;
             match answer.map_err(|_| ModelError::silent()).and_then(|a| Ok(a?)) {
                 Ok(chat) => {
                     let usage = chat.usage;
-                    let said = read(chat);
+                    let said = answer_text(chat);
                     let size = said.as_ref().map_or(0, String::len);
                     let usage = usage.unwrap_or_else(|| estimate(ask.bytes(), size));
-                    count(ask.operation, said.as_ref().err().map_or("ok", ModelError::label), usage, started);
-                    return Ok(Reply { said, tokens: usage.tokens() });
+                    record_request(ask.operation, said.as_ref().err().map_or("ok", ModelError::label), usage, started);
+                    return Ok(ChatReply { said, tokens: usage.tokens() });
                 }
                 Err(e) => {
-                    count(ask.operation, e.label(), Usage::default(), started);
+                    record_request(ask.operation, e.label(), Usage::default(), started);
                     drop(_slot);
-                    self.after(e, dialect, &mut attempt, deadline).await?;
+                    self.wait_or_fail(e, dialect, &mut attempt, deadline).await?;
                 }
             }
         }
     }
 
-    /// An answer piece by piece. Repeated until the first piece is there, and never after.
-    pub(super) async fn stream(&self, ask: &Ask<'_>, deadline: Instant) -> Result<Tokens, ModelError> {
+    /// Requests a streamed reply. Retries until the first token arrives, never after it.
+    pub(super) async fn stream(&self, ask: &ChatRequest<'_>, deadline: Instant) -> Result<TokenStream, ModelError> {
         let mut attempt = self.attempts_made();
         loop {
             let dialect = self.dialect();
@@ -180,23 +181,29 @@ impl ModelClient {
             match self.open(ask, &request, slot, deadline).await {
                 Ok(tokens) => return Ok(tokens),
                 Err(e) => {
-                    count(ask.operation, e.label(), Usage::default(), started);
-                    self.after(e, dialect, &mut attempt, deadline).await?;
+                    record_request(ask.operation, e.label(), Usage::default(), started);
+                    self.wait_or_fail(e, dialect, &mut attempt, deadline).await?;
                 }
             }
         }
     }
 
-    async fn open(&self, ask: &Ask<'_>, request: &Value, slot: OwnedSemaphorePermit, deadline: Instant) -> Result<Tokens, ModelError> {
+    async fn open(
+        &self,
+        ask: &ChatRequest<'_>,
+        request: &Value,
+        slot: OwnedSemaphorePermit,
+        deadline: Instant,
+    ) -> Result<TokenStream, ModelError> {
         let soon = deadline.min(Instant::now() + self.endpoint.silence);
-        let opened = timeout_at(soon, self.openai.chat().create_stream_byot::<_, Chat>(request)).await;
+        let opened = timeout_at(soon, self.openai.chat().create_stream_byot::<_, ChatResponse>(request)).await;
         let stream = opened.map_err(|_| ModelError::silent())??;
-        let mut tokens = Tokens::new(stream, slot, ask.operation, ask.bytes(), self.endpoint.silence, deadline);
+        let mut tokens = TokenStream::new(stream, slot, ask.operation, ask.bytes(), self.endpoint.silence, deadline);
         tokens.await_first(soon).await?;
         Ok(tokens)
     }
 
-    /// One vector per text, in order, as the server gave them.
+    /// Requests one vector per text and returns them in order, unchanged.
     pub(super) async fn embed(&self, texts: &[&str], deadline: Instant) -> Result<Vec<Vec<f32>>, ModelError> {
         let request = json!({ "model": self.endpoint.model, "input": texts });
         let mut attempt = self.attempts_made();
@@ -204,24 +211,24 @@ impl ModelClient {
             let started = Instant::now();
             let _slot = self.slot(deadline).await?;
             let answer = timeout_at(deadline, self.openai.embeddings().create_byot::<_, Vectors>(&request)).await;
-            match answer.map_err(|_| ModelError::silent()).and_then(|a| Ok(a?)).and_then(|v| in_order(v, texts.len())) {
+            match answer.map_err(|_| ModelError::silent()).and_then(|a| Ok(a?)).and_then(|v| order_vectors(v, texts.len())) {
                 Ok((vectors, usage)) => {
                     let usage = usage.unwrap_or_else(|| estimate(texts.iter().map(|t| t.len()).sum(), 0));
-                    count("embed", "ok", usage, started);
+                    record_request("embed", "ok", usage, started);
                     return Ok(vectors);
                 }
                 Err(e) => {
-                    count("embed", e.label(), Usage::default(), started);
+                    record_request("embed", e.label(), Usage::default(), started);
                     drop(_slot);
-                    self.after(e, Dialect::default(), &mut attempt, deadline).await?;
+                    self.wait_or_fail(e, Dialect::default(), &mut attempt, deadline).await?;
                 }
             }
         }
     }
 
-    fn request(&self, ask: &Ask<'_>, dialect: Dialect, stream: bool) -> Value {
+    fn request(&self, ask: &ChatRequest<'_>, dialect: Dialect, stream: bool) -> Value {
         let mut messages = vec![json!({ "role": "system", "content": ask.system })];
-        messages.extend(ask.turns.iter().map(|(role, content)| json!({ "role": role, "content": content })));
+        messages.extend(ask.conversation.iter().map(|(role, content)| json!({ "role": role, "content": content })));
         let mut request = Map::new();
         request.insert("model".to_owned(), json!(self.endpoint.model));
         request.insert("messages".to_owned(), Value::Array(messages));
@@ -229,10 +236,10 @@ impl ModelClient {
         Value::Object(request)
     }
 
-    /// Waits for a turn: for the server's rest to be over, and for one of the requests that run to end.
+    /// Waits for the end of the server's pause and for a free request slot.
     async fn slot(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, ModelError> {
         loop {
-            let rest = *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
+            let rest = *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(until) = rest.filter(|until| *until > Instant::now()) else { break };
             if until >= deadline {
                 return Err(ModelError::Busy { retry_after: Some(until - Instant::now()) });
@@ -243,18 +250,18 @@ impl ModelClient {
         slot.ok().and_then(Result::ok).ok_or(ModelError::Busy { retry_after: None })
     }
 
-    /// How many of its attempts a piece of work that begins now is taken to have made.
+    /// Returns the number of attempts that a new operation starts with.
     fn attempts_made(&self) -> u32 {
-        let gave_up = *self.gave_up.lock().unwrap_or_else(PoisonError::into_inner);
-        if gave_up.is_some_and(|at| at.elapsed() < DOWN) { ATTEMPTS - 1 } else { 0 }
+        let unreachable_since = *self.unreachable_since.lock().unwrap_or_else(PoisonError::into_inner);
+        if unreachable_since.is_some_and(|at| at.elapsed() < DOWN) { ATTEMPTS - 1 } else { 0 }
     }
 
-    /// What to do after a failure: returns when the request should be made again, and the failure when it should not.
-    async fn after(&self, e: ModelError, dialect: Dialect, attempt: &mut u32, deadline: Instant) -> Result<(), ModelError> {
+    /// Returns when the request should be retried, or returns the failure if it should not.
+    async fn wait_or_fail(&self, e: ModelError, dialect: Dialect, attempt: &mut u32, deadline: Instant) -> Result<(), ModelError> {
         if let ModelError::Rejected { about, .. } = e
             && let Some(next) = dialect.without(about)
         {
-            self.speak(next);
+            self.set_dialect(next);
             return Ok(());
         }
         *attempt += 1;
@@ -262,12 +269,12 @@ impl ModelClient {
         let wait = asked_for.unwrap_or(BACKOFF * 2u32.saturating_pow(attempt.saturating_sub(1)));
         let again = Instant::now() + wait;
         if asked_for.is_some() {
-            // Whoever else wants something of this server waits as well, also after this piece of work was given up.
-            *self.rests_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(again);
+            // All other requests to this server wait too, even if this operation fails.
+            *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(again);
         }
         if !e.may_pass() || *attempt >= ATTEMPTS || again >= deadline {
             if matches!(e, ModelError::Unreachable(_)) {
-                *self.gave_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                *self.unreachable_since.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
             }
             return Err(e);
         }
@@ -276,8 +283,8 @@ impl ModelClient {
     }
 }
 
-/// Text of an answer, if it is one.
-fn read(chat: Chat) -> Result<String, ModelError> {
+/// Returns the text of a reply.
+fn answer_text(chat: ChatResponse) -> Result<String, ModelError> {
     let choice = chat.choices.into_iter().next().ok_or(ModelError::Malformed("no choice"))?;
     let said = choice.message.unwrap_or_default();
     if said.refusal.is_some_and(|r| !r.is_empty()) {
@@ -290,7 +297,7 @@ fn read(chat: Chat) -> Result<String, ModelError> {
     }
 }
 
-fn in_order(vectors: Vectors, expected: usize) -> Result<(Vec<Vec<f32>>, Option<Usage>), ModelError> {
+fn order_vectors(vectors: Vectors, expected: usize) -> Result<(Vec<Vec<f32>>, Option<Usage>), ModelError> {
     let mut placed: Vec<Option<Vec<f32>>> = vec![None; expected];
     for (i, v) in vectors.data.into_iter().enumerate() {
         let place = placed.get_mut(v.index.unwrap_or(i)).ok_or(ModelError::Malformed("a vector for no text"))?;
@@ -302,13 +309,13 @@ fn in_order(vectors: Vectors, expected: usize) -> Result<(Vec<Vec<f32>>, Option<
     Ok((all.ok_or(ModelError::Malformed("a text without vector"))?, vectors.usage))
 }
 
-/// Tokens by length, for servers that do not count.
+/// Estimates the tokens from the bytes sent and received.
 pub(super) fn estimate(sent: usize, got: usize) -> Usage {
     Usage { prompt_tokens: sent.div_ceil(BYTES_PER_TOKEN) as u64, completion_tokens: got.div_ceil(BYTES_PER_TOKEN) as u64 }
 }
 
-/// Counts one request.
-pub(super) fn count(operation: &'static str, outcome: &'static str, usage: Usage, started: Instant) {
+/// Records metrics of one request.
+pub(super) fn record_request(operation: &'static str, outcome: &'static str, usage: Usage, started: Instant) {
     metrics::counter!("recall_model_requests_total", "operation" => operation, "outcome" => outcome).increment(1);
     metrics::histogram!("recall_model_request_seconds", "operation" => operation).record(started.elapsed().as_secs_f64());
     for (direction, n) in [("input", usage.prompt_tokens), ("output", usage.completion_tokens)] {
@@ -319,16 +326,16 @@ pub(super) fn count(operation: &'static str, outcome: &'static str, usage: Usage
 async fn send(http: &openai_http::Client, request: HttpRequestFactory) -> Result<openai_http::Response, ModelError> {
     let request = request.build().await?;
     let response = http.execute(request).await.map_err(|e| ModelError::of_transport(&e))?;
-    // Here and not in the library, which writes what it cannot read to the log, and that may quote the request.
+    // The library would log responses that it cannot parse, and they may quote the request.
     if response.status().is_success() { Ok(response) } else { Err(ModelError::of_response(response).await) }
 }
 
-/// Whether a name means this machine, which no proxy can reach.
+/// Whether a host is this machine, which no proxy can reach.
 fn is_local(host: &str) -> bool {
     host == "localhost" || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// The library's idea of a server. Its own type would also read `OPENAI_…` from the environment and send what it finds.
+/// Server settings for the library. Its own type would also read and send `OPENAI_…` environment variables.
 #[derive(Clone)]
 struct Server {
     url: String,

@@ -1,33 +1,35 @@
-//! What a server understands of the protocol. Servers differ in names and in what they accept, and many accept a field
-//! without heeding it; so it is tried, not configured.
+//! The protocol features of a server.
+//!
+//! Servers differ in field names and in the fields they accept, and many ignore a field that they accept. So the features
+//! are probed, not configured.
 
 use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use super::failure::About;
+use super::failure::RejectedField;
 
-/// How an answer can be made to be JSON.
+/// How a server can be made to reply with JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// By a schema that the server enforces.
+    /// The server enforces a JSON schema.
     JsonSchema,
     /// The server enforces JSON; the prompt describes its shape.
     JsonObject,
-    /// By the prompt alone.
+    /// Only the prompt asks for JSON.
     Plain,
 }
 
-/// What the server understands.
+/// The protocol features of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
     /// Structured output.
     pub format: Format,
-    /// Whether a temperature may be set.
+    /// Whether the server accepts `temperature`.
     pub temperature: bool,
-    /// Whether the limit of tokens goes by its newer name.
+    /// Whether the server accepts `max_completion_tokens`, the newer name of `max_tokens`.
     pub max_completion_tokens: bool,
-    /// Whether a stream can be asked to end with the tokens used.
+    /// Whether a stream can end with its usage (`stream_options`).
     pub usage_in_stream: bool,
 }
 
@@ -55,19 +57,19 @@ pub(super) struct Schema {
 }
 
 impl Dialect {
-    /// The dialect that avoids what a server complained of; `None` when there is nothing left to avoid.
-    pub(super) fn without(self, about: About) -> Option<Self> {
+    /// Returns the dialect without a rejected field; `None` if the dialect does not use it.
+    pub(super) fn without(self, about: RejectedField) -> Option<Self> {
         let next = match about {
-            About::MaxCompletionTokens => Self { max_completion_tokens: false, ..self },
-            About::Temperature => Self { temperature: false, ..self },
-            About::StreamOptions => Self { usage_in_stream: false, ..self },
-            About::Format => Self { format: self.format.weaker()?, ..self },
-            About::Other => return None,
+            RejectedField::MaxCompletionTokens => Self { max_completion_tokens: false, ..self },
+            RejectedField::Temperature => Self { temperature: false, ..self },
+            RejectedField::StreamOptions => Self { usage_in_stream: false, ..self },
+            RejectedField::Format => Self { format: self.format.weaker()?, ..self },
+            RejectedField::Other => return None,
         };
         (next != self).then_some(next)
     }
 
-    /// Adds what this server understands to a request.
+    /// Adds the fields that the server accepts to a request.
     pub(super) fn write(self, request: &mut Map<String, Value>, max_tokens: u32, schema: Option<&Schema>, stream: bool) {
         let limit = if self.max_completion_tokens { "max_completion_tokens" } else { "max_tokens" };
         request.insert(limit.to_owned(), json!(max_tokens));
@@ -100,7 +102,7 @@ impl Format {
     }
 }
 
-/// The JSON object in a model's answer, which may stand in a code block or between sentences.
+/// Returns the JSON object in a reply, which may be in a code block or between sentences.
 pub(super) fn object(text: &str) -> Option<&str> {
     let (start, end) = (text.find('{')?, text.rfind('}')?);
     text.get(start..=end).filter(|o| !o.is_empty())
@@ -111,15 +113,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_complaint_leads_to_another_dialect_until_none_is_left() {
+    fn rejected_fields_are_removed_until_none_is_left() {
         let mut dialect = Dialect::default();
         let mut steps = 0;
-        for about in [About::Format, About::Temperature, About::Format, About::StreamOptions, About::MaxCompletionTokens] {
+        for about in [
+            RejectedField::Format,
+            RejectedField::Temperature,
+            RejectedField::Format,
+            RejectedField::StreamOptions,
+            RejectedField::MaxCompletionTokens,
+        ] {
             dialect = dialect.without(about).unwrap();
             steps += 1;
         }
         assert_eq!(steps, 5);
-        for about in [About::Format, About::Temperature, About::StreamOptions, About::MaxCompletionTokens, About::Other] {
+        for about in [
+            RejectedField::Format,
+            RejectedField::Temperature,
+            RejectedField::StreamOptions,
+            RejectedField::MaxCompletionTokens,
+            RejectedField::Other,
+        ] {
             assert_eq!(dialect.without(about), None);
         }
         let mut request = Map::new();
@@ -128,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_found_wherever_it_stands() {
+    fn json_object_is_found_in_any_reply() {
         assert_eq!(object("```json\n{\"a\": {}}\n```"), Some("{\"a\": {}}"));
         assert_eq!(object("Sure! {} Done."), Some("{}"));
         for nothing in ["", "}{", "no", "{"] {

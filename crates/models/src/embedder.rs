@@ -1,4 +1,4 @@
-//! The embedder port over `/v1/embeddings`.
+//! Implements the embedder port with `/v1/embeddings`.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use tokio::time::Instant;
 
 use super::{
     client::ModelClient,
-    failure::{About, ModelError},
+    failure::{ModelError, RejectedField},
 };
 use recall_domain::UserText;
 use recall_ports::{EmbedError, Embedder, Embedding};
 
-/// A text that is refused at this length is not refused for its length.
+/// Shortest text, in bytes, that is cut after a rejection; a shorter one was not rejected for its length.
 const SHORTEST_CUT: usize = 256;
 
 /// Settings of the embedder.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelEmbedderOptions {
-    /// Length of the vectors; asked of the server when absent.
+    /// Length of the vectors; read from the server's first reply if absent.
     pub dimension: Option<usize>,
     /// Texts in one request.
     pub batch: usize,
-    /// Bytes of a text that are sent. A mean over more says less, and words are found by the keyword index anyway.
+    /// Most bytes of a text that are sent. A vector of a longer text is less specific, and the keyword index has all words.
     pub max_bytes: usize,
 }
 
@@ -41,10 +41,10 @@ pub struct ModelEmbedder {
 }
 
 impl ModelEmbedder {
-    /// An embedder whose dimension is known, by the options or by the server's first answer.
+    /// Makes an embedder. Without a dimension in the options it asks the server.
     ///
     /// # Errors
-    /// When the server has to be asked for the dimension and cannot be.
+    /// If the server has to be asked for the dimension and fails.
     pub async fn connect(client: Arc<ModelClient>, options: ModelEmbedderOptions) -> Result<Self, ModelError> {
         let dimension = match options.dimension {
             Some(n) => n,
@@ -53,18 +53,20 @@ impl ModelEmbedder {
         if dimension == 0 {
             return Err(ModelError::Malformed("a vector without numbers"));
         }
-        // Vectors are compared by this name: the same model cut to another length is another one.
+        // Only vectors with the same name are compared: the same model with another dimension has another name.
         let name = format!("{}/{dimension}", client.model());
         Ok(Self { client, name, dimension, options })
     }
 
-    /// The server that makes the vectors.
+    /// Returns the client of the server.
     pub fn client(&self) -> &Arc<ModelClient> {
         &self.client
     }
 
-    /// Vectors of texts that go into one request. What is too long for the model is cut until it fits, since no server says
-    /// beforehand how much it takes; a batch that is refused is halved until the text that is to blame stands alone.
+    /// Embeds the texts of one request.
+    ///
+    /// A rejected batch is halved until the rejected text is alone. That text is cut until the model accepts it, because
+    /// servers do not report their limit.
     async fn batch(&self, texts: &[&str], deadline: Instant) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut done = Vec::with_capacity(texts.len());
         let mut open = vec![texts.to_vec()];
@@ -77,7 +79,7 @@ impl ModelEmbedder {
                     [one] => open.push(vec![cut(one, one.len() / 2)]),
                     many => {
                         let (head, tail) = many.split_at(many.len() / 2);
-                        // The last one pushed is the next one done, which keeps the order.
+                        // The last part pushed is the next one embedded, which keeps the order.
                         open.push(tail.to_vec());
                         open.push(head.to_vec());
                     }
@@ -87,6 +89,7 @@ impl ModelEmbedder {
         Ok(done)
     }
 
+    /// Checks a vector and scales it to length 1.
     fn unit(&self, vector: Vec<f32>) -> Result<Embedding, ModelError> {
         if vector.len() != self.dimension {
             return Err(ModelError::Malformed("a vector of another length than those before"));
@@ -113,7 +116,7 @@ impl Embedder for ModelEmbedder {
     async fn embed(&self, texts: &[UserText]) -> Result<Vec<Embedding>, EmbedError> {
         let deadline = self.client.deadline();
         let mut found: Vec<Embedding> = vec![Embedding(vec![0.0; self.dimension]); texts.len()];
-        // A blank text has no meaning, and servers refuse it together with its whole batch.
+        // A blank text has no meaning, and servers reject it together with its whole batch.
         let wanted: Vec<(usize, &str)> = texts
             .iter()
             .enumerate()
@@ -138,10 +141,10 @@ fn refusal(e: ModelError) -> EmbedError {
 
 /// Whether another input may be accepted.
 fn is_about_input(e: &ModelError) -> bool {
-    matches!(e, ModelError::Rejected { status: 400 | 413 | 422, about: About::Other, .. })
+    matches!(e, ModelError::Rejected { status: 400 | 413 | 422, about: RejectedField::Other, .. })
 }
 
-/// The start of a text, at most so many bytes, cut between characters.
+/// Returns at most `max` bytes of the start of a text, cut between characters.
 fn cut(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

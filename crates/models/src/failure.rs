@@ -1,5 +1,7 @@
-//! Why a model server gave nothing usable. An error never quotes what was sent or what came back: servers repeat the
-//! request in their complaints, and the request is what people wrote.
+//! Errors of model servers.
+//!
+//! An error never quotes a request or a response: servers repeat the request in their error messages, and the request
+//! contains text of users.
 
 use std::time::Duration;
 
@@ -7,53 +9,53 @@ use async_openai::error::OpenAIError;
 use openai_http::{Response, StatusCode, header::RETRY_AFTER};
 use serde::Deserialize;
 
-/// Longest complaint of a server that is read.
-const MAX_COMPLAINT: usize = 64 * 1024;
-/// Longest sentence of a complaint that is taken to speak of one field.
-const LONGEST_SENTENCE: usize = 300;
+/// Most bytes of an error response that are read.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+/// Longest error message, in bytes, that is searched for the name of a field.
+const MAX_MESSAGE_BYTES: usize = 300;
 
-/// What went wrong.
+/// Why a request to a model server failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The client cannot be made.
+    /// The settings of the client are invalid.
     #[error("{0}")]
     Setup(&'static str),
     /// No connection, no answer in time, or an answer of status 5xx.
     #[error("{0}")]
     Unreachable(String),
-    /// The server asks to come back later.
+    /// The server asks for a later retry.
     #[error("the server is busy")]
     Busy {
-        /// When to try again, if it said so.
+        /// How long to wait, if the server says so.
         retry_after: Option<Duration>,
     },
-    /// The server does not accept the request.
+    /// The server rejects the request.
     #[error("the server refused the request: status {status}, code {code}")]
     Rejected {
         /// HTTP status.
         status: u16,
-        /// Its code for the reason, when it is a plain word.
+        /// Error code of the server, if it is a plain word.
         code: String,
-        /// What the complaint is about.
-        about: About,
+        /// The field that the error names.
+        about: RejectedField,
     },
-    /// The answer is not what the protocol says.
+    /// The response does not follow the protocol.
     #[error("the server's answer is not of the protocol: {0}")]
     Malformed(&'static str),
-    /// The model declined.
+    /// The model refused to reply.
     #[error("the model declined")]
     Declined,
-    /// The model reached its limit of tokens.
+    /// The reply reached its token limit.
     #[error("the model's output was cut at its limit")]
     Truncated,
-    /// The tokens of the day are used up.
+    /// The token budget of the day is used up.
     #[error("the budget of the day is used up")]
     OverBudget,
 }
 
-/// Which part of a request a server complains of.
+/// The field of a request that a server rejects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
+pub enum RejectedField {
     /// `max_completion_tokens`.
     MaxCompletionTokens,
     /// `temperature`.
@@ -72,7 +74,7 @@ impl ModelError {
         matches!(self, Self::Unreachable(_) | Self::Busy { .. })
     }
 
-    /// A short name for metrics.
+    /// Returns the label for metrics.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Setup(_) => "setup",
@@ -86,12 +88,12 @@ impl ModelError {
         }
     }
 
-    /// A silence that took too long.
+    /// Makes the error of a timeout.
     pub(super) fn silent() -> Self {
         Self::Unreachable("the server did not answer in time".to_owned())
     }
 
-    /// Of a request that did not get as far as an answer.
+    /// Makes the error of a request without a response.
     pub(super) fn of_transport(e: &openai_http::Error) -> Self {
         let what = if e.is_timeout() {
             "the server did not answer in time"
@@ -105,7 +107,7 @@ impl ModelError {
         Self::Unreachable(what.to_owned())
     }
 
-    /// Of an answer that is not a success.
+    /// Makes the error of a response without a success status.
     pub(super) async fn of_response(mut response: Response) -> Self {
         let status = response.status();
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(seconds);
@@ -118,12 +120,12 @@ impl ModelError {
         let mut body = Vec::new();
         while let Ok(Some(part)) = response.chunk().await {
             body.extend_from_slice(&part);
-            if body.len() > MAX_COMPLAINT {
+            if body.len() > MAX_ERROR_BODY {
                 break;
             }
         }
-        let complaint = serde_json::from_slice::<Envelope>(&body).map(|e| e.error.unwrap_or(e.bare)).unwrap_or_default();
-        Self::Rejected { status: status.as_u16(), code: complaint.word(), about: complaint.about() }
+        let detail = serde_json::from_slice::<Envelope>(&body).map(|e| e.error.unwrap_or(e.bare)).unwrap_or_default();
+        Self::Rejected { status: status.as_u16(), code: detail.word(), about: detail.about() }
     }
 }
 
@@ -141,39 +143,39 @@ impl From<OpenAIError> for ModelError {
     }
 }
 
-/// Seconds of a `Retry-After`. The other form, a date, would need the server's clock.
+/// Parses the seconds of a `Retry-After`. A date is ignored, because it depends on the server's clock.
 fn seconds(value: &str) -> Option<Duration> {
     let n: f64 = value.trim().parse().ok()?;
     (n.is_finite() && (0.0..=86_400.0).contains(&n)).then(|| Duration::from_secs_f64(n))
 }
 
-fn about(text: &str) -> About {
+fn about(text: &str) -> RejectedField {
     let text = text.to_lowercase();
     [
-        ("max_completion_tokens", About::MaxCompletionTokens),
-        ("temperature", About::Temperature),
-        ("stream_options", About::StreamOptions),
-        ("response_format", About::Format),
-        ("json_schema", About::Format),
-        ("json_object", About::Format),
+        ("max_completion_tokens", RejectedField::MaxCompletionTokens),
+        ("temperature", RejectedField::Temperature),
+        ("stream_options", RejectedField::StreamOptions),
+        ("response_format", RejectedField::Format),
+        ("json_schema", RejectedField::Format),
+        ("json_object", RejectedField::Format),
     ]
     .into_iter()
     .find(|(word, _)| text.contains(word))
-    .map_or(About::Other, |(_, about)| about)
+    .map_or(RejectedField::Other, |(_, about)| about)
 }
 
 #[derive(Default, Deserialize)]
 struct Envelope {
     #[serde(default)]
-    error: Option<Complaint>,
-    /// Some servers leave the envelope out.
+    error: Option<ErrorDetail>,
+    /// Some servers send the error without an envelope.
     #[serde(flatten)]
-    bare: Complaint,
+    bare: ErrorDetail,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Complaint {
+struct ErrorDetail {
     code: serde_json::Value,
     #[serde(rename = "type")]
     kind: serde_json::Value,
@@ -182,18 +184,19 @@ struct Complaint {
     message: serde_json::Value,
 }
 
-impl Complaint {
-    /// The field it names, or the one that its sentence speaks of. A long sentence may be the request quoted, in which every
-    /// field occurs.
-    fn about(&self) -> About {
-        let text = |v: &serde_json::Value| v.as_str().filter(|t| t.len() <= LONGEST_SENTENCE).map_or(About::Other, about);
+impl ErrorDetail {
+    /// Returns the field in `param`, or else in the message.
+    ///
+    /// A long message may quote the request, which contains every field, so it is not searched.
+    fn about(&self) -> RejectedField {
+        let text = |v: &serde_json::Value| v.as_str().filter(|t| t.len() <= MAX_MESSAGE_BYTES).map_or(RejectedField::Other, about);
         match text(&self.param) {
-            About::Other => text(&self.message),
+            RejectedField::Other => text(&self.message),
             named => named,
         }
     }
 
-    /// Code or type, if it is a word of a program and not a sentence, which could quote the request.
+    /// Returns code or type if it is a plain word. A sentence could quote the request.
     fn word(&self) -> String {
         let plain = |v: &serde_json::Value| {
             let word = v.as_str()?;
@@ -208,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_words_of_a_complaint_are_kept() {
+    fn only_plain_words_of_an_error_are_kept() {
         let word = |json: &str| serde_json::from_str::<Envelope>(json).map(|e| e.error.unwrap_or(e.bare)).unwrap().word();
         assert_eq!(word(r#"{"error":{"code":"context_length_exceeded","message":"my secret"}}"#), "context_length_exceeded");
         assert_eq!(word(r#"{"error":{"code":404,"type":"invalid_request_error"}}"#), "invalid_request_error");
@@ -217,18 +220,18 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_is_about_the_field_it_names() {
+    fn rejected_field_is_found_in_the_error() {
         let about = |json: &str| serde_json::from_str::<Envelope>(json).map(|e| e.error.unwrap_or(e.bare)).unwrap().about();
-        assert_eq!(about(r#"{"error":{"param":"temperature","message":"response_format is fine"}}"#), About::Temperature);
-        assert_eq!(about(r#"{"error":{"message":"Unsupported: 'max_completion_tokens'"}}"#), About::MaxCompletionTokens);
-        assert_eq!(about(r#"{"object":"error","message":"json_schema is not known","param":null}"#), About::Format);
-        assert_eq!(about(r#"{"detail":[{"loc":["body","stream_options"]}]}"#), About::Other);
-        let quoted = format!("{{\"error\":{{\"message\":\"cannot do {} temperature\"}}}}", "x".repeat(LONGEST_SENTENCE));
-        assert_eq!(about(&quoted), About::Other);
+        assert_eq!(about(r#"{"error":{"param":"temperature","message":"response_format is fine"}}"#), RejectedField::Temperature);
+        assert_eq!(about(r#"{"error":{"message":"Unsupported: 'max_completion_tokens'"}}"#), RejectedField::MaxCompletionTokens);
+        assert_eq!(about(r#"{"object":"error","message":"json_schema is not known","param":null}"#), RejectedField::Format);
+        assert_eq!(about(r#"{"detail":[{"loc":["body","stream_options"]}]}"#), RejectedField::Other);
+        let quoted = format!("{{\"error\":{{\"message\":\"cannot do {} temperature\"}}}}", "x".repeat(MAX_MESSAGE_BYTES));
+        assert_eq!(about(&quoted), RejectedField::Other);
     }
 
     #[test]
-    fn a_wait_is_read_in_seconds() {
+    fn retry_after_is_parsed_as_seconds() {
         assert_eq!(seconds(" 2 "), Some(Duration::from_secs(2)));
         assert_eq!(seconds("0.25"), Some(Duration::from_millis(250)));
         for odd in ["-1", "NaN", "inf", "1e99", "Wed, 21 Oct 2015 07:28:00 GMT", ""] {

@@ -1,8 +1,9 @@
-//! Model servers that speak the OpenAI protocol: embeddings, extraction and answers. Every one of them may be slow, down,
-//! wrong or talked into something by a message it reads, so nothing that comes back is believed unchecked, and extraction
-//! and answers have a local adapter, given at the start, to fall back to.
+//! Adapters for model servers of the OpenAI protocol: embedder, extractor and answerer.
 //!
-//! Neither text that goes out nor text that comes back may reach a log or an error; see [`failure`].
+//! A server may be slow, down or wrong, and a message may try to instruct the model. So each reply is checked, and the
+//! extractor and the answerer fall back to a local adapter.
+//!
+//! Neither requests nor replies may reach a log or an error; see [`failure`].
 
 pub mod answerer;
 pub mod budget;
@@ -11,9 +12,9 @@ mod dialect;
 pub mod embedder;
 pub mod extractor;
 pub mod failure;
-mod located;
 mod probe;
-mod tokens;
+mod text_search;
+mod token_stream;
 mod wire;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -28,21 +29,21 @@ pub use embedder::{ModelEmbedder, ModelEmbedderOptions};
 pub use extractor::{ModelExtractor, Policy};
 pub use failure::ModelError;
 
-/// How to reach one model on one server.
+/// The address, the model and the limits of one model server.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// The address before `/chat/completions` or `/embeddings`, such as `http://127.0.0.1:11434/v1`.
+    /// Base URL, without `/chat/completions` or `/embeddings`, such as `http://127.0.0.1:11434/v1`.
     pub url: String,
-    /// Sent as bearer token.
+    /// API key, sent as bearer token.
     pub key: Option<SecretString>,
-    /// The model's name on that server.
+    /// Name of the model on the server.
     pub model: String,
-    /// Further headers, such as one that a gateway asks for.
+    /// Additional headers, such as one that a gateway requires.
     pub headers: BTreeMap<String, SecretString>,
-    /// Longest time for one piece of work, waiting and repetitions included.
+    /// Longest time for one operation, including waits and retries.
     pub timeout: Duration,
-    /// Longest silence: until the first token, and between two.
+    /// Longest wait for the first token and between tokens.
     pub silence: Duration,
-    /// Requests at a time.
+    /// Most requests at the same time.
     pub concurrency: usize,
 }

@@ -1,22 +1,23 @@
-//! Finds out what a server understands, by asking.
+//! Probes the dialect of a server with test requests.
 
 use serde_json::{Value, json};
 
 use super::{
-    client::{Ask, ModelClient},
+    client::{ChatRequest, ModelClient},
     dialect::{Dialect, Format, Schema, object},
-    failure::{About, ModelError},
+    failure::{ModelError, RejectedField},
 };
 
-/// Room for models that think before they speak.
+/// Enough tokens for models that reason before they reply.
 const MAX_TOKENS: u32 = 1_024;
 
 impl ModelClient {
-    /// Asks a question whose answer shows whether a schema, or at least JSON, is enforced. Many servers accept the field and
-    /// do not heed it, so the prompt for the schema does not mention JSON. What is found out is kept for what is asked later.
+    /// Finds out whether the server enforces a schema, or at least JSON, and keeps the result.
+    ///
+    /// Many servers accept the field but ignore it, so the prompt for the schema does not mention JSON.
     ///
     /// # Errors
-    /// When the server cannot be asked at all.
+    /// If the server does not reply.
     pub async fn probe(&self) -> Result<Dialect, ModelError> {
         let deadline = self.deadline();
         let schema = Schema {
@@ -27,17 +28,23 @@ impl ModelClient {
         };
         let mut dialect = Dialect::default();
         loop {
-            self.speak(dialect);
+            self.set_dialect(dialect);
             let prompt = if dialect.format == Format::JsonSchema {
                 "Are you awake? Say yes in one word."
             } else {
                 "Reply with the JSON object {\"awake\": true} and nothing else."
             };
             let structured = (dialect.format != Format::Plain).then_some(&schema);
-            let turns = vec![("user", prompt.to_owned())];
-            let ask = Ask { operation: "probe", system: "You check a connection.", turns, schema: structured, max_tokens: MAX_TOKENS };
+            let conversation = vec![("user", prompt.to_owned())];
+            let ask = ChatRequest {
+                operation: "probe",
+                system: "You check a connection.",
+                conversation,
+                schema: structured,
+                max_tokens: MAX_TOKENS,
+            };
             let said = self.complete(&ask, deadline).await.and_then(|reply| reply.said);
-            // The client may have learned something on the way.
+            // `complete` may have changed the dialect.
             dialect = self.dialect();
             let heeded = match (dialect.format, &said) {
                 (Format::Plain, Ok(_)) => true,
@@ -48,7 +55,7 @@ impl ModelClient {
                 ) => false,
                 (_, Err(e)) => return Err(e.clone()),
             };
-            match dialect.without(About::Format).filter(|_| !heeded) {
+            match dialect.without(RejectedField::Format).filter(|_| !heeded) {
                 Some(next) => dialect = next,
                 None => return said.map(|_| dialect),
             }

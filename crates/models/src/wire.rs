@@ -1,43 +1,44 @@
-//! The parts of the protocol's answers that are read. Whatever a server leaves out or adds is passed over: compatible
-//! servers differ most in what they leave out.
+//! Response types of the protocol, with the fields that are used.
+//!
+//! Missing and additional fields are accepted, because compatible servers differ most in the fields they omit.
 
 use serde::Deserialize;
 
 use recall_domain::TokenCount;
 
-/// An answer, or one piece of a streamed one.
+/// A chat completion, or one chunk of a stream.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Chat {
+pub(super) struct ChatResponse {
     #[serde(default)]
     pub(super) choices: Vec<Choice>,
     #[serde(default)]
     pub(super) usage: Option<Usage>,
-    /// A failure in the middle of a stream.
+    /// An error in the middle of a stream.
     #[serde(default)]
     pub(super) error: Option<serde::de::IgnoredAny>,
 }
 
-/// The first one counts.
+/// One choice; only the first is used.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Choice {
     #[serde(default)]
-    pub(super) message: Option<Said>,
+    pub(super) message: Option<MessageContent>,
     #[serde(default)]
-    pub(super) delta: Option<Said>,
+    pub(super) delta: Option<MessageContent>,
     #[serde(default)]
     pub(super) finish_reason: Option<String>,
 }
 
-/// Text, or a refusal to give one.
+/// Text or refusal of the model.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Said {
+pub(super) struct MessageContent {
     #[serde(default)]
     pub(super) content: Option<String>,
     #[serde(default)]
     pub(super) refusal: Option<String>,
 }
 
-/// Tokens.
+/// Token counts of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct Usage {
@@ -46,13 +47,13 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// As the house counts. A server's word: it may be any number.
+    /// Converts to the domain type. The numbers come from the server and may be wrong.
     pub(super) fn tokens(self) -> TokenCount {
         TokenCount { input: self.prompt_tokens, output: self.completion_tokens }
     }
 }
 
-/// Vectors.
+/// The response to an embedding request.
 #[derive(Debug, Deserialize)]
 pub(super) struct Vectors {
     pub(super) data: Vec<Vector>,
@@ -60,7 +61,7 @@ pub(super) struct Vectors {
     pub(super) usage: Option<Usage>,
 }
 
-/// One vector. Servers may give them in any order.
+/// One vector. Servers may return them in any order.
 #[derive(Debug, Deserialize)]
 pub(super) struct Vector {
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! The words of a text in the form in which they are compared, for the index and for ranking.
+//! Computes the index terms and marks of a text, for the index and for ranking.
 
 mod marks;
 mod terms;

@@ -1,16 +1,17 @@
-//! What the index knows of a message: its terms, and marks of what kind of message it is. A mark is kept like a term, so
-//! that no store needs to know of it; it has a sign before a letter, which no word has.
+//! Computes what the index stores of a message: its terms, and marks for properties of the message.
+//!
+//! A mark is stored like a term, so the stores need no code for it. It begins with a sign before a letter, as no term does.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::terms::terms;
 
-/// Counts the names inside the sentences of a message.
+/// Mark whose count is the number of names inside the sentences of a message.
 pub const NAMES: &str = "#names";
-/// The message ends by asking.
+/// Mark of a message that ends with a question.
 pub const ASKS: &str = "#asks";
 
-/// Names above this many make no difference.
+/// Largest count of [`NAMES`].
 const MOST_NAMES: u32 = 15;
 
 /// Whether a term is a mark.
@@ -18,22 +19,23 @@ pub fn is_mark(term: &str) -> bool {
     matches!(term, NAMES | ASKS)
 }
 
-/// Terms and marks of a message. A question is compared by its [`terms`] alone.
+/// Returns terms and marks of a message. Queries use [`terms`] alone.
 pub fn index_terms(text: &str) -> Vec<(String, u32)> {
     let mut found = terms(text);
-    let names = names(text);
-    if names > 0 {
-        found.push((NAMES.to_owned(), names));
+    let count_names = count_names(text);
+    if count_names > 0 {
+        found.push((NAMES.to_owned(), count_names));
     }
-    if asks(text) {
+    if ends_with_question(text) {
         found.push((ASKS.to_owned(), 1));
     }
     found
 }
 
-/// Capitalised words that stand directly after a word in small letters. The first word of a sentence is capitalised anyway,
-/// and after a comma stands who is spoken to.
-fn names(text: &str) -> u32 {
+/// Counts the capitalised words that directly follow a lower-case word.
+///
+/// The first word of a sentence always has a capital, and a name after a comma is often the addressee.
+fn count_names(text: &str) -> u32 {
     let capitalised = |word: &str| {
         let mut letters = word.chars();
         letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_lowercase)
@@ -46,8 +48,8 @@ fn names(text: &str) -> u32 {
     found.count() as u32
 }
 
-/// Whether the last sentence is a question; a note in brackets after it ("[photo of a dog]") belongs to no sentence.
-fn asks(text: &str) -> bool {
+/// Whether the last sentence is a question. Notes in brackets after it ("[photo of a dog]") are ignored.
+fn ends_with_question(text: &str) -> bool {
     let mut rest = text.trim_end();
     while let Some(open) = rest.strip_suffix(']').and_then(|r| r.rfind('[')) {
         rest = rest.get(..open).unwrap_or_default().trim_end();
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_counted_inside_sentences_and_not_who_is_spoken_to() {
+    fn names_inside_sentences_are_counted_without_addressees() {
         for (text, expected) in [
             ("We flew to Lisbon with Kate", 2),
             ("Thanks, Kate! Great news.", 0),
@@ -72,29 +74,29 @@ mod tests {
             ("we met at École Normale", 2),
             ("", 0),
         ] {
-            assert_eq!(names(text), expected, "{text}");
+            assert_eq!(count_names(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn a_sign_with_a_vowel_on_it_is_a_word_and_no_mark() {
+    fn words_with_a_sign_are_not_marks() {
         assert!(index_terms("#\u{c46} #names #asks").iter().all(|(term, _)| !is_mark(term)));
     }
 
     #[test]
-    fn a_message_asks_when_its_last_sentence_does() {
+    fn message_asks_if_its_last_sentence_does() {
         for text in ["How are you?", "I moved. And you?!?", "Really? 😀", "(ready?)", "Is it this one? [photo of a key] [photo of a door]"]
         {
-            assert!(asks(text), "{text}");
+            assert!(ends_with_question(text), "{text}");
         }
         for text in ["Why not? I like it.", "How are you? I am fine", "[?]", "", "?? no", "]["] {
-            assert!(!asks(text), "{text}");
+            assert!(!ends_with_question(text), "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn marks_are_no_terms_and_any_text_is_read(text in "\\PC{0,80}") {
+        fn marks_of_arbitrary_text_are_not_terms(text in "\\PC{0,80}") {
             prop_assert!(terms(&text).iter().all(|(term, _)| !is_mark(term)));
             let all = index_terms(&text);
             prop_assert_eq!(&all[..terms(&text).len()], &terms(&text)[..]);

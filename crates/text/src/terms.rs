@@ -1,11 +1,11 @@
-//! Index terms: the words of a text in the form in which they are compared. Knows nothing of the index.
+//! Computes index terms: the normalised words of a text. This module does not know the index.
 
 use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Words that stand in almost every message and tell none apart. Sorted.
+/// Stop words: words of almost every message. Sorted.
 const STOP: &[&str] = &[
     "a", "about", "am", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could", "did", "do", "does", "doing",
     "for", "from", "had", "has", "have", "he", "her", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just",
@@ -14,11 +14,12 @@ const STOP: &[&str] = &[
     "why", "will", "with", "would", "you", "your", "yours",
 ];
 
-/// Longest term kept; a longer run is data, not a word.
+/// Longest term; a longer sequence is data, not a word.
 const MAX_TERM_BYTES: usize = 128;
 
-/// The terms of a text with their counts, in order of first appearance: Unicode words, lower case, without
-/// possessive, stemmed by Porter's English algorithm, without stop words.
+/// Returns the terms of a text with their counts, in order of first appearance.
+///
+/// Terms are Unicode words in lower case, without possessive and stop words, stemmed with Porter's English algorithm.
 pub fn terms(text: &str) -> Vec<(String, u32)> {
     let stemmer = Stemmer::create(Algorithm::English);
     let mut found: Vec<(String, u32)> = Vec::new();

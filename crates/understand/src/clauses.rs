@@ -1,52 +1,53 @@
-//! Phrases to clauses: each finite verb group with its subject and the reach of its complements.
+//! Finds clauses: each finite verb group with its subject and the extent of its complements.
 
 use super::lexicon::{VerbForm, lexicon};
 use super::phrases::{Chunk, ChunkKind, Phrases, VerbGroup, VerbKind};
 use super::steps;
 use super::tokens::{Pos, Token};
 
-/// Who a clause is about.
+/// The subject of a clause.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Subject {
     /// Entries of [`Phrases::nouns`].
     Nouns(Vec<usize>),
-    /// Left out, and by the verb's form the speaker ("Sold the bike.").
+    /// Omitted; the form of the verb implies the speaker ("Sold the bike.").
     Implied,
-    /// Left out or not understood; the clause states nothing.
+    /// Omitted or not found; the clause states no fact.
     Unknown,
 }
 
-/// A finite verb with what belongs to it.
+/// A finite verb with its subject and complements.
 #[derive(Clone, Debug)]
 pub(crate) struct Clause {
     pub(crate) subject: Subject,
     /// Entry of [`Phrases::verbs`].
     pub(crate) verb: usize,
-    /// The verb's chunk.
+    /// Index of the verb's chunk.
     pub(crate) at: usize,
     /// One past the last chunk of its complements.
     pub(crate) end: usize,
-    /// First token, subject included.
+    /// First token of the subject, or of the verb without one.
     pub(crate) start_token: usize,
-    /// Stands under "if", "imagine" and the like, or in somebody's doubtful words.
-    pub(crate) doubtful: bool,
-    /// Somebody thinks or says it: lemma of the verb.
+    /// Conditional, fictional or doubted, so it states no fact.
+    pub(crate) unasserted: bool,
+    /// Lemma of the verb of thinking or saying that governs this clause.
     pub(crate) hedged: Option<String>,
-    /// The thought is denied ("I don't think …").
+    /// The governing verb is negated ("I don't think …").
     pub(crate) denied: bool,
-    /// In a relative clause whose object was moved to the front ("the book that I love"): that noun.
+    /// Antecedent of a relative clause that lacks its object ("the book that I love").
     pub(crate) gap: Option<usize>,
-    /// Joined to its subject across another clause.
+    /// A relative clause separates it from its subject.
     pub(crate) distant: bool,
-    /// Its objects stand behind the next verb: one past that verb's last token.
+    /// It shares the objects of the next verb ("love and hate Berlin"): one past that verb's last token.
     pub(crate) shares: Option<usize>,
 }
 
 const CONDITIONS: &[&str] = &["if", "unless", "whether", "suppose", "imagine"];
 
-pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
+/// Finds the clauses of a sentence.
+pub(crate) fn find_clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
     let mut out: Vec<Clause> = Vec::new();
-    let conditional = tokens.iter().any(|t| CONDITIONS.contains(&t.norm.as_str())) || in_fiction(tokens);
+    let conditional = tokens.iter().any(|t| CONDITIONS.contains(&t.norm.as_str())) || is_fiction(tokens);
     for (at, c) in p.chunks.iter().enumerate() {
         let ChunkKind::Verb(v) = c.kind else { continue };
         if p.verbs[v].kind != VerbKind::Finite {
@@ -58,7 +59,7 @@ pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
             at,
             end: p.chunks.len(),
             start_token: c.start,
-            doubtful: conditional,
+            unasserted: conditional,
             hedged: None,
             denied: false,
             gap: None,
@@ -69,7 +70,7 @@ pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
         let edge = find_subject(tokens, p, &out, &mut clause);
         if let Some(previous) = out.last_mut() {
             previous.end = previous.end.min(edge.max(previous.at + 1));
-            complement(tokens, p, previous, &mut clause, edge);
+            mark_complement_clause(tokens, p, previous, &mut clause, edge);
         }
         out.push(clause);
     }
@@ -77,8 +78,8 @@ pub(crate) fn clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
     out
 }
 
-/// "In the movie, …": what follows is not so.
-fn in_fiction(tokens: &[Token]) -> bool {
+/// Whether a sentence retells fiction: "In the movie, …".
+fn is_fiction(tokens: &[Token]) -> bool {
     let noun = match tokens {
         [a, b, c, ..] if a.is("in") && b.pos == Pos::Det => Some(c),
         _ => None,
@@ -87,7 +88,7 @@ fn in_fiction(tokens: &[Token]) -> bool {
         || tokens.windows(2).any(|w| w[0].pos == Pos::Det && lexicon().in_set("figures", &w[1].norm))
 }
 
-/// Sets the subject; returns the chunk where the clause begins.
+/// Sets the subject of a clause and returns the chunk where the clause begins.
 fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut Clause) -> usize {
     let chunks = &p.chunks;
     let verb = &p.verbs[clause.verb];
@@ -96,17 +97,17 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
         b -= 1;
     }
     if b == 0 {
-        clause.subject = left_out(tokens, p, clause, before);
+        clause.subject = omitted_subject(tokens, p, clause, before);
         return b;
     }
     match chunks[b - 1].kind {
         ChunkKind::Noun(_) => {
-            if let Some(host) = host_of_relative(p, before, b - 1) {
+            if let Some(host) = relative_clause_host(p, before, b - 1) {
                 clause.start_token = p.nouns[host].start;
                 clause.subject = Subject::Nouns(vec![host]);
                 return b;
             }
-            let (first, group) = noun_group(tokens, p, before, b - 1);
+            let (first, group) = coordinated_nouns(tokens, p, before, b - 1);
             // "Not a single person likes it", "not everyone"
             if first > 0 && chunks[first - 1].kind == ChunkKind::Not || disagrees(tokens, p, before, verb, first, &group) {
                 return first;
@@ -118,7 +119,7 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
             // "when I go", "next time I go": the present tense of what is to come.
             if first > 0 && !verb.past {
                 let earlier = &tokens[chunks[first - 1].start..chunks[first - 1].end];
-                clause.doubtful |=
+                clause.unasserted |=
                     earlier.iter().any(|t| matches!(t.norm.as_str(), "when" | "whenever" | "once" | "until" | "next" | "wherever"));
             }
             clause.start_token = chunks[first].start;
@@ -138,7 +139,7 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
                 clause.subject = Subject::Nouns(vec![noun]);
                 // "a novel about two sisters who own a lighthouse": told, not so.
                 let start = p.nouns[noun].start;
-                clause.doubtful |= start > 0 && tokens[start - 1].is("about");
+                clause.unasserted |= start > 0 && tokens[start - 1].is("about");
             }
             b - 1
         }
@@ -166,7 +167,7 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
                     }
                 }
                 // "Sara, who I met there, works …": "I" does not go with "works".
-                let third = tokens[verb.start].form == Some(VerbForm::Third);
+                let third = tokens[verb.start].form == Some(VerbForm::ThirdPerson);
                 let not_third = matches!(&clause.subject, Subject::Nouns(n)
                     if matches!(n[..], [n] if p.nouns[n].pronoun && matches!(tokens[p.nouns[n].head].norm.as_str(), "i" | "we" | "you" | "they")));
                 if third && not_third {
@@ -179,14 +180,14 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
             } else {
                 let noun_before = (0..b - 1).any(|k| matches!(chunks[k].kind, ChunkKind::Noun(_)));
                 // "Anya, our CTO, picked …": somebody was named, and more than called.
-                let described = match (chunks.first().map(|c| c.kind), chunks.get(2).map(|c| c.kind)) {
+                let read_named_description = match (chunks.first().map(|c| c.kind), chunks.get(2).map(|c| c.kind)) {
                     (Some(ChunkKind::Noun(n)), Some(ChunkKind::Noun(_))) if b == 4 && chunks[1].kind == ChunkKind::Comma => Some(n),
                     _ => None,
                 };
-                if let Some(n) = described.filter(|_| comma && !conj) {
+                if let Some(n) = read_named_description.filter(|_| comma && !conj) {
                     clause.subject = Subject::Nouns(vec![n]);
                 } else if !noun_before || mark || comma {
-                    clause.subject = left_out(tokens, p, clause, before);
+                    clause.subject = omitted_subject(tokens, p, clause, before);
                 }
             }
             let mut edge = b - 1;
@@ -202,23 +203,24 @@ fn find_subject(tokens: &[Token], p: &Phrases, before: &[Clause], clause: &mut C
         }
         ChunkKind::Other => {
             // "Thanks, got it", "lol love it"
-            clause.subject = left_out(tokens, p, clause, before);
+            clause.subject = omitted_subject(tokens, p, clause, before);
             b
         }
         _ => b,
     }
 }
 
-/// "The team that maintains the parser is in Oslo": the noun before the verb is the object of a relative clause whose
-/// own noun has no verb yet.
-fn host_of_relative(p: &Phrases, before: &[Clause], last: usize) -> Option<usize> {
+/// Returns the noun that a relative clause before the verb modifies, if that noun has no verb yet.
+///
+/// "The team that maintains the parser is in Oslo": the noun before "is" is the object of the relative clause.
+fn relative_clause_host(p: &Phrases, before: &[Clause], last: usize) -> Option<usize> {
     let [relative] = before else { return None };
     let rel = relative.at.checked_sub(1)?;
     let plain = (relative.at + 1..=last).all(|k| matches!(p.chunks[k].kind, ChunkKind::Noun(_) | ChunkKind::Prep | ChunkKind::Adverb));
     (matches!(p.chunks[rel].kind, ChunkKind::Rel) && plain && last > relative.at).then(|| antecedent(p, rel)).flatten()
 }
 
-/// "I saw Coldplay live in Denver": after a verb, a bare form does not go with one name.
+/// Whether a base form cannot have a singular name as its subject: "I saw Coldplay live in Denver".
 fn disagrees(tokens: &[Token], p: &Phrases, before: &[Clause], verb: &VerbGroup, first: usize, group: &[usize]) -> bool {
     let [n] = group else { return false };
     let np = &p.nouns[*n];
@@ -227,7 +229,7 @@ fn disagrees(tokens: &[Token], p: &Phrases, before: &[Clause], verb: &VerbGroup,
     bare && one && before.last().is_some_and(|c| c.at + 1 == first)
 }
 
-/// "love and hate Berlin": verbs side by side share what follows.
+/// Lets coordinated verbs share their objects: "love and hate Berlin".
 fn share_objects(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
     for i in (1..clauses.len()).rev() {
         let (at, end) = (clauses[i].at, clauses[i].end);
@@ -247,7 +249,7 @@ fn subject_of_relative_is_subjectless(p: &Phrases, relative: &Clause) -> bool {
     relative.at > 0 && matches!(p.chunks[relative.at - 1].kind, ChunkKind::Rel)
 }
 
-/// The noun before a relative pronoun.
+/// Returns the noun before a relative pronoun.
 fn antecedent(p: &Phrases, rel: usize) -> Option<usize> {
     p.chunks[..rel].iter().rev().find_map(|c| match c.kind {
         ChunkKind::Noun(n) => Some(n),
@@ -255,8 +257,8 @@ fn antecedent(p: &Phrases, rel: usize) -> Option<usize> {
     })
 }
 
-/// The coordinated nouns that end at chunk `last`, as a subject: first chunk and members.
-fn noun_group(tokens: &[Token], p: &Phrases, before: &[Clause], last: usize) -> (usize, Vec<usize>) {
+/// Returns the first chunk and the nouns of the coordinated subject that ends at chunk `last`.
+fn coordinated_nouns(tokens: &[Token], p: &Phrases, before: &[Clause], last: usize) -> (usize, Vec<usize>) {
     let chunks = &p.chunks;
     let noun = |k: usize| match chunks[k].kind {
         ChunkKind::Noun(n) => Some(n),
@@ -266,7 +268,7 @@ fn noun_group(tokens: &[Token], p: &Phrases, before: &[Clause], last: usize) -> 
     // "the book about Buddhism is": the subject is the book.
     while first >= 2 && chunks[first - 1].kind == ChunkKind::Prep && noun(first - 2).is_some() {
         let earlier = chunks[first - 2];
-        let taken = before.last().is_some_and(|c| c.at < first - 2 && !says(p, c));
+        let taken = before.last().is_some_and(|c| c.at < first - 2 && !is_reporting(p, c));
         if taken || lexicon().in_set("time", &tokens[earlier.end - 1].norm) && first != last {
             break;
         }
@@ -277,7 +279,9 @@ fn noun_group(tokens: &[Token], p: &Phrases, before: &[Clause], last: usize) -> 
     let verb_before = before.last().is_some_and(|c| c.at < first);
     let open = !verb_before
         || before.last().is_some_and(|c| {
-            says(p, c) && (c.at + 1..first).all(|k| !matches!(chunks[k].kind, ChunkKind::Verb(_))) && complement_starts(p, c, first)
+            is_reporting(p, c)
+                && (c.at + 1..first).all(|k| !matches!(chunks[k].kind, ChunkKind::Verb(_)))
+                && is_complement_subject(p, c, first)
         });
     if open {
         let mut k = first;
@@ -304,18 +308,18 @@ fn noun_group(tokens: &[Token], p: &Phrases, before: &[Clause], last: usize) -> 
     (first, group)
 }
 
-fn says(p: &Phrases, c: &Clause) -> bool {
+fn is_reporting(p: &Phrases, c: &Clause) -> bool {
     lexicon().in_set("say", &p.verbs[c.verb].lemma)
 }
 
-fn complement_starts(p: &Phrases, c: &Clause, first: usize) -> bool {
+fn is_complement_subject(p: &Phrases, c: &Clause, first: usize) -> bool {
     // "I think John and Mary …": nothing but nouns between.
     (c.at + 1..first)
         .all(|k| matches!(p.chunks[k].kind, ChunkKind::Noun(_) | ChunkKind::Conj | ChunkKind::Comma | ChunkKind::Sub | ChunkKind::Adverb))
 }
 
-/// A finite verb at the head of a sentence: past forms and verbs of liking are the speaker's, bare forms are orders.
-fn left_out(tokens: &[Token], p: &Phrases, clause: &Clause, before: &[Clause]) -> Subject {
+/// Returns the subject of a verb without one: the speaker for past forms and verbs of liking, none for imperatives.
+fn omitted_subject(tokens: &[Token], p: &Phrases, clause: &Clause, before: &[Clause]) -> Subject {
     let verb = &p.verbs[clause.verb];
     let main = &tokens[verb.main];
     let first_word = &tokens[verb.start];
@@ -342,8 +346,8 @@ fn left_out(tokens: &[Token], p: &Phrases, clause: &Clause, before: &[Clause]) -
     if speaks && has_object { Subject::Implied } else { Subject::Unknown }
 }
 
-/// Marks a clause that is what another clause says, thinks or doubts.
-fn complement(tokens: &[Token], p: &Phrases, host: &Clause, clause: &mut Clause, edge: usize) {
+/// Marks a clause that is the complement of a verb of saying, thinking or doubting.
+fn mark_complement_clause(tokens: &[Token], p: &Phrases, host: &Clause, clause: &mut Clause, edge: usize) {
     let between = &p.chunks[(host.at + 1).min(edge)..edge];
     let plain = between.iter().all(|c: &Chunk| match c.kind {
         ChunkKind::Sub => tokens[c.start].is("that") || tokens[c.start].is("how"),
@@ -360,10 +364,10 @@ fn complement(tokens: &[Token], p: &Phrases, host: &Clause, clause: &mut Clause,
         let asks = tokens[p.verbs[host.verb].main].norm == "let";
         // "I don't think she likes it" denies that she does; "I didn't say …" says nothing of it.
         let open = clause.denied && !matches!(lemma.as_str(), "think" | "believe" | "feel" | "guess" | "suppose" | "reckon" | "figure");
-        clause.doubtful |= lexicon().in_set("doubt", lemma) || host.doubtful || modal || asks || open;
+        clause.unasserted |= lexicon().in_set("doubt", lemma) || host.unasserted || modal || asks || open;
     } else if host.hedged.is_some() && edge > host.at && p.chunks[edge.min(p.chunks.len() - 1)].kind == ChunkKind::Conj {
         clause.hedged.clone_from(&host.hedged);
-        clause.doubtful |= host.doubtful;
+        clause.unasserted |= host.unasserted;
     }
 }
 
@@ -379,7 +383,7 @@ mod tests {
         tags::tag(&mut all[0], &|_| false);
         let tokens = &all[0].tokens;
         let p = phrases::chunk(tokens);
-        clauses(tokens, &p)
+        find_clauses(tokens, &p)
             .iter()
             .map(|c| {
                 let subject = match &c.subject {

@@ -1,11 +1,11 @@
-//! The ontology's cues, made ready for matching.
+//! Indexes the cues of the ontology by their first word.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use recall_domain::{EntityType, Ontology};
 
-/// What a cue says of the relation.
+/// What a cue states about its relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
     States,
@@ -22,18 +22,18 @@ pub(crate) struct Cue {
     pub(crate) effect: Effect,
     pub(crate) inverse: bool,
     pub(crate) weak: bool,
-    /// "can't stand": the negation is part of the cue.
+    /// The negation is part of the cue ("can't stand").
     pub(crate) cannot: bool,
 }
 
-/// What a noun says of its owner.
+/// The relation between a noun's referent and its possessor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NounCue {
     pub(crate) relation: usize,
     pub(crate) inverse: bool,
 }
 
-/// A relation without its cues.
+/// What matching needs of a relation, without its cues.
 #[derive(Clone, Debug)]
 pub(crate) struct Rel {
     pub(crate) name: String,
@@ -46,7 +46,7 @@ pub(crate) struct Rel {
     pub(crate) possessed: Vec<String>,
 }
 
-/// Everything the ontology says about words.
+/// The cues of an ontology, by verb and by noun.
 #[derive(Debug)]
 pub(crate) struct Cues {
     pub(crate) relations: Vec<Rel>,
@@ -87,7 +87,7 @@ impl Cues {
             }
         }
         for list in cues.verbs.values_mut() {
-            // Longest first; among equals the order of the file.
+            // The longest first; cues of equal length keep the order of the file.
             list.sort_by_key(|c| std::cmp::Reverse(c.rest.len()));
         }
         cues
@@ -104,7 +104,7 @@ impl Cues {
             }
             self.verbs.entry(first).or_default().push(Cue {
                 relation,
-                // Articles never matter: they are skipped in the text too.
+                // Matching skips articles in the text too.
                 rest: words.filter(|w| !matches!(w.as_str(), "a" | "an" | "the")).collect(),
                 effect,
                 inverse,
@@ -114,23 +114,23 @@ impl Cues {
         }
     }
 
-    /// Cues that begin with a verb, longest first.
-    pub(crate) fn verb(&self, lemma: &str) -> &[Cue] {
+    /// Returns the cues that begin with a verb, the longest first.
+    pub(crate) fn verb_cues(&self, lemma: &str) -> &[Cue] {
         self.verbs.get(lemma).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether some cue or switch begins with this verb.
+    /// Whether a cue begins with this verb or it is a switch verb.
     pub(crate) fn is_verb(&self, lemma: &str) -> bool {
         self.verbs.contains_key(lemma) || self.switches.contains_key(lemma)
     }
 
-    /// What a noun (in the singular, or as written) says of its owner.
-    pub(crate) fn noun(&self, word: &str) -> Option<NounCue> {
+    /// Returns the cue of a noun, given in the singular or as written.
+    pub(crate) fn noun_cue(&self, word: &str) -> Option<NounCue> {
         self.nouns.get(word).copied()
     }
 }
 
-/// Whether the default ontology knows a noun as a person's role toward another: kin, friends, colleagues, bosses.
+/// Whether a noun is a personal relation in the default ontology: kin, friends, colleagues, managers.
 pub(crate) fn is_person_noun(lemma: &str) -> bool {
     static NOUNS: OnceLock<std::collections::HashSet<String>> = OnceLock::new();
     let nouns = NOUNS.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! The extractor port on the built-in linguistic pipeline.
+//! Implements the extractor port with the built-in linguistic pipeline.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use crate::Pipeline;
 use recall_domain::{Caller, Extraction};
 use recall_ports::extract::{ExtractError, ExtractInput, Extractor};
 
-/// Up to this length a text is read in place; a pasted document takes tens of milliseconds, which would hold up everything
-/// else on this thread.
+/// Longest text that is read on the calling thread. A pasted document takes tens of milliseconds, which would block
+/// the other tasks of this thread.
 const INLINE_BYTES: usize = 4 * 1024;
 
-/// Extracts in the process. Never fails and needs nothing; a message takes well under a millisecond.
+/// Extracts without a model server. A message takes well under a millisecond.
 #[derive(Clone, Debug)]
 pub struct LocalExtractor {
     pipeline: Arc<Pipeline>,
 }
 
 impl LocalExtractor {
-    /// An extractor over a shared pipeline.
+    /// Makes an extractor that uses a shared pipeline.
     pub fn new(pipeline: Arc<Pipeline>) -> Self {
         Self { pipeline }
     }

@@ -1,4 +1,4 @@
-//! Extraction over lines of JSON, for `recall extract`: one message a line in, one extraction a line out.
+//! Extracts from lines of JSON for `recall extract`: reads one message per line, writes one extraction per line.
 
 use std::io::{self, BufRead, Write};
 
@@ -38,20 +38,22 @@ struct Fact<'a> {
     polarity: &'static str,
 }
 
-/// How a run over lines ended.
+/// Counts the lines of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
     /// Lines answered.
     pub answered: usize,
-    /// Lines that were not messages; each was named on the error stream.
+    /// Lines that were not messages; each was reported on the error stream.
     pub refused: usize,
 }
 
-/// Reads messages, up to `together` of them for one call of `extract`, and writes extractions in the same order. A line that is
-/// not a message is named on `errors` (without its text) and passed over; empty lines are passed over.
+/// Reads messages and writes their extractions in the same order.
+///
+/// One call of `extract` gets up to `together` messages. A line that is not a message is reported on `errors` without its
+/// text and skipped. Empty lines are skipped.
 ///
 /// # Errors
-/// When a stream cannot be read or written.
+/// If a stream cannot be read or written.
 pub fn run(
     mut input: impl BufRead,
     mut output: impl Write,
@@ -133,7 +135,7 @@ mod tests {
     use recall_domain::Ontology;
 
     #[test]
-    fn good_lines_are_answered_and_bad_ones_named() {
+    fn valid_lines_are_answered_and_invalid_ones_reported() {
         let pipeline = Pipeline::new(Arc::new(Ontology::parse(default_ontology()).unwrap()));
         let input = b"{\"id\":\"a\",\"speaker\":null,\"text\":\"I use Vim.\"}\n{\"id\":1}\n\n\xff\xfe\n{\"id\":2,\"text\":\"hi\"}\n";
         let extract = |inputs: &[ExtractInput]| inputs.iter().map(|i| pipeline.extract(i)).collect::<Vec<_>>();

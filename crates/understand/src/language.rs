@@ -1,16 +1,16 @@
-//! Whether a sentence is English. Rules of English make nonsense of other languages, so that only listed names are taken there.
+//! Detects sentences that are not English. The rules are for English, so other sentences give only listed names.
 
-use super::lexicon::{Group, lexicon};
+use super::lexicon::{WordList, lexicon};
 use super::mentions::{self, Named};
 use super::registry::Registry;
 use super::sentences::Sentence;
 use super::tokens::{Pos, Token};
 
-/// Sentences of at most so many words count as foreign by one word.
+/// Longest sentence, in words, that one foreign word makes foreign.
 const SHORT: usize = 5;
 
-/// Whether the words of a sentence are those of another language. `before` says so of the sentence before it, which
-/// decides where a sentence has no word to know it by.
+/// Whether a sentence is not English. `before` is the result for the previous sentence. It decides if this sentence has
+/// no English word and at least one foreign word.
 pub(crate) fn is_foreign(sentence: &Sentence, before: bool) -> bool {
     let words: Vec<&Token> = sentence.tokens.iter().filter(|t| t.text.chars().any(char::is_alphabetic)).collect();
     let letters = words.iter().flat_map(|t| t.text.chars()).filter(|c| c.is_alphabetic());
@@ -20,7 +20,7 @@ pub(crate) fn is_foreign(sentence: &Sentence, before: bool) -> bool {
     }
     let lex = lexicon();
     let english = words.iter().filter(|t| lex.in_set("english", &t.norm)).count();
-    // "Los Angeles" is no Spanish: past the first word a function word has no capital.
+    // "Los Angeles" is not Spanish: a function word has no capital, except as the first word.
     let foreign = words
         .iter()
         .enumerate()
@@ -36,18 +36,17 @@ fn foreign_word(word: &str) -> bool {
     elided || accented || lexicon().in_set("foreign", word)
 }
 
-/// Listed names in a foreign sentence.
-pub(crate) fn names(tokens: &[Token], registry: &mut Registry) {
+/// Adds the listed names of a foreign sentence.
+pub(crate) fn add_listed_names(tokens: &[Token], registry: &mut Registry) {
     let mut i = 0;
     while i < tokens.len() {
         let words: Vec<&str> =
             tokens[i..].iter().take(6).take_while(|t| !matches!(t.pos, Pos::Punct | Pos::Sym)).map(|t| t.norm.as_str()).collect();
         let n = lexicon().longest(&words, 1).unwrap_or(1);
         let phrase = words.get(..n).map(|w| w.join(" ")).unwrap_or_default();
-        let listed = lexicon()
-            .get(&phrase)
-            .iter()
-            .find(|e| !e.common && !e.ambiguous && matches!(e.group, Group::Place | Group::Tool | Group::Organization | Group::Event));
+        let listed = lexicon().get(&phrase).iter().find(|e| {
+            !e.common && !e.ambiguous && matches!(e.group, WordList::Place | WordList::Tool | WordList::Organization | WordList::Event)
+        });
         if let Some(e) = listed.filter(|_| tokens[i].capital) {
             let named = Named {
                 name: mentions::text_of(tokens, i, i + n),
@@ -72,7 +71,7 @@ mod tests {
     use crate::{normalise::clean, sentences, tokens::tokenise};
 
     #[test]
-    fn english_is_told_from_other_languages() {
+    fn sentences_in_other_languages_are_foreign() {
         for (text, foreign) in [
             ("Ich wohne in Berlin.", true),
             ("J'habite à Lyon avec ma sœur.", true),

@@ -1,8 +1,10 @@
-//! Words to their dictionary forms, by rule and a table of irregular forms.
+//! Finds the lemma of a word, by rules and a table of irregular forms.
 
 use super::lexicon::{VerbForm, lexicon};
 
-/// Lemma and form when the word can be a form of a known verb. `extra` names verbs beyond the list (those of the ontology).
+/// Returns lemma and form if the word can be a form of a known verb.
+///
+/// `extra` recognises verbs beyond the word list, such as those of the ontology.
 pub(crate) fn known_verb(word: &str, extra: &dyn Fn(&str) -> bool) -> Option<(String, VerbForm)> {
     let lex = lexicon();
     if let Some((lemma, form)) = lex.irregular(word) {
@@ -15,12 +17,12 @@ pub(crate) fn known_verb(word: &str, extra: &dyn Fn(&str) -> bool) -> Option<(St
     candidates(word).into_iter().find(|(lemma, _)| known(lemma))
 }
 
-/// Lemma and form of a word tagged as a verb, guessed when it is not known.
+/// Returns lemma and form of a word tagged as a verb; guesses them if the verb is unknown.
 pub(crate) fn verb(word: &str, extra: &dyn Fn(&str) -> bool) -> (String, VerbForm) {
     known_verb(word, extra).or_else(|| candidates(word).into_iter().next()).unwrap_or_else(|| (word.to_owned(), VerbForm::Base))
 }
 
-/// Possible analyses of a regular form, likeliest first.
+/// Returns the possible analyses of a regular form, the likeliest first.
 fn candidates(word: &str) -> Vec<(String, VerbForm)> {
     let mut out = Vec::new();
     let mut stem = |s: &str, form: VerbForm| {
@@ -49,19 +51,19 @@ fn candidates(word: &str) -> Vec<(String, VerbForm)> {
     } else if let Some(s) = word.strip_suffix("ed") {
         stem(s, VerbForm::Past);
     } else if let Some(s) = word.strip_suffix("ies") {
-        out.push((format!("{s}y"), VerbForm::Third));
+        out.push((format!("{s}y"), VerbForm::ThirdPerson));
     } else if let Some(s) = word.strip_suffix('s')
         && !s.ends_with('s')
     {
-        out.push((s.to_owned(), VerbForm::Third));
+        out.push((s.to_owned(), VerbForm::ThirdPerson));
         if let Some(s) = s.strip_suffix('e') {
-            out.push((s.to_owned(), VerbForm::Third));
+            out.push((s.to_owned(), VerbForm::ThirdPerson));
         }
     }
     out
 }
 
-/// The -ing form of a verb: "hike" to "hiking".
+/// Returns the gerund of a verb: "hike" to "hiking".
 pub(crate) fn gerund(lemma: &str) -> String {
     if lemma == "travel" {
         return lemma.to_owned();
@@ -87,7 +89,7 @@ pub(crate) fn gerund(lemma: &str) -> String {
     format!("{lemma}ing")
 }
 
-/// The singular of a noun.
+/// Returns the singular of a noun.
 pub(crate) fn noun(word: &str) -> String {
     match word {
         "people" => return "person".into(),
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verbs_find_their_lemma() {
+    fn verb_forms_have_their_lemma() {
         for (word, lemma) in [
             ("uses", "use"),
             ("using", "use"),
@@ -156,11 +158,11 @@ mod tests {
             assert_eq!(verb(word, &|_| false).0, lemma, "{word}");
         }
         assert!(known_verb("kitchen", &|_| false).is_none());
-        assert_eq!(known_verb("blorps", &|w| w == "blorp"), Some(("blorp".into(), VerbForm::Third)));
+        assert_eq!(known_verb("blorps", &|w| w == "blorp"), Some(("blorp".into(), VerbForm::ThirdPerson)));
     }
 
     #[test]
-    fn gerunds_are_spelt_right() {
+    fn gerunds_are_spelled_correctly() {
         for (lemma, ing) in
             [("hike", "hiking"), ("paint", "painting"), ("swim", "swimming"), ("knit", "knitting"), ("ski", "skiing"), ("draw", "drawing")]
         {
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nouns_lose_their_plural() {
+    fn plural_nouns_become_singular() {
         for (word, one) in
             [("cats", "cat"), ("puppies", "puppy"), ("wives", "wife"), ("boxes", "box"), ("chess", "chess"), ("movies", "movie")]
         {

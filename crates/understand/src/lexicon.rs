@@ -1,4 +1,4 @@
-//! The word lists under `data/lexicon`, read once. Lists say what words are; they decide nothing about a message.
+//! Loads the word lists of `data/lexicon` once and looks words up in them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use recall_domain::EntityType;
 
 /// The word list an entry comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Group {
+pub(crate) enum WordList {
     Tool,
     Place,
     Given,
@@ -23,7 +23,7 @@ pub(crate) enum Group {
     Concept,
 }
 
-impl Group {
+impl WordList {
     pub(crate) fn entity_type(self) -> EntityType {
         match self {
             Self::Tool => EntityType::Tool,
@@ -36,7 +36,7 @@ impl Group {
         }
     }
 
-    /// The name used by `possessed` in the ontology.
+    /// Returns the name that `possessed` in the ontology uses.
     pub(crate) fn file(self) -> &'static str {
         match self {
             Self::Tool => "tools",
@@ -59,10 +59,10 @@ impl Group {
 /// One word or phrase of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
-    pub(crate) group: Group,
-    /// Also a plain English word.
+    pub(crate) group: WordList,
+    /// The name is also a common English word.
     pub(crate) ambiguous: bool,
-    /// As listed it holds small letters only, so that case says nothing.
+    /// Listed in lower case, so a capital is not required.
     pub(crate) common: bool,
 }
 
@@ -78,11 +78,11 @@ pub(crate) struct Lexicon {
     irregular: HashMap<String, (String, VerbForm)>,
 }
 
-/// The form a verb stands in.
+/// The inflected form of a verb.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum VerbForm {
     Base,
-    Third,
+    ThirdPerson,
     Past,
     Participle,
     Gerund,
@@ -94,7 +94,7 @@ macro_rules! list {
     };
 }
 
-/// The lists, read on first use.
+/// Returns the word lists; loads them on first use.
 pub(crate) fn lexicon() -> &'static Lexicon {
     static LEXICON: OnceLock<Lexicon> = OnceLock::new();
     LEXICON.get_or_init(Lexicon::load)
@@ -110,7 +110,7 @@ fn entries(text: &str) -> impl Iterator<Item = (&str, bool)> {
 }
 
 fn table(text: &str) -> HashMap<String, Vec<String>> {
-    // Embedded data; `every_table_is_readable` below fails when one is not.
+    // The data is embedded; the test `every_table_is_readable` fails if a table is invalid.
     toml::from_str(text).unwrap_or_default()
 }
 
@@ -125,19 +125,19 @@ impl Lexicon {
             irregular: HashMap::new(),
         };
         for (group, text) in [
-            (Group::Tool, list!("tools.txt")),
-            (Group::Place, list!("places.txt")),
-            (Group::Given, list!("given_names.txt")),
-            (Group::Organization, list!("organizations.txt")),
-            (Group::Work, list!("works.txt")),
-            (Group::Possession, list!("possessions.txt")),
-            (Group::Event, list!("events.txt")),
-            (Group::Activity, list!("activities.txt")),
-            (Group::Animal, list!("animals.txt")),
-            (Group::Object, list!("objects.txt")),
-            (Group::Food, list!("foods.txt")),
-            (Group::Person, list!("people.txt")),
-            (Group::Concept, list!("concepts.txt")),
+            (WordList::Tool, list!("tools.txt")),
+            (WordList::Place, list!("places.txt")),
+            (WordList::Given, list!("given_names.txt")),
+            (WordList::Organization, list!("organizations.txt")),
+            (WordList::Work, list!("works.txt")),
+            (WordList::Possession, list!("possessions.txt")),
+            (WordList::Event, list!("events.txt")),
+            (WordList::Activity, list!("activities.txt")),
+            (WordList::Animal, list!("animals.txt")),
+            (WordList::Object, list!("objects.txt")),
+            (WordList::Food, list!("foods.txt")),
+            (WordList::Person, list!("people.txt")),
+            (WordList::Concept, list!("concepts.txt")),
         ] {
             for (word, ambiguous) in entries(text) {
                 lexicon.add(group, word, ambiguous);
@@ -161,13 +161,13 @@ impl Lexicon {
                 lexicon.irregular.insert(past.to_owned(), (lemma.to_owned(), VerbForm::Past));
             }
         }
-        // Base forms win where past and base look alike ("read", "put"): the present is more common in chat.
+        // If past and base form are spelled alike ("read", "put"), use the base form, which is more common in chat.
         for (word, lemma, form) in [
             ("am", "be", VerbForm::Base),
             ("are", "be", VerbForm::Base),
-            ("is", "be", VerbForm::Third),
-            ("has", "have", VerbForm::Third),
-            ("does", "do", VerbForm::Third),
+            ("is", "be", VerbForm::ThirdPerson),
+            ("has", "have", VerbForm::ThirdPerson),
+            ("does", "do", VerbForm::ThirdPerson),
             ("being", "be", VerbForm::Gerund),
             ("read", "read", VerbForm::Base),
             ("put", "put", VerbForm::Base),
@@ -191,7 +191,7 @@ impl Lexicon {
         lexicon
     }
 
-    fn add(&mut self, group: Group, word: &str, ambiguous: bool) {
+    fn add(&mut self, group: WordList, word: &str, ambiguous: bool) {
         let lower = word.to_lowercase();
         let common = word == lower;
         if let Some(first) = lower.split(' ').next() {
@@ -208,17 +208,17 @@ impl Lexicon {
         self.verbs.contains(lemma)
     }
 
-    /// What the lists say about a phrase in lower case.
+    /// Returns the entries of a phrase in lower case.
     pub(crate) fn get(&self, phrase: &str) -> &[Entry] {
         self.phrases.get(phrase).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a phrase is in one list.
-    pub(crate) fn has(&self, group: Group, phrase: &str) -> bool {
+    pub(crate) fn has(&self, group: WordList, phrase: &str) -> bool {
         self.get(phrase).iter().any(|e| e.group == group)
     }
 
-    /// The longest listed phrase of at least `min` words at the start of `words` (lower case): its length in words.
+    /// Returns the length of the longest listed phrase, of at least `min` words, at the start of `words` (lower case).
     pub(crate) fn longest<'a>(&self, words: &[&'a str], min: usize) -> Option<usize> {
         let first: &&'a str = words.first()?;
         if !self.starts.contains(*first) {
@@ -236,24 +236,24 @@ impl Lexicon {
         })
     }
 
-    /// The type that a head noun gives, in the singular or as listed.
+    /// Returns the entity type that a head noun indicates.
     pub(crate) fn head(&self, noun: &str) -> Option<EntityType> {
         self.heads.get(noun).copied()
     }
 
-    /// Whether a word belongs to a named set of `stop.toml` or `verb_classes.toml`.
+    /// Whether a word belongs to a named set of the tables, such as `stop.toml` and `verb_classes.toml`.
     pub(crate) fn in_set(&self, set: &str, word: &str) -> bool {
         self.sets.get(set).is_some_and(|s| s.contains(word))
     }
 
-    /// The irregular form of a verb.
+    /// Returns the irregular form of a verb.
     #[cfg(test)]
     pub(crate) fn inflected(&self, lemma: &str, form: VerbForm) -> Option<String> {
         let line = list!("irregular_verbs.txt").lines().find(|l| l.split_whitespace().next() == Some(lemma))?;
         line.split_whitespace().nth(if form == VerbForm::Past { 1 } else { 2 }).map(str::to_owned)
     }
 
-    /// Form and lemma of an irregular verb form.
+    /// Returns lemma and form of an irregular verb form.
     pub(crate) fn irregular(&self, word: &str) -> Option<(&str, VerbForm)> {
         self.irregular.get(word).map(|(l, f)| (l.as_str(), *f))
     }
@@ -282,11 +282,11 @@ mod tests {
     }
 
     #[test]
-    fn lists_tell_names_from_words() {
+    fn entries_distinguish_names_from_words() {
         let l = lexicon();
-        assert!(l.has(Group::Tool, "postgresql"));
+        assert!(l.has(WordList::Tool, "postgresql"));
         assert!(l.get("rust").iter().any(|e| e.ambiguous));
-        assert!(l.get("guinea pig").iter().any(|e| e.common && e.group == Group::Animal));
+        assert!(l.get("guinea pig").iter().any(|e| e.common && e.group == WordList::Animal));
         assert_eq!(l.longest(&["new", "york", "city", "is"], 2), Some(3));
         assert_eq!(l.longest(&["new", "ideas"], 2), None);
         assert_eq!(l.head("team"), Some(EntityType::Organization));

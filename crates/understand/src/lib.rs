@@ -1,25 +1,35 @@
-//! A message to what it says: its kind, the things it names, the facts it states, and the terms it is found by.
+//! Extracts the kind, the mentions and the candidate facts of a message.
 //!
-//! Pure and deterministic: no clock, no I/O, no model service. The steps, each in its file: `normalise` -> `tokens` ->
-//! `sentences` -> `language` -> `tags` (mended by `repairs` and `hidden_verbs`) -> `phrases` -> `clauses` -> whom phrases
-//! mean (`referents`, `pronouns`) -> facts (`verbal` with `restraint` and `complements`, `nominal`, `reciprocal`,
-//! `neighbours`; entered by `reader`) -> `kind`. What the relations are and by which words they show is data (`data/ontology.toml`), what words are is data (`data/lexicon`).
-//! It must not know what is already known of anybody: that is for `facts`.
+//! The crate is pure and deterministic: no clock, no I/O, no model service. Each step has its file:
+//!
+//! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `language`.
+//! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
+//! 3. Phrases and clauses: `phrases` (`noun_phrases`, `verb_groups`, `appositions`), `clauses`.
+//! 4. Referents of noun phrases: `reader`, `mentions`, `registry`, `coreference`, `pronouns`.
+//! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `nominal`, `reciprocal`, `switch_verbs`,
+//!    `adjacent_phrases`. All of them add facts through `reader`.
+//! 6. The kind of the message: `message_kind`.
+//!
+//! The relations and their cues are data (`data/ontology.toml`), and so are the word lists (`data/lexicon`).
+//! The crate does not know which facts are already stored; that is the task of the crate `facts`.
 
+mod adjacent_phrases;
+mod adjuncts;
 mod appositions;
 mod clauses;
-mod complements;
+mod coreference;
+mod cue_matching;
 mod cues;
+mod exclusions;
 mod extractor;
-mod guess;
-mod hidden_verbs;
 pub mod jsonl;
-mod kind;
 mod language;
 mod lemma;
 mod lexicon;
 mod mentions;
-mod neighbours;
+mod message_kind;
+mod missing_verbs;
+mod name_types;
 mod nominal;
 mod normalise;
 mod noun_phrases;
@@ -28,18 +38,16 @@ mod phrases;
 mod pronouns;
 mod reader;
 mod reciprocal;
-mod referents;
 mod registry;
-mod repairs;
-mod restraint;
 mod sentences;
 mod steps;
-mod switches;
+mod switch_verbs;
+mod tag_conditions;
+mod tag_repairs;
 mod tags;
 mod tokens;
 mod verb_groups;
 mod verbal;
-mod walk;
 
 pub use extractor::LocalExtractor;
 
@@ -49,16 +57,16 @@ use recall_domain::{CandidateFact, Extraction, MessageKind, Ontology, Party, Use
 use recall_ports::extract::ExtractInput;
 
 use cues::Cues;
-use kind::Act;
-use reader::{FactBook, Reader};
+use message_kind::SpeechAct;
+use reader::{FactSet, Reader};
 use registry::Registry;
 
-/// The ontology that is in force when no other is configured, as TOML.
+/// Returns the default ontology as TOML.
 pub fn default_ontology() -> &'static str {
     include_str!("../../../data/ontology.toml")
 }
 
-/// Reads messages by one ontology. Cheap to share, made once.
+/// Extracts facts with one ontology. Make it once and share it.
 #[derive(Debug)]
 pub struct Pipeline {
     ontology: Arc<Ontology>,
@@ -66,7 +74,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Makes the ontology's cues ready, and reads word lists and tagger, so that the first message does not wait for them.
+    /// Prepares the cues of the ontology, and loads word lists and tagger before the first message.
     pub fn new(ontology: Arc<Ontology>) -> Self {
         let cues = Cues::new(&ontology);
         let pipeline = Self { ontology, cues };
@@ -74,14 +82,16 @@ impl Pipeline {
         pipeline
     }
 
-    /// The ontology in force.
+    /// Returns the ontology of this pipeline.
     pub fn ontology(&self) -> &Arc<Ontology> {
         &self.ontology
     }
 
-    /// Everything found in one message. Never fails: text that states nothing gives an empty extraction.
-    /// Takes time linear in the length of the text. "I" is [`Party::Speaker`] whether or not a speaker is named.
-    /// The messages before it are read only where a pronoun of this one asks for them.
+    /// Extracts everything found in one message.
+    ///
+    /// It never fails: text that states nothing gives an empty extraction. The time is linear in the length of the text.
+    /// "I" is [`Party::Speaker`] whether or not the speaker has a name. Earlier messages are read only if a pronoun of
+    /// this message has no antecedent in it.
     pub fn extract(&self, input: &ExtractInput) -> Extraction {
         self.reading_of(input).finish()
     }
@@ -89,7 +99,7 @@ impl Pipeline {
     fn reading_of(&self, input: &ExtractInput) -> Reading {
         let text = input.text.as_str();
         let reading = self.reading(text, Registry::default());
-        if reading.registry.open == 0 || input.previous.is_empty() {
+        if reading.registry.unresolved == 0 || input.previous.is_empty() {
             return reading;
         }
         let mut spoken_of = Registry::default();
@@ -100,45 +110,45 @@ impl Pipeline {
         self.reading(text, spoken_of)
     }
 
-    /// [`Pipeline::extract`] for a bare text.
+    /// Extracts from a text without speaker and earlier messages.
     pub fn read(&self, text: &str) -> Extraction {
         self.reading(text, Registry::default()).finish()
     }
 
     fn reading(&self, text: &str, mut registry: Registry) -> Reading {
         let clean = normalise::clean(text);
-        let mut book = FactBook::default();
+        let mut fact_set = FactSet::default();
         let mut acts = Vec::new();
         let mut foreign = false;
         for mut sentence in sentences::split(tokens::tokenise(&clean)) {
             foreign = language::is_foreign(&sentence, foreign);
             if foreign {
-                language::names(&sentence.tokens, &mut registry);
-                acts.push(if sentence.question_mark { Act::Asks } else { Act::Fills });
+                language::add_listed_names(&sentence.tokens, &mut registry);
+                acts.push(if sentence.question_mark { SpeechAct::Question } else { SpeechAct::Filler });
                 continue;
             }
             tags::tag(&mut sentence, &|w| self.cues.is_verb(w));
             let phrases = phrases::chunk(&sentence.tokens);
-            let clauses = clauses::clauses(&sentence.tokens, &phrases);
-            let before = book.facts.len();
-            let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut book);
-            if !kind::asks(&sentence) {
+            let clauses = clauses::find_clauses(&sentence.tokens, &phrases);
+            let before = fact_set.facts.len();
+            let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut fact_set);
+            if !message_kind::is_question(&sentence) {
                 for clause in &clauses {
-                    reader.copula(clause);
-                    reader.having(clause);
-                    reader.clause(clause);
+                    reader.read_copula(clause);
+                    reader.read_having(clause);
+                    reader.read_clause(clause);
                 }
-                reader.possessives();
-                reader.placed();
-                reader.departments();
+                reader.read_possessives();
+                reader.read_event_places();
+                reader.read_departments();
             }
-            acts.push(kind::of_sentence(&sentence, &phrases, &clauses, book.facts.len() - before));
+            acts.push(message_kind::sentence_act(&sentence, &phrases, &clauses, fact_set.facts.len() - before));
         }
-        Reading { kind: kind::of_message(&acts), registry, facts: book.facts }
+        Reading { kind: message_kind::kind_of(&acts), registry, facts: fact_set.facts }
     }
 }
 
-/// One message read.
+/// The result of reading one message.
 struct Reading {
     kind: MessageKind,
     registry: Registry,
@@ -151,7 +161,7 @@ impl Reading {
     }
 }
 
-/// Keeps the mentions that are names or take part in a fact, in order of appearance.
+/// Keeps the mentions that are names or parts of a fact, in order of appearance.
 fn finish(kind: MessageKind, registry: Registry, mut facts: Vec<CandidateFact>) -> Extraction {
     let mut order: Vec<usize> = (0..registry.mentions.len()).filter(|&i| registry.kept[i]).collect();
     order.sort_by_key(|&i| registry.mentions[i].span.start);
@@ -171,7 +181,7 @@ fn finish(kind: MessageKind, registry: Registry, mut facts: Vec<CandidateFact>) 
     Extraction { kind, mentions, facts }
 }
 
-/// An [`ExtractInput`] of a bare text.
+/// Makes an [`ExtractInput`] of a text without speaker and earlier messages.
 pub fn input(text: &str) -> ExtractInput {
     ExtractInput { message: None, text: UserText::from(text), speaker: None, previous: Vec::new() }
 }

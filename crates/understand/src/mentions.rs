@@ -1,52 +1,51 @@
-//! Noun phrases to names and types.
+//! Derives name and type of a noun phrase.
 
 use recall_domain::{EntityType, Span};
 
-use super::guess::guess;
 use super::lemma;
-use super::lexicon::{Group, VerbForm, lexicon};
-use super::phrases::{NounPhrase, Owner, is_title};
+use super::lexicon::{VerbForm, WordList, lexicon};
+use super::name_types::guess_type;
+use super::phrases::{NounPhrase, Possessor, is_title};
 use super::tokens::{Pos, Token};
 
-/// A name and what it seems to be.
+/// A name with its type and properties.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) ty: EntityType,
-    /// How sure the type is, 0 to 1. Below [`WEAK`] the relation may decide.
+    /// How sure the type is, 0 to 1. Below [`WEAK`] the relation may change it.
     pub(crate) strength: f64,
-    /// A name proper, worth keeping without a fact.
+    /// A proper name, kept even if no fact uses it.
     pub(crate) proper: bool,
-    /// The list that holds it.
-    pub(crate) group: Option<Group>,
-    /// The role said with the name ("my manager Dave").
+    /// The word list that has it.
+    pub(crate) group: Option<WordList>,
+    /// The role next to the name ("my manager Dave").
     pub(crate) role: Option<String>,
-    /// More than one.
     pub(crate) plural: bool,
     pub(crate) span: Span,
 }
 
-/// Types guessed with less strength than this may be overruled by what a relation asks for.
+/// A type with less strength than this may be replaced by the type that a relation requires.
 pub(crate) const WEAK: f64 = 0.6;
 
-/// Name and type of a noun phrase; `None` when it names nothing worth keeping.
+/// Returns name and type of a noun phrase; `None` if it names nothing worth keeping.
 pub(crate) fn describe(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> Option<Named> {
     if np.pronoun || np.opaque {
         return None;
     }
     let lex = lexicon();
     if np.title {
-        return Some(build(tokens, np.start + 1, np.end - 1, EntityType::Thing, 0.5, true, Some(Group::Work)));
+        return Some(build(tokens, np.start + 1, np.end - 1, EntityType::Thing, 0.5, true, Some(WordList::Work)));
     }
-    if let Some((s, e)) = np.given {
+    if let Some((s, e)) = np.proper_name {
         let head = role_head(tokens, np);
         let (ty, strength) = head_type(&head, is_role).unwrap_or((EntityType::Thing, 0.4));
-        // A library has books or code: what it is called leaves that open.
+        // A library may be a building or code, so the noun does not settle the type.
         let strength = if matches!(head.as_str(), "library" | "station" | "platform") { 0.5 } else { strength.max(0.7) };
-        // "a German shepherd named Duke"; what no list knows and has a name of its own is somebody's all the same.
+        // "a German shepherd named Duke": an unlisted thing with a name counts as an object, which can be owned.
         let phrase = singular_phrase(tokens, np.core.min(np.head), np.head + 1);
         let listed = lex.get(&phrase).iter().chain(lex.get(&head)).next().map(|e| e.group);
-        let group = listed.or((ty == EntityType::Thing && lex.head(&head).is_none()).then_some(Group::Object));
+        let group = listed.or((ty == EntityType::Thing && lex.head(&head).is_none()).then_some(WordList::Object));
         let mut named = build(tokens, s, e, ty, strength, true, group);
         if ty == EntityType::Person {
             named.role = Some(head);
@@ -62,7 +61,7 @@ pub(crate) fn describe(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str)
     common(tokens, np, is_role)
 }
 
-fn build(tokens: &[Token], s: usize, e: usize, ty: EntityType, strength: f64, is_proper: bool, group: Option<Group>) -> Named {
+fn build(tokens: &[Token], s: usize, e: usize, ty: EntityType, strength: f64, is_proper: bool, group: Option<WordList>) -> Named {
     Named {
         name: text_of(tokens, s, e),
         ty,
@@ -75,7 +74,7 @@ fn build(tokens: &[Token], s: usize, e: usize, ty: EntityType, strength: f64, is
     }
 }
 
-/// The words as written, single spaces.
+/// Returns the tokens as written, with single spaces.
 pub(crate) fn text_of(tokens: &[Token], s: usize, e: usize) -> String {
     let mut out = String::new();
     for t in &tokens[s..e] {
@@ -96,7 +95,7 @@ fn plural(tokens: &[Token], s: usize, e: usize) -> bool {
     tokens[s..e].last().is_some_and(|t| t.pos == Pos::Noun && t.lemma != t.norm)
 }
 
-/// "last week", "March", "two years".
+/// Whether a phrase names a time: "last week", "March", "two years".
 pub(crate) fn time_expression(tokens: &[Token], np: &NounPhrase) -> bool {
     let head = &tokens[np.head];
     // "Baby One More Time" is a name.
@@ -105,20 +104,20 @@ pub(crate) fn time_expression(tokens: &[Token], np: &NounPhrase) -> bool {
     let person = head.capital
         && lexicon().in_set("name_homonyms", &head.norm)
         && (np.head > np.core && is_title(&tokens[np.head - 1].lemma)
-            || tokens.get(np.head + 1).is_some_and(|n| n.form == Some(VerbForm::Third) && n.pos == Pos::Verb));
+            || tokens.get(np.head + 1).is_some_and(|n| n.form == Some(VerbForm::ThirdPerson) && n.pos == Pos::Verb));
     lexicon().in_set("time", &head.norm) && !in_name && !person
         || head.pos == Pos::Num
         || head.norm.chars().next().is_some_and(char::is_numeric) && head.norm.chars().all(|c| c.is_numeric() || "-:/.,stndrhk".contains(c))
 }
 
-/// The noun before a name that says what it is.
+/// Returns the noun that describes the name after "named".
 fn role_head(tokens: &[Token], np: &NounPhrase) -> String {
     tokens[np.head].lemma.clone()
 }
 
 fn head_type(head: &str, is_role: &dyn Fn(&str) -> bool) -> Option<(EntityType, f64)> {
     let lex = lexicon();
-    if is_role(head) || lex.has(Group::Person, head) {
+    if is_role(head) || lex.has(WordList::Person, head) {
         return Some((EntityType::Person, 0.95));
     }
     if let Some(e) = lex.get(head).iter().find(|e| e.common) {
@@ -129,7 +128,7 @@ fn head_type(head: &str, is_role: &dyn Fn(&str) -> bool) -> Option<(EntityType, 
 
 fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> Option<Named> {
     let lex = lexicon();
-    // The name is the run of name words that ends at the head.
+    // The name is the longest sequence of name words that ends at the head.
     let mut s = np.head;
     while s > np.core
         && (matches!(tokens[s - 1].pos, Pos::Propn)
@@ -144,13 +143,13 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         s += 1;
     }
     let mut name_start = s;
-    // "The Office" when the article has a capital inside a sentence.
-    if let Some(d) = np.det
+    // "The Office": a capitalised article inside a sentence belongs to the name.
+    if let Some(d) = np.determiner
         && d + 1 == s
         && tokens[d].is("the")
         && tokens[d].capital
         && d > 0
-        && !lex.has(Group::Place, &phrase(tokens, s, np.head + 1))
+        && !lex.has(WordList::Place, &phrase(tokens, s, np.head + 1))
     {
         name_start = d;
     }
@@ -167,7 +166,7 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
                 words.remove(0);
             }
             // "CTO Renee"
-            w if lex.has(Group::Person, w) && tokens[s].text.chars().all(char::is_uppercase) => {
+            w if lex.has(WordList::Person, w) && tokens[s].text.chars().all(char::is_uppercase) => {
                 ty_from_title = Some((EntityType::Person, 0.9));
                 title = Some(w.to_owned());
                 name_start = s + 1;
@@ -197,16 +196,16 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     // "the Beatles" are listed with their article.
     let entries = lex.get(&joined);
     let with_article = format!("the {joined}");
-    let entries = if entries.is_empty() && np.det.is_some_and(|d| tokens[d].is("the")) { lex.get(&with_article) } else { entries };
+    let entries = if entries.is_empty() && np.determiner.is_some_and(|d| tokens[d].is("the")) { lex.get(&with_article) } else { entries };
     let (ty, strength, group) = if let Some((ty, st)) = ty_from_title {
         (ty, st, None)
     } else if let Some((ty, st)) = before.and_then(|t| head_type(&t.lemma, is_role)) {
         (ty, st, before.and_then(|t| lex.get(&t.lemma).first()).map(|e| e.group))
     } else {
-        let guessed = guess(&joined, entries, &words, &lone, is_role);
+        let guessed = guess_type(&joined, entries, &words, &lone, is_role);
         let before = np.start.checked_sub(1).map(|k| tokens[k].norm.as_str());
         match (guessed, before) {
-            // "in Kiel", "at Lidl": nothing but its preposition tells what an unknown name is.
+            // "in Kiel", "at Lidl": the preposition gives the type of an unknown name.
             ((EntityType::Person, st, None), Some("in")) if st < 0.5 && words.len() == 1 => (EntityType::Place, 0.45, None),
             ((EntityType::Person, st, None), Some("at")) if st < 0.5 => (EntityType::Organization, 0.45, None),
             (g, _) => g,
@@ -216,7 +215,7 @@ fn proper(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     if ty == EntityType::Person {
         named.role = before.map(|t| t.lemma.clone()).or(title);
     }
-    // A capital at the start of a sentence is no proof of a name; nor is an unlisted small word.
+    // An unlisted word without a capital is not a proper name.
     if !lone.capital && entries.is_empty() {
         named.proper = false;
     }
@@ -248,7 +247,7 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     let singular = singular_phrase(tokens, s, np.head + 1);
     let whole = lex.get(&joined).iter().chain(lex.get(&singular)).find(|e| e.common || tokens[s].unit > 0).copied();
     let words = np.head + 1 - s;
-    // "the Phoenix project" is Phoenix; "the Adyen API" keeps its noun.
+    // "the Phoenix project" is named Phoenix; "the Adyen API" keeps its noun.
     let name_inside = (s..np.head).all(|k| tokens[k].pos == Pos::Propn) && words > 1;
     if name_inside
         && matches!(
@@ -259,32 +258,32 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         let ty = lex.head(&head.lemma).unwrap_or(EntityType::Project);
         return Some(build(tokens, s, np.head, ty, 0.9, true, None));
     }
-    let owned = np.owner != Owner::Nobody;
-    // "Does Redis support it", "Google stuff": the name before a word that names nothing.
+    let owned = np.possessor != Possessor::Unmarked;
+    // "Does Redis support it", "Google stuff": the name is before a vague word.
     if lex.in_set("vague", &head.norm) && whole.is_none() && np.head > s && (s..np.head).all(|k| tokens[k].pos == Pos::Propn) {
         let name = NounPhrase { head: np.head - 1, end: np.head, ..np.clone() };
         return proper(tokens, &name, is_role);
     }
     // "in high school"
-    if words > 1 && !owned && !name_inside && lex.in_set("generic_places", &joined) && !lex.has(Group::Object, &joined) {
+    if words > 1 && !owned && !name_inside && lex.in_set("generic_places", &joined) && !lex.has(WordList::Object, &joined) {
         return None;
     }
-    // "an Elvis fan" is no thing; see `Reader::fan`.
+    // "an Elvis fan" is not a thing; see `Reader::read_fan`.
     if lex.in_set("fans", &head.lemma) {
         return None;
     }
-    // "friends" and "family" are nobody in particular.
+    // "friends" and "family" name no specific person.
     if words == 1 && lex.in_set("vague", &head.norm) && is_role(&head.lemma) && (head.norm != head.lemma || head.is("family")) {
         return None;
     }
-    if is_role(&head.lemma) || is_role(&head.norm) || (lex.has(Group::Person, &singular) && (owned || np.det.is_some())) {
+    if is_role(&head.lemma) || is_role(&head.norm) || (lex.has(WordList::Person, &singular) && (owned || np.determiner.is_some())) {
         let bare_kin = matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa");
         let counted = (np.core..np.head).any(|k| tokens[k].pos == Pos::Num);
-        if !owned && !bare_kin && np.det.is_none() && !counted {
+        if !owned && !bare_kin && np.determiner.is_none() && !counted {
             return None;
         }
         let keep = if is_role(&head.lemma) { np.head } else { s };
-        let mut named = build(tokens, keep, np.head + 1, EntityType::Person, 0.9, false, Some(Group::Person));
+        let mut named = build(tokens, keep, np.head + 1, EntityType::Person, 0.9, false, Some(WordList::Person));
         named.role = Some(head.lemma.clone());
         return Some(named);
     }
@@ -293,7 +292,7 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     }
     if words == 1
         && (lex.in_set("vague", &head.norm) || lex.in_set("vague", &head.lemma))
-        && whole.is_none_or(|e| e.group != Group::Activity)
+        && whole.is_none_or(|e| e.group != WordList::Activity)
     {
         return None;
     }
@@ -305,9 +304,9 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         return None;
     }
     if words == 1 && lex.in_set("generic_places", &head.norm) {
-        // A house can be owned; see `Reader::claim` for what else it cannot.
-        let ownable = lex.has(Group::Object, &head.lemma);
-        return ownable.then(|| build(tokens, s, np.head + 1, EntityType::Thing, 0.8, false, Some(Group::Object)));
+        // A house can be owned; `Reader::add_fact` rejects other facts about it.
+        let ownable = lex.has(WordList::Object, &head.lemma);
+        return ownable.then(|| build(tokens, s, np.head + 1, EntityType::Thing, 0.8, false, Some(WordList::Object)));
     }
     if lex.in_set("generic_places", &head.norm) && !name_inside && lex.head(&head.lemma) != Some(EntityType::Organization) {
         return None;
@@ -315,9 +314,9 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
     if head.pos != Pos::Noun {
         return None;
     }
-    // "jazz music" is jazz.
-    if head.norm == "music" && words == 2 && lex.has(Group::Concept, &tokens[s].norm) {
-        return Some(build(tokens, s, s + 1, EntityType::Concept, 0.9, false, Some(Group::Concept)));
+    // "jazz music" is named jazz.
+    if head.norm == "music" && words == 2 && lex.has(WordList::Concept, &tokens[s].norm) {
+        return Some(build(tokens, s, s + 1, EntityType::Concept, 0.9, false, Some(WordList::Concept)));
     }
     let (ty, strength, group) = if let Some(e) = whole {
         (e.group.entity_type(), 0.9, Some(e.group))
@@ -325,14 +324,13 @@ fn common(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str) -> bool) -> 
         (ty, 0.85, lex.get(&head.lemma).iter().find(|e| e.common).map(|e| e.group))
     } else if let Some(e) = lex.get(&head.norm).iter().chain(lex.get(&head.lemma)).find(|e| e.common) {
         (e.group.entity_type(), 0.8, Some(e.group))
-    } else if let Some(e) = lex.get(&head.norm).iter().find(|e| e.ambiguous && e.group == Group::Tool) {
+    } else if let Some(e) = lex.get(&head.norm).iter().find(|e| e.ambiguous && e.group == WordList::Tool) {
         (EntityType::Tool, 0.55, Some(e.group))
     } else if let Some(ty) = concept_suffix(&head.norm) {
         (ty, 0.6, None)
     } else {
         (EntityType::Thing, 0.4, None)
     };
-    // "a big lab": the animal, whatever stands before it.
     Some(build(tokens, s, np.head + 1, ty, strength, name_inside && tokens[s].capital, group))
 }
 

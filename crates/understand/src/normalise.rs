@@ -1,24 +1,25 @@
-//! Chat text to plain text, with the way back: each character kept knows its place in the original.
+//! Converts chat text to plain text and keeps the offset of each character in the original.
 //!
-//! Code blocks, block quotes and URLs are left out (they are not the speaker's own words), emoji become breaks.
+//! Code blocks, block quotes and URLs are removed, because they are not the speaker's own words. Emoji become breaks.
 
 use super::steps;
 
-/// Plain characters and where each stood.
+/// Plain text with the offsets of its characters.
 pub(crate) struct Clean {
     pub(crate) chars: Vec<char>,
-    /// Code point offset in the original of each of `chars`.
+    /// For each of `chars`, its offset in the original, in code points.
     pub(crate) at: Vec<u32>,
 }
 
-/// Stands for an emoji: a break when a new sentence follows, else a space.
+/// Replaces an emoji: a sentence break if a new sentence follows, else a space.
 pub(crate) const SOFT_BREAK: char = '\u{2029}';
-/// Stands for something left out (URL, mail address, code): takes the place of a noun that is not mined.
+/// Replaces removed text (URL, code) and acts as a noun that extraction skips.
 pub(crate) const OPAQUE: char = '\u{FFFC}';
 
-/// Longest inline code that may be a name ("`serde`").
+/// Longest inline code that can be a name ("`serde`"), in characters.
 const MAX_INLINE_NAME: usize = 40;
 
+/// Converts chat text to plain text.
 pub(crate) fn clean(text: &str) -> Clean {
     let raw: Vec<char> = text.chars().collect();
     let mut out = Clean { chars: Vec::with_capacity(raw.len()), at: Vec::with_capacity(raw.len()) };
@@ -94,7 +95,7 @@ fn line_end(raw: &[char], i: usize) -> usize {
     end
 }
 
-/// The end of a fenced block that opens at `i`; the end of the text when it is never closed.
+/// Returns the end of the fenced block that opens at `i`, or of the text if no fence closes it.
 fn after_fence(raw: &[char], i: usize) -> usize {
     let fence = raw[i];
     let mut k = i + 3;
@@ -108,7 +109,7 @@ fn after_fence(raw: &[char], i: usize) -> usize {
     raw.len()
 }
 
-/// Heading, list and quote marks at the start of a line.
+/// Returns the position after a heading, list or quote marker at the start of a line. A quoted line is removed.
 fn line_marker(raw: &[char], i: usize, out: &mut Clean) -> Option<usize> {
     if raw[i] == '>' {
         out.push('\n', i);
@@ -162,7 +163,7 @@ fn inline_code(raw: &[char], i: usize, out: &mut Clean) -> usize {
     }
 }
 
-/// `[label](address)`: the ends of label and link.
+/// Returns the ends of label and link of `[label](address)`.
 fn link(raw: &[char], i: usize) -> Option<(usize, usize)> {
     let limit = raw.len().min(i + 200);
     let label_end = i + raw[i..limit].iter().position(|&c| c == ']')?;
@@ -174,7 +175,7 @@ fn link(raw: &[char], i: usize) -> Option<(usize, usize)> {
     Some((label_end, end + 1))
 }
 
-/// Whether a `*`, `_` or `~` marks emphasis: it touches a word on one side only, or its own kind.
+/// Whether a `*`, `_` or `~` marks emphasis: a word is on one side only, or the same character is next to it.
 fn emphasis(raw: &[char], i: usize) -> bool {
     let word = |c: Option<&char>| c.is_some_and(|c| c.is_alphanumeric());
     let before = i.checked_sub(1).and_then(|k| raw.get(k));
@@ -182,6 +183,7 @@ fn emphasis(raw: &[char], i: usize) -> bool {
     before == Some(&raw[i]) || after == Some(&raw[i]) || (word(before) != word(after))
 }
 
+/// Maps typographic quotes, dashes and spaces to one character of their kind.
 fn plain(c: char) -> char {
     match c {
         '‘' | '’' | '‛' | '´' | 'ʼ' | '′' => '\'',
@@ -200,7 +202,7 @@ fn is_emoji(c: char) -> bool {
     matches!(c, '\u{1F000}'..='\u{1FAFF}' | '\u{2600}'..='\u{27BF}' | '\u{2B00}'..='\u{2BFF}' | '\u{E000}'..='\u{F8FF}' | '\u{2028}' | '\u{2029}' | '\u{FFFC}')
 }
 
-/// Characters that join or colour emoji, or show nothing.
+/// Whether a character joins or modifies emoji, or is invisible.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_code_and_links_go_and_names_stay() {
+    fn markdown_code_and_links_are_removed_but_names_stay() {
         assert_eq!(text("I use `serde` and **Tokio**."), "I use serde and Tokio.");
         assert_eq!(text("see https://a.example/x?y=1, ok"), "see , ok");
         assert_eq!(text("a\n```\nI love C\n```\nb"), "a\n\n\nb");
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_lead_back_to_the_original() {
+    fn offsets_point_into_the_original() {
         let source = "“Hi” 😀 **Ann**";
         let c = clean(source);
         let original: Vec<char> = source.chars().collect();
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unclosed_fence_ends_with_the_text() {
+    fn unclosed_fence_ends_with_the_text() {
         assert_eq!(text("x\n```\nI like Go").trim(), "x");
     }
 }

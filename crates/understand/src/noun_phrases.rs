@@ -1,23 +1,23 @@
-//! One noun phrase: determiners, owner, modifiers, head, and the name after "named".
+//! Parses one noun phrase: determiners, possessor, modifiers, head, and the name after "named".
 
-use super::lexicon::{Group, VerbForm, lexicon};
-use super::phrases::{NounPhrase, Owner, Phrases, is_title};
+use super::lexicon::{VerbForm, WordList, lexicon};
+use super::phrases::{NounPhrase, Phrases, Possessor, is_title};
 use super::tokens::{Pos, Token};
 
 #[allow(clippy::too_many_lines)]
-pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<(NounPhrase, usize)> {
+pub(crate) fn parse_noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<(NounPhrase, usize)> {
     let mut np = NounPhrase {
         start: i,
         end: i + 1,
         core: i,
         head: i,
-        owner: Owner::Nobody,
-        det: None,
+        possessor: Possessor::Unmarked,
+        determiner: None,
         pronoun: false,
         opaque: false,
         title: false,
-        given: None,
-        apposition: None,
+        proper_name: None,
+        appositive: None,
     };
     let t = &tokens[i];
     if t.pos == Pos::Sym {
@@ -30,15 +30,15 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
     }
     let mut k = partitive(tokens, i).unwrap_or(i);
     let mut determined = k > i;
-    // "my favorite type of music" is mine
-    if let Some(d) = (i..k).find(|&d| owner_of(&tokens[d].norm) != Owner::Nobody) {
-        np.det = Some(d);
-        np.owner = owner_of(&tokens[d].norm);
+    // "my favorite type of music" keeps the possessor.
+    if let Some(d) = (i..k).find(|&d| possessor_of(&tokens[d].norm) != Possessor::Unmarked) {
+        np.determiner = Some(d);
+        np.possessor = possessor_of(&tokens[d].norm);
     }
     while let Some(t) = tokens.get(k).filter(|t| t.pos == Pos::Det) {
-        np.det = Some(k);
-        if owner_of(&t.norm) != Owner::Nobody {
-            np.owner = owner_of(&t.norm);
+        np.determiner = Some(k);
+        if possessor_of(&t.norm) != Possessor::Unmarked {
+            np.possessor = possessor_of(&t.norm);
         }
         determined = true;
         k += 1;
@@ -67,10 +67,10 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
                 any_adjective = true;
             }
             Pos::Adj if t.capital && last.is_some() => last = Some(k),
-            // "the color green" is green
+            // "the color green": the head is "green".
             Pos::Adj
                 if last.is_some_and(|l| l + 1 == k && matches!(tokens[l].norm.as_str(), "color" | "colour"))
-                    && lexicon().has(Group::Concept, &t.norm) =>
+                    && lexicon().has(WordList::Concept, &t.norm) =>
             {
                 np.core = k;
                 last = Some(k);
@@ -103,9 +103,9 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
                 inner.end = k;
                 inner.head = last.unwrap_or(k);
                 p.nouns.push(inner);
-                np.owner = Owner::Phrase(p.nouns.len() - 1);
+                np.possessor = Possessor::Phrase(p.nouns.len() - 1);
                 np.core = k + 1;
-                np.det = None;
+                np.determiner = None;
                 last = None;
                 determined = true;
             }
@@ -116,8 +116,8 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
         k += 1;
     }
     let Some(head) = last else {
-        if let Owner::Phrase(n) = np.owner {
-            // "at Dave's": the owner alone.
+        if let Possessor::Phrase(n) = np.possessor {
+            // "at Dave's": the possessor alone.
             let inner = p.nouns[n].clone();
             return Some((inner, np.core));
         }
@@ -136,7 +136,7 @@ pub(crate) fn noun_phrase(tokens: &[Token], i: usize, p: &mut Phrases) -> Option
     Some((np, end))
 }
 
-/// Whether a noun phrase ends between two nouns: "last week Sarah", "I told mum Berlin".
+/// Whether a noun phrase ends between two adjacent nouns: "last week Sarah", "I told mum Berlin".
 fn breaks(before: &Token, next: &Token) -> bool {
     let lex = lexicon();
     if matches!(next.norm.as_str(), "yesterday" | "today" | "tomorrow" | "tonight") {
@@ -152,7 +152,7 @@ fn breaks(before: &Token, next: &Token) -> bool {
     before.pos == Pos::Propn && next.pos == Pos::Noun && lex.in_set("time", &next.norm)
 }
 
-/// "a lab named Trooper", "a dog called Rex".
+/// Adds the name after "named" or "called": "a lab named Trooper", "a dog called Rex".
 fn named(tokens: &[Token], np: &mut NounPhrase) {
     let mut k = np.end;
     if tokens.get(k).is_some_and(|t| t.is(",")) {
@@ -170,7 +170,7 @@ fn named(tokens: &[Token], np: &mut NounPhrase) {
         end += 1;
     }
     if end > start {
-        np.given = Some((start, end));
+        np.proper_name = Some((start, end));
         np.end = end;
     }
 }
@@ -212,7 +212,7 @@ const PARTITIVES: &[&str] = &[
     "collection",
 ];
 
-/// "a lot of", "one of": the position after it.
+/// Returns the token after a partitive: "a lot of", "one of".
 fn partitive(tokens: &[Token], i: usize) -> Option<usize> {
     for skip in 0..3 {
         let t = tokens.get(i + skip)?;
@@ -231,11 +231,11 @@ fn partitive(tokens: &[Token], i: usize) -> Option<usize> {
     None
 }
 
-fn owner_of(word: &str) -> Owner {
+fn possessor_of(word: &str) -> Possessor {
     match word {
-        "my" | "our" => Owner::Speaker,
-        "your" => Owner::Addressee,
-        "his" | "her" | "its" | "their" | "whose" => Owner::Third,
-        _ => Owner::Nobody,
+        "my" | "our" => Possessor::Speaker,
+        "your" => Possessor::Addressee,
+        "his" | "her" | "its" | "their" | "whose" => Possessor::ThirdPerson,
+        _ => Possessor::Unmarked,
     }
 }

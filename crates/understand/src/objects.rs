@@ -1,20 +1,20 @@
-//! The objects of a verb: coordinated phrases and activities, named by their noun or their -ing form.
+//! Reads the objects of a verb: coordinated noun phrases, and activities named by a noun or a gerund.
 
 use recall_domain::EntityType;
 
 use super::clauses::Clause;
 use super::lemma;
-use super::lexicon::{Group, lexicon};
+use super::lexicon::{WordList, lexicon};
 use super::mentions::Named;
-use super::phrases::{ChunkKind, Owner, VerbKind};
-use super::reader::{Reader, Side};
+use super::phrases::{ChunkKind, Possessor, VerbKind};
+use super::reader::{Reader, Referent};
 
-/// One object of a verb, with the end of its words.
-pub(crate) type Item = (Side, usize);
+/// One object of a verb with the end of its chunk, in tokens.
+pub(crate) type Object = (Referent, usize);
 
 impl Reader<'_> {
-    /// The coordinated objects that begin at a chunk.
-    pub(crate) fn items(&mut self, from: usize, clause: &Clause, activities: bool) -> Vec<Item> {
+    /// Reads the coordinated objects that begin at a chunk.
+    pub(crate) fn read_objects(&mut self, from: usize, clause: &Clause, activities: bool) -> Vec<Object> {
         let mut out = Vec::new();
         let mut c = from;
         let end = clause.end;
@@ -26,24 +26,24 @@ impl Reader<'_> {
             match chunk.kind {
                 ChunkKind::Noun(n) => {
                     let np = &self.phrases.nouns[n];
-                    // "my cats" after "love": whose they are is said elsewhere; "your dog" is the addressee's.
-                    if let Some(side) = self.sides[n].filter(|_| np.owner != Owner::Addressee) {
-                        out.push((side, chunk.end));
-                        out.extend(self.also[n].iter().map(|&s| (s, chunk.end)));
+                    // "love my cats": `read_possessives` adds the possession. "your dog" belongs to the addressee.
+                    if let Some(referent) = self.referents[n].filter(|_| np.possessor != Possessor::Addressee) {
+                        out.push((referent, chunk.end));
+                        out.extend(self.other_referents[n].iter().map(|&s| (s, chunk.end)));
                     }
                     c += 1;
                 }
                 ChunkKind::Verb(v) if activities && self.phrases.verbs[v].kind != VerbKind::Finite => {
-                    c = self.activity(c, clause, &mut out);
+                    c = self.read_activity(c, clause, &mut out);
                 }
                 _ => break,
             }
             // "animals, especially horses", "sports like skiing"
-            if let Some(next) = self.example(c, end) {
+            if let Some(next) = self.example_start(c, end) {
                 c = next;
                 continue;
             }
-            // On to the next member: "X, Y and Z", "on X and on Y".
+            // The next conjunct: "X, Y and Z", "on X and on Y".
             let mut k = c;
             let mut conj = false;
             while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Comma | ChunkKind::Conj) {
@@ -57,7 +57,7 @@ impl Reader<'_> {
             if k == c || k >= end {
                 break;
             }
-            // A comma joins only when an "and" closes the list.
+            // A comma coordinates only if a conjunction closes the list.
             let closes = conj
                 || (k..end).any(|x| {
                     self.phrases.chunks[x].kind == ChunkKind::Conj
@@ -70,7 +70,7 @@ impl Reader<'_> {
             while k < end && matches!(self.phrases.chunks[k].kind, ChunkKind::Prep | ChunkKind::Adverb) && conj {
                 k += 1;
             }
-            // "the parser in Haskell and the CLI in Go": a pair of its own.
+            // "the parser in Haskell and the CLI in Go": the second conjunct has its own preposition.
             let word = |c: usize| &self.tokens[self.phrases.chunks[c].start];
             let governed = from > 0 && self.phrases.chunks[from - 1].kind == ChunkKind::Prep;
             if governed
@@ -84,8 +84,8 @@ impl Reader<'_> {
         out
     }
 
-    /// Where examples of what was just named begin.
-    fn example(&self, from: usize, end: usize) -> Option<usize> {
+    /// Returns the chunk where examples of the last object begin.
+    fn example_start(&self, from: usize, end: usize) -> Option<usize> {
         let chunk = |k: usize| self.phrases.chunks.get(k).filter(|_| k < end);
         let comma = usize::from(chunk(from)?.kind == ChunkKind::Comma);
         let word = &self.tokens[chunk(from + comma)?.start];
@@ -104,8 +104,10 @@ impl Reader<'_> {
         }
     }
 
-    /// "to play soccer", "hiking", "going to concerts": the activity by its noun or its -ing form. Returns the chunk after it.
-    pub(crate) fn activity(&mut self, at: usize, clause: &Clause, out: &mut Vec<Item>) -> usize {
+    /// Adds the activity of a non-finite verb and returns the chunk after it.
+    ///
+    /// The name is a noun or the gerund: "to play soccer", "hiking", "going to concerts".
+    pub(crate) fn read_activity(&mut self, at: usize, clause: &Clause, out: &mut Vec<Object>) -> usize {
         let ChunkKind::Verb(v) = self.phrases.chunks[at].kind else { return at + 1 };
         let g = self.phrases.verbs[v].clone();
         let lex = lexicon();
@@ -119,7 +121,7 @@ impl Reader<'_> {
         {
             // "to go hiking", "learning to cook"
             return if matches!(g.lemma.as_str(), "go" | "learn" | "try" | "get" | "start" | "do" | "come") {
-                self.activity(c, clause, out)
+                self.read_activity(c, clause, out)
             } else {
                 c + 1
             };
@@ -127,11 +129,11 @@ impl Reader<'_> {
         // "working out"
         let verb_end = self.phrases.chunks[at].end;
         if let Some(t) = self.tokens.get(g.main + 1)
-            && lex.has(Group::Activity, &format!("{} {}", lemma::gerund(&g.lemma), t.norm))
+            && lex.has(WordList::Activity, &format!("{} {}", lemma::gerund(&g.lemma), t.norm))
         {
-            let named = self.gerund(&format!("{} {}", lemma::gerund(&g.lemma), t.norm), g.main, g.main + 2);
-            if let Some(side) = self.register(&named) {
-                out.push((side, g.main + 2));
+            let named = self.named_activity(&format!("{} {}", lemma::gerund(&g.lemma), t.norm), g.main, g.main + 2);
+            if let Some(referent) = self.register(&named) {
+                out.push((referent, g.main + 2));
             }
             return self.skip_objects(at + 1, end);
         }
@@ -155,52 +157,52 @@ impl Reader<'_> {
         {
             let n = object.unwrap_or_default();
             let np = &self.phrases.nouns[n];
-            let own = np.owner == Owner::Speaker;
+            let own = np.possessor == Possessor::Speaker;
             if own {
                 return self.skip_objects(k, end);
             }
             let chunk_end = self.phrases.chunks[k].end;
             let on_instrument = g.lemma == "play" && self.phrases.chunks.get(k + 1).is_some_and(|c| self.tokens[c.start].is("on"));
-            if let Some(side) = self.sides[n].filter(|_| !on_instrument) {
-                out.push((side, chunk_end));
+            if let Some(referent) = self.referents[n].filter(|_| !on_instrument) {
+                out.push((referent, chunk_end));
             } else {
                 // "playing different songs on the piano"
                 if let (Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))) =
                     (self.phrases.chunks.get(k + 1).map(|c| c.kind), self.phrases.chunks.get(k + 2).map(|c| c.kind))
                     && on_instrument
                     && k + 2 < end
-                    && let Some(side) = self.sides[m]
+                    && let Some(referent) = self.referents[m]
                 {
-                    out.push((side, self.phrases.chunks[k + 2].end));
+                    out.push((referent, self.phrases.chunks[k + 2].end));
                     return k + 3;
                 }
             }
             return self.skip_pp(k + 1, end);
         }
         if !hollow && !g.passive {
-            let named = self.gerund(&lemma::gerund(&g.lemma), g.main, g.main + 1);
-            if let Some(side) = self.register(&named) {
-                out.push((side, verb_end));
+            let named = self.named_activity(&lemma::gerund(&g.lemma), g.main, g.main + 1);
+            if let Some(referent) = self.register(&named) {
+                out.push((referent, verb_end));
             }
         }
         self.skip_objects(c, end)
     }
 
-    fn gerund(&self, name: &str, start: usize, end: usize) -> Named {
-        let named_as_listed = lexicon().has(Group::Activity, name);
+    fn named_activity(&self, name: &str, start: usize, end: usize) -> Named {
+        let named_as_listed = lexicon().has(WordList::Activity, name);
         Named {
             name: name.to_owned(),
             ty: EntityType::Concept,
             strength: if named_as_listed { 1.0 } else { 0.85 },
             proper: false,
-            group: Some(Group::Activity),
+            group: Some(WordList::Activity),
             role: None,
             plural: false,
             span: self.span(start, end),
         }
     }
 
-    /// Past an object and its prepositional phrases.
+    /// Returns the chunk after an object and its prepositional phrases.
     fn skip_objects(&self, from: usize, end: usize) -> usize {
         let mut k = from;
         while k < end

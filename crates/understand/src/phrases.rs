@@ -1,27 +1,27 @@
-//! Tagged words to phrases: noun phrases, verb groups, and the small words between them.
+//! Chunks tagged tokens into noun phrases, verb groups and the words between them.
 
-use super::appositions::appositions;
-use super::lexicon::{Group, VerbForm, lexicon};
-use super::noun_phrases::noun_phrase;
+use super::appositions::join_appositions;
+use super::lexicon::{VerbForm, WordList, lexicon};
+use super::noun_phrases::parse_noun_phrase;
 use super::steps;
 use super::tokens::{Pos, Token};
-use super::verb_groups::{listed_infinitives, verb_group};
+use super::verb_groups::{mark_listed_infinitives, parse_verb_group};
 
-/// To whom a noun phrase belongs.
+/// The possessor of a noun phrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Owner {
-    Nobody,
+pub(crate) enum Possessor {
+    Unmarked,
     /// "my", "our"
     Speaker,
     /// "your"
     Addressee,
     /// "his", "her", "its", "their"
-    Third,
+    ThirdPerson,
     /// "Dave's": an entry of [`Phrases::nouns`].
     Phrase(usize),
 }
 
-/// A noun phrase. Indexes are of tokens.
+/// A noun phrase. All numbers are token indexes.
 #[derive(Clone, Debug)]
 pub(crate) struct NounPhrase {
     pub(crate) start: usize,
@@ -29,18 +29,18 @@ pub(crate) struct NounPhrase {
     /// First word after determiners and possessives.
     pub(crate) core: usize,
     pub(crate) head: usize,
-    pub(crate) owner: Owner,
-    /// The determiner, if one stands there.
-    pub(crate) det: Option<usize>,
+    pub(crate) possessor: Possessor,
+    /// The last determiner.
+    pub(crate) determiner: Option<usize>,
     pub(crate) pronoun: bool,
-    /// Not to be mined: a quotation, a URL.
+    /// Skipped by extraction: a quotation, a URL.
     pub(crate) opaque: bool,
     /// A name in quotes.
     pub(crate) title: bool,
-    /// The name after "named", "called", or in apposition.
-    pub(crate) given: Option<(usize, usize)>,
-    /// A phrase in apposition that describes this one ("Anna, my sister").
-    pub(crate) apposition: Option<usize>,
+    /// Range of the name after "named" or "called", or of an appositive name.
+    pub(crate) proper_name: Option<(usize, usize)>,
+    /// The appositive that describes this phrase ("Anna, my sister").
+    pub(crate) appositive: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,18 +64,18 @@ pub(crate) struct VerbGroup {
     pub(crate) never: bool,
     pub(crate) no_longer: bool,
     pub(crate) almost: bool,
-    /// "would", "will", "going to": what is said is not (yet) so.
+    /// The modal verb ("would", "will", "going to"), if any: the clause is not a fact.
     pub(crate) modal: Option<String>,
     pub(crate) used_to: bool,
     pub(crate) passive: bool,
     pub(crate) progressive: bool,
     pub(crate) past: bool,
-    /// The last form of "be" or "get" in it.
+    /// The last form of "be" or "get" in the group.
     pub(crate) be: Option<usize>,
 }
 
 impl VerbGroup {
-    /// An empty group at a token.
+    /// Makes an empty group at a token.
     pub(crate) fn at(i: usize) -> Self {
         Self {
             start: i,
@@ -106,7 +106,7 @@ pub(crate) enum ChunkKind {
     Conj,
     Comma,
     Sub,
-    /// who, which, that after a noun.
+    /// A relative pronoun: who, which, that after a noun.
     Rel,
     Adverb,
     Adjective,
@@ -131,23 +131,25 @@ pub(crate) struct Phrases {
     pub(crate) verbs: Vec<VerbGroup>,
 }
 
+/// Chunks the tokens of one sentence.
 pub(crate) fn chunk(tokens: &[Token]) -> Phrases {
     let mut p = Phrases::default();
     let mut i = 0;
     while i < tokens.len() {
         steps::count(1);
-        let next = step(tokens, i, &mut p);
+        let next = chunk_at(tokens, i, &mut p);
         i = next.max(i + 1);
     }
-    listed_infinitives(tokens, &mut p);
-    appositions(tokens, &mut p);
+    mark_listed_infinitives(tokens, &mut p);
+    join_appositions(tokens, &mut p);
     p
 }
 
-fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
+/// Adds the chunk that starts at token `i` and returns the token after it.
+fn chunk_at(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
     let t = &tokens[i];
     if t.is("\"")
-        && let Some(next) = quotation(tokens, i, p)
+        && let Some(next) = parse_quotation(tokens, i, p)
     {
         return next;
     }
@@ -167,20 +169,20 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
         Pos::Intj => return add(ChunkKind::Other, i + 1),
         _ => {}
     }
-    // "Not a fan of X": "I am" is left out.
+    // "Not a fan of X": "I am" is omitted.
     let opens = p.chunks.iter().all(|c| matches!(c.kind, ChunkKind::Other | ChunkKind::Comma | ChunkKind::Adverb));
     if t.is("not")
         && opens
-        && only_verb(&tokens[..clause_end(tokens, i)], i + 1)
+        && has_no_other_verb(&tokens[..clause_end(tokens, i)], i + 1)
         && tokens.get(i + 1).is_some_and(|n| matches!(n.pos, Pos::Det | Pos::Adj | Pos::Adv | Pos::Adp))
     {
         p.verbs.push(VerbGroup { lemma: "be".to_owned(), negated: true, be: Some(i), end: i + 1, ..VerbGroup::at(i) });
         p.chunks.push(Chunk { kind: ChunkKind::Verb(p.verbs.len() - 1), start: i, end: i + 1 });
         return i + 1;
     }
-    if let Some((mut group, end)) = verb_group(tokens, i) {
-        // "Still loving it": so too.
-        let alone = group.kind == VerbKind::Gerund && opens && only_verb(tokens, end) && lexicon().in_set("diary", &group.lemma);
+    if let Some((mut group, end)) = parse_verb_group(tokens, i) {
+        // "Still loving it": "I am" is omitted here too.
+        let alone = group.kind == VerbKind::Gerund && opens && has_no_other_verb(tokens, end) && lexicon().in_set("diary", &group.lemma);
         if group.kind == VerbKind::Gerund && opens && (group.start < group.main || alone) {
             group.kind = VerbKind::Finite;
             group.progressive = true;
@@ -201,7 +203,7 @@ fn step(tokens: &[Token], i: usize, p: &mut Phrases) -> usize {
         }
     }
     if t.pos != Pos::Adp
-        && let Some((np, end)) = noun_phrase(tokens, i, p)
+        && let Some((np, end)) = parse_noun_phrase(tokens, i, p)
     {
         p.nouns.push(np);
         p.chunks.push(Chunk { kind: ChunkKind::Noun(p.nouns.len() - 1), start: i, end });
@@ -223,13 +225,13 @@ fn clause_end(tokens: &[Token], from: usize) -> usize {
     (from..tokens.len()).find(|&k| tokens[k].is(",") || tokens[k].pos == Pos::Cconj).unwrap_or(tokens.len())
 }
 
-/// "Using Emacs since 1998": no other verb makes it a subject.
-fn only_verb(tokens: &[Token], from: usize) -> bool {
+/// Whether no finite verb follows, so that a gerund is the verb of the clause: "Using Emacs since 1998".
+fn has_no_other_verb(tokens: &[Token], from: usize) -> bool {
     !tokens[from..].iter().any(|t| t.pos == Pos::Aux || t.pos == Pos::Verb && t.form != Some(VerbForm::Gerund))
 }
 
-/// A quotation is not mined; a short one in title case is a name.
-fn quotation(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<usize> {
+/// Parses a quotation. Extraction skips it, but a short one in title case is a name.
+fn parse_quotation(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<usize> {
     steps::count(tokens.len() - i);
     let close = (i + 1..tokens.len()).find(|&k| tokens[k].is("\""))?;
     if close == i + 1 {
@@ -249,22 +251,22 @@ fn quotation(tokens: &[Token], i: usize, p: &mut Phrases) -> Option<usize> {
         end: close + 1,
         core: i + 1,
         head: close - 1,
-        owner: Owner::Nobody,
-        det: None,
+        possessor: Possessor::Unmarked,
+        determiner: None,
         pronoun: false,
         opaque: !title,
         title,
-        given: None,
-        apposition: None,
+        proper_name: None,
+        appositive: None,
     });
     p.chunks.push(Chunk { kind: ChunkKind::Noun(p.nouns.len() - 1), start: i, end: close + 1 });
     Some(close + 1)
 }
 
-/// Whether a common noun may stand before a name and say what it is: "my friend Joao", "project Phoenix".
+/// Whether a common noun can be the title of a name: "my friend Joao", "project Phoenix".
 pub(crate) fn is_title(lemma: &str) -> bool {
     let lex = lexicon();
-    lex.get(lemma).iter().any(|e| matches!(e.group, Group::Person | Group::Animal))
+    lex.get(lemma).iter().any(|e| matches!(e.group, WordList::Person | WordList::Animal))
         || lex.head(lemma).is_some()
         || super::cues::is_person_noun(lemma)
 }

@@ -1,38 +1,38 @@
-//! The mentions of one message: one per name, with what is known of each so far.
+//! Collects the mentions of a message: one for each name, with its properties.
 
 use std::collections::HashMap;
 
 use recall_domain::{EntityKey, EntityType, Mention, Span};
 
-use super::lexicon::Group;
+use super::lexicon::WordList;
 use super::mentions::{Named, WEAK};
-use super::pronouns::{Traits, Wanted, gender_of};
+use super::pronouns::{AntecedentKind, Traits, gender_of};
 
 /// The mentions of one message, one per name.
 #[derive(Default)]
 pub(crate) struct Registry {
     pub(crate) mentions: Vec<Mention>,
     strengths: Vec<f64>,
-    /// Whether it is a name proper.
+    /// Whether the mention is a proper name.
     pub(crate) named: Vec<bool>,
-    /// Whether a fact or a capital makes it worth keeping.
+    /// Whether the mention is part of a fact or a name, so that the extraction keeps it.
     pub(crate) kept: Vec<bool>,
     by_key: HashMap<EntityKey, usize>,
-    /// What pronouns need to know of each.
+    /// The properties that pronoun resolution needs.
     pub(crate) traits: Vec<Traits>,
-    /// People named together, with the number of their sentence, for "they".
+    /// Coordinated persons with the number of their sentence, as antecedents of "they".
     pub(crate) groups: Vec<(usize, Vec<usize>)>,
-    /// Number of the sentence being read.
+    /// Number of the current sentence.
     pub(crate) sentence: usize,
-    /// Pronouns that nobody in the message fits.
-    pub(crate) open: usize,
-    /// Whom each pronoun of the message means.
+    /// How many pronouns have no antecedent in the message.
+    pub(crate) unresolved: usize,
+    /// The referents of each pronoun of the message.
     #[cfg(test)]
     pub(crate) referred: Vec<Vec<usize>>,
 }
 
 impl Registry {
-    /// The entry for a name, made when new. A stronger guess of its type wins.
+    /// Returns the entry of a name and makes a new one if needed. The surer type wins.
     pub(crate) fn add(&mut self, named: &Named, keep: bool) -> Option<usize> {
         let key = EntityKey::of(&named.name)?;
         if !key.as_str().chars().any(char::is_alphanumeric) {
@@ -52,14 +52,14 @@ impl Registry {
             self.traits.push(Traits {
                 gender: gender_of(&named.name, named.role.as_deref()),
                 plural: named.plural,
-                animal: named.group == Some(Group::Animal),
+                animal: named.group == Some(WordList::Animal),
                 ..Traits::default()
             });
             self.mentions.len() - 1
         });
         let traits = &mut self.traits[index];
         traits.sentence = self.sentence;
-        if std::mem::take(&mut traits.earlier) {
+        if std::mem::take(&mut traits.from_earlier_message) {
             self.mentions[index].name.clone_from(&named.name);
             self.mentions[index].span = named.span;
         }
@@ -78,14 +78,14 @@ impl Registry {
         Some(index)
     }
 
-    /// The last thing or person that goes by a common noun ("a puppy").
+    /// Returns the last thing or person with a common noun as its name ("a puppy").
     pub(crate) fn last_unnamed(&self) -> Option<usize> {
         (0..self.mentions.len()).rev().take(64).find(|&i| {
             !self.named[i] && matches!(self.mentions[i].entity_type, EntityType::Person | EntityType::Thing) && self.strengths[i] > 0.75
         })
     }
 
-    /// Gives a nameless entry the name of another, which then is nothing of its own.
+    /// Gives an entry without a name the name of another entry, which is then absorbed.
     pub(crate) fn rename(&mut self, target: usize, name: usize) -> bool {
         if target == name || self.named[target] || !self.named[name] {
             return false;
@@ -100,45 +100,45 @@ impl Registry {
         self.traits[name].absorbed = true;
         self.traits[target].gender = self.traits[target].gender.or(self.traits[name].gender);
         self.traits[target].sentence = self.sentence;
-        self.traits[target].earlier = false;
+        self.traits[target].from_earlier_message = false;
         if let Some(key) = EntityKey::of(&self.mentions[target].name) {
             self.by_key.insert(key, target);
         }
         true
     }
 
-    /// Forgets everything but who was spoken of: what follows is another message.
+    /// Prepares for the next message: keeps the mentions as antecedents only.
     pub(crate) fn close_message(&mut self) {
         self.kept.fill(false);
-        self.open = 0;
+        self.unresolved = 0;
         #[cfg(test)]
         self.referred.clear();
         for t in &mut self.traits {
-            t.earlier = true;
+            t.from_earlier_message = true;
         }
     }
 
-    /// A pronoun means this entry: where it comes from an earlier message, the pronoun is where it now stands.
-    pub(crate) fn refer(&mut self, index: usize, by: Wanted, span: Span) {
+    /// Records that a pronoun refers to an entry. An entry of an earlier message gets the span of the pronoun.
+    pub(crate) fn refer(&mut self, index: usize, by: AntecedentKind, span: Span) {
         self.traits[index].referred = Some((self.sentence, by));
         self.traits[index].sentence = self.sentence;
-        if std::mem::take(&mut self.traits[index].earlier) {
+        if std::mem::take(&mut self.traits[index].from_earlier_message) {
             self.mentions[index].span = span;
         }
     }
 
-    /// Type and strength of an entry.
-    pub(crate) fn kind(&self, index: usize) -> (EntityType, f64) {
+    /// Returns the type of an entry and how sure it is.
+    pub(crate) fn type_of(&self, index: usize) -> (EntityType, f64) {
         (self.mentions[index].entity_type, self.strengths[index])
     }
 
-    /// "my cats, Milo and Otis": a person's name that is none here.
+    /// Changes the type of a name: in "my cats, Milo and Otis", Milo is not a person.
     pub(crate) fn retype(&mut self, index: usize, ty: EntityType) {
         self.mentions[index].entity_type = ty;
         self.strengths[index] = self.strengths[index].max(WEAK);
     }
 
-    /// Gives an entry the type that a relation asks for.
+    /// Gives an entry with an unsure type the type that a relation requires.
     pub(crate) fn coerce(&mut self, index: usize, ty: EntityType) {
         if self.strengths[index] < WEAK {
             self.mentions[index].entity_type = ty;
@@ -148,7 +148,7 @@ impl Registry {
     }
 }
 
-/// Strength of a type as confidence of a mention: a listed name is sure, an unknown word is as likely wrong as right.
+/// Returns the confidence of a mention from the strength of its type: 1 for a listed name, about one half for a guess.
 fn confidence(strength: f64) -> f64 {
     if strength >= 0.9 { 1.0 } else { (0.5 + strength * 0.5).min(1.0) }
 }

@@ -1,15 +1,14 @@
-//! Words to sentences.
+//! Splits tokens into sentences.
 
 use super::tokens::{Pos, Token};
 
-/// Longest run of words taken as one sentence. Text without punctuation is cut here, so that work stays linear in its length.
+/// Longest sentence, in tokens. Text without punctuation is cut here, so that the work stays linear in its length.
 const MAX_TOKENS: usize = 120;
 
-/// One sentence.
 #[derive(Debug)]
 pub(crate) struct Sentence {
     pub(crate) tokens: Vec<Token>,
-    /// Closed by a question mark.
+    /// Ends with a question mark.
     pub(crate) question_mark: bool,
 }
 
@@ -52,7 +51,7 @@ pub(crate) fn split(tokens: Vec<Token>) -> Vec<Sentence> {
 
 fn finish(current: &mut Vec<Token>, question: bool, out: &mut Vec<Sentence>) {
     let mut tokens = std::mem::take(current);
-    // "I live in Leeds, where do you live?" tells and then asks.
+    // "I live in Leeds, where do you live?": a statement and then a question.
     if let Some(at) = question_after(&tokens, question) {
         let asked = tokens.split_off(at);
         close(tokens, false, out);
@@ -62,7 +61,7 @@ fn finish(current: &mut Vec<Token>, question: bool, out: &mut Vec<Sentence>) {
     }
 }
 
-/// Where a question to the addressee begins that is joined to what stands before it.
+/// Finds a question to the addressee that is joined to a statement, and returns its first token.
 fn question_after(tokens: &[Token], question: bool) -> Option<usize> {
     let is = |k: usize, words: &[&str]| tokens.get(k).is_some_and(|t| words.contains(&t.norm.as_str()));
     let word = |k: usize| tokens.get(k).is_some_and(|t| t.pos != Pos::Punct);
@@ -79,7 +78,7 @@ fn question_after(tokens: &[Token], question: bool) -> Option<usize> {
             || is(i, &["hbu", "wbu"])
             || is(i, &["how", "what"]) && is(i + 1, &["kind", "sort", "type", "many", "much", "long", "old", "about"]) && question
             || you(i) && question && !word(i + 1) && i + 2 >= tokens.len();
-        // Without a mark only a comma and the word order of a question are enough.
+        // Without a question mark, a comma and the word order of a question are required.
         asks && (question || comma)
     })
 }
@@ -91,7 +90,7 @@ fn close(mut tokens: Vec<Token>, question: bool, out: &mut Vec<Sentence>) {
         }
         return;
     }
-    // In shouting, capitals say nothing.
+    // In a sentence of capitals, capitals do not mark names.
     let words: Vec<&Token> = tokens.iter().filter(|t| t.text.chars().any(char::is_alphabetic) && t.text.chars().count() > 1).collect();
     let shouted = words.iter().filter(|t| !t.text.chars().any(char::is_lowercase)).count();
     if words.len() >= 3 && shouted * 10 > words.len() * 7 {
@@ -108,22 +107,22 @@ mod tests {
     use super::*;
     use crate::{normalise::clean, tokens::tokenise};
 
-    fn count(s: &str) -> Vec<bool> {
+    fn question_marks(s: &str) -> Vec<bool> {
         split(tokenise(&clean(s))).iter().map(|s| s.question_mark).collect()
     }
 
     #[test]
-    fn sentences_end_where_they_should() {
-        assert_eq!(count("I like it. Do you? Yes!"), [false, true, false]);
-        assert_eq!(count("Dr. Smith uses Node.js daily."), [false]);
-        assert_eq!(count("so cool 😀 I love it"), [false, false]);
-        assert_eq!(count("Some words here\n- Two things\n- Three"), [false, false, false]);
-        assert_eq!(count("well... maybe not"), [false]);
-        assert_eq!(count("..."), Vec::<bool>::new());
+    fn sentence_ends_are_found() {
+        assert_eq!(question_marks("I like it. Do you? Yes!"), [false, true, false]);
+        assert_eq!(question_marks("Dr. Smith uses Node.js daily."), [false]);
+        assert_eq!(question_marks("so cool 😀 I love it"), [false, false]);
+        assert_eq!(question_marks("Some words here\n- Two things\n- Three"), [false, false, false]);
+        assert_eq!(question_marks("well... maybe not"), [false]);
+        assert_eq!(question_marks("..."), Vec::<bool>::new());
     }
 
     #[test]
-    fn endless_text_is_cut() {
+    fn text_without_punctuation_is_cut() {
         let sentences = split(tokenise(&clean(&"word ".repeat(5000))));
         assert!(sentences.len() > 10 && sentences.iter().all(|s| s.tokens.len() <= MAX_TOKENS + 1));
     }

@@ -1,11 +1,11 @@
-//! Counts what reading a text costs, so that a test can tell linear work from worse without a clock. Costs nothing elsewhere.
+//! Counts the work for a text, so that a test can check without a clock that the work is linear. Only tests count.
 
 #[cfg(test)]
 thread_local! {
     static STEPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// So many steps were done.
+/// Adds to the number of steps.
 #[inline]
 pub(crate) fn count(steps: usize) {
     #[cfg(test)]
@@ -14,7 +14,7 @@ pub(crate) fn count(steps: usize) {
     let _ = steps;
 }
 
-/// The steps done in this thread since the last call.
+/// Returns and resets the number of steps of this thread.
 #[cfg(test)]
 pub(crate) fn taken() -> u64 {
     STEPS.with(|s| s.replace(0))

@@ -1,37 +1,37 @@
-//! Parts of speech: the Brill tagger's word tags, closed classes by table, then repairs that use the neighbours.
+//! Tags parts of speech: closed classes by table, other words by the Brill tagger, then corrections by the neighbours.
 //!
-//! The tagger was trained on edited text; chat has lower-case names, missing words and "like" as a verb. Each repair
-//! names the mistake it undoes.
+//! The tagger was trained on edited text. Chat has lower-case names, missing words and "like" as a verb.
 
 use harper_brill::{Tagger, UPOS};
 
-use super::hidden_verbs::missing_verb;
 use super::lemma;
-use super::lexicon::{Group, VerbForm, lexicon};
-use super::repairs::repair;
+use super::lexicon::{VerbForm, WordList, lexicon};
+use super::missing_verbs::restore_missing_verb;
 use super::sentences::Sentence;
+use super::tag_repairs::repair_tags;
 use super::tokens::{Pos, Token};
 
-/// Verbs that only the ontology names.
+/// Whether a lemma is a verb of the ontology, beyond the word list.
 pub(crate) type ExtraVerb<'a> = &'a dyn Fn(&str) -> bool;
 
+/// Sets part of speech, lemma and verb form of each token.
 pub(crate) fn tag(sentence: &mut Sentence, extra: ExtraVerb<'_>) {
     let tokens = &mut sentence.tokens;
-    base(tokens);
-    units(tokens);
-    capitals(tokens);
-    versions(tokens);
+    tag_words(tokens);
+    mark_units(tokens);
+    tag_proper_nouns(tokens);
+    tag_versions(tokens);
     let known: Vec<Option<(String, VerbForm)>> =
         tokens.iter().map(|t| if t.pos == Pos::Punct { None } else { lemma::known_verb(&t.norm, extra) }).collect();
-    repair(tokens, &known);
-    missing_verb(tokens, &known);
-    clitic_s(tokens);
-    lemmas(tokens, extra);
+    repair_tags(tokens, &known);
+    restore_missing_verb(tokens, &known);
+    resolve_clitic_s(tokens);
+    set_lemmas(tokens, extra);
 }
 
-/// Closed classes by table; the tagger for the rest.
-fn base(tokens: &mut [Token]) {
-    // The tagger knows "don't" as one word.
+/// Tags closed classes by table and other words by the tagger.
+fn tag_words(tokens: &mut [Token]) {
+    // The tagger expects "don't" as one word.
     let mut words: Vec<String> = Vec::with_capacity(tokens.len());
     let mut index = Vec::with_capacity(tokens.len());
     for t in tokens.iter() {
@@ -53,7 +53,7 @@ fn base(tokens: &mut [Token]) {
         }
         let tag = tags.get(i).copied().flatten();
         t.unknown = tag.is_none_or(|t| t == UPOS::PROPN);
-        t.pos = closed(&t.norm).unwrap_or_else(|| tag.map_or_else(|| guess(&t.norm), from_upos));
+        t.pos = closed_class(&t.norm).unwrap_or_else(|| tag.map_or_else(|| guess_pos(&t.norm), from_upos));
         if t.pos == Pos::Punct {
             t.pos = Pos::Noun;
         }
@@ -81,7 +81,7 @@ fn from_upos(tag: UPOS) -> Pos {
     }
 }
 
-fn guess(word: &str) -> Pos {
+fn guess_pos(word: &str) -> Pos {
     if word.chars().next().is_some_and(char::is_numeric) {
         Pos::Num
     } else if word.ends_with("ing") && word.len() > 5 {
@@ -97,7 +97,7 @@ fn guess(word: &str) -> Pos {
     }
 }
 
-pub(crate) fn closed(word: &str) -> Option<Pos> {
+pub(crate) fn closed_class(word: &str) -> Option<Pos> {
     Some(match word {
         "i" | "me" | "myself" | "we" | "us" | "ourselves" | "you" | "yourself" | "he" | "him" | "himself" | "she" | "herself" | "it"
         | "itself" | "they" | "them" | "themselves" | "who" | "whom" | "what" | "someone" | "somebody" | "everyone" | "everybody"
@@ -126,8 +126,8 @@ pub(crate) fn closed(word: &str) -> Option<Pos> {
     })
 }
 
-/// Listed names of several words stand as one; so do listed nouns of several words.
-fn units(tokens: &mut [Token]) {
+/// Marks listed names and nouns of several words as units.
+fn mark_units(tokens: &mut [Token]) {
     let lex = lexicon();
     let mut i = 0;
     while i < tokens.len() {
@@ -152,10 +152,10 @@ fn units(tokens: &mut [Token]) {
         }
         if let Some((n, phrase)) = found {
             let named = lex.get(&phrase).iter().any(|e| !e.common) && n > 1;
-            let capitals = tokens[i..i + n].iter().filter(|t| t.capital).count();
-            // "The Office" is a name, "the office" is not: names that begin with an article need their capitals.
+            let tag_proper_nouns = tokens[i..i + n].iter().filter(|t| t.capital).count();
+            // "The Office" is a name, "the office" is not: a name with an article needs its capitals.
             let article = matches!(tokens[i].norm.as_str(), "the" | "a");
-            if !article || named && capitals >= 2 && tokens[i].capital {
+            if !article || named && tag_proper_nouns >= 2 && tokens[i].capital {
                 for t in &mut tokens[i..i + n] {
                     t.pos = if named { Pos::Propn } else { Pos::Noun };
                 }
@@ -168,8 +168,8 @@ fn units(tokens: &mut [Token]) {
     }
 }
 
-/// Capitals and listed names make proper nouns; a tagger's proper noun in small letters does not.
-fn capitals(tokens: &mut [Token]) {
+/// Tags capitalised words and listed names as proper nouns, and unlisted lower-case words as common nouns.
+fn tag_proper_nouns(tokens: &mut [Token]) {
     let lex = lexicon();
     for i in 0..tokens.len() {
         if tokens[i].unit > 0 || matches!(tokens[i].pos, Pos::Punct | Pos::Sym) || (i > 0 && inside_unit(tokens, i)) {
@@ -178,20 +178,20 @@ fn capitals(tokens: &mut [Token]) {
         let first = tokens[..i].iter().all(|t| t.pos == Pos::Punct || t.is("\""));
         let t = &tokens[i];
         let entries = lex.get(&t.norm);
-        let clear_name = entries.iter().any(|e| !e.common && !e.ambiguous && e.group != Group::Given);
+        let clear_name = entries.iter().any(|e| !e.common && !e.ambiguous && e.group != WordList::Given);
         let a_name = entries.iter().any(|e| !e.common);
-        let is_closed = closed(&t.norm).is_some();
+        let is_closed = closed_class(&t.norm).is_some();
         let next_capital = tokens.get(i + 1).is_some_and(|n| n.capital && !n.is("i") && n.nominal_or_unknown());
-        // "Setbacks are …": an unknown plural at the start is a common noun.
+        // "Setbacks are …": an unknown plural at the start of a sentence is a common noun.
         let generic_plural = t.norm.ends_with('s') && tokens.get(i + 1).is_some_and(|n| n.is("are") || n.is("were"));
-        // "Will Smith is", "April likes": a name that is also a small word, by what follows it.
+        // "Will Smith is", "April likes": the next word decides about a name that is also a common word.
         let homonym = t.capital
             && lex.in_set("name_homonyms", &t.norm)
             && tokens.get(i + 1).is_some_and(|n| {
-                n.capital && !n.is("i") && closed(&n.norm).is_none() && lex.get(&n.norm).iter().all(|e| !e.common)
-                    || n.pos == Pos::Verb && matches!(lemma::known_verb(&n.norm, &|_| false), Some((_, VerbForm::Third)))
+                n.capital && !n.is("i") && closed_class(&n.norm).is_none() && lex.get(&n.norm).iter().all(|e| !e.common)
+                    || n.pos == Pos::Verb && matches!(lemma::known_verb(&n.norm, &|_| false), Some((_, VerbForm::ThirdPerson)))
             });
-        // "an Italian restaurant": a people's adjective is no name before a noun in small letters.
+        // "an Italian restaurant": a demonym is an adjective before a lower-case noun.
         let demonym = t.capital
             && lex.in_set("demonyms", &t.norm)
             && tokens.get(i + 1).is_some_and(|n| !n.capital && matches!(n.pos, Pos::Noun | Pos::Adj));
@@ -217,7 +217,7 @@ fn capitals(tokens: &mut [Token]) {
         } else if !t.capital && clear_name && !is_closed && t.norm.len() > 1 {
             Pos::Propn
         } else if !t.capital && t.pos == Pos::Propn {
-            if lex.has(Group::Given, &t.norm) && !a_plain_word(&t.norm) { Pos::Propn } else { Pos::Noun }
+            if lex.has(WordList::Given, &t.norm) && !is_plain_word(&t.norm) { Pos::Propn } else { Pos::Noun }
         } else {
             continue;
         };
@@ -225,10 +225,10 @@ fn capitals(tokens: &mut [Token]) {
     }
 }
 
-/// "Python 3.8", "Node 20": a version belongs to the name; "Rust 2 years ago" has none.
-fn versions(tokens: &mut [Token]) {
+/// Adds versions to names: "Python 3.8", "Node 20", but not "Rust 2 years ago".
+fn tag_versions(tokens: &mut [Token]) {
     for i in 1..tokens.len() {
-        let tool = tokens[i - 1].pos == Pos::Propn && lexicon().has(Group::Tool, &tokens[i - 1].norm);
+        let tool = tokens[i - 1].pos == Pos::Propn && lexicon().has(WordList::Tool, &tokens[i - 1].norm);
         let number = tokens[i].pos == Pos::Num && tokens[i].norm.starts_with(|c: char| c.is_ascii_digit());
         if tool && number && !tokens.get(i + 1).is_some_and(Token::nominal) {
             tokens[i].pos = Pos::Propn;
@@ -236,7 +236,7 @@ fn versions(tokens: &mut [Token]) {
     }
 }
 
-fn a_plain_word(word: &str) -> bool {
+fn is_plain_word(word: &str) -> bool {
     lexicon().get(word).iter().any(|e| e.ambiguous || e.common) || lemma::known_verb(word, &|_| false).is_some()
 }
 
@@ -250,11 +250,11 @@ impl Token {
     }
 }
 
-/// "'s" is a possessive, "is" or "has".
-fn clitic_s(tokens: &mut [Token]) {
+/// Decides whether "'s" is a possessive, "is" or "has".
+fn resolve_clitic_s(tokens: &mut [Token]) {
     for i in 0..tokens.len() {
         if !tokens[i].is("'s") {
-            // "its fine", "its Marcus": the pronoun with a verb left out.
+            // "its fine", "its Marcus": the apostrophe of "it's" is missing.
             if tokens[i].is("its")
                 && tokens.get(i + 1).is_some_and(|t| matches!(t.pos, Pos::Adj | Pos::Det | Pos::Adv | Pos::Propn) || t.is("been"))
                 && (i == 0 || !matches!(tokens[i - 1].pos, Pos::Verb | Pos::Adp | Pos::Aux))
@@ -292,7 +292,7 @@ fn clitic_s(tokens: &mut [Token]) {
     }
 }
 
-fn lemmas(tokens: &mut [Token], extra: ExtraVerb<'_>) {
+fn set_lemmas(tokens: &mut [Token], extra: ExtraVerb<'_>) {
     for t in tokens {
         match t.pos {
             Pos::Verb | Pos::Aux => {
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn verbs_and_nouns_are_told_apart() {
+    fn verbs_and_nouns_are_distinguished() {
         for (text, word, pos) in [
             ("i love my work", "love", Pos::Verb),
             ("i love my work", "work", Pos::Noun),

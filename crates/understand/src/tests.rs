@@ -1,4 +1,4 @@
-//! The contract of the room, told in examples. Grammar by phenomenon: `tests/data/grammar`, read by [`grammar`].
+//! Tests the pipeline with examples. [`grammar`] reads the examples by grammatical phenomenon in `tests/data/grammar`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::*;
@@ -9,12 +9,12 @@ fn pipeline() -> &'static Pipeline {
     PIPELINE.get_or_init(|| Pipeline::new(Arc::new(Ontology::parse(default_ontology()).unwrap())))
 }
 
-/// "subject RELATION object polarity" of each fact, "user" for the speaker.
+/// Returns "subject RELATION object polarity" of each fact, with "user" for the speaker.
 fn facts(text: &str) -> Vec<String> {
-    told(&pipeline().read(text))
+    fact_lines(&pipeline().read(text))
 }
 
-fn told(e: &Extraction) -> Vec<String> {
+fn fact_lines(e: &Extraction) -> Vec<String> {
     let name = |p: Party| match p {
         Party::Speaker => "user".to_owned(),
         Party::Mention(i) => e.mentions[i].name.clone(),
@@ -30,9 +30,9 @@ fn type_of(text: &str, name: &str) -> Option<EntityType> {
 }
 
 #[test]
-fn a_plain_statement_is_certain() {
+fn plain_statement_has_full_confidence() {
     let found = pipeline().read("John likes Mary.");
-    assert_eq!(told(&found), ["John LIKES Mary affirmed"]);
+    assert_eq!(fact_lines(&found), ["John LIKES Mary affirmed"]);
     assert!((found.facts[0].confidence - 1.0).abs() < f64::EPSILON);
     assert_eq!(found.mentions.iter().map(|m| m.entity_type).collect::<Vec<_>>(), [EntityType::Person, EntityType::Person]);
     assert_eq!((found.facts[0].span.start, found.facts[0].span.end), (0, 15));
@@ -40,20 +40,20 @@ fn a_plain_statement_is_certain() {
 }
 
 #[test]
-fn change_is_told_from_denial() {
+fn ended_and_negated_facts_are_distinguished() {
     assert_eq!(facts("I no longer use React, I switched to Vue."), ["user USES React ended", "user USES Vue affirmed"]);
     assert_eq!(facts("I don't use React."), ["user USES React negated"]);
 }
 
 #[test]
-fn the_promised_sentences_are_understood() {
+fn documented_sentences_give_their_facts() {
     let phoenix = facts("I'm using FastAPI for project Phoenix with my colleague Sarah");
     for fact in ["user USES FastAPI affirmed", "user WORKS_WITH Sarah affirmed"] {
         assert!(phoenix.contains(&fact.to_owned()), "{phoenix:?}");
     }
     assert_eq!(type_of("I'm using FastAPI for project Phoenix with my colleague Sarah", "Phoenix"), Some(EntityType::Project));
     let dave = pipeline().read("My manager Dave approved the budget");
-    assert_eq!(told(&dave), ["Dave MANAGES user affirmed"]);
+    assert_eq!(fact_lines(&dave), ["Dave MANAGES user affirmed"]);
     assert_eq!(dave.mentions[0].description.as_deref(), Some("manager"));
     assert_eq!(facts("I prefer Python over JavaScript"), ["user PREFERS Python affirmed"]);
     assert_eq!(facts("Project Apollo uses PostgreSQL"), ["Apollo USES PostgreSQL affirmed"]);
@@ -65,20 +65,20 @@ fn the_promised_sentences_are_understood() {
 }
 
 #[test]
-fn a_verb_added_to_the_ontology_is_found_in_text() {
+fn verb_added_to_the_ontology_is_found_in_text() {
     let extended = format!(
         "{}\n[[relation]]\nname = \"MENTORS\"\nphrase = \"mentors\"\ndescription = \"Guides.\"\nsubject_types = [\"person\"]\nobject_types = [\"person\"]\nhalf_life_days = 100.0\ncues.verbs = [\"mentor\", \"zorgle up\"]\n",
         default_ontology()
     );
     let pipeline = Pipeline::new(Arc::new(Ontology::parse(&extended).unwrap()));
-    assert_eq!(told(&pipeline.read("Anna mentors Ben.")), ["Anna MENTORS Ben affirmed"]);
-    assert_eq!(told(&pipeline.read("Ben is mentored by Anna.")), ["Anna MENTORS Ben affirmed"]);
-    assert_eq!(told(&pipeline.read("I zorgled up Tom.")), ["user MENTORS Tom affirmed"]);
+    assert_eq!(fact_lines(&pipeline.read("Anna mentors Ben.")), ["Anna MENTORS Ben affirmed"]);
+    assert_eq!(fact_lines(&pipeline.read("Ben is mentored by Anna.")), ["Anna MENTORS Ben affirmed"]);
+    assert_eq!(fact_lines(&pipeline.read("I zorgled up Tom.")), ["user MENTORS Tom affirmed"]);
     assert!(facts("Anna mentors Ben.").is_empty());
 }
 
 #[test]
-fn the_default_ontology_has_the_relations_of_the_guide() {
+fn default_ontology_has_the_documented_relations() {
     let ontology = Ontology::parse(default_ontology()).unwrap();
     assert_eq!(ontology.iter().count(), 17);
     assert!(ontology.get("LIVES_IN").unwrap().functional);
@@ -86,7 +86,7 @@ fn the_default_ontology_has_the_relations_of_the_guide() {
 }
 
 #[test]
-fn what_is_not_so_makes_no_fact() {
+fn unasserted_clauses_make_no_fact() {
     for text in [
         "I want to visit Rome.",
         "You should try Rust.",
@@ -106,7 +106,7 @@ fn what_is_not_so_makes_no_fact() {
 }
 
 #[test]
-fn evidence_is_cut_from_the_original() {
+fn fact_spans_point_into_the_original() {
     let text = "😀 Hi! **John** likes “Dune”… I can’t stand Jenkins, ok";
     let original: Vec<char> = text.chars().collect();
     let found = pipeline().read(text);
@@ -116,15 +116,15 @@ fn evidence_is_cut_from_the_original() {
 }
 
 #[test]
-fn a_hedge_lowers_confidence() {
+fn hedge_lowers_confidence() {
     let sure = pipeline().read("John likes Mary.").facts[0].confidence;
     let hedged = pipeline().read("I think John likes Mary.");
-    assert_eq!(told(&hedged), ["John LIKES Mary affirmed"]);
+    assert_eq!(fact_lines(&hedged), ["John LIKES Mary affirmed"]);
     assert!(hedged.facts[0].confidence < sure && hedged.facts[0].confidence >= 0.5);
 }
 
 #[test]
-fn the_kind_is_recognised() {
+fn message_kind_is_recognised() {
     for (text, kind) in [
         ("Thanks so much!", MessageKind::Other),
         ("What's your favorite color?", MessageKind::Question),
@@ -142,7 +142,7 @@ mod ontology;
 mod pronouns;
 mod robust;
 
-/// One composed example.
+/// One example of the grammar file.
 #[derive(serde::Deserialize)]
 struct Example {
     text: String,
@@ -165,8 +165,8 @@ fn grammar() {
             let found = pipeline().read(&example.text);
             let mut expected = example.facts.clone();
             expected.sort();
-            if told(&found) != expected {
-                wrong.push(format!("{section}: {}\n   expected {expected:?}\n   found    {:?}", example.text, told(&found)));
+            if fact_lines(&found) != expected {
+                wrong.push(format!("{section}: {}\n   expected {expected:?}\n   found    {:?}", example.text, fact_lines(&found)));
             }
             for (name, ty) in &example.types {
                 let got = found.mentions.iter().find(|m| m.name == *name).map(|m| m.entity_type);
@@ -179,10 +179,10 @@ fn grammar() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{} complaints in {count} examples\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} failures in {count} examples\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Facts point into the mentions, spans into the text, confidence between one half and one.
+/// Checks that facts point into the mentions, spans into the text, and that confidence is between one half and one.
 fn check_sound(text: &str, e: &Extraction) {
     let length = u32::try_from(text.chars().count()).unwrap();
     for f in &e.facts {
@@ -198,7 +198,7 @@ fn check_sound(text: &str, e: &Extraction) {
 }
 
 #[test]
-fn any_bytes_are_read_without_panic() {
+fn arbitrary_bytes_do_not_panic() {
     bolero::check!().with_type::<Vec<u8>>().for_each(|bytes: &Vec<u8>| {
         let text = String::from_utf8_lossy(bytes);
         check_sound(&text, &pipeline().read(&text));
@@ -207,7 +207,7 @@ fn any_bytes_are_read_without_panic() {
 
 proptest::proptest! {
     #[test]
-    fn any_words_are_read_soundly_and_alike(words in proptest::collection::vec(proptest::sample::select(vec![
+    fn arbitrary_words_are_read_deterministically(words in proptest::collection::vec(proptest::sample::select(vec![
         "I", "my", "not", "to", "'s", "’s", "use", "used", "like", "don't", "no", "longer", "from", "switched", "Dave", "sister", "\"", ",", ".", "?", "and",
         "who", "that", "is", "of", "Vim", "the", "new", "named", "😀", "`x", "```", "[", "](", "https://a.b", "(", ")", "—", "be", "have", "going", "hiking", "in",
         "Paris", "one", "\n", "> ", "a", "lot", "if", "you", "ex-wife", "can't", "stand", "favorite", "project", "Inc", "n't", "'", "1", "…", "*", "_"]), 0..40)) {

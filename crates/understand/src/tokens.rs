@@ -1,10 +1,12 @@
-//! Plain text to words and marks. Contractions are split ("don't" to do, n't), so that negation and auxiliaries stand alone.
+//! Splits plain text into words and punctuation.
+//!
+//! Contractions are split ("don't" to do, n't), so that negations and auxiliaries are tokens of their own.
 
 use super::lexicon::VerbForm;
 use super::normalise::{Clean, OPAQUE, SOFT_BREAK};
 use super::steps;
 
-/// Part of speech; a part of the Universal Dependencies set.
+/// Part of speech; a subset of the Universal Dependencies tags, with additions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pos {
     Noun,
@@ -22,35 +24,35 @@ pub(crate) enum Pos {
     Num,
     Intj,
     Punct,
-    /// Something left out by [`super::normalise`], a symbol.
+    /// A symbol, or the place of text that [`super::normalise`] removed.
     Sym,
-    /// The end of a line or an emoji.
+    /// A line break or an emoji.
     Break,
 }
 
-/// A word or mark.
+/// A word or a punctuation mark.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     /// As written.
     pub(crate) text: String,
-    /// Lower case, contractions and chat spellings written out.
+    /// In lower case, with contractions and chat spellings expanded.
     pub(crate) norm: String,
     pub(crate) lemma: String,
     pub(crate) pos: Pos,
     pub(crate) form: Option<VerbForm>,
-    /// Code points of the original, end exclusive.
+    /// Position in the original, in code points; `end` is exclusive.
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) space_before: bool,
-    /// Begins with a capital that means something.
+    /// Begins with a capital; false in a sentence of capitals.
     pub(crate) capital: bool,
-    /// Second part of a contraction.
+    /// The second part of a contraction.
     pub(crate) clitic: bool,
-    /// Unknown to the tagger's dictionary.
+    /// Not in the dictionary of the tagger.
     pub(crate) unknown: bool,
-    /// Inside a listed name of more than one word: its length, at the first word.
+    /// Length in tokens of the listed name that begins here; 0 if none does.
     pub(crate) unit: usize,
-    /// The tag was changed by a rule that may err.
+    /// A rule that may be wrong changed the tag; facts get less confidence.
     pub(crate) repaired: bool,
 }
 
@@ -64,7 +66,7 @@ impl Token {
     }
 }
 
-/// Contractions written without an apostrophe, and chat spellings, to full words. The first part keeps the place of the word.
+/// Full words for contractions without an apostrophe and for chat spellings. Each part has the span of the whole.
 const SPELLINGS: &[(&str, &[&str])] = &[
     ("dont", &["do", "not"]),
     ("doesnt", &["does", "not"]),
@@ -138,6 +140,7 @@ const ABBREVIATIONS: &[&str] = &[
     "approx", "dept",
 ];
 
+/// Splits a text into tokens.
 pub(crate) fn tokenise(text: &Clean) -> Vec<Token> {
     let chars = &text.chars;
     let mut out: Vec<Token> = Vec::with_capacity(chars.len() / 5 + 4);
@@ -188,7 +191,7 @@ pub(crate) fn tokenise(text: &Clean) -> Vec<Token> {
     out
 }
 
-/// "'em", "'cause".
+/// Whether a clipped word begins here: "'em", "'cause".
 fn starts_clipped(chars: &[char], i: usize) -> bool {
     let rest: String = chars[i..].iter().take(6).collect::<String>().to_lowercase();
     rest.starts_with("'em ") || rest.starts_with("'cause")
@@ -235,7 +238,7 @@ fn word_end(chars: &[char], i: usize) -> usize {
     k
 }
 
-/// "js", "io": what may follow a dot inside a name.
+/// Whether a suffix that can follow a dot inside a name begins here: "js", "io".
 fn short_suffix(chars: &[char], i: usize) -> bool {
     let end = chars[i..].iter().position(|c| !c.is_alphanumeric()).map_or(chars.len(), |n| i + n);
     let suffix: String = chars[i..end].iter().collect();
@@ -245,6 +248,7 @@ fn short_suffix(chars: &[char], i: usize) -> bool {
     )
 }
 
+/// Makes a token of the characters from `i` to `end`.
 fn mark(text: &Clean, i: usize, end: usize, space: bool, pos: Pos) -> Token {
     let s: String = text.chars[i..end].iter().collect();
     Token {

@@ -1,4 +1,4 @@
-//! One verb group: auxiliaries, negation, adverbs and the verb; and bare verbs that belong to a list of infinitives.
+//! Parses one verb group (auxiliaries, negation, adverbs, verb), and marks bare verbs in lists of infinitives.
 
 use super::lexicon::{VerbForm, lexicon};
 use super::phrases::{ChunkKind, Phrases, VerbGroup, VerbKind};
@@ -9,7 +9,7 @@ fn is_no_longer(tokens: &[Token], i: usize) -> bool {
 }
 
 #[allow(clippy::too_many_lines)]
-pub(crate) fn verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize)> {
+pub(crate) fn parse_verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize)> {
     let mut g = VerbGroup::at(i);
     let mut k = i;
     let mut aux: Vec<usize> = Vec::new();
@@ -22,7 +22,7 @@ pub(crate) fn verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize
         } else if t.is("not") {
             g.negated = true;
             g.cannot |= k > 0 && (tokens[k - 1].is("can") || tokens[k - 1].is("could"));
-            // "not only", "not just" deny nothing
+            // "not only" and "not just" do not negate.
             if tokens.get(k + 1).is_some_and(|n| n.is("only") || n.is("just")) {
                 g.negated = false;
             }
@@ -131,8 +131,8 @@ pub(crate) fn verb_group(tokens: &[Token], i: usize) -> Option<(VerbGroup, usize
     Some((g, k))
 }
 
-/// "to play soccer, hang out, and play games": bare verbs of a list that began with "to" belong to it.
-pub(crate) fn listed_infinitives(tokens: &[Token], p: &mut Phrases) {
+/// Marks bare verbs of a list after "to" as infinitives: "to play soccer, hang out, and play games".
+pub(crate) fn mark_listed_infinitives(tokens: &[Token], p: &mut Phrases) {
     let mut governed = false;
     for c in 0..p.chunks.len() {
         let ChunkKind::Verb(v) = p.chunks[c].kind else {

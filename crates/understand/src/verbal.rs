@@ -1,25 +1,25 @@
-//! Facts from clauses: the ontology's verb cues, with negation, aspect, modality and complements.
+//! Adds facts from clauses by the verb cues of the ontology, with negation, aspect, modality and complements.
 
 use recall_domain::{Polarity, Span};
 
 use super::clauses::{Clause, Subject};
 use super::cues::{Cue, Effect};
 use super::lexicon::lexicon;
-use super::objects::Item;
+use super::objects::Object;
 use super::phrases::{ChunkKind, VerbGroup, VerbKind};
-use super::reader::{Claim, Reader, Side};
+use super::reader::{FactDraft, Reader, Referent};
 use super::steps;
 
-/// Changes that, in the progressive, are only planned ("I'm moving to Oslo").
+/// Verbs of change; in the progressive they are plans ("I'm moving to Oslo").
 const PLANS: &[&str] = &[
     "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come",
     "switch", "migrate", "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
 ];
 
-/// How a clause is put: who, whether it holds, how sure.
+/// What holds for the whole clause: subjects, polarity, confidence and extent.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
-    pub(super) subjects: Vec<Side>,
+    pub(super) subjects: Vec<Referent>,
     pub(super) polarity: Polarity,
     pub(super) confidence: f64,
     pub(super) start: usize,
@@ -27,14 +27,16 @@ pub(crate) struct Frame {
 }
 
 impl Reader<'_> {
-    /// Reads one clause.
-    pub(crate) fn clause(&mut self, clause: &Clause) {
-        if clause.doubtful {
+    /// Adds the facts of one clause.
+    pub(crate) fn read_clause(&mut self, clause: &Clause) {
+        if clause.unasserted {
             return;
         }
-        let subjects: Vec<Side> = match &clause.subject {
-            Subject::Nouns(nouns) => nouns.iter().flat_map(|&n| self.sides[n].into_iter().chain(self.also[n].iter().copied())).collect(),
-            Subject::Implied => vec![Side::Speaker],
+        let subjects: Vec<Referent> = match &clause.subject {
+            Subject::Nouns(nouns) => {
+                nouns.iter().flat_map(|&n| self.referents[n].into_iter().chain(self.other_referents[n].iter().copied())).collect()
+            }
+            Subject::Implied => vec![Referent::Speaker],
             Subject::Unknown => return,
         };
         if subjects.is_empty() {
@@ -43,7 +45,7 @@ impl Reader<'_> {
         let group = &self.phrases.verbs[clause.verb];
         let mut confidence = if clause.subject == Subject::Implied { 0.85 } else { 1.0 };
         let pronoun = matches!(&clause.subject, Subject::Nouns(n) if n.iter().any(|&n| self.phrases.nouns[n].pronoun));
-        if clause.distant || pronoun && !subjects.contains(&Side::Speaker) {
+        if clause.distant || pronoun && !subjects.contains(&Referent::Speaker) {
             confidence *= 0.9;
         }
         if self.tokens[group.main].repaired {
@@ -77,14 +79,14 @@ impl Reader<'_> {
         }
         let frame = Frame { subjects, polarity, confidence, start: clause.start_token, limit };
         if let Some(noun) = clause.gap
-            && let Some(object) = self.sides[noun]
+            && let Some(object) = self.referents[noun]
         {
-            self.moved_object(clause, &frame, object);
+            self.read_moved_object(clause, &frame, object);
         }
-        self.verb(clause, clause.at, &frame, 0);
+        self.read_verb(clause, clause.at, &frame, 0);
     }
 
-    /// Whether a verb group affirms, denies or ends.
+    /// Returns whether a verb group affirms, negates or ends.
     fn polarity(&self, g: &VerbGroup, limit: usize) -> Polarity {
         let tail = &self.tokens[g.end.min(limit)..limit];
         let word = |w: &str| tail.iter().any(|t| t.is(w));
@@ -104,8 +106,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the verb at a chunk, and what hangs on it.
-    fn verb(&mut self, clause: &Clause, at: usize, frame: &Frame, depth: usize) -> bool {
+    /// Adds the facts of the verb at a chunk, or of the non-finite verb that depends on it.
+    fn read_verb(&mut self, clause: &Clause, at: usize, frame: &Frame, depth: usize) -> bool {
         let ChunkKind::Verb(v) = self.phrases.chunks[at].kind else { return false };
         let mut g = self.phrases.verbs[v].clone();
         let lex = lexicon();
@@ -115,21 +117,24 @@ impl Reader<'_> {
         if let Some(end) = clause.shares.filter(|_| at == clause.at) {
             g.end = end;
         }
-        // "I haven't been to Spain since 2009": so there was a time when it was so.
-        if g.negated && self.not_lately(&g, frame.limit) {
+        // "I haven't been to Spain since 2009" means that it was so earlier.
+        if g.negated && self.is_recent_absence(&g, frame.limit) {
             return false;
         }
         let unreal = g.modal.as_deref().is_some_and(|m| !(matches!(m, "can" | "could") && g.cannot));
         if unreal || (g.progressive && PLANS.contains(&g.lemma.as_str())) {
             return false;
         }
-        if self.switch(clause, at, &g, frame) {
+        if self.read_switch(clause, at, &g, frame) {
             return true;
         }
-        if self.cues_at(clause, at, &g, frame) || self.reciprocal(clause, at, &g, frame) || self.christened(clause, at, &g) {
+        if self.match_verb_cues(clause, at, &g, frame)
+            || self.read_reciprocal(clause, at, &g, frame)
+            || self.read_naming_verb(clause, at, &g)
+        {
             return true;
         }
-        // What hangs on it: "started using", "stopped using", "want to use".
+        // The dependent non-finite verb: "started using", "stopped using", "want to use".
         let next = (at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb));
         let next = match next.map(|c| (c, self.phrases.chunks[c].kind)) {
             Some((c, ChunkKind::Verb(n))) if self.phrases.verbs[n].kind != VerbKind::Finite => c,
@@ -147,45 +152,46 @@ impl Reader<'_> {
                 return false;
             }
             inner.polarity = Polarity::Ended;
-            return self.verb(clause, next, &inner, depth + 1);
+            return self.read_verb(clause, next, &inner, depth + 1);
         }
         if lex.in_set("carry", &g.lemma) && !g.negated {
-            return self.verb(clause, next, &inner, depth + 1);
+            return self.read_verb(clause, next, &inner, depth + 1);
         }
         false
     }
 
-    fn cues_at(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
+    /// Applies the cues of the verb; returns whether one of them added a fact.
+    fn match_verb_cues(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
         let cues = self.cues;
         if let Some(be) = g.be {
-            for cue in cues.verb("be") {
-                if self.try_cue(clause, cue, be, g, frame) {
+            for cue in cues.verb_cues("be") {
+                if self.apply_cue(clause, cue, be, g, frame) {
                     return true;
                 }
             }
         }
         if matches!(g.lemma.as_str(), "become" | "feel" | "seem" | "get" | "grow" | "stay" | "remain") {
-            for cue in cues.verb("be").iter().filter(|c| c.rest.len() > 1 && !c.weak) {
-                if self.try_cue(clause, cue, g.main, g, frame) {
+            for cue in cues.verb_cues("be").iter().filter(|c| c.rest.len() > 1 && !c.weak) {
+                if self.apply_cue(clause, cue, g.main, g, frame) {
                     return true;
                 }
             }
         }
         if g.passive {
-            return self.passive(clause, at, g, frame);
+            return self.read_passive(clause, at, g, frame);
         }
         if g.lemma != "be" {
-            for cue in cues.verb(&g.lemma) {
-                if self.try_cue(clause, cue, g.main, g, frame) {
-                    self.beside(clause, at, cue, g, frame);
+            for cue in cues.verb_cues(&g.lemma) {
+                if self.apply_cue(clause, cue, g.main, g, frame) {
+                    self.read_other_prepositions(clause, at, cue, g, frame);
                     return true;
                 }
             }
         }
-        // "was hired": the first of a verb cue that speaks of "get"
+        // "got hired": cues that begin with "get".
         if let Some(be) = g.be.filter(|&b| self.tokens[b].lemma == "get") {
-            for cue in cues.verb("get") {
-                if self.try_cue(clause, cue, be, g, frame) {
+            for cue in cues.verb_cues("get") {
+                if self.apply_cue(clause, cue, be, g, frame) {
                     return true;
                 }
             }
@@ -193,22 +199,22 @@ impl Reader<'_> {
         false
     }
 
-    /// "X is used by Y": Y uses X.
-    fn passive(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
+    /// Adds the facts of a passive with an agent: "X is used by Y".
+    fn read_passive(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
         let Some(by) = (at + 1..clause.end)
             .take(4)
             .find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is("by"))
         else {
             return false;
         };
-        let agents = self.items(by + 1, clause, false);
+        let agents = self.read_objects(by + 1, clause, false);
         let cues = self.cues;
-        for cue in cues.verb(&g.lemma).iter().filter(|c| c.rest.is_empty() && !c.weak && !c.cannot) {
+        for cue in cues.verb_cues(&g.lemma).iter().filter(|c| c.rest.is_empty() && !c.weak && !c.cannot) {
             let mut any = false;
             for &(agent, end) in &agents {
                 for &patient in &frame.subjects {
                     let span = self.span(frame.start, end);
-                    any |= self.state(cue, agent, patient, frame, 1.0, span);
+                    any |= self.add_cue_fact(cue, agent, patient, frame, 1.0, span);
                 }
             }
             if any {
@@ -218,16 +224,17 @@ impl Reader<'_> {
         false
     }
 
-    fn try_cue(&mut self, clause: &Clause, cue: &Cue, anchor: usize, g: &VerbGroup, frame: &Frame) -> bool {
+    /// Adds the facts of one cue; returns whether it added any.
+    fn apply_cue(&mut self, clause: &Clause, cue: &Cue, anchor: usize, g: &VerbGroup, frame: &Frame) -> bool {
         steps::count(1 + cue.rest.len());
-        if cue.cannot != g.cannot || !self.is_over(cue, g) || self.passing_stay(cue, g, frame.limit) {
+        if cue.cannot != g.cannot || !self.is_completed(cue, g) || self.is_temporary_stay(cue, g, frame.limit) {
             return false;
         }
         let mut frame = frame.clone();
         if cue.cannot {
             frame.polarity = if frame.polarity == Polarity::Ended { Polarity::Ended } else { Polarity::Affirmed };
         }
-        let Some((k, factor, between)) = self.walk(cue, anchor, g, clause, frame.limit) else { return false };
+        let Some((k, factor, between)) = self.match_cue(cue, anchor, g, clause, frame.limit) else { return false };
         // "I have no cats"
         if self.tokens.get(k).is_some_and(|t| t.is("no")) {
             if frame.polarity != Polarity::Affirmed {
@@ -235,16 +242,16 @@ impl Reader<'_> {
             }
             frame.polarity = Polarity::Negated;
         }
-        if between.is_none() && self.not_ones_own(clause, cue, g, &frame, k) {
+        if between.is_none() && self.is_not_own_thing(clause, cue, g, &frame, k) {
             return false;
         }
         let activities = self.cues.relations[cue.relation].activities;
-        let items: Vec<Item> = match between {
+        let items: Vec<Object> = match between {
             Some(item) => vec![item],
             None => {
                 let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= k) else { return false };
-                let items = self.items(c, clause, activities);
-                if items.is_empty() { self.place_behind(c, clause, cue) } else { items }
+                let items = self.read_objects(c, clause, activities);
+                if items.is_empty() { self.enclosing_places(c, clause, cue) } else { items }
             }
         };
         let mut any = false;
@@ -254,35 +261,44 @@ impl Reader<'_> {
             for &subject in &subjects {
                 let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
                 let span = self.span(frame.start, end);
-                any |= self.state(cue, s, o, &frame, factor, span);
+                any |= self.add_cue_fact(cue, s, o, &frame, factor, span);
             }
         }
         if any && frame.polarity == Polarity::Affirmed && cue.effect == Effect::States {
-            self.correction(clause, cue, &subjects, last_end, &frame);
-            self.purpose(clause, cue, &items, last_end, &frame);
+            self.read_correction(clause, cue, &subjects, last_end, &frame);
+            self.read_purpose(clause, cue, &items, last_end, &frame);
         }
         any
     }
 
-    pub(super) fn state(&mut self, cue: &Cue, subject: Side, object: Side, frame: &Frame, factor: f64, span: Span) -> bool {
+    /// Adds a fact with the polarity that cue and clause give together.
+    pub(super) fn add_cue_fact(&mut self, cue: &Cue, subject: Referent, object: Referent, frame: &Frame, factor: f64, span: Span) -> bool {
         let polarity = match (cue.effect, frame.polarity) {
             (Effect::States, p) => p,
             (Effect::Ends, Polarity::Affirmed) => Polarity::Ended,
             (Effect::Denies, Polarity::Affirmed) => Polarity::Negated,
-            // "I haven't quit X" leaves everything as it was.
+            // "I haven't quit X" changes nothing.
             _ => return false,
         };
-        self.claim(Claim { relation: cue.relation, subject, object, polarity, confidence: frame.confidence * factor, weak: cue.weak, span })
+        self.add_fact(FactDraft {
+            relation: cue.relation,
+            subject,
+            object,
+            polarity,
+            confidence: frame.confidence * factor,
+            weak: cue.weak,
+            span,
+        })
     }
 
-    /// The object of a relative clause stands before it: "Rust, which I love".
-    fn moved_object(&mut self, clause: &Clause, frame: &Frame, object: Side) {
+    /// Adds the facts of a relative clause whose object is its antecedent: "Rust, which I love".
+    fn read_moved_object(&mut self, clause: &Clause, frame: &Frame, object: Referent) {
         let g = self.phrases.verbs[clause.verb].clone();
         if g.modal.is_some() || g.passive || g.almost {
             return;
         }
         let cues = self.cues;
-        for cue in cues.verb(&g.lemma).iter().filter(|c| !c.weak && !c.cannot && !g.cannot) {
+        for cue in cues.verb_cues(&g.lemma).iter().filter(|c| !c.weak && !c.cannot && !g.cannot) {
             let end = if cue.rest.is_empty() {
                 Some(g.end)
             } else {
@@ -305,7 +321,7 @@ impl Reader<'_> {
             for &subject in &frame.subjects.clone() {
                 let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
                 let span = self.span(frame.start, end);
-                any |= self.state(cue, s, o, frame, 0.9, span);
+                any |= self.add_cue_fact(cue, s, o, frame, 0.9, span);
             }
             if any {
                 return;

@@ -1,28 +1,29 @@
-//! Citation marks in an answer that arrives in pieces of any size: `[2]`, `[2, 5]`, `[2][5]`. Marks of items that do not
-//! exist are taken out before anybody sees them. Other square brackets stay.
+//! Filters citation marks in a streamed answer: `[2]`, `[2, 5]`, `[2][5]`.
+//!
+//! Marks of items that do not exist are removed before the text is shown. Other square brackets stay.
 
-/// Longest mark that is waited for, in bytes.
+/// Most bytes that are held back for a possible mark.
 const LONGEST: usize = 48;
 
-/// Reads pieces, gives out clean ones.
-pub(super) struct Marks {
+/// Filters an answer piece by piece and collects its citations.
+pub(super) struct CitationMarks {
     items: usize,
-    /// What may become a mark: from its bracket on, with the white space before it.
+    /// A possible mark from its bracket on, with the white space before it.
     held: String,
     cited: Vec<usize>,
     dropped: u64,
-    /// A bracket was given out that was none of ours and may still be open: what stands around a mark that is taken out of it must
-    /// not become one.
+    /// A bracket that is not a mark was returned and may still be open. Removing a mark inside it must not create a new
+    /// mark.
     open: bool,
 }
 
-impl Marks {
-    /// Marks of the items 1 to `items`.
+impl CitationMarks {
+    /// Makes a filter for the items 1 to `items`.
     pub(super) fn new(items: usize) -> Self {
         Self { items, held: String::new(), cited: Vec::new(), dropped: 0, open: false }
     }
 
-    /// Takes a piece and returns what can be shown. What may be the start of a mark is held back.
+    /// Takes a piece and returns the text that can be shown. A possible start of a mark is held back.
     pub(super) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
         for c in piece.chars() {
@@ -31,7 +32,7 @@ impl Marks {
             if inside && c == ']' {
                 out.push_str(&self.mark());
             } else if inside && c == '[' && self.held.trim_start().len() > 1 {
-                // The bracket before was none of ours; this one may be.
+                // The previous bracket was not a mark; this one may be.
                 self.held.pop();
                 out.push_str(&std::mem::take(&mut self.held));
                 self.held.push('[');
@@ -44,22 +45,22 @@ impl Marks {
         out
     }
 
-    /// What is left at the end.
+    /// Returns the text that is still held back.
     pub(super) fn end(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
 
-    /// Items cited, in order of first appearance.
+    /// Returns the cited items in order of first appearance.
     pub(super) fn cited(&self) -> &[usize] {
         &self.cited
     }
 
-    /// How many marks pointed to nothing.
+    /// Returns how many marks were removed.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The bracket that has just been closed, as it is to be shown.
+    /// Returns the text for the bracket that was just closed.
     fn mark(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         let inner = held.trim().trim_start_matches('[').trim_end_matches(']');
@@ -89,15 +90,15 @@ mod tests {
 
     use super::*;
 
-    fn read(pieces: &[&str], items: usize) -> (String, Vec<usize>, u64) {
-        let mut marks = Marks::new(items);
+    fn filter(pieces: &[&str], items: usize) -> (String, Vec<usize>, u64) {
+        let mut marks = CitationMarks::new(items);
         let mut text: String = pieces.iter().map(|p| marks.push(p)).collect();
         text.push_str(&marks.end());
         (text, marks.cited().to_vec(), marks.dropped())
     }
 
     #[test]
-    fn marks_of_nothing_are_taken_out() {
+    fn marks_of_unknown_items_are_removed() {
         for (pieces, text, cited, dropped) in [
             (&["Mary lives in Ghent [2]."][..], "Mary lives in Ghent [2].", vec![2], 0),
             (&["A [", "1", "] b", " [9", "9]", "."], "A [1] b.", vec![1], 1),
@@ -110,22 +111,22 @@ mod tests {
             (&["A [[6]1] [1[9]2] [x[7]"], "A […1] [1…2] [x…", vec![], 3),
             (&["A [] "], "A [] ", vec![], 0),
         ] {
-            assert_eq!(read(pieces, 3), (text.to_owned(), cited, dropped), "{pieces:?}");
+            assert_eq!(filter(pieces, 3), (text.to_owned(), cited, dropped), "{pieces:?}");
         }
     }
 
     proptest! {
         #[test]
-        fn it_does_not_matter_how_the_text_arrives(text in "[a-c \\[\\]0-9,]{0,40}", cut in prop::collection::vec(0usize..40, 0..6)) {
+        fn result_does_not_depend_on_the_pieces(text in "[a-c \\[\\]0-9,]{0,40}", cut in prop::collection::vec(0usize..40, 0..6)) {
             let mut at: Vec<usize> = cut.into_iter().map(|c| c.min(text.len())).collect();
             at.extend([0, text.len()]);
             at.sort_unstable();
             let pieces: Vec<&str> = at.windows(2).map(|w| &text[w[0]..w[1]]).collect();
-            let whole = read(&[&text], 5);
-            prop_assert_eq!(&read(&pieces, 5), &whole);
+            let whole = filter(&[&text], 5);
+            prop_assert_eq!(&filter(&pieces, 5), &whole);
             prop_assert!(whole.1.iter().all(|n| (1..=5).contains(n)));
-            // Read once more, nothing is left to be taken out.
-            prop_assert_eq!(read(&[&whole.0], 5).1.len(), whole.1.len());
+            // Filtering the result again removes nothing.
+            prop_assert_eq!(filter(&[&whole.0], 5).1.len(), whole.1.len());
         }
     }
 }

@@ -1,6 +1,7 @@
-//! The answerer port on a model: streamed, with citations that point to what was found, and to nothing else. What the
-//! model says without a citation is not passed off as known. When the model cannot be had, the answerer given as fall-back
-//! answers instead; a stream that broke off is not begun again.
+//! Implements the answerer port with a model: a streamed answer with citations of the found items only.
+//!
+//! An answer without a citation is not presented as known. If the model fails, the fallback answerer answers. An interrupted
+//! stream is not restarted.
 
 mod marks;
 mod prompt;
@@ -15,30 +16,30 @@ use tracing::warn;
 
 use super::{
     Budget, ModelClient,
-    client::{Ask, BYTES_PER_TOKEN},
+    client::{BYTES_PER_TOKEN, ChatRequest},
     failure::ModelError,
-    tokens::Tokens,
+    token_stream::TokenStream,
 };
 use recall_domain::{Caller, Citation, MessageId, ModelOperation, Ontology, UserText, context::Context};
 use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 
-use marks::Marks;
+use marks::CitationMarks;
 use prompt::Items;
 
-/// Instructions.
+/// Instructions for the model.
 const INSTRUCTIONS: &str = include_str!("../../../../data/prompts/answer-1.md");
-/// Names the prompt, for logs.
+/// Name of the prompt, for logs.
 pub const PROMPT: &str = "answer-1";
 
-/// What is said when nothing found supports an answer.
+/// The answer if no found item supports one.
 const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
-/// How much longer than its limit an answer may get before it is cut here: some servers do not heed the limit.
+/// How many times longer than its limit an answer may become before it is cut here; some servers ignore the limit.
 const MAX_OVERRUN: usize = 4;
 
 /// Settings of the answerer.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelAnswererOptions {
-    /// Tokens of what was found that are shown to the model.
+    /// Most tokens of found items that the model gets.
     pub context_tokens: usize,
     /// Longest answer in tokens.
     pub answer_tokens: u32,
@@ -53,22 +54,22 @@ impl Default for ModelAnswererOptions {
 /// [`Answerer`] on a model server.
 pub struct ModelAnswerer {
     client: Arc<ModelClient>,
-    instead: Arc<dyn Answerer>,
+    fallback: Arc<dyn Answerer>,
     ontology: Arc<Ontology>,
     budget: Arc<Budget>,
     options: ModelAnswererOptions,
 }
 
 impl ModelAnswerer {
-    /// An answerer with another one for when the model cannot be had.
+    /// Makes an answerer with a fallback for failures of the model.
     pub fn new(
         client: Arc<ModelClient>,
-        instead: Arc<dyn Answerer>,
+        fallback: Arc<dyn Answerer>,
         ontology: Arc<Ontology>,
         budget: Arc<Budget>,
         options: ModelAnswererOptions,
     ) -> Self {
-        Self { client, instead, ontology, budget, options }
+        Self { client, fallback, ontology, budget, options }
     }
 
     async fn ask(&self, caller: &Caller, asked: &Asked, items: &Items, sink: &dyn AnswerSink) -> Result<AnswerDraft, ModelError> {
@@ -76,17 +77,17 @@ impl ModelAnswerer {
             return Err(ModelError::OverBudget);
         }
         let shown = items.shown(asked);
-        let ask = Ask {
+        let ask = ChatRequest {
             operation: "answer",
             system: INSTRUCTIONS,
-            turns: vec![("user", shown)],
+            conversation: vec![("user", shown)],
             schema: None,
             max_tokens: self.options.answer_tokens,
         };
         let tokens = self.client.stream(&ask, self.client.deadline()).await?;
-        let mut meter = Meter { budget: self.budget.clone(), caller: *caller, question: asked.message, tokens, counted: false };
+        let mut meter = UsageMeter { budget: self.budget.clone(), caller: *caller, question: asked.message, tokens, counted: false };
         let most = self.options.answer_tokens as usize * BYTES_PER_TOKEN * MAX_OVERRUN;
-        let mut marks = Marks::new(items.len());
+        let mut marks = CitationMarks::new(items.len());
         let mut text = String::new();
         let mut say = |piece: String| {
             if !piece.is_empty() {
@@ -111,13 +112,13 @@ impl ModelAnswerer {
         meter.count().await;
         metrics::counter!("recall_answer_citations_dropped_total").increment(marks.dropped());
         ended?;
-        if cut || meter.tokens.is_cut() {
+        if cut || meter.tokens.is_truncated() {
             metrics::counter!("recall_answers_cut_total").increment(1);
             text.push('…');
         }
         let citations: Vec<Citation> = marks.cited().iter().filter_map(|n| items.citation(*n)).collect();
         if citations.is_empty() {
-            // It may be true and it may be made up: nobody can tell.
+            // Without citations the answer cannot be verified.
             metrics::counter!("recall_answers_uncited_total").increment(1);
             return Ok(AnswerDraft { text: UNKNOWN.into(), citations, grounded: false, answerer: None });
         }
@@ -125,28 +126,28 @@ impl ModelAnswerer {
     }
 }
 
-/// Charges what was used, also when the answer is not wanted any more.
-struct Meter {
+/// Counts the used tokens, also if the answer is cancelled.
+struct UsageMeter {
     budget: Arc<Budget>,
     caller: Caller,
     question: Option<MessageId>,
-    tokens: Tokens,
+    tokens: TokenStream,
     counted: bool,
 }
 
-impl Meter {
+impl UsageMeter {
     async fn count(&mut self) {
         self.counted = true;
         self.budget.spend(&self.caller, ModelOperation::Answer, self.tokens.used(), self.question.as_slice()).await;
     }
 }
 
-impl Drop for Meter {
+impl Drop for UsageMeter {
     fn drop(&mut self) {
         if self.counted {
             return;
         }
-        // Whoever would have waited for it has gone.
+        // The answer was cancelled, so no task waits for it: count in a new task.
         let (budget, caller, question, used) = (self.budget.clone(), self.caller, self.question, self.tokens.used());
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { budget.spend(&caller, ModelOperation::Answer, used, question.as_slice()).await });
@@ -154,15 +155,15 @@ impl Drop for Meter {
     }
 }
 
-/// Knows whether anything was said.
-struct Heard<'a> {
+/// Remembers whether any text was sent to the sink.
+struct ObservedSink<'a> {
     sink: &'a dyn AnswerSink,
-    anything: AtomicBool,
+    any_text: AtomicBool,
 }
 
-impl AnswerSink for Heard<'_> {
+impl AnswerSink for ObservedSink<'_> {
     fn delta(&self, text: &str) {
-        self.anything.store(true, Ordering::Relaxed);
+        self.any_text.store(true, Ordering::Relaxed);
         self.sink.delta(text);
     }
 }
@@ -174,32 +175,32 @@ impl Answerer for ModelAnswerer {
     }
 
     fn rephrase(&self, asked: &Asked, context: &Context) -> Option<UserText> {
-        self.instead.rephrase(asked, context)
+        self.fallback.rephrase(asked, context)
     }
 
     async fn answer(&self, caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError> {
         let items = Items::of(context, &self.ontology, self.options.context_tokens * BYTES_PER_TOKEN);
-        let heard = Heard { sink, anything: AtomicBool::new(false) };
+        let observed = ObservedSink { sink, any_text: AtomicBool::new(false) };
         let reason = match items.len() {
-            // That nothing was found, or that it was no question after all, is said as well without a model.
+            // The fallback can answer without a model that nothing was found, or that there is no question.
             0 => "nothing_found",
-            _ => match self.ask(caller, asked, &items, &heard).await {
+            _ => match self.ask(caller, asked, &items, &observed).await {
                 Ok(draft) => return Ok(draft),
                 Err(e) => {
                     if e != ModelError::OverBudget {
-                        warn!(cause = %e, "the model did not answer; the answer is made without it");
+                        warn!(cause = %e, "the model did not answer; using the answerer without a model");
                     }
                     e.label()
                 }
             },
         };
         metrics::counter!("recall_answers_instead_total", "reason" => reason).increment(1);
-        if heard.anything.load(Ordering::Relaxed) {
-            // Whoever reads along sees where another answer begins; the completed one holds that alone.
+        if observed.any_text.load(Ordering::Relaxed) {
+            // Separates the new answer from the interrupted one for followers; the stored answer has only the new text.
             sink.delta("\n\n");
         }
-        let draft = self.instead.answer(caller, asked, context, sink).await?;
-        let by = draft.answerer.clone().unwrap_or_else(|| self.instead.name().to_owned());
+        let draft = self.fallback.answer(caller, asked, context, sink).await?;
+        let by = draft.answerer.clone().unwrap_or_else(|| self.fallback.name().to_owned());
         Ok(AnswerDraft { answerer: Some(by), ..draft })
     }
 }

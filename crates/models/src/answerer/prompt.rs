@@ -1,4 +1,4 @@
-//! What was found for a question, numbered, as much of it as fits.
+//! Numbers the found items for the prompt, as many as fit.
 
 use serde_json::{Value, json};
 
@@ -8,21 +8,21 @@ use recall_domain::{
 };
 use recall_ports::Asked;
 
-/// Bytes of one message that are shown, and the share of the room that one may take: a long paste must not push out
-/// everything else.
+/// Most bytes of one message in the prompt. A message also takes at most one part in `SHARE` of the prompt, so that a
+/// long message leaves room for others.
 const MAX_MESSAGE: usize = 1_600;
 const SHARE: usize = 4;
-/// Bytes of a message that are shown as the words cited.
+/// Most bytes of a message in a citation.
 const MAX_EXCERPT: usize = 300;
 
-/// The items shown, from number 1.
+/// The items of the prompt, numbered from 1.
 pub(super) struct Items {
     shown: Vec<Value>,
     citations: Vec<Citation>,
 }
 
 impl Items {
-    /// The best of what was found, until `room` bytes are full. Facts and messages are scored alike, 0 to 1.
+    /// Selects the best items up to `room` bytes. Facts and messages have comparable scores, 0 to 1.
     pub(super) fn of(context: &Context, ontology: &Ontology, room: usize) -> Self {
         let facts = context.facts.iter().filter(|f| f.fact.status != FactStatus::Retracted).map(|f| (f.score, Found::Fact(f)));
         let messages = context.messages.iter().map(|m| (m.score, Found::Message(m)));
@@ -36,7 +36,7 @@ impl Items {
                 Found::Message(m) => message(n, m, MAX_MESSAGE.min(room / SHARE)),
             };
             let size = value.to_string().len();
-            // A smaller one further down may still fit.
+            // A smaller item with a lower score may still fit.
             if used + size <= room {
                 used += size;
                 shown.push(value);
@@ -70,7 +70,7 @@ enum Found<'a> {
 fn fact(n: usize, f: &RankedFact, ontology: &Ontology) -> (Value, Citation) {
     let phrase = ontology.get(&f.fact.relation).map_or(f.fact.relation.as_str(), |r| r.phrase.as_str());
     let name = |e: &recall_domain::Entity| if e.is_viewer { "SPEAKER".to_owned() } else { e.name.clone() };
-    let told = format!("{} {phrase} {}", name(&f.subject), name(&f.object));
+    let fact_lines = format!("{} {phrase} {}", name(&f.subject), name(&f.object));
     let (status, wanted) = match f.fact.status {
         FactStatus::Ended => ("ended", Stance::Ends),
         _ if f.fact.opposition > f.fact.support => ("denied", Stance::Opposes),
@@ -80,13 +80,13 @@ fn fact(n: usize, f: &RankedFact, ontology: &Ontology) -> (Value, Citation) {
     let evidence = f.evidence.iter().max_by_key(rank);
     let words = evidence.map(|e| e.excerpt.clone()).filter(|e| !e.as_str().is_empty());
     let belief = (f.fact.support + 1.0) / (f.fact.support + f.fact.opposition + 2.0);
-    let mut value = json!({ "n": n, "fact": told, "status": status, "belief": (belief * 100.0).round() / 100.0 });
+    let mut value = json!({ "n": n, "fact": fact_lines, "status": status, "belief": (belief * 100.0).round() / 100.0 });
     if let Some(fields) = value.as_object_mut() {
         let dates = [("since", f.fact.valid_from), ("until", f.fact.valid_to), ("said_on", evidence.map(|e| e.created_at))];
         fields.extend(dates.into_iter().filter_map(|(k, at)| Some((k.to_owned(), json!(day(at?))))));
         fields.extend(words.iter().map(|w| ("words".to_owned(), json!(w.as_str()))));
     }
-    let excerpt = words.unwrap_or_else(|| told.into());
+    let excerpt = words.unwrap_or_else(|| fact_lines.into());
     (value, Citation { index: number(n), message_id: evidence.map(|e| e.message), fact_id: Some(f.fact.id), excerpt, shared: false })
 }
 
@@ -97,8 +97,8 @@ fn message(n: usize, m: &RankedMessage, most: usize) -> (Value, Citation) {
         (recall_domain::Role::User, Some(name)) => name,
         (recall_domain::Role::User, None) => "SPEAKER",
     };
-    let value = json!({ "n": n, "message": start(text, most), "by": by, "on": day(m.message.sent_at) });
-    let excerpt = start(text, MAX_EXCERPT).into();
+    let value = json!({ "n": n, "message": truncate(text, most), "by": by, "on": day(m.message.sent_at) });
+    let excerpt = truncate(text, MAX_EXCERPT).into();
     (value, Citation { index: number(n), message_id: Some(m.message.id), fact_id: None, excerpt, shared: false })
 }
 
@@ -110,7 +110,7 @@ fn day(at: Timestamp) -> String {
     at.format("%A, %-d %B %Y").to_string()
 }
 
-/// The start of a text, cut between characters.
-fn start(text: &str, max: usize) -> &str {
+/// Returns the start of a text, cut between characters.
+fn truncate(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

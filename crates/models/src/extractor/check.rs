@@ -1,26 +1,27 @@
-//! Nothing that a model says is believed: each name must stand in the message, each relation in the ontology, and both
-//! sides must be of the types that the relation allows. So a message that gives orders to the model can at most state
-//! facts about what it names itself, which any message can.
+//! Checks the proposal of a model against its message.
+//!
+//! Each name must occur in the message, each relation in the ontology, and subject and object must have allowed types. So a
+//! message that instructs the model can only state facts about names in itself, as any message can.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 
 use super::{appositions, schema::SPEAKER};
-use crate::located::Text;
+use crate::text_search::SearchableText;
 use recall_domain::{CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageKind, Ontology, Party, Polarity, Relation, Span};
 
-/// Most entities and most facts that are taken from one message.
+/// Most entities, and most facts, of one message.
 const MAX_ITEMS: usize = 64;
 /// Longest name, in bytes.
 const MAX_NAME: usize = 200;
-/// How sure a fact is that a model states with the words that say it, and one without them.
+/// Confidence of a fact with a quote from the message, and without one.
 const WITH_QUOTE: f64 = 0.8;
 const WITHOUT_QUOTE: f64 = 0.7;
-/// How sure the mention of a thing is.
+/// Confidence of a mention.
 const MENTION: f64 = 0.8;
 
-/// Words that name nobody.
+/// Words that are not names.
 const NOBODY: &[&str] = &[
     "we",
     "us",
@@ -60,10 +61,10 @@ const NOBODY: &[&str] = &[
     "things",
     "people",
 ];
-/// Words for the person who speaks.
+/// Words for the speaker.
 const SELF: &[&str] = &["speaker", "user", "i", "me", "my", "myself", "mine"];
 
-/// A model's answer.
+/// The parsed reply of a model.
 #[derive(Debug, Deserialize)]
 pub(super) struct Proposal {
     #[serde(default)]
@@ -95,29 +96,29 @@ fn affirmed() -> String {
     Polarity::Affirmed.as_str().to_owned()
 }
 
-/// Why a part of an answer was refused.
+/// Why a part of a proposal was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// A name that does not stand in the message.
+    /// The name does not occur in the message.
     Name,
-    /// A word that names nobody.
+    /// The word is not a name.
     Nobody,
-    /// No relation of the ontology.
+    /// The ontology has no such relation.
     Relation,
-    /// A side of a type that the relation does not allow.
+    /// The relation does not allow the type of the subject or object.
     Type,
-    /// Neither affirmed nor negated nor ended.
+    /// The polarity is not affirmed, negated or ended.
     Polarity,
-    /// Both sides are the same.
-    Self_,
-    /// More than is taken.
+    /// Subject and object are the same.
+    SameSides,
+    /// There are more items than allowed.
     TooMany,
-    /// Words that do not stand in the message.
+    /// The quote does not occur in the message.
     Quote,
 }
 
 impl Refusal {
-    /// For metrics.
+    /// Returns the label for metrics.
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -125,13 +126,13 @@ impl Refusal {
             Self::Relation => "relation",
             Self::Type => "type",
             Self::Polarity => "polarity",
-            Self::Self_ => "same",
+            Self::SameSides => "same",
             Self::TooMany => "too_many",
             Self::Quote => "quote",
         }
     }
 
-    /// For the model. A sentence of ours, without a word of the answer.
+    /// Returns a fixed sentence for the repair prompt, without words of the reply.
     fn sentence(self) -> &'static str {
         match self {
             Self::Name => "a name does not occur in the message; copy names letter by letter",
@@ -139,14 +140,14 @@ impl Refusal {
             Self::Relation => "a relation is not in the list",
             Self::Type => "the subject or object of a fact has a type that its relation does not allow",
             Self::Polarity => "a polarity is not affirmed, negated or ended",
-            Self::Self_ => "subject and object of a fact are the same",
+            Self::SameSides => "subject and object of a fact are the same",
             Self::TooMany => "there are more items than a message can hold",
             Self::Quote => "a quote does not occur in the message; copy it letter by letter",
         }
     }
 }
 
-/// What stands the check, and what did not.
+/// The parts of a proposal that passed the check, and why others did not.
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) extraction: Extraction,
@@ -154,7 +155,7 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    /// One sentence for each sort of problem.
+    /// Returns one sentence for each kind of problem.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut sentences: Vec<String> = self.refused.iter().map(|r| r.sentence().to_owned()).collect();
         sentences.sort();
@@ -165,13 +166,14 @@ impl Checked {
 
 /// Checks a proposal against the message it is about.
 pub(super) fn check(text: &str, proposal: Proposal, ontology: &Ontology) -> Checked {
-    let mut desk = Desk { text: Text::new(text), ontology, mentions: Vec::new(), by_key: HashMap::new(), refused: Vec::new() };
+    let mut checker =
+        Checker { text: SearchableText::new(text), ontology, mentions: Vec::new(), by_key: HashMap::new(), refused: Vec::new() };
     if proposal.entities.len() > MAX_ITEMS || proposal.facts.len() > MAX_ITEMS {
-        desk.refused.push(Refusal::TooMany);
+        checker.refused.push(Refusal::TooMany);
     }
     for e in proposal.entities.iter().take(MAX_ITEMS).filter(|e| !is_self(&e.name)) {
-        if let Err(r) = desk.mention(&e.name, EntityType::parse(&e.entity_type)) {
-            desk.refused.push(r);
+        if let Err(r) = checker.mention(&e.name, EntityType::parse(&e.entity_type)) {
+            checker.refused.push(r);
         }
     }
     let kind = match proposal.kind.as_deref() {
@@ -181,20 +183,20 @@ pub(super) fn check(text: &str, proposal: Proposal, ontology: &Ontology) -> Chec
         _ => MessageKind::Statement,
     };
     let mut facts: Vec<CandidateFact> = Vec::new();
-    // A question states nothing, whatever it names.
+    // A question states no facts.
     for f in proposal.facts.iter().take(MAX_ITEMS).filter(|_| kind != MessageKind::Question) {
-        match desk.fact(f) {
-            Ok(fact) if facts.iter().any(|g| same(g, &fact)) => {}
+        match checker.fact(f) {
+            Ok(fact) if facts.iter().any(|g| states_same(g, &fact)) => {}
             Ok(fact) => facts.push(fact),
-            Err(r) => desk.refused.push(r),
+            Err(r) => checker.refused.push(r),
         }
     }
-    let Desk { text, mentions, refused, .. } = desk;
-    Checked { extraction: appositions::unite(&text, ordered(kind, mentions, facts)), refused }
+    let Checker { text, mentions, refused, .. } = checker;
+    Checked { extraction: appositions::merge_appositions(&text, sort_by_position(kind, mentions, facts)), refused }
 }
 
-/// Mentions and facts in order of appearance, as the port asks for.
-pub(super) fn ordered(kind: MessageKind, mentions: Vec<Mention>, mut facts: Vec<CandidateFact>) -> Extraction {
+/// Sorts mentions and facts by their position, as the port requires.
+pub(super) fn sort_by_position(kind: MessageKind, mentions: Vec<Mention>, mut facts: Vec<CandidateFact>) -> Extraction {
     let mut order: Vec<usize> = (0..mentions.len()).collect();
     order.sort_by_key(|&i| mentions.get(i).map(|m| m.span));
     let mut place = vec![0; mentions.len()];
@@ -214,16 +216,16 @@ pub(super) fn ordered(kind: MessageKind, mentions: Vec<Mention>, mut facts: Vec<
     Extraction { kind, mentions: order.into_iter().filter_map(|i| mentions.get(i).cloned()).collect(), facts }
 }
 
-struct Desk<'a> {
-    text: Text,
+struct Checker<'a> {
+    text: SearchableText,
     ontology: &'a Ontology,
     mentions: Vec<Mention>,
     by_key: HashMap<EntityKey, usize>,
     refused: Vec<Refusal>,
 }
 
-impl Desk<'_> {
-    /// The mention of a name, made when it is new.
+impl Checker<'_> {
+    /// Returns the mention of a name and adds it if it is new.
     fn mention(&mut self, name: &str, entity_type: Option<EntityType>) -> Result<usize, Refusal> {
         let name = name.trim();
         if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
@@ -237,9 +239,9 @@ impl Desk<'_> {
         if let Some(i) = self.by_key.get(&key) {
             return Ok(*i);
         }
-        let span = self.text.find(name).map(|s| self.text.bare(s)).ok_or(Refusal::Name)?;
+        let span = self.text.find(name).map(|s| self.text.without_determiners(s)).ok_or(Refusal::Name)?;
         let mention = Mention {
-            // As the message writes it, whatever the model made of it.
+            // The spelling of the message, not of the model.
             name: self.text.piece(span),
             entity_type: entity_type.unwrap_or(EntityType::Thing),
             span,
@@ -258,16 +260,16 @@ impl Desk<'_> {
         let subject = self.party(&f.subject, &relation.subject_types)?;
         let object = self.party(&f.object, &relation.object_types)?;
         if subject == object {
-            return Err(Refusal::Self_);
+            return Err(Refusal::SameSides);
         }
         self.fits(relation, subject, object)?;
-        let quote = self.text.find_words(&f.quote);
+        let quote = self.text.find_passage(&f.quote);
         if quote.is_none() && !f.quote.trim().is_empty() {
-            // The fact may stand all the same: its names do. It is worth a repair, and less sure.
+            // The fact is kept with less confidence, because its names occur. A repair may correct the quote.
             self.refused.push(Refusal::Quote);
         }
         let confidence = if quote.is_some() { WITH_QUOTE } else { WITHOUT_QUOTE };
-        let span = quote.or_else(|| self.hull(subject, object)).ok_or(Refusal::Name)?;
+        let span = quote.or_else(|| self.enclosing_span(subject, object)).ok_or(Refusal::Name)?;
         Ok(CandidateFact { subject, relation: relation.name.clone(), object, polarity, confidence, span })
     }
 
@@ -285,8 +287,8 @@ impl Desk<'_> {
         if both { Ok(()) } else { Err(Refusal::Type) }
     }
 
-    /// From the first to the last of the names.
-    fn hull(&self, a: Party, b: Party) -> Option<Span> {
+    /// Returns the span from the first to the last name.
+    fn enclosing_span(&self, a: Party, b: Party) -> Option<Span> {
         let spans = [a, b].into_iter().filter_map(|p| match p {
             Party::Speaker => None,
             Party::Mention(i) => self.mentions.get(i).map(|m| m.span),
@@ -299,8 +301,8 @@ fn is_self(name: &str) -> bool {
     name == SPEAKER || SELF.contains(&name.trim().to_lowercase().as_str())
 }
 
-/// Whether two facts are about the same, however each is stated.
-pub(super) fn same(a: &CandidateFact, b: &CandidateFact) -> bool {
+/// Whether two facts have the same subject, relation and object.
+pub(super) fn states_same(a: &CandidateFact, b: &CandidateFact) -> bool {
     (a.subject, &a.relation, a.object) == (b.subject, &b.relation, b.object)
 }
 

@@ -1,14 +1,15 @@
-//! The local extractor's and the model's word on one message, made one.
+//! Merges the extractions of the local extractor and the model.
 
-use super::{Policy, SURE, check::ordered};
+use super::{Policy, SURE_CONFIDENCE, check::sort_by_position};
 use recall_domain::{CandidateFact, EntityKey, Extraction, Mention, MessageKind, Party};
 
-/// How sure a fact is that both found.
+/// Confidence of a fact that both found.
 const AGREED: f64 = 0.95;
 
-/// Under [`Policy::Hybrid`] what the local extractor is sure of stays as it is, what it is unsure of stays where the model
-/// says the same, and the model adds what is new. Under [`Policy::Model`] the model's word counts, and what both found is
-/// surer.
+/// Merges two extractions of the same message.
+///
+/// Under [`Policy::Hybrid`], sure local facts stay, unsure ones stay if the model agrees, and the model adds new facts.
+/// Under [`Policy::Model`], the model's facts count, and facts that both found get more confidence.
 pub(super) fn merge(policy: Policy, local: Extraction, model: Extraction) -> Extraction {
     let kind = match policy {
         Policy::Model => model.kind,
@@ -30,7 +31,7 @@ pub(super) fn merge(policy: Policy, local: Extraction, model: Extraction) -> Ext
         if agrees {
             f.confidence = f.confidence.max(AGREED);
         }
-        if agrees || (policy == Policy::Hybrid && f.confidence >= SURE) {
+        if agrees || (policy == Policy::Hybrid && f.confidence >= SURE_CONFIDENCE) {
             facts.push(f);
         }
     }
@@ -39,7 +40,7 @@ pub(super) fn merge(policy: Policy, local: Extraction, model: Extraction) -> Ext
             facts.push(t);
         }
     }
-    ordered(kind, all.mentions, facts)
+    sort_by_position(kind, all.mentions, facts)
 }
 
 fn pair(f: &CandidateFact) -> (Party, &str, Party) {
@@ -52,7 +53,7 @@ struct Merged {
 }
 
 impl Merged {
-    /// The place of a mention, made when its name is new.
+    /// Returns the index of a mention and adds it if its name is new.
     fn mention(&mut self, m: &Mention) -> Option<usize> {
         let key = EntityKey::of(&m.name)?;
         let known = self.mentions.iter().position(|k| EntityKey::of(&k.name).as_ref() == Some(&key));
@@ -120,19 +121,19 @@ mod tests {
         Extraction { kind, mentions, facts: candidates }
     }
 
-    fn told(e: &Extraction) -> Vec<String> {
+    fn fact_lines(e: &Extraction) -> Vec<String> {
         let name = |p: Party| if let Party::Mention(i) = p { e.mentions[i].name.clone() } else { "I".to_owned() };
-        let mut told: Vec<String> = e
+        let mut fact_lines: Vec<String> = e
             .facts
             .iter()
             .map(|f| format!("{} {} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.as_str(), f.confidence))
             .collect();
-        told.sort();
-        told
+        fact_lines.sort();
+        fact_lines
     }
 
     #[test]
-    fn what_is_sure_stays_and_what_is_not_needs_a_second_voice() {
+    fn sure_facts_stay_and_unsure_ones_need_agreement() {
         use Polarity::{Affirmed, Negated};
         let local = extraction(
             MessageKind::Statement,
@@ -143,11 +144,11 @@ mod tests {
             &[("I", "LIKES", "c", Negated, 0.8), ("d", "USES", "a", Affirmed, 0.8), ("a", "KNOWS", "b", Affirmed, 0.8)],
         );
         let hybrid = merge(Policy::Hybrid, local.clone(), model.clone());
-        assert_eq!(told(&hybrid), ["I LIKES c affirmed 1", "a KNOWS b affirmed 0.8", "d USES a affirmed 0.95"]);
+        assert_eq!(fact_lines(&hybrid), ["I LIKES c affirmed 1", "a KNOWS b affirmed 0.8", "d USES a affirmed 0.95"]);
         assert_eq!(hybrid.kind, MessageKind::Statement);
         assert!(hybrid.mentions.is_sorted_by_key(|m| m.span));
         let all = merge(Policy::Model, local, model);
-        assert_eq!(told(&all), ["I LIKES c negated 0.8", "a KNOWS b affirmed 0.8", "d USES a affirmed 0.95"]);
+        assert_eq!(fact_lines(&all), ["I LIKES c negated 0.8", "a KNOWS b affirmed 0.8", "d USES a affirmed 0.95"]);
         assert_eq!(all.kind, MessageKind::Mixed);
     }
 }

@@ -1,11 +1,13 @@
-//! The extractor port on a model: the local extractor first, the model where it pays, and the local result whenever the
-//! model has none that stands the check. A message is never lost to a model.
+//! Implements the extractor port with a model.
+//!
+//! The local extractor runs first. The policy decides whether the model is asked too. If the model fails or its result does
+//! not pass the check, the local result is used.
 
 mod appositions;
+mod batch;
 mod check;
 mod merge;
 mod schema;
-mod together;
 
 use std::sync::Arc;
 
@@ -15,55 +17,55 @@ use tracing::warn;
 
 use super::{
     Budget,
-    client::{Ask, ModelClient},
+    client::{ChatRequest, ModelClient},
     dialect::{Schema, object},
     failure::ModelError,
 };
 use recall_domain::{Caller, Extraction, MessageId, MessageKind, ModelOperation, Ontology};
 use recall_ports::extract::{ExtractError, ExtractInput, Extractor};
 
+use batch::{EarlyResult, MAX_BATCH, MAX_BATCH_BYTES, ResultCache};
 use check::{Checked, Proposal};
-use together::{Ahead, Kept, TOGETHER, TOGETHER_BYTES};
 
-/// Instructions, with the relations to be filled in.
+/// Instructions, with a placeholder for the relations.
 const INSTRUCTIONS: &str = include_str!("../../../../data/prompts/extract-1.md");
-/// What is added when several messages are shown at once.
-const TOGETHER_TOO: &str = include_str!("../../../../data/prompts/extract-together-1.md");
-/// What is said when an answer does not stand the check.
+/// Additional instructions for a batch of messages.
+const BATCH_INSTRUCTIONS: &str = include_str!("../../../../data/prompts/extract-together-1.md");
+/// Prompt for a repair, if a reply does not pass the check.
 const REPAIR: &str = include_str!("../../../../data/prompts/repair-1.md");
-/// Names the prompts, for logs.
+/// Names of the prompts, for logs.
 pub const PROMPT: &str = "extract-1, extract-together-1";
 
-/// How many of the messages behind one are looked through for some that the model is to be asked about as well.
+/// How many of the next messages are considered for the batch of a request.
 const AHEAD: u32 = 24;
-/// Bytes of a message that are shown to a model; what follows is read by the local extractor alone.
+/// Most bytes of a message in a prompt; only the local extractor reads the rest.
 const MAX_TEXT: usize = 16 * 1024;
-/// Bytes of an earlier message that are shown.
+/// Most bytes of an earlier message in a prompt.
 const MAX_PREVIOUS: usize = 1024;
-/// Room for the answer.
+/// Most tokens of a reply.
 const MAX_TOKENS: u32 = 4_096;
-/// A message of this many bytes says more than rules find.
-const LONG: usize = 400;
-/// Facts below it are flagged by the house, so another opinion pays.
-const SURE: f64 = 0.7;
+/// Length in bytes from which a message is long: the rules probably miss facts of it.
+const LONG_MESSAGE: usize = 400;
+/// Facts with less confidence are flagged, so the model is asked too.
+const SURE_CONFIDENCE: f64 = 0.7;
 
-/// When a model is asked.
+/// Decides when the model is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Where the local extractor is unsure, found nothing in a statement, or the message is long.
+    /// If the local extractor is unsure or found nothing in a statement, or the message is long.
     Hybrid,
-    /// For every message; its word counts where it has one.
+    /// For every message; its facts replace the local ones.
     Model,
 }
 
 impl Policy {
-    /// Why a model should be asked about a message; `None` when it should not.
+    /// Returns why the model should be asked about a message; `None` if it should not.
     pub fn reason(self, input: &ExtractInput, local: &Extraction) -> Option<&'static str> {
         let tells = matches!(local.kind, MessageKind::Statement | MessageKind::Mixed);
-        let long = input.text.as_str().len() >= LONG;
+        let long = input.text.as_str().len() >= LONG_MESSAGE;
         match self {
             Self::Model => Some("always"),
-            Self::Hybrid if local.facts.iter().any(|f| f.confidence < SURE) => Some("unsure"),
+            Self::Hybrid if local.facts.iter().any(|f| f.confidence < SURE_CONFIDENCE) => Some("unsure"),
             Self::Hybrid if tells && local.facts.is_empty() => Some("nothing_found"),
             Self::Hybrid if long && local.kind != MessageKind::Question => Some("long"),
             Self::Hybrid => None,
@@ -71,7 +73,7 @@ impl Policy {
     }
 }
 
-/// [`Extractor`] on a model server with a local one beside it.
+/// [`Extractor`] on a model server, with a local extractor as fallback.
 pub struct ModelExtractor {
     local: Arc<dyn Extractor>,
     client: Arc<ModelClient>,
@@ -80,38 +82,38 @@ pub struct ModelExtractor {
     budget: Arc<Budget>,
     instructions: String,
     schema: Schema,
-    instructions_together: String,
-    schema_together: Schema,
-    kept: Kept,
+    batch_instructions: String,
+    batch_schema: Schema,
+    cache: ResultCache,
 }
 
 impl ModelExtractor {
-    /// An extractor that finds relations of `ontology`.
+    /// Makes an extractor for the relations of `ontology`.
     pub fn new(local: Arc<dyn Extractor>, client: Arc<ModelClient>, ontology: Arc<Ontology>, policy: Policy, budget: Arc<Budget>) -> Self {
         let instructions = INSTRUCTIONS.replace("{relations}", &schema::relations(&ontology));
-        let (schema, schema_together) = (schema::of(&ontology), schema::together(&ontology));
-        let instructions_together = format!("{instructions}\n{TOGETHER_TOO}");
-        let kept = Kept::default();
-        Self { local, client, ontology, policy, budget, instructions, schema, instructions_together, schema_together, kept }
+        let (schema, batch_schema) = (schema::of(&ontology), schema::batch_schema_of(&ontology));
+        let batch_instructions = format!("{instructions}\n{BATCH_INSTRUCTIONS}");
+        let cache = ResultCache::default();
+        Self { local, client, ontology, policy, budget, instructions, schema, batch_instructions, batch_schema, cache }
     }
 
-    /// What the model finds, as far as it stands the check: one question, and one repair.
+    /// Asks about one message, with at most one repair, and returns what passes the check.
     async fn ask(&self, caller: &Caller, input: &ExtractInput, deadline: Instant) -> Result<Extraction, ModelError> {
-        let text = start(input.text.as_str(), MAX_TEXT);
-        let mut turns = vec![("user", shown(input).to_string())];
+        let text = truncate(input.text.as_str(), MAX_TEXT);
+        let mut conversation = vec![("user", shown(input).to_string())];
         let mut best: Option<Checked> = None;
         loop {
-            let ask = Ask {
+            let ask = ChatRequest {
                 operation: "extract",
                 system: &self.instructions,
-                turns: turns.clone(),
+                conversation: conversation.clone(),
                 schema: Some(&self.schema),
                 max_tokens: MAX_TOKENS,
             };
-            let repairing = turns.len() > 1;
+            let repairing = conversation.len() > 1;
             let reply = match self.client.complete(&ask, deadline).await {
                 Ok(reply) => reply,
-                // The repair was not to be had; what stood the check before still does.
+                // The repair failed: use what passed the check before.
                 Err(e) => return best.map(|b| b.extraction).ok_or(e),
             };
             self.budget.spend(caller, ModelOperation::Extract, reply.tokens, input.message.as_slice()).await;
@@ -135,27 +137,27 @@ impl ModelExtractor {
                 return better.map(|b| b.extraction).ok_or(ModelError::Malformed("not the JSON asked for, twice"));
             }
             best = better;
-            turns.push(("assistant", said));
-            turns.push(("user", REPAIR.replace("{problems}", &serde_json::json!(problems).to_string())));
+            conversation.push(("assistant", said));
+            conversation.push(("user", REPAIR.replace("{problems}", &serde_json::json!(problems).to_string())));
         }
     }
 }
 
 impl ModelExtractor {
-    /// What the model finds in a message, asked about those behind it in the same question.
+    /// Asks about a message and, in the same request, about messages after it.
     async fn ask_ahead(&self, caller: &Caller, input: &ExtractInput, next: &[ExtractInput]) -> Result<Extraction, ModelError> {
         let user = caller.user();
-        let known = input.message.and_then(|m| self.kept.get(user, m));
-        if let Some(Ahead::Found(found)) = known {
+        let known = input.message.and_then(|m| self.cache.get(user, m));
+        if let Some(EarlyResult::Found(found)) = known {
             return Ok(found);
         }
         if !self.budget.allows(caller).await {
             return Err(ModelError::OverBudget);
         }
         let deadline = self.client.deadline();
-        let behind = if known.is_some() { Vec::new() } else { self.behind(caller, input, next).await };
-        if !behind.is_empty() {
-            match self.ask_together(caller, input, &behind, deadline).await {
+        let select_next = if known.is_some() { Vec::new() } else { self.select_next(caller, input, next).await };
+        if !select_next.is_empty() {
+            match self.ask_batch(caller, input, &select_next, deadline).await {
                 Ok(Some(found)) => return Ok(found),
                 Err(e) if e.may_pass() => return Err(e),
                 Ok(None) | Err(_) => {}
@@ -164,16 +166,16 @@ impl ModelExtractor {
         self.ask(caller, input, deadline).await
     }
 
-    /// Those of the messages behind one that the model is to be asked about as well.
-    async fn behind<'a>(&self, caller: &Caller, input: &ExtractInput, next: &'a [ExtractInput]) -> Vec<(MessageId, &'a ExtractInput)> {
+    /// Selects the next messages that the same request should ask about.
+    async fn select_next<'a>(&self, caller: &Caller, input: &ExtractInput, next: &'a [ExtractInput]) -> Vec<(MessageId, &'a ExtractInput)> {
         let mut found = Vec::new();
         let mut bytes = input.text.as_str().len();
         for n in next {
             bytes = bytes.saturating_add(n.text.as_str().len());
-            if found.len() + 1 >= TOGETHER || bytes > TOGETHER_BYTES {
+            if found.len() + 1 >= MAX_BATCH || bytes > MAX_BATCH_BYTES {
                 break;
             }
-            let Some(message) = n.message.filter(|m| self.kept.get(caller.user(), *m).is_none()) else { continue };
+            let Some(message) = n.message.filter(|m| self.cache.get(caller.user(), *m).is_none()) else { continue };
             if let Ok(local) = self.local.extract(caller, n).await
                 && self.policy.reason(n, &local).is_some()
             {
@@ -183,46 +185,47 @@ impl ModelExtractor {
         found
     }
 
-    /// One question about a message and others. What is found in the others is kept; `None` when what is found in the message
-    /// itself does not stand the check.
-    async fn ask_together(
+    /// Asks about a message and others in one request, and caches the results of the others.
+    ///
+    /// Returns `None` if the result of the message itself does not pass the check.
+    async fn ask_batch(
         &self,
         caller: &Caller,
         input: &ExtractInput,
-        behind: &[(MessageId, &ExtractInput)],
+        select_next: &[(MessageId, &ExtractInput)],
         deadline: Instant,
     ) -> Result<Option<Extraction>, ModelError> {
-        let all: Vec<&ExtractInput> = std::iter::once(input).chain(behind.iter().map(|(_, i)| *i)).collect();
+        let all: Vec<&ExtractInput> = std::iter::once(input).chain(select_next.iter().map(|(_, i)| *i)).collect();
         let mut list: Vec<serde_json::Value> = all.iter().map(|i| shown(i)).collect();
         for (item, n) in list.iter_mut().zip(1..) {
             item["n"] = serde_json::Value::from(n);
         }
-        let ask = Ask {
+        let ask = ChatRequest {
             operation: "extract",
-            system: &self.instructions_together,
-            turns: vec![("user", serde_json::json!({ "messages": list }).to_string())],
-            schema: Some(&self.schema_together),
+            system: &self.batch_instructions,
+            conversation: vec![("user", serde_json::json!({ "messages": list }).to_string())],
+            schema: Some(&self.batch_schema),
             max_tokens: MAX_TOKENS,
         };
         let reply = self.client.complete(&ask, deadline).await?;
         let messages: Vec<MessageId> = all.iter().filter_map(|i| i.message).collect();
         self.budget.spend(caller, ModelOperation::Extract, reply.tokens, &messages).await;
         let proposals = match &reply.said {
-            Ok(said) => together::proposals(said, all.len()).ok_or(ModelError::Malformed("not the JSON asked for")),
+            Ok(said) => batch::proposals(said, all.len()).ok_or(ModelError::Malformed("not the JSON asked for")),
             Err(e) => Err(e.clone()),
         };
         let failed = proposals.as_ref().err().cloned();
         let mut found = proposals.unwrap_or_default().into_iter().zip(&all).map(|(proposal, input)| {
-            // Another question may repair it; here it would hold up the others.
-            let checked = proposal.map(|p| check::check(start(input.text.as_str(), MAX_TEXT), p, &self.ontology));
+            // No repair here: the message is asked about alone later.
+            let checked = proposal.map(|p| check::check(truncate(input.text.as_str(), MAX_TEXT), p, &self.ontology));
             let stands = checked.filter(|c| c.refused.is_empty()).map(|c| c.extraction);
             let outcome = if stands.is_some() { "taken" } else { "alone" };
             metrics::counter!("recall_extractions_together_total", "outcome" => outcome).increment(1);
             stands
         });
         let own = found.next().flatten();
-        for (message, _) in behind {
-            self.kept.put(caller.user(), *message, found.next().flatten().map_or(Ahead::Alone, Ahead::Found));
+        for (message, _) in select_next {
+            self.cache.put(caller.user(), *message, found.next().flatten().map_or(EarlyResult::Alone, EarlyResult::Found));
         }
         failed.map_or(Ok(own), Err)
     }
@@ -254,7 +257,7 @@ impl Extractor for ModelExtractor {
             Err(e) => {
                 source("local_instead");
                 if e != ModelError::OverBudget {
-                    warn!(cause = %e, "the model was of no help; the local extractor's facts are taken");
+                    warn!(cause = %e, "the model was of no help; using the facts of the local extractor");
                 }
                 Ok(local)
             }
@@ -262,16 +265,16 @@ impl Extractor for ModelExtractor {
     }
 }
 
-/// A message as a model is shown it.
+/// Returns the JSON of a message in a prompt.
 fn shown(input: &ExtractInput) -> serde_json::Value {
     serde_json::json!({
         "speaker": input.speaker,
-        "previous": input.previous.iter().map(|p| start(p.as_str(), MAX_PREVIOUS)).collect::<Vec<_>>(),
-        "message": start(input.text.as_str(), MAX_TEXT),
+        "previous": input.previous.iter().map(|p| truncate(p.as_str(), MAX_PREVIOUS)).collect::<Vec<_>>(),
+        "message": truncate(input.text.as_str(), MAX_TEXT),
     })
 }
 
-/// The start of a text, cut between characters.
-fn start(text: &str, max: usize) -> &str {
+/// Returns the start of a text, cut between characters.
+fn truncate(text: &str, max: usize) -> &str {
     text.get(..text.floor_char_boundary(max)).unwrap_or(text)
 }

@@ -1,4 +1,4 @@
-//! The shape of what a model may say about a message, made from the ontology in force.
+//! Makes the JSON schema of a reply and the list of relations from the ontology.
 
 use std::fmt::Write;
 
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use super::super::dialect::Schema;
 use recall_domain::{EntityType, Ontology};
 
-/// How the person who says "I" is written.
+/// The name of the speaker in prompts and replies.
 pub(super) const SPEAKER: &str = "SPEAKER";
 
-/// The schema, strict: everything is required and nothing else allowed.
+/// Returns the schema for one message. It is strict: all properties are required and no others allowed.
 pub(super) fn of(ontology: &Ontology) -> Schema {
     Schema { name: "extraction", schema: object(shape(ontology)) }
 }
 
-/// The schema for several messages, each with its number.
-pub(super) fn together(ontology: &Ontology) -> Schema {
+/// Returns the schema for a batch of numbered messages.
+pub(super) fn batch_schema_of(ontology: &Ontology) -> Schema {
     let mut one = json!({ "n": { "type": "integer" } });
     if let (Some(one), Value::Object(shape)) = (one.as_object_mut(), shape(ontology)) {
         one.extend(shape);
@@ -29,7 +29,7 @@ fn object(properties: Value) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
-/// What is said about one message.
+/// Returns the properties for one message.
 fn shape(ontology: &Ontology) -> Value {
     let types: Vec<&str> = EntityType::ALL.iter().map(|t| t.as_str()).collect();
     let relations: Vec<&str> = ontology.iter().map(|r| r.name.as_str()).collect();
@@ -48,7 +48,7 @@ fn shape(ontology: &Ontology) -> Value {
     })
 }
 
-/// The relations as lines of the instructions.
+/// Returns the relations as lines of the instructions.
 pub(super) fn relations(ontology: &Ontology) -> String {
     let any = |types: &[EntityType]| {
         if types.is_empty() { "anything".to_owned() } else { types.iter().map(|t| t.as_str()).collect::<Vec<_>>().join(" or ") }

@@ -1,11 +1,12 @@
-//! Each relation is found by each of its words: sentences made from the ontology file, read back.
+//! Tests that each relation is found by each of its cues, with sentences made from the ontology file.
 
 use super::*;
 use crate::lexicon::{VerbForm, lexicon};
 use recall_domain::ontology::Relation;
 
-/// Share of the sentences that must give their fact, per relation. What is left are words that two relations claim or
-/// that are no English after the sample nouns.
+/// Least share of the sentences of a relation that must give their fact.
+///
+/// The other sentences use cues of two relations, or are not English with the sample nouns.
 const LEAST: f64 = 0.9;
 
 fn sample(types: &[EntityType], other: bool) -> &'static str {
@@ -27,7 +28,7 @@ fn bare(name: &str) -> &str {
     name.trim_start_matches("Project ")
 }
 
-/// A form of a verb phrase: "depend on" to "depends on", "be into" to "is into".
+/// Inflects a verb phrase: "depend on" to "depends on", "be into" to "is into".
 fn inflect(cue: &str, form: VerbForm, object: &str) -> Option<String> {
     let (verb, rest) = cue.split_once(' ').unwrap_or((cue, ""));
     let e = verb.ends_with('e');
@@ -37,10 +38,10 @@ fn inflect(cue: &str, form: VerbForm, object: &str) -> Option<String> {
         ("can't", _) => "can't".to_owned(),
         ("be", VerbForm::Past) => "was".to_owned(),
         ("be", _) => "is".to_owned(),
-        ("have", VerbForm::Third) => "has".to_owned(),
-        (_, VerbForm::Third) if y => format!("{}ies", verb.trim_end_matches('y')),
-        (_, VerbForm::Third) if ["s", "sh", "ch", "x", "z", "o"].iter().any(|s| verb.ends_with(s)) => format!("{verb}es"),
-        (_, VerbForm::Third) => format!("{verb}s"),
+        ("have", VerbForm::ThirdPerson) => "has".to_owned(),
+        (_, VerbForm::ThirdPerson) if y => format!("{}ies", verb.trim_end_matches('y')),
+        (_, VerbForm::ThirdPerson) if ["s", "sh", "ch", "x", "z", "o"].iter().any(|s| verb.ends_with(s)) => format!("{verb}es"),
+        (_, VerbForm::ThirdPerson) => format!("{verb}s"),
         (_, form) => match lexicon().inflected(verb, form) {
             Some(word) => word,
             None if e => format!("{verb}d"),
@@ -48,18 +49,16 @@ fn inflect(cue: &str, form: VerbForm, object: &str) -> Option<String> {
             None => format!("{doubled}ed"),
         },
     };
-    // "put me on": the speaker's own word stays.
     let rest = rest.replace("myself", "herself").replace(" my ", " her ");
     match (rest.contains('*'), rest.contains('_')) {
         (true, _) => Some(format!("{word} {} Omar", rest.replace('*', object))),
         (_, true) => Some(format!("{word} {} {object}", rest.replace('_', "the kids"))),
         _ if rest.is_empty() => Some(format!("{word} {object}")),
-        // "put X away": the particle stands before or behind.
         _ => Some(format!("{word} {rest} {object}")),
     }
 }
 
-/// Sentences of a relation, each with the fact it states but for the relation's name.
+/// Makes sentences for the cues of a relation, each with cue, subject, object and polarity of its fact.
 fn sentences(r: &Relation) -> Vec<(String, String, String, String, &'static str)> {
     let (s, o) = (sample(&r.subject_types, false), sample(&r.object_types, true));
     let mut out = Vec::new();
@@ -70,17 +69,17 @@ fn sentences(r: &Relation) -> Vec<(String, String, String, String, &'static str)
         }
     };
     for v in &c.verbs {
-        // Cues in the first person ("be my jam") are the speaker's.
+        // Cues in the first person ("be my jam") need the speaker as subject.
         if v.contains(" my") || v == "call home" || v == "love at first" {
             continue;
         }
-        say(v, inflect(v, VerbForm::Third, o).map(|p| format!("{s} {p}.")), s, o, "affirmed");
+        say(v, inflect(v, VerbForm::ThirdPerson, o).map(|p| format!("{s} {p}.")), s, o, "affirmed");
         if !v.contains(' ') {
             say(v, inflect(v, VerbForm::Participle, "").map(|p| format!("{o} is {} by {s}.", p.trim())), s, o, "affirmed");
         }
     }
     for v in &c.inverse_verbs {
-        say(v, inflect(v, VerbForm::Third, s).map(|p| format!("{o} {p}.")), s, o, "affirmed");
+        say(v, inflect(v, VerbForm::ThirdPerson, s).map(|p| format!("{o} {p}.")), s, o, "affirmed");
     }
     for a in &c.adjectives {
         say(a, Some(format!("{s} is {a} {o}.")), s, o, "affirmed");
@@ -91,7 +90,7 @@ fn sentences(r: &Relation) -> Vec<(String, String, String, String, &'static str)
     for n in &c.inverse_nouns {
         say(n, Some(format!("{o}'s {n} is {s}.")), s, o, "affirmed");
     }
-    // What is lost or sold was somebody's own.
+    // Only an own thing can be lost or sold.
     let own = if c.possessed.is_empty() { o.to_owned() } else { format!("her {o}") };
     for v in &c.ending_verbs {
         say(v, inflect(v, VerbForm::Past, &own).map(|p| format!("{s} {p}.")), s, o, "ended");
@@ -103,7 +102,7 @@ fn sentences(r: &Relation) -> Vec<(String, String, String, String, &'static str)
 }
 
 #[test]
-fn each_word_of_the_ontology_is_found_in_text() {
+fn cues_of_the_ontology_are_found_in_text() {
     let ontology = Ontology::parse(default_ontology()).unwrap();
     let mut poor = Vec::new();
     for r in ontology.iter() {
@@ -111,7 +110,7 @@ fn each_word_of_the_ontology_is_found_in_text() {
         let mut missed = Vec::new();
         for (cue, text, s, o, polarity) in &all {
             let found = facts(text);
-            // A word that other relations claim too may state one of them: "leave", "move to".
+            // A cue of several relations may state any of them: "leave", "move to".
             let shared = |other: &Relation| {
                 let c = &other.cues;
                 [&c.verbs, &c.weak_verbs, &c.inverse_verbs, &c.ending_verbs, &c.nouns, &c.inverse_nouns, &c.adjectives, &c.switch_verbs]

@@ -1,4 +1,4 @@
-//! Text that is hard to read: long, foreign, shouted, marked up. Nothing of it may cost more than its length or make a fact.
+//! Tests difficult text: long, foreign, in capitals, with markup. The work must stay linear in its length.
 
 use super::*;
 use crate::steps;
@@ -12,7 +12,7 @@ fn cost(text: &str, previous: &[&str]) -> u64 {
 }
 
 #[test]
-fn work_grows_with_the_length_of_the_text_and_no_faster() {
+fn work_is_linear_in_the_length_of_the_text() {
     for unit in [
         "word ",
         "I like tea. ",
@@ -52,20 +52,20 @@ fn work_grows_with_the_length_of_the_text_and_no_faster() {
         let of = |bytes: usize| unit.repeat(bytes / unit.len());
         let (half, whole) = (cost(&of(8_192), &[]), cost(&of(16_384), &[]));
         assert!(whole <= half * 9 / 4 + 1000, "{unit:?}: {half} steps, then {whole}");
-        // Steps are counted where the work is done: none uncounted, and not more than some hundreds for a character.
+        // The steps cover the work: neither too few, nor more than some hundreds for each character.
         assert!((2_500..=16_384 * 400).contains(&whole), "{unit:?}: {whole}");
     }
 }
 
 #[test]
-fn a_pasted_book_is_read() {
+fn pasted_book_takes_linear_work() {
     let page = "My friend Otto, who lives in Graz, plays chess. He loves it, and we use Kafka at work, so they met there. ";
     let (part, whole) = (cost(&page.repeat(80), &[]), cost(&page.repeat(640), &[]));
     assert!(page.len() * 640 > 65_536 && whole <= part * 9, "{part} steps, then {whole}");
 }
 
 #[test]
-fn messages_before_cost_what_they_are_long() {
+fn work_for_earlier_messages_is_linear() {
     let before = "Tom met Ann. ".repeat(1_000);
     let one = cost("She likes tea.", &["Tom met Ann."]);
     let long = cost("She likes tea.", &[&before, &before]);
@@ -97,14 +97,14 @@ fn other_languages_make_no_facts() {
         "Mieszkam w Warszawie i mam psa, ale nie lubię kotów.",
     ] {
         let found = pipeline().read(text);
-        assert_eq!(told(&found), Vec::<String>::new(), "{text}");
+        assert_eq!(fact_lines(&found), Vec::<String>::new(), "{text}");
         assert_eq!(found.kind, MessageKind::Other, "{text}");
         check_sound(text, &found);
     }
 }
 
 #[test]
-fn code_and_addresses_are_not_mined() {
+fn code_and_addresses_make_no_certain_facts() {
     for text in [
         "```rust\n// I love Rust\nlet x = 1;\n```",
         "~~~\nI use Perl\n~~~",
@@ -115,13 +115,13 @@ fn code_and_addresses_are_not_mined() {
         "www.example.org/my-sister-anna likes",
     ] {
         let found = pipeline().read(text);
-        assert!(found.facts.iter().all(|f| f.confidence < 0.7), "{text}: {:?}", told(&found));
+        assert!(found.facts.iter().all(|f| f.confidence < 0.7), "{text}: {:?}", fact_lines(&found));
         check_sound(text, &found);
     }
 }
 
 #[test]
-fn shouting_and_markup_change_nothing() {
+fn capitals_and_markup_do_not_change_facts() {
     for text in [
         "I LOVE SUSHI AND I USE VIM",
         "i love sushi and i use vim",

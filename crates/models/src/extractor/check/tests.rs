@@ -1,4 +1,4 @@
-//! What a model may and may not say about a message.
+//! Tests which parts of a proposal pass the check.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -14,8 +14,8 @@ fn checked(text: &str, answer: Value) -> Checked {
     check(text, serde_json::from_value(answer).unwrap(), &ontology())
 }
 
-/// Facts as words.
-fn told(c: &Checked) -> Vec<String> {
+/// Returns the facts as lines of text.
+fn fact_lines(c: &Checked) -> Vec<String> {
     let name = |p: Party| match p {
         Party::Speaker => "I".to_owned(),
         Party::Mention(i) => c.extraction.mentions[i].name.clone(),
@@ -28,7 +28,7 @@ fn fact(subject: &str, relation: &str, object: &str, quote: &str) -> Value {
 }
 
 #[test]
-fn what_the_message_says_is_taken_with_its_place() {
+fn facts_of_the_message_pass_with_their_spans() {
     let text = "Met José at the fair; he says JOSÉ's sister Mary works for Acme.";
     let c = checked(
         text,
@@ -39,25 +39,25 @@ fn what_the_message_says_is_taken_with_its_place() {
         }),
     );
     assert_eq!(c.refused, []);
-    assert_eq!(told(&c), ["I KNOWS José affirmed", "Mary WORKS_FOR Acme affirmed"]);
+    assert_eq!(fact_lines(&c), ["I KNOWS José affirmed", "Mary WORKS_FOR Acme affirmed"]);
     let place = |s: Span| text.chars().skip(s.start as usize).take((s.end - s.start) as usize).collect::<String>();
     assert_eq!(c.extraction.mentions.iter().map(|m| place(m.span)).collect::<Vec<_>>(), ["José", "Mary", "Acme"]);
     assert_eq!(place(c.extraction.facts[1].span), "Mary works for Acme");
 }
 
 #[test]
-fn a_role_is_named_without_its_possessive() {
+fn role_is_named_without_its_possessive() {
     let entities = json!([{ "name": "My sister", "type": "person" }, { "name": "the lake", "type": "place" }]);
     let c = checked(
         "My sister moved to the lake.",
         json!({ "kind": "statement", "entities": entities, "facts": [fact("my sister", "LIVES_IN", "the lake", "")] }),
     );
-    assert_eq!(told(&c), ["sister LIVES_IN lake affirmed"]);
+    assert_eq!(fact_lines(&c), ["sister LIVES_IN lake affirmed"]);
     assert_eq!(c.extraction.mentions[0].span, Span { start: 3, end: 9 });
 }
 
 #[test]
-fn what_it_does_not_say_is_refused() {
+fn facts_outside_the_message_are_refused() {
     let text = "I moved to Ghent with Tom last May.";
     for (answer, refusal) in [
         (fact("SPEAKER", "LIVES_IN", "Paris", ""), Refusal::Name),
@@ -65,8 +65,8 @@ fn what_it_does_not_say_is_refused() {
         (fact("SPEAKER", "MURDERED", "Tom", ""), Refusal::Relation),
         (fact("Ghent", "LIVES_IN", "Tom", ""), Refusal::Type),
         (fact("he", "LIVES_IN", "Ghent", ""), Refusal::Nobody),
-        (fact("Tom", "KNOWS", "Tom", ""), Refusal::Self_),
-        (fact("SPEAKER", "KNOWS", "me", ""), Refusal::Self_),
+        (fact("Tom", "KNOWS", "Tom", ""), Refusal::SameSides),
+        (fact("SPEAKER", "KNOWS", "me", ""), Refusal::SameSides),
         (fact("", "LIVES_IN", "Ghent", ""), Refusal::Name),
         (json!({ "subject": "SPEAKER", "relation": "LIVES_IN", "object": "Ghent", "polarity": "maybe" }), Refusal::Polarity),
     ] {
@@ -79,24 +79,24 @@ fn what_it_does_not_say_is_refused() {
 }
 
 #[test]
-fn words_that_are_made_up_make_a_fact_less_sure() {
+fn invented_quote_lowers_the_confidence() {
     let entities = json!([{ "name": "Ghent", "type": "place" }]);
     let c = checked(
         "I moved to Ghent.",
         json!({ "kind": "statement", "entities": entities, "facts": [fact("I", "LIVES_IN", "Ghent", "I have always loved it")] }),
     );
-    assert_eq!((c.refused.as_slice(), told(&c)), (&[Refusal::Quote][..], vec!["I LIVES_IN Ghent affirmed".to_owned()]));
+    assert_eq!((c.refused.as_slice(), fact_lines(&c)), (&[Refusal::Quote][..], vec!["I LIVES_IN Ghent affirmed".to_owned()]));
     assert!(c.extraction.facts[0].confidence < WITH_QUOTE);
 }
 
 #[test]
 fn questions_state_nothing() {
     let c = checked("Does Tom live in Ghent?", json!({ "kind": "question", "facts": [fact("Tom", "LIVES_IN", "Ghent", "")] }));
-    assert!(told(&c).is_empty());
+    assert!(fact_lines(&c).is_empty());
 }
 
 #[test]
-fn a_flood_is_cut() {
+fn excess_facts_are_cut() {
     let text: String = (0..500).map(|i| format!("Tool{i} ")).collect();
     let facts: Vec<Value> = (0..500).map(|i| fact("SPEAKER", "USES", &format!("Tool{i}"), "")).collect();
     let c = checked(&text, json!({ "kind": "statement", "entities": [], "facts": facts }));
@@ -104,9 +104,9 @@ fn a_flood_is_cut() {
 }
 
 proptest! {
-    /// Whatever a model answers, all that is taken has its place in the message and its relation in the ontology.
+    /// For any reply, accepted mentions have a span in the message and accepted facts a relation of the ontology.
     #[test]
-    fn nothing_gets_in_from_outside(
+    fn accepted_parts_come_from_message_and_ontology(
         text in "(Ann|Bob|Ghent|likes|İ|ß|東京|[ .,’]){0,20}",
         items in prop::collection::vec(("\\PC{0,8}|Ann|Bob|Ghent|SPEAKER|you", "LIKES|LIVES_IN|KNOWS|X", "\\PC{0,8}|Ann|Ghent|東京", "\\PC{0,8}|likes"), 0..8),
     ) {

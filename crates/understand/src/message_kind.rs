@@ -1,39 +1,39 @@
-//! What a message does: tells, asks, both, or neither.
+//! Classifies a message: statement, question, both, or neither.
 
 use recall_domain::MessageKind;
 
 use super::clauses::{Clause, Subject};
 use super::lexicon::lexicon;
-use super::phrases::{ChunkKind, Owner, Phrases};
+use super::phrases::{ChunkKind, Phrases, Possessor};
 use super::sentences::Sentence;
 use super::tokens::{Pos, Token};
 
-/// What one sentence does.
+/// The speech act of one sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Act {
-    Asks,
-    /// Tells something of the speaker: enough to make a question message a mixed one.
-    TellsSelf,
-    /// Tells something of the world.
-    Tells,
-    /// Reacts, greets, encourages, supposes.
-    Fills,
-    /// Supposes: what a message supposes it does not tell, whatever else stands in it.
-    Supposes,
+pub(crate) enum SpeechAct {
+    Question,
+    /// A statement about the speaker; together with a question it makes the message mixed.
+    SelfStatement,
+    /// A statement about something else.
+    Statement,
+    /// A reaction, a greeting, an encouragement.
+    Filler,
+    /// A hypothesis, which is not a statement.
+    Hypothetical,
 }
 
-/// The kind of a message from what its sentences do.
-pub(crate) fn of_message(acts: &[Act]) -> MessageKind {
-    let asks = acts.contains(&Act::Asks);
-    let tells_self = acts.contains(&Act::TellsSelf);
-    if asks {
+/// Returns the kind of a message from the speech acts of its sentences.
+pub(crate) fn kind_of(acts: &[SpeechAct]) -> MessageKind {
+    let is_question = acts.contains(&SpeechAct::Question);
+    let tells_self = acts.contains(&SpeechAct::SelfStatement);
+    if is_question {
         return if tells_self { MessageKind::Mixed } else { MessageKind::Question };
     }
-    if tells_self || acts.contains(&Act::Tells) { MessageKind::Statement } else { MessageKind::Other }
+    if tells_self || acts.contains(&SpeechAct::Statement) { MessageKind::Statement } else { MessageKind::Other }
 }
 
-/// Whether a sentence is a question, by its mark or its word order.
-pub(crate) fn asks(sentence: &Sentence) -> bool {
+/// Whether a sentence is a question, by its question mark or its word order.
+pub(crate) fn is_question(sentence: &Sentence) -> bool {
     let words: Vec<&Token> = sentence.tokens.iter().filter(|t| !matches!(t.pos, Pos::Punct | Pos::Sym)).collect();
     if sentence.question_mark {
         return !(words.len() == 1 && lexicon().in_set("hollow_questions", &words[0].norm));
@@ -49,7 +49,7 @@ pub(crate) fn asks(sentence: &Sentence) -> bool {
         && sentence.tokens.last().is_none_or(|t| t.norm != "!");
     let wh = matches!(a.norm.as_str(), "what" | "where" | "who" | "why" | "how" | "when" | "which" | "whats" | "whose");
     inverted
-        || requests(&content.iter().map(|t| t.norm.as_str()).skip_while(|w| *w == "please").collect::<Vec<_>>())
+        || is_request(&content.iter().map(|t| t.norm.as_str()).skip_while(|w| *w == "please").collect::<Vec<_>>())
         || wh
             && (b.pos == Pos::Aux
                 || b.is("is")
@@ -57,8 +57,8 @@ pub(crate) fn asks(sentence: &Sentence) -> bool {
             && !sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!'))
 }
 
-/// "Tell me about Ada", "name all tools": a question in the form of a request.
-fn requests(words: &[&str]) -> bool {
+/// Whether the words are a request that asks a question: "Tell me about Ada", "name all tools".
+fn is_request(words: &[&str]) -> bool {
     match words {
         ["tell" | "give" | "show", "me" | "us", "about", "it" | "that" | "this", ..] => false,
         ["tell" | "remind" | "show" | "give", "me" | "us", _, ..] => true,
@@ -68,66 +68,66 @@ fn requests(words: &[&str]) -> bool {
     }
 }
 
-/// What a sentence does. `facts` counts the facts found in it.
-pub(crate) fn of_sentence(sentence: &Sentence, p: &Phrases, clauses: &[Clause], facts: usize) -> Act {
-    if asks(sentence) {
-        return Act::Asks;
+/// Returns the speech act of a sentence. `facts` is the number of facts found in it.
+pub(crate) fn sentence_act(sentence: &Sentence, p: &Phrases, clauses: &[Clause], facts: usize) -> SpeechAct {
+    if is_question(sentence) {
+        return SpeechAct::Question;
     }
     let tokens = &sentence.tokens;
-    if tokens.iter().any(|t| t.text.starts_with('[')) || placeholder(tokens) {
-        return Act::Fills;
+    if tokens.iter().any(|t| t.text.starts_with('[')) || has_placeholder(tokens) {
+        return SpeechAct::Filler;
     }
     if facts > 0 {
-        return Act::TellsSelf;
+        return SpeechAct::SelfStatement;
     }
     let has = |w: &str| tokens.iter().any(|t| t.is(w));
     let first_person = tokens.iter().any(|t| matches!(t.norm.as_str(), "i" | "my" | "we" | "our" | "mine"));
-    // "I'm not sure if" supposes nothing.
+    // "I'm not sure if" is not a hypothesis.
     let unsure =
         |k: usize| k > 0 && matches!(tokens[k - 1].norm.as_str(), "sure" | "know" | "wonder" | "ask" | "asked" | "see" | "care" | "check");
     if (0..tokens.len()).any(|k| tokens[k].is("if") && !unsure(k)) || has("imagine") || has("unless") {
-        return Act::Supposes;
+        return SpeechAct::Hypothetical;
     }
     let you = tokens.iter().any(|t| matches!(t.norm.as_str(), "you" | "your" | "yours" | "yourself"));
-    let mut act = Act::Fills;
+    let mut act = SpeechAct::Filler;
     for clause in clauses {
-        let found = of_clause(tokens, p, clause, you);
+        let found = clause_act(tokens, p, clause, you);
         act = match (act, found) {
-            (_, Act::TellsSelf) | (Act::TellsSelf, _) => Act::TellsSelf,
-            (_, Act::Tells) | (Act::Tells, _) => Act::Tells,
-            _ => Act::Fills,
+            (_, SpeechAct::SelfStatement) | (SpeechAct::SelfStatement, _) => SpeechAct::SelfStatement,
+            (_, SpeechAct::Statement) | (SpeechAct::Statement, _) => SpeechAct::Statement,
+            _ => SpeechAct::Filler,
         };
     }
     if clauses.is_empty() {
-        // "Not much of a talker, me." and "Long day at the office." tell; "Great work!" does not.
-        let owned = p.nouns.iter().any(|n| n.owner == Owner::Speaker);
+        // "Not much of a talker, me." and "My day at the office." are statements; "Great work!" is not.
+        let owned = p.nouns.iter().any(|n| n.possessor == Possessor::Speaker);
         let introduces = first_person && !you && p.nouns.len() > 1;
         if owned || introduces {
-            act = Act::TellsSelf;
+            act = SpeechAct::SelfStatement;
         }
     }
     act
 }
 
-fn placeholder(tokens: &[Token]) -> bool {
+fn has_placeholder(tokens: &[Token]) -> bool {
     tokens.windows(2).any(|t| t[0].is("user") && t[1].pos == Pos::Num) || tokens.iter().any(|t| t.is("["))
 }
 
-fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
+fn clause_act(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> SpeechAct {
     let lex = lexicon();
     let g = &p.verbs[clause.verb];
-    if clause.hedged.is_some() && clause.doubtful {
-        // "I heard that Ken moved" tells of Ken, though not as sure.
+    if clause.hedged.is_some() && clause.unasserted {
+        // "I heard that Ken moved" is a statement about Ken, although an uncertain one.
         let heard = clause.hedged.as_deref() == Some("hear")
             && matches!(&clause.subject, Subject::Nouns(n) if n.first().is_some_and(|&n| tokens[p.nouns[n].head].pos == Pos::Propn));
-        return if heard && !you { Act::Tells } else { Act::Fills };
+        return if heard && !you { SpeechAct::Statement } else { SpeechAct::Filler };
     }
     let noun = match &clause.subject {
-        Subject::Implied => return if you { Act::Fills } else { Act::TellsSelf },
-        Subject::Unknown => return Act::Fills,
+        Subject::Implied => return if you { SpeechAct::Filler } else { SpeechAct::SelfStatement },
+        Subject::Unknown => return SpeechAct::Filler,
         Subject::Nouns(nouns) => match nouns.first() {
             Some(&n) => &p.nouns[n],
-            None => return Act::Fills,
+            None => return SpeechAct::Filler,
         },
     };
     let head = &tokens[noun.head];
@@ -137,20 +137,20 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
     if subject_is_self {
         // "Together we can make a difference"
         if g.lemma == "let" || head.is("we") && g.modal.as_deref().is_some_and(|m| matches!(m, "can" | "should" | "could" | "must")) {
-            return Act::Fills;
+            return SpeechAct::Filler;
         }
         let says_own = tail.iter().any(|t| matches!(t.norm.as_str(), "my" | "our"));
-        // "I hope to visit", "I'm thinking of buying": what the speaker is about to do.
+        // "I hope to visit", "I'm thinking of buying": an intention of the speaker.
         let intends = tail.first().is_some_and(|t| matches!(t.norm.as_str(), "to" | "of" | "about"))
             && !you
             && p.chunks[clause.at + 1..clause.end].iter().any(|c| matches!(c.kind, ChunkKind::Verb(_)));
-        // "I saw a deer" tells, "I see" does not.
+        // "I saw a deer" is a statement, "I see" is not.
         let witnessed = !you
             && (g.past || g.progressive || g.negated || tokens[g.start].lemma == "have" && g.main > g.start)
             && matches!(g.lemma.as_str(), "see" | "hear" | "feel")
             && p.chunks.get(clause.at + 1).is_some_and(|c| matches!(c.kind, ChunkKind::Noun(n) if !p.nouns[n].pronoun));
         if lex.in_set("reaction_verbs", &g.lemma) && g.modal.is_none() && !intends && !witnessed {
-            return Act::Fills;
+            return SpeechAct::Filler;
         }
         if g.lemma == "be" || g.lemma == "feel" {
             let adjective = tail.iter().find(|t| {
@@ -161,13 +161,13 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
                 && !g.negated
                 && !tail.iter().any(|t| t.is("at"))
             {
-                return Act::Fills;
+                return SpeechAct::Filler;
             }
         }
         if you && !says_own {
-            return Act::Fills;
+            return SpeechAct::Filler;
         }
-        // "I'll have to look into it", "I love it": only a pronoun to go on.
+        // "I'll have to look into it", "I love it": the only content is a pronoun.
         let content = p.chunks[clause.at + 1..clause.end].iter().any(|c| match c.kind {
             ChunkKind::Noun(n) => !p.nouns[n].pronoun,
             ChunkKind::Adjective | ChunkKind::Sub => true,
@@ -175,30 +175,30 @@ fn of_clause(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Act {
         });
         let pronoun_object = tail.iter().any(|t| matches!(t.norm.as_str(), "it" | "that" | "them" | "this" | "those"));
         if !content && pronoun_object && (!g.past || g.modal.is_some()) {
-            return Act::Fills;
+            return SpeechAct::Filler;
         }
         if !content
             && tail.iter().all(|t| matches!(t.pos, Pos::Adv | Pos::Punct))
             && matches!(g.lemma.as_str(), "do" | "have" | "will" | "can" | "be")
         {
-            return Act::Fills;
+            return SpeechAct::Filler;
         }
-        return Act::TellsSelf;
+        return SpeechAct::SelfStatement;
     }
-    if noun.pronoun || noun.owner == Owner::Addressee || you && noun.owner != Owner::Speaker && head.pos != Pos::Propn {
-        return Act::Fills;
+    if noun.pronoun || noun.possessor == Possessor::Addressee || you && noun.possessor != Possessor::Speaker && head.pos != Pos::Propn {
+        return SpeechAct::Filler;
     }
-    if noun.owner == Owner::Speaker {
-        return Act::TellsSelf;
+    if noun.possessor == Possessor::Speaker {
+        return SpeechAct::SelfStatement;
     }
-    let demonstrative = noun.det.is_some_and(|d| matches!(tokens[d].norm.as_str(), "this" | "that" | "these" | "those" | "such"));
-    if demonstrative || g.modal.is_some() {
-        return Act::Fills;
+    let is_demonstrative = noun.determiner.is_some_and(|d| matches!(tokens[d].norm.as_str(), "this" | "that" | "these" | "those" | "such"));
+    if is_demonstrative || g.modal.is_some() {
+        return SpeechAct::Filler;
     }
-    let definite = noun.det.is_some() || head.pos == Pos::Propn;
+    let definite = noun.determiner.is_some() || head.pos == Pos::Propn;
     if head.pos == Pos::Propn || definite && (g.past || tokens[g.start].lemma == "have" && g.main > g.start || end - clause.start_token > 5)
     {
-        return Act::Tells;
+        return SpeechAct::Statement;
     }
-    if end - clause.start_token > 6 && !g.negated { Act::Tells } else { Act::Fills }
+    if end - clause.start_token > 6 && !g.negated { SpeechAct::Statement } else { SpeechAct::Filler }
 }

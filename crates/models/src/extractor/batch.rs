@@ -1,5 +1,6 @@
-//! Several messages of one session in one question to the model. Each result is checked against its own message, and one that
-//! does not stand the check leaves that message to be asked about alone.
+//! Batches of messages of one session in one request.
+//!
+//! Each result is checked against its own message. If it does not pass, the message is asked about alone.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -12,20 +13,21 @@ use super::check::Proposal;
 use crate::dialect::object;
 use recall_domain::{Extraction, MessageId, UserId};
 
-/// Most messages in one question.
-pub(super) const TOGETHER: usize = 8;
-/// Most bytes of their texts, so that the answer about all of them fits where one about a long message does.
-pub(super) const TOGETHER_BYTES: usize = 4 * 1024;
-/// Most results that are kept for messages whose turn is still to come.
-const KEPT: usize = 1_024;
+/// Most messages in one request.
+pub(super) const MAX_BATCH: usize = 8;
+/// Most bytes of the texts of a batch, so that its reply fits the limit for one long message.
+pub(super) const MAX_BATCH_BYTES: usize = 4 * 1024;
+/// Most cached results.
+const MAX_CACHED: usize = 1_024;
 
 #[derive(Deserialize)]
 struct Answer {
     messages: Vec<serde_json::Value>,
 }
 
-/// What is proposed for each of `count` messages, numbered from 1; nothing where a number is missing, given twice, or with
-/// something else than a proposal.
+/// Returns the proposal for each of `count` messages, numbered from 1.
+///
+/// It is `None` if the number is missing or occurs twice, or if the item is not a proposal.
 pub(super) fn proposals(said: &str, count: usize) -> Option<Vec<Option<Proposal>>> {
     let answer: Answer = serde_json::from_str(object(said)?).ok()?;
     let mut found: Vec<Option<Proposal>> = (0..count).map(|_| None).collect();
@@ -42,41 +44,41 @@ pub(super) fn proposals(said: &str, count: usize) -> Option<Vec<Option<Proposal>
     Some(found)
 }
 
-/// What is known of a message before its turn.
+/// The result for a message before its own job.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Ahead {
-    /// This was found, and stood the check.
+pub(super) enum EarlyResult {
+    /// An extraction that passed the check.
     Found(Extraction),
-    /// What was found did not: it is to be asked about alone.
+    /// The result did not pass: ask about this message alone.
     Alone,
 }
 
-/// Results for messages whose turn is still to come. Only in memory: what is lost is asked for again.
+/// Caches results for messages whose job is still waiting. In memory only: a lost result is requested again.
 #[derive(Default)]
-pub(super) struct Kept(Mutex<Shelf>);
+pub(super) struct ResultCache(Mutex<Entries>);
 
 type Key = (UserId, MessageId);
 
 #[derive(Default)]
-struct Shelf {
-    known: HashMap<Key, Ahead>,
-    /// The oldest first.
+struct Entries {
+    known: HashMap<Key, EarlyResult>,
+    /// Keys, the oldest first.
     order: VecDeque<Key>,
 }
 
-impl Kept {
-    /// What is known of a message. It stays known: a job may be tried again.
-    pub(super) fn get(&self, user: UserId, message: MessageId) -> Option<Ahead> {
+impl ResultCache {
+    /// Returns the result for a message. It stays cached, because a job may be retried.
+    pub(super) fn get(&self, user: UserId, message: MessageId) -> Option<EarlyResult> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).known.get(&(user, message)).cloned()
     }
 
-    pub(super) fn put(&self, user: UserId, message: MessageId, ahead: Ahead) {
-        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Shelf { known, order } = &mut *shelf;
+    pub(super) fn put(&self, user: UserId, message: MessageId, ahead: EarlyResult) {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Entries { known, order } = &mut *entries;
         if known.insert((user, message), ahead).is_none() {
             order.push_back((user, message));
         }
-        if order.len() > KEPT
+        if order.len() > MAX_CACHED
             && let Some(oldest) = order.pop_front()
         {
             known.remove(&oldest);
@@ -98,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn each_message_has_its_own_answer_or_none() {
+    fn each_message_has_its_own_proposal_or_none() {
         let one = |n: serde_json::Value| json!({ "n": n, "kind": "statement", "entities": [], "facts": [] });
         for (messages, expected) in [
             (json!([one(json!(1)), one(json!(2)), one(json!(3))]), [true, true, true]),
@@ -116,23 +118,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_each_users_own() {
-        let kept = Kept::default();
+    fn cache_is_bounded_and_separate_for_each_user() {
+        let cache = ResultCache::default();
         let (anna, boris) = (UserId(Uuid::from_u128(1)), UserId(Uuid::from_u128(2)));
         let id = |n: usize| MessageId(Uuid::from_u128(n as u128));
-        let found = Ahead::Found(Extraction::empty(MessageKind::Other));
-        for n in 0..KEPT + 10 {
-            kept.put(anna, id(n), Ahead::Alone);
-            kept.put(anna, id(n), found.clone());
+        let found = EarlyResult::Found(Extraction::empty(MessageKind::Other));
+        for n in 0..MAX_CACHED + 10 {
+            cache.put(anna, id(n), EarlyResult::Alone);
+            cache.put(anna, id(n), found.clone());
         }
-        assert_eq!(kept.0.lock().unwrap().known.len(), KEPT);
-        assert_eq!((kept.get(anna, id(9)), kept.get(anna, id(10))), (None, Some(found)));
-        assert_eq!(kept.get(boris, id(10)), None);
+        assert_eq!(cache.0.lock().unwrap().known.len(), MAX_CACHED);
+        assert_eq!((cache.get(anna, id(9)), cache.get(anna, id(10))), (None, Some(found)));
+        assert_eq!(cache.get(boris, id(10)), None);
     }
 
     proptest! {
         #[test]
-        fn nothing_that_is_said_panics(said in "\\PC{0,40}", count in 0usize..4) {
+        fn arbitrary_replies_do_not_panic(said in "\\PC{0,40}", count in 0usize..4) {
             let _ = proposals(&said, count);
         }
     }

@@ -1,10 +1,10 @@
-//! The verb of a sentence in which the tagger found none: "Anna mentors Ben".
+//! Finds the verb of a clause that the tagger tagged as a noun: "Anna mentors Ben".
 
 use super::lexicon::VerbForm;
 use super::tokens::{Pos, Token};
 
-/// A sentence with a subject and no verb hides one in a noun: "Anna mentors Ben".
-pub(crate) fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
+/// Retags one noun or adjective as a verb in each clause that has no finite verb.
+pub(crate) fn restore_missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
     let mut start = 0;
     for end in 0..=tokens.len() {
         let boundary = end == tokens.len()
@@ -17,7 +17,7 @@ pub(crate) fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbFo
         }
         let finite =
             (start..end).any(|k| matches!(tokens[k].pos, Pos::Aux) || tokens[k].pos == Pos::Verb && !(k > 0 && tokens[k - 1].is("to")));
-        // "Sara, who I met at PyCon, now works …": what is finite there is the relative clause.
+        // "Sara, who I met at PyCon, now works …": the only finite verb belongs to the relative clause.
         let relative = (start..end).any(|k| tokens[k].is("who") && k > start && tokens[k - 1].is(","));
         let finite = finite && !(relative && tokens[start..end].iter().filter(|t| matches!(t.pos, Pos::Verb | Pos::Aux)).count() == 1);
         if !finite && end > start {
@@ -25,15 +25,15 @@ pub(crate) fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbFo
                 let before = &tokens[k - 1];
                 matches!(tokens[k].pos, Pos::Noun | Pos::Adj)
                     && tokens[k].unit == 0
-                    && matches!(known[k], Some((_, VerbForm::Third | VerbForm::Past | VerbForm::Base)))
+                    && matches!(known[k], Some((_, VerbForm::ThirdPerson | VerbForm::Past | VerbForm::Base)))
                     && (before.nominal()
                         || before.pos == Pos::Adv
                             && k >= 2
-                            && (tokens[k - 2].nominal() || tokens[k - 2].is(",") && matches!(known[k], Some((_, VerbForm::Third))))
+                            && (tokens[k - 2].nominal() || tokens[k - 2].is(",") && matches!(known[k], Some((_, VerbForm::ThirdPerson))))
                         || before.is(",")
-                            && matches!(known[k], Some((_, VerbForm::Third)))
+                            && matches!(known[k], Some((_, VerbForm::ThirdPerson)))
                             && tokens[start..k - 1].iter().any(|t| t.pos == Pos::Propn))
-                    && (before.pos == Pos::Propn || before.is(",") || !matches!(known[k], Some((_, VerbForm::Base))) || plural(before))
+                    && (before.pos == Pos::Propn || before.is(",") || !matches!(known[k], Some((_, VerbForm::Base))) || is_plural(before))
                     && tokens.get(k + 1).is_none_or(|n| {
                         matches!(
                             n.pos,
@@ -60,6 +60,6 @@ pub(crate) fn missing_verb(tokens: &mut [Token], known: &[Option<(String, VerbFo
     }
 }
 
-fn plural(t: &Token) -> bool {
+fn is_plural(t: &Token) -> bool {
     t.norm.ends_with('s') || matches!(t.norm.as_str(), "people" | "kids" | "children")
 }

@@ -1,18 +1,18 @@
-//! Whom the phrases of a sentence mean, and what of them stays in mind for pronouns to come; the search is in `pronouns`.
+//! Resolves the pronouns of a sentence and marks mentions for later pronouns. The search is in `pronouns`.
 
 use recall_domain::EntityType;
 
 use super::lexicon::VerbForm;
-use super::phrases::{ChunkKind, NounPhrase, Owner};
-use super::pronouns::{self, Wanted};
-use super::reader::{Reader, Side};
+use super::phrases::{ChunkKind, NounPhrase, Possessor};
+use super::pronouns::{self, AntecedentKind};
+use super::reader::{Reader, Referent};
 use super::tokens::Pos;
 
 impl Reader<'_> {
-    /// Whom the pronoun at a token means.
-    pub(super) fn meant(&mut self, at: usize) -> Vec<Side> {
-        let Some(wanted) = pronouns::wanted(&self.tokens[at].norm) else { return Vec::new() };
-        // "I love it when …", "it rains": nothing is meant.
+    /// Returns the referents of the pronoun at a token.
+    pub(super) fn resolve_pronoun(&mut self, at: usize) -> Vec<Referent> {
+        let Some(antecedent_kind) = pronouns::antecedent_kind(&self.tokens[at].norm) else { return Vec::new() };
+        // "I love it when …", "it rains": an expletive has no referent.
         let empty = self.tokens[at].is("it")
             && self.tokens.get(at + 1).is_some_and(|t| matches!(t.norm.as_str(), "when" | "that" | "if" | "how" | "here" | "there"));
         if empty {
@@ -20,18 +20,18 @@ impl Reader<'_> {
             self.registry.referred.push(Vec::new());
             return Vec::new();
         }
-        self.refer(wanted, at)
+        self.refer(antecedent_kind, at)
     }
 
-    /// Those who stand in the same clause: "our team uses it" is not about the team.
-    pub(super) fn near_verb(&self, at: usize) -> Vec<usize> {
+    /// Returns the mentions of the same clause: in "our team uses it", "it" is not the team.
+    pub(super) fn clause_mates(&self, at: usize) -> Vec<usize> {
         let Some(c) = self.chunk_at(at) else { return Vec::new() };
         let mut out = Vec::new();
         let mut verb = false;
         for chunk in self.phrases.chunks[..c].iter().rev() {
             match chunk.kind {
                 ChunkKind::Noun(n) => {
-                    if let Some(Side::Entity(i, _)) = self.sides[n] {
+                    if let Some(Referent::Entity(i, _)) = self.referents[n] {
                         out.push(i);
                     }
                     if verb {
@@ -43,13 +43,15 @@ impl Reader<'_> {
                 _ => break,
             }
         }
-        // A pronoun before its verb is a subject, and nothing stands beside it yet.
+        // A pronoun before its verb is a subject, and has no clause mates yet.
         if verb { out } else { Vec::new() }
     }
 
-    /// "My boss is Ingrid", "his wife is called Olga", "my friend is an artist": two phrases for one, of which the name,
-    /// or else the first, stays in mind.
-    pub(super) fn mark_same(&mut self, n: usize) {
+    /// Marks one of two coreferent phrases of a copula as absorbed.
+    ///
+    /// "My boss is Ingrid", "his wife is called Olga", "my friend is an artist": the name, or else the first phrase,
+    /// remains an antecedent.
+    pub(super) fn mark_absorbed(&mut self, n: usize) {
         let Some(c) = self.phrases.chunks.iter().position(|c| c.kind == ChunkKind::Noun(n)) else { return };
         if c < 2 {
             return;
@@ -59,39 +61,44 @@ impl Reader<'_> {
         if !(g.lemma == "be" || g.passive && matches!(g.lemma.as_str(), "call" | "name")) || g.negated {
             return;
         }
-        let (Some(Side::Entity(b, _)), true) = (self.sides[n], self.phrases.chunks[c].start > 0) else { return };
-        match self.sides[s] {
-            Some(Side::Entity(a, _)) if a != b && !self.registry.named[a] && self.registry.named[b] => {
+        let (Some(Referent::Entity(b, _)), true) = (self.referents[n], self.phrases.chunks[c].start > 0) else { return };
+        match self.referents[s] {
+            Some(Referent::Entity(a, _)) if a != b && !self.registry.named[a] && self.registry.named[b] => {
                 self.registry.traits[a].absorbed = true
             }
-            Some(side) if side != Side::Entity(b, None) && !self.registry.named[b] => self.registry.traits[b].absorbed = true,
+            Some(referent) if referent != Referent::Entity(b, None) && !self.registry.named[b] => self.registry.traits[b].absorbed = true,
             _ => {}
         }
     }
 
-    pub(super) fn refer(&mut self, wanted: Wanted, at: usize) -> Vec<Side> {
+    /// Returns the antecedents of a pronoun or demonstrative, and counts it if it has none.
+    pub(super) fn refer(&mut self, antecedent_kind: AntecedentKind, at: usize) -> Vec<Referent> {
         let owns = self.tokens[at].pos == Pos::Det;
-        // "Rosa says she …": a subject has nobody beside it yet.
+        // "Rosa says she …": a subject has no clause mates yet.
         let subject = matches!(self.tokens[at].norm.as_str(), "he" | "she" | "they")
-            || self.tokens.get(at + 1).is_some_and(|t| matches!(t.pos, Pos::Aux) || t.form == Some(VerbForm::Third));
-        let but = if owns || subject { Vec::new() } else { self.near_verb(at) };
-        let found = self.registry.antecedents(wanted, &but);
+            || self.tokens.get(at + 1).is_some_and(|t| matches!(t.pos, Pos::Aux) || t.form == Some(VerbForm::ThirdPerson));
+        let but = if owns || subject { Vec::new() } else { self.clause_mates(at) };
+        let found = self.registry.antecedents(antecedent_kind, &but);
         if found.is_empty() {
-            self.registry.open += 1;
+            self.registry.unresolved += 1;
         }
         #[cfg(test)]
         self.registry.referred.push(found.clone());
         let span = self.span(at, at + 1);
         for &i in &found {
-            self.registry.refer(i, wanted, span);
+            self.registry.refer(i, antecedent_kind, span);
         }
-        found.into_iter().map(|i| Side::Entity(i, None)).collect()
+        found.into_iter().map(|i| Referent::Entity(i, None)).collect()
     }
 
-    /// "Thanks, Melanie!", "I'm Teodor": those who are in the conversation are never "she" or "he".
-    pub(super) fn mark_present(&mut self, np: &NounPhrase, n: usize) {
-        let Some(Side::Entity(i, _)) = self.sides[n] else { return };
-        if self.tokens[np.head].pos != Pos::Propn || np.given.is_some() || np.apposition.is_some() || np.owner != Owner::Nobody {
+    /// Marks a name of the addressee or the speaker: "Thanks, Melanie!", "I'm Teodor".
+    pub(super) fn mark_participant(&mut self, np: &NounPhrase, n: usize) {
+        let Some(Referent::Entity(i, _)) = self.referents[n] else { return };
+        if self.tokens[np.head].pos != Pos::Propn
+            || np.proper_name.is_some()
+            || np.appositive.is_some()
+            || np.possessor != Possessor::Unmarked
+        {
             return;
         }
         let before = np.start.checked_sub(1).map(|k| &self.tokens[k]);
@@ -103,18 +110,18 @@ impl Reader<'_> {
         let list = after.is_some_and(|t| t.is(","))
             && self.tokens.get(np.end + 1).is_some_and(|t| t.pos == Pos::Propn || t.pos == Pos::Cconj)
             || before.is_some_and(|t| t.is(",")) && np.start >= 2 && self.tokens[np.start - 2].pos == Pos::Propn;
-        self.registry.traits[i].present |= own || opens && closes && !list && !alone;
+        self.registry.traits[i].participant |= own || opens && closes && !list && !alone;
     }
 
-    /// "Max and Ida", for a "they" to come.
+    /// Stores coordinated persons ("Max and Ida") as antecedent of a later "they".
     pub(super) fn remember_group(&mut self, n: usize) {
         let Some(c) = self.phrases.chunks.iter().position(|c| c.kind == ChunkKind::Noun(n)) else { return };
         if c < 2 || self.phrases.chunks[c - 1].kind != ChunkKind::Conj {
             return;
         }
         let person = |r: &Self, c: usize| match r.phrases.chunks[c].kind {
-            ChunkKind::Noun(n) => match r.sides[n] {
-                Some(Side::Entity(i, _)) if r.registry.kind(i).0 == EntityType::Person => Some(i),
+            ChunkKind::Noun(n) => match r.referents[n] {
+                Some(Referent::Entity(i, _)) if r.registry.type_of(i).0 == EntityType::Person => Some(i),
                 _ => None,
             },
             _ => None,
@@ -131,9 +138,10 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn demonstrative(&self, np: &NounPhrase) -> bool {
+    /// Whether a phrase is a common noun with a demonstrative: "that car".
+    pub(super) fn is_demonstrative(&self, np: &NounPhrase) -> bool {
         self.tokens[np.head].pos == Pos::Noun
-            && np.given.is_none()
-            && np.det.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "this" | "that" | "these" | "those"))
+            && np.proper_name.is_none()
+            && np.determiner.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "this" | "that" | "these" | "those"))
     }
 }

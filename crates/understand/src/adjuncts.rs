@@ -1,23 +1,22 @@
-//! What stands beside the object of a verb and states more: another preposition, a correction, a purpose, a place behind a
-//! place.
+//! Adds facts from adjuncts of a clause: another preposition, a correction, a purpose, an enclosing place.
 
 use recall_domain::{EntityType, Polarity};
 
 use super::clauses::Clause;
+use super::cue_matching::preposition;
 use super::cues::{Cue, Effect};
 use super::lexicon::lexicon;
 use super::mentions::WEAK;
-use super::objects::Item;
+use super::objects::Object;
 use super::phrases::{ChunkKind, VerbGroup};
-use super::reader::{Claim, Reader, Side};
+use super::reader::{FactDraft, Reader, Referent};
 use super::verbal::Frame;
-use super::walk::preposition;
 
 impl Reader<'_> {
-    /// "works with me on the billing rewrite": the same verb with another preposition states another fact.
-    pub(super) fn beside(&mut self, clause: &Clause, at: usize, first: &Cue, g: &VerbGroup, frame: &Frame) {
+    /// Adds facts of the same verb with other prepositions: "works with me on the billing rewrite".
+    pub(super) fn read_other_prepositions(&mut self, clause: &Clause, at: usize, first: &Cue, g: &VerbGroup, frame: &Frame) {
         let cues = self.cues;
-        for cue in cues.verb(&g.lemma) {
+        for cue in cues.verb_cues(&g.lemma) {
             let [word] = cue.rest.as_slice() else { continue };
             let same = cue.relation == first.relation || first.rest.last() == Some(word);
             if same || cue.weak || cue.cannot || cue.effect != Effect::States || !preposition(word) {
@@ -29,19 +28,20 @@ impl Reader<'_> {
                 .find(|&c| self.phrases.chunks[c].kind == ChunkKind::Prep && self.tokens[self.phrases.chunks[c].start].is(word));
             let Some(c) = found else { continue };
             let rel = &cues.relations[cue.relation];
-            for (object, end) in self.items(c + 1, clause, false) {
-                let sure = object == Side::Speaker || rel.object_types.contains(&self.kind(object).0) && self.kind(object).1 >= WEAK;
+            for (object, end) in self.read_objects(c + 1, clause, false) {
+                let sure =
+                    object == Referent::Speaker || rel.object_types.contains(&self.type_of(object).0) && self.type_of(object).1 >= WEAK;
                 for &subject in frame.subjects.iter().filter(|_| sure) {
                     let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
                     let span = self.span(frame.start, end);
-                    self.state(cue, s, o, frame, 0.9, span);
+                    self.add_cue_fact(cue, s, o, frame, 0.9, span);
                 }
             }
         }
     }
 
-    /// "… in Frankfurt, not Dublin": what is denied beside what is said.
-    pub(super) fn correction(&mut self, clause: &Clause, cue: &Cue, subjects: &[Side], after: usize, frame: &Frame) {
+    /// Adds the negated fact of a correction: "… in Frankfurt, not Dublin".
+    pub(super) fn read_correction(&mut self, clause: &Clause, cue: &Cue, subjects: &[Referent], after: usize, frame: &Frame) {
         let Some(mut c) = (clause.at..self.phrases.chunks.len()).find(|&c| self.phrases.chunks[c].start >= after) else { return };
         let chunks = &self.phrases.chunks;
         if chunks[c].kind == ChunkKind::Comma {
@@ -57,11 +57,11 @@ impl Reader<'_> {
         if chunks.get(c).is_some_and(|x| x.kind == ChunkKind::Prep) {
             c += 1;
         }
-        for (object, end) in self.items(c, clause, false) {
+        for (object, end) in self.read_objects(c, clause, false) {
             for &subject in subjects {
                 let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
                 let span = self.span(frame.start, end);
-                self.claim(Claim {
+                self.add_fact(FactDraft {
                     relation: cue.relation,
                     subject: s,
                     object: o,
@@ -74,8 +74,8 @@ impl Reader<'_> {
         }
     }
 
-    /// "I use TypeScript for the Phoenix project": the project uses it too.
-    pub(super) fn purpose(&mut self, clause: &Clause, cue: &Cue, items: &[Item], after: usize, frame: &Frame) {
+    /// Adds the facts of a purpose: in "I use TypeScript for the Phoenix project" the project uses it too.
+    pub(super) fn read_purpose(&mut self, clause: &Clause, cue: &Cue, items: &[Object], after: usize, frame: &Frame) {
         let rel = &self.cues.relations[cue.relation];
         if cue.weak
             || !rel.subject_types.contains(&EntityType::Project)
@@ -89,14 +89,14 @@ impl Reader<'_> {
         if !is_for {
             return;
         }
-        for (project, end) in self.items(c + 1, clause, false) {
-            let Side::Entity(p, _) = project else { continue };
-            if self.kind(project).0 != EntityType::Project || self.kind(project).1 < 0.85 || !self.registry.kept[p] {
+        for (project, end) in self.read_objects(c + 1, clause, false) {
+            let Referent::Entity(p, _) = project else { continue };
+            if self.type_of(project).0 != EntityType::Project || self.type_of(project).1 < 0.85 || !self.registry.kept[p] {
                 continue;
             }
             for &(object, _) in items {
                 let span = self.span(frame.start, end);
-                self.claim(Claim {
+                self.add_fact(FactDraft {
                     relation: cue.relation,
                     subject: project,
                     object,
@@ -109,15 +109,15 @@ impl Reader<'_> {
         }
     }
 
-    /// "in a small town in Ohio": the place behind one that has no name.
-    pub(super) fn place_behind(&mut self, c: usize, clause: &Clause, cue: &Cue) -> Vec<Item> {
+    /// Returns the place that encloses a place without a name: "in a small town in Ohio".
+    pub(super) fn enclosing_places(&mut self, c: usize, clause: &Clause, cue: &Cue) -> Vec<Object> {
         let types = &self.cues.relations[cue.relation].object_types;
         // "back from a trip to Thailand"
         let trip = types.contains(&EntityType::Place)
             && self.phrases.chunks[c].end > 0
             && lexicon().in_set("occasions", &self.tokens[self.phrases.chunks[c].end - 1].norm);
         let nameless = (trip || *types == [EntityType::Place])
-            && matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(n) if self.sides[n].is_none() && !self.phrases.nouns[n].pronoun);
+            && matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(n) if self.referents[n].is_none() && !self.phrases.nouns[n].pronoun);
         let inside = nameless
             && c + 2 < clause.end
             && self.phrases.chunks[c + 1].kind == ChunkKind::Prep
@@ -126,7 +126,7 @@ impl Reader<'_> {
         if !inside {
             return Vec::new();
         }
-        let items = self.items(c + 2, clause, false);
-        items.into_iter().filter(|i| self.kind(i.0).0 == EntityType::Place).collect()
+        let items = self.read_objects(c + 2, clause, false);
+        items.into_iter().filter(|i| self.type_of(i.0).0 == EntityType::Place).collect()
     }
 }

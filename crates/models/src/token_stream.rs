@@ -1,4 +1,4 @@
-//! A streamed answer. Dropping it ends the request, wherever it stands.
+//! A streamed reply. Dropping it ends the request.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use tokio::{
 };
 
 use super::{
-    client::{count, estimate},
+    client::{estimate, record_request},
     failure::ModelError,
-    wire::{Chat, Usage},
+    wire::{ChatResponse, Usage},
 };
 use recall_domain::TokenCount;
 
-/// How long the number of tokens used is waited for, when the text is there.
-const LAST_WORD: Duration = Duration::from_secs(2);
+/// Longest wait for the usage after the end of the text.
+const USAGE_WAIT: Duration = Duration::from_secs(2);
 
-/// Pieces of text as they come.
-pub(super) struct Tokens {
-    stream: StreamResponse<Chat>,
-    /// Held while the server works for us.
+/// Receives the text of a streamed reply piece by piece.
+pub(super) struct TokenStream {
+    stream: StreamResponse<ChatResponse>,
+    /// Request slot, held until the stream ends.
     _slot: OwnedSemaphorePermit,
     operation: &'static str,
     sent: usize,
@@ -42,9 +42,9 @@ enum End {
     Cut,
 }
 
-impl Tokens {
+impl TokenStream {
     pub(super) fn new(
-        stream: StreamResponse<Chat>,
+        stream: StreamResponse<ChatResponse>,
         slot: OwnedSemaphorePermit,
         operation: &'static str,
         sent: usize,
@@ -68,52 +68,52 @@ impl Tokens {
         }
     }
 
-    /// Waits for the first piece of text. A failure before it may be repeated, one after it may not.
+    /// Waits for the first piece of text. A failure before it may be retried, a later one may not.
     pub(super) async fn await_first(&mut self, until: Instant) -> Result<(), ModelError> {
-        match self.pull(until).await {
+        match self.read_piece(until).await {
             Ok(first) => {
                 self.first = Some(first.ok_or(ModelError::Malformed("no text"))?);
                 metrics::histogram!("recall_model_first_token_seconds").record(self.started.elapsed().as_secs_f64());
                 Ok(())
             }
             Err(e) => {
-                // Counted by whoever repeats it.
+                // The caller records the failed request.
                 self.counted = true;
                 Err(e)
             }
         }
     }
 
-    /// The next piece of text; `None` when the answer is complete.
+    /// Returns the next piece of text; `None` if the reply is complete.
     pub(super) async fn next(&mut self) -> Result<Option<String>, ModelError> {
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
         }
-        let next = self.pull(self.deadline).await;
+        let next = self.read_piece(self.deadline).await;
         if !matches!(next, Ok(Some(_))) {
             self.count(next.as_ref().err().map_or("ok", ModelError::label));
         }
         next
     }
 
-    /// Whether the answer ended because it reached its limit.
-    pub(super) fn is_cut(&self) -> bool {
+    /// Whether the reply ended at its token limit.
+    pub(super) fn is_truncated(&self) -> bool {
         self.ended == Some(End::Cut)
     }
 
-    /// Tokens used so far, as far as is known.
+    /// Returns the tokens used so far, estimated if the server has not reported them.
     pub(super) fn used(&self) -> TokenCount {
         self.usage.unwrap_or_else(|| estimate(self.sent, self.got)).tokens()
     }
 
-    async fn pull(&mut self, until: Instant) -> Result<Option<String>, ModelError> {
+    async fn read_piece(&mut self, until: Instant) -> Result<Option<String>, ModelError> {
         loop {
-            let patience = if self.ended.is_some() { LAST_WORD } else { self.silence };
+            let patience = if self.ended.is_some() { USAGE_WAIT } else { self.silence };
             let item = match timeout_at(until.min(Instant::now() + patience), self.stream.next()).await {
-                // The text is whole; whatever else the server had to say does not matter.
+                // The text is complete; only the usage is missing.
                 Err(_) | Ok(None | Some(Err(_))) if self.ended.is_some() => return Ok(None),
                 Err(_) => return Err(ModelError::silent()),
-                Ok(None) => return Err(ModelError::Unreachable("the stream broke off".to_owned())),
+                Ok(None) => return Err(ModelError::Unreachable("the stream was interrupted".to_owned())),
                 Ok(Some(item)) => item?,
             };
             if item.error.is_some() {
@@ -140,14 +140,14 @@ impl Tokens {
 
     fn count(&mut self, outcome: &'static str) {
         if !std::mem::replace(&mut self.counted, true) {
-            count(self.operation, outcome, self.usage.unwrap_or_else(|| estimate(self.sent, self.got)), self.started);
+            record_request(self.operation, outcome, self.usage.unwrap_or_else(|| estimate(self.sent, self.got)), self.started);
         }
     }
 }
 
-impl Drop for Tokens {
+impl Drop for TokenStream {
     fn drop(&mut self) {
-        // Left before its end: the answer was not wanted any more, or had got too long.
+        // The stream was dropped before its end: cancelled, or too long.
         self.count("abandoned");
     }
 }

@@ -1,26 +1,28 @@
-//! Following the words of a cue through a clause: what may stand between them, and where the object begins.
+//! Matches the words of a cue in a clause and finds where the object begins.
 
 use recall_domain::EntityType;
 
 use super::clauses::Clause;
 use super::cues::{Cue, Rel};
-use super::lexicon::{Group, lexicon};
+use super::lexicon::{WordList, lexicon};
 use super::mentions;
-use super::objects::Item;
-use super::phrases::{ChunkKind, Owner, VerbGroup};
+use super::objects::Object;
+use super::phrases::{ChunkKind, Possessor, VerbGroup};
 use super::reader::Reader;
 use super::tokens::Pos;
 
 impl Reader<'_> {
-    /// Follows the words of a cue after its verb: the position after them, a factor of confidence, and an object that stood between.
-    pub(crate) fn walk(
+    /// Matches the words of a cue after its verb.
+    ///
+    /// Returns the token after them, a factor for the confidence, and the object if it is between the words.
+    pub(crate) fn match_cue(
         &self,
         cue: &Cue,
         anchor: usize,
         g: &VerbGroup,
         clause: &Clause,
         limit: usize,
-    ) -> Option<(usize, f64, Option<Item>)> {
+    ) -> Option<(usize, f64, Option<Object>)> {
         let tokens = self.tokens;
         let mut k = anchor + 1;
         let mut factor = 1.0;
@@ -33,7 +35,7 @@ impl Reader<'_> {
                 let chunk = self.phrases.chunks[self.chunk_at(k)?];
                 let ChunkKind::Noun(np) = chunk.kind else { return None };
                 if w == "*" {
-                    object = Some((self.sides[np]?, chunk.end));
+                    object = Some((self.referents[np]?, chunk.end));
                 }
                 k = chunk.end;
                 continue;
@@ -61,18 +63,19 @@ impl Reader<'_> {
                         && n + 1 == cue.rest.len()
                         && let ChunkKind::Noun(np) = chunk.kind
                         && tokens.get(chunk.end).is_some_and(|t| t.is(w))
-                        && let Some(side) = self.sides[np]
+                        && let Some(referent) = self.referents[np]
                     {
-                        return Some((chunk.end + 1, 1.0, Some((side, chunk.end + 1))));
+                        return Some((chunk.end + 1, 1.0, Some((referent, chunk.end + 1))));
                     }
                     // "work as a nurse at", "spent four years at", "live with my wife in"
                     let preposition = preposition(w);
                     if preposition && jumps < 2 && c < clause.end {
-                        // "I do my mockups in Figma": only where the other side is surely of the right type.
+                        // "I do my mockups in Figma": only if the object certainly has the right type.
                         let rel = &self.cues.relations[cue.relation];
-                        let across = !cue.weak && rel.object_types.first().is_some_and(|&ty| self.sure_after(chunk.end, w, ty, limit));
+                        let across =
+                            !cue.weak && rel.object_types.first().is_some_and(|&ty| self.is_followed_by_type(chunk.end, w, ty, limit));
                         if let ChunkKind::Noun(np) = chunk.kind
-                            && (self.passing(np, rel) || g.lemma == "spend" || across)
+                            && (self.is_skippable(np, rel) || g.lemma == "spend" || across)
                         {
                             k = chunk.end;
                             jumps += 1;
@@ -99,29 +102,30 @@ impl Reader<'_> {
         Some((k, factor, object))
     }
 
-    /// Whether the word `w` at `k` is followed by something that is surely of a type.
-    fn sure_after(&self, k: usize, w: &str, ty: EntityType, limit: usize) -> bool {
+    /// Whether the word `w` at `k` precedes a noun phrase that certainly has the type.
+    fn is_followed_by_type(&self, k: usize, w: &str, ty: EntityType, limit: usize) -> bool {
         if k + 1 >= limit || !self.tokens[k].is(w) {
             return false;
         }
         let Some(c) = self.chunk_at(k + 1) else { return false };
         let ChunkKind::Noun(n) = self.phrases.chunks[c].kind else { return false };
-        self.sides[n].is_some_and(|s| self.kind(s).0 == ty && (self.kind(s).1 > 0.8 || ty == EntityType::Tool))
+        self.referents[n].is_some_and(|s| self.type_of(s).0 == ty && (self.type_of(s).1 > 0.8 || ty == EntityType::Tool))
     }
 
+    /// Returns the chunk that contains a token.
     pub(crate) fn chunk_at(&self, token: usize) -> Option<usize> {
         let at = self.phrases.chunks.partition_point(|c| c.end <= token);
         self.phrases.chunks.get(at).filter(|c| c.start <= token).map(|_| at)
     }
 
-    /// A noun phrase that may stand between a verb and its preposition: a time, an occupation.
-    fn passing(&self, np: usize, rel: &Rel) -> bool {
+    /// Whether a noun phrase can be between a verb and its preposition: a time, an occupation.
+    fn is_skippable(&self, np: usize, rel: &Rel) -> bool {
         let n = &self.phrases.nouns[np];
         let head = &self.tokens[n.head];
         mentions::time_expression(self.tokens, n)
             || rel.object_types.contains(&EntityType::Organization)
-                && lexicon().has(Group::Person, &head.lemma)
-                && n.owner == Owner::Nobody
+                && lexicon().has(WordList::Person, &head.lemma)
+                && n.possessor == Possessor::Unmarked
                 && head.pos == Pos::Noun
     }
 }

@@ -1,30 +1,30 @@
-//! Verbs of change: what follows "from" is over, what follows "to" holds ("switch", "move"). Reads one clause.
+//! Verbs of change ("switch", "move"): the object of "from" ends, the object of "to" begins.
 
 use super::clauses::Clause;
 use super::mentions::WEAK;
-use super::objects::Item;
+use super::objects::Object;
 use super::phrases::{ChunkKind, VerbGroup};
-use super::reader::{Claim, Reader, Side};
+use super::reader::{FactDraft, Reader, Referent};
 use super::verbal::Frame;
 use recall_domain::{EntityType, Polarity};
 
 impl Reader<'_> {
-    /// "switched from X to Y".
-    pub(super) fn switch(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
+    /// Adds the facts of "switched from X to Y" and "replaced X with Y".
+    pub(super) fn read_switch(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
         let cues = self.cues;
         let Some(relations) = cues.switches.get(&g.lemma) else { return false };
         if frame.polarity != Polarity::Affirmed {
             return false;
         }
-        let mut from: Vec<Item> = Vec::new();
-        let mut to: Vec<Item> = Vec::new();
+        let mut from: Vec<Object> = Vec::new();
+        let mut to: Vec<Object> = Vec::new();
         for c in at + 1..clause.end {
             if self.phrases.chunks[c].kind != ChunkKind::Prep {
                 continue;
             }
             match self.tokens[self.phrases.chunks[c].start].norm.as_str() {
-                "from" if from.is_empty() => from = self.items(c + 1, clause, false),
-                "to" | "into" | "over" if to.is_empty() => to = self.items(c + 1, clause, false),
+                "from" if from.is_empty() => from = self.read_objects(c + 1, clause, false),
+                "to" | "into" | "over" if to.is_empty() => to = self.read_objects(c + 1, clause, false),
                 _ => {}
             }
         }
@@ -34,8 +34,8 @@ impl Reader<'_> {
             let with =
                 (at + 1..clause.end).find(|&c| matches!(self.tokens[self.phrases.chunks[c].start].norm.as_str(), "with" | "for" | "by"));
             if let Some(w) = with {
-                from = self.items(at + 1, clause, false);
-                to = self.items(w + 1, clause, false);
+                from = self.read_objects(at + 1, clause, false);
+                to = self.read_objects(w + 1, clause, false);
                 direct = false;
             }
         }
@@ -48,23 +48,31 @@ impl Reader<'_> {
             if place && direct {
                 continue;
             }
-            // Both sides must fit, or neither does: "from vim to zed" is about tools even where one is unknown.
-            // "switched my major from biology to physics": where something else is switched, only tools are used.
-            let tool = |side: Side| self.kind(side).0 == EntityType::Tool || self.kind(side).1 < WEAK;
-            let fits = |side: Side| self.fit(side, &rel.object_types).is_some() && (!direct || tool(side));
+            // All objects must fit the relation: "from vim to zed" is about tools even if one of them is unknown.
+            // "switched my major from biology to physics": after a direct object, only tools fit.
+            let tool = |referent: Referent| self.type_of(referent).0 == EntityType::Tool || self.type_of(referent).1 < WEAK;
+            let fits = |referent: Referent| self.type_fit(referent, &rel.object_types).is_some() && (!direct || tool(referent));
             if !from.iter().chain(&to).all(|i| fits(i.0)) {
                 continue;
             }
             let mut any = false;
             for (items, polarity) in [(&from, Polarity::Ended), (&to, Polarity::Affirmed)] {
                 for &(object, end) in items {
-                    // An unknown name after "moved to" may be a place or a tool: leave it to a relation that is sure.
-                    if rel.object_types.len() == 1 && !rel.object_types.contains(&self.kind(object).0) {
+                    // An unknown name after "moved to" may be a place or a tool: a relation with one object type needs a known type.
+                    if rel.object_types.len() == 1 && !rel.object_types.contains(&self.type_of(object).0) {
                         continue;
                     }
                     for &subject in &frame.subjects {
                         let span = self.span(frame.start, end);
-                        any |= self.claim(Claim { relation, subject, object, polarity, confidence: frame.confidence, weak: false, span });
+                        any |= self.add_fact(FactDraft {
+                            relation,
+                            subject,
+                            object,
+                            polarity,
+                            confidence: frame.confidence,
+                            weak: false,
+                            span,
+                        });
                     }
                 }
             }

@@ -1,29 +1,30 @@
-//! The type of a name by its lists, its words and its spelling.
+//! Guesses the type of a name from word lists, its words and its spelling.
 
 use recall_domain::EntityType;
 
 use super::lemma;
-use super::lexicon::{Entry, Group, lexicon};
+use super::lexicon::{Entry, WordList, lexicon};
 use super::tokens::Token;
 
-pub(super) fn guess(
+/// Returns the type of a name, how sure it is, and the word list that has it.
+pub(super) fn guess_type(
     joined: &str,
     entries: &[Entry],
     words: &[&str],
     head: &Token,
     is_role: &dyn Fn(&str) -> bool,
-) -> (EntityType, f64, Option<Group>) {
+) -> (EntityType, f64, Option<WordList>) {
     let lex = lexicon();
-    // With a capital, names come before words: "Go" is the language.
+    // With a capital, names take precedence over common words: "Go" is the language.
     let named = entries.iter().filter(|e| head.capital && !e.common).min_by_key(|e| e.ambiguous);
     if let Some(e) = named.or(entries.iter().find(|e| !e.ambiguous)).or(entries.first()) {
-        // A word in two lists of names stays open: the relation decides ("Phoenix").
+        // A word in two lists of names stays unsure: the relation decides ("Phoenix").
         let several = entries.iter().any(|o| o.group.entity_type() != e.group.entity_type() && !o.common);
         return (e.group.entity_type(), if several || e.ambiguous { 0.55 } else { 1.0 }, Some(e.group));
     }
     let last = words.last().copied().unwrap_or_default();
     if words.len() > 1 {
-        // "Ohio State" is a university more often than not.
+        // "Ohio State" is usually a university.
         if last == "state" {
             return (EntityType::Organization, 0.6, None);
         }
@@ -31,18 +32,18 @@ pub(super) fn guess(
             return (ty, 0.85, None);
         }
         // "GitHub Pages", "Google Docs": a part of a tool is a tool.
-        if lex.get(words[0]).iter().any(|e| e.group == Group::Tool && !e.ambiguous) {
-            return (EntityType::Tool, 0.8, Some(Group::Tool));
+        if lex.get(words[0]).iter().any(|e| e.group == WordList::Tool && !e.ambiguous) {
+            return (EntityType::Tool, 0.8, Some(WordList::Tool));
         }
-        if lex.has(Group::Given, words[0]) {
-            return (EntityType::Person, 0.95, Some(Group::Given));
+        if lex.has(WordList::Given, words[0]) {
+            return (EntityType::Person, 0.95, Some(WordList::Given));
         }
-        if words.len() == 2 && (is_role(words[0]) || lex.has(Group::Person, words[0])) {
-            return (EntityType::Person, 0.9, Some(Group::Given));
+        if words.len() == 2 && (is_role(words[0]) || lex.has(WordList::Person, words[0])) {
+            return (EntityType::Person, 0.9, Some(WordList::Given));
         }
     }
     if words.len() == 1 && is_role(joined) {
-        return (EntityType::Person, 0.9, Some(Group::Person));
+        return (EntityType::Person, 0.9, Some(WordList::Person));
     }
     // "HR", "QA"
     if words.len() == 1 && lex.head(last) == Some(EntityType::Organization) && head.text.chars().all(char::is_uppercase) {
@@ -94,7 +95,7 @@ pub(super) fn guess(
     {
         return (EntityType::Person, 0.4, None);
     }
-    // A single capital word that no dictionary knows is more often a person than anything else.
+    // A single capitalised unknown word is most often a person.
     if words.len() == 1
         && head.unknown
         && head.capital
@@ -106,7 +107,7 @@ pub(super) fn guess(
     (EntityType::Thing, 0.3, None)
 }
 
-/// "PostgreSQL", "iOS", "QA": written as programs and departments are.
+/// Whether a capital follows a small letter, as in "PostgreSQL" and "iOS".
 fn inner_capital(text: &str) -> bool {
     let chars: Vec<char> = text.chars().collect();
     chars.len() > 2 && chars.windows(2).any(|w| w[0].is_lowercase() && w[1].is_uppercase())

@@ -1,54 +1,55 @@
-//! Finding a model's words again in the text they are said to be from.
+//! Finds names and quotes of a model's reply in the original text.
 
 use recall_domain::Span;
 
-/// Words before a name that are no part of it.
-pub(super) const LEADING: [&str; 9] = ["the", "a", "an", "my", "our", "your", "his", "her", "their"];
+/// Articles and possessives, which are not part of a name.
+pub(super) const DETERMINERS: [&str; 9] = ["the", "a", "an", "my", "our", "your", "his", "her", "their"];
 
-/// A text in which names are looked up by code point, without regard to case and to the kind of white space.
-pub(super) struct Text {
+/// A text that can be searched by code point, ignoring case and the kind of white space.
+pub(super) struct SearchableText {
     chars: Vec<char>,
     folded: Vec<char>,
 }
 
-impl Text {
+impl SearchableText {
     pub(super) fn new(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let folded = chars.iter().map(|c| fold(*c)).collect();
         Self { chars, folded }
     }
 
-    /// Where a name stands as whole words, first occurrence.
+    /// Finds the first occurrence of a name as whole words.
     pub(super) fn find(&self, name: &str) -> Option<Span> {
         self.search(name, true)
     }
 
-    /// Where a passage stands, also within words.
-    pub(super) fn find_words(&self, passage: &str) -> Option<Span> {
+    /// Finds the first occurrence of a passage, also within words.
+    pub(super) fn find_passage(&self, passage: &str) -> Option<Span> {
         self.search(passage.trim(), false)
     }
 
-    /// A piece as it is written.
+    /// Returns the text of a span as written.
     pub(super) fn piece(&self, span: Span) -> String {
         self.chars.get(span.start as usize..span.end as usize).map(|c| c.iter().collect()).unwrap_or_default()
     }
 
-    /// A place without the articles and possessives that it begins with: a model that was told to leave them out may not,
-    /// and who "my sister" is shows by the word alone. Capitals before a capital are of the name ("The Hague").
-    pub(super) fn bare(&self, mut span: Span) -> Span {
+    /// Returns a span without leading articles and possessives, which models may add despite the instructions.
+    ///
+    /// A capitalised determiner before a capitalised word belongs to the name ("The Hague").
+    pub(super) fn without_determiners(&self, mut span: Span) -> Span {
         loop {
             let piece = self.piece(span);
             let Some((first, rest)) = piece.split_once(char::is_whitespace) else { return span };
             let of_name = first.starts_with(char::is_uppercase) && rest.trim_start().starts_with(char::is_uppercase);
-            if of_name || rest.trim().is_empty() || !LEADING.contains(&first.to_lowercase().as_str()) {
+            if of_name || rest.trim().is_empty() || !DETERMINERS.contains(&first.to_lowercase().as_str()) {
                 return span;
             }
-            let gone = piece.chars().count() - rest.trim_start().chars().count();
-            span.start = span.start.saturating_add(u32::try_from(gone).unwrap_or(u32::MAX));
+            let removed = piece.chars().count() - rest.trim_start().chars().count();
+            span.start = span.start.saturating_add(u32::try_from(removed).unwrap_or(u32::MAX));
         }
     }
 
-    /// The word before a place, with the marks of its possessive, in small letters.
+    /// Returns the word before a position in lower case, including a possessive ending.
     pub(super) fn word_before(&self, start: u32) -> Option<String> {
         let before = self.folded.get(..start as usize)?;
         let end = before.iter().rposition(|c| *c != ' ')? + 1;
@@ -64,13 +65,13 @@ impl Text {
         let at = self.folded.windows(wanted.len()).enumerate().find(|(i, window)| {
             let before = i.checked_sub(1).and_then(|b| self.folded.get(b));
             let after = self.folded.get(i + wanted.len());
-            *window == wanted.as_slice() && (!whole || (!joined(before, first) && !joined(after, last)))
+            *window == wanted.as_slice() && (!whole || (!is_same_word(before, first) && !is_same_word(after, last)))
         })?;
         Some(Span { start: u32::try_from(at.0).ok()?, end: u32::try_from(at.0 + wanted.len()).ok()? })
     }
 }
 
-/// One code point in, one out, so that places stay places.
+/// Folds case, quotes and white space to one code point, so that positions stay valid.
 fn fold(c: char) -> char {
     match c {
         '’' | '‘' => '\'',
@@ -86,8 +87,8 @@ fn fold(c: char) -> char {
     }
 }
 
-/// Whether a neighbour and the edge of a name are of one word. Scripts without spaces have no such words.
-fn joined(neighbour: Option<&char>, edge: char) -> bool {
+/// Whether a neighbour belongs to the same word as the edge of a name. Scripts without spaces have no such words.
+fn is_same_word(neighbour: Option<&char>, edge: char) -> bool {
     let of_word = |c: char| c.is_alphanumeric() && u32::from(c) < 0x2e80;
     neighbour.is_some_and(|n| of_word(*n) && of_word(edge))
 }
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn names_are_found_as_whole_words_in_any_case() {
-        let text = Text::new("Émile’s friend ann met Joanna in  New\nYork. 東京に行った。");
+        let text = SearchableText::new("Émile’s friend ann met Joanna in  New\nYork. 東京に行った。");
         let found = |name: &str| text.find(name).map(|s| text.piece(s));
         assert_eq!(found("Ann").as_deref(), Some("ann"));
         assert_eq!(found("New York").as_deref(), Some("New\nYork"));
@@ -109,11 +110,11 @@ mod tests {
         for absent in ["Anna", "Joann", "York City", "", "İ"] {
             assert_eq!(found(absent), None, "{absent}");
         }
-        assert!(text.find_words("oann").is_some());
+        assert!(text.find_passage("oann").is_some());
     }
 
     #[test]
-    fn articles_and_possessives_are_no_part_of_a_name() {
+    fn articles_and_possessives_are_removed_from_names() {
         for (text, name) in [
             ("My sister called", "sister"),
             ("my  little sister", "little sister"),
@@ -125,18 +126,18 @@ mod tests {
             ("theatre", "theatre"),
             ("", ""),
         ] {
-            let located = Text::new(text);
+            let located = SearchableText::new(text);
             let all = Span { start: 0, end: text.split(" called").next().unwrap().chars().count() as u32 };
-            assert_eq!(located.piece(located.bare(all)), name);
+            assert_eq!(located.piece(located.without_determiners(all)), name);
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_found_is_what_was_looked_for(text in "\\PC{0,60}", at in 0usize..60, len in 1usize..10) {
+        fn found_span_equals_the_wanted_text(text in "\\PC{0,60}", at in 0usize..60, len in 1usize..10) {
             let chars: Vec<char> = text.chars().collect();
             let wanted: String = chars.iter().skip(at).take(len).collect();
-            let located = Text::new(&text);
+            let located = SearchableText::new(&text);
             if !wanted.is_empty() {
                 let span = located.search(&wanted, false).unwrap();
                 prop_assert_eq!(located.piece(span).chars().map(fold).collect::<String>(), wanted.chars().map(fold).collect::<String>());

@@ -95,7 +95,7 @@ pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Stor
         role_claim: auth.role_claim.clone(),
         admin_role: auth.admin_role.clone(),
         clock_skew: auth.clock_skew(),
-        introspection: auth.introspected().map(|issuer| Introspection {
+        introspection: auth.issuer_for_introspection().map(|issuer| Introspection {
             issuer: issuer.to_owned(),
             client_id: auth.introspection_client_id.clone().unwrap_or_default(),
             client_secret: auth.introspection_client_secret.as_ref().map_or_else(String::new, |s| s.expose().to_owned()),

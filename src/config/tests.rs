@@ -240,7 +240,7 @@ fn output_and_errors_hide_secrets() {
 }
 
 #[test]
-fn login_allows_public_listeners() {
+fn login_allows_public_listeners_and_hides_the_token() {
     let token = ("RECALL_TOKEN", "0123456789abcdef0123456789abcdef");
     let public = ("RECALL_PUBLIC_URL", "https://memory.example.org");
     let listen = ("RECALL_LISTEN", "0.0.0.0:8080");

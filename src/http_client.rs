@@ -1,5 +1,6 @@
-//! Reads documents of other servers over HTTP. Bounded in time and size; a redirect is not followed, since who may be
-//! asked is decided by the configuration and not by the one who answers.
+//! Reads documents of identity providers over HTTP, with limits on time and size.
+//!
+//! The client follows no redirects: the configuration decides which servers it may contact.
 
 use std::time::Duration;
 
@@ -7,10 +8,10 @@ use async_trait::async_trait;
 
 use recall_ports::{Fetch, FetchError, FormAnswer, PostForms};
 
-const CONNECT_WITHIN: Duration = Duration::from_secs(3);
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// Longest document.
-const MAX_BYTES: usize = 256 * 1024;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum length of a document in bytes.
+const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 
 /// An HTTP client for small documents.
 #[derive(Clone, Debug)]
@@ -19,16 +20,16 @@ pub struct WebDocuments {
 }
 
 impl WebDocuments {
-    /// A client.
+    /// Builds a client with the certificates of this machine.
     ///
     /// # Errors
-    /// When TLS cannot be set up, as on a machine without certificates.
+    /// If TLS cannot be set up, for example on a machine without CA certificates.
     pub fn new() -> Result<Self, openai_http::Error> {
-        // Fails when a provider was installed already, which then serves as well.
+        // Fails if a provider is already installed; then that provider is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = openai_http::Client::builder()
-            .connect_timeout(CONNECT_WITHIN)
-            .timeout(ANSWER_WITHIN)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(REQUEST_TIMEOUT)
             .redirect(openai_http::redirect::Policy::none())
             .user_agent(concat!("relevantic-recall/", env!("CARGO_PKG_VERSION")))
             .build()?;
@@ -38,11 +39,11 @@ impl WebDocuments {
 
 impl WebDocuments {
     async fn read(&self, url: &str, request: openai_http::RequestBuilder) -> Result<Vec<u8>, FetchError> {
-        let answer = send(url, request).await?;
-        if answer.status() != openai_http::StatusCode::OK {
-            return Err(FetchError::Status { url: url.to_owned(), status: answer.status().as_u16() });
+        let response = send(url, request).await?;
+        if response.status() != openai_http::StatusCode::OK {
+            return Err(FetchError::Status { url: url.to_owned(), status: response.status().as_u16() });
         }
-        document(url, answer).await
+        read_body(url, response).await
     }
 }
 
@@ -50,23 +51,23 @@ async fn send(url: &str, request: openai_http::RequestBuilder) -> Result<openai_
     request.header("accept", "application/json").send().await.map_err(|e| unreachable(url, e))
 }
 
-async fn document(url: &str, mut answer: openai_http::Response) -> Result<Vec<u8>, FetchError> {
-    let mut document = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|e| unreachable(url, e))? {
-        if document.len() + chunk.len() > MAX_BYTES {
+async fn read_body(url: &str, mut response: openai_http::Response) -> Result<Vec<u8>, FetchError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|e| unreachable(url, e))? {
+        if body.len() + chunk.len() > MAX_DOCUMENT_BYTES {
             return Err(FetchError::TooLong(url.to_owned()));
         }
-        document.extend_from_slice(&chunk);
+        body.extend_from_slice(&chunk);
     }
-    Ok(document)
+    Ok(body)
 }
 
 fn unreachable(url: &str, error: openai_http::Error) -> FetchError {
     FetchError::Unreachable(url.to_owned(), Box::new(error.without_url()))
 }
 
-/// Name and secret are encoded before they are joined, so that a colon in the name does no harm.
-fn encoded(text: &str) -> String {
+/// Encodes a client id or secret for basic authentication, so that a colon in the client id is harmless.
+fn form_encode(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
@@ -78,7 +79,7 @@ impl Fetch for WebDocuments {
 
     async fn post_form(&self, url: &str, (name, secret): (&str, &str), form: &[(&str, &str)]) -> Result<Vec<u8>, FetchError> {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let request = self.client.post(url).basic_auth(encoded(name), Some(encoded(secret)));
+        let request = self.client.post(url).basic_auth(form_encode(name), Some(form_encode(secret)));
         self.read(url, request.header("content-type", "application/x-www-form-urlencoded").body(body)).await
     }
 }
@@ -90,9 +91,9 @@ impl PostForms for WebDocuments {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let answer = send(url, request).await?;
-        let status = answer.status().as_u16();
-        let content_type = answer.headers().get("content-type").and_then(|v| v.to_str().ok()).map(str::to_owned);
-        Ok(FormAnswer { status, content_type, body: document(url, answer).await? })
+        let response = send(url, request).await?;
+        let status = response.status().as_u16();
+        let content_type = response.headers().get("content-type").and_then(|v| v.to_str().ok()).map(str::to_owned);
+        Ok(FormAnswer { status, content_type, body: read_body(url, response).await? })
     }
 }

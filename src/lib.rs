@@ -1,8 +1,9 @@
-//! Relevantic Recall: a memory server for chat applications. The command line, the configuration, and the wiring of the parts.
+//! Relevantic Recall, a memory server for chat applications.
 //!
-//! Each part is a crate of its own, so that the compiler keeps to the order of their dependencies (ARCHITECTURE.md).
+//! This package holds the command line, the configuration, and the code that wires the crates together. Each part of the server is a
+//! separate crate, so the compiler enforces the direction of their dependencies (see ARCHITECTURE.md).
 
-// What a command prints may have no reader (`app::output`).
+// `println!` panics when standard output is closed. Commands print through `app::output` instead.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod app;

@@ -1,4 +1,4 @@
-//! The machine's clock and random ids. The only place that reads either.
+//! The system clock and the generator of random ids. No other module reads the clock or makes ids.
 
 use std::sync::Mutex;
 
@@ -7,7 +7,7 @@ use uuid::{ContextV7, Timestamp as UuidTime, Uuid};
 use recall_domain::Timestamp;
 use recall_ports::{Clock, Ids};
 
-/// The machine's clock.
+/// Reads the system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -19,7 +19,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Version 7 ids that grow even within one millisecond.
+/// Makes version 7 UUIDs in ascending order, also within one millisecond.
 #[derive(Debug, Default)]
 pub struct RandomIds {
     context: Mutex<ContextV7>,
@@ -29,7 +29,7 @@ impl Ids for RandomIds {
     fn fresh(&self) -> Uuid {
         let now = SystemClock.now();
         let (seconds, nanos) = (now.timestamp().max(0) as u64, now.timestamp_subsec_nanos());
-        // A poisoned lock only means that another thread panicked between two ids; the counter is still sound.
+        // A poisoned lock means that another thread panicked between two ids. The counter is still valid.
         let context = self.context.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         Uuid::new_v7(UuidTime::from_unix(&*context, seconds, nanos))
     }
@@ -40,9 +40,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_grow() {
+    fn ids_are_ascending() {
         let ids = RandomIds::default();
-        let made: Vec<Uuid> = (0..10_000).map(|_| ids.fresh()).collect();
-        assert!(made.windows(2).all(|w| w[0] < w[1]));
+        let all: Vec<Uuid> = (0..10_000).map(|_| ids.fresh()).collect();
+        assert!(all.windows(2).all(|w| w[0] < w[1]));
     }
 }

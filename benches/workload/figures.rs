@@ -41,7 +41,7 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Sets the prefix of the next figures.
-    pub(crate) fn of(&mut self, of: &'static str) {
+    pub(crate) fn set_prefix(&mut self, of: &'static str) {
         self.of = of;
     }
 

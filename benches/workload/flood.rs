@@ -101,7 +101,7 @@ pub(crate) async fn run(words: &[&str], engine: &Engine, figures: &mut Figures) 
 
     measure(&crowd, phase, 0).await?;
     let alone = measure(&crowd, phase, 1).await?;
-    tell("alone", &alone, &crowd, figures);
+    add_figures("alone", &alone, &crowd, figures);
     let (usual, before) = (alone.all().quantile(0.5), alone.all().quantile(0.99));
     for (n, kind) in Kind::ALL.into_iter().enumerate() {
         sleep(PAUSE).await;
@@ -122,7 +122,7 @@ pub(crate) async fn run(words: &[&str], engine: &Engine, figures: &mut Figures) 
         let busy = server.processor_time()?.saturating_sub(busy);
         let said: Value = serde_json::from_slice(&said.stdout).context("the flooder said nothing")?;
         let waits = waits?;
-        tell(kind.name(), &waits, &crowd, figures);
+        add_figures(kind.name(), &waits, &crowd, figures);
         let count = |name: &str| said[name].as_f64().unwrap_or_default();
         figures.number(&format!("flood of {}: served", kind.name()), count("served"), "");
         figures.number(&format!("flood of {}: refused", kind.name()), count("refused"), "");
@@ -136,7 +136,7 @@ pub(crate) async fn run(words: &[&str], engine: &Engine, figures: &mut Figures) 
         );
     }
     sleep(PAUSE).await;
-    tell("alone again", &measure(&crowd, phase, 9).await?, &crowd, figures);
+    add_figures("alone again", &measure(&crowd, phase, 9).await?, &crowd, figures);
     drop(crowd);
     match Arc::into_inner(server) {
         Some(server) => server.stop()?,
@@ -145,7 +145,7 @@ pub(crate) async fn run(words: &[&str], engine: &Engine, figures: &mut Figures) 
     place.remove().await
 }
 
-fn tell(phase: &str, waits: &Waits, crowd: &[Arc<Other>], figures: &mut Figures) {
+fn add_figures(phase: &str, waits: &Waits, crowd: &[Arc<Other>], figures: &mut Figures) {
     figures.times(&format!("{phase}: questions and lists"), &waits.asked);
     figures.times(&format!("{phase}: sendMessage"), &waits.sent);
     let mut understood = Times::default();

@@ -112,10 +112,10 @@ pub(crate) async fn run(
         sent.extend(done??);
     }
     let sending = begun.elapsed();
-    settle(&processed, turns.len() as u64).await?;
+    wait_until_processed(&processed, turns.len() as u64).await?;
     let settling = begun.elapsed();
     let processor = processor()?.saturating_sub(busy);
-    judge(server(0), sessions, sent, Ingest { sending, settling, processor, ..Ingest::default() }).await
+    check_deliveries(server(0), sessions, sent, Ingest { sending, settling, processor, ..Ingest::default() }).await
 }
 
 async fn send_sessions(
@@ -146,7 +146,7 @@ async fn send_sessions(
 }
 
 /// Waits until this many messages are processed; fails without progress.
-async fn settle(processed: &AtomicU64, expected: u64) -> anyhow::Result<()> {
+async fn wait_until_processed(processed: &AtomicU64, expected: u64) -> anyhow::Result<()> {
     let (mut before, mut since) = (0, Instant::now());
     loop {
         let done = processed.load(Ordering::Relaxed);
@@ -161,7 +161,7 @@ async fn settle(processed: &AtomicU64, expected: u64) -> anyhow::Result<()> {
     }
 }
 
-async fn judge(server: &Server, sessions: Vec<Open>, sent: Vec<Sent>, mut ingest: Ingest) -> anyhow::Result<Ingest> {
+async fn check_deliveries(server: &Server, sessions: Vec<Open>, sent: Vec<Sent>, mut ingest: Ingest) -> anyhow::Result<Ingest> {
     let mut ids = vec![Vec::new(); sessions.len()];
     for s in &sent {
         ids[s.session].push(s.id.clone());
@@ -204,7 +204,7 @@ async fn judge(server: &Server, sessions: Vec<Open>, sent: Vec<Sent>, mut ingest
 
 impl Ingest {
     /// Adds the figures under a heading.
-    pub(crate) fn tell(&self, heading: &str, figures: &mut Figures) {
+    pub(crate) fn add_figures(&self, heading: &str, figures: &mut Figures) {
         let n = self.turns.len() as f64;
         figures.times(&format!("{heading}: sendMessage"), &self.send);
         figures.times(&format!("{heading}: message noted -> client"), &self.stored);

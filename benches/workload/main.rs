@@ -67,7 +67,7 @@ async fn main() -> anyhow::Result<()> {
     let asked = Asked::read(std::env::args().skip(1))?;
     let mut figures = Figures::default();
     for engine in &asked.engines {
-        figures.of(engine.name());
+        figures.set_prefix(engine.name());
         run(&asked, engine, &mut figures).await?;
     }
     figures.print();

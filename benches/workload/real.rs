@@ -38,9 +38,9 @@ pub(crate) async fn run(turns: &Path, questions: &Path, engine: &Engine, figures
     let turns: Vec<Turn> = data::lines(turns)?;
     let questions: Vec<Question> = data::lines(questions)?;
 
-    let paced = whole(&turns[..PACED.min(turns.len())], 1, Some(PACE), "20 a second", engine, figures).await?;
-    let single = whole(&turns, 1, None, "one at a time", engine, figures).await?;
-    whole(&turns, AT_ONCE, None, "four at a time", engine, figures).await?;
+    let paced = run_turns(&turns[..PACED.min(turns.len())], 1, Some(PACE), "20 a second", engine, figures).await?;
+    let single = run_turns(&turns, 1, None, "one at a time", engine, figures).await?;
+    run_turns(&turns, AT_ONCE, None, "four at a time", engine, figures).await?;
     recall(&turns, &questions, engine, figures).await?;
 
     figures.limit("sendMessage p50 at 20 a second", paced.send.quantile(0.5), engine.either(5.0, 10.0), "ms");
@@ -53,7 +53,7 @@ pub(crate) async fn run(turns: &Path, questions: &Path, engine: &Engine, figures
 }
 
 /// Sends turns to a new server.
-async fn whole(
+async fn run_turns(
     turns: &[Turn],
     at_once: usize,
     pace: Option<Duration>,
@@ -64,15 +64,15 @@ async fn whole(
     let place = Place::new(engine).await?;
     let server = Arc::new(Server::start_at(&place)?);
     let ingest = ingest::run(std::slice::from_ref(&server), &[], turns, at_once, pace).await?;
-    ingest.tell(heading, figures);
+    ingest.add_figures(heading, figures);
     figures.number(&format!("{heading}: stale plans"), server.metric("recall_stale_plans_total", "").await?, "plans");
     figures.number(&format!("{heading}: memory at the end"), server.memory()?.resident, "MB");
-    end(server)?;
+    stop_server(server)?;
     place.remove().await?;
     Ok(ingest)
 }
 
-pub(crate) fn end(server: Arc<Server>) -> anyhow::Result<()> {
+pub(crate) fn stop_server(server: Arc<Server>) -> anyhow::Result<()> {
     let server = Arc::into_inner(server);
     ensure!(server.is_some(), "the server is still in use");
     server.map_or(Ok(()), Server::stop)
@@ -124,7 +124,7 @@ async fn recall(turns: &[Turn], questions: &[Question], engine: &Engine, figures
         let texts: Vec<String> = asked.iter().map(|q| q.question.clone()).collect();
         crowded.extend(ask_at_once(&server, texts).await?);
         crowd += started.elapsed();
-        end(server)?;
+        stop_server(server)?;
         place.remove().await?;
     }
     for (name, s) in &shares {

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::{
     figures::{Figures, Times},
     place::{Engine, Place},
-    real::{CONTEXT, ask_at_once, end, server_ms},
+    real::{CONTEXT, ask_at_once, server_ms, stop_server},
     sentences::Writer,
     server::{Server, TIMEOUT},
 };
@@ -51,7 +51,7 @@ pub(crate) async fn run(n: usize, wait: bool, engine: &Engine, figures: &mut Fig
     figures.number("imported", n as f64 / imported.as_secs_f64(), "messages/s");
     figures.number("memory after the import", server.memory()?.resident, "MB");
     if wait {
-        settle(&server, n).await?;
+        wait_until_processed(&server, n).await?;
         figures.number("imported and processed", n as f64 / begun.elapsed().as_secs_f64(), "messages/s");
         figures.number("server's processor time", server.processor_time()?.as_secs_f64() * 1e3 / n as f64, "ms/message");
         figures.number("stale plans", server.metric("recall_stale_plans_total", "").await?, "plans");
@@ -93,12 +93,12 @@ pub(crate) async fn run(n: usize, wait: bool, engine: &Engine, figures: &mut Fig
     figures.number("memory at the end, not backed by a file", memory.anonymous, "MB");
     figures.number("memory, peak", memory.peak, "MB");
     figures.limit(&format!("context p99 with {n} messages"), requests.quantile(0.99), engine.either(20.0, 50.0), "ms");
-    end(server)?;
+    stop_server(server)?;
     place.remove().await
 }
 
 /// Waits until the queue is empty; fails without progress.
-async fn settle(server: &Server, expected: usize) -> anyhow::Result<()> {
+async fn wait_until_processed(server: &Server, expected: usize) -> anyhow::Result<()> {
     let (mut before, mut since, mut told) = (0.0, Instant::now(), Instant::now());
     loop {
         let done =

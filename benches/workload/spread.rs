@@ -11,7 +11,7 @@ use crate::{
     ingest::{self, Ingest},
     people::People,
     place::{Engine, Place},
-    real::{PACE, PACED, end},
+    real::{PACE, PACED, stop_server},
     server::Server,
 };
 
@@ -30,21 +30,28 @@ pub(crate) async fn run(turns: &Path, servers: usize, engine: &Engine, figures: 
     let turns: Vec<Turn> = data::lines(turns)?;
     let people = People::start().await?;
     let paced = PACED.min(turns.len());
-    let ingest = whole(&turns[..paced], servers, 1, true, &people, engine).await?;
-    ingest.tell(&format!("{servers} servers, 20 a second"), figures);
+    let ingest = run_turns(&turns[..paced], servers, 1, true, &people, engine).await?;
+    ingest.add_figures(&format!("{servers} servers, 20 a second"), figures);
     figures.limit("message noted -> client of another server, p50", ingest.stored.quantile(0.5), 10.0, "ms");
     figures.limit("fact noted -> client of another server, p50", ingest.fact.quantile(0.5), 10.0, "ms");
-    let ingest = whole(&turns, servers, AT_ONCE, false, &people, engine).await?;
-    ingest.tell(&format!("{servers} servers, {AT_ONCE} sessions at a time"), figures);
+    let ingest = run_turns(&turns, servers, AT_ONCE, false, &people, engine).await?;
+    ingest.add_figures(&format!("{servers} servers, {AT_ONCE} sessions at a time"), figures);
     Ok(())
 }
 
-async fn whole(turns: &[Turn], servers: usize, at_once: usize, is_paced: bool, people: &People, engine: &Engine) -> anyhow::Result<Ingest> {
+async fn run_turns(
+    turns: &[Turn],
+    servers: usize,
+    at_once: usize,
+    is_paced: bool,
+    people: &People,
+    engine: &Engine,
+) -> anyhow::Result<Ingest> {
     let place = Place::new(engine).await?;
     let start = |_| Ok(Arc::new(Server::start_with(&place, &people.settings())?));
     let servers = (0..servers).map(start).collect::<anyhow::Result<Vec<_>>>()?;
     let ingest = ingest::run(&servers, &people.tokens(PEOPLE)?, turns, at_once, is_paced.then_some(PACE)).await?;
-    servers.into_iter().try_for_each(end)?;
+    servers.into_iter().try_for_each(stop_server)?;
     place.remove().await?;
     Ok(ingest)
 }

@@ -70,7 +70,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
     let begun = Instant::now();
     let mut writer = Writer::new();
     for (n, caller) in callers.iter().enumerate() {
-        keep(&usecases, caller, each, n.is_multiple_of(learn_every), &mut writer).await?;
+        store_messages(&usecases, caller, each, n.is_multiple_of(learn_every), &mut writer).await?;
     }
     figures.number("kept", (users * each) as f64 / begun.elapsed().as_secs_f64(), "messages/s");
     let work = MessageWork::new(usecases.clone());
@@ -109,7 +109,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
     place.remove().await
 }
 
-async fn keep(usecases: &UseCases, caller: &Caller, each: usize, learn: bool, writer: &mut Writer) -> anyhow::Result<()> {
+async fn store_messages(usecases: &UseCases, caller: &Caller, each: usize, learn: bool, writer: &mut Writer) -> anyhow::Result<()> {
     let first: DateTime<Utc> = "2023-01-01T08:00:00Z".parse()?;
     let mut left = each;
     while left > 0 {

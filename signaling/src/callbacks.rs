@@ -1,4 +1,4 @@
-//! Turns the WebRTC stack's callbacks into events of a peer. Must not wait: they run inside the stack's driver.
+//! Turns callbacks of the WebRTC stack into events of a peer.
 
 use std::sync::Arc;
 
@@ -6,19 +6,24 @@ use tokio::sync::mpsc;
 use webrtc::data_channel::DataChannel;
 use webrtc::peer_connection::{PeerConnectionEventHandler, RTCIceGatheringState, RTCPeerConnectionState};
 
-/// What the WebRTC stack reports about a peer.
+/// An event that the WebRTC stack reports about a peer.
 pub(crate) enum PeerEvent {
+    /// The stack has gathered its local candidate.
     Gathered,
+    /// The client opened a data channel.
     Channel(Arc<dyn DataChannel>),
-    Gone,
+    /// The connection failed or closed.
+    Disconnected,
 }
 
-/// Takes the stack's callbacks. They run inside its driver, so nothing here waits.
+/// Receives the callbacks of the stack. They run inside its driver, so they must not wait.
 pub(crate) struct PeerHandler(pub(crate) mpsc::Sender<PeerEvent>);
 
 impl PeerHandler {
-    /// Room for all that a well-behaved peer makes: gathered, one channel, gone, and some more. A
-    /// lost `Gone` is made good by the heartbeat, a surplus channel is not wanted anyway.
+    /// Capacity of the queue. A well-behaved peer causes three events.
+    ///
+    /// Losing further events is harmless: the heartbeat detects a lost `Disconnected`, and additional
+    /// channels are closed anyway.
     pub(crate) const QUEUE: usize = 8;
 }
 
@@ -32,7 +37,7 @@ impl PeerConnectionEventHandler for PeerHandler {
 
     async fn on_connection_state_change(&self, state: RTCPeerConnectionState) {
         if matches!(state, RTCPeerConnectionState::Failed | RTCPeerConnectionState::Closed) {
-            let _ = self.0.try_send(PeerEvent::Gone);
+            let _ = self.0.try_send(PeerEvent::Disconnected);
         }
     }
 

@@ -1,22 +1,22 @@
-//! Why a peer ends, and what the client is told of it.
+//! The reasons for which a peer ends.
 
 use crate::frame::{Bye, ByeCode, ProtocolError};
 
-/// Why a peer's time is over.
+/// Why a peer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// The server says goodbye.
+    /// The server ends the stream with this frame.
     Bye(Bye),
-    /// The client closed, or DELETE was called.
+    /// The client closed the channel, or DELETE was called.
     Closed,
-    /// No data channel in time.
+    /// The client opened no data channel in time.
     NeverOpened,
-    /// The connection failed or showed no sign of life.
+    /// The connection failed, or the client stopped responding.
     Dead,
 }
 
 impl Ending {
-    /// The value of the metric's `code`.
+    /// The label `code` of the metric.
     pub(crate) fn code(self) -> &'static str {
         match self {
             Self::Bye(bye) => bye.code.as_str(),
@@ -26,7 +26,7 @@ impl Ending {
         }
     }
 
-    /// How the client broke the protocol, if it did.
+    /// How the client violated the protocol, if it did.
     pub(crate) fn reason(self) -> Option<ProtocolError> {
         match self {
             Self::Bye(bye) => bye.reason,

@@ -1,5 +1,6 @@
 //! Errors of signaling, each with a stable code for programs and a sentence for people.
-//! The HTTP layer maps codes to statuses; this crate knows no HTTP.
+//!
+//! This crate does not know HTTP. The application maps the codes to HTTP statuses.
 
 use std::io;
 
@@ -9,16 +10,16 @@ pub enum BindError {
     /// The UDP port could not be opened.
     #[error("cannot listen on UDP {address}")]
     Socket {
-        /// The address that was asked for.
+        /// The requested address.
         address: std::net::SocketAddr,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// A wildcard address was configured, but no address that clients could be told.
+    /// The UDP address is a wildcard, and no public address is configured.
     #[error("the UDP address {0} is a wildcard: configure at least one public address that clients can reach")]
     NoPublicAddress(std::net::SocketAddr),
-    /// A public address is of another IP version than the socket.
+    /// A public address and the UDP address have different IP versions.
     #[error("the public address {public} and the UDP address {listen} are of different IP versions")]
     AddressFamily {
         /// The configured public address.
@@ -26,7 +27,7 @@ pub enum BindError {
         /// The configured UDP address.
         listen: std::net::SocketAddr,
     },
-    /// Keys or certificate could not be made.
+    /// The keys or the certificate could not be generated.
     #[error("cannot prepare the encryption of data channels: {0}")]
     Crypto(String),
 }
@@ -34,10 +35,10 @@ pub enum BindError {
 /// Why an offer was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum OfferError {
-    /// The text is no session description that can be answered.
+    /// The text is not a valid session description.
     #[error("the offer cannot be understood: {0}")]
     BadSdp(&'static str),
-    /// The offer asks for something else than a data channel.
+    /// The offer contains no data channel.
     #[error("the offer has no data channel: create the channel `events` before making the offer")]
     NoDataChannel,
     /// The offer is longer than allowed.
@@ -46,22 +47,22 @@ pub enum OfferError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The server carries as many peers as it may.
+    /// The server has reached its maximum number of peers.
     #[error("the server has reached its limit of {limit} peers; try again later")]
     TooManyPeers {
         /// The limit.
         limit: usize,
     },
-    /// This stream carries as many peers as it may.
+    /// The stream has reached its maximum number of peers.
     #[error("this stream has reached its limit of {limit} peers; close one first")]
     TooManyPeersForStream {
         /// The limit.
         limit: usize,
     },
-    /// There is no such stream.
+    /// The stream does not exist.
     #[error("there is no such stream")]
     UnknownStream,
-    /// The service cannot answer now: it shuts down, or the log or the network stack failed.
+    /// The service cannot answer now: it is shutting down, or the log or the WebRTC stack failed.
     #[error("the stream cannot be opened now: {0}")]
     Unavailable(String),
 }
@@ -84,7 +85,7 @@ impl OfferError {
 /// Why a change of a peer was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum PatchError {
-    /// This stream has no such peer (any more).
+    /// The stream has no such peer, or no longer.
     #[error("there is no such peer")]
     UnknownPeer,
     /// `If-Match` is missing.
@@ -96,7 +97,7 @@ pub enum PatchError {
         /// The entity tag in force.
         current: String,
     },
-    /// The fragment cannot be understood.
+    /// The fragment is invalid.
     #[error("the fragment cannot be understood: {0}")]
     BadFragment(&'static str),
     /// The fragment is longer than allowed.
@@ -105,7 +106,7 @@ pub enum PatchError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The service cannot do it now.
+    /// The service cannot change the peer now.
     #[error("the peer cannot be changed now: {0}")]
     Unavailable(String),
 }

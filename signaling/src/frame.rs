@@ -1,5 +1,6 @@
-//! The frames of `recall.events.v1`: JSON texts, named by their field `t`.
-//! This module only reads and writes them; what they mean is in the README and in [`crate::hub`].
+//! Parses and writes the frames of `recall.events.v1`: JSON texts whose field `t` names the type.
+//!
+//! The README of this crate and [`crate::hub`] describe their meaning.
 
 use std::borrow::Cow;
 
@@ -7,53 +8,53 @@ use serde::{Deserialize, Serialize};
 
 /// The protocol version of this crate.
 pub const PROTOCOL_VERSION: u32 = 1;
-/// The largest frame either side may send, in bytes.
+/// Maximum length of a frame in bytes, in both directions.
 pub const MAX_FRAME_BYTES: usize = 64 * 1024;
-/// The longest stream name or epoch that is read, in bytes.
+/// Maximum length of a stream name or epoch in bytes.
 const MAX_NAME_BYTES: usize = 256;
 
-/// What a client says.
+/// A frame from a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientFrame {
-    /// The first frame: which stream, and from where on.
+    /// The first frame. It names the stream and the resume point.
     Hello {
-        /// Protocol version the client speaks.
+        /// Protocol version of the client.
         v: u32,
         /// Name of the stream.
         stream: String,
-        /// Where the client stopped; `None`: live from the head on.
+        /// Where the client stopped reading; `None` means live events only.
         resume: Option<ResumePoint>,
     },
-    /// Everything up to `seq` has been handled.
+    /// The client has processed everything up to `seq`.
     Ack {
-        /// The last handled sequence number.
+        /// The last processed sequence number.
         seq: u64,
     },
     /// Answer to a ping.
     Pong,
-    /// A frame of a later protocol, to be ignored.
+    /// A frame of a later protocol version; ignored.
     Unknown,
 }
 
 /// Where a client stopped reading.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ResumePoint {
-    /// Epoch of the log that was read.
+    /// Epoch of the log that the client read.
     pub epoch: String,
-    /// The last sequence number that was seen.
+    /// The last sequence number that the client received.
     pub seq: u64,
 }
 
-/// Why a client's frame was not understood.
+/// Why a client's frame is invalid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Longer than [`MAX_FRAME_BYTES`].
+    /// The frame is longer than [`MAX_FRAME_BYTES`].
     #[error("a frame may have at most {MAX_FRAME_BYTES} bytes")]
     TooLarge,
-    /// Not a JSON object in UTF-8 with a text field `t`.
+    /// The frame is not a JSON object in UTF-8 with a text field `t`.
     #[error("a frame is a JSON object with a field `t`")]
     NotAFrame,
-    /// A known frame with missing or wrong fields.
+    /// A known frame has missing or wrong fields.
     #[error("the fields of a `{0}` frame are wrong")]
     WrongFields(&'static str),
 }
@@ -68,7 +69,7 @@ struct Tag<'a> {
 struct HelloFields {
     v: u32,
     stream: String,
-    // Not defaulted: a client that forgets `resume` would silently lose what it missed.
+    // Required: with a default, a client that forgets `resume` would silently lose events.
     #[serde(deserialize_with = "Option::deserialize")]
     resume: Option<ResumePoint>,
 }
@@ -79,14 +80,16 @@ struct AckFields {
 }
 
 impl ClientFrame {
-    /// Reads one frame. Unknown frames and unknown fields are accepted, so that the protocol can
-    /// grow; known fields must be right.
+    /// Parses one frame.
+    ///
+    /// Unknown frames and unknown fields are accepted, so that the protocol can grow. Known fields
+    /// must be valid.
     pub fn parse(bytes: &[u8]) -> Result<Self, FrameError> {
         if bytes.len() > MAX_FRAME_BYTES {
             return Err(FrameError::TooLarge);
         }
         let text = std::str::from_utf8(bytes).map_err(|_| FrameError::NotAFrame)?;
-        // Serde would read the array ["ack"] as a struct; a frame is an object.
+        // Serde would also deserialize a struct from an array such as ["ack"].
         if !text.trim_start().starts_with('{') {
             return Err(FrameError::NotAFrame);
         }
@@ -113,7 +116,7 @@ impl ClientFrame {
     }
 }
 
-/// What the server says.
+/// A frame from the server.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "t", rename_all = "snake_case")]
 pub enum ServerFrame<'a> {
@@ -123,32 +126,32 @@ pub enum ServerFrame<'a> {
         v: u32,
         /// Epoch of the log.
         epoch: &'a str,
-        /// Highest sequence number now.
+        /// Current highest sequence number.
         head: u64,
         /// Whether everything after the resume point will follow.
         recovered: bool,
-        /// Why not.
+        /// Why not everything follows.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<NotRecovered>,
         /// Seconds between pings.
         ping_s: u64,
-        /// Largest frame in bytes.
+        /// Maximum length of a frame in bytes.
         max: usize,
     },
     /// A numbered event.
     Ev {
-        /// Its number.
+        /// Its sequence number.
         seq: u64,
         /// Its identity.
         id: &'a str,
         /// Its type.
         r#type: &'a str,
-        /// When it was committed, RFC 3339.
+        /// Time of its commit, RFC 3339.
         ts: &'a str,
         /// Its content.
         d: &'a serde_json::Value,
     },
-    /// An event without number, which may be lost.
+    /// An ephemeral event: not numbered, and it may be lost.
     Eph {
         /// Its type.
         r#type: &'a str,
@@ -157,43 +160,43 @@ pub enum ServerFrame<'a> {
     },
     /// The replay has reached the head.
     CaughtUp {
-        /// The last sequence number sent.
+        /// The last sequence number that was sent.
         seq: u64,
     },
-    /// Events `from..=to` cannot be sent; refetch, then go on after `to`.
+    /// Events `from..=to` cannot be sent. The client fetches its state again and continues after `to`.
     Gap {
-        /// First missing number.
+        /// First missing sequence number.
         from: u64,
-        /// Last missing number.
+        /// Last missing sequence number.
         to: u64,
-        /// Why.
+        /// Why the events are missing.
         reason: GapReason,
     },
-    /// A sign of life, to be answered with a pong.
+    /// A heartbeat. The client answers it with a pong.
     Ping {
-        /// Highest sequence number now.
+        /// Current highest sequence number.
         head: u64,
     },
-    /// The last frame.
+    /// The last frame; then the channel closes.
     Bye(Bye),
 }
 
 impl ServerFrame<'_> {
-    /// The frame as JSON text.
+    /// Writes the frame as JSON text.
     pub fn to_text(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 }
 
-/// Why a subscriber's resume point could not be continued. A gap always follows.
+/// Why a subscription cannot resume at its resume point. A gap always follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotRecovered {
-    /// The log was rebuilt since.
+    /// The log was rebuilt.
     EpochChanged,
     /// The resume point is after the head of the log.
     AheadOfLog,
-    /// Events after the resume point have been removed from the log.
+    /// Events after the resume point were pruned from the log.
     Expired,
 }
 
@@ -201,15 +204,15 @@ pub enum NotRecovered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GapReason {
-    /// The log was rebuilt: all of it must be fetched anew.
+    /// The log was rebuilt; the client must fetch everything again.
     EpochChanged,
-    /// The client knew more than the log: all of it must be fetched anew.
+    /// The resume point is after the head of the log; the client must fetch everything again.
     AheadOfLog,
-    /// The events have been removed from the log.
+    /// The events were pruned from the log.
     Expired,
-    /// The log has no entry of that number.
+    /// The log has no entry with this number.
     Missing,
-    /// The event does not fit into a frame.
+    /// The event is larger than a frame.
     TooLarge,
 }
 
@@ -217,26 +220,26 @@ pub enum GapReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ByeCode {
-    /// The client took nothing for too long.
+    /// The client read nothing for too long.
     Slow,
     /// The client's permission has ended.
     AuthExpired,
     /// The server restarts, or the log was rebuilt.
     Restart,
-    /// Another connection has taken this one's place.
+    /// Another connection replaced this one.
     Superseded,
     /// The stream was deleted.
     Deleted,
-    /// The client broke the protocol.
+    /// The client violated the protocol.
     Protocol,
-    /// The client said no hello in time.
+    /// The client sent no hello in time.
     Timeout,
     /// The log could not be read.
     Unavailable,
 }
 
 impl ByeCode {
-    /// The code as it is written in frames and metrics.
+    /// The code as used in frames and metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Slow => "slow",
@@ -251,7 +254,7 @@ impl ByeCode {
     }
 }
 
-/// How a client broke the protocol.
+/// How a client violated the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProtocolError {
@@ -259,19 +262,19 @@ pub enum ProtocolError {
     FrameTooLarge,
     /// A binary frame.
     BinaryFrame,
-    /// A frame that is no JSON object with a text field `t`.
+    /// A frame that is not a JSON object with a text field `t`.
     NotAFrame,
     /// A known frame with missing or wrong fields.
     WrongFields,
-    /// Another frame before the hello.
+    /// A frame other than `hello` came first.
     HelloExpected,
     /// A second hello.
     SecondHello,
-    /// A protocol version that the server does not speak.
+    /// A protocol version that the server does not support.
     UnsupportedVersion,
-    /// The name of another stream than the offer was made for.
+    /// A stream other than the one that the offer was made for.
     WrongStream,
-    /// An acknowledgement of an event that was not sent.
+    /// An acknowledgment of an event that was not sent.
     AckAhead,
 }
 
@@ -285,22 +288,22 @@ impl From<&FrameError> for ProtocolError {
     }
 }
 
-/// The last word to a client, with the advice whether to come back.
+/// The last frame to a client, which says whether to reconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Bye {
-    /// Why.
+    /// Why the stream ends.
     pub code: ByeCode,
-    /// What exactly, for [`ByeCode::Protocol`].
+    /// The exact violation, for [`ByeCode::Protocol`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<ProtocolError>,
-    /// Whether the client should connect again by itself.
+    /// Whether the client should reconnect automatically.
     pub reconnect: bool,
-    /// After how many milliseconds, at the earliest.
+    /// Minimum pause before the reconnect in milliseconds.
     pub after_ms: u64,
 }
 
 impl From<ByeCode> for Bye {
-    /// The usual advice for a code: come back where time heals, stay away where a person must act.
+    /// The usual advice for a code: reconnect after temporary failures, but not if a person must act.
     fn from(code: ByeCode) -> Self {
         let (reconnect, after_ms) = match code {
             ByeCode::Slow | ByeCode::Timeout => (true, 1_000),
@@ -324,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_frames_of_the_protocol() {
+    fn parse_accepts_every_client_frame() {
         let hello = br#"{"t":"hello","v":1,"stream":"s","resume":{"epoch":"e","seq":7},"later":[]}"#;
         assert_eq!(
             ClientFrame::parse(hello),
@@ -338,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_broken() {
+    fn parse_refuses_malformed_frames() {
         for broken in [
             &b""[..],
             b"null",
@@ -370,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_the_frames_of_the_protocol() {
+    fn to_text_writes_every_server_frame() {
         let text = |frame: ServerFrame<'_>| frame.to_text().unwrap();
         assert_eq!(text(ServerFrame::Bye(Bye::from(ByeCode::Slow))), r#"{"t":"bye","code":"slow","reconnect":true,"after_ms":1000}"#);
         assert_eq!(

@@ -1,9 +1,11 @@
-//! Random identifiers that a stranger cannot guess.
+//! Random identifiers that cannot be guessed.
 
 use rtc::crypto::RTCCryptoProvider;
 
-/// A peer id of 128 random bits in hexadecimal. It is part of the peer's URL, so guessing one would
-/// allow to patch or delete a foreign peer where the caller's check of the stream is loose.
+/// Makes a peer id: 128 random bits in hexadecimal.
+///
+/// The id is part of the peer's URL. If it could be guessed and the application checked streams
+/// loosely, a client could change or delete another client's peer.
 pub(crate) fn peer_id(crypto: &dyn RTCCryptoProvider) -> Option<String> {
     let mut bytes = [0u8; 16];
     crypto.random().fill(&mut bytes).ok()?;

@@ -1,14 +1,14 @@
 //! WebRTC signaling and a resumable stream of numbered events over a data channel.
 //!
-//! A caller brings a durable, numbered log ([`EventSource`]) and gets two things:
-//! - a [`Hub`] that serves that log to any number of subscribers, replay merged with live events,
-//!   without loss, duplicate or silent hole. It knows no transport, so WebSocket and server-sent
-//!   events use it as well;
-//! - a [`Signaling`] service that answers WHIP-style offers and serves the hub over WebRTC data
-//!   channels, all peers on one UDP port.
+//! The application provides a durable, numbered log ([`EventSource`]) and gets two things:
+//! - a [`Hub`], which serves that log to any number of subscribers. It merges replay with live events,
+//!   loses and duplicates nothing, and reports every gap. It is independent of the transport, so
+//!   WebSocket and server-sent events use it too;
+//! - a [`Signaling`] service, which answers WHIP-style offers and serves the hub over WebRTC data
+//!   channels, with all peers on one UDP port.
 //!
-//! This crate knows nothing about what the events mean, who may read them, or HTTP: streams are
-//! opaque keys, and the caller has authorised each one before it gets here.
+//! This crate does not know HTTP, the meaning of events, or who may read them. Streams are opaque
+//! keys, and the application authorizes each access before it calls this crate.
 
 mod callbacks;
 mod describe;
@@ -36,8 +36,8 @@ pub use sdp::{Offer, Patch};
 pub use service::{Answer, PatchOutcome, Signaling, SignalingConfig, Stats};
 pub use source::{EventSource, LogHead, NumberedEvent, SourceError};
 
-/// Parsers of bytes that strangers send, exposed for fuzzing only.
+/// Parsers of untrusted bytes, exposed for fuzzing only.
 #[doc(hidden)]
 pub mod fuzzing {
-    pub use crate::stun::{is_stun, requester_of};
+    pub use crate::stun::{is_stun, recipient_fragment};
 }

@@ -1,10 +1,11 @@
-//! The one way this crate takes a `std` mutex.
+//! Locks a `std` mutex. The whole crate uses this function.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks `mutex` even when a holder panicked. Every critical section in this crate leaves its data
-/// valid at each step, and refusing to serve all other peers after one panic would turn a small
-/// failure into a whole outage.
+/// Locks `mutex`, even if a thread panicked while it held the lock.
+///
+/// Every critical section in this crate leaves its data valid at each step. So one panic need not
+/// stop the service for all other peers.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

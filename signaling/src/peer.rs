@@ -1,8 +1,8 @@
-//! Drives one peer: waits for its data channel and its hello, then hands it what its subscription
-//! delivers, watches its signs of life, and says goodbye.
+//! Drives one peer: waits for its data channel and `hello`, sends the deliveries of its subscription,
+//! checks that the client is alive, and sends `bye` at the end.
 //!
-//! Invariant: a peer never blocks anybody else, and holds at most [`MAX_OUTSTANDING`] bytes plus
-//! one frame that its client has not taken.
+//! Invariant: a peer never blocks other peers. It buffers at most [`MAX_OUTSTANDING`] bytes plus one
+//! frame that its client has not read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,42 +21,42 @@ use crate::source::{EventSource, SourceError};
 
 /// Label of the data channel.
 const CHANNEL_LABEL: &str = "events";
-/// Bytes a client may leave untaken before it gets nothing more for the moment. What it misses
-/// meanwhile stays in the log.
+/// Maximum number of unread bytes before the server pauses sending. Further events stay in the log.
 pub(crate) const MAX_OUTSTANDING: usize = 1024 * 1024;
-/// The stack's own limit. It blocks, so it must lie above ours by more than a frame; what lies
-/// between is room for pings and the goodbye.
+/// The stack's own limit, at which sending blocks.
+///
+/// It exceeds ours by more than a frame, so that pings and `bye` can still be sent.
 pub(crate) const STACK_LIMIT: usize = MAX_OUTSTANDING + 4 * MAX_FRAME_BYTES;
-/// From this backlog on, a client that takes some of it is alive without a pong, which may have to
-/// wait behind it. Below, an acknowledged ping alone would keep alive a page that hangs.
+/// With at least this many unread bytes, progress counts as a sign of life, because a pong may be
+/// queued behind them. With fewer bytes only a pong counts: a hung page still acknowledges pings.
 const BACKLOG: usize = 16 * 1024;
-/// How often a full peer is looked at again.
+/// How often to check a peer with a full buffer.
 const FULL_PAUSE: Duration = Duration::from_millis(20);
-/// How long a goodbye may take to arrive.
-const BYE_TIME: Duration = Duration::from_millis(500);
+/// Maximum time for `bye` to arrive.
+const BYE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Intervals of a peer.
+/// Timeouts and intervals of a peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerTimes {
-    /// From the answer to the open data channel.
+    /// Maximum time from the answer to the open data channel.
     pub(crate) open: Duration,
-    /// From the open data channel to the hello.
+    /// Maximum time from the open data channel to the hello.
     pub(crate) hello: Duration,
-    /// Between pings.
+    /// Time between pings.
     pub(crate) ping: Duration,
-    /// Without any sign of life until the peer counts as dead.
+    /// Time without a sign of life after which the peer counts as dead.
     pub(crate) dead: Duration,
-    /// Without progress of a full peer until it counts as slow.
+    /// Time with a full buffer and no progress after which the peer counts as slow.
     pub(crate) slow: Duration,
 }
 
-/// One peer, from its answer to its end.
+/// One peer whose offer was answered.
 pub(crate) struct Peer<S: EventSource> {
     pub(crate) hub: Arc<Hub<S>>,
     pub(crate) stream: S::Stream,
     pub(crate) events: mpsc::Receiver<PeerEvent>,
     pub(crate) times: PeerTimes,
-    /// Ends with the caller's permission.
+    /// Completes when the caller's permission ends.
     pub(crate) ended: BoxFuture<'static, ()>,
     /// Cancelled by DELETE.
     pub(crate) close: CancellationToken,
@@ -65,10 +65,11 @@ pub(crate) struct Peer<S: EventSource> {
 }
 
 impl<S: EventSource> Peer<S> {
-    /// Runs until the peer's time is over, and says goodbye when there is somebody to hear it.
+    /// Runs the peer until it ends, and sends `bye` if the client is still connected.
+    ///
     /// `opened` is called once, when the data channel is open.
     pub(crate) async fn run(mut self, opened: impl FnOnce()) -> Ending {
-        let channel = match self.channel().await {
+        let channel = match self.wait_for_channel().await {
             Ok(channel) => channel,
             Err(ending) => return ending,
         };
@@ -79,14 +80,14 @@ impl<S: EventSource> Peer<S> {
             () = &mut ended => ByeCode::AuthExpired.into(),
         };
         if let Ending::Bye(bye) = ending {
-            say_goodbye(&*channel, bye).await;
+            send_bye(&*channel, bye).await;
         }
-        let _ = timeout(BYE_TIME, channel.close()).await;
+        let _ = timeout(BYE_TIMEOUT, channel.close()).await;
         ending
     }
 
-    /// Waits for the data channel.
-    async fn channel(&mut self) -> Result<Arc<dyn DataChannel>, Ending> {
+    /// Waits for the data channel `events`.
+    async fn wait_for_channel(&mut self) -> Result<Arc<dyn DataChannel>, Ending> {
         let deadline = Instant::now() + self.times.open;
         loop {
             let event = tokio::select! {
@@ -96,18 +97,19 @@ impl<S: EventSource> Peer<S> {
             };
             match event {
                 Err(_) => return Err(Ending::NeverOpened),
-                Ok(None | Some(PeerEvent::Gone)) => return Err(Ending::Dead),
+                Ok(None | Some(PeerEvent::Disconnected)) => return Err(Ending::Dead),
                 Ok(Some(PeerEvent::Gathered)) => {}
                 Ok(Some(PeerEvent::Channel(channel))) => match timeout_at(deadline, channel.label()).await {
                     Ok(Ok(label)) if label == CHANNEL_LABEL => return Ok(channel),
-                    _ => close_stray(channel).await,
+                    _ => close_unexpected(channel).await,
                 },
             }
         }
     }
 
+    /// Serves the open channel until the peer ends.
     async fn serve(&mut self, channel: &Arc<dyn DataChannel>) -> Ending {
-        let subscription = match self.greet(channel).await {
+        let subscription = match self.wait_for_hello(channel).await {
             Ok(subscription) => subscription,
             Err(ending) => return ending,
         };
@@ -116,7 +118,7 @@ impl<S: EventSource> Peer<S> {
             sent: subscription.welcome().head,
             subscription,
             times: self.times,
-            last_life: Instant::now(),
+            last_sign_of_life: Instant::now(),
             outstanding: 0,
             full_since: None,
         };
@@ -126,9 +128,9 @@ impl<S: EventSource> Peer<S> {
         }
         let mut next_ping = Instant::now() + self.times.ping;
         loop {
-            let room = session.full_since.is_none();
-            let wake = next_ping.min(match room {
-                true => session.last_life + self.times.dead,
+            let has_room = session.full_since.is_none();
+            let wake = next_ping.min(match has_room {
+                true => session.last_sign_of_life + self.times.dead,
                 false => Instant::now() + FULL_PAUSE,
             });
             let step = tokio::select! {
@@ -136,16 +138,16 @@ impl<S: EventSource> Peer<S> {
                 () = self.restart.cancelled() => Err(ByeCode::Restart.into()),
                 event = self.events.recv() => match event {
                     Some(PeerEvent::Channel(channel)) => {
-                        close_stray(channel).await;
+                        close_unexpected(channel).await;
                         Ok(())
                     }
                     Some(PeerEvent::Gathered) => Ok(()),
-                    Some(PeerEvent::Gone) | None => Err(Ending::Dead),
+                    Some(PeerEvent::Disconnected) | None => Err(Ending::Dead),
                 },
                 event = channel.poll() => session.handle(event),
-                delivery = session.subscription.next(), if room => session.deliver(delivery).await,
+                delivery = session.subscription.next(), if has_room => session.deliver(delivery).await,
                 () = sleep_until(wake) => {
-                    let step = session.look().await;
+                    let step = session.check_liveness().await;
                     if step.is_ok() && Instant::now() >= next_ping {
                         next_ping = Instant::now() + self.times.ping;
                         session.ping().await
@@ -160,8 +162,8 @@ impl<S: EventSource> Peer<S> {
         }
     }
 
-    /// Waits for the hello and subscribes.
-    async fn greet(&mut self, channel: &Arc<dyn DataChannel>) -> Result<Subscription<S>, Ending> {
+    /// Waits for the hello and subscribes to the stream.
+    async fn wait_for_hello(&mut self, channel: &Arc<dyn DataChannel>) -> Result<Subscription<S>, Ending> {
         let deadline = Instant::now() + self.times.hello;
         loop {
             let event = tokio::select! {
@@ -172,13 +174,13 @@ impl<S: EventSource> Peer<S> {
             let Ok(event) = event else {
                 return Err(ByeCode::Timeout.into());
             };
-            let Some(frame) = incoming(event)? else {
+            let Some(frame) = parse_event(event)? else {
                 continue;
             };
             let (v, stream, resume) = match frame {
                 ClientFrame::Hello { v, stream, resume } => (v, stream, resume),
                 ClientFrame::Unknown => continue,
-                // Nothing to acknowledge and no ping to answer before the hello.
+                // Before the hello there is no event to acknowledge and no ping to answer.
                 ClientFrame::Ack { .. } | ClientFrame::Pong => return Err(ProtocolError::HelloExpected.into()),
             };
             if v != PROTOCOL_VERSION {
@@ -205,12 +207,12 @@ struct Session<S: EventSource> {
     channel: Arc<dyn DataChannel>,
     subscription: Subscription<S>,
     times: PeerTimes,
-    /// The highest number that was sent.
+    /// The highest sequence number that was sent.
     sent: u64,
-    last_life: Instant,
-    /// Bytes the client had not taken when last looked.
+    last_sign_of_life: Instant,
+    /// Number of unread bytes at the last measurement.
     outstanding: usize,
-    /// Since when there is no room and no progress.
+    /// Since when the buffer is full without progress.
     full_since: Option<Instant>,
 }
 
@@ -234,14 +236,14 @@ impl<S: EventSource> Session<S> {
         self.send(ServerFrame::Ping { head }).await
     }
 
-    /// What a client's frame means for the session.
+    /// Handles a frame of the client.
     fn handle(&mut self, event: Option<DataChannelEvent>) -> Result<(), Ending> {
-        let Some(frame) = incoming(event)? else {
+        let Some(frame) = parse_event(event)? else {
             return Ok(());
         };
-        self.last_life = Instant::now();
+        self.last_sign_of_life = Instant::now();
         match frame {
-            // A second hello would ask to go back in a channel whose frames are on their way.
+            // A second hello would restart the stream while frames of the first are in flight.
             ClientFrame::Hello { .. } => Err(ProtocolError::SecondHello.into()),
             ClientFrame::Ack { seq } if seq > self.sent => Err(ProtocolError::AckAhead.into()),
             ClientFrame::Ack { .. } | ClientFrame::Pong | ClientFrame::Unknown => Ok(()),
@@ -286,8 +288,8 @@ impl<S: EventSource> Session<S> {
     }
 
     async fn send_text(&mut self, text: &str) -> Result<(), Ending> {
-        // Fails when the channel is closed. It never fails for want of room while there is room by
-        // our own measure; a ping to a full peer may, and is then not needed.
+        // Sending fails if the channel is closed. It cannot fail for lack of space, because our own
+        // limit is lower. Only a ping to a full peer can, and that peer needs none.
         match self.channel.try_send_text(text).await {
             Ok(()) | Err(webrtc::error::Error::ErrSendBufferFull) => {}
             Err(_) => return Err(Ending::Closed),
@@ -295,8 +297,7 @@ impl<S: EventSource> Session<S> {
         self.measure().await
     }
 
-    /// Looks how much the client has not taken yet. Progress with a
-    /// backlog is a sign of life.
+    /// Updates the number of unread bytes. Progress with a backlog is a sign of life.
     async fn measure(&mut self) -> Result<(), Ending> {
         let Ok(outstanding) = self.channel.outstanding_bytes().await else {
             return Err(Ending::Closed);
@@ -306,7 +307,7 @@ impl<S: EventSource> Session<S> {
         let backlog = self.outstanding >= BACKLOG;
         self.outstanding = outstanding;
         if progress && backlog {
-            self.last_life = now;
+            self.last_sign_of_life = now;
         }
         self.full_since = match self.full_since {
             _ if outstanding < MAX_OUTSTANDING => None,
@@ -316,23 +317,22 @@ impl<S: EventSource> Session<S> {
         Ok(())
     }
 
-    /// Measures, and decides whether the client is slow or dead.
-    async fn look(&mut self) -> Result<(), Ending> {
+    /// Ends the peer if the client is slow or dead.
+    async fn check_liveness(&mut self) -> Result<(), Ending> {
         self.measure().await?;
         if self.full_since.is_some_and(|since| since.elapsed() >= self.times.slow) {
             return Err(ByeCode::Slow.into());
         }
-        // A full peer is judged by its progress: its pongs wait behind a megabyte of pings.
-        if self.full_since.is_none() && self.last_life.elapsed() >= self.times.dead {
+        // A full peer is judged by its progress, because its next ping waits behind a megabyte of frames.
+        if self.full_since.is_none() && self.last_sign_of_life.elapsed() >= self.times.dead {
             return Err(Ending::Dead);
         }
         Ok(())
     }
 }
 
-/// The frame in a channel event, if it is one; the end of the peer when the channel or the frame is
-/// broken.
-fn incoming(event: Option<DataChannelEvent>) -> Result<Option<ClientFrame>, Ending> {
+/// Parses the frame in a channel event, if it has one. The error ends the peer.
+fn parse_event(event: Option<DataChannelEvent>) -> Result<Option<ClientFrame>, Ending> {
     match event {
         None | Some(DataChannelEvent::OnClose | DataChannelEvent::OnClosing) => Err(Ending::Closed),
         Some(DataChannelEvent::OnMessage(message)) if !message.is_string => Err(ProtocolError::BinaryFrame.into()),
@@ -351,13 +351,13 @@ fn encode(frame: &ServerFrame<'_>) -> Result<String, Ending> {
     })
 }
 
-/// A channel that nobody asked for.
-async fn close_stray(channel: Arc<dyn DataChannel>) {
-    let _ = timeout(BYE_TIME, channel.close()).await;
+/// Closes a channel that is not part of the protocol.
+async fn close_unexpected(channel: Arc<dyn DataChannel>) {
+    let _ = timeout(BYE_TIMEOUT, channel.close()).await;
 }
 
-/// Sends the goodbye and gives it a moment to arrive.
-async fn say_goodbye(channel: &dyn DataChannel, bye: Bye) {
+/// Sends `bye` and waits a moment for it to arrive.
+async fn send_bye(channel: &dyn DataChannel, bye: Bye) {
     let Ok(text) = ServerFrame::Bye(bye).to_text() else {
         return;
     };
@@ -368,5 +368,5 @@ async fn say_goodbye(channel: &dyn DataChannel, bye: Bye) {
         }
         Ok::<_, webrtc::error::Error>(())
     };
-    let _ = timeout(BYE_TIME, arrived).await;
+    let _ = timeout(BYE_TIMEOUT, arrived).await;
 }

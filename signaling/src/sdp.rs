@@ -1,23 +1,24 @@
-//! Session descriptions: what is taken in from a client, and what is given back.
+//! Parses the session descriptions of clients and writes the answers.
 //!
-//! Of a client's text only a few checked values are kept; the WebRTC stack sees a description that
-//! is written here from those values. So nothing else a stranger writes reaches its parser, and an
-//! ICE restart can be answered from the same values.
-//! Candidates of the client are not used: the server learns addresses from signed ICE checks
-//! alone, so nobody can make it send packets to somebody else.
+//! Only a few checked values of a client's description are kept. The WebRTC stack gets a new
+//! description, written from those values, so no other untrusted text reaches its parser. An ICE
+//! restart uses the same values.
+//!
+//! Candidates of the client are ignored. The server learns addresses only from signed ICE checks, so
+//! a client cannot make it send packets to a third party.
 
 use std::net::SocketAddr;
 
 use crate::error::{OfferError, PatchError};
 
-/// More lines than any description of one data channel has.
+/// Maximum number of lines. A description of one data channel has far fewer.
 const MAX_LINES: usize = 512;
 const DEFAULT_SCTP_PORT: u16 = 5000;
-/// What a client takes that does not say (RFC 8841, 6.1).
+/// The maximum message size of a client that names none (RFC 8841, 6.1).
 const DEFAULT_MAX_MESSAGE_SIZE: u64 = 65_536;
-/// Both sides may send candidates later (RFC 8840, 4.1.1).
+/// Allows both sides to send candidates later (RFC 8840, 4.1.1).
 const ICE_OPTIONS: &str = "a=ice-options:trickle";
-/// SHA-256 as hexadecimal pairs with colons.
+/// Length of a SHA-256 fingerprint: hexadecimal pairs with colons.
 const FINGERPRINT_CHARS: usize = 32 * 3 - 1;
 
 /// ICE credentials (RFC 8839, 5.4).
@@ -29,7 +30,7 @@ pub struct IceCredentials {
     pub password: String,
 }
 
-/// What is kept of a client's offer.
+/// The checked values of a client's offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// The client's ICE credentials.
@@ -42,7 +43,7 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Reads an offer.
+    /// Parses and checks an offer.
     ///
     /// # Errors
     /// [`OfferError::TooLarge`], [`OfferError::BadSdp`], or [`OfferError::NoDataChannel`].
@@ -63,7 +64,7 @@ impl Offer {
         }
         check_media(media)?;
         let (session, media) = lines.split_at(start);
-        // RFC 8839 and RFC 8122 allow these at either level; the media section has the last word.
+        // RFC 8839 and RFC 8122 allow these attributes at both levels; the media section takes precedence.
         let attribute = |name| attribute(media, name).or_else(|| attribute(session, name));
         let ice = credentials(attribute).map_err(OfferError::BadSdp)?.ok_or(OfferError::BadSdp("it has no ICE credentials"))?;
         let fingerprint = media
@@ -95,7 +96,7 @@ impl Offer {
         })
     }
 
-    /// The description for the WebRTC stack. `generation` counts ICE sessions of the peer.
+    /// Writes the description for the WebRTC stack. `generation` counts the ICE sessions of the peer.
     pub fn to_sdp(&self, generation: u32) -> String {
         let Self { ice, fingerprint, active, mid, sctp_port, max_message_size } = self;
         let setup = if *active { "active" } else { "actpass" };
@@ -122,17 +123,17 @@ impl Offer {
     }
 }
 
-/// What is kept of a `application/trickle-ice-sdpfrag` (RFC 8840).
+/// The checked values of an `application/trickle-ice-sdpfrag` (RFC 8840).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// The client's ICE credentials. New ones ask for an ICE restart.
+    /// The client's ICE credentials. New ones request an ICE restart.
     pub ice: Option<IceCredentials>,
-    /// Number of candidates in it.
+    /// Number of candidates.
     pub candidates: usize,
 }
 
 impl Patch {
-    /// Reads a fragment.
+    /// Parses and checks a fragment.
     ///
     /// # Errors
     /// [`PatchError::TooLarge`] or [`PatchError::BadFragment`].
@@ -151,14 +152,16 @@ impl Patch {
     }
 }
 
-/// The ICE credentials of a description that the WebRTC stack wrote.
+/// Reads the ICE credentials of a description that the WebRTC stack wrote.
 pub(crate) fn local_credentials(sdp: &str) -> Option<IceCredentials> {
     let lines = lines(sdp).ok()?;
     credentials(|name| attribute(&lines, name)).ok()?
 }
 
-/// An answer as the client gets it: the stack's own candidates, which name addresses that do not
-/// exist, are replaced by the public ones. The stack names no ICE options; without `trickle` a client may not trickle.
+/// Turns an answer of the WebRTC stack into the answer for the client.
+///
+/// The public addresses replace the stack's candidates, whose addresses do not exist. The option
+/// `trickle` is added, because the stack omits it and a client may not trickle without it.
 pub(crate) fn answer_for_client(answer: &str, public: &[SocketAddr]) -> String {
     let mut text = String::with_capacity(answer.len() + public.len() * 80);
     for line in answer.lines() {
@@ -168,14 +171,14 @@ pub(crate) fn answer_for_client(answer: &str, public: &[SocketAddr]) -> String {
             text.push_str("\r\n");
         }
     }
-    // The one media section is the last, so attributes at the end are its own.
+    // The only media section is last, so attributes at the end belong to it.
     text.push_str(ICE_OPTIONS);
     text.push_str("\r\n");
     push_candidates(&mut text, public);
     text
 }
 
-/// The answer to an ICE restart, as a fragment (RFC 8840, RFC 9725 4.3.3).
+/// Writes the answer to an ICE restart as a fragment (RFC 8840, RFC 9725 4.3.3).
 pub(crate) fn restart_fragment(ice: &IceCredentials, mid: &str, public: &[SocketAddr]) -> String {
     let (fragment, password) = (&ice.fragment, &ice.password);
     let mut text = format!(
@@ -193,8 +196,9 @@ impl Offer {
     }
 }
 
-/// Host candidates in order of preference (RFC 8445, 5.1.2.1: type 126, local preference falling
-/// from 65535, component 1).
+/// Appends host candidates in order of preference.
+///
+/// RFC 8445, 5.1.2.1: type preference 126, local preference descending from 65535, component 1.
 fn push_candidates(text: &mut String, public: &[SocketAddr]) {
     for (index, address) in (0u32..).zip(public) {
         let priority = (126 << 24) + ((65_535 - index.min(65_535)) << 8) + 255;

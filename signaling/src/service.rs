@@ -1,7 +1,7 @@
-//! Answers offers and owns the peers: admission, changes, removal, shutdown.
+//! The signaling service: answers offers, and admits, changes, removes and shuts down peers.
 //!
-//! The caller has authorised the stream it names; a peer can only be changed or deleted under the
-//! stream it was made for.
+//! The application authorizes access to a stream before it calls this service. A peer can be changed
+//! or deleted only with the stream that it was created for.
 
 mod admission;
 mod config;
@@ -28,67 +28,67 @@ use crate::mux::{Attachment, Mux, MuxStats, Senders, own_address};
 use crate::peer::{Peer, PeerTimes};
 use crate::sdp::{self, Offer, Patch};
 use crate::source::{EventSource, SourceError};
-use admission::{Admission, Handle, Place, Refusal, place};
+use admission::{Admission, AdmissionError, Handle, PeerScope, peer_scope};
 pub use config::SignalingConfig;
 use connect::Connection;
 
-/// Longest time the WebRTC stack may take to answer an offer or to close a peer.
-const STACK_TIME: Duration = Duration::from_secs(5);
+/// Timeout for the WebRTC stack to answer an offer or to close a peer.
+const STACK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the client gets for its offer.
+/// The answer to an offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Identity of the peer, part of its URL.
+    /// Id of the peer, part of its URL.
     pub peer_id: String,
-    /// The answer, `application/sdp`.
+    /// The session description, `application/sdp`.
     pub sdp: String,
     /// Entity tag of the ICE session, with quotation marks.
     pub etag: String,
 }
 
-/// What became of a fragment.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatchOutcome {
-    /// Candidates were read. They are not needed, see [`crate::Offer`]; HTTP 204.
+    /// The fragment has candidates, which are ignored (see [`crate::Offer`]); HTTP 204.
     Candidates {
-        /// How many.
+        /// Number of candidates.
         ignored: usize,
     },
     /// ICE was restarted; HTTP 200 with the fragment and the new entity tag.
     Restarted {
-        /// The answer, `application/trickle-ice-sdpfrag`.
+        /// The new local description, `application/trickle-ice-sdpfrag`.
         sdp_fragment: String,
         /// Entity tag of the new ICE session.
         etag: String,
     },
 }
 
-/// What a service holds and has seen.
+/// Counts of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Peers, open or on their way.
+    /// Number of peers, open or connecting.
     pub peers: usize,
-    /// Peers with an open data channel.
+    /// Number of peers with an open data channel.
     pub open: usize,
-    /// Datagrams of the UDP port.
+    /// Datagram counts of the UDP port.
     pub udp: MuxStats,
 }
 
-/// One ICE session after the other of one peer.
+/// The current ICE session of a peer.
 struct IceSession {
     offer: Offer,
     generation: u32,
     etag: String,
 }
 
-/// What PATCH needs of a peer.
+/// The state of a peer that PATCH needs.
 struct PeerRecord {
     connection: Connection,
     attachment: Attachment,
     session: AsyncMutex<IceSession>,
 }
 
-/// The signaling service. See the module's page.
+/// The signaling service: answers offers and serves the hub to WebRTC peers.
 pub struct Signaling<S: EventSource> {
     hub: Arc<Hub<S>>,
     config: SignalingConfig,
@@ -96,12 +96,12 @@ pub struct Signaling<S: EventSource> {
     mux: Arc<Mux>,
     crypto: Arc<dyn RTCCryptoProvider>,
     certificate: RTCCertificate,
-    admission: Arc<Admission<Place<S>, PeerRecord>>,
+    admission: Arc<Admission<PeerScope<S>, PeerRecord>>,
     open: Arc<AtomicUsize>,
     peers: TaskTracker,
-    /// Tells peers to say goodbye.
+    /// Cancelled to make all peers send `bye restart`.
     restart: CancellationToken,
-    /// Stops the port, once the peers are gone.
+    /// Cancelled to close the port after the peers have ended.
     stop: CancellationToken,
 }
 
@@ -158,7 +158,7 @@ impl<S: EventSource> Signaling<S> {
         self.mux.address()
     }
 
-    /// What the service holds and has seen.
+    /// Returns the current counts.
     pub fn stats(&self) -> Stats {
         Stats { peers: self.admission.peers(), open: self.open.load(Ordering::Relaxed), udp: self.mux.stats() }
     }
@@ -171,7 +171,9 @@ impl<S: EventSource> Signaling<S> {
         self.offer_until(stream, offer, std::future::pending()).await
     }
 
-    /// As [`Self::offer`], for a caller whose permission has an end: when `ended` is, the peer is told `bye auth_expired`.
+    /// Answers an offer of a caller whose permission ends when `ended` completes.
+    ///
+    /// The peer then gets `bye auth_expired`.
     ///
     /// # Errors
     /// See [`OfferError`].
@@ -189,24 +191,25 @@ impl<S: EventSource> Signaling<S> {
 
     async fn try_offer(self: &Arc<Self>, stream: S::Stream, offer: &str, ended: BoxFuture<'static, ()>) -> Result<Answer, OfferError> {
         if self.restart.is_cancelled() {
-            return Err(OfferError::Unavailable("the server shuts down".to_owned()));
+            return Err(OfferError::Unavailable("the server is shutting down".to_owned()));
         }
         let offer = Offer::parse(offer, self.config.max_offer_bytes)?;
         self.hub.head(&stream).await.map_err(|error| match error {
             SourceError::NotFound => OfferError::UnknownStream,
             SourceError::Unavailable(error) => OfferError::Unavailable(error.to_string()),
         })?;
-        let peer_id = identifiers::peer_id(&*self.crypto).ok_or_else(|| OfferError::Unavailable("no random numbers".to_owned()))?;
-        let admitted = self.admission.admit(place::<S>(&stream), peer_id.clone()).map_err(|refusal| match refusal {
-            Refusal::Full => OfferError::TooManyPeers { limit: self.config.max_peers },
-            Refusal::StreamFull => OfferError::TooManyPeersForStream { limit: self.config.max_peers_per_stream },
+        let peer_id =
+            identifiers::peer_id(&*self.crypto).ok_or_else(|| OfferError::Unavailable("the random number generator failed".to_owned()))?;
+        let admitted = self.admission.admit(peer_scope::<S>(&stream), peer_id.clone()).map_err(|error| match error {
+            AdmissionError::Full => OfferError::TooManyPeers { limit: self.config.max_peers },
+            AdmissionError::StreamFull => OfferError::TooManyPeersForStream { limit: self.config.max_peers_per_stream },
         })?;
         let unavailable = |error: String| OfferError::Unavailable(error);
-        // In a task of its own: a client that hangs up must not stop the stack halfway, since it
-        // can only be closed once it is built.
+        // In a separate task, so that it completes even if the client disconnects. A connection can
+        // only be closed after it is built.
         let (service, wanted) = (self.clone(), offer.clone());
         let connecting = self.peers.spawn(async move { service.connect(&wanted).await });
-        let connected = timeout(STACK_TIME, connecting)
+        let connected = timeout(STACK_TIMEOUT, connecting)
             .await
             .map_err(|_| unavailable("the answer took too long".to_owned()))?
             .map_err(|error| unavailable(error.to_string()))?
@@ -235,11 +238,11 @@ impl<S: EventSource> Signaling<S> {
             restart: self.restart.clone(),
         };
         let open = self.open.clone();
-        self.peers.spawn(keep(peer, record, admitted, open));
+        self.peers.spawn(run_peer(peer, record, admitted, open));
         Ok(answer)
     }
 
-    /// Takes candidates or restarts ICE.
+    /// Accepts candidates, or restarts ICE for new credentials.
     ///
     /// # Errors
     /// See [`PatchError`].
@@ -250,7 +253,7 @@ impl<S: EventSource> Signaling<S> {
         if_match: Option<&str>,
         fragment: &str,
     ) -> Result<PatchOutcome, PatchError> {
-        let record = self.admission.find(&place::<S>(stream), peer_id).ok_or(PatchError::UnknownPeer)?;
+        let record = self.admission.find(&peer_scope::<S>(stream), peer_id).ok_or(PatchError::UnknownPeer)?;
         let patch = Patch::parse(fragment, self.config.max_offer_bytes)?;
         let mut session = record.session.lock().await;
         match if_match {
@@ -271,7 +274,7 @@ impl<S: EventSource> Signaling<S> {
         offer.ice = ice;
         let generation = session.generation + 1;
         let restart = connect::restart(&record.connection, &offer, generation);
-        let local = timeout(STACK_TIME, restart)
+        let local = timeout(STACK_TIMEOUT, restart)
             .await
             .map_err(|_| PatchError::Unavailable("the restart took too long".to_owned()))?
             .map_err(PatchError::Unavailable)?;
@@ -282,12 +285,12 @@ impl<S: EventSource> Signaling<S> {
         Ok(PatchOutcome::Restarted { sdp_fragment, etag })
     }
 
-    /// Closes a peer; false when this stream has no such peer.
+    /// Closes a peer. Returns false if this stream has no such peer.
     pub fn delete(&self, stream: &S::Stream, peer_id: &str) -> bool {
-        self.admission.close(&place::<S>(stream), peer_id)
+        self.admission.close(&peer_scope::<S>(stream), peer_id)
     }
 
-    /// Says `bye restart` to all peers, waits for them up to `grace`, and closes the port.
+    /// Sends `bye restart` to all peers, waits up to `grace` for them to end, and closes the port.
     pub async fn shutdown(&self, grace: Duration) {
         self.restart.cancel();
         self.peers.close();
@@ -297,7 +300,9 @@ impl<S: EventSource> Signaling<S> {
         self.stop.cancel();
     }
 
-    /// The addresses for a client, most preferred first. Read for each answer: a laptop changes its network.
+    /// Returns the addresses for a client, most preferred first.
+    ///
+    /// They are determined for each answer, because the machine may change its network.
     fn candidates(&self) -> Vec<SocketAddr> {
         let mut addresses = self.public.clone();
         if self.config.senders() == Senders::ThisMachine
@@ -308,8 +313,9 @@ impl<S: EventSource> Signaling<S> {
         addresses
     }
 
-    /// An address for the WebRTC stack to bind for a moment, of the port's IP version. What it
-    /// finds there names its local candidate; datagrams go through the multiplexer.
+    /// Returns an address with the port's IP version, which the WebRTC stack binds briefly.
+    ///
+    /// The stack names its local candidate after it. Datagrams use the multiplexer instead.
     fn assumed_address(&self) -> SocketAddr {
         let ip = match self.mux.address().ip() {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -326,21 +332,26 @@ impl<S: EventSource> Drop for Signaling<S> {
     }
 }
 
-/// Runs a peer to its end and clears up behind it.
-async fn keep<S: EventSource>(peer: Peer<S>, record: Arc<PeerRecord>, admitted: Handle<Place<S>, PeerRecord>, open: Arc<AtomicUsize>) {
+/// Runs a peer until it ends, then releases its resources.
+async fn run_peer<S: EventSource>(
+    peer: Peer<S>,
+    record: Arc<PeerRecord>,
+    admitted: Handle<PeerScope<S>, PeerRecord>,
+    open: Arc<AtomicUsize>,
+) {
     let opened = OpenCount::new(open);
     let ending: Ending = peer.run(|| opened.count()).await;
     metrics::counter!("recall_stream_byes_total", "code" => ending.code()).increment(1);
     tracing::debug!(code = ending.code(), reason = ?ending.reason(), "a peer has ended");
-    // First the table, so that a client that comes back at once finds its place free.
+    // The table first, so that a client that reconnects at once is within the limits.
     drop(admitted);
     drop(opened);
-    if timeout(STACK_TIME, record.connection.close()).await.is_err() {
+    if timeout(STACK_TIMEOUT, record.connection.close()).await.is_err() {
         tracing::warn!("a peer connection did not close in time");
     }
 }
 
-/// Counts a peer as open from the moment it is until the end of its task.
+/// Counts a peer as open until this value is dropped.
 struct OpenCount {
     open: Arc<AtomicUsize>,
     counted: std::sync::atomic::AtomicBool,

@@ -1,5 +1,4 @@
-//! What the hub needs from the world: a durable log of numbered events per stream.
-//! It must not learn what the events mean.
+//! The interface to the application: a durable log of numbered events per stream. The content of events is opaque.
 
 use std::error::Error;
 use std::fmt::Debug;
@@ -10,63 +9,67 @@ use async_trait::async_trait;
 /// One entry of a durable, numbered log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberedEvent {
-    /// Position in the log, from 1 on, without holes within one epoch.
+    /// Position in the log, from 1, without gaps within one epoch.
     pub seq: u64,
-    /// Identity of the event for clients that deduplicate across streams.
+    /// Identity of the event, for clients that deduplicate across streams.
     pub id: String,
-    /// The event's type, for example `fact_update`.
+    /// Type of the event, for example `fact_update`.
     pub kind: String,
-    /// When it was committed, RFC 3339.
+    /// Time of the commit, RFC 3339.
     pub ts: String,
-    /// Its content, handed on as it is.
+    /// Content, passed on unchanged.
     pub data: serde_json::Value,
 }
 
-/// Where a log stands.
+/// The current state of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogHead {
-    /// Changes when the log is rebuilt. Without it a reader at 3 accepts 4 of a new log and misses
-    /// the new 1..=3.
+    /// Identity of the log, which changes when the log is rebuilt. Without it, a reader at event 3
+    /// would accept event 4 of the new log and miss the new events 1 to 3.
     pub epoch: String,
-    /// Highest sequence number, 0 when the log is empty.
+    /// Highest sequence number; 0 if the log is empty.
     pub head: u64,
-    /// Lowest sequence number that can still be read; `head + 1` when none can.
+    /// Lowest sequence number that can still be read; `head + 1` if none can.
     pub floor: u64,
 }
 
 /// Why a log could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// There is no such stream.
+    /// The stream does not exist.
     #[error("there is no such stream")]
     NotFound,
-    /// The log cannot be reached now; a later attempt may succeed.
+    /// The log cannot be read now; a later attempt may succeed.
     #[error("the event log cannot be read now")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
 }
 
 /// A durable log of numbered events per stream.
 ///
-/// The hub relies on three promises: `read` returns ascending entries of one epoch; an entry that
-/// was once returned under an epoch does not change; an epoch that was replaced never returns.
+/// An implementation must guarantee three properties:
+/// - `read` returns ascending entries of one epoch;
+/// - an entry never changes within an epoch;
+/// - a replaced epoch never comes back.
 #[async_trait]
 pub trait EventSource: Send + Sync + 'static {
-    /// Opaque key of a stream. Two streams are the same when their keys are equal.
+    /// Opaque key of a stream. Equal keys mean the same stream.
     type Stream: Clone + Eq + Hash + Debug + Send + Sync + 'static;
 
-    /// The public name of a stream, which `hello.stream` must equal.
+    /// Returns the public name of a stream. `hello.stream` must equal it.
     fn name(stream: &Self::Stream) -> String;
 
-    /// Who follows a stream, where several may who know nothing of each other: their peers are counted apart, and none can name
-    /// another's.
+    /// Identifies the client that follows a stream, if several independent clients can follow it.
+    ///
+    /// Peers of different followers are counted separately, and a follower cannot access the peers of another one.
     fn follower(_stream: &Self::Stream) -> u128 {
         0
     }
 
-    /// Where the log stands now.
+    /// Returns the current state of the log.
     async fn head(&self, stream: &Self::Stream) -> Result<LogHead, SourceError>;
 
-    /// Up to `limit` entries after sequence number `after`, ascending and contiguous from the first
-    /// one that still exists.
+    /// Reads up to `limit` entries after sequence number `after`.
+    ///
+    /// They are ascending and contiguous, from the first entry that still exists.
     async fn read(&self, stream: &Self::Stream, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError>;
 }

@@ -1,6 +1,7 @@
-//! The little of STUN (RFC 8489) that is needed to tell whose datagram it is: header, attribute
-//! walk, user name, message integrity. The ICE agent does all the rest.
-//! Input comes from anybody on the internet: nothing here may panic or allocate.
+//! Parses the parts of STUN (RFC 8489) that the multiplexer needs to find the peer of a datagram.
+//!
+//! These are the header, the user name and the message integrity. The ICE agent handles the rest.
+//! The input is untrusted, so nothing here may panic or allocate.
 
 use rtc::crypto::{HmacAlgorithm, RTCCrypto};
 
@@ -12,10 +13,10 @@ const USERNAME: u16 = 0x0006;
 const MESSAGE_INTEGRITY: u16 = 0x0008;
 const USE_CANDIDATE: u16 = 0x0025;
 const HMAC_SHA1_LENGTH: usize = 20;
-/// Length of what a request and its answer are known by.
+/// Length of a transaction id in bytes.
 pub(crate) const TRANSACTION_LENGTH: usize = 12;
 
-/// Whether a datagram is STUN (RFC 7983: first byte 0 to 3; the magic cookie removes doubt).
+/// Whether a datagram is STUN: first byte 0 to 3 (RFC 7983) and the magic cookie.
 pub fn is_stun(datagram: &[u8]) -> bool {
     datagram.len() >= HEADER && datagram.first().is_some_and(|byte| *byte < 4) && datagram.get(4..8) == Some(&MAGIC_COOKIE)
 }
@@ -30,24 +31,25 @@ pub(crate) fn is_binding_success(datagram: &[u8]) -> bool {
     datagram.get(..2) == Some(&BINDING_SUCCESS)
 }
 
-/// What a request and its answer are known by.
-pub(crate) fn transaction(datagram: &[u8]) -> Option<[u8; TRANSACTION_LENGTH]> {
+/// The transaction id, which a request and its response share.
+pub(crate) fn transaction_id(datagram: &[u8]) -> Option<[u8; TRANSACTION_LENGTH]> {
     datagram.get(HEADER - TRANSACTION_LENGTH..HEADER)?.try_into().ok()
 }
 
-/// Whether the controlling side nominates the pair with this request.
+/// Whether a request nominates its candidate pair.
 pub(crate) fn nominates(datagram: &[u8]) -> bool {
     attribute(datagram, USE_CANDIDATE).is_some()
 }
 
-/// The user name fragment of the side a request is meant for: the part before the colon of
-/// `USERNAME` (RFC 8445, 7.2.2).
-pub fn requester_of(datagram: &[u8]) -> Option<&str> {
+/// The ICE user name fragment of the recipient of a request.
+///
+/// It is the part of `USERNAME` before the colon (RFC 8445, 7.2.2).
+pub fn recipient_fragment(datagram: &[u8]) -> Option<&str> {
     let (_, name) = attribute(datagram, USERNAME)?;
     std::str::from_utf8(name).ok()?.split(':').next()
 }
 
-/// Whether the message was written by somebody who knows `password`.
+/// Whether the sender of the message knows `password`.
 ///
 /// RFC 8489, 14.5: HMAC-SHA1 over everything before the attribute, with a header length that ends
 /// with the attribute.
@@ -70,8 +72,9 @@ pub(crate) fn has_integrity(datagram: &[u8], password: &str, crypto: &dyn RTCCry
         .is_ok_and(|mut mac| mac.verify(&[kind, &length.to_be_bytes(), rest], tag).is_ok())
 }
 
-/// Offset and value of the first attribute of type `wanted`. Attributes behind MESSAGE-INTEGRITY
-/// are not looked at unless it is the wanted one, since nobody vouches for them.
+/// Offset and value of the first attribute of type `wanted`.
+///
+/// Attributes after MESSAGE-INTEGRITY are ignored, because it does not cover them.
 fn attribute(datagram: &[u8], wanted: u16) -> Option<(usize, &[u8])> {
     let mut offset = HEADER;
     loop {
@@ -124,17 +127,17 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn reads_a_request_and_checks_its_integrity() {
+    fn integrity_detects_every_altered_byte() {
         let provider = rtc::crypto::default_provider().unwrap();
         let datagram = request("server:client", "secret", true);
         assert!(is_stun(&datagram) && is_binding_request(&datagram) && nominates(&datagram));
-        assert_eq!(requester_of(&datagram), Some("server"));
+        assert_eq!(recipient_fragment(&datagram), Some("server"));
         assert!(has_integrity(&datagram, "secret", provider.crypto()));
         assert!(!has_integrity(&datagram, "guess", provider.crypto()));
         for index in 0..datagram.len() - 20 {
             let mut altered = datagram.clone();
             altered[index] ^= 1;
-            // Bytes 2 and 3 are the length, which the signed text replaces by its own.
+            // Bytes 2 and 3 are the length, which the signature does not cover.
             if !(2..4).contains(&index) {
                 assert!(!has_integrity(&altered, "secret", provider.crypto()), "byte {index}");
             }
@@ -142,7 +145,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn agrees_with_the_stun_library() {
+    fn test_requests_are_valid_for_the_stun_library() {
         use rtc::stun::message::{Getter, Message};
         let datagram = request("server:client", "secret", false);
         let mut message = Message::new();
@@ -156,22 +159,22 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn no_datagram_panics(datagram in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn parsing_any_datagram_never_panics(datagram in proptest::collection::vec(any::<u8>(), 0..200)) {
             let provider = rtc::crypto::default_provider().unwrap();
             is_stun(&datagram);
-            requester_of(&datagram);
+            recipient_fragment(&datagram);
             nominates(&datagram);
             prop_assert!(!has_integrity(&datagram, "secret", provider.crypto()));
         }
 
         #[test]
-        fn no_altered_request_panics(cut in 0usize..60, at in 0usize..60, byte in any::<u8>()) {
+        fn parsing_altered_requests_never_panics(cut in 0usize..60, at in 0usize..60, byte in any::<u8>()) {
             let provider = rtc::crypto::default_provider().unwrap();
             let mut datagram = request("server:client", "secret", true);
             let index = at % datagram.len();
             datagram[index] = byte;
             datagram.truncate(datagram.len().saturating_sub(cut));
-            requester_of(&datagram);
+            recipient_fragment(&datagram);
             nominates(&datagram);
             has_integrity(&datagram, "secret", provider.crypto());
         }

@@ -58,7 +58,7 @@ fn fuzz_stun() {
         let mut request = vec![0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42];
         request.extend_from_slice(bytes);
         for datagram in [bytes, &request] {
-            if let Some(name) = fuzzing::requester_of(datagram) {
+            if let Some(name) = fuzzing::recipient_fragment(datagram) {
                 assert!(name.len() < datagram.len() && !name.contains(':'));
             }
             fuzzing::is_stun(datagram);

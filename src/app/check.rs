@@ -10,7 +10,7 @@ use recall_ports::{Clock, Embedder, GraphEngine};
 
 use super::{models, output::say, tls::Certificate, wiring};
 
-/// Applies migrations.
+/// Applies the migrations.
 pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
     let store = wiring::store(config, true).await?.store;
     store.close().await;
@@ -18,7 +18,7 @@ pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reaches everything that is configured and prints what it found.
+/// Checks the configuration, contacts every configured service, and prints the results.
 pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     say!("configuration: valid; listens on {}", config.server.listen)?;
     if Certificate::load(config)?.is_some() {
@@ -28,15 +28,15 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     let ontology = wiring::ontology(config)?;
     say!("ontology: {} relations", ontology.iter().count())?;
     let engine = config.storage.engine();
-    let mut opened = None;
+    let mut open_store = None;
     if matches!(&engine, Engine::Sqlite(path) if !path.exists()) {
-        say!("database: {engine} does not exist yet; the first start makes it")?;
+        say!("database: {engine} does not exist yet; the first start creates it")?;
     } else {
         let store = wiring::store(config, false).await?.store;
         store.ping().await?;
         let (waiting, dead) = store.depth().await?;
-        say!("database: {engine} answers; {waiting} jobs wait, {dead} were given up")?;
-        opened = Some(store);
+        say!("database: {engine} answers; {waiting} jobs waiting, {dead} dead")?;
+        open_store = Some(store);
     }
     match super::graph::engine(config, &ontology)? {
         None => say!("graph: in the database; no graph engine is configured")?,
@@ -49,25 +49,29 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     let started = std::time::Instant::now();
     let embedder = LocalEmbedder::load()?;
     say!("built-in embedder: {}, {} dimensions, loaded in {} ms", embedder.model(), embedder.dimension(), started.elapsed().as_millis())?;
-    if let Some(store) = opened {
-        let made = models::embedder(config).await?;
-        let model = made.as_ref().map_or(embedder.model(), Embedder::model);
+    if let Some(store) = open_store {
+        let configured = models::embedder(config).await?;
+        let model = configured.as_ref().map_or(embedder.model(), Embedder::model);
         let left = store.vector_backlog(model).await?;
         match left.users {
             0 => say!("vectors: all are of {model}")?,
-            users => say!("vectors: {users} users are not yet done with; {} of their messages have none of {model}", left.messages)?,
+            users => say!("vectors: {users} users are not finished; {} of their messages have no vector of {model}", left.messages)?,
         }
         store.close().await;
     }
     let answerer = config.model.name.as_deref().filter(|_| config.model.url.is_some()).unwrap_or("extractive");
-    say!("extractor: {}; answerer: {answerer}; clock: {}", models::name(config.understanding.extraction), SystemClock.now().to_rfc3339())?;
-    login(config).await
+    say!(
+        "extractor: {}; answerer: {answerer}; clock: {}",
+        models::policy_name(config.understanding.extraction),
+        SystemClock.now().to_rfc3339()
+    )?;
+    check_login(config).await
 }
 
-/// Asks every issuer of tokens for its keys.
-async fn login(config: &Config) -> anyhow::Result<()> {
+/// Fetches the keys of every token issuer.
+async fn check_login(config: &Config) -> anyhow::Result<()> {
     if !config.auth.is_configured() {
-        say!("login: none; only this machine is served")?;
+        say!("login: none; only clients on this machine are served")?;
         return Ok(());
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -81,8 +85,8 @@ async fn login(config: &Config) -> anyhow::Result<()> {
     }
     if let Some(issuer) = config.login.issuer(&config.auth) {
         match tokens.probe_login(issuer).await {
-            Ok(()) => say!("login: people log in by way of {issuer}")?,
-            Err(error) => failed.push(format!("{issuer}, to log in: {error}")),
+            Ok(()) => say!("login: users log in through {issuer}")?,
+            Err(error) => failed.push(format!("{issuer}, for logins: {error}")),
         }
     }
     if config.auth.token.is_some() {

@@ -1,4 +1,4 @@
-//! Commands and flags.
+//! Defines and runs the commands and flags of `recall`.
 
 use std::path::PathBuf;
 
@@ -7,9 +7,15 @@ use clap::{Args, Parser, Subcommand};
 use super::{archive::Owners, output, user::UserCommand};
 use crate::config::{Config, Flags};
 
-/// A memory server for chat applications.
+/// The text below the flags in the help.
+const AFTER_HELP: &str = "Flags override RECALL_* environment variables, and those override the configuration file.
+docs/configuration.md lists every setting.";
+
+/// Memory server for chat applications
+///
+/// Without a command, `recall` runs the server.
 #[derive(Parser)]
-#[command(name = "recall", version, disable_help_subcommand = true)]
+#[command(name = "recall", version, disable_help_subcommand = true, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -19,97 +25,113 @@ struct Cli {
 
 #[derive(Args, Default)]
 struct Settings {
-    /// Address and port for HTTP [default: 127.0.0.1:8080]
+    /// Address and port of the HTTP server [default: 127.0.0.1:8080]
     #[arg(long, global = true, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// Folder for everything this server writes [default: ./recall-data]
+    /// Directory for the data of this server [default: ./recall-data]
     #[arg(long, global = true, value_name = "DIR")]
     data: Option<String>,
-    /// File with settings; see recall.example.toml
+    /// Configuration file in TOML, such as recall.example.toml [default: none]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`
+    /// Database: `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE` [default: recall.db in the data directory]
     #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
-    /// The address that browsers use, when it is not the listener's own
+    /// URL that browsers use for this server [default: the listen address]
     #[arg(long, global = true, value_name = "URL")]
     public_url: Option<String>,
-    /// Address and port for WebRTC
+    /// UDP address and port for WebRTC [default: the listen address and a free port]
     #[arg(long, global = true, value_name = "ADDRESS:PORT")]
     udp_listen: Option<String>,
-    /// Addresses told to browsers for WebRTC, with commas
+    /// Comma-separated addresses announced to browsers for WebRTC [default: the UDP address]
     #[arg(long, global = true, value_name = "ADDRESSES")]
     udp_public_addresses: Option<String>,
-    /// File with the relations to use instead of the built-in ones
+    /// File with relations that replace the built-in ontology
     #[arg(long, global = true, value_name = "FILE")]
     ontology: Option<String>,
-    /// Which log events, such as `info` or `recall=debug`
+    /// Log filter, such as `info` or `recall=debug` [default: info, and only errors of the WebRTC stack]
     #[arg(long, global = true, value_name = "FILTER")]
     log: Option<String>,
-    /// `text` or `json`
+    /// Log format: `text` or `json` [default: text]
     #[arg(long, global = true, value_name = "FORMAT")]
     log_format: Option<String>,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs the server (also without any command)
+    /// Run the server; the default command
     Serve,
-    /// Extracts entities and facts from JSON lines on standard input
+    /// Extract entities and facts from messages
+    ///
+    /// Reads one message per line from standard input, as JSON: {"id", "speaker", "text"}. Prints the entities and facts of each message
+    /// as one line of JSON. Opens no database.
     Extract {
-        /// Who finds facts: `local`, `hybrid` or `model` [default: as configured, which is local without a model]
+        /// What finds facts: `local`, `hybrid` or `model` [default: the configured policy, or local]
         #[arg(long, value_name = "POLICY")]
         policy: Option<String>,
     },
-    /// Prints the GraphQL schema
+    /// Print the GraphQL schema
     Schema {
-        /// Prints the JSON schema of the events instead
+        /// Print the JSON schema of the events instead
         #[arg(long)]
         events: bool,
-        /// Prints every setting, as docs/configuration.md, instead
+        /// Print the reference of all settings in Markdown instead
         #[arg(long, conflicts_with = "events")]
         settings: bool,
     },
-    /// Applies migrations and exits
+    /// Apply database migrations
+    ///
+    /// `recall serve` also applies them, unless storage.migrate is false.
     Migrate,
-    /// Brings all vectors to the embedding model that is configured, in the foreground; the server does so too, more slowly
+    /// Re-embed all messages with the configured embedding model
+    ///
+    /// Works at full speed until all vectors are of that model. A running server does the same in the background, more slowly.
     Embed,
-    /// Looks after the graph engine
+    /// Rebuild or check the graph in Neo4j
     Graph {
         #[command(subcommand)]
         command: GraphCommand,
     },
-    /// Writes all that is kept of users but visitors to standard output, as lines of JSON; see docs/archive.md
+    /// Export the data of all users as JSON lines
+    ///
+    /// Writes the archive to standard output. Visitors are left out, unless --user names one. docs/archive.md describes the format.
     Export {
-        /// Only this user: an id, `local` for the user of an installation without login, or `shared` for shared memory
+        /// Export one user: an id, `local` for the user of a server without login, or `shared` for shared memory [default: all users]
         #[arg(long, value_name = "ID")]
         user: Option<String>,
     },
-    /// Reads from standard input what `export` wrote; may be repeated
+    /// Import an archive that `recall export` wrote
+    ///
+    /// Reads the archive from standard input, verifies all of it, and then writes it. An interrupted import can be repeated. By default
+    /// only the data of a local user is accepted, and written for the local user of this server.
     Import {
-        /// Takes the data of the one user in the archive as this user's: an id, `local`, or `shared` for shared memory
+        /// Import the one user of the archive as this user: an id, `local`, or `shared` for shared memory
         #[arg(long, value_name = "ID")]
         into: Option<String>,
-        /// Writes for every owner that the archive names, shared memory included; for an archive that nobody else could edit
+        /// Accept every owner that the archive names, also shared memory; only for archives that nobody else could edit
         #[arg(long, conflicts_with = "into")]
         trust_owners: bool,
     },
-    /// Shows users and deletes what is kept of them
+    /// List, show and delete users, and revoke their access tokens
     User {
         #[command(subcommand)]
         command: UserCommand,
     },
-    /// Asks the running server of this configuration whether it is ready
+    /// Ask the running server whether it is ready
+    ///
+    /// Uses the same configuration as the server to find it. Fails if the server does not answer or is not ready.
     Health,
-    /// Checks the configuration, reaches every configured service and prints what it found
+    /// Check the configuration and every configured service
+    ///
+    /// Prints what it finds: database, graph engine, model servers, identity providers. Changes nothing.
     Check,
 }
 
 #[derive(Subcommand)]
 enum GraphCommand {
-    /// Rebuilds the graph engine's projection from the relational store
+    /// Rebuild the graph in Neo4j from the database; a server may run meanwhile
     Rebuild,
-    /// Compares the graph engine with the relational store and prints what differs
+    /// Compare the graph in Neo4j with the database and print the differences; fails if there are any
     Check,
 }
 
@@ -137,10 +159,10 @@ impl Settings {
     }
 }
 
-/// Runs the command given on the command line.
+/// Parses the command line and runs its command.
 ///
 /// # Errors
-/// Whatever ended the command; the text is for people.
+/// The error that ended the command; [`describe_error`] gives its text for people.
 pub fn run() -> anyhow::Result<()> {
     let cli = Cli::parse();
     match cli.command.unwrap_or(Command::Serve) {
@@ -169,8 +191,10 @@ pub fn run() -> anyhow::Result<()> {
     }
 }
 
-/// An error with its causes, each once: many of ours have the text of their cause in their own.
-pub fn told(error: &anyhow::Error) -> String {
+/// Joins the texts of an error and its causes, without repetition.
+///
+/// Many errors of this project already contain the text of their cause.
+pub fn describe_error(error: &anyhow::Error) -> String {
     let mut all = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if !all.contains(&cause) {
@@ -190,12 +214,12 @@ mod tests {
     use anyhow::Context;
 
     #[test]
-    fn each_cause_is_told_once() {
+    fn error_description_names_each_cause_once() {
         #[derive(Debug, thiserror::Error)]
         #[error("the store is not available: {0}")]
         struct Outer(#[source] std::io::Error);
         let refused = || Outer(std::io::Error::other("connection refused"));
         let error = Err::<(), _>(refused()).context("the database cannot be opened").unwrap_err();
-        assert_eq!(super::told(&error), "the database cannot be opened: the store is not available: connection refused");
+        assert_eq!(super::describe_error(&error), "the database cannot be opened: the store is not available: connection refused");
     }
 }

@@ -17,30 +17,31 @@ use recall_ports::ExtractInput;
 use recall_understand::LocalExtractor;
 use recall_understand::{Pipeline, jsonl};
 
-/// Reads standard input and writes standard output.
+/// Extracts from the messages on standard input and prints the results to standard output.
 pub(super) fn run(config: &Config) -> anyhow::Result<()> {
     let ontology = wiring::ontology(config)?;
     let pipeline = Arc::new(Pipeline::new(ontology.clone()));
     let local = |inputs: &[ExtractInput]| inputs.iter().map(|i| pipeline.extract(i)).collect::<Vec<Extraction>>();
     let client = if config.understanding.extraction == Policy::Local { None } else { models::client(config)? };
-    let Some(client) = client else { return lines(1, &local) };
+    let Some(client) = client else { return process_lines(1, &local) };
 
-    // To standard error: that a model was of no help must not pass for its word.
+    // The log goes to standard error and reports each message that the model did not process.
     telemetry::logs(&config.log)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    // Nobody is served here: there is no store whose user this could be, and no day's budget to keep to.
+    // There is no store, so the caller is a placeholder and no daily budget applies.
     let caller = Caller::verified(UserId(Uuid::nil()), ViewerRole::User);
     let budget = Arc::new(Budget::without(Arc::new(SystemClock)));
     let extractor = models::extractor(config, Arc::new(LocalExtractor::new(pipeline.clone())), client, ontology, budget);
-    lines(config.model.concurrency, &|inputs| {
+    process_lines(config.model.concurrency, &|inputs| {
         let found = runtime.block_on(join_all(inputs.iter().map(|i| extractor.extract(&caller, i))));
         found.into_iter().zip(inputs).map(|(found, input)| found.unwrap_or_else(|_| pipeline.extract(input))).collect()
     })
 }
 
-fn lines(together: usize, extract: &dyn Fn(&[ExtractInput]) -> Vec<Extraction>) -> anyhow::Result<()> {
+/// Runs `extract` over standard input, `batch` messages at a time.
+fn process_lines(batch: usize, extract: &dyn Fn(&[ExtractInput]) -> Vec<Extraction>) -> anyhow::Result<()> {
     let (input, out) = (BufReader::new(std::io::stdin().lock()), BufWriter::new(std::io::stdout().lock()));
-    let outcome = jsonl::run(input, out, std::io::stderr().lock(), together, extract).map_err(output::closed)?;
+    let outcome = jsonl::run(input, out, std::io::stderr().lock(), batch, extract).map_err(output::map_output_error)?;
     anyhow::ensure!(outcome.refused == 0, "{} lines are not messages", outcome.refused);
     Ok(())
 }

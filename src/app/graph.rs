@@ -1,4 +1,4 @@
-//! The graph engine: whether there is one, `recall graph rebuild` and `recall graph check`.
+//! Wires the graph engine, and implements `recall graph rebuild` and `recall graph check`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,30 +13,30 @@ use recall_graph_neo4j::{Neo4jConfig, Neo4jGraph};
 use recall_ports::{GraphEngine, GraphQueries, Store};
 use recall_projection::{GraphReader, GraphStatus, Missed, Projection, Projector, StoreGraph, compare};
 
-/// Longest time that a question waits for the engine before the store answers it.
-const WITHIN: Duration = Duration::from_millis(750);
-/// Differences that are printed one by one.
-const PRINTED: u64 = 100;
-/// Strays of each kind that are looked for.
-const STRAYS: u32 = 100;
+/// Time that a graph query waits for the engine before the store answers it.
+const QUERY_TIMEOUT: Duration = Duration::from_millis(750);
+/// Maximum number of differences printed.
+const MAX_PRINTED: u64 = 100;
+/// Maximum number of foreign elements of each kind that the engine reports.
+const MAX_STRAYS: u32 = 100;
 
-/// What the server needs of the graph.
+/// The graph adapters of the server.
 pub(super) struct GraphParts {
-    /// Who is asked.
+    /// Answers graph queries.
     pub(super) queries: Arc<dyn GraphQueries>,
     engine: Option<(Projection, Arc<Missed>)>,
-    /// How far the engine is behind.
+    /// How far the engine is behind the store, if there is one.
     pub(super) status: Option<Arc<GraphStatus>>,
 }
 
 impl GraphParts {
-    /// Starts keeping the engine in step, if there is one.
-    pub(super) fn follow(&self) -> Option<Projector> {
+    /// Starts the projector, which keeps the engine in step with the store, if there is an engine.
+    pub(super) fn start_projector(&self) -> Option<Projector> {
         let status = self.status.clone()?;
         self.engine.as_ref().map(|(projection, missed)| Projector::start(projection.clone(), missed.clone(), status))
     }
 
-    /// What must be reachable.
+    /// The readiness checks of the engine.
     pub(super) fn checks(&self) -> Vec<Arc<dyn Check>> {
         let engine = self.engine.as_ref().map(|(projection, _)| projection.engine().clone());
         engine
@@ -58,7 +58,7 @@ impl Check for EngineCheck {
         "neo4j"
     }
 
-    /// The store answers instead.
+    /// Without the engine the store answers graph queries.
     fn is_needed(&self) -> bool {
         false
     }
@@ -72,7 +72,7 @@ impl Check for EngineCheck {
     }
 }
 
-/// The engine that is configured. It need not be there yet.
+/// Builds the client of the configured engine. The engine need not be reachable yet.
 pub(super) fn engine(config: &Config, ontology: &Ontology) -> anyhow::Result<Option<Arc<Neo4jGraph>>> {
     let c = &config.neo4j;
     let Some(url) = &c.url else { return Ok(None) };
@@ -82,68 +82,68 @@ pub(super) fn engine(config: &Config, ontology: &Ontology) -> anyhow::Result<Opt
     Ok(Some(Arc::new(graph)))
 }
 
-/// Joins store and engine.
+/// Builds the graph adapters over the store and the engine.
 pub(super) fn parts(config: &Config, ontology: &Ontology, store: &Arc<dyn Store>) -> anyhow::Result<GraphParts> {
     let queries: Arc<dyn GraphQueries> = Arc::new(StoreGraph::new(store.clone(), store.engine()));
     let Some(engine) = engine(config, ontology)? else { return Ok(GraphParts { queries, engine: None, status: None }) };
     let projection = Projection::new(store.clone(), engine.clone());
-    let reader = GraphReader::new(projection.clone(), engine, queries, WITHIN);
+    let reader = GraphReader::new(projection.clone(), engine, queries, QUERY_TIMEOUT);
     let missed = reader.missed();
     Ok(GraphParts { queries: Arc::new(reader), engine: Some((projection, missed)), status: Some(Arc::default()) })
 }
 
-/// Store and projection for a command; `None` when no engine is configured.
+/// Opens store and projection for a command; `None` if no engine is configured.
 async fn open(config: &Config) -> anyhow::Result<Option<(Arc<dyn Store>, Projection)>> {
     let Some(engine) = engine(config, &*wiring::ontology(config)?)? else {
-        say!("graph: no graph engine is configured; facts are read from the relational store, and there is nothing to do")?;
+        say!("graph: no graph engine is configured, so there is nothing to do; the database answers graph queries")?;
         return Ok(None);
     };
     let store = wiring::store(config, config.storage.migrate).await?.store;
     Ok(Some((store.clone(), Projection::new(store, engine))))
 }
 
-/// Tells the engine, if there is one, what changed of a user; how many things that were.
-pub(super) async fn follow_once(config: &Config, caller: &Caller, store: Arc<dyn Store>) -> anyhow::Result<Option<u64>> {
+/// Sends the changes of one user to the engine. Returns their number, or `None` if no engine is configured.
+pub(super) async fn project_user(config: &Config, caller: &Caller, store: Arc<dyn Store>) -> anyhow::Result<Option<u64>> {
     let Some(engine) = engine(config, &*wiring::ontology(config)?)? else { return Ok(None) };
     let projection = Projection::new(store, engine);
     let feed = projection.prepare().await?;
     Ok(Some(projection.catch_up(&feed, caller).await?))
 }
 
-/// Makes the graph anew. A server may run meanwhile.
+/// Rebuilds the graph. A server may run meanwhile.
 pub(super) async fn rebuild(config: &Config) -> anyhow::Result<()> {
     let Some((store, projection)) = open(config).await? else { return Ok(()) };
     let started = std::time::Instant::now();
     let done = projection.rebuild().await?;
     let seconds = started.elapsed().as_secs_f64();
-    say!("graph: {} things of {} users written in {seconds:.1} s", done.changes, done.users)?;
+    say!("graph: {} elements of {} users written in {seconds:.1} s", done.changes, done.users)?;
     store.close().await;
     Ok(())
 }
 
-/// Compares. Fails when something differs.
+/// Compares the graph with the store. Fails if anything differs.
 pub(super) async fn check(config: &Config) -> anyhow::Result<()> {
     let Some((store, projection)) = open(config).await? else { return Ok(()) };
     let (mut found, mut printed) = (0u64, Ok(()));
     let compared = compare(&projection, |difference| {
         found += 1;
-        if found <= PRINTED && printed.is_ok() {
+        if found <= MAX_PRINTED && printed.is_ok() {
             printed = say!("{difference}");
         }
     })
     .await?;
-    for stray in projection.engine().strays(STRAYS).await? {
+    for stray in projection.engine().strays(MAX_STRAYS).await? {
         found += 1;
-        if found <= PRINTED && printed.is_ok() {
-            printed = say!("{} {} in the graph is not of this program", stray.kind, stray.element);
+        if found <= MAX_PRINTED && printed.is_ok() {
+            printed = say!("{} {} in the graph does not belong to recall", stray.kind, stray.element);
         }
     }
     store.close().await;
     printed?;
-    if found > PRINTED {
-        say!("and {} more", found - PRINTED)?;
+    if found > MAX_PRINTED {
+        say!("and {} more", found - MAX_PRINTED)?;
     }
-    anyhow::ensure!(found == 0, "{found} differences in {compared} things; `recall graph rebuild` makes the graph anew");
-    say!("graph: {compared} things, no difference")?;
+    anyhow::ensure!(found == 0, "{found} differences in {compared} elements; `recall graph rebuild` rebuilds the graph");
+    say!("graph: {compared} elements, no difference")?;
     Ok(())
 }

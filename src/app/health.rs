@@ -1,5 +1,4 @@
-//! `recall health`: asks the server of this configuration whether it is ready. For containers, which hold no other program that
-//! could ask.
+//! `recall health`: asks the running server whether it is ready. Containers use it, because they contain no other HTTP client.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -23,18 +22,18 @@ use tokio_rustls::TlsConnector;
 use super::output::say;
 use crate::config::Config;
 
-/// Longest wait for all of it.
+/// Timeout of the whole check.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest answer that is read; a problem document is far shorter.
-const LONGEST: u64 = 16 * 1024;
+/// Maximum bytes read of the response; a problem document is far shorter.
+const MAX_RESPONSE_BYTES: u64 = 16 * 1024;
 
-/// Succeeds when the server of this configuration is ready.
+/// Succeeds if the server of this configuration is ready.
 pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
-    let address = reachable(config.server.listen);
-    let answer = tokio::time::timeout(TIMEOUT, ask(address, config.http.tls_certificate.is_some()));
-    let answer = answer.await.context("the server does not answer")??;
-    let (head, body) = answer.split_once("\r\n\r\n").context("not an HTTP answer")?;
-    let status = head.split_ascii_whitespace().nth(1).context("not an HTTP answer")?;
+    let address = local_address(config.server.listen);
+    let response = tokio::time::timeout(TIMEOUT, request_readiness(address, config.http.tls_certificate.is_some()));
+    let response = response.await.context("the server does not answer")??;
+    let (head, body) = response.split_once("\r\n\r\n").context("the response is not HTTP")?;
+    let status = head.split_ascii_whitespace().nth(1).context("the response is not HTTP")?;
     if status != "200" {
         bail!("not ready ({status}): {}", body.trim());
     }
@@ -42,35 +41,36 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn ask(address: SocketAddr, is_tls: bool) -> anyhow::Result<String> {
+async fn request_readiness(address: SocketAddr, is_tls: bool) -> anyhow::Result<String> {
     let connection = TcpStream::connect(address).await.with_context(|| format!("nothing answers on {address}"))?;
     if !is_tls {
-        return talk(connection, address).await;
+        return exchange(connection, address).await;
     }
     let provider = Arc::new(ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+        .with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate(provider)))
         .with_no_client_auth();
     let connection = TlsConnector::from(Arc::new(config)).connect(ServerName::from(address.ip()), connection).await;
-    talk(connection.context("the handshake failed")?, address).await
+    exchange(connection.context("the TLS handshake failed")?, address).await
 }
 
-async fn talk(mut connection: impl AsyncRead + AsyncWrite + Unpin, address: SocketAddr) -> anyhow::Result<String> {
+async fn exchange(mut connection: impl AsyncRead + AsyncWrite + Unpin, address: SocketAddr) -> anyhow::Result<String> {
     let request = format!("GET /readyz?exclude=optional HTTP/1.0\r\nHost: {address}\r\n\r\n");
     connection.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
-    connection.take(LONGEST).read_to_end(&mut answer).await?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+    let mut response = Vec::new();
+    connection.take(MAX_RESPONSE_BYTES).read_to_end(&mut response).await?;
+    Ok(String::from_utf8_lossy(&response).into_owned())
 }
 
-/// Believes every certificate: the server is on this machine, its certificate is for another name, and nothing that it is told is
-/// a secret.
+/// Accepts every certificate.
+///
+/// The server is on this machine, its certificate is for another name, and the request contains no secret.
 #[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
+struct AcceptAnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anyone {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
@@ -105,8 +105,8 @@ impl ServerCertVerifier for Anyone {
     }
 }
 
-/// Who listens everywhere is asked on the loopback address.
-fn reachable(listen: SocketAddr) -> SocketAddr {
+/// The address for a request from this machine: a wildcard address becomes the loopback address.
+fn local_address(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -120,9 +120,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_listens_everywhere_is_asked_here() {
-        for (listen, asked) in [("0.0.0.0:8080", "127.0.0.1:8080"), ("[::]:80", "[::1]:80"), ("10.0.0.1:80", "10.0.0.1:80")] {
-            assert_eq!(reachable(listen.parse().unwrap()).to_string(), asked);
+    fn wildcard_listener_is_reached_on_loopback() {
+        for (listen, expected) in [("0.0.0.0:8080", "127.0.0.1:8080"), ("[::]:80", "[::1]:80"), ("10.0.0.1:80", "10.0.0.1:80")] {
+            assert_eq!(local_address(listen.parse().unwrap()).to_string(), expected);
         }
     }
 }

@@ -1,4 +1,7 @@
-//! Chooses who says who asks: the local user of this machine, or tokens, or tokens and the cookies of logins.
+//! Builds the authenticator from the configuration.
+//!
+//! Without a login every caller is the local user. Otherwise callers show a token, and where configured, the cookie of a login or a
+//! visit.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -14,25 +17,25 @@ use recall_api::{
 use recall_domain::UserId;
 use recall_ports::{Clock, Fetch, Store};
 
-const NO_CLIENT: &str = "auth.issuers cannot be asked: TLS cannot be set up; are certificates of authorities installed (package \
-    ca-certificates), or named in SSL_CERT_FILE?";
+const NO_CLIENT: &str = "auth.issuers cannot be contacted: TLS cannot be set up. Install CA certificates (package ca-certificates), or \
+    name a file of them in SSL_CERT_FILE";
 
-/// Who says who asks, and who has logged in with a browser or is on a visit, where that is possible.
+/// The authenticator, with browser logins and visits if they are configured.
 pub(super) struct AuthSetup {
     pub(super) authenticator: Arc<dyn Authenticator>,
     pub(super) logins: Option<Logins>,
     pub(super) visits: Option<Visits>,
 }
 
-/// Chooses them.
-pub(super) async fn who_asks(
+/// Builds the authenticator for a server at `address`.
+pub(super) async fn setup(
     config: &Config,
     scheme: &str,
     address: SocketAddr,
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
 ) -> anyhow::Result<AuthSetup> {
-    let (authenticator, logins) = known(config, scheme, address, store, clock).await?;
+    let (authenticator, logins) = setup_logins(config, scheme, address, store, clock).await?;
     if !config.anonymous.enabled {
         return Ok(AuthSetup { authenticator, logins, visits: None });
     }
@@ -47,7 +50,8 @@ pub(super) async fn who_asks(
     Ok(AuthSetup { authenticator: Arc::new(visits.clone()), logins, visits: Some(visits) })
 }
 
-async fn known(
+/// Builds the authenticator for callers other than visitors.
+async fn setup_logins(
     config: &Config,
     scheme: &str,
     address: SocketAddr,
@@ -75,10 +79,10 @@ async fn known(
     Ok((Arc::new(logins.clone()), Some(logins)))
 }
 
-/// Reads tokens as configured; the fixed one is that of the user `local`.
+/// Builds the verifier of tokens. The static token belongs to the user `local`.
 pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Store>>, clock: &Arc<dyn Clock>) -> anyhow::Result<Tokens> {
     let auth = &config.auth;
-    // Nobody is asked anything where no provider is configured: such a server needs no certificates to start.
+    // Without a provider no HTTP client is built, so the server starts without CA certificates.
     let fetch = match auth.issuers.is_empty() {
         true => None,
         false => Some(Arc::new(WebDocuments::new().context(NO_CLIENT)?) as Arc<dyn Fetch>),
@@ -91,7 +95,7 @@ pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Stor
         role_claim: auth.role_claim.clone(),
         admin_role: auth.admin_role.clone(),
         clock_skew: auth.clock_skew(),
-        introspection: auth.introspected().map(|issuer| Introspection {
+        introspection: auth.issuer_for_introspection().map(|issuer| Introspection {
             issuer: issuer.to_owned(),
             client_id: auth.introspection_client_id.clone().unwrap_or_default(),
             client_secret: auth.introspection_client_secret.as_ref().map_or_else(String::new, |s| s.expose().to_owned()),
@@ -103,15 +107,15 @@ pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Stor
     Ok(Tokens::new(tokens, fetch.as_ref(), clock.clone())?)
 }
 
-/// How long an answer of the issuers is believed when somebody asks whether this server is ready: load balancers ask every second.
-const BELIEVED: Duration = Duration::from_secs(30);
-/// The same for a failure.
-const DOUBTED: Duration = Duration::from_secs(3);
+/// How long a successful check of the issuers is cached. Load balancers ask for readiness every second.
+const SUCCESS_TTL: Duration = Duration::from_secs(30);
+/// How long a failed check is cached.
+const FAILURE_TTL: Duration = Duration::from_secs(3);
 
-/// Asks whether the issuers' keys can be read.
+/// Checks whether the keys of all issuers can be fetched.
 struct IssuersCheck {
     tokens: Tokens,
-    found: Mutex<Option<(Instant, Result<(), String>)>>,
+    cached: Mutex<Option<(Instant, Result<(), String>)>>,
 }
 
 #[async_trait]
@@ -120,37 +124,37 @@ impl Check for IssuersCheck {
         "login"
     }
 
-    /// Keys that are known serve for an hour.
+    /// Cached keys stay valid for an hour, so the server works without the issuers for that long.
     fn is_needed(&self) -> bool {
         false
     }
 
     async fn check(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let mut found = self.found.lock().await;
-        if let Some((at, outcome)) = &*found
-            && at.elapsed() < if outcome.is_ok() { BELIEVED } else { DOUBTED }
+        let mut cached = self.cached.lock().await;
+        if let Some((at, outcome)) = &*cached
+            && at.elapsed() < if outcome.is_ok() { SUCCESS_TTL } else { FAILURE_TTL }
         {
             return Ok(outcome.clone()?);
         }
         let failed = self.tokens.probe().await.into_iter().filter_map(|(issuer, outcome)| Some(format!("{issuer}: {}", outcome.err()?)));
         let failed = failed.collect::<Vec<_>>().join("; ");
         let outcome = if failed.is_empty() { Ok(()) } else { Err(failed) };
-        *found = Some((Instant::now(), outcome.clone()));
+        *cached = Some((Instant::now(), outcome.clone()));
         Ok(outcome?)
     }
 }
 
-/// What has to be reachable for logins, if that is elsewhere.
+/// Builds the readiness check of the token issuers, if there are any.
 pub(super) fn check(config: &Config, clock: &Arc<dyn Clock>) -> anyhow::Result<Option<Arc<dyn Check>>> {
     if config.auth.issuers.is_empty() {
         return Ok(None);
     }
-    // Keys of its own: asking here must not use up what requests may ask.
+    // Its own verifier: these fetches must not use up the fetch limit of requests.
     let tokens = tokens(config, UserId(uuid::Uuid::nil()), None, clock)?;
-    Ok(Some(Arc::new(IssuersCheck { tokens, found: Mutex::default() })))
+    Ok(Some(Arc::new(IssuersCheck { tokens, cached: Mutex::default() })))
 }
 
-/// What clients are told about how to get a token.
+/// Builds the metadata that tells clients where to get a token.
 pub(super) fn resource(config: &Config, scheme: &str, address: SocketAddr) -> Option<ProtectedResource> {
     config
         .auth
@@ -158,7 +162,7 @@ pub(super) fn resource(config: &Config, scheme: &str, address: SocketAddr) -> Op
         .then(|| ProtectedResource { resource: own_address(config, scheme, address), authorization_servers: config.auth.issuers.clone() })
 }
 
-/// Where this server is reached.
+/// The URL of this server: the configured public one, or the listen address.
 fn own_address(config: &Config, scheme: &str, address: SocketAddr) -> String {
     let own = || format!("{scheme}://{address}");
     config.server.public_url.as_deref().map_or_else(own, |url| url.trim_end_matches('/').to_owned())

@@ -1,4 +1,4 @@
-//! What has to be done now and then: pruning event logs, forgetting revoked tokens and logins that have ended, measuring the queue.
+//! Periodic maintenance: prunes event logs, deletes revoked tokens and ended logins, and updates gauges.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use recall_projection::GraphStatus;
 const MEASURE_EVERY: Duration = Duration::from_secs(5);
 const PRUNE_EVERY: Duration = Duration::from_secs(600);
 
-/// Runs until `stop`.
+/// Runs the maintenance until `stop`.
 pub(super) async fn run(
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -29,16 +29,16 @@ pub(super) async fn run(
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            _ = measure.tick() => measure_all(store.as_ref(), clock.as_ref(), graph.as_deref()).await,
+            _ = measure.tick() => update_gauges(store.as_ref(), clock.as_ref(), graph.as_deref()).await,
             _ = prune.tick() => {
                 if let Err(e) = store.forget_revoked(clock.now()).await {
-                    warn!(error = %e, "revoked tokens could not be forgotten");
+                    warn!(error = %e, "revoked tokens could not be deleted");
                 }
                 if let Err(e) = store.forget_logins(clock.now()).await {
-                    warn!(error = %e, "logins that have ended could not be forgotten");
+                    warn!(error = %e, "ended logins could not be deleted");
                 }
                 let before = clock.now() - chrono::Duration::hours(i64::from(config.events_kept_hours));
-                // Bounded per call, so that a long backlog never holds the writer for long.
+                // Each call is bounded, so a long backlog never blocks other writers for long.
                 loop {
                     match store.prune_events(before, config.events_kept).await {
                         Ok(0) => break,
@@ -58,8 +58,8 @@ pub(super) async fn run(
     }
 }
 
-/// Brings the gauges up to date that nothing else does.
-async fn measure_all(store: &dyn Store, clock: &dyn Clock, graph: Option<&GraphStatus>) {
+/// Updates the gauges that no other code updates.
+async fn update_gauges(store: &dyn Store, clock: &dyn Clock, graph: Option<&GraphStatus>) {
     if let Some(graph) = graph {
         metrics::gauge!("recall_graph_lag_seconds").set(graph.lag().as_secs_f64());
         metrics::gauge!("recall_graph_behind_users").set(graph.behind() as f64);

@@ -1,4 +1,4 @@
-//! The command line: what each command opens, in which order, and how it ends. Adapters are chosen here and nowhere else.
+//! The commands of the `recall` binary. Only this module chooses adapters.
 
 pub mod archive;
 mod check;
@@ -18,5 +18,5 @@ mod tls;
 mod user;
 mod wiring;
 
-pub use cli::{run, told};
+pub use cli::{describe_error, run};
 pub use output::OutputClosed;

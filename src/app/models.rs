@@ -1,4 +1,4 @@
-//! The model servers that the configuration names.
+//! Builds the clients of the configured model servers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,10 +16,10 @@ use recall_models::{
 };
 use recall_ports::{Answerer, Clock, Embedder, Extractor, UsageStore};
 
-/// Waits between attempts to learn what a server understands, when it cannot be reached.
-const PROBE_AGAIN: [u64; 6] = [2, 5, 15, 60, 300, 900];
+/// Pauses in seconds between attempts to probe an unreachable server.
+const PROBE_DELAYS: [u64; 6] = [2, 5, 15, 60, 300, 900];
 
-/// The server for chat completions; `None` when none is configured.
+/// Builds the client for chat completions; `None` if no server is configured.
 pub(super) fn client(config: &Config) -> anyhow::Result<Option<Arc<ModelClient>>> {
     let c = &config.model;
     let (Some(url), Some(model)) = (c.url.clone(), c.name.clone()) else { return Ok(None) };
@@ -35,7 +35,7 @@ pub(super) fn client(config: &Config) -> anyhow::Result<Option<Arc<ModelClient>>
     Ok(Some(ModelClient::new(endpoint).context("model.url (RECALL_MODEL_URL)")?))
 }
 
-/// The server for embeddings, asked for the length of its vectors unless the configuration says it.
+/// Connects to the embeddings server. Asks it for the vector length, unless that is configured.
 pub(super) async fn embedder(config: &Config) -> anyhow::Result<Option<ModelEmbedder>> {
     let c = &config.embeddings;
     let (Some(url), Some(model)) = (c.url.clone(), c.model.clone()) else { return Ok(None) };
@@ -51,20 +51,20 @@ pub(super) async fn embedder(config: &Config) -> anyhow::Result<Option<ModelEmbe
     let client = ModelClient::new(endpoint).context("embeddings.url (RECALL_EMBEDDINGS_URL)")?;
     let options =
         ModelEmbedderOptions { dimension: (c.dimension > 0).then_some(c.dimension), batch: c.batch, ..ModelEmbedderOptions::default() };
-    let made = ModelEmbedder::connect(client, options).await;
-    Ok(Some(made.context(
-        "embeddings.url (RECALL_EMBEDDINGS_URL): the length of the vectors cannot be learned; with embeddings.dimension the server may be down at start",
+    let connected = ModelEmbedder::connect(client, options).await;
+    Ok(Some(connected.context(
+        "embeddings.url (RECALL_EMBEDDINGS_URL): the server does not tell its vector length; set embeddings.dimension to start without it",
     )?))
 }
 
-/// The tokens of the day.
+/// Builds the daily token budget.
 pub(super) fn budget(config: &Config, clock: Arc<dyn Clock>, usage: Arc<dyn UsageStore>) -> Arc<Budget> {
     let bound = |tokens: u64| (tokens > 0).then_some(tokens);
     let budget = Budget::new(clock, usage, bound(config.model.user_tokens_per_day), bound(config.model.tokens_per_day));
     Arc::new(budget.for_visitors(config.anonymous.model_tokens_per_day))
 }
 
-/// The extractor that the configuration names, over the local one.
+/// Builds the extractor for the configured policy, with `local` as its fallback.
 pub(super) fn extractor(
     config: &Config,
     local: Arc<dyn Extractor>,
@@ -80,35 +80,36 @@ pub(super) fn extractor(
     Arc::new(ModelExtractor::new(local, client, ontology, policy, budget))
 }
 
-/// The model as answerer, over the one that needs none.
+/// Builds the answerer that uses the model, with `fallback` for when the model does not answer.
 pub(super) fn answerer(
     config: &Config,
-    instead: Arc<dyn Answerer>,
+    fallback: Arc<dyn Answerer>,
     client: Arc<ModelClient>,
     ontology: Arc<Ontology>,
     budget: Arc<Budget>,
 ) -> Arc<dyn Answerer> {
     let options = ModelAnswererOptions { context_tokens: config.model.context_tokens, answer_tokens: config.model.answer_tokens };
-    Arc::new(ModelAnswerer::new(client, instead, ontology, budget, options))
+    Arc::new(ModelAnswerer::new(client, fallback, ontology, budget, options))
 }
 
-/// Learns in the background what the server understands, and says so in the log. Until then the best is assumed, and what
-/// it refuses is learned on the way.
-pub(super) fn announce(client: Arc<ModelClient>) {
+/// Probes in the background which structured output the server supports, and logs the result.
+///
+/// Until the probe succeeds, the client assumes full support and adapts when the server refuses a request.
+pub(super) fn probe_in_background(client: Arc<ModelClient>) {
     tokio::spawn(async move {
         let prompts = [extractor::PROMPT, answerer::PROMPT].join(", ");
-        for wait in PROBE_AGAIN {
+        for wait in PROBE_DELAYS {
             match client.probe().await {
                 Ok(dialect) => {
                     info!(model = client.model(), structured_output = %dialect, prompts, "the model server answers");
                     return;
                 }
                 Err(e) if e.may_pass() => {
-                    warn!(model = client.model(), cause = %e, "the model server does not answer; everything goes on without it meanwhile");
+                    warn!(model = client.model(), cause = %e, "the model server does not answer; recall works without it meanwhile");
                     tokio::time::sleep(Duration::from_secs(wait)).await;
                 }
                 Err(e) => {
-                    warn!(model = client.model(), cause = %e, "the model server cannot be used; everything goes on without it");
+                    warn!(model = client.model(), cause = %e, "the model server cannot be used; recall works without it");
                     return;
                 }
             }
@@ -116,7 +117,7 @@ pub(super) fn announce(client: Arc<ModelClient>) {
     });
 }
 
-/// Asks whether a model server can be reached.
+/// The readiness check of a model server.
 pub(super) struct ServerCheck {
     pub(super) name: &'static str,
     pub(super) client: Arc<ModelClient>,
@@ -128,7 +129,7 @@ impl Check for ServerCheck {
         self.name
     }
 
-    /// The built-in parts stand in, or what needs it waits.
+    /// Without the server the built-in adapters take over, or the work waits.
     fn is_needed(&self) -> bool {
         false
     }
@@ -138,7 +139,7 @@ impl Check for ServerCheck {
     }
 }
 
-/// Reaches the servers and prints what they are.
+/// Contacts the servers and prints what they support.
 pub(super) async fn check(config: &Config) -> anyhow::Result<()> {
     match client(config)? {
         None => say!("model: none")?,
@@ -150,16 +151,16 @@ pub(super) async fn check(config: &Config) -> anyhow::Result<()> {
     match embedder(config).await? {
         None => say!("embeddings: built in")?,
         Some(embedder) => {
-            let made = embedder.embed(&["A walk by the sea.".into()]).await.context("embeddings.url (RECALL_EMBEDDINGS_URL)")?;
-            anyhow::ensure!(made.len() == 1, "embeddings.url (RECALL_EMBEDDINGS_URL): no vector came back");
+            let vectors = embedder.embed(&["A walk by the sea.".into()]).await.context("embeddings.url (RECALL_EMBEDDINGS_URL)")?;
+            anyhow::ensure!(vectors.len() == 1, "embeddings.url (RECALL_EMBEDDINGS_URL): the server returned no vector");
             say!("embeddings: {}, {} dimensions", embedder.model(), embedder.dimension())?;
         }
     }
     Ok(())
 }
 
-/// A way of extraction by its name in the configuration.
-pub(super) fn name(extraction: Extraction) -> &'static str {
+/// The name of an extraction policy in the configuration.
+pub(super) fn policy_name(extraction: Extraction) -> &'static str {
     match extraction {
         Extraction::Local => "local",
         Extraction::Hybrid => "hybrid",

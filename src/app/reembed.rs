@@ -1,5 +1,7 @@
-//! Brings all vectors to the embedding model that is configured, user by user, while they are searched by those they have: newest
-//! messages first, in pages, each of which is kept as it is made. So whatever ends the work, it goes on where it was.
+//! Re-embeds messages after the embedding model has changed, one user at a time.
+//!
+//! Search uses the old vectors of a user until the new ones are complete. The newest messages come first. Each page of vectors is
+//! stored at once, so an interrupted run resumes where it stopped.
 
 use std::{
     sync::Arc,
@@ -18,35 +20,35 @@ use crate::system::SystemClock;
 use recall_domain::UserText;
 use recall_ports::{Clock, EmbedError, Embedder, Embedding, MessageWithoutVector, Replaced, Store, StoreError, VectorClaim, VectorStep};
 
-/// Rows of one page: about one request of a model server.
+/// Rows per page: about one request to a model server.
 const PAGE: u64 = 64;
-/// Vectors that take the place of others in one transaction.
-const REPLACED: u32 = 500;
-/// How often work is looked for.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// How often what is left is counted, which reads all that is left.
-const COUNT_EVERY: Duration = Duration::from_secs(60);
-/// Waits after failures in a row; the last is repeated.
+/// Vectors replaced in one transaction.
+const REPLACE_BATCH: u32 = 500;
+/// How often to look for work.
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
+/// How often to count the remaining messages, which reads all of them.
+const COUNT_INTERVAL: Duration = Duration::from_secs(60);
+/// Pauses in seconds after consecutive failures; the last one repeats.
 const RETRY_DELAYS: [u64; 5] = [2, 10, 30, 120, 300];
-/// Longest rest after a page.
-const LONGEST_REST: Duration = Duration::from_secs(2);
-/// Whether a model refuses one text or everything is seen by this one.
+/// Maximum pause after a page.
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+/// A text that no model refuses. If it fails too, the model refuses everything and not just one message.
 const HARMLESS: &str = "A walk by the sea.";
 
-/// How much of the machine is taken, and when others may take over.
+/// How fast to work, and when another process may take over.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// How long a user is kept from other processes without a word of ours. Longer than a page takes to be embedded.
+    /// Time after which another process may claim the user, unless the lease is renewed. Longer than one page takes.
     pub lease: Duration,
-    /// How long old vectors stay after new ones have come into use: longer than any search.
+    /// How long old vectors are kept after the new ones come into use. Longer than any search.
     pub pause: Duration,
-    /// Rest after each page as long as it took, so that questions and messages come first.
+    /// Whether to pause after each page for as long as it took, so that questions and messages come first.
     pub gentle: bool,
 }
 
 impl Pace {
-    /// What the configuration makes of it.
-    pub(super) fn of(config: &Config) -> Self {
+    /// The pace of a background run, with times from the configuration.
+    pub(super) fn from_config(config: &Config) -> Self {
         Self {
             lease: config.processing.lease() + config.embeddings.timeout() * 2,
             pause: Duration::from_secs(config.storage.statement_seconds) * 2,
@@ -55,14 +57,14 @@ impl Pace {
     }
 }
 
-/// What became of one user.
+/// The result of one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// All vectors are of the model.
+    /// All vectors of the user are of the configured model.
     Settled,
-    /// All messages have vectors of the model, which are in use now; the old ones go later.
+    /// All messages have vectors of the configured model, and search uses them. A later round deletes the old ones.
     InUse,
-    /// Another process goes on with it, or another model is wanted by now.
+    /// The claim was lost: another process works on the user, or another model is configured now.
     NotOurs,
     /// There is no user to work on now.
     Nothing,
@@ -79,7 +81,8 @@ pub enum RoundError {
     Embed(#[from] EmbedError),
 }
 
-/// Makes vectors of one model for whoever lacks them.
+/// Re-embeds the messages of users whose vectors are of another model.
+#[derive(Clone)]
 pub struct Reembedder {
     store: Arc<dyn Store>,
     embedder: Arc<dyn Embedder>,
@@ -88,37 +91,37 @@ pub struct Reembedder {
 }
 
 impl Reembedder {
-    /// Over a store, with the embedder that is configured.
+    /// Builds a re-embedder for the model of `embedder`.
     pub fn new(store: Arc<dyn Store>, embedder: Arc<dyn Embedder>, clock: Arc<dyn Clock>, pace: Pace) -> Self {
         Self { store, embedder, clock, pace }
     }
 
-    /// Says that vectors are to be of this model. Called at start; who starts last is right.
+    /// Records in the store that vectors shall be of this model. If servers disagree, the last one to start wins.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn announce(&self) -> Result<(), StoreError> {
         self.store.want_model(self.embedder.model()).await
     }
 
-    /// Works on one user.
+    /// Claims one user and re-embeds their messages.
     ///
     /// # Errors
-    /// When the store or the embedder fails. What was made until then is kept, and the user is free for the next round.
+    /// If the store or the embedder fails. Vectors made before the failure are kept, and a later round can claim the user.
     pub async fn round(&self) -> Result<Round, RoundError> {
         let model = self.embedder.model();
         let Some(claim) = self.store.claim_vectors(model, self.clock.now(), self.pace.lease).await? else { return Ok(Round::Nothing) };
-        let done = self.user(&claim).await;
-        // After a failure of the store the lease is left to end: others have their turn meanwhile.
+        let done = self.reembed_user(&claim).await;
+        // After a store failure the claim is not released. Other users are processed until its lease expires.
         if matches!(done, Ok(Round::NotOurs) | Err(RoundError::Embed(_)))
             && let Err(e) = self.store.release_vectors(&claim).await
         {
-            warn!(error = %e, "a user whose vectors are made could not be given back");
+            warn!(error = %e, "the claim on a user could not be released");
         }
         done
     }
 
-    async fn user(&self, claim: &VectorClaim) -> Result<Round, RoundError> {
+    async fn reembed_user(&self, claim: &VectorClaim) -> Result<Round, RoundError> {
         let model = self.embedder.model();
         let (mut low, mut seen, mut made) = (0, claim.head, 0);
         let mut in_use = claim.in_use.as_deref() == Some(model) || claim.head == 0;
@@ -127,7 +130,7 @@ impl Reembedder {
                 None => return Ok(Round::NotOurs),
                 Some(n) => made += n,
             }
-            // Vectors of the model in use that were missing are seen by nobody until indexes are made anew.
+            // Even if the model is already in use, new vectors become visible only when the indexes are rebuilt.
             if !in_use || made > 0 {
                 let pause = if in_use { Duration::ZERO } else { self.pace.pause };
                 match self.store.use_vectors(claim, model, seen, self.clock.now(), pause).await? {
@@ -143,7 +146,7 @@ impl Reembedder {
             in_use = true;
             let mut after = None;
             loop {
-                match self.store.replace_vectors(claim, model, after, REPLACED, self.clock.now(), self.pace.lease).await? {
+                match self.store.replace_vectors(claim, model, after, REPLACE_BATCH, self.clock.now(), self.pace.lease).await? {
                     Replaced::NotOurs => return Ok(Round::NotOurs),
                     Replaced::All => break,
                     Replaced::UpTo(message) => after = Some(message),
@@ -158,16 +161,18 @@ impl Reembedder {
         }
     }
 
-    /// Makes what is missing for rows after `low` up to `high`, newest first. How many, or none when the user is not ours any more.
+    /// Makes the missing vectors of the rows after `low` up to `high`, newest first.
+    ///
+    /// Returns their number, or `None` if the claim was lost.
     async fn fill(&self, claim: &VectorClaim, low: u64, high: u64) -> Result<Option<u64>, RoundError> {
         let model = self.embedder.model();
-        let (mut upto, mut made, mut told) = (high, 0, Instant::now());
+        let (mut upto, mut made, mut renewed) = (high, 0, Instant::now());
         while upto > low {
             let started = Instant::now();
             let after = upto.saturating_sub(PAGE).max(low);
             let missing = self.store.without_vector(&claim.caller, model, after, upto).await?;
             upto = after;
-            if missing.is_empty() && told.elapsed() < self.pace.lease / 4 {
+            if missing.is_empty() && renewed.elapsed() < self.pace.lease / 4 {
                 continue;
             }
             let count = missing.len() as u64;
@@ -177,18 +182,19 @@ impl Reembedder {
             if kept == VectorStep::NotOurs {
                 return Ok(None);
             }
-            told = Instant::now();
+            renewed = Instant::now();
             made += count;
             metrics::counter!("recall_reembedded_messages_total").increment(count);
             if self.pace.gentle && count > 0 {
-                tokio::time::sleep(started.elapsed().min(LONGEST_REST)).await;
+                tokio::time::sleep(started.elapsed().min(MAX_PAUSE)).await;
             }
         }
         Ok(Some(made))
     }
 
-    /// A vector for each. A text that the model refuses, while it takes others, gets one that is like nothing: else a single one
-    /// would keep its user from the new model for ever.
+    /// Makes one vector per message.
+    ///
+    /// If the model refuses a single text, that message gets a zero vector. Otherwise it would keep the user on the old model forever.
     async fn vectors(&self, missing: &[MessageWithoutVector]) -> Result<Vec<Embedding>, EmbedError> {
         let texts: Vec<UserText> = missing.iter().map(|m| m.text.clone()).collect();
         match self.embed(&texts).await {
@@ -201,7 +207,7 @@ impl Reembedder {
                 Ok(mut one) => vectors.append(&mut one),
                 Err(EmbedError::Permanent(cause)) => {
                     self.embed(&[HARMLESS.into()]).await?;
-                    warn!(cause, "a message is refused by the embedding model; it is found by its words only");
+                    warn!(cause, "the embedding model refuses a message; only keyword search finds it");
                     vectors.push(Embedding(vec![0.0; self.embedder.dimension()]));
                 }
                 Err(e) => return Err(e),
@@ -213,12 +219,12 @@ impl Reembedder {
     async fn embed(&self, texts: &[UserText]) -> Result<Vec<Embedding>, EmbedError> {
         let vectors = self.embedder.embed(texts).await?;
         if vectors.len() != texts.len() {
-            return Err(EmbedError::Transient("not one vector for each text".into()));
+            return Err(EmbedError::Transient("the embedder did not return one vector for each text".into()));
         }
         Ok(vectors)
     }
 
-    /// Works whenever there is something to do, until `stop`.
+    /// Runs rounds in the background until `stop`.
     pub(super) async fn run(self, stop: CancellationToken) {
         let mut failures = 0;
         let mut announced = false;
@@ -230,14 +236,14 @@ impl Reembedder {
                     self.announce().await?;
                     announced = true;
                 }
-                if busy && counted.is_none_or(|c| c.elapsed() > COUNT_EVERY) {
+                if busy && counted.is_none_or(|c| c.elapsed() > COUNT_INTERVAL) {
                     counted = Some(Instant::now());
                     self.count().await?;
                 }
                 self.round().await
             };
             let done = tokio::select! {
-                // A page at work is dropped; what is kept stays.
+                // The current page is dropped; pages that are stored stay.
                 () = stop.cancelled() => return,
                 done = work => done,
             };
@@ -246,15 +252,15 @@ impl Reembedder {
                     if std::mem::take(&mut busy) {
                         counted = None;
                         if let Err(e) = self.count().await {
-                            warn!(error = %e, "what is left to be embedded could not be counted");
+                            warn!(error = %e, "the messages left to re-embed could not be counted");
                         }
                     }
                     failures = 0;
-                    LOOK_EVERY
+                    POLL_INTERVAL
                 }
                 Ok(_) => {
                     if !std::mem::replace(&mut busy, true) {
-                        info!(model = self.embedder.model(), "messages are embedded anew");
+                        info!(model = self.embedder.model(), "re-embedding messages");
                     }
                     failures = 0;
                     Duration::ZERO
@@ -262,7 +268,7 @@ impl Reembedder {
                 Err(e) => {
                     let seconds = RETRY_DELAYS.get(failures).or(RETRY_DELAYS.last()).copied().unwrap_or_default();
                     failures += 1;
-                    warn!(error = %e, seconds, "messages cannot be embedded anew now; search goes on with the vectors they have");
+                    warn!(error = %e, seconds, "messages cannot be re-embedded now; search uses the old vectors");
                     Duration::from_secs(seconds)
                 }
             };
@@ -281,7 +287,7 @@ impl Reembedder {
     }
 }
 
-/// `recall embed`: the same in the foreground, at full speed.
+/// `recall embed`: re-embeds all messages in the foreground, at full speed.
 pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
     let store = wiring::store(config, config.storage.migrate).await?.store;
     let done = foreground(config, store.clone()).await;
@@ -292,15 +298,15 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
 async fn foreground(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<()> {
     let embedder = wiring::embedders(config).await?.embedder;
     let model = embedder.model().to_owned();
-    let pace = Pace { gentle: false, ..Pace::of(config) };
-    let work = Reembedder::new(store.clone(), embedder, Arc::new(SystemClock), pace);
-    work.announce().await?;
-    let (mut told, mut failures) = (None, 0);
+    let pace = Pace { gentle: false, ..Pace::from_config(config) };
+    let reembedder = Reembedder::new(store.clone(), embedder, Arc::new(SystemClock), pace);
+    reembedder.announce().await?;
+    let (mut printed, mut failures) = (None, 0);
     loop {
-        let round = match work.round().await {
+        let round = match reembedder.round().await {
             Err(RoundError::Embed(e @ EmbedError::Transient(_))) if failures < RETRY_DELAYS.len() => {
                 let seconds = RETRY_DELAYS.get(failures).copied().unwrap_or_default();
-                output::note(format_args!("{e}; tried again in {seconds} s"));
+                output::note(format_args!("{e}; retrying in {seconds} s"));
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
                 failures += 1;
                 continue;
@@ -309,14 +315,14 @@ async fn foreground(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<()
         };
         failures = 0;
         let left = store.vector_backlog(&model).await?;
-        if told.replace(left) != Some(left) {
-            say!("{model}: {} messages of {} users are left", left.messages, left.users)?;
+        if printed.replace(left) != Some(left) {
+            say!("{model}: {} messages of {} users left", left.messages, left.users)?;
         }
         if left.users == 0 {
             return Ok(());
         }
         if matches!(round, Round::Nothing | Round::NotOurs) {
-            // Old vectors are still in use by searches, or another process works on the rest.
+            // Searches still use old vectors, or another process works on the other users.
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }

@@ -1,5 +1,4 @@
-//! What is deleted without anybody asking right now: erasures that a process before did not end, visits that are over, and what is
-//! older than it may be.
+//! Deletes data in the background: resumes interrupted deletions, deletes expired visits, and applies the retention times.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,23 +12,24 @@ use recall_domain::{AuditAction, Day, Timestamp};
 use recall_ports::{Clock, Store};
 use recall_usecases::{UseCaseError, UseCases};
 
-/// How often unfinished erasures are looked for.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// An erasure without a step for so long is not being worked on.
-const SILENT: chrono::TimeDelta = chrono::TimeDelta::seconds(15);
-/// How often it is looked for what is too old.
-const CLEAN_EVERY: Duration = Duration::from_secs(600);
-/// Most entries of the audit log, whatever their age: nobody shall be able to fill the disk.
-const AUDIT_KEPT: u64 = 1_000_000;
-/// Entries forgotten at once.
-const AUDIT_STEP: u32 = 5_000;
-/// Receipts of deletions forgotten at once.
-const RECEIPTS: u32 = 500;
-/// Sessions looked for at once, and how long others may write between two that are deleted.
-const SESSIONS: u32 = 100;
-const BREATH: Duration = Duration::from_millis(20);
+/// How often to look for unfinished deletions.
+const RESUME_INTERVAL: Duration = Duration::from_secs(5);
+/// A deletion without progress for this long has no worker.
+const ABANDONED_AFTER: chrono::TimeDelta = chrono::TimeDelta::seconds(15);
+/// How often to look for data beyond its retention time.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(600);
+/// Maximum number of entries in the audit log. Without it, a client could fill the disk.
+const MAX_AUDIT_ENTRIES: u64 = 1_000_000;
+/// Audit entries deleted in one transaction.
+const AUDIT_BATCH: u32 = 5_000;
+/// Receipts of deletions that are deleted in one transaction.
+const RECEIPT_BATCH: u32 = 500;
+/// Sessions, visits or adoptions per query.
+const PAGE: u32 = 100;
+/// Pause between two deletions, so that others can write.
+const PAUSE: Duration = Duration::from_millis(20);
 
-/// What works on it.
+/// The background task that deletes data.
 pub(super) struct Retention {
     pub(super) usecases: UseCases,
     pub(super) clock: Arc<dyn Clock>,
@@ -38,37 +38,36 @@ pub(super) struct Retention {
 }
 
 impl Retention {
-    /// Runs until `stop`.
+    /// Runs the task until `stop`. The next start resumes what is unfinished then.
     pub(super) async fn run(self, stop: CancellationToken) {
-        let mut look = tokio::time::interval(LOOK_EVERY);
-        let mut clean = tokio::time::interval(CLEAN_EVERY);
-        let mut watch = tokio::time::interval(LOOK_EVERY);
-        for interval in [&mut look, &mut clean, &mut watch] {
+        let mut resume = tokio::time::interval(RESUME_INTERVAL);
+        let mut expiry = tokio::time::interval(EXPIRY_INTERVAL);
+        let mut watch = tokio::time::interval(RESUME_INTERVAL);
+        for interval in [&mut resume, &mut expiry, &mut watch] {
             interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         }
         let work = async {
             loop {
                 tokio::select! {
-                    _ = look.tick() => {
-                        self.erasures().await;
-                        self.deletions().await;
-                        self.visits().await;
-                        self.adoptions().await;
+                    _ = resume.tick() => {
+                        self.resume_account_deletions().await;
+                        self.resume_session_deletions().await;
+                        self.delete_expired_visits().await;
+                        self.resume_adoptions().await;
                     }
-                    _ = clean.tick() => self.clean().await,
+                    _ = expiry.tick() => self.delete_expired_data().await,
                 }
             }
         };
-        // Beside the rest, which may take long: other servers' deletions are to be known here within seconds.
+        // A separate loop, because the work above may take long: this server must notice deletions of other servers within seconds.
         let watching = async {
             loop {
                 watch.tick().await;
                 if let Err(e) = self.usecases.look_for_erasures().await {
-                    warn!(error = %e, "deletions of others could not be looked for");
+                    warn!(error = %e, "deletions by other servers could not be looked up");
                 }
             }
         };
-        // What was begun goes on after the next start.
         tokio::select! {
             () = watching => {}
             () = stop.cancelled() => {}
@@ -80,56 +79,56 @@ impl Retention {
         self.usecases.store()
     }
 
-    /// Goes on with what a process before began.
-    async fn erasures(&self) {
-        let unfinished = match self.store().unfinished_erasures(self.clock.now() - SILENT).await {
+    /// Resumes account deletions that no process works on.
+    async fn resume_account_deletions(&self) {
+        let unfinished = match self.store().unfinished_erasures(self.clock.now() - ABANDONED_AFTER).await {
             Ok(unfinished) => unfinished,
-            Err(e) => return warn!(error = %e, "unfinished deletions could not be looked for"),
+            Err(e) => return warn!(error = %e, "unfinished deletions could not be looked up"),
         };
         for caller in unfinished {
-            info!(user = %caller.user(), "the deletion of a user's data goes on");
+            info!(user = %caller.user(), "resuming the deletion of a user's data");
             if let Err(e) = self.usecases.resume_account_deletion(&caller).await {
-                warn!(error = %e, user = %caller.user(), "the deletion of a user's data was interrupted and will be gone on with");
+                warn!(error = %e, user = %caller.user(), "the deletion of a user's data was interrupted and will be resumed");
             }
         }
     }
 
-    /// Goes on with hidden sessions that nobody is deleting.
-    async fn deletions(&self) {
-        let hidden = match self.store().hidden_sessions(self.clock.now() - SILENT).await {
+    /// Resumes session deletions that no process works on.
+    async fn resume_session_deletions(&self) {
+        let hidden = match self.store().hidden_sessions(self.clock.now() - ABANDONED_AFTER).await {
             Ok(hidden) => hidden,
-            Err(e) => return warn!(error = %e, "unfinished deletions of sessions could not be looked for"),
+            Err(e) => return warn!(error = %e, "unfinished session deletions could not be looked up"),
         };
         for (caller, session) in hidden {
-            info!(user = %caller.user(), %session, "the deletion of a session goes on");
-            // Shared memory too: it was an administrator who began.
+            info!(user = %caller.user(), %session, "resuming the deletion of a session");
+            // This includes sessions of shared memory, whose deletion an administrator began.
             if let Err(e) = self.usecases.resume_session_deletion(&caller, session).await {
-                warn!(error = %e, user = %caller.user(), %session, "the deletion of a session was interrupted and will be gone on with");
+                warn!(error = %e, user = %caller.user(), %session, "the deletion of a session was interrupted and will be resumed");
             }
         }
     }
 
-    /// Goes on with bringing together what accounts and visits know.
-    async fn adoptions(&self) {
-        let unsettled = match self.store().unsettled_adoptions(SESSIONS).await {
+    /// Resumes adoptions, which merge the knowledge of a visit into that of an account.
+    async fn resume_adoptions(&self) {
+        let unsettled = match self.store().unsettled_adoptions(PAGE).await {
             Ok(unsettled) => unsettled,
-            Err(e) => return warn!(error = %e, "unfinished adoptions could not be looked for"),
+            Err(e) => return warn!(error = %e, "unfinished adoptions could not be looked up"),
         };
         for caller in unsettled {
             if let Err(e) = self.usecases.settle_adoptions(&caller).await {
-                warn!(error = %e, user = %caller.user(), "an adoption was interrupted and will be gone on with");
+                warn!(error = %e, user = %caller.user(), "an adoption was interrupted and will be resumed");
             }
         }
     }
 
-    /// Deletes the visitors whose time is over, with everything of theirs. Two servers at it delete everything once.
-    async fn visits(&self) {
+    /// Deletes all data of visitors whose visit expired. Several servers may do this at the same time.
+    async fn delete_expired_visits(&self) {
         let mut expired = 0u64;
         loop {
-            let ended = match self.store().ended_visits(self.clock.now(), SESSIONS).await {
+            let ended = match self.store().ended_visits(self.clock.now(), PAGE).await {
                 Ok(ended) => ended,
                 Err(e) => {
-                    warn!(error = %e, "visits that are over could not be looked for");
+                    warn!(error = %e, "expired visits could not be looked up");
                     break;
                 }
             };
@@ -137,12 +136,12 @@ impl Retention {
             for visitor in ended {
                 match self.usecases.erase_everything(&visitor).await {
                     Ok(_) => expired += 1,
-                    Err(e) => warn!(error = %e, "a visit that is over could not be deleted"),
+                    Err(e) => warn!(error = %e, "an expired visit could not be deleted"),
                 }
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(PAUSE).await;
             }
-            // Those that could not be deleted would be found again at once.
-            if found < u64::from(SESSIONS) || expired - before < found {
+            // Stop after a failure: the next query would return the failed visits again.
+            if found < u64::from(PAGE) || expired - before < found {
                 break;
             }
         }
@@ -152,19 +151,20 @@ impl Retention {
         }
     }
 
-    async fn clean(&self) {
+    /// Deletes receipts, sessions and audit entries beyond their retention time.
+    async fn delete_expired_data(&self) {
         let now = self.clock.now();
-        self.receipts(Day::of(now)).await;
+        self.delete_old_receipts(Day::of(now)).await;
         let before = now - chrono::TimeDelta::days(i64::from(self.config.audit_days));
         if self.config.session_days > 0 {
-            self.sessions(now - chrono::TimeDelta::days(i64::from(self.config.session_days))).await;
+            self.delete_unused_sessions(now - chrono::TimeDelta::days(i64::from(self.config.session_days))).await;
         }
         loop {
-            match self.store().forget_audited(before, AUDIT_KEPT, AUDIT_STEP).await {
+            match self.store().forget_audited(before, MAX_AUDIT_ENTRIES, AUDIT_BATCH).await {
                 Ok(0) => break,
                 Ok(n) => metrics::counter!("recall_audit_forgotten_total").increment(n),
                 Err(e) => {
-                    warn!(error = %e, "old entries of the audit log could not be removed");
+                    warn!(error = %e, "old entries of the audit log could not be deleted");
                     break;
                 }
             }
@@ -172,32 +172,33 @@ impl Retention {
         }
     }
 
-    /// Forgets receipts of deletions of the days before, however many visits ended then.
-    async fn receipts(&self, today: Day) {
+    /// Deletes the receipts of deletions from before `today`, in batches.
+    async fn delete_old_receipts(&self, today: Day) {
         loop {
-            match self.store().forget_erasures(today, RECEIPTS).await {
+            match self.store().forget_erasures(today, RECEIPT_BATCH).await {
                 Ok(0) => return,
-                Ok(_) => tokio::time::sleep(BREATH).await,
-                Err(e) => return warn!(error = %e, "old receipts of deletions could not be removed"),
+                Ok(_) => tokio::time::sleep(PAUSE).await,
+                Err(e) => return warn!(error = %e, "old receipts of deletions could not be deleted"),
             }
         }
     }
 
-    /// Deletes sessions in which nobody wrote since a moment. Other servers may be at it, too: of two that delete one session one
-    /// finds it gone, and counts nothing.
-    async fn sessions(&self, since: Timestamp) {
+    /// Deletes sessions without a message since `since`.
+    ///
+    /// Several servers may do this at the same time. Only the one that deletes a session counts it.
+    async fn delete_unused_sessions(&self, since: Timestamp) {
         let (mut after, mut expired) = (None, 0u64);
         loop {
-            let unused = match self.store().unused_sessions(since, after, SESSIONS).await {
+            let unused = match self.store().unused_sessions(since, after, PAGE).await {
                 Ok(unused) => unused,
                 Err(e) => {
-                    warn!(error = %e, "unused sessions could not be looked for");
+                    warn!(error = %e, "unused sessions could not be looked up");
                     break;
                 }
             };
             let Some((last, session)) = unused.last() else { break };
             after = Some((last.user(), *session));
-            // Shared memory is read much and written seldom: administrators delete what is no longer wanted there.
+            // Sessions of shared memory stay: they are read often and written rarely, and administrators delete them by hand.
             for (caller, session) in unused.into_iter().filter(|(caller, _)| !caller.is_shared()) {
                 match self.usecases.delete_session_unused_since(&caller, session, Some(since)).await {
                     Ok(_) => {
@@ -207,7 +208,7 @@ impl Retention {
                     Err(UseCaseError::NotFound { .. }) => {}
                     Err(e) => warn!(error = %e, "an unused session could not be deleted"),
                 }
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(PAUSE).await;
             }
         }
         if expired > 0 {

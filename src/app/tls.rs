@@ -1,4 +1,4 @@
-//! The files of the certificate: read at start, and again when they change, so that renewing one needs no restart.
+//! Loads the TLS certificate at start and reloads it when its files change, so a renewal needs no restart.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -9,20 +9,20 @@ use tracing::{info, warn};
 use crate::config::Config;
 use recall_api::Tls;
 
-/// How often the files are looked at. Whoever renews them does so days before the old one ends.
-const LOOK: Duration = Duration::from_secs(5);
+/// How often the files are read. Certificates are renewed days before they expire, so this need not be fast.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A certificate in files.
+/// A certificate and key in files.
 pub(super) struct Certificate {
     tls: Arc<Tls>,
     chain: PathBuf,
     key: PathBuf,
-    /// What was last tried, good or not.
+    /// Contents of both files at the last attempt, valid or not.
     tried: (Vec<u8>, Vec<u8>),
 }
 
 impl Certificate {
-    /// The certificate that is configured, if one is.
+    /// Loads the configured certificate, if there is one.
     pub(super) fn load(config: &Config) -> anyhow::Result<Option<Self>> {
         let (Some(chain), Some(key)) = (&config.http.tls_certificate, &config.http.tls_key) else { return Ok(None) };
         let read = |path: &PathBuf, name: &str| std::fs::read(path).with_context(|| format!("{name}: {} cannot be read", path.display()));
@@ -32,25 +32,26 @@ impl Certificate {
         Ok(Some(Self { tls, chain: chain.clone(), key: key.clone(), tried }))
     }
 
-    /// For the listener.
+    /// The TLS settings for the listener.
     pub(super) fn tls(&self) -> Arc<Tls> {
         self.tls.clone()
     }
 
-    /// Looks at the files until stopped. By content and not by date: the folders of Kubernetes and of certbot hold links that
-    /// are turned elsewhere.
-    pub(super) async fn follow(mut self, stop: CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
-            // One of them may be gone for a moment.
+    /// Reloads the files when they change, until `stop`.
+    ///
+    /// Compares contents and not dates, because Kubernetes and certbot replace symbolic links.
+    pub(super) async fn reload_on_change(mut self, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(POLL_INTERVAL)).await.is_some() {
+            // A file may be missing for a moment during a renewal.
             let (Ok(chain), Ok(key)) = (tokio::fs::read(&self.chain).await, tokio::fs::read(&self.key).await) else { continue };
             let found = (chain, key);
             if found == self.tried {
                 continue;
             }
             match self.tls.replace(&found.0, &found.1) {
-                Ok(()) => info!("another certificate is shown from now on"),
-                // Perhaps only one of the two was written yet; it is tried again when they change.
-                Err(error) => warn!(%error, "the certificate changed and cannot be used; the one before goes on"),
+                Ok(()) => info!("the certificate was reloaded"),
+                // Perhaps only one of the two files is written yet. The next change leads to another attempt.
+                Err(error) => warn!(%error, "the changed certificate cannot be used; the previous one stays in use"),
             }
             self.tried = found;
         }

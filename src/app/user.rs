@@ -1,4 +1,4 @@
-//! `recall user`: what an operator sees and does of single users, over the store as configured. Noted in the audit log.
+//! `recall user`: commands for operators that show and delete single users. The audit log records them.
 
 use std::sync::Arc;
 
@@ -13,49 +13,47 @@ use recall_api::Auditor;
 use recall_domain::{AuditAction, Caller, UserId, ViewerRole};
 use recall_ports::{Clock, Store};
 
-/// Users listed at once.
+/// Users per page of the list.
 const USERS: u32 = 500;
-/// Rows deleted in one step: others' writes wait for a step, not for the whole.
+/// Rows deleted in one transaction. Other writers wait for one step at most.
 const STEP: u32 = 1_000;
-/// What the audit log calls this process.
+/// Name of this process in the audit log.
 pub(super) const INSTANCE: &str = "command line";
 
-/// What to do.
 #[derive(Subcommand)]
 pub(super) enum UserCommand {
-    /// Lists users with how much is kept of each
+    /// List all users with their numbers of sessions, messages and facts
     List,
-    /// Shows what is kept of a user, table by table, and the names of their access tokens
+    /// Show the number of rows per table and the access tokens of a user
     Show {
-        /// An id, `local` for the user of an installation without login, or `shared` for shared memory
+        /// An id, `local` for the user of a server without login, or `shared` for shared memory
         user: String,
     },
-    /// Deletes everything that is kept of a user
+    /// Delete all data of a user permanently
     Delete {
-        /// An id, `local` for the user of an installation without login, or `shared` for shared memory
+        /// An id, `local` for the user of a server without login, or `shared` for shared memory
         user: String,
-        /// Says that this is meant
+        /// Confirm the deletion; nothing is deleted without this flag
         #[arg(long)]
         yes: bool,
     },
-    /// Personal access tokens
+    /// Manage personal access tokens
     Tokens {
         #[command(subcommand)]
         command: TokensCommand,
     },
 }
 
-/// What to do with access tokens.
 #[derive(Subcommand)]
 pub(super) enum TokensCommand {
-    /// Revokes all personal access tokens of a user
+    /// Revoke all personal access tokens of a user
     Revoke {
-        /// An id, `local` for the user of an installation without login, or `shared` for shared memory
+        /// An id, `local` for the user of a server without login, or `shared` for shared memory
         user: String,
     },
 }
 
-/// Runs a command.
+/// Runs `recall user`.
 pub(super) async fn run(config: &Config, command: UserCommand) -> anyhow::Result<()> {
     let engine = config.storage.engine();
     anyhow::ensure!(!matches!(&engine, Engine::Sqlite(path) if !path.exists()), "database: {engine} does not exist");
@@ -66,18 +64,18 @@ pub(super) async fn run(config: &Config, command: UserCommand) -> anyhow::Result
         match command {
             UserCommand::List => list(store.as_ref()).await,
             UserCommand::Show { user } => {
-                let caller = known(store.as_ref(), &user).await?;
+                let caller = find_user(store.as_ref(), &user).await?;
                 note(AuditAction::UserShown, caller.user()).await;
                 show(store.as_ref(), &caller).await
             }
             UserCommand::Delete { user, yes } => {
-                let caller = known(store.as_ref(), &user).await?;
-                anyhow::ensure!(yes, "this deletes everything of {} for good; say --yes", caller.user());
+                let caller = find_user(store.as_ref(), &user).await?;
+                anyhow::ensure!(yes, "this permanently deletes all data of {}; confirm with --yes", caller.user());
                 note(AuditAction::DataDeleted, caller.user()).await;
                 delete(config, &store, &caller).await
             }
             UserCommand::Tokens { command: TokensCommand::Revoke { user } } => {
-                let caller = known(store.as_ref(), &user).await?;
+                let caller = find_user(store.as_ref(), &user).await?;
                 let tokens = store.access_tokens(&caller).await?;
                 for token in &tokens {
                     store.revoke_access_token(&caller, token.id).await?;
@@ -94,10 +92,10 @@ pub(super) async fn run(config: &Config, command: UserCommand) -> anyhow::Result
     done
 }
 
-/// A user that the store has something of, or had.
-async fn known(store: &dyn Store, name: &str) -> anyhow::Result<Caller> {
-    let user = archive::named(store, Some(name)).await?.context("no user is named")?;
-    // The first one after the one before.
+/// Finds a user that has data in the store or once had some.
+async fn find_user(store: &dyn Store, name: &str) -> anyhow::Result<Caller> {
+    let user = archive::parse_user(store, Some(name)).await?.context("no user is named")?;
+    // The list has no lookup by id, so this asks for the first user after the preceding id.
     let before = user.0.as_u128().checked_sub(1).map(|id| UserId(Uuid::from_u128(id)));
     let found = store.owners(before, 1).await?.into_iter().find(|caller| caller.user() == user);
     found.with_context(|| format!("there is no user {user}"))
@@ -131,8 +129,8 @@ async fn show(store: &dyn Store, caller: &Caller) -> anyhow::Result<()> {
         say!("access token {} ({}), expires {}", token.id, token.scopes, token.expires_at.format("%Y-%m-%d"))?;
     }
     match store.erasure(caller).await? {
-        Some(e) if e.ended_at.is_none() => say!("everything is being deleted since {}", e.begun_at.format("%Y-%m-%d %H:%M:%S"))?,
-        Some(e) => say!("everything was deleted at {}", e.begun_at.format("%Y-%m-%d %H:%M:%S"))?,
+        Some(e) if e.ended_at.is_none() => say!("deletion of all data in progress since {}", e.begun_at.format("%Y-%m-%d %H:%M:%S"))?,
+        Some(e) => say!("all data was deleted at {}", e.begun_at.format("%Y-%m-%d %H:%M:%S"))?,
         None => {}
     }
     Ok(())
@@ -146,15 +144,15 @@ async fn delete(config: &Config, store: &Arc<dyn Store>, caller: &Caller) -> any
             break erasure;
         }
     };
-    let followed = graph::follow_once(config, caller, store.clone()).await;
-    say!("user {}: everything is deleted", caller.user())?;
+    let projected = graph::project_user(config, caller, store.clone()).await;
+    say!("user {}: all data is deleted", caller.user())?;
     for (table, rows) in &erasure.deleted {
         say!("  {table} {rows}")?;
     }
-    match followed {
+    match projected {
         Ok(None) => {}
-        Ok(Some(changes)) => say!("graph: {changes} things followed")?,
-        Err(e) => say!("graph: cannot be told now and follows when the server runs ({e})")?,
+        Ok(Some(changes)) => say!("graph: {changes} changes applied")?,
+        Err(e) => say!("graph: cannot be updated now; a running server will update it ({e})")?,
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Chooses the adapters that the configuration names and joins them to the use cases.
+//! Builds the adapters that the configuration names, and the use cases on top of them.
 
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
@@ -26,13 +26,13 @@ use recall_understand::LocalExtractor;
 use recall_understand::Pipeline;
 use recall_usecases::{Parts, UseCases};
 
-/// What this process is called in the audit log: the machine, if the environment tells its name, and where it listens.
-pub(super) fn instance(address: SocketAddr) -> String {
+/// Names this process in the audit log: `HOSTNAME` or `recall`, and the port.
+pub(super) fn instance_name(address: SocketAddr) -> String {
     let machine = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty() && name.len() <= 64);
     format!("{}:{}", machine.as_deref().unwrap_or("recall"), address.port())
 }
 
-/// Everything behind the street side.
+/// The use cases and everything they need, without the HTTP layer.
 pub(super) struct Services {
     pub(super) store: Arc<dyn Store>,
     pub(super) usecases: UseCases,
@@ -42,13 +42,13 @@ pub(super) struct Services {
     pub(super) wake: Arc<Notify>,
     pub(super) graph: super::graph::GraphParts,
     pub(super) reembedder: Reembedder,
-    /// What must be reachable besides the store.
+    /// Readiness checks of the services other than the store.
     pub(super) checks: Vec<Arc<dyn Check>>,
-    /// Where servers share limits, if they share a store.
+    /// The limits that several servers share through one store.
     pub(super) allowances: Option<Arc<dyn Allowances>>,
 }
 
-/// The relations in force.
+/// Loads the ontology: the configured file or the built-in one.
 pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
     let text = match &config.understanding.ontology {
         None => recall_understand::default_ontology().to_owned(),
@@ -59,7 +59,7 @@ pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
     Ok(Arc::new(Ontology::parse(&text)?))
 }
 
-/// What may be run over GraphQL.
+/// Loads the rules for GraphQL operations: introspection and persisted documents.
 pub(super) fn admission(config: &Config) -> anyhow::Result<Admission> {
     let c = &config.graphql;
     let named = |path: &Path| format!("graphql.documents (RECALL_GRAPHQL_DOCUMENTS): {}", path.display());
@@ -69,17 +69,19 @@ pub(super) fn admission(config: &Config) -> anyhow::Result<Admission> {
     Ok(Admission { introspection: c.introspection, documents: Arc::new(documents) })
 }
 
-/// How often the log of a stream is looked at without a hint, when other processes write to it too. A lost hint costs at most this.
-const POLL: Duration = Duration::from_secs(1);
+/// How often the hub polls the log of a stream if other servers write to the same store. A lost notification delays events by at most
+/// this.
+const SHARED_STORE_POLL: Duration = Duration::from_secs(1);
 
-/// The store, and its engine where that serves other processes too.
-pub(super) struct Opened {
+/// An open store.
+pub(super) struct OpenStore {
     pub(super) store: Arc<dyn Store>,
+    /// The same store if it is PostgreSQL, which several servers share.
     shared: Option<Arc<PostgresStore>>,
 }
 
-/// Locks a SQLite file against a second server, as long as the lock is held. Servers share a PostgreSQL.
-pub(super) fn sole_server(config: &Config) -> anyhow::Result<Option<ServerLock>> {
+/// Locks a SQLite file against a second server while the lock is held. A PostgreSQL database needs no lock.
+pub(super) fn lock_database(config: &Config) -> anyhow::Result<Option<ServerLock>> {
     let Engine::Sqlite(path) = config.storage.engine() else { return Ok(None) };
     create_parent(&path)?;
     Ok(Some(ServerLock::take(&path)?))
@@ -87,11 +89,11 @@ pub(super) fn sole_server(config: &Config) -> anyhow::Result<Option<ServerLock>>
 
 fn create_parent(path: &Path) -> anyhow::Result<()> {
     let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) else { return Ok(()) };
-    create(folder).with_context(|| format!("storage.data: {} cannot be made", folder.display()))
+    create_private_folder(folder).with_context(|| format!("storage.data: {} cannot be created", folder.display()))
 }
 
 /// Opens the store.
-pub(super) async fn store(config: &Config, migrate: bool) -> anyhow::Result<Opened> {
+pub(super) async fn store(config: &Config, migrate: bool) -> anyhow::Result<OpenStore> {
     let engine = config.storage.engine();
     let failed = || format!("the database {engine} cannot be opened");
     match &engine {
@@ -99,7 +101,7 @@ pub(super) async fn store(config: &Config, migrate: bool) -> anyhow::Result<Open
             create_parent(path)?;
             let settings = SqliteConfig { migrate, ..SqliteConfig::default() };
             let store = SqliteStore::open(path, settings, SystemClock.now()).await.with_context(failed)?;
-            Ok(Opened { store: Arc::new(store), shared: None })
+            Ok(OpenStore { store: Arc::new(store), shared: None })
         }
         Engine::Postgres(url) => {
             let storage = &config.storage;
@@ -113,13 +115,13 @@ pub(super) async fn store(config: &Config, migrate: bool) -> anyhow::Result<Open
                 require_row_security: storage.require_row_security,
             };
             let store = Arc::new(PostgresStore::open(url.expose(), settings, SystemClock.now()).await.with_context(failed)?);
-            Ok(Opened { store: store.clone(), shared: Some(store) })
+            Ok(OpenStore { store: store.clone(), shared: Some(store) })
         }
     }
 }
 
-/// Makes a folder that only its owner can read: it holds what people told the server.
-fn create(folder: &Path) -> std::io::Result<()> {
+/// Creates a folder that only its owner can read, because it holds private messages.
+fn create_private_folder(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -127,16 +129,17 @@ fn create(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// Who makes vectors.
+/// The configured embedder and the built-in one.
 pub(super) struct Embedders {
+    /// The configured embedder.
     pub(super) embedder: Arc<dyn Embedder>,
-    /// The built-in one, which is there in any case.
+    /// The built-in embedder, which is always loaded.
     local: LocalEmbedder,
-    /// Whether the server answers, where one is configured.
+    /// The readiness check of the embeddings server, if one is configured.
     check: Option<Arc<dyn Check>>,
 }
 
-/// Opens what makes vectors.
+/// Loads the built-in embedder and connects to the configured one.
 pub(super) async fn embedders(config: &Config) -> anyhow::Result<Embedders> {
     let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
     let Some(model) = models::embedder(config).await? else {
@@ -147,17 +150,17 @@ pub(super) async fn embedders(config: &Config) -> anyhow::Result<Embedders> {
     Ok(Embedders { embedder: Arc::new(embedder), local, check: Some(Arc::new(check)) })
 }
 
-/// Opens and joins everything.
-pub(super) async fn house(config: &Config) -> anyhow::Result<Services> {
+/// Opens all adapters and builds the use cases.
+pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     let ontology = ontology(config)?;
-    let Opened { store, shared } = store(config, config.storage.migrate).await?;
+    let OpenStore { store, shared } = store(config, config.storage.migrate).await?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let Embedders { embedder, local, check } = embedders(config).await?;
     let mut checks: Vec<Arc<dyn Check>> = check.into_iter().collect();
     let mut extractor: Arc<dyn Extractor> = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
     if let Some(client) = models::client(config)? {
-        models::announce(client.clone());
+        models::probe_in_background(client.clone());
         checks.push(Arc::new(models::ServerCheck { name: "model", client: client.clone() }));
         let budget = models::budget(config, clock.clone(), store.clone());
         extractor = models::extractor(config, extractor, client.clone(), ontology.clone(), budget.clone());
@@ -168,11 +171,11 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<Services> {
         ..RecallIndexOptions::default()
     };
     let index = Arc::new(RecallIndex::new(store.clone(), embedder.as_ref(), options));
-    let mut following = HubConfig::default();
+    let mut hub_config = HubConfig::default();
     if shared.is_some() {
-        following.poll = POLL;
+        hub_config.poll = SHARED_STORE_POLL;
     }
-    let hub = Hub::new(LogSource::new(store.clone()), following);
+    let hub = Hub::new(LogSource::new(store.clone()), hub_config);
     let announcer = Arc::new(HubAnnouncer(hub.clone()));
     let wake = Arc::new(Notify::new());
     let graph = super::graph::parts(config, &ontology, &store)?;
@@ -181,11 +184,11 @@ pub(super) async fn house(config: &Config) -> anyhow::Result<Services> {
         shared.follow(announcer.clone(), wake.clone());
     }
     let allowances = shared.map(|shared| -> Arc<dyn Allowances> { shared });
-    // Only where there are several users: who has the static token alone is the one user of their own machine.
-    let several = !config.auth.issuers.is_empty() || config.anonymous.enabled;
-    let some = |count: u32| (count > 0 && several).then_some(count);
+    // Session limits protect users from each other. With the static token alone there is only one user.
+    let has_several_users = !config.auth.issuers.is_empty() || config.anonymous.enabled;
+    let some = |count: u32| (count > 0 && has_several_users).then_some(count);
     let session_limits = SessionLimits { entities: some(config.limits.entities_per_session), facts: some(config.limits.facts_per_session) };
-    let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), Pace::of(config));
+    let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), Pace::from_config(config));
     let usecases = UseCases::new(Parts {
         store: store.clone(),
         index,

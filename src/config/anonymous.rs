@@ -1,4 +1,4 @@
-//! Visitors: people who come without a login.
+//! Settings of visitors, who use the server without a login.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,11 @@ pub struct AnonymousConfig {
     /// Whether people may use the server without a login.
     #[serde(deserialize_with = "flexible")]
     pub enabled: bool,
-    /// Maximum number of visitors at a time. Further people are asked to log in.
+    /// Maximum number of visitors at a time. Further visitors are asked to log in.
     #[serde(deserialize_with = "flexible")]
     pub visits: u32,
-    /// Maximum number of visitors from one address, or one IPv6 /64. When all places are taken, a newcomer evicts a visitor who has
-    /// said nothing.
+    /// Maximum number of visitors from one address, or one IPv6 /64. When the limit is reached, a new visitor evicts one who has stored
+    /// nothing.
     #[serde(deserialize_with = "flexible")]
     pub visits_per_address: u32,
     /// Messages that one visitor may store in total.
@@ -73,9 +73,9 @@ impl AnonymousConfig {
             return Ok(());
         }
         if !auth.is_configured() {
-            return Err(wrong("anonymous.enabled", "needs a login: without one everybody here is the one user of this machine"));
+            return Err(wrong("anonymous.enabled", "needs a login: without one every client is the local user"));
         }
-        // Browsers keep the cookies of visits for servers with TLS only, and for this machine.
+        // The cookies of visits are `Secure`: browsers keep them only for servers with TLS and for this machine.
         let plain = server.public_url.as_deref().and_then(|url| url.strip_prefix("http://"));
         if plain.is_some_and(|host| !is_this_machine(host.trim_end_matches('/'))) {
             return Err(wrong("server.public_url", "must begin with https:// for visitors"));

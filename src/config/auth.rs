@@ -1,4 +1,4 @@
-//! Who may come in: issuers of tokens, what their tokens must say, and a token for emergencies.
+//! Settings of authentication: token issuers, requirements on their tokens, and a static token.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{
     wrong,
 };
 
-/// Shortest static token. It can be tried without end, so it must not be guessable.
+/// Minimum length of the static token. Attackers can try tokens without end, so it must not be guessable.
 const MIN_TOKEN: usize = 32;
 
 /// Authentication. Without issuers and token there is no login, and only this machine is served.
@@ -67,18 +67,18 @@ impl Default for AuthConfig {
 }
 
 impl AuthConfig {
-    /// Whether callers must show who they are.
+    /// Whether callers must authenticate.
     pub fn is_configured(&self) -> bool {
         !self.issuers.is_empty() || self.token.is_some()
     }
 
-    /// How far clocks may be apart.
+    /// The tolerated difference between the clocks of provider and server.
     pub fn clock_skew(&self) -> Duration {
         Duration::from_secs(self.clock_skew_seconds)
     }
 
-    /// Which issuer is asked about opaque tokens, if one is.
-    pub fn introspected(&self) -> Option<&str> {
+    /// The issuer whose opaque tokens are introspected, if introspection is configured.
+    pub fn issuer_for_introspection(&self) -> Option<&str> {
         self.introspection_client_id.as_ref()?;
         self.introspection_issuer.as_deref().or_else(|| self.issuers.first().map(String::as_str))
     }
@@ -87,7 +87,7 @@ impl AuthConfig {
         let (id, secret) = (self.introspection_client_id.is_some(), self.introspection_client_secret.is_some());
         if id != secret {
             let missing = if id { "auth.introspection_client_secret" } else { "auth.introspection_client_id" };
-            return Err(wrong(missing, "is needed: name and secret go together"));
+            return Err(wrong(missing, "is needed: client id and secret belong together"));
         }
         match &self.introspection_issuer {
             Some(_) if !id => Err(wrong("auth.introspection_client_id", "is needed with auth.introspection_issuer")),
@@ -112,7 +112,7 @@ impl AuthConfig {
         if !self.issuers.is_empty() && self.audiences.is_empty() {
             return Err(wrong(
                 "auth.audiences",
-                "is needed with auth.issuers: without it every token of the provider would be accepted, whatever it is for",
+                "is needed with auth.issuers: without it every token of the provider would be accepted, also those for other services",
             ));
         }
         if self.issuers.is_empty() && !self.audiences.is_empty() {
@@ -128,14 +128,14 @@ impl AuthConfig {
             }
         }
         self.check_introspection()?;
-        // Tokens, and the streams opened with them, live longer by this.
+        // Tokens, and the streams opened with them, stay valid longer by this time.
         at_most("auth.clock_skew_seconds", self.clock_skew_seconds, 300)?;
         match &self.token {
             Some(token) if token.expose().len() < MIN_TOKEN => {
-                Err(wrong("auth.token", format!("must have at least {MIN_TOKEN} characters; `openssl rand -base64 32` makes one")))
+                Err(wrong("auth.token", format!("must have at least {MIN_TOKEN} characters; generate one with `openssl rand -base64 32`")))
             }
             Some(token) if !token.expose().bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b)) => {
-                Err(wrong("auth.token", "may have letters, digits and -._~+/= only, as it travels in a header"))
+                Err(wrong("auth.token", "may have letters, digits and -._~+/= only, because it is sent in a header"))
             }
             _ => Ok(()),
         }

@@ -1,17 +1,17 @@
-//! Environment variables and the keys they set.
+//! Environment variables and the settings that they set.
 
 use super::ConfigError;
 use recall_domain::{Similarity, nearest};
 
-/// How the names of all variables begin.
+/// The prefix of all variables.
 const PREFIX: &str = "RECALL_";
 
-/// One variable.
+/// An environment variable.
 #[derive(Debug)]
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// The key of the file that it sets.
+    /// The setting that it sets, as `section.name`.
     pub key: &'static str,
 }
 
@@ -21,7 +21,7 @@ macro_rules! variables {
     };
 }
 
-/// All of them.
+/// All environment variables.
 pub const VARIABLES: &[Variable] = variables! {
     "RECALL_LISTEN" => "server.listen",
     "RECALL_PUBLIC_URL" => "server.public_url",
@@ -119,12 +119,12 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_LOG_FORMAT" => "log.format",
 };
 
-/// The variable that sets a key.
+/// Returns the variable that sets a key.
 pub(super) fn variable_of(key: &str) -> Option<&'static str> {
     VARIABLES.iter().find(|v| v.key == key).map(|v| v.name)
 }
 
-/// Keys and values from the environment; `NAME_FILE` names a file that holds the value.
+/// Reads keys and values from the environment. `NAME_FILE` names a file that contains the value of `NAME`.
 pub(super) fn collect(environment: impl Iterator<Item = (String, String)>) -> Result<Vec<(String, String)>, ConfigError> {
     let mut found = Vec::new();
     for (name, value) in environment.filter(|(n, _)| n.starts_with(PREFIX)) {
@@ -145,9 +145,9 @@ pub(super) fn collect(environment: impl Iterator<Item = (String, String)>) -> Re
     Ok(found)
 }
 
-/// The variable whose name is nearest, with `_FILE` where the given one has it.
+/// Finds the variable with the most similar name, with `_FILE` if the given name has it.
 fn closest(name: &str) -> Option<String> {
-    // What all have in common makes none of them likely.
+    // The common prefix is ignored, because it makes all names similar.
     let tail = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
     let given = name.strip_prefix(PREFIX).unwrap_or(name);
     let near = |given: &str| nearest(given, VARIABLES.iter().map(|v| tail(v.name)), Similarity::Likely);

@@ -1,4 +1,4 @@
-//! What clients may run over GraphQL.
+//! Settings of GraphQL.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ impl Default for GraphqlConfig {
 impl GraphqlConfig {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         match self.documents_only && self.introspection {
-            // Asking for the schema is a document as well, which nobody has listed.
+            // An introspection query is a document too, and it is not in the list.
             true => Err(wrong("graphql.introspection", "must be false with graphql.documents_only, which would refuse it anyway")),
             false => Ok(()),
         }

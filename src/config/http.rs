@@ -1,5 +1,4 @@
-//! Who may come over HTTP besides programs and the server's own pages: pages of other origins, and proxies that speak for
-//! clients.
+//! Settings of the HTTP listener: CORS, proxies and TLS.
 
 use std::{net::IpAddr, path::PathBuf};
 
@@ -31,12 +30,12 @@ pub struct HttpConfig {
 }
 
 impl HttpConfig {
-    /// The networks of the proxies.
+    /// The networks of the trusted proxies.
     pub fn proxies(&self) -> Vec<IpNet> {
         self.trusted_proxies.iter().filter_map(|text| network(text)).collect()
     }
 
-    /// `login`: whether callers must show who they are.
+    /// Checks the section. `login` says whether callers must authenticate.
     pub(super) fn check(&self, login: bool) -> Result<(), ConfigError> {
         for origin in &self.cors_origins {
             let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
@@ -52,29 +51,30 @@ impl HttpConfig {
             if !login {
                 return Err(wrong(
                     "http.cors_origins",
-                    format!("without a login the pages of {origin} could read everything here; configure the section [auth]"),
+                    format!("without a login the pages of {origin} could read all data; configure the section [auth]"),
                 ));
             }
             if origin.starts_with("http://") {
-                return Err(wrong("http.cors_origins", format!("{origin} is not safe on its way: use https")));
+                return Err(wrong("http.cors_origins", format!("{origin} is not safe without TLS; use https")));
             }
         }
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
             let missing = if self.tls_key.is_some() { "http.tls_certificate" } else { "http.tls_key" };
-            return Err(wrong(missing, "is needed: a certificate and its key go together"));
+            return Err(wrong(missing, "is needed: a certificate and its key belong together"));
         }
         for text in &self.trusted_proxies {
             let Some(network) = network(text) else {
                 return Err(wrong("http.trusted_proxies", format!("{text} must be an address or a network, such as 10.0.0.0/8")));
             };
             if network.prefix_len() == 0 {
-                return Err(wrong("http.trusted_proxies", format!("{text} would believe everybody")));
+                return Err(wrong("http.trusted_proxies", format!("{text} would trust every address")));
             }
         }
         Ok(())
     }
 }
 
+/// Parses a network; a single address is a network of one.
 fn network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }

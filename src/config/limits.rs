@@ -1,4 +1,4 @@
-//! How much one caller, and one address, may ask for.
+//! Limits on the requests of one caller and of one address.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! How people log in with a browser.
+//! Settings of logins with a browser.
 
 use std::time::Duration;
 
@@ -47,18 +47,18 @@ impl Default for LoginConfig {
 }
 
 impl LoginConfig {
-    /// By way of which issuer, if people log in.
+    /// The issuer for logins, if logins are configured.
     pub fn issuer<'c>(&'c self, auth: &'c AuthConfig) -> Option<&'c str> {
         self.client_id.as_ref()?;
         self.issuer.as_deref().or_else(|| auth.issuers.first().map(String::as_str))
     }
 
-    /// How long a login lasts unused.
+    /// Time after which an unused login ends.
     pub fn idle(&self) -> Duration {
         Duration::from_secs(self.idle_minutes * 60)
     }
 
-    /// How long it lasts at most.
+    /// Maximum time of a login.
     pub fn lifetime(&self) -> Duration {
         Duration::from_secs(self.hours * 3600)
     }
@@ -67,15 +67,15 @@ impl LoginConfig {
         positive("login.idle_minutes", self.idle_minutes)?;
         at_most("login.idle_minutes", self.idle_minutes, 400 * 24 * 60)?;
         positive("login.hours", self.hours)?;
-        // Browsers keep no cookie for longer.
+        // Browsers keep cookies for at most 400 days.
         at_most("login.hours", self.hours, 400 * 24)?;
         if !self.scopes.iter().any(|scope| scope == "openid") {
-            return Err(wrong("login.scopes", "must name openid: without it the provider does not say who somebody is"));
+            return Err(wrong("login.scopes", "must name openid: without it the provider does not identify the user"));
         }
         if self.client_id.is_none() {
             return match (&self.client_secret, &self.issuer) {
                 (None, None) => Ok(()),
-                _ => Err(wrong("login.client_id", "is needed: secret and issuer belong to a client")),
+                _ => Err(wrong("login.client_id", "is needed with login.client_secret or login.issuer")),
             };
         }
         if auth.issuers.is_empty() {
@@ -86,14 +86,14 @@ impl LoginConfig {
                 return Err(wrong("login.issuer", format!("{issuer} is not one of auth.issuers")));
             }
             None if auth.issuers.len() != 1 => {
-                return Err(wrong("login.issuer", "is needed: by way of which of auth.issuers do people log in?"));
+                return Err(wrong("login.issuer", "is needed: name the one of auth.issuers through which users log in"));
             }
             _ => {}
         }
-        // Browsers keep the cookies of logins for servers with TLS only, and for this machine.
+        // The cookies of logins are `Secure`: browsers keep them only for servers with TLS and for this machine.
         let plain = server.public_url.as_deref().and_then(|url| url.strip_prefix("http://"));
         if plain.is_some_and(|host| !is_this_machine(host.trim_end_matches('/'))) {
-            return Err(wrong("server.public_url", "must begin with https:// for people to log in"));
+            return Err(wrong("server.public_url", "must begin with https:// for logins"));
         }
         Ok(())
     }

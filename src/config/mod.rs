@@ -1,5 +1,7 @@
-//! What can be set, from where, and whether it makes sense: one struct per concern, read once at start from defaults,
-//! file, environment and flags (later ones win), and checked whole before anything opens. Each error names the key.
+//! Reads and checks the settings, with one struct per concern.
+//!
+//! Settings come from defaults, file, environment and flags; later sources win. They are read once at start and checked before anything
+//! opens. Each error names the key.
 
 mod anonymous;
 mod auth;
@@ -45,7 +47,7 @@ pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, Serv
 pub use storage::{Engine, StorageConfig};
 pub use webrtc::WebrtcConfig;
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -87,45 +89,45 @@ pub struct Config {
     pub log: LogConfig,
 }
 
-/// Why the server does not start.
+/// A setting is wrong, so the server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A value of the wrong shape, or an unknown key of the file.
+    /// A value has the wrong type, or the file has an unknown key.
     #[error("configuration: {0}")]
     Shape(String),
-    /// A value that cannot work.
+    /// A value is invalid.
     #[error("configuration: {key}: {problem}")]
     Value {
-        /// Section and name, with the variable where there is one.
+        /// Section and name, and the environment variable if there is one.
         key: String,
-        /// What is wrong with it.
+        /// What is wrong with the value.
         problem: String,
     },
-    /// A variable that starts with `RECALL_` and means nothing.
+    /// An environment variable starts with `RECALL_` but is not a setting.
     #[error("configuration: {0} is not a setting of this version{1}")]
     UnknownVariable(String, String),
     /// The file cannot be read.
     #[error("configuration: --config: {path} cannot be read: {cause}")]
     File {
-        /// As given.
+        /// The path as given.
         path: String,
-        /// Why.
+        /// Why it cannot be read.
         cause: std::io::Error,
     },
 }
 
-/// Settings given as flags; absent ones say nothing.
+/// Settings from the command line.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Flags {
-    /// `section.name` with its value as text.
+    /// Pairs of `section.name` and value, for the flags that were given.
     pub values: Vec<(&'static str, String)>,
 }
 
 impl Config {
-    /// Reads and checks everything.
+    /// Reads and checks all settings.
     ///
     /// # Errors
-    /// Names the first key that is wrong.
+    /// [`ConfigError`] for the first wrong setting.
     pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>, flags: &Flags) -> Result<Self, ConfigError> {
         let mut figment = Figment::from(Serialized::defaults(Self::default()));
         if let Some(path) = file {
@@ -138,7 +140,7 @@ impl Config {
         for (key, value) in &flags.values {
             figment = figment.merge(Serialized::default(key, value));
         }
-        let config: Self = figment.extract().map_err(|e| ConfigError::Shape(shape(&e)))?;
+        let config: Self = figment.extract().map_err(|e| ConfigError::Shape(describe_shape_error(&e)))?;
         config.check()?;
         Ok(config)
     }
@@ -165,10 +167,10 @@ impl Config {
     }
 }
 
-/// The key and the sentence, without the library's notes on where in its own tree it stood.
-fn shape(e: &figment::Error) -> String {
+/// Describes an error of figment: the key and the problem, without figment's own notes on the source.
+fn describe_shape_error(e: &figment::Error) -> String {
     if let Kind::UnknownField(name, known) = &e.kind {
-        return unknown(&e.path, name, known);
+        return describe_unknown_key(&e.path, name, known);
     }
     let key = e.path.join(".");
     let named = match env::variable_of(&key) {
@@ -178,18 +180,19 @@ fn shape(e: &figment::Error) -> String {
     if named.is_empty() { e.kind.to_string() } else { format!("{named}: {}", e.kind) }
 }
 
-/// A key that no section has, or a section that does not exist.
-fn unknown(path: &[String], name: &str, known: &[&str]) -> String {
-    // Where the library found the key, with the key itself at the end or not.
+/// Describes an unknown key or section, with a hint at the setting that was probably meant.
+fn describe_unknown_key(path: &[String], name: &str, known: &[&str]) -> String {
+    // Figment's path to the key may or may not end with the key itself.
     let section: Vec<&str> = path.iter().map(String::as_str).filter(|part| *part != name).collect();
     let of = |name: &str| section.iter().copied().chain([name]).collect::<Vec<_>>().join(".");
     let near = nearest(name, known.iter().copied(), Similarity::Likely).map(of);
-    // Else it may have been written into another section.
+    // Otherwise the key may belong to another section.
     let elsewhere = || VARIABLES.iter().map(|v| v.key).find(|key| key.rsplit('.').next() == Some(name)).map(str::to_owned);
     let hint = near.or_else(elsewhere).map_or_else(String::new, |key| format!("; did you mean {key}?"));
     format!("{} is not a setting of this version{hint}", of(name))
 }
 
+/// Builds the error for an invalid value.
 fn wrong(key: &str, problem: impl Into<String>) -> ConfigError {
     let key = env::variable_of(key).map_or_else(|| key.to_owned(), |v| format!("{key} ({v})"));
     ConfigError::Value { key, problem: problem.into() }

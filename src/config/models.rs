@@ -1,4 +1,4 @@
-//! Model servers that speak the OpenAI protocol. None is needed; without one nothing leaves the machine.
+//! Settings of model servers with the OpenAI protocol. They are optional; without them no data leaves the machine.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,8 +11,8 @@ use super::{
     wrong,
 };
 
-/// Longest time a piece of work may take. Jobs are given 120 seconds, and the way back to the local adapters needs some.
-const LONGEST_SECONDS: u64 = 100;
+/// Maximum timeout in seconds. A job may take 120 seconds, and the fallback to the local adapters needs some of them.
+const MAX_TIMEOUT_SECONDS: u64 = 100;
 
 /// What finds facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -81,22 +81,22 @@ impl Default for ModelConfig {
 }
 
 impl ModelConfig {
-    /// Longest time for one piece of work.
+    /// Maximum time for one answer or extraction.
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_seconds)
     }
 
-    /// Longest silence.
+    /// Maximum pause in a streamed answer.
     pub fn silence(&self) -> Duration {
         Duration::from_secs(self.silence_seconds)
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        server("model", "model.name", self.url.as_deref(), self.name.as_deref(), self.key.as_ref())?;
+        check_server("model", "model.name", self.url.as_deref(), self.name.as_deref(), self.key.as_ref())?;
         positive("model.timeout_seconds", self.timeout_seconds)?;
-        at_most("model.timeout_seconds", self.timeout_seconds, LONGEST_SECONDS)?;
+        at_most("model.timeout_seconds", self.timeout_seconds, MAX_TIMEOUT_SECONDS)?;
         positive("model.silence_seconds", self.silence_seconds)?;
-        at_most("model.silence_seconds", self.silence_seconds, LONGEST_SECONDS)?;
+        at_most("model.silence_seconds", self.silence_seconds, MAX_TIMEOUT_SECONDS)?;
         positive("model.concurrency", self.concurrency as u64)?;
         at_most("model.concurrency", self.concurrency as u64, 1_000)?;
         positive("model.context_tokens", self.context_tokens as u64)?;
@@ -139,25 +139,25 @@ impl Default for EmbeddingsConfig {
 }
 
 impl EmbeddingsConfig {
-    /// Longest time for one piece of work.
+    /// Maximum time for the vectors of one message or import.
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_seconds)
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        server("embeddings", "embeddings.model", self.url.as_deref(), self.model.as_deref(), self.key.as_ref())?;
+        check_server("embeddings", "embeddings.model", self.url.as_deref(), self.model.as_deref(), self.key.as_ref())?;
         at_most("embeddings.dimension", self.dimension as u64, 16_384)?;
         positive("embeddings.batch", self.batch as u64)?;
         at_most("embeddings.batch", self.batch as u64, 2_048)?;
         positive("embeddings.timeout_seconds", self.timeout_seconds)?;
-        at_most("embeddings.timeout_seconds", self.timeout_seconds, LONGEST_SECONDS)?;
+        at_most("embeddings.timeout_seconds", self.timeout_seconds, MAX_TIMEOUT_SECONDS)?;
         positive("embeddings.concurrency", self.concurrency as u64)?;
         at_most("embeddings.concurrency", self.concurrency as u64, 1_000)
     }
 }
 
-/// Checks what names a server. A key without a server would be a server forgotten.
-fn server(section: &str, name_key: &str, url: Option<&str>, name: Option<&str>, key: Option<&Secret>) -> Result<(), ConfigError> {
+/// Checks the settings of one server. A model or key without an address is an error.
+fn check_server(section: &str, name_key: &str, url: Option<&str>, name: Option<&str>, key: Option<&Secret>) -> Result<(), ConfigError> {
     let url_key = format!("{section}.url");
     let Some(url) = url else {
         return match name.is_some() || key.is_some() {

@@ -1,4 +1,4 @@
-//! The graph engine beside the store, if there is one.
+//! Settings of the optional graph engine.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ impl Neo4jSection {
         let host = url.split_once("://").filter(|(scheme, _)| SCHEMES.contains(scheme)).map(|(_, host)| host);
         match host {
             None | Some("") => Err(wrong("neo4j.url", "must be bolt:// or neo4j:// with a host, such as bolt://127.0.0.1:7687")),
-            // The text of an address ends in logs.
+            // The address appears in logs.
             Some(host) if host.contains('@') => Err(wrong("neo4j.url", "must not hold the password; use neo4j.user and neo4j.password")),
             Some(host) if host.contains(['/', '?', '#', ' ']) => Err(wrong("neo4j.url", "must end after the host and the port")),
             Some(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! The page `docs/configuration.md`, made from the structs, their comments, their defaults and the names of the variables.
+//! Generates `docs/configuration.md` from the structs, their comments and defaults, and the environment variables.
 
 use std::fmt::Write;
 
@@ -19,63 +19,64 @@ Every setting, with its default.
 - The server refuses an unknown setting, or one that cannot work, at start and names it. `recall check` tests a configuration without serving.
 ";
 
-/// The page in Markdown.
+/// Returns the page in Markdown.
 pub fn page() -> String {
     let schema = schemars::schema_for!(Config);
     let schema = schema.as_value();
     let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
     let mut page = HEAD.to_owned();
     for (section, reference) in members(schema) {
-        // A section's own comment is that of its field, as the reader of the file sees it.
-        let _ = write!(page, "\n## `[{section}]`\n{}\n\n", sentence(reference));
+        // The description of a section is the comment of its field in `Config`.
+        let _ = write!(page, "\n## `[{section}]`\n{}\n\n", description(reference));
         page.push_str("| Setting | Variable | Default | |\n|---|---|---|---|\n");
         for (name, property) in members(resolved(schema, reference)) {
             let key = format!("{section}.{name}");
             let variable = env::variable_of(&key).map_or_else(String::new, |v| format!("`{v}`"));
-            let default = shown(defaults.pointer(&format!("/{section}/{name}")).unwrap_or(&Value::Null));
-            let what = [sentence(property), choices(schema, property)].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" ");
-            let _ = writeln!(page, "| `{name}` | {variable} | {default} | {} |", what.replace('|', "\\|"));
+            let default = format_default(defaults.pointer(&format!("/{section}/{name}")).unwrap_or(&Value::Null));
+            let parts = [description(property), choices(schema, property)];
+            let text = parts.into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" ");
+            let _ = writeln!(page, "| `{name}` | {variable} | {default} | {} |", text.replace('|', "\\|"));
         }
     }
     page
 }
 
-/// Names and schemas of an object's members, in the order of the struct.
+/// Returns names and schemas of the members of an object, in the order of the struct.
 fn members(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     schema.get("properties").and_then(Value::as_object).into_iter().flatten()
 }
 
-/// The definition that a schema refers to, or the schema itself.
+/// Follows the reference of a schema to its definition, if it is one.
 fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let target = schema.get("$ref").and_then(Value::as_str).and_then(|r| root.pointer(r.strip_prefix('#')?));
     target.unwrap_or(schema)
 }
 
-/// The comment on one line.
-fn sentence(schema: &Value) -> String {
+/// Returns the doc comment as one line.
+fn description(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The values that an enumeration allows, with what each means.
+/// Lists the values of an enumeration with their meanings.
 fn choices(root: &Value, property: &Value) -> String {
     let of = resolved(root, property).get("oneOf").and_then(Value::as_array);
     let one = |choice: &Value| {
         let value = choice.get("const").and_then(Value::as_str)?;
-        let means = sentence(choice);
-        Some(format!("`{value}`: {}", lower(means.trim_end_matches('.'))))
+        let meaning = description(choice);
+        Some(format!("`{value}`: {}", lower_first(meaning.trim_end_matches('.'))))
     };
     let all: Vec<String> = of.into_iter().flatten().filter_map(one).collect();
     if all.is_empty() { String::new() } else { format!("{}.", all.join("; ")) }
 }
 
-fn lower(text: &str) -> String {
+fn lower_first(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| first.to_lowercase().chain(rest).collect())
 }
 
-/// A default as it stands in a file; nothing for what is absent.
-fn shown(value: &Value) -> String {
+/// Formats a default as in a TOML file; empty for an absent value.
+fn format_default(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::Array(items) if items.is_empty() => String::new(),
@@ -90,7 +91,7 @@ mod tests {
     use crate::config::VARIABLES;
 
     #[test]
-    fn the_page_names_every_setting_and_says_what_it_is_for() {
+    fn page_describes_every_setting() {
         let page = page();
         for variable in VARIABLES {
             assert!(page.contains(&format!("| `{}` |", variable.name)), "{}", variable.name);
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn enumerations_list_their_values() {
+    fn page_lists_the_values_of_enumerations() {
         assert!(page().contains("`local`: the built-in extractor alone;"), "{}", page());
     }
 }

@@ -1,4 +1,4 @@
-//! How long things are kept.
+//! Settings of retention times.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use super::{
     sections::{at_most, flexible, positive},
 };
 
-/// Longest time that can be set, in days.
-const LONGEST: u64 = 100 * 366;
+/// Maximum retention time in days.
+const MAX_DAYS: u64 = 100 * 366;
 
 /// Retention.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,17 +35,17 @@ impl Default for RetentionConfig {
 }
 
 impl RetentionConfig {
-    /// How long a visit lasts unused.
+    /// Time after which an unused visit is deleted.
     pub fn anonymous(&self) -> Duration {
         Duration::from_secs(u64::from(self.anonymous_hours) * 3600)
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        at_most("retention.session_days", u64::from(self.session_days), LONGEST)?;
+        at_most("retention.session_days", u64::from(self.session_days), MAX_DAYS)?;
         positive("retention.anonymous_hours", u64::from(self.anonymous_hours))?;
-        // Browsers keep no cookie for longer.
+        // Browsers keep cookies for at most 400 days.
         at_most("retention.anonymous_hours", u64::from(self.anonymous_hours), 400 * 24)?;
         positive("retention.audit_days", u64::from(self.audit_days))?;
-        at_most("retention.audit_days", u64::from(self.audit_days), LONGEST)
+        at_most("retention.audit_days", u64::from(self.audit_days), MAX_DAYS)
     }
 }

@@ -1,17 +1,17 @@
-//! Values that nobody may read back: keys and passwords.
+//! Keys and passwords, which must not appear in logs or output.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A secret. It is shown nowhere: `Debug` and serialization give a placeholder.
+/// A secret text. `Debug` and serialization write a placeholder instead.
 #[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// The value, for whoever has to send it.
+    /// Returns the secret itself.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! One struct per concern, each with its defaults and its checks.
+//! The smaller sections of the configuration, each with its defaults and checks.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -29,13 +29,13 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    /// `login`: whether callers must show who they are.
+    /// Checks the section. `login` says whether callers must authenticate.
     pub(super) fn check(&self, login: bool) -> Result<(), ConfigError> {
         if !login && !self.listen.ip().is_loopback() {
             return Err(wrong(
                 "server.listen",
                 format!(
-                    "{} can be reached from other machines, and no login is configured, so everybody there could read everything; \
+                    "{} can be reached from other machines, and no login is configured, so anyone there could read all data; \
                      listen on 127.0.0.1 or [::1], or configure the section [auth]",
                     self.listen
                 ),
@@ -44,7 +44,7 @@ impl ServerConfig {
         let Some(url) = &self.public_url else {
             return match self.listen.ip().is_loopback() {
                 true => Ok(()),
-                // Requests are refused unless they are meant for a name that is known to be this server's.
+                // The server refuses requests for other hosts than its own, so it must know its name.
                 false => Err(wrong("server.public_url", "is needed when server.listen can be reached from other machines")),
             };
         };
@@ -56,14 +56,14 @@ impl ServerConfig {
         if !login && !is_this_machine(host) {
             return Err(wrong(
                 "server.public_url",
-                format!("{host} can be reached from other machines, and no login is configured, so everybody there could read everything"),
+                format!("{host} can be reached from other machines, and no login is configured, so anyone there could read all data"),
             ));
         }
         Ok(())
     }
 }
 
-/// Whether a host, with or without port, is a loopback one.
+/// Whether a host, with or without port, is a loopback address or `localhost`.
 pub(super) fn is_this_machine(host: &str) -> bool {
     let name = host.rsplit_once(':').filter(|(_, p)| p.bytes().all(|b| b.is_ascii_digit())).map_or(host, |(h, _)| h);
     name == "localhost" || name.ends_with(".localhost") || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
@@ -107,13 +107,14 @@ impl Default for StreamConfig {
 }
 
 impl StreamConfig {
-    /// Where to listen for WebRTC.
+    /// The UDP address and port for WebRTC.
     pub fn udp_address(&self, server: &ServerConfig) -> SocketAddr {
         self.udp_listen.unwrap_or_else(|| SocketAddr::new(server.listen.ip(), 0))
     }
 
-    /// Whether the UDP port is for this machine alone, on all of its addresses. Behind a proxy it is not: the machine's own address
-    /// would be told to callers elsewhere, who cannot use it.
+    /// Whether the UDP port serves only this machine, on all its addresses.
+    ///
+    /// Not behind a proxy: the machine's own address would be announced to clients elsewhere, who cannot use it.
     pub fn is_for_this_machine(&self, server: &ServerConfig) -> bool {
         let by_default = self.udp_listen.is_none() && self.udp_public_addresses.is_empty();
         by_default && server.listen.ip().is_loopback() && server.public_url.is_none()
@@ -121,7 +122,7 @@ impl StreamConfig {
 
     pub(super) fn check(&self, server: &ServerConfig) -> Result<(), ConfigError> {
         if self.udp_address(server).ip().is_unspecified() && self.udp_public_addresses.is_empty() {
-            return Err(wrong("stream.udp_public_addresses", "is needed when stream.udp_listen takes every address"));
+            return Err(wrong("stream.udp_public_addresses", "is needed when stream.udp_listen is a wildcard address"));
         }
         positive("stream.max_peers", self.max_peers as u64)?;
         positive("stream.max_peers_per_session", self.max_peers_per_session as u64)?;
@@ -153,7 +154,7 @@ impl Default for ProcessingConfig {
 }
 
 impl ProcessingConfig {
-    /// The lease.
+    /// Time without a heartbeat after which another worker takes over a job.
     pub fn lease(&self) -> Duration {
         Duration::from_secs(self.lease_seconds)
     }
@@ -215,7 +216,7 @@ pub enum LogFormat {
     /// For people.
     #[default]
     Text,
-    /// For machines, one object a line.
+    /// For programs, one JSON object per line.
     Json,
 }
 
@@ -231,7 +232,7 @@ pub struct LogConfig {
 
 impl Default for LogConfig {
     fn default() -> Self {
-        // The WebRTC stack reports every unanswered check of a closed tab as a warning.
+        // The WebRTC stack logs a warning for every unanswered connectivity check of a closed tab.
         Self { filter: "info,webrtc=error,rtc=error,rtc_ice=error,rtc_sctp=error,rtc_dtls=error".to_owned(), format: LogFormat::Text }
     }
 }
@@ -250,7 +251,7 @@ pub(super) fn at_most(key: &str, value: u64, limit: u64) -> Result<(), ConfigErr
     if value > limit { Err(wrong(key, format!("must be at most {limit}"))) } else { Ok(()) }
 }
 
-/// A number or a switch, written as such in the file and as text in the environment.
+/// Deserializes a number or a boolean: a typed value in the file, text in the environment.
 pub(super) fn flexible<'de, D, T>(d: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -266,16 +267,16 @@ where
     match Either::<T>::deserialize(d) {
         Ok(Either::Value(v)) => Ok(v),
         Ok(Either::Text(s)) => s.trim().parse().map_err(|e| serde::de::Error::custom(format!("`{s}`: {e}"))),
-        Err(_) => Err(serde::de::Error::custom("is neither a value of the right kind nor text that holds one")),
+        Err(_) => Err(serde::de::Error::custom("has the wrong type")),
     }
 }
 
-/// Addresses as a list, or as text with commas.
+/// Deserializes addresses from a list or from comma-separated text.
 fn addresses<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<IpAddr>, D::Error> {
     texts(d)?.iter().map(|s| s.parse().map_err(|e| serde::de::Error::custom(format!("`{s}`: {e}")))).collect()
 }
 
-/// Texts as a list, or as one text with commas.
+/// Deserializes texts from a list or from comma-separated text.
 pub(super) fn texts<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

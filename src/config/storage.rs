@@ -1,4 +1,4 @@
-//! Where data is kept.
+//! Settings of storage.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StorageConfig {
-    /// Folder for everything this server writes.
+    /// Folder for the data of this server.
     pub data: PathBuf,
     /// `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE`. Without it a SQLite file in the data folder.
     pub database_url: Option<Secret>,
@@ -58,17 +58,17 @@ impl Default for StorageConfig {
     }
 }
 
-/// The engine that the URL names.
+/// The database engine that the URL names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// A file.
+    /// SQLite, with the path of its file.
     Sqlite(PathBuf),
-    /// The URL of a server.
+    /// PostgreSQL, with the URL of its server.
     Postgres(Secret),
 }
 
 impl std::fmt::Display for Engine {
-    /// For people: a path, or server and database without the password and the options.
+    /// Writes the path, or server and database without password and options.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Sqlite(path) => path.display().fmt(f),
@@ -81,7 +81,7 @@ impl std::fmt::Display for Engine {
 }
 
 impl StorageConfig {
-    /// The engine that holds the data.
+    /// The configured engine. Default: a SQLite file in the data folder.
     pub fn engine(&self) -> Engine {
         match self.database_url.as_ref().map(Secret::expose) {
             Some(url) if is_postgres(url) => Engine::Postgres(url.into()),

@@ -1,4 +1,4 @@
-//! Every key can be set from everywhere, and every error names its key.
+//! Tests that every setting can be set from every source, and that every error names its key.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn error(file: &str, env: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn without_anything_the_defaults_hold() {
+fn empty_configuration_has_the_defaults() {
     let c = load("", &[("PATH", "/bin")], &[]).unwrap();
     assert_eq!(c, Config::default());
     assert_eq!(c.server.listen.to_string(), "127.0.0.1:8080");
@@ -23,24 +23,24 @@ fn without_anything_the_defaults_hold() {
 }
 
 #[test]
-fn the_example_file_says_the_defaults() {
+fn example_file_contains_the_defaults() {
     let example = include_str!("../../recall.example.toml");
     assert_eq!(load(example, &[], &[]).unwrap(), Config::default());
-    // What is commented out must be right as well.
+    // The settings in comments must be valid too.
     let all: String =
         example.lines().map(|l| if l.starts_with("# ") && l.contains(" = ") { &l[2..] } else { l }).collect::<Vec<_>>().join("\n");
     assert_ne!(load(&all, &[], &[]).unwrap(), Config::default());
 }
 
 #[test]
-fn flags_win_over_environment_over_file() {
+fn flags_override_environment_and_environment_overrides_file() {
     let file = "[server]\nlisten = \"127.0.0.1:1\"\n[processing]\nworkers = 2\n[stream]\nmax_peers = 7";
     let c = load(file, &[("RECALL_LISTEN", "127.0.0.1:2"), ("RECALL_WORKERS", "3")], &[("server.listen", "127.0.0.1:3")]).unwrap();
     assert_eq!((c.server.listen.port(), c.processing.workers, c.stream.max_peers), (3, 3, 7));
 }
 
 #[test]
-fn every_variable_sets_a_key_that_exists() {
+fn every_variable_sets_an_existing_key() {
     let sample = |key: &str| match key {
         "server.listen" | "stream.udp_listen" => "127.0.0.1:9",
         "server.public_url" => "http://recall.localhost:9000",
@@ -72,13 +72,13 @@ fn every_variable_sets_a_key_that_exists() {
         _ => "9",
     };
     for v in VARIABLES {
-        // What only makes sense with a server or a provider is tried with one.
+        // Some settings are valid only with a server or a provider.
         let servers = "[model]\nurl = \"http://localhost:1\"\nname = \"a\"\n[embeddings]\nurl = \"http://localhost:2\"\nmodel = \"b\"
             [http]\ntls_certificate = \"a.pem\"\ntls_key = \"a.key\"
             [auth]\nissuers = [\"https://a.example\"]\naudiences = [\"a\"]\nintrospection_client_id = \"a\"\nintrospection_client_secret = \"a\"
             [login]\nclient_id = \"a\"
             [webrtc]\nturn_urls = [\"turn:a\"]\nturn_secret = \"another-secret-of-turn\"";
-        // The issuer that is asked must be one of the issuers.
+        // The issuer for introspection and logins must be one of the issuers.
         let base: &[_] = match v.key {
             "auth.introspection_issuer" | "login.issuer" => &[("RECALL_OIDC_ISSUER", "https://login.example.org")],
             "graphql.documents_only" => &[("RECALL_GRAPHQL_INTROSPECTION", "false")],
@@ -184,7 +184,7 @@ fn errors_name_the_key() {
             &[("RECALL_TRUSTED_PROXIES", "proxy.example.org")][..],
             "http.trusted_proxies (RECALL_TRUSTED_PROXIES): proxy.example.org must",
         ),
-        ("", &[("RECALL_TRUSTED_PROXIES", "10.0.0.1, ::/0")][..], "::/0 would believe everybody"),
+        ("", &[("RECALL_TRUSTED_PROXIES", "10.0.0.1, ::/0")][..], "::/0 would trust every address"),
         ("", &[("RECALL_LEASE_SECONDS", "999999999")][..], "processing.lease_seconds (RECALL_LEASE_SECONDS): must be at most"),
     ] {
         let e = error(file, env);
@@ -193,14 +193,14 @@ fn errors_name_the_key() {
 }
 
 #[test]
-fn a_password_is_not_shown() {
+fn debug_output_hides_a_password() {
     let c = load("", &[("RECALL_NEO4J_PASSWORD", "sesame")], &[]).unwrap();
     assert_eq!(c.neo4j.password.as_ref().map(Secret::expose), Some("sesame"));
     assert!(!format!("{c:?}").contains("sesame"));
 }
 
 #[test]
-fn a_value_may_come_from_a_file() {
+fn file_variable_reads_the_value_from_a_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("listen");
     std::fs::write(&path, "127.0.0.1:7777\n").unwrap();
@@ -209,7 +209,7 @@ fn a_value_may_come_from_a_file() {
 }
 
 #[test]
-fn the_url_names_the_engine_and_is_shown_without_the_password() {
+fn database_url_selects_the_engine_and_hides_the_password() {
     let engine = |url: &str| load("", &[("RECALL_DATABASE_URL", url)], &[]).unwrap().storage.engine();
     assert_eq!(engine("sqlite:/var/x.db"), Engine::Sqlite("/var/x.db".into()));
     assert_eq!(engine("sqlite://x.db"), Engine::Sqlite("x.db".into()));
@@ -225,7 +225,7 @@ fn the_url_names_the_engine_and_is_shown_without_the_password() {
 }
 
 #[test]
-fn a_secret_is_never_shown() {
+fn output_and_errors_hide_secrets() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("key");
     std::fs::write(&path, "sk-hidden\n").unwrap();
@@ -240,7 +240,7 @@ fn a_secret_is_never_shown() {
 }
 
 #[test]
-fn with_a_login_strangers_may_come_and_secrets_are_not_shown() {
+fn login_allows_public_listeners_and_hides_the_token() {
     let token = ("RECALL_TOKEN", "0123456789abcdef0123456789abcdef");
     let public = ("RECALL_PUBLIC_URL", "https://memory.example.org");
     let listen = ("RECALL_LISTEN", "0.0.0.0:8080");
@@ -254,7 +254,7 @@ fn with_a_login_strangers_may_come_and_secrets_are_not_shown() {
 }
 
 #[test]
-fn only_a_server_nobody_else_reaches_offers_the_address_of_its_machine() {
+fn only_a_loopback_server_announces_the_machine_address() {
     let is_local = |env: &[(&str, &str)]| {
         let c = load("", env, &[]).unwrap();
         c.stream.is_for_this_machine(&c.server)

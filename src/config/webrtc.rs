@@ -1,4 +1,4 @@
-//! STUN and TURN servers, for browsers that cannot reach this server by UDP themselves.
+//! Settings of STUN and TURN servers.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{
     wrong,
 };
 
-/// Shortest shared secret: whoever finds it out relays at the operator's expense.
+/// Minimum length of the shared secret. Anyone who guesses it can relay traffic at the operator's expense.
 const MIN_SECRET: usize = 16;
 
 /// STUN and TURN servers, for browsers that cannot reach this server by UDP directly.
@@ -39,32 +39,32 @@ impl Default for WebrtcConfig {
 }
 
 impl WebrtcConfig {
-    /// How long credentials are good.
+    /// How long TURN credentials are valid.
     pub fn turn_ttl(&self) -> Duration {
         Duration::from_secs(self.turn_ttl_seconds)
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let is = |url: &str, schemes: &[&str]| {
+        let is_valid = |url: &str, schemes: &[&str]| {
             let rest = url.split_once(':').filter(|(scheme, _)| schemes.contains(scheme)).map(|(_, rest)| rest);
-            // Of what can stand in a header between angle brackets.
+            // Only characters that are safe between angle brackets in a header.
             rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]?=".contains(&b)))
         };
         for (key, urls, schemes) in
             [("webrtc.stun_urls", &self.stun_urls, &["stun", "stuns"]), ("webrtc.turn_urls", &self.turn_urls, &["turn", "turns"])]
         {
-            if let Some(bad) = urls.iter().find(|url| !is(url, schemes)) {
+            if let Some(bad) = urls.iter().find(|url| !is_valid(url, schemes)) {
                 return Err(wrong(key, format!("{bad} must be an address such as {}:{}.example.org:3478", schemes[0], schemes[0])));
             }
         }
         if self.turn_urls.is_empty() != self.turn_secret.is_none() {
             let missing = if self.turn_urls.is_empty() { "webrtc.turn_urls" } else { "webrtc.turn_secret" };
-            return Err(wrong(missing, "is needed: addresses and secret of TURN servers go together"));
+            return Err(wrong(missing, "is needed: addresses and secret of TURN servers belong together"));
         }
         if self.turn_secret.as_ref().is_some_and(|secret| secret.expose().len() < MIN_SECRET) {
             return Err(wrong(
                 "webrtc.turn_secret",
-                format!("must have at least {MIN_SECRET} characters; `openssl rand -base64 32` makes one"),
+                format!("must have at least {MIN_SECRET} characters; generate one with `openssl rand -base64 32`"),
             ));
         }
         if self.turn_ttl_seconds < 60 {

@@ -190,7 +190,7 @@ fn export_ends_when_reader_closes_pipe() {
     drop(child.stdout.take());
     let done = child.wait_with_output().unwrap();
     let text = String::from_utf8(done.stderr).unwrap();
-    assert!(!done.status.success() && text.contains("went away") && !text.contains("panicked"), "{text}");
+    assert!(!done.status.success() && text.contains("closed the pipe") && !text.contains("panicked"), "{text}");
     let unknown = with(folder.path(), None, &["export", "--user", "00000000-0000-0000-0000-000000000001"]).output().unwrap();
     let text = String::from_utf8(unknown.stderr).unwrap();
     assert!(!unknown.status.success() && text.contains("not found"), "{text}");

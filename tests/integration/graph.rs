@@ -168,7 +168,7 @@ async fn assert_faults_change_no_answer(mut neo4j: Neo4jServer, store: &str, dat
     wait_until_equal(&place).await;
     neo4j.rows("CREATE (:Foreign) RETURN 1").await;
     let (equal, words) = graph("check", &place);
-    assert!(!equal && words.contains("is not of this program"), "{words}");
+    assert!(!equal && words.contains("does not belong to recall"), "{words}");
     neo4j.rows("MATCH (n:Foreign) DELETE n RETURN 1").await;
 
     // A deleted session leaves nothing.

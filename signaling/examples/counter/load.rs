@@ -1,6 +1,7 @@
-//! Opens many native peers against a running counter and reports how fast they open, how long an
-//! event takes, and whether one was lost or doubled. It uses the client side of the same WebRTC
-//! stack, so its own work shares the machine with the server's.
+//! A load test: connects many peers to a running counter, and measures connection time, event latency,
+//! and lost or duplicated events.
+//!
+//! It uses the client side of the same WebRTC stack and shares the machine with the server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,8 +23,8 @@ use crate::log::now_us;
 
 use crate::Failure;
 
-/// Peers that open at the same time.
-const AT_A_TIME: usize = 40;
+/// Peers that connect at the same time.
+const CONCURRENCY: usize = 40;
 
 #[derive(Default)]
 struct Totals {
@@ -40,11 +41,11 @@ pub(crate) async fn run(http: &str, peers: usize, seconds: u64) -> Result<(), Fa
     let (sender, mut delays) = mpsc::unbounded_channel::<u64>();
     let mut opened = vec![];
     let mut connections = vec![];
-    // Several at a time: this client's stack takes its time to open, mostly waiting for timers.
+    // Several at a time, because the client's stack mostly waits for timers while it connects.
     let mut opening = tokio::task::JoinSet::new();
     let mut started = 0;
     while started < peers || !opening.is_empty() {
-        while started < peers && opening.len() < AT_A_TIME {
+        while started < peers && opening.len() < CONCURRENCY {
             started += 1;
             let http = http.to_owned();
             opening.spawn(async move { timeout(Duration::from_secs(20), connect(&http)).await });
@@ -98,7 +99,7 @@ pub(crate) async fn run(http: &str, peers: usize, seconds: u64) -> Result<(), Fa
     while stats(http).await?["peers"] != 0 && start.elapsed() < Duration::from_secs(30) {
         sleep(Duration::from_millis(100)).await;
     }
-    println!("all gone after {:.1} s: {}", start.elapsed().as_secs_f64(), stats(http).await?);
+    println!("all peers ended after {:.1} s: {}", start.elapsed().as_secs_f64(), stats(http).await?);
     Ok(())
 }
 
@@ -188,7 +189,7 @@ async fn stats(http: &str) -> Result<Value, Failure> {
     Ok(serde_json::from_str(&request(http, "GET", "/stats", "").await?)?)
 }
 
-/// One HTTP/1.1 request; the body of its answer, when that is a success.
+/// Sends an HTTP/1.1 request. Returns the body of a successful response.
 async fn request(http: &str, method: &str, path: &str, body: &str) -> Result<String, Failure> {
     let mut stream = TcpStream::connect(http).await?;
     let length = body.len();

@@ -1,4 +1,4 @@
-//! The counter as a numbered log in memory: event n says that the counter stands at n, and when.
+//! The log of the counter, in memory. Event n records when the counter reached n.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -7,17 +7,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use signaling::{EventSource, LogHead, NumberedEvent, SourceError};
 
-/// The one stream.
+/// The name of the only stream.
 pub(crate) const STREAM: &str = "counter";
-/// Counts that are kept for those who come back.
+/// Number of counts kept for clients that resume.
 const KEPT: usize = 200_000;
 
-/// When each of the last counts happened, in microseconds since 1970, and the number of the first.
+/// The times of the last counts in microseconds since 1970, the number of the first, and the epoch.
 pub(crate) struct CounterLog(Mutex<(VecDeque<u64>, u64)>, String);
 
 impl Default for CounterLog {
     fn default() -> Self {
-        // A restarted counter begins anew, so its log has another epoch.
+        // A restarted counter begins at 1 again, so its log needs a new epoch.
         Self(Mutex::new((VecDeque::new(), 1)), format!("e{}", now_us()))
     }
 }

@@ -1,11 +1,10 @@
-//! A counter that counts in every browser at once: the smallest whole server of this crate, and its
-//! own load test.
+//! A counter shared by all browsers: a minimal complete server on this crate, with a load test.
 //!
 //! ```text
 //! cargo run --release --example counter                          serve http://127.0.0.1:8090
 //! cargo run --release --example counter -- load 127.0.0.1:8090 300 10    300 peers for 10 seconds
 //! ```
-//! `POST /count/{n}` counts n times, `POST /rate/{hz}` sets how fast it counts by itself.
+//! `POST /count/{n}` counts n times. `POST /rate/{hz}` sets how often it counts by itself.
 #![allow(missing_docs)]
 
 mod load;
@@ -58,12 +57,12 @@ async fn serve(http: &str, udp: &str, public: &[&str]) -> Result<(), Failure> {
     let signaling = Signaling::bind(config, hub.clone()).await?;
     let udp = signaling.udp_addr();
     let server = Arc::new(Server { log, hub, signaling, rate: AtomicU64::new(1) });
-    let counting = tokio::spawn(count(server.clone()));
+    let counting = tokio::spawn(count_at_rate(server.clone()));
     let routes = Router::new()
         .route("/", get(async || Html(include_str!("page.html"))))
         .route("/signaling/{stream}", post(offer))
-        .route("/signaling/{stream}/{peer}", patch(change).delete(remove))
-        .route("/count/{n}", post(count_on))
+        .route("/signaling/{stream}/{peer}", patch(patch_peer).delete(delete_peer))
+        .route("/count/{n}", post(count_n_times))
         .route("/rate/{hz}", post(set_rate))
         .route("/stats", get(stats))
         .layer(DefaultBodyLimit::max(64 * 1024))
@@ -80,7 +79,7 @@ async fn serve(http: &str, udp: &str, public: &[&str]) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn count(server: Arc<Server>) {
+async fn count_at_rate(server: Arc<Server>) {
     loop {
         let rate = server.rate.load(Ordering::Relaxed);
         match rate {
@@ -94,7 +93,7 @@ async fn count(server: Arc<Server>) {
     }
 }
 
-async fn count_on(State(server): State<Arc<Server>>, Path(n): Path<u32>) -> StatusCode {
+async fn count_n_times(State(server): State<Arc<Server>>, Path(n): Path<u32>) -> StatusCode {
     for _ in 0..n.min(100_000) {
         server.log.count();
     }
@@ -145,7 +144,7 @@ async fn offer(State(server): State<Arc<Server>>, Path(stream): Path<String>, bo
     }
 }
 
-async fn change(
+async fn patch_peer(
     State(server): State<Arc<Server>>,
     Path((stream, peer)): Path<(String, String)>,
     headers: HeaderMap,
@@ -173,7 +172,7 @@ async fn change(
     }
 }
 
-async fn remove(State(server): State<Arc<Server>>, Path((stream, peer)): Path<(String, String)>) -> StatusCode {
+async fn delete_peer(State(server): State<Arc<Server>>, Path((stream, peer)): Path<(String, String)>) -> StatusCode {
     match server.signaling.delete(&stream, &peer) {
         true => StatusCode::OK,
         false => StatusCode::NOT_FOUND,

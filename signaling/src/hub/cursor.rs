@@ -1,11 +1,11 @@
-//! Where a reader of a log stands, as text: `epoch:seq`. One cursor for all transports.
+//! The cursor of a reader as text, `epoch:seq`. All transports use it.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::frame::ResumePoint;
 
-/// The longest epoch that is read, in bytes.
+/// Maximum length of an epoch in bytes.
 const MAX_EPOCH_BYTES: usize = 256;
 
 /// A position in one epoch of a log.
@@ -13,11 +13,11 @@ const MAX_EPOCH_BYTES: usize = 256;
 pub struct Cursor {
     /// Epoch of the log.
     pub epoch: String,
-    /// The last sequence number that was seen.
+    /// The last sequence number that was received.
     pub seq: u64,
 }
 
-/// A text is not a cursor.
+/// The text is not a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a cursor has the form `epoch:seq`")]
 pub struct CursorError;
@@ -32,7 +32,7 @@ impl FromStr for Cursor {
     type Err = CursorError;
 
     fn from_str(text: &str) -> Result<Self, CursorError> {
-        // From the right: an epoch may hold colons, a number cannot.
+        // Split at the last colon, because an epoch may contain colons.
         let (epoch, seq) = text.rsplit_once(':').ok_or(CursorError)?;
         let digits_only = !seq.is_empty() && seq.bytes().all(|byte| byte.is_ascii_digit());
         let epoch_fits = !epoch.is_empty() && epoch.len() <= MAX_EPOCH_BYTES && epoch.bytes().all(|byte| byte.is_ascii_graphic());
@@ -43,16 +43,16 @@ impl FromStr for Cursor {
     }
 }
 
-/// Where a subscription begins.
+/// Where a subscription starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// With the next event.
+    /// At the next event.
     Live,
-    /// After an event that was seen.
+    /// After an event that the client has received.
     From {
-        /// Epoch of the log in which it was seen.
+        /// Epoch of the log that the client read.
         epoch: String,
-        /// Its number; 0 for everything.
+        /// Sequence number of the event; 0 for the beginning of the log.
         seq: u64,
     },
 }
@@ -82,7 +82,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn refuses_what_is_no_cursor() {
+    fn malformed_cursors_are_refused() {
         for text in ["", ":", "e:", ":1", "e:-1", "e:+1", "e:1.0", "e 1:1", "e:99999999999999999999"] {
             assert_eq!(text.parse::<Cursor>(), Err(CursorError), "{text}");
         }

@@ -1,27 +1,27 @@
-//! The events of one stream that are not numbered and may be lost, bounded by count.
+//! The bounded buffer of ephemeral events of one stream, which are not numbered and may be lost.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-/// How many are kept for subscribers that have not taken them yet.
+/// Maximum number of events kept for subscribers that have not read them yet.
 const MAX_KEPT: usize = 256;
 
-/// One event without number.
+/// An ephemeral event.
 #[derive(Debug)]
 pub(super) struct Ephemeral {
     pub(super) kind: String,
     pub(super) data: Value,
-    /// The head of the log when it was said. Whoever has not got there yet gets the numbered
-    /// events first, so that a fragment of an answer never comes after the answer.
+    /// The head of the log when the event was sent. A subscriber before that head gets the numbered
+    /// events first.
     pub(super) after: u64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct EphemeralLog {
     kept: VecDeque<Arc<Ephemeral>>,
-    /// Number of the first kept one.
+    /// Internal number of the first kept event.
     first: u64,
 }
 
@@ -34,19 +34,19 @@ impl EphemeralLog {
         self.kept.push_back(Arc::new(ephemeral));
     }
 
-    /// Number of the next one to come.
+    /// Returns the number that the next event will get.
     pub(super) fn next(&self) -> u64 {
         self.first + self.kept.len() as u64
     }
 
-    /// The first one from number `from` on, with its number.
+    /// Returns the first event with number `from` or higher, and its number.
     pub(super) fn get(&self, from: u64) -> Option<(u64, &Arc<Ephemeral>)> {
         let number = from.max(self.first);
         let index = usize::try_from(number - self.first).ok()?;
         Some((number, self.kept.get(index)?))
     }
 
-    /// Number of the first one from number `from` on that was said at `position` or later.
+    /// Returns the number of the first event from `from` on that was sent at `position` or later.
     pub(super) fn skip_before(&self, position: u64, from: u64) -> u64 {
         let mut number = from;
         while let Some((found, ephemeral)) = self.get(number) {
@@ -58,7 +58,7 @@ impl EphemeralLog {
         number
     }
 
-    /// Forgets all, when nobody listens any more.
+    /// Removes all events.
     pub(super) fn clear(&mut self) {
         self.first = self.next();
         self.kept = VecDeque::new();

@@ -1,13 +1,13 @@
 //! Serves durable, numbered logs to any number of subscribers.
 //!
-//! Each stream that somebody listens to has one [`tailer`] that follows the log, a bounded
-//! [`ring`] of recent events, and subscribers that *pull*: a subscriber owns a position, takes the
-//! next event from the ring, and past it from the log in pages. There is no queue per subscriber,
-//! so a slow one costs nothing but its own reads, and replay and live need no merging: both are
-//! "the entry after my position".
+//! Each active stream has one [`tailer`], which follows the log, a bounded [`ring`] of recent events,
+//! and subscribers, which *pull*. A subscriber has a position. It takes the next event from the ring,
+//! or in pages from the log if the ring no longer has it. There is no queue per subscriber, so a slow
+//! one costs only its own reads. Replay and live events need no merging: both are the entry after the
+//! position.
 //!
-//! Invariant: what a subscription delivers is contiguous. The next event is the position plus one,
-//! or a [`Delivery::Gap`] says which are missing.
+//! Invariant: a subscription delivers contiguous events. The next event is the position plus one, or a
+//! [`Delivery::Gap`] says which events are missing.
 
 mod cursor;
 mod ephemeral;
@@ -32,21 +32,21 @@ use crate::lock::lock;
 use crate::source::{EventSource, LogHead, SourceError};
 use stream::ActiveStream;
 
-/// Bounds and intervals of a [`Hub`].
+/// Limits and intervals of a [`Hub`].
 #[derive(Clone, Debug)]
 pub struct HubConfig {
-    /// Recent events kept in memory per active stream.
+    /// Maximum number of recent events in memory per active stream.
     pub ring_events: usize,
-    /// Their size in bytes, as JSON.
+    /// Maximum size of these events in bytes, as JSON.
     pub ring_bytes: usize,
-    /// Entries per read from the log.
+    /// Entries per read of the log.
     pub page: usize,
-    /// How often an active stream looks at its log without having been woken. A safety net for
-    /// commits whose wake was lost, for example one of another server instance.
+    /// How often an active stream polls its log without a wake. It limits the delay after a lost wake,
+    /// for example for a commit of another server.
     pub poll: Duration,
-    /// How long a stream without subscribers stays in memory, so that a reloaded page finds it.
+    /// How long a stream without subscribers stays in memory, for example during the reload of a page.
     pub linger: Duration,
-    /// Longest time one read of the log may take.
+    /// Timeout of one read of the log.
     pub read_timeout: Duration,
 }
 
@@ -63,18 +63,18 @@ impl Default for HubConfig {
     }
 }
 
-/// What a hub holds now.
+/// Counts of a hub.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HubStats {
-    /// Streams in memory.
+    /// Number of streams in memory.
     pub streams: usize,
-    /// Subscriptions to them.
+    /// Number of their subscriptions.
     pub subscribers: usize,
 }
 
 type Streams<S> = HashMap<<S as EventSource>::Stream, Arc<ActiveStream<S>>>;
 
-/// Serves the logs of one [`EventSource`]. See the module's page.
+/// Serves the logs of one [`EventSource`] to subscribers.
 pub struct Hub<S: EventSource> {
     source: Arc<S>,
     config: HubConfig,
@@ -83,22 +83,26 @@ pub struct Hub<S: EventSource> {
 }
 
 impl<S: EventSource> Hub<S> {
-    /// A hub over `source`. It starts no task before somebody subscribes.
+    /// Creates a hub over `source`. It starts no task before the first subscription.
     pub fn new(source: Arc<S>, config: HubConfig) -> Arc<Self> {
         let config = HubConfig { page: config.page.max(1), ..config };
         Arc::new(Self { source, config, streams: Mutex::default(), stop: CancellationToken::new() })
     }
 
-    /// Says that `stream` may have new entries. To be called after each commit: it never blocks,
-    /// many calls count as one, and without listeners it is one look into a table.
+    /// Announces that `stream` may have new entries. Call it after each commit.
+    ///
+    /// It never blocks. Several calls may be merged into one. Without subscribers it costs one table
+    /// lookup.
     pub fn wake(&self, stream: &S::Stream) {
         if let Some(active) = lock(&self.streams).get(stream) {
             active.wake();
         }
     }
 
-    /// Sends something that is not numbered to those who listen now. Whoever is behind may miss
-    /// it; nobody gets it after a numbered event that was committed later.
+    /// Sends an ephemeral event to the current subscribers.
+    ///
+    /// A subscriber that is behind may miss it. No subscriber gets it after a numbered event that was
+    /// committed later.
     pub fn ephemeral(&self, stream: &S::Stream, kind: &str, data: Value) {
         let active = lock(&self.streams).get(stream).cloned();
         if let Some(active) = active {
@@ -123,13 +127,16 @@ impl<S: EventSource> Hub<S> {
         }
     }
 
-    /// What is in memory now.
+    /// Returns the current counts.
     pub fn stats(&self) -> HubStats {
         let streams = lock(&self.streams);
         HubStats { streams: streams.len(), subscribers: streams.values().map(|active| active.subscribers()).sum() }
     }
 
-    /// Where the log of `stream` stands, within the read timeout.
+    /// Returns the current state of the log of `stream`.
+    ///
+    /// # Errors
+    /// The error of the source, or [`SourceError::Unavailable`] after the read timeout.
     pub async fn head(&self, stream: &S::Stream) -> Result<LogHead, SourceError> {
         match timeout(self.config.read_timeout, self.source.head(stream)).await {
             Ok(result) => result,
@@ -140,7 +147,7 @@ impl<S: EventSource> Hub<S> {
     /// Subscribes to a stream, from a resume point or live.
     ///
     /// # Errors
-    /// [`SourceError::NotFound`] without such a stream, [`SourceError::Unavailable`] when its log
+    /// [`SourceError::NotFound`] if the stream does not exist. [`SourceError::Unavailable`] if its log
     /// cannot be read or the hub has shut down.
     pub async fn subscribe(self: &Arc<Self>, stream: S::Stream, resume: Resume) -> Result<Subscription<S>, SourceError> {
         let head = self.head(&stream).await?;
@@ -152,19 +159,19 @@ impl<S: EventSource> Hub<S> {
         Ok(Subscription::new(self, active, head, start))
     }
 
-    /// The active stream of a key with one more subscriber, made when there is none.
+    /// Adds a subscriber to the active stream of a key. Creates the stream if needed.
     fn join(self: &Arc<Self>, stream: &S::Stream, head: &LogHead) -> Result<Arc<ActiveStream<S>>, SourceError> {
         let mut streams = lock(&self.streams);
-        // Under the lock, so that a shutdown sees either the flag in here or the stream in there.
+        // Checked under the lock: either this call sees the shutdown, or the shutdown sees the new stream.
         if self.stop.is_cancelled() {
-            return Err(SourceError::Unavailable("the server shuts down".into()));
+            return Err(SourceError::Unavailable("the server is shutting down".into()));
         }
         if let Some(active) = streams.get(stream) {
             if active.epoch() == head.epoch {
                 active.join();
                 return Ok(active.clone());
             }
-            // The log was rebuilt and the tailer has not noticed yet.
+            // The log was rebuilt, and the tailer has not noticed it yet.
             active.end(Bye::from(ByeCode::Restart));
         }
         let active = Arc::new(ActiveStream::new(stream.clone(), head, &self.config, self.stop.child_token()));
@@ -174,7 +181,7 @@ impl<S: EventSource> Hub<S> {
         Ok(active)
     }
 
-    /// Takes a stream out of memory unless somebody subscribed meanwhile.
+    /// Removes a stream from memory, unless it has a new subscriber. Returns whether it was removed.
     fn retire(&self, active: &Arc<ActiveStream<S>>) -> bool {
         let mut streams = lock(&self.streams);
         if active.subscribers() > 0 {
@@ -186,8 +193,8 @@ impl<S: EventSource> Hub<S> {
         true
     }
 
-    /// Ends a stream whose log was rebuilt, so that its clients come back and learn the new epoch.
-    fn replace(&self, active: &Arc<ActiveStream<S>>, code: ByeCode) {
+    /// Removes a stream from memory and ends its subscriptions, so that clients reconnect to the new log.
+    fn end_active(&self, active: &Arc<ActiveStream<S>>, code: ByeCode) {
         {
             let mut streams = lock(&self.streams);
             if streams.get(&active.key).is_some_and(|current| Arc::ptr_eq(current, active)) {
@@ -204,26 +211,29 @@ impl<S: EventSource> Drop for Hub<S> {
     }
 }
 
-/// Where a new subscription begins.
+/// The start of a new subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Start {
-    /// Everything up to here counts as delivered.
+    /// Events up to this number count as delivered.
     position: u64,
+    /// Why the subscription cannot resume, if so.
     not_recovered: Option<NotRecovered>,
-    /// What to report as missing first, `from..=to`; `to` may be `from - 1` for an empty log.
+    /// The gap `from..=to` to report first. `to` is `from - 1` for an empty log.
     gap: Option<(u64, u64, GapReason)>,
 }
 
 impl Start {
-    /// Decides what a resume point means for a log. When it cannot be continued there is always a
-    /// gap, so that a client needs one rule only: refetch, go on after `to`.
+    /// Decides where a subscription starts in a log.
+    ///
+    /// If it cannot resume, there is always a gap. So a client needs only one rule: fetch again and
+    /// continue after `to`.
     fn decide(resume: Resume, head: &LogHead) -> Self {
-        let anew =
+        let from_head =
             |not_recovered, reason| Self { position: head.head, not_recovered: Some(not_recovered), gap: Some((1, head.head, reason)) };
         match resume {
             Resume::Live => Self { position: head.head, not_recovered: None, gap: None },
-            Resume::From { epoch, .. } if epoch != head.epoch => anew(NotRecovered::EpochChanged, GapReason::EpochChanged),
-            Resume::From { seq, .. } if seq > head.head => anew(NotRecovered::AheadOfLog, GapReason::AheadOfLog),
+            Resume::From { epoch, .. } if epoch != head.epoch => from_head(NotRecovered::EpochChanged, GapReason::EpochChanged),
+            Resume::From { seq, .. } if seq > head.head => from_head(NotRecovered::AheadOfLog, GapReason::AheadOfLog),
             Resume::From { seq, .. } if seq.saturating_add(1) < head.floor => Self {
                 position: head.floor - 1,
                 not_recovered: Some(NotRecovered::Expired),

@@ -1,4 +1,5 @@
-//! The recent events of one stream in memory, bounded by count and bytes.
+//! The buffer of recent events of one stream, bounded by count and bytes.
+//!
 //! Invariant: the entries are contiguous.
 
 use std::collections::VecDeque;
@@ -20,8 +21,9 @@ impl Ring {
         Self { events: VecDeque::new(), bytes: 0, max_events, max_bytes }
     }
 
-    /// Adds the newest event. After a hole, what came before it is dropped: a reader that needs it
-    /// takes it from the log, which also knows what is missing.
+    /// Adds the newest event. After a gap in the numbers, the older events are dropped.
+    ///
+    /// A reader that needs them reads the log, which also knows which events are missing.
     pub(super) fn push(&mut self, event: Arc<NumberedEvent>) {
         if self.events.back().is_some_and(|(last, _)| last.seq + 1 != event.seq) {
             self.clear();
@@ -35,7 +37,7 @@ impl Ring {
             };
             self.bytes -= size;
         }
-        // A burst must not keep its memory for as long as the stream lives.
+        // Free the memory of a burst.
         if self.events.capacity() > 64 && self.events.len() * 4 < self.events.capacity() {
             self.events.shrink_to(self.events.len() * 2);
         }
@@ -46,7 +48,7 @@ impl Ring {
         self.bytes = 0;
     }
 
-    /// The event with number `seq`, when it is still here.
+    /// Returns the event with number `seq`, if the ring still has it.
     pub(super) fn get(&self, seq: u64) -> Option<&Arc<NumberedEvent>> {
         let (first, _) = self.events.front()?;
         let index = usize::try_from(seq.checked_sub(first.seq)?).ok()?;
@@ -54,7 +56,7 @@ impl Ring {
     }
 }
 
-/// Size of an event in memory, roughly: its texts and its content as JSON.
+/// Estimates the size of an event in memory: its texts and its content as JSON.
 fn size_of_event(event: &NumberedEvent) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_drops_what_came_before() {
+    fn gap_drops_older_events() {
         let mut ring = Ring::new(10, 10_000);
         ring.push(event(1, 1));
         ring.push(event(3, 1));
@@ -100,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stays_within_its_bounds(sizes in proptest::collection::vec(0usize..400, 1..100)) {
+        fn ring_stays_within_its_bounds(sizes in proptest::collection::vec(0usize..400, 1..100)) {
             let mut ring = Ring::new(8, 1500);
             for (index, size) in sizes.iter().enumerate() {
                 let seq = index as u64 + 1;

@@ -1,4 +1,4 @@
-//! What one stream that somebody listens to shares between its tailer and its subscribers.
+//! An active stream: the state that its tailer and its subscribers share.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,15 +17,15 @@ use crate::source::{EventSource, LogHead, NumberedEvent};
 
 pub(super) struct ActiveStream<S: EventSource> {
     pub(super) key: S::Stream,
-    /// Does not change: a stream whose log is rebuilt is ended and made anew.
+    /// Never changes: a stream whose log is rebuilt ends, and a new one replaces it.
     epoch: String,
     shared: Mutex<Shared>,
-    /// Counts changes of `shared`. A subscriber marks it as seen before it looks, so that a change
-    /// between its look and its wait wakes it.
+    /// Counts changes of `shared`. A subscriber marks the count as seen before it reads `shared`. So a
+    /// change between its read and its wait wakes it.
     version: watch::Sender<u64>,
     wake: Notify,
     subscribers: AtomicUsize,
-    /// Ends the tailer.
+    /// Cancelled to end the tailer.
     pub(super) stop: CancellationToken,
 }
 
@@ -38,14 +38,17 @@ struct Shared {
     idle_since: Instant,
 }
 
-/// What a subscriber finds when it looks for its next delivery.
+/// The next delivery after a position.
 pub(super) enum Next {
+    /// The stream has ended.
     Ended(Bye),
+    /// An ephemeral event with its number.
     Ephemeral(u64, Arc<Ephemeral>),
+    /// An event from the ring.
     Event(Arc<NumberedEvent>),
-    /// The next event exists but is only in the log.
+    /// The next event exists, but only in the log.
     InLog,
-    /// The position is at or past this head.
+    /// The position is at or after this head.
     AtHead(u64),
 }
 
@@ -90,8 +93,8 @@ impl<S: EventSource> ActiveStream<S> {
         self.subscribers.load(Ordering::Acquire)
     }
 
-    /// One more subscriber. Only under the lock of the hub's table, which is what keeps a stream
-    /// from being retired at the same moment.
+    /// Adds a subscriber. Call it only under the lock of the hub's table, so that the stream cannot be
+    /// retired at the same time.
     pub(super) fn join(&self) {
         self.subscribers.fetch_add(1, Ordering::AcqRel);
     }
@@ -104,23 +107,23 @@ impl<S: EventSource> ActiveStream<S> {
         }
     }
 
-    /// Since when nobody listens, if so.
+    /// Since when the stream has no subscribers, if it has none.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let shared = lock(&self.shared);
         (self.subscribers() == 0).then_some(shared.idle_since)
     }
 
-    /// Number of the next ephemeral event to come.
+    /// The number that the next ephemeral event will get.
     pub(super) fn next_ephemeral(&self) -> u64 {
         lock(&self.shared).ephemerals.next()
     }
 
-    /// Number of the first ephemeral event from `ephemeral` on whose place is at `position` or later.
+    /// The number of the first ephemeral event from `ephemeral` on that was sent at `position` or later.
     pub(super) fn ephemerals_from(&self, position: u64, ephemeral: u64) -> u64 {
         lock(&self.shared).ephemerals.skip_before(position, ephemeral)
     }
 
-    /// What comes after `position`, and from ephemeral number `ephemeral` on.
+    /// Returns the next delivery after `position` and from ephemeral number `ephemeral` on.
     pub(super) fn next(&self, position: u64, ephemeral: u64) -> Next {
         let shared = lock(&self.shared);
         if let Some(bye) = shared.ended {
@@ -146,7 +149,7 @@ impl<S: EventSource> ActiveStream<S> {
         self.wake.notify_one();
     }
 
-    pub(super) async fn woken(&self) {
+    pub(super) async fn wait_for_wake(&self) {
         self.wake.notified().await;
     }
 
@@ -162,7 +165,7 @@ impl<S: EventSource> ActiveStream<S> {
         self.changed();
     }
 
-    /// Appends what the tailer read. Entries at or before the head are dropped as known.
+    /// Appends entries that the tailer has read. Ignores entries up to the head, which are known.
     pub(super) fn append(&self, events: Vec<NumberedEvent>) {
         {
             let mut shared = lock(&self.shared);
@@ -176,7 +179,7 @@ impl<S: EventSource> ActiveStream<S> {
         self.changed();
     }
 
-    /// Moves the head over entries that were removed from the log before they were read.
+    /// Moves the head past entries that were pruned before they were read.
     pub(super) fn skip_to(&self, head: u64) {
         {
             let mut shared = lock(&self.shared);
@@ -188,7 +191,7 @@ impl<S: EventSource> ActiveStream<S> {
         self.changed();
     }
 
-    /// Ends all subscriptions and the tailer. The first reason stays.
+    /// Ends all subscriptions and the tailer. If called again, the first reason stays.
     pub(super) fn end(&self, bye: Bye) {
         lock(&self.shared).ended.get_or_insert(bye);
         self.stop.cancel();

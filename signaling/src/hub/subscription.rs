@@ -1,4 +1,4 @@
-//! One reader of one stream: a position in the log, and the next thing to deliver after it.
+//! A subscription: a position in the log of one stream, and the next delivery after it.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -15,49 +15,51 @@ use super::{Hub, Start};
 use crate::frame::{Bye, ByeCode, GapReason, NotRecovered};
 use crate::source::{EventSource, LogHead, NumberedEvent, SourceError};
 
-/// How often in a row the log may fail before the subscription ends with `unavailable`.
+/// Number of consecutive failed reads after which the subscription ends with `unavailable`.
 const MAX_FAILED_READS: u32 = 6;
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 
-/// How a subscription begins.
+/// The state of a stream when a subscription starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
     /// Epoch of the log.
     pub epoch: String,
-    /// Highest sequence number at the time.
+    /// Highest sequence number at the start.
     pub head: u64,
     /// Whether everything after the resume point will follow.
     pub recovered: bool,
-    /// Why not. The first delivery is then a gap.
+    /// Why not everything follows. The first delivery is then a gap.
     pub reason: Option<NotRecovered>,
 }
 
-/// What a subscription delivers.
+/// A delivery of a subscription.
 #[derive(Clone, Debug)]
 pub enum Delivery {
     /// The next numbered event.
     Event(Arc<NumberedEvent>),
-    /// An event without number.
+    /// An ephemeral event.
     Ephemeral {
         /// Its type.
         kind: String,
         /// Its content.
         data: Value,
     },
-    /// All that the log held has been delivered; what follows is live. Said once after the
-    /// beginning, and again each time the subscriber had fallen out of the recent events.
+    /// Everything in the log has been delivered; live events follow.
+    ///
+    /// Delivered once after the start, and again each time the subscriber had fallen behind the ring.
     CaughtUp {
-        /// The last delivered number.
+        /// The last delivered sequence number.
         seq: u64,
     },
-    /// Events `from..=to` cannot be delivered: refetch, go on after `to`.
-    /// `to` is `from - 1` when a log that cannot be continued is empty.
+    /// Events `from..=to` cannot be delivered. The client fetches its state again and continues after `to`.
+    ///
+    /// `to` is `from - 1` if the log is empty and the subscription cannot resume.
     Gap {
-        /// First missing number.
+        /// First missing sequence number.
         from: u64,
-        /// Last missing number.
+        /// Last missing sequence number.
         to: u64,
-        /// Why.
+        /// Why the events are missing.
         reason: GapReason,
     },
     /// The subscription has ended; nothing follows.
@@ -71,7 +73,7 @@ struct Page {
     head: LogHead,
 }
 
-/// One reader of one stream. Dropping it ends it.
+/// A subscription to one stream, until it is dropped.
 pub struct Subscription<S: EventSource> {
     source: Arc<S>,
     page: usize,
@@ -79,16 +81,16 @@ pub struct Subscription<S: EventSource> {
     stream: Arc<ActiveStream<S>>,
     welcome: Welcome,
     changes: watch::Receiver<u64>,
-    /// Everything up to here was delivered or is in `ready`.
+    /// Events up to this number were delivered or are in `ready`.
     position: u64,
     next_ephemeral: u64,
     ready: VecDeque<Delivery>,
-    /// A read under way. Kept here and not in `next`, so that dropping the future of `next` (as
-    /// `select!` does) neither repeats nor loses it.
+    /// A read in progress. It is kept here, so that dropping the future of `next`, as `select!` does,
+    /// neither repeats nor loses it.
     reading: Option<PageRead>,
     failed_reads: u32,
-    /// Whether `CaughtUp` is owed.
-    behind: bool,
+    /// Whether `CaughtUp` is still to be delivered.
+    is_behind: bool,
     ended: bool,
 }
 
@@ -108,7 +110,7 @@ impl<S: EventSource> Subscription<S> {
             ready: VecDeque::new(),
             reading: None,
             failed_reads: 0,
-            behind: true,
+            is_behind: true,
             ended: false,
             stream,
         };
@@ -118,23 +120,23 @@ impl<S: EventSource> Subscription<S> {
         subscription
     }
 
-    /// How the subscription begins.
+    /// The state of the stream when the subscription started.
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
 
-    /// The highest number known to exist.
+    /// The highest known sequence number.
     pub fn head(&self) -> u64 {
         self.stream.head().max(self.position)
     }
 
-    /// The next delivery, or `None` after the end. May be dropped and called again at any time.
+    /// Waits for the next delivery; `None` after the end. The future may be dropped at any time.
     pub async fn next(&mut self) -> Option<Delivery> {
         loop {
             if self.ended {
                 return None;
             }
-            // Before looking: what changes after the look then ends the wait below.
+            // Before the read of the stream, so that any later change ends the wait below.
             self.changes.mark_unchanged();
             let next = self.stream.next(self.position, self.next_ephemeral);
             if let Next::Ended(bye) = next {
@@ -157,15 +159,15 @@ impl<S: EventSource> Subscription<S> {
                 }
                 Next::AtHead(head) => {
                     self.reading = None;
-                    if self.behind && self.position >= head.max(self.welcome.head) {
-                        self.behind = false;
+                    if self.is_behind && self.position >= head.max(self.welcome.head) {
+                        self.is_behind = false;
                         return Some(Delivery::CaughtUp { seq: self.position });
                     }
-                    // The sender lives in `stream`, so this cannot fail while we hold it.
+                    // Cannot fail, because `self.stream` owns the sender.
                     let _ = self.changes.changed().await;
                 }
                 Next::InLog => {
-                    self.behind = true;
+                    self.is_behind = true;
                     let reading = match self.reading.take() {
                         Some(reading) => reading,
                         None => self.read_page(),
@@ -174,7 +176,7 @@ impl<S: EventSource> Subscription<S> {
                     tokio::select! {
                         page = reading => {
                             self.reading = None;
-                            self.take(page);
+                            self.queue_page(page);
                         }
                         _ = self.changes.changed() => {}
                     }
@@ -183,8 +185,7 @@ impl<S: EventSource> Subscription<S> {
         }
     }
 
-    /// A read of the page after the position. It owns what it needs, and does nothing before it is
-    /// polled.
+    /// Returns a future that reads the page after the position, after a pause if reads have failed.
     fn read_page(&self) -> PageRead {
         let source = self.source.clone();
         let key = self.stream.key.clone();
@@ -199,7 +200,7 @@ impl<S: EventSource> Subscription<S> {
             }
             let read = async {
                 let events = source.read(&key, after, page).await?;
-                // After the read, as in the tailer: it tells of which epoch the entries are.
+                // Read after the entries, as in the tailer: it determines the epoch of the entries.
                 let head = source.head(&key).await?;
                 Ok(Page { events, head })
             };
@@ -210,12 +211,12 @@ impl<S: EventSource> Subscription<S> {
         })
     }
 
-    /// Queues what a read gave.
-    fn take(&mut self, page: Result<Page, SourceError>) {
+    /// Queues the result of a read.
+    fn queue_page(&mut self, page: Result<Page, SourceError>) {
         let page = match page {
             Ok(page) => page,
             Err(SourceError::NotFound) => return self.queue_end(ByeCode::Deleted),
-            Err(SourceError::Unavailable(_)) => return self.failed(),
+            Err(SourceError::Unavailable(_)) => return self.count_failed_read(),
         };
         if page.head.epoch != self.welcome.epoch {
             return self.queue_end(ByeCode::Restart);
@@ -225,10 +226,10 @@ impl<S: EventSource> Subscription<S> {
                 let (from, to) = (self.position + 1, page.head.floor - 1);
                 self.position = to;
                 self.queue_gap(from, to, GapReason::Expired);
-                self.advanced();
+                self.position_moved();
             } else {
-                // The entry exists, says the head, but cannot be read.
-                self.failed();
+                // By the head the entry exists, but it cannot be read.
+                self.count_failed_read();
             }
             return;
         }
@@ -249,18 +250,18 @@ impl<S: EventSource> Subscription<S> {
             self.ready.push_back(Delivery::Event(Arc::new(event)));
         }
         match self.position > before {
-            true => self.advanced(),
-            false => self.failed(),
+            true => self.position_moved(),
+            false => self.count_failed_read(),
         }
     }
 
-    /// What comes up to the position is queued. Ephemeral events said before it have lost their place.
-    fn advanced(&mut self) {
+    /// Updates the state after the position has moved. Ephemeral events from before it are skipped.
+    fn position_moved(&mut self) {
         self.failed_reads = 0;
         self.next_ephemeral = self.stream.ephemerals_from(self.position, self.next_ephemeral);
     }
 
-    fn failed(&mut self) {
+    fn count_failed_read(&mut self) {
         self.failed_reads += 1;
         if self.failed_reads >= MAX_FAILED_READS {
             self.queue_end(ByeCode::Unavailable);

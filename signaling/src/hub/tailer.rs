@@ -1,5 +1,4 @@
-//! Follows the log of one active stream: reads what is new after each wake, and now and then
-//! without one. One task per stream, which ends with the stream.
+//! Follows the log of one active stream in a task: reads new entries after each wake and at intervals.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,12 +12,13 @@ use crate::source::{EventSource, SourceError};
 
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 const LAST_RETRY: Duration = Duration::from_secs(2);
-/// How often in a row a log may say it holds more and then give nothing, before the tailer waits
-/// for the next wake. It prevents a busy loop over a log with a hole at its end.
+/// Consecutive empty reads below the head, after which the tailer waits for the next wake.
+///
+/// This prevents a busy loop over a log with a gap at its end.
 const MAX_EMPTY_READS: u32 = 3;
 
 pub(super) fn spawn<S: EventSource>(hub: &Arc<Hub<S>>, stream: Arc<ActiveStream<S>>) {
-    // Weak: a tailer must not keep alive the hub that owns it.
+    // A weak reference, so that the tailer does not keep the hub alive.
     let hub = Arc::downgrade(hub);
     tokio::spawn(async move {
         let stop = stream.stop.clone();
@@ -37,7 +37,7 @@ async fn follow<S: EventSource>(hub: Weak<Hub<S>>, stream: Arc<ActiveStream<S>>)
                     hub.config.poll
                 }
                 Err(SourceError::NotFound) => {
-                    hub.replace(&stream, ByeCode::Deleted);
+                    hub.end_active(&stream, ByeCode::Deleted);
                     return;
                 }
                 Err(SourceError::Unavailable(error)) => {
@@ -59,11 +59,11 @@ async fn follow<S: EventSource>(hub: Weak<Hub<S>>, stream: Arc<ActiveStream<S>>)
                     return;
                 }
             }
-            // Whoever leaves last does not wake the tailer, so it looks at least once a linger.
+            // The last subscriber does not wake the tailer when it leaves, so check at least once per linger.
             let until_idle = linger.saturating_sub(idle_for.unwrap_or_default());
             let pause = deadline.saturating_duration_since(Instant::now()).min(until_idle.max(Duration::from_millis(1)));
             tokio::select! {
-                () = stream.woken() => break,
+                () = stream.wait_for_wake() => break,
                 () = sleep(pause) => if Instant::now() >= deadline { break },
             }
         }
@@ -81,11 +81,11 @@ async fn read_new<S: EventSource>(hub: &Arc<Hub<S>>, stream: &Arc<ActiveStream<S
             Ok(result) => result?,
             Err(elapsed) => return Err(SourceError::Unavailable(Box::new(elapsed))),
         };
-        // After the read: if the epoch is still ours now, the entries were of our epoch, because
-        // an epoch that was replaced never returns.
+        // Read after the entries: if the epoch is unchanged now, the entries are of this epoch, because a
+        // replaced epoch never comes back.
         let head = hub.head(&stream.key).await?;
         if head.epoch != stream.epoch() || head.head < after {
-            hub.replace(stream, ByeCode::Restart);
+            hub.end_active(stream, ByeCode::Restart);
             return Ok(());
         }
         if events.is_empty() {

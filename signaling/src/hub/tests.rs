@@ -1,5 +1,5 @@
-//! Time stands still in these tests and only moves when all tasks wait, so nothing here depends on
-//! how fast the machine is.
+//! Tests of the hub with paused time, which advances only when all tasks wait. So the results do not
+//! depend on the speed of the machine.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use super::*;
 use crate::source::NumberedEvent;
 
-/// A log whose reads take a while, so that whatever can happen in between does.
+/// A log with slow reads, so that other tasks run in between.
 struct Log {
     state: Mutex<(String, u64, u64)>,
     failing: AtomicBool,
@@ -120,14 +120,14 @@ impl Reader {
     fn check(&mut self, delivery: Option<Delivery>, log: &Log) {
         match delivery.unwrap() {
             Delivery::Event(event) => {
-                assert_eq!(event.seq, self.position + 1, "in order, none lost, none doubled");
+                assert_eq!(event.seq, self.position + 1, "events are in order, without loss or duplicate");
                 assert_eq!(event.data, json!(event.seq));
                 self.position = event.seq;
             }
             Delivery::Gap { from, to, .. } => {
                 assert_eq!(from, self.position + 1);
                 let never_continued = self.subscription.welcome().reason == Some(NotRecovered::AheadOfLog);
-                assert!(to < log.floor() || never_continued, "only what is gone is a gap");
+                assert!(to < log.floor() || never_continued, "only pruned events are a gap");
                 self.position = to;
             }
             Delivery::CaughtUp { seq } => {
@@ -136,7 +136,7 @@ impl Reader {
             }
             Delivery::Ephemeral { data, .. } => {
                 let number = data["number"].as_u64().unwrap();
-                assert!(number > self.ephemeral, "in order, none doubled");
+                assert!(number > self.ephemeral, "ephemeral events are in order, without duplicate");
                 assert!(data["after"].as_u64().unwrap() <= self.position);
                 assert!(self.position <= data["before"].as_u64().unwrap(), "a fragment of an answer never comes after the answer");
                 self.ephemeral = number;
@@ -145,7 +145,7 @@ impl Reader {
         }
     }
 
-    /// Takes up to `count` deliveries, giving up on each after `patience`.
+    /// Takes up to `count` deliveries and waits up to `patience` for each.
     async fn take(&mut self, count: usize, patience: Duration, log: &Log) {
         for _ in 0..count {
             if let Ok(delivery) = timeout(patience, self.subscription.next()).await {
@@ -230,25 +230,25 @@ async fn play(steps: Vec<Step>) {
     }
     for reader in &mut readers {
         reader.drain(&log).await;
-        assert_eq!(reader.position, log.end(), "everything arrives in the end");
+        assert_eq!(reader.position, log.end(), "all events arrive");
         assert!(reader.caught_up);
     }
     assert_eq!(hub.stats().subscribers, readers.len());
     drop(readers);
     sleep(Duration::from_secs(120)).await;
-    assert_eq!(hub.stats(), HubStats::default(), "nothing stays behind");
+    assert_eq!(hub.stats(), HubStats::default(), "the hub is empty again");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn each_subscriber_gets_all_in_order(steps in proptest::collection::vec(step(), 0..80)) {
+    fn each_subscriber_gets_all_events_in_order(steps in proptest::collection::vec(step(), 0..80)) {
         run(play(steps));
     }
 }
 
 #[test]
-fn the_head_decides_how_a_subscription_begins() {
+fn log_head_decides_where_a_subscription_starts() {
     let head = LogHead { epoch: "e1".into(), head: 10, floor: 4 };
     let begin = |resume| {
         let start = Start::decide(resume, &head);
@@ -259,16 +259,16 @@ fn the_head_decides_how_a_subscription_begins() {
     assert_eq!(begin(from(10)), (10, None, None));
     assert_eq!(begin(from(3)), (3, None, None));
     assert_eq!(begin(from(2)), (3, Some(NotRecovered::Expired), Some(expired)));
-    let anew = (1, 10, GapReason::AheadOfLog);
-    assert_eq!(begin(from(11)), (10, Some(NotRecovered::AheadOfLog), Some(anew)));
-    assert_eq!(begin(from(u64::MAX)), (10, Some(NotRecovered::AheadOfLog), Some(anew)));
+    let whole_log = (1, 10, GapReason::AheadOfLog);
+    assert_eq!(begin(from(11)), (10, Some(NotRecovered::AheadOfLog), Some(whole_log)));
+    assert_eq!(begin(from(u64::MAX)), (10, Some(NotRecovered::AheadOfLog), Some(whole_log)));
     let other = Resume::From { epoch: "e0".into(), seq: 5 };
-    let anew = (1, 10, GapReason::EpochChanged);
-    assert_eq!(begin(other), (10, Some(NotRecovered::EpochChanged), Some(anew)));
+    let whole_log = (1, 10, GapReason::EpochChanged);
+    assert_eq!(begin(other), (10, Some(NotRecovered::EpochChanged), Some(whole_log)));
 }
 
 #[test]
-fn a_lost_wake_is_made_good_by_the_poll() {
+fn poll_delivers_events_after_a_lost_wake() {
     run(async {
         let log = Log::new();
         let hub = Hub::new(log.clone(), config());
@@ -280,7 +280,7 @@ fn a_lost_wake_is_made_good_by_the_poll() {
 }
 
 #[test]
-fn a_rebuilt_log_ends_everything_with_restart() {
+fn rebuilt_log_ends_subscriptions_with_restart() {
     run(async {
         let log = Log::new();
         log.append(3);
@@ -302,7 +302,7 @@ fn a_rebuilt_log_ends_everything_with_restart() {
 }
 
 #[test]
-fn a_log_that_stays_away_ends_a_replay_and_not_the_live_ones() {
+fn unavailable_log_ends_replays_but_not_live_subscriptions() {
     run(async {
         let log = Log::new();
         log.append(30);
@@ -323,7 +323,7 @@ fn a_log_that_stays_away_ends_a_replay_and_not_the_live_ones() {
 }
 
 #[test]
-fn ends_reach_everybody() {
+fn end_of_a_stream_reaches_all_subscribers() {
     run(async {
         let log = Log::new();
         let hub = Hub::new(log.clone(), config());
@@ -340,7 +340,7 @@ fn ends_reach_everybody() {
 }
 
 #[test]
-fn ephemerals_keep_their_place_and_are_bounded() {
+fn ephemeral_events_are_ordered_and_bounded() {
     run(async {
         let log = Log::new();
         let hub = Hub::new(log.clone(), config());
@@ -361,8 +361,8 @@ fn ephemerals_keep_their_place_and_are_bounded() {
                 _ => {}
             }
         }
-        assert!(seen > 0 && seen < 300, "{seen} kept for a slow one");
+        assert!(seen > 0 && seen < 300, "{seen} events kept for a slow subscriber");
         let mut late = hub.subscribe(0, from(0)).await.unwrap();
-        assert!(matches!(late.next().await, Some(Delivery::Event(_))), "nothing from before");
+        assert!(matches!(late.next().await, Some(Delivery::Event(_))), "a late subscriber gets no older ephemeral event");
     });
 }

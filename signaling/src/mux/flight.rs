@@ -1,24 +1,24 @@
-//! The last DTLS flight that was sent to one peer, to be sent again when the peer repeats its own.
+//! Retransmits the last DTLS flight to a peer when the peer repeats its own.
 //!
-//! RFC 6347, 4.2.4 asks for this of a DTLS server. `rtc-dtls` 0.21 does it only once the handshake
-//! is complete; before that a repeated client flight even switches off its own repetition timer. So
-//! one lost datagram with the ServerHello left both sides waiting for ever: about one open in
-//! twenty at 5 % loss.
+//! RFC 6347, 4.2.4 requires this of a DTLS server. `rtc-dtls` 0.21 does it only after the handshake;
+//! before that, a repeated client flight even stops its retransmission timer. So one lost datagram
+//! with the ServerHello would leave both sides waiting forever. At 5 % loss this happened to about
+//! one connection in twenty.
 
 use std::sync::Arc;
 
-/// Record header (RFC 6347, 4.1) and the fields of a handshake message that are looked at (4.2.2).
+/// Length of the record header (RFC 6347, 4.1). The fields of a handshake message follow (4.2.2).
 const RECORD_HEADER: usize = 13;
 const CHANGE_CIPHER_SPEC: u8 = 20;
 pub(super) const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
-/// A flight has one or two datagrams; a repetition by the stack may double it.
+/// Maximum number of datagrams. A flight has one or two, and a retransmission by the stack may double it.
 const MAX_DATAGRAMS: usize = 8;
-/// Repetitions of one peer. A client that has not got through by then starts anew.
+/// Maximum number of retransmissions per peer. A client that fails this often connects again.
 const MAX_REPETITIONS: u32 = 20;
 
-/// What was given to the socket at a time: one datagram, or several of one size.
+/// One write to the socket: a datagram, or several of the same size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
     pub(super) contents: Arc<[u8]>,
@@ -28,17 +28,17 @@ pub(super) struct Sent {
 #[derive(Debug, Default)]
 pub(super) struct LastFlight {
     sent: Vec<Sent>,
-    /// Message number and fragment offset of the furthest handshake message that came.
+    /// Message number and fragment offset of the furthest handshake message received.
     furthest: Option<(u16, u32)>,
-    /// The peer has gone on: what is sent next begins a new flight.
+    /// The peer has sent its next flight, so the next datagram begins a new flight of ours.
     answered: bool,
     repetitions: u32,
-    /// Application data came: the handshake is over.
+    /// Application data was received, so the handshake is complete.
     complete: bool,
 }
 
 impl LastFlight {
-    /// Remembers what goes out.
+    /// Records what was sent to the peer.
     pub(super) fn sent(&mut self, contents: &[u8], segment_size: Option<usize>) {
         let part_of_flight = matches!(contents.first(), Some(&(HANDSHAKE | CHANGE_CIPHER_SPEC)));
         if self.complete || !part_of_flight {
@@ -50,8 +50,8 @@ impl LastFlight {
         self.sent.push(Sent { contents: contents.into(), segment_size });
     }
 
-    /// Looks at what comes in; the flight to send again when the peer repeats its own.
-    pub(super) fn arrived(&mut self, datagram: &[u8]) -> Vec<Sent> {
+    /// Records a datagram from the peer. Returns the flight to retransmit if the peer repeats its own.
+    pub(super) fn received(&mut self, datagram: &[u8]) -> Vec<Sent> {
         if self.complete {
             return Vec::new();
         }
@@ -75,7 +75,7 @@ impl LastFlight {
     }
 }
 
-/// Message number and fragment offset, when the datagram begins with a handshake message in clear.
+/// Message number and fragment offset, if the datagram begins with an unencrypted handshake message.
 fn message_position(datagram: &[u8]) -> Option<(u16, u32)> {
     let epoch = datagram.get(3..5)?;
     if datagram.first() != Some(&HANDSHAKE) || epoch != [0, 0] {
@@ -99,39 +99,39 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_flight_is_answered_with_the_last_one() {
+    fn repeated_client_flight_retransmits_the_last_flight() {
         let mut flight = LastFlight::default();
-        assert!(flight.arrived(&message(0, 0)).is_empty());
+        assert!(flight.received(&message(0, 0)).is_empty());
         flight.sent(b"\x16verify", None);
-        assert_eq!(flight.arrived(&message(0, 0)).len(), 1);
-        assert!(flight.arrived(&message(1, 0)).is_empty(), "the client went on");
+        assert_eq!(flight.received(&message(0, 0)).len(), 1);
+        assert!(flight.received(&message(1, 0)).is_empty(), "the client sent its next flight");
         flight.sent(b"\x16hello", None);
         flight.sent(b"\x16certificate", Some(7));
         flight.sent(b"\x17data", None);
         flight.sent(b"\x00stun", None);
-        let again = flight.arrived(&message(1, 0));
+        let again = flight.received(&message(1, 0));
         let contents: Vec<_> = again.iter().map(|sent| &sent.contents[..]).collect();
         assert_eq!(contents, [&b"\x16hello"[..], b"\x16certificate"]);
         assert_eq!(again.last().map(|sent| sent.segment_size), Some(Some(7)));
-        assert!(flight.arrived(&message(2, 0)).is_empty());
-        assert!(flight.arrived(&message(2, 9)).is_empty(), "a further fragment");
+        assert!(flight.received(&message(2, 0)).is_empty());
+        assert!(flight.received(&message(2, 9)).is_empty(), "a further fragment");
         flight.sent(b"\x14finished", None);
-        assert_eq!(flight.arrived(&message(2, 0)).len(), 1);
-        assert!(flight.arrived(b"\x17data").is_empty());
-        assert!(flight.arrived(&message(2, 0)).is_empty(), "the handshake is over");
+        assert_eq!(flight.received(&message(2, 0)).len(), 1);
+        assert!(flight.received(b"\x17data").is_empty());
+        assert!(flight.received(&message(2, 0)).is_empty(), "the handshake is complete");
     }
 
     #[test]
-    fn is_bounded() {
+    fn retransmissions_are_bounded() {
         let mut flight = LastFlight::default();
-        flight.arrived(&message(0, 0));
+        flight.received(&message(0, 0));
         for _ in 0..100 {
             flight.sent(b"\x16hello", None);
         }
-        let repeated: usize = (0..100).map(|_| flight.arrived(&message(0, 0)).len()).sum();
+        let repeated: usize = (0..100).map(|_| flight.received(&message(0, 0)).len()).sum();
         assert!(repeated <= MAX_DATAGRAMS * MAX_REPETITIONS as usize);
         for length in 0..message(0, 0).len() {
-            flight.arrived(message(9, 0).get(..length).unwrap_or_default());
+            flight.received(message(9, 0).get(..length).unwrap_or_default());
         }
     }
 }

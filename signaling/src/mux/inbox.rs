@@ -1,4 +1,4 @@
-//! The datagrams that wait for one peer, bounded, and what the multiplexer knows of it.
+//! The bounded queue of datagrams for one peer, and the state that the multiplexer keeps for it.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -10,15 +10,17 @@ use super::flight::{LastFlight, Sent};
 use crate::lock::lock;
 use crate::stun;
 
-/// Datagrams that may wait. What comes beyond is dropped, as a kernel socket would.
+/// Maximum number of queued datagrams. Further ones are dropped, as by a kernel socket.
 const MAX_WAITING: usize = 256;
-/// First byte of a DTLS record that carries application data (RFC 7983, RFC 6347): the connection
-/// is up.
+/// First byte of a DTLS record with application data (RFC 7983, RFC 6347). It means that the
+/// connection is up.
 const DTLS_APPLICATION_DATA: u8 = 23;
 
+/// The result of [`Inbox::push`].
 pub(super) enum Pushed {
-    /// Wake this reader, and send this again.
+    /// The datagram was queued. The caller wakes this reader and retransmits this flight.
     Queued(Option<Waker>, Vec<Sent>),
+    /// The queue is full or closed.
     Full,
 }
 
@@ -37,27 +39,29 @@ struct State {
     closed: bool,
 }
 
-/// `rtc-ice` 0.21 neither answers nor remembers a request with USE-CANDIDATE that arrives before
-/// its own check of the pair has succeeded, so the connection would wait for the browser's next one,
-/// about 100 ms later. The request is kept and presented again behind the first success response.
+/// A nomination to deliver again after the first success response.
+///
+/// `rtc-ice` 0.21 ignores a request with USE-CANDIDATE that arrives before its own check of the pair
+/// has succeeded. The connection would then wait about 100 ms for the browser's next request.
 #[derive(Debug, Default)]
 enum Nomination {
     #[default]
     None,
     Request(SocketAddr, Box<[u8]>),
-    /// The connection is up; later requests only keep it alive.
+    /// The connection is up. Later requests only keep it alive.
     Done,
 }
 
 impl State {
-    /// Presents the DTLS that came before the nomination which was queued last.
-    fn present_early(&mut self, from: SocketAddr) {
+    /// Queues the early DTLS datagrams after the nomination that was queued last.
+    fn queue_early(&mut self, from: SocketAddr) {
         let early = self.early.nominate(from);
         self.waiting.extend(early);
     }
 }
 
 impl Inbox {
+    /// Queues a datagram for the peer.
     pub(super) fn push(&self, from: SocketAddr, datagram: &[u8]) -> Pushed {
         let mut state = lock(&self.0);
         if state.closed || state.waiting.len() >= MAX_WAITING {
@@ -69,7 +73,7 @@ impl Inbox {
             if stun::is_binding_request(datagram) {
                 if stun::nominates(datagram) && !matches!(state.nomination, Nomination::Done) {
                     state.nomination = Nomination::Request(from, datagram.into());
-                    state.present_early(from);
+                    state.queue_early(from);
                 }
             } else if stun::is_binding_success(datagram) {
                 state.early.checked(from);
@@ -78,7 +82,7 @@ impl Inbox {
                     && let Nomination::Request(address, request) = std::mem::take(&mut state.nomination)
                 {
                     state.waiting.push_back((address, request));
-                    state.present_early(from);
+                    state.queue_early(from);
                 }
             }
         } else {
@@ -86,22 +90,22 @@ impl Inbox {
                 state.nomination = Nomination::Done;
             }
             state.early.keep(from, datagram);
-            again = state.flight.arrived(datagram);
+            again = state.flight.received(datagram);
         }
         Pushed::Queued(state.reader.take(), again)
     }
 
-    /// Remembers what goes out to the peer.
+    /// Records what was sent to the peer.
     pub(super) fn sent(&self, contents: &[u8], segment_size: Option<usize>) {
         lock(&self.0).flight.sent(contents, segment_size);
     }
 
-    /// Takes the oldest datagram into `buffer`; its length and source.
+    /// Moves the oldest datagram into `buffer`. Returns its length and source.
     pub(super) fn poll_take(&self, context: &mut Context<'_>, buffer: &mut [u8]) -> Poll<(usize, SocketAddr)> {
         let mut state = lock(&self.0);
         let Some((from, datagram)) = state.waiting.pop_front() else {
             state.reader = Some(context.waker().clone());
-            // A burst must not keep its memory for as long as the peer lives.
+            // Free the memory of a burst.
             if state.waiting.capacity() > 32 {
                 state.waiting.shrink_to(8);
             }
@@ -114,31 +118,33 @@ impl Inbox {
         Poll::Ready((length, from))
     }
 
-    /// Remembers that `address` is this peer's; the one to forget instead when there are too many.
-    pub(super) fn add_address(&self, address: SocketAddr, most: usize) -> Option<SocketAddr> {
+    /// Adds an address of this peer. Returns the oldest address if there are more than `max`.
+    pub(super) fn add_address(&self, address: SocketAddr, max: usize) -> Option<SocketAddr> {
         let mut state = lock(&self.0);
         if !state.addresses.contains(&address) {
             state.addresses.push_back(address);
         }
-        match state.addresses.len() > most {
+        match state.addresses.len() > max {
             true => state.addresses.pop_front(),
             false => None,
         }
     }
 
-    /// New ICE credentials: the next nomination counts again. The credentials to forget instead when there are more than `most`.
-    pub(super) fn restart(&self, fragment: &str, most: usize) -> Option<String> {
+    /// Adds new ICE credentials and waits for a nomination again.
+    ///
+    /// Returns the oldest credentials if there are more than `max`.
+    pub(super) fn restart(&self, fragment: &str, max: usize) -> Option<String> {
         let mut state = lock(&self.0);
         state.nomination = Nomination::None;
         state.early = Early::default();
         state.fragments.push_back(fragment.to_owned());
-        match state.fragments.len() > most {
+        match state.fragments.len() > max {
             true => state.fragments.pop_front(),
             false => None,
         }
     }
 
-    /// Takes nothing more; the credentials and addresses that were this peer's.
+    /// Closes the inbox. Returns the credentials and addresses of the peer.
     pub(super) fn close(&self) -> (VecDeque<String>, VecDeque<SocketAddr>) {
         let mut state = lock(&self.0);
         state.closed = true;
@@ -165,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nomination_is_presented_again_after_the_first_success() {
+    fn nomination_is_repeated_after_the_first_success() {
         let inbox = Inbox::default();
         let from = "127.0.0.1:9".parse().unwrap();
         let nominating = request("a:b", "p", true);
@@ -178,26 +184,26 @@ mod tests {
         inbox.push(from, &[DTLS_APPLICATION_DATA, 1, 2]);
         inbox.push(from, &nominating);
         inbox.push(from, &success);
-        assert_eq!(drain(&inbox).len(), 3, "an open connection needs no second presentation");
+        assert_eq!(drain(&inbox).len(), 3, "an open connection needs no repetition");
         inbox.restart("c", 2);
         inbox.push(from, &nominating);
         inbox.push(from, &success);
-        assert_eq!(drain(&inbox).len(), 3, "after an ICE restart it does");
+        assert_eq!(drain(&inbox).len(), 3, "an ICE restart needs it again");
     }
 
     #[test]
-    fn early_handshake_is_presented_behind_the_nomination() {
+    fn early_handshake_is_repeated_after_the_nomination() {
         let from = "127.0.0.1:9".parse().unwrap();
         let (nominating, hello) = (request("a:b", "p", true), b"\x16hello".to_vec());
         let mut success = request("a:b", "p", false);
         success[0] = 1;
-        // As libdatachannel does: check, handshake, nomination.
+        // The order of libdatachannel: check, handshake, nomination.
         let inbox = Inbox::default();
         for datagram in [&success, &hello, &nominating, &nominating] {
             inbox.push(from, datagram);
         }
         assert_eq!(drain(&inbox), [success.clone(), hello.clone(), nominating.clone(), hello.clone(), nominating.clone()]);
-        // A nomination that came before the check was answered counts once that is.
+        // A nomination before the answered check counts after it.
         let inbox = Inbox::default();
         for datagram in [&hello, &nominating, &success] {
             inbox.push(from, datagram);
@@ -206,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn is_bounded() {
+    fn queue_and_addresses_are_bounded() {
         let inbox = Inbox::default();
         let from = "127.0.0.1:9".parse().unwrap();
         for _ in 0..10 * MAX_WAITING {

@@ -1,16 +1,16 @@
-//! One UDP port for all peers.
+//! Multiplexes all peers over one UDP port.
 //!
-//! `webrtc` 0.21 binds a socket per peer and has no multiplexer. It does take a `Runtime` per peer,
-//! whose `wrap_udp_socket` may return any socket: [`socket`] returns a virtual one that is fed
-//! from here. Only public API is used.
+//! `webrtc` 0.21 binds a socket per peer and has no multiplexer. But it accepts a `Runtime` per peer,
+//! whose `wrap_udp_socket` may return any socket: [`socket`] returns a virtual one, which gets its
+//! datagrams from here. Only public API is used.
 //!
-//! Who gets a datagram is decided by its source address; a source address belongs to a peer once a
-//! STUN request came from it that was signed with that peer's ICE password. Nothing is ever sent to
-//! an address that has not done so, and no more than came from it until it has answered a check
-//! ([`consent`]), so nobody can have the server send a third party more than they would themselves.
+//! The source address of a datagram determines its peer. An address belongs to a peer after a STUN
+//! request from it was signed with that peer's ICE password. The server sends nothing to any other
+//! address. Until the address has answered a check, it sends no more bytes than came from there
+//! ([`consent`]). So the server cannot be used to amplify traffic to a third party.
 //!
-//! Invariant: no handle of a peer's connection lives in the tables, and no waker is called and no
-//! socket is touched under their lock.
+//! Invariant: the tables contain no handle of a peer's connection. Under their lock, no waker is
+//! called and no socket is used.
 
 mod consent;
 mod early;
@@ -40,28 +40,30 @@ use inbox::{Inbox, Pushed};
 pub(crate) use senders::{Senders, own_address};
 pub(crate) use socket::MuxRuntime;
 
-/// Asked of the kernel for the one socket. A burst to a thousand peers must fit.
+/// Kernel buffer size of the socket. A burst to a thousand peers must fit.
 const SOCKET_BUFFER_BYTES: usize = 4 << 20;
-/// Largest datagram that is looked at. WebRTC stays below the Ethernet MTU.
+/// Maximum length of a datagram. WebRTC stays below the Ethernet MTU.
 const MAX_DATAGRAM: usize = 2048;
-/// Addresses one peer may have proved at a time. A client changes its address with its network, and
-/// a browser may try several interfaces at once; more is somebody filling the table.
+/// Maximum number of verified addresses per peer.
+///
+/// A client changes its address with its network, and a browser may try several interfaces at once.
+/// More addresses would be an attempt to fill the table.
 const MAX_ADDRESSES_PER_PEER: usize = 16;
-/// The present credentials, and those from before an ICE restart that is under way.
+/// The current credentials, and the previous ones during an ICE restart.
 const MAX_CREDENTIALS_PER_PEER: usize = 2;
 
 /// Counts of datagrams since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MuxStats {
-    /// Handed to a peer.
+    /// Delivered to a peer.
     pub routed: u64,
-    /// From nobody known, or from another machine where only this one may send.
+    /// Dropped: from an unknown address, or from another machine if only this machine may send.
     pub unroutable: u64,
-    /// Dropped because the peer's inbox was full.
+    /// Dropped because the inbox of the peer was full.
     pub overflow: u64,
     /// STUN requests for a known peer with a wrong signature.
     pub bad_integrity: u64,
-    /// Not sent: unproved address, more than came from there before it has answered, or refused by the operating system.
+    /// Not sent: to an unverified address, beyond the bytes received from there, or refused by the operating system.
     pub unsent: u64,
 }
 
@@ -87,13 +89,15 @@ struct Credential {
 
 struct Route {
     inbox: Arc<Inbox>,
-    /// The local address the peer talks to. Answers must come from it, or the peer's ICE agent
-    /// drops them; on a wildcard socket the kernel would choose another.
+    /// The local address that the peer sends to.
+    ///
+    /// Responses must come from it, or the peer's ICE agent drops them. On a wildcard socket the
+    /// kernel might choose another one.
     local: Option<IpAddr>,
     consent: Consent,
 }
 
-/// The one socket and the tables that say whose a datagram is.
+/// The UDP socket and the tables that map datagrams to peers.
 pub(crate) struct Mux {
     socket: tokio::net::UdpSocket,
     state: UdpSocketState,
@@ -101,7 +105,7 @@ pub(crate) struct Mux {
     senders: Senders,
     tables: Mutex<Tables>,
     counters: Counters,
-    /// Connections that wait until the socket takes datagrams again.
+    /// Wakers of connections that wait until the socket is writable.
     blocked: Mutex<Vec<Waker>>,
     unblock: Notify,
     crypto: Arc<dyn RTCCryptoProvider>,
@@ -117,7 +121,7 @@ impl Mux {
     ) -> io::Result<Arc<Self>> {
         let socket = tokio::net::UdpSocket::bind(listen).await?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
-        // The kernel caps these at its own limits; less only means less room for bursts.
+        // The kernel caps these sizes. Smaller buffers only tolerate smaller bursts.
         let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER_BYTES);
         let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER_BYTES);
         let mux = Arc::new(Self {
@@ -161,11 +165,12 @@ impl Mux {
         (tables.by_fragment.len(), tables.by_address.len())
     }
 
-    /// A place on the port for one more peer, until the result is dropped.
+    /// Adds a peer to the port until the result is dropped.
     pub(crate) fn attach(self: &Arc<Self>) -> Attachment {
         Attachment { mux: self.clone(), inbox: Arc::new(Inbox::default()) }
     }
 
+    /// Reads the socket forever.
     async fn read(self: Arc<Self>) {
         let datagram_room = self.state.gro_segments().clamp(1, 64) * MAX_DATAGRAM;
         let mut buffers: Vec<Vec<u8>> = (0..BATCH_SIZE).map(|_| vec![0; datagram_room]).collect();
@@ -184,8 +189,8 @@ impl Mux {
                     }
                 }
                 Err(error) => {
-                    // ICMP errors of single peers come out here and must not stop the port. The
-                    // pause keeps a lasting error from becoming a busy loop.
+                    // The socket reports ICMP errors of single peers here, which must not stop the port.
+                    // The pause prevents a busy loop on a lasting error.
                     tracing::debug!(%error, "reading from the UDP port failed");
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
@@ -206,23 +211,23 @@ impl Mux {
         }
     }
 
-    /// Hands a datagram to the peer it is for.
+    /// Delivers a datagram to its peer.
     fn route(&self, datagram: &[u8], from: SocketAddr, local: Option<IpAddr>) {
-        if !self.senders.admit(from.ip(), local) {
+        if !self.senders.accept(from.ip(), local) {
             self.counters.unroutable.fetch_add(1, Relaxed);
             return;
         }
         let is_request = stun::is_stun(datagram) && stun::is_binding_request(datagram);
         let found = match is_request {
             true => self.claim(datagram, from, local),
-            false => lock(&self.tables).by_address.get_mut(&from).map(|route| (route.inbox.clone(), route.consent.heard(datagram))),
+            false => lock(&self.tables).by_address.get_mut(&from).map(|route| (route.inbox.clone(), route.consent.received(datagram))),
         };
         let Some((inbox, is_due)) = found else {
             self.counters.unroutable.fetch_add(1, Relaxed);
             return;
         };
-        // A statement of its own: the tables must not be locked while it is sent.
-        let held = if is_due { lock(&self.tables).by_address.get_mut(&from).and_then(|route| route.consent.due()) } else { None };
+        // A separate statement, so that the tables are unlocked while the datagram is sent.
+        let held = if is_due { lock(&self.tables).by_address.get_mut(&from).and_then(|route| route.consent.take_due()) } else { None };
         if let Some(held) = held {
             self.send(&inbox, &Transmit { destination: from, ecn: None, contents: &held, segment_size: None, src_ip: None });
         }
@@ -235,7 +240,7 @@ impl Mux {
                 for sent in again {
                     let transmit =
                         Transmit { destination: from, ecn: None, contents: &sent.contents, segment_size: sent.segment_size, src_ip: None };
-                    // When the socket takes nothing now, the peer's next repetition tries again.
+                    // If the socket is not writable, the peer's next repetition tries again.
                     self.send(&inbox, &transmit);
                 }
             }
@@ -245,10 +250,12 @@ impl Mux {
         }
     }
 
-    /// The peer a STUN request is for. From an address that is not that peer's yet, only somebody
-    /// who knows the ICE password may claim the address. And whether something is due to be sent there.
+    /// Finds the peer of a STUN request, and whether a held datagram is due to be sent to its source.
+    ///
+    /// A request from a new address claims that address for the peer, if it is signed with the peer's
+    /// ICE password.
     fn claim(&self, datagram: &[u8], from: SocketAddr, local: Option<IpAddr>) -> Option<(Arc<Inbox>, bool)> {
-        let fragment = stun::requester_of(datagram)?;
+        let fragment = stun::recipient_fragment(datagram)?;
         let (inbox, password) = {
             let mut tables = lock(&self.tables);
             let credential = tables.by_fragment.get(fragment)?;
@@ -257,7 +264,7 @@ impl Mux {
                 && Arc::ptr_eq(&route.inbox, &inbox)
             {
                 route.local = local.or(route.local);
-                let is_due = route.consent.heard(datagram);
+                let is_due = route.consent.received(datagram);
                 return Some((inbox, is_due));
             }
             (inbox, password)
@@ -267,7 +274,7 @@ impl Mux {
             return None;
         }
         let mut tables = lock(&self.tables);
-        // The peer may have left while the signature was checked.
+        // The peer may have ended while the signature was checked.
         tables.by_fragment.get(fragment)?;
         if let Some(oldest) = inbox.add_address(from, MAX_ADDRESSES_PER_PEER)
             && tables.by_address.get(&oldest).is_some_and(|route| Arc::ptr_eq(&route.inbox, &inbox))
@@ -275,19 +282,19 @@ impl Mux {
             tables.by_address.remove(&oldest);
         }
         let mut route = Route { inbox: inbox.clone(), local, consent: Consent::default() };
-        route.consent.heard(datagram);
+        route.consent.received(datagram);
         tables.by_address.insert(from, route);
         Some((inbox, false))
     }
 
-    /// Sends for the peer that owns `inbox`; `Ok(false)` when the socket takes nothing now.
+    /// Sends for the peer that owns `inbox`. Returns false if the socket is not writable now.
     fn send(&self, inbox: &Arc<Inbox>, transmit: &Transmit<'_>) -> bool {
         let allowed = {
             let mut tables = lock(&self.tables);
             let route = tables.by_address.get_mut(&transmit.destination).filter(|route| Arc::ptr_eq(&route.inbox, inbox));
             route.and_then(|route| route.consent.allows(transmit.contents).then_some(route.local))
         };
-        // What may not be sent is lost, as on any network; whoever waits for it asks again.
+        // A datagram that must not be sent is dropped, as on any network. The peers repeat what they need.
         let Some(local) = allowed else {
             self.counters.unsent.fetch_add(1, Relaxed);
             return true;
@@ -298,8 +305,7 @@ impl Mux {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             Err(error) => {
-                // A datagram may be lost, that is what UDP promises. Handed on, the error would
-                // end the whole connection.
+                // UDP may lose datagrams. Returning the error would end the whole connection.
                 tracing::debug!(%error, "a datagram could not be sent");
                 self.counters.unsent.fetch_add(1, Relaxed);
                 true
@@ -307,27 +313,29 @@ impl Mux {
         }
     }
 
-    /// Wakes `waker` once the socket takes datagrams again.
+    /// Wakes `waker` when the socket is writable again.
     fn wait_until_writable(&self, waker: &Waker) {
         lock(&self.blocked).push(waker.clone());
         self.unblock.notify_one();
     }
 }
 
-/// One peer's place on the port. Dropping it frees its addresses and credentials.
+/// The registration of one peer on the port. Dropping it frees its addresses and credentials.
 pub(crate) struct Attachment {
     mux: Arc<Mux>,
     inbox: Arc<Inbox>,
 }
 
 impl Attachment {
-    /// The runtime to build this peer's connection with.
+    /// Returns the runtime for this peer's connection.
     pub(crate) fn runtime(&self) -> Arc<MuxRuntime> {
         Arc::new(MuxRuntime::new(self.mux.clone(), self.inbox.clone()))
     }
 
-    /// Makes the peer reachable under the ICE credentials of its local description. Called again
-    /// after an ICE restart; the former ones stay valid until the client has moved, which is over at the restart after.
+    /// Makes the peer reachable under the ICE credentials of its local description.
+    ///
+    /// Called again after an ICE restart. The previous credentials stay valid until the next restart,
+    /// because the client may still use them.
     pub(crate) fn register(&self, fragment: &str, password: &str) {
         let former = self.inbox.restart(fragment, MAX_CREDENTIALS_PER_PEER);
         let credential = Credential { password: password.into(), inbox: self.inbox.clone() };

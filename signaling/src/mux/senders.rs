@@ -1,37 +1,41 @@
-//! Whose datagrams the port takes, and the machine's own address.
+//! The filter of senders, and the lookup of the machine's own address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// Whose datagrams the port takes.
+/// The senders whose datagrams the port accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Senders {
-    /// Those of everybody who reaches it.
-    Everybody,
-    /// Those of this machine, whichever of its addresses they are sent to.
+    /// All senders.
+    Any,
+    /// This machine, to any of its addresses.
     ThisMachine,
 }
 
 impl Senders {
-    /// The address to bind for a port that is announced at `listen`.
+    /// Returns the address to bind for the configured address `listen`.
     pub(crate) fn bind_to(self, listen: SocketAddr) -> SocketAddr {
         match (self, listen) {
-            (Self::Everybody, _) => listen,
+            (Self::Any, _) => listen,
             (Self::ThisMachine, SocketAddr::V4(_)) => SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), listen.port()),
             (Self::ThisMachine, SocketAddr::V6(_)) => SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), listen.port()),
         }
     }
 
-    /// Whether a datagram is taken. What this machine sends to one of its own addresses carries that address as its source, unless
-    /// the sender chose another one; a loopback address is reached from nowhere else. The kernel drops datagrams from outside
-    /// that claim to come from the machine itself.
-    pub(super) fn admit(self, from: IpAddr, to: Option<IpAddr>) -> bool {
+    /// Whether a datagram is accepted.
+    ///
+    /// A datagram from this machine to one of its own addresses has that address as its source, unless
+    /// the sender chose another one. A loopback address cannot be reached from outside. The kernel drops
+    /// datagrams from outside that claim to come from this machine.
+    pub(super) fn accept(self, from: IpAddr, to: Option<IpAddr>) -> bool {
         let (from, to) = (from.to_canonical(), to.map(|to| to.to_canonical()));
-        self == Self::Everybody || from.is_loopback() || to.is_some_and(|to| to.is_loopback() || to == from)
+        self == Self::Any || from.is_loopback() || to.is_some_and(|to| to.is_loopback() || to == from)
     }
 }
 
-/// The address that this machine uses towards other networks, which is the one that browsers use for peers; none without a network.
-/// Connecting a UDP socket looks up the route and sends nothing; nobody has the documentation addresses (RFC 5737, RFC 3849).
+/// Returns the address that this machine uses towards other networks, if it has a network.
+///
+/// Browsers use the same address for their peers. Connecting a UDP socket looks up the route and sends
+/// nothing. The target is a documentation address, which no host has (RFC 5737, RFC 3849).
 pub(crate) fn own_address(is_ipv6: bool) -> Option<IpAddr> {
     let (any, elsewhere): (IpAddr, IpAddr) = if is_ipv6 {
         (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into())
@@ -49,9 +53,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn datagrams_of_other_machines_are_refused() {
+    fn this_machine_filter_refuses_other_machines() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        for (from, to, taken) in [
+        for (from, to, accepted) in [
             ("127.0.0.1", "127.0.0.1", true),
             ("192.168.1.5", "127.0.0.1", true),
             ("192.168.1.5", "192.168.1.5", true),
@@ -61,10 +65,10 @@ mod tests {
             ("203.0.113.9", "192.168.1.5", false),
             ("fd00::3", "fd00::2", false),
         ] {
-            assert_eq!(Senders::ThisMachine.admit(ip(from), Some(ip(to))), taken, "{from} to {to}");
-            assert!(Senders::Everybody.admit(ip(from), Some(ip(to))));
+            assert_eq!(Senders::ThisMachine.accept(ip(from), Some(ip(to))), accepted, "{from} to {to}");
+            assert!(Senders::Any.accept(ip(from), Some(ip(to))));
         }
-        assert!(!Senders::ThisMachine.admit(ip("192.168.1.5"), None), "a datagram whose address nobody knows");
-        assert!(Senders::ThisMachine.admit(ip("127.0.0.1"), None));
+        assert!(!Senders::ThisMachine.accept(ip("192.168.1.5"), None), "the destination address is unknown");
+        assert!(Senders::ThisMachine.accept(ip("127.0.0.1"), None));
     }
 }

@@ -1,5 +1,4 @@
-//! The virtual socket of one peer, and the runtime that hands it to the WebRTC stack in place of
-//! the one that stack binds.
+//! The virtual socket of one peer, and the runtime that gives it to the WebRTC stack.
 
 use std::future::Future;
 use std::io::{self, IoSliceMut};
@@ -22,8 +21,8 @@ type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 struct VirtualSocket {
     mux: Arc<Mux>,
     inbox: Arc<Inbox>,
-    /// Where the WebRTC stack believes to be bound: the key of its local candidate. It bound this
-    /// address for a moment; nobody else ever sees it.
+    /// The address that the stack assumes it is bound to, and the key of its local candidate. The
+    /// stack bound it briefly; it is visible nowhere else.
     assumed: SocketAddr,
 }
 
@@ -41,7 +40,7 @@ impl AsyncUdpSocket for VirtualSocket {
     fn poll_send(&self, context: &mut Context<'_>, transmit: &Transmit<'_>) -> Poll<io::Result<usize>> {
         if !self.mux.send(&self.inbox, transmit) {
             self.mux.wait_until_writable(context.waker());
-            // Again, because the socket may have become writable before the waker was stored.
+            // Try again, because the socket may have become writable before the waker was stored.
             if !self.mux.send(&self.inbox, transmit) {
                 return Poll::Pending;
             }
@@ -69,7 +68,7 @@ impl AsyncUdpSocket for VirtualSocket {
     }
 }
 
-/// Tokio, but with UDP through the multiplexer.
+/// The Tokio runtime with UDP through the multiplexer.
 pub(crate) struct MuxRuntime {
     mux: Arc<Mux>,
     inbox: Arc<Inbox>,
@@ -90,7 +89,7 @@ impl std::fmt::Debug for MuxRuntime {
 
 impl Runtime for MuxRuntime {
     fn wrap_udp_socket(&self, socket: std::net::UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
-        // Only its address is used; the socket itself closes here.
+        // Only the address is used. The socket itself closes here.
         Ok(Arc::new(VirtualSocket { mux: self.mux.clone(), inbox: self.inbox.clone(), assumed: socket.local_addr()? }))
     }
 

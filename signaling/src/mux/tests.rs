@@ -1,4 +1,4 @@
-//! Who may claim an address, and what the mux does with strangers.
+//! Tests of claiming addresses, and of datagrams from unknown senders.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
@@ -9,7 +9,7 @@ async fn mux() -> (Arc<Mux>, CancellationToken) {
     let stop = CancellationToken::new();
     let crypto = rtc::crypto::default_provider().unwrap();
     let listen = "127.0.0.1:0".parse().unwrap();
-    (Mux::bind(listen, Senders::Everybody, crypto, stop.clone()).await.unwrap(), stop)
+    (Mux::bind(listen, Senders::Any, crypto, stop.clone()).await.unwrap(), stop)
 }
 
 fn waiting(attachment: &Attachment) -> usize {
@@ -23,7 +23,7 @@ fn waiting(attachment: &Attachment) -> usize {
 }
 
 #[tokio::test]
-async fn an_address_belongs_to_whoever_signed_from_it() {
+async fn signed_request_claims_the_source_address() {
     let (mux, stop) = mux().await;
     let (alice, bob) = (mux.attach(), mux.attach());
     alice.register("alice", "alice's password");
@@ -43,21 +43,21 @@ async fn an_address_belongs_to_whoever_signed_from_it() {
 
     mux.route(&request("bob:x", "guess", false), from, None);
     mux.route(b"\x16dtls of alice", from, None);
-    assert_eq!((waiting(&alice), waiting(&bob)), (1, 0), "a guess takes no address");
+    assert_eq!((waiting(&alice), waiting(&bob)), (1, 0), "a wrong password claims no address");
 
     mux.route(&request("bob:x", "bob's password", false), from, None);
     mux.route(b"\x16dtls of bob", from, None);
     assert_eq!((waiting(&alice), waiting(&bob)), (0, 2));
     drop(alice);
     mux.route(b"\x16dtls of bob", from, None);
-    assert_eq!(waiting(&bob), 1, "whoever lost an address does not take it along");
+    assert_eq!(waiting(&bob), 1, "a peer that lost an address does not remove it");
     drop(bob);
     assert_eq!(mux.sizes(), (0, 0));
     stop.cancel();
 }
 
 #[tokio::test]
-async fn nothing_is_sent_to_an_address_that_proved_nothing() {
+async fn nothing_is_sent_to_an_unverified_address() {
     let (mux, stop) = mux().await;
     let stranger = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let alice = mux.attach();
@@ -78,7 +78,7 @@ async fn nothing_is_sent_to_an_address_that_proved_nothing() {
 }
 
 #[tokio::test]
-async fn addresses_of_one_peer_are_bounded() {
+async fn addresses_and_credentials_per_peer_are_bounded() {
     let (mux, stop) = mux().await;
     let alice = mux.attach();
     alice.register("alice", "password");
@@ -90,16 +90,16 @@ async fn addresses_of_one_peer_are_bounded() {
     for restart in 0..100 {
         alice.register(&format!("alice{restart}"), "password");
     }
-    assert_eq!(mux.sizes(), (MAX_CREDENTIALS_PER_PEER, MAX_ADDRESSES_PER_PEER), "nor can ICE restarts pile up credentials");
+    assert_eq!(mux.sizes(), (MAX_CREDENTIALS_PER_PEER, MAX_ADDRESSES_PER_PEER), "ICE restarts do not accumulate credentials");
     mux.route(&request("alice98:x", "password", false), "127.0.0.1:200".parse().unwrap(), None);
-    assert_eq!(waiting(&alice), 101, "the former credentials still count");
+    assert_eq!(waiting(&alice), 101, "the previous credentials are still valid");
     drop(alice);
     assert_eq!(mux.sizes(), (0, 0));
     stop.cancel();
 }
 
 #[tokio::test]
-async fn port_of_one_machine_ignores_signed_requests_of_another() {
+async fn this_machine_port_ignores_signed_requests_of_others() {
     let stop = CancellationToken::new();
     let listen = Senders::ThisMachine.bind_to("127.0.0.1:0".parse().unwrap());
     let mux = Mux::bind(listen, Senders::ThisMachine, rtc::crypto::default_provider().unwrap(), stop.clone()).await.unwrap();
@@ -109,11 +109,11 @@ async fn port_of_one_machine_ignores_signed_requests_of_another() {
     let lan = Some("192.168.1.5".parse().unwrap());
 
     mux.route(&signed, "192.168.1.6:4000".parse().unwrap(), lan);
-    assert_eq!((waiting(&alice), mux.sizes().1, mux.stats().unroutable), (0, 0, 1), "nor may it claim an address");
+    assert_eq!((waiting(&alice), mux.sizes().1, mux.stats().unroutable), (0, 0, 1), "the request claims no address");
     mux.route(&signed, "192.168.1.5:4000".parse().unwrap(), lan);
     assert_eq!(waiting(&alice), 1);
 
-    // A real datagram to the loopback address and, where there is a network, to the machine's own address.
+    // A real datagram to the loopback address and, if there is a network, to the machine's own address.
     for ip in [Some("127.0.0.1".parse().unwrap()), own_address(false)].into_iter().flatten() {
         let browser = tokio::net::UdpSocket::bind((ip, 0)).await.unwrap();
         let before = mux.stats().routed;
@@ -125,7 +125,7 @@ async fn port_of_one_machine_ignores_signed_requests_of_another() {
         assert!(mux.send(&alice.inbox, &Transmit { destination, ecn: None, contents: b"hello", segment_size: None, src_ip: None }));
         let mut buffer = [0; 100];
         let (_, from) = browser.recv_from(&mut buffer).await.unwrap();
-        assert_eq!(from, SocketAddr::new(ip, mux.address().port()), "the answer comes from the address that was asked");
+        assert_eq!(from, SocketAddr::new(ip, mux.address().port()), "the response comes from the address that the request was sent to");
     }
     stop.cancel();
 }

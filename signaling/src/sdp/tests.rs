@@ -1,4 +1,4 @@
-//! Offers and fragments, good and bad.
+//! Tests of valid and invalid offers and fragments.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 use super::*;
@@ -33,7 +33,7 @@ fn code(sdp: &str) -> &'static str {
 }
 
 #[test]
-fn takes_the_offers_of_browsers() {
+fn offers_of_browsers_are_accepted() {
     let chromium = Offer::parse(&chromium_offer(), LIMIT).unwrap();
     assert_eq!(chromium.ice.fragment, "bk0/");
     let firefox = Offer::parse(&firefox_offer(), LIMIT).unwrap();
@@ -46,7 +46,7 @@ fn takes_the_offers_of_browsers() {
 }
 
 #[test]
-fn refuses_with_the_right_code() {
+fn invalid_offers_are_refused_with_their_code() {
     let with = |from: &str, to: &str| chromium_offer().replace(from, to);
     assert_eq!(code(""), "BAD_SDP");
     assert_eq!(code("hello"), "BAD_SDP");
@@ -67,7 +67,7 @@ fn refuses_with_the_right_code() {
 }
 
 #[test]
-fn answers_name_the_public_addresses_only() {
+fn answers_contain_only_public_addresses() {
     let public = ["203.0.113.5:3478".parse().unwrap(), "[2001:db8::1]:3478".parse().unwrap()];
     let answer = answer_for_client(&chromium_offer(), &public);
     let candidates: Vec<_> = answer.lines().filter(|line| line.contains("candidate")).collect();
@@ -82,21 +82,21 @@ fn answers_name_the_public_addresses_only() {
 }
 
 #[test]
-fn answers_say_that_candidates_may_be_trickled() {
+fn answers_allow_trickled_candidates() {
     let public = ["203.0.113.5:3478".parse().unwrap()];
     let options = |text: &str| text.lines().filter(|line| line.starts_with("a=ice-options:")).map(str::to_owned).collect::<Vec<_>>();
     let without = chromium_offer().replace("a=ice-options:trickle\r\n", "");
     for answer in [without.as_str(), &chromium_offer()] {
         let answer = answer_for_client(answer, &public);
         assert_eq!(options(&answer), ["a=ice-options:trickle"]);
-        assert!(answer.find("a=ice-options") > answer.find("m=application"), "it is the media section's own");
+        assert!(answer.find("a=ice-options") > answer.find("m=application"), "the attribute is in the media section");
     }
     let ice = IceCredentials { fragment: "abcd".into(), password: "x".repeat(22) };
     assert_eq!(options(&restart_fragment(&ice, "0", &public)), ["a=ice-options:trickle"]);
 }
 
 #[test]
-fn reads_fragments() {
+fn fragments_are_parsed_and_checked() {
     let trickle = "a=ice-ufrag:bk0/\r\na=ice-pwd:vLwEpeo/+yqcZqPLT8hRnQhm\r\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:0\r\na=candidate:1 1 udp 1 a.local 9 typ host\r\n";
     let patch = Patch::parse(trickle, LIMIT).unwrap();
     assert_eq!(patch.candidates, 1);
@@ -108,9 +108,9 @@ fn reads_fragments() {
 }
 
 proptest! {
-    /// Whatever is accepted can be given to the WebRTC stack's own parser.
+    /// The parser of the WebRTC stack accepts every rewritten offer.
     #[test]
-    fn what_is_accepted_is_well_formed(
+    fn accepted_offers_are_well_formed(
         cut in 0usize..900, insert in ".{0,12}", at in 0usize..900
     ) {
         let mut sdp: Vec<char> = chromium_offer().chars().collect();
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(sdp in "\\PC{0,300}") {
+    fn parsing_any_text_never_panics(sdp in "\\PC{0,300}") {
         let _ = Offer::parse(&sdp, LIMIT);
         let _ = Patch::parse(&sdp, LIMIT);
         answer_for_client(&sdp, &[]);

@@ -1,7 +1,7 @@
-//! Who is in: peers by id, counted in all and per stream.
+//! The table of peers: by id, with limits in total and per stream.
 //!
-//! Invariant: a peer is counted from its admission until its [`Handle`] is dropped, whatever
-//! happens in between, so limits can neither be passed by offers at the same moment nor leak away.
+//! Invariant: a peer counts from its admission until its [`Handle`] is dropped. So concurrent offers
+//! cannot exceed the limits, and no count leaks.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,15 +12,18 @@ use tokio_util::sync::CancellationToken;
 use crate::lock::lock;
 use crate::source::EventSource;
 
-/// Under what a peer is kept: its stream, and who follows it.
-pub(super) type Place<S> = (<S as EventSource>::Stream, u128);
+/// The key under which peers are counted and found: stream and follower.
+pub(super) type PeerScope<S> = (<S as EventSource>::Stream, u128);
 
-pub(super) fn place<S: EventSource>(stream: &S::Stream) -> Place<S> {
+pub(super) fn peer_scope<S: EventSource>(stream: &S::Stream) -> PeerScope<S> {
     (stream.clone(), S::follower(stream))
 }
 
-pub(super) enum Refusal {
+/// Why a peer was not admitted.
+pub(super) enum AdmissionError {
+    /// The total limit is reached.
     Full,
+    /// The limit of the stream is reached.
     StreamFull,
 }
 
@@ -38,11 +41,11 @@ struct Table<K, R> {
 struct Entry<K, R> {
     stream: K,
     close: CancellationToken,
-    /// Absent until the offer is answered.
+    /// `None` until the offer is answered.
     record: Option<Arc<R>>,
 }
 
-/// One admitted peer. Dropping it takes the peer out.
+/// One admitted peer. Dropping it removes the peer from the table.
 pub(super) struct Handle<K: Eq + Hash, R> {
     admission: Arc<Admission<K, R>>,
     peer_id: String,
@@ -58,15 +61,16 @@ impl<K: Clone + Eq + Hash, R> Admission<K, R> {
         lock(&self.table).peers.len()
     }
 
-    pub(super) fn admit(self: &Arc<Self>, stream: K, peer_id: String) -> Result<Handle<K, R>, Refusal> {
+    /// Adds a peer, unless a limit is reached.
+    pub(super) fn admit(self: &Arc<Self>, stream: K, peer_id: String) -> Result<Handle<K, R>, AdmissionError> {
         let close = CancellationToken::new();
         let mut table = lock(&self.table);
         if table.peers.len() >= self.max_peers {
-            return Err(Refusal::Full);
+            return Err(AdmissionError::Full);
         }
         let of_stream = table.per_stream.get(&stream).copied().unwrap_or_default();
         if of_stream >= self.max_per_stream {
-            return Err(Refusal::StreamFull);
+            return Err(AdmissionError::StreamFull);
         }
         table.per_stream.insert(stream.clone(), of_stream + 1);
         let entry = Entry { stream, close: close.clone(), record: None };
@@ -74,14 +78,14 @@ impl<K: Clone + Eq + Hash, R> Admission<K, R> {
         Ok(Handle { admission: self.clone(), peer_id, close })
     }
 
-    /// The record of a peer, under the stream it was made for.
+    /// Finds the record of a peer of this stream.
     pub(super) fn find(&self, stream: &K, peer_id: &str) -> Option<Arc<R>> {
         let table = lock(&self.table);
         let entry = table.peers.get(peer_id)?;
         (entry.stream == *stream).then(|| entry.record.clone())?
     }
 
-    /// Tells a peer to close; false when this stream has no such peer.
+    /// Tells a peer to close. Returns false if this stream has no such peer.
     pub(super) fn close(&self, stream: &K, peer_id: &str) -> bool {
         let table = lock(&self.table);
         match table.peers.get(peer_id) {
@@ -95,7 +99,7 @@ impl<K: Clone + Eq + Hash, R> Admission<K, R> {
 }
 
 impl<K: Eq + Hash, R> Handle<K, R> {
-    /// Makes the peer's record known to [`Admission::find`].
+    /// Makes the record of the peer visible to [`Admission::find`].
     pub(super) fn publish(&self, record: Arc<R>) {
         if let Some(entry) = lock(&self.admission.table).peers.get_mut(&self.peer_id) {
             entry.record = Some(record);
@@ -105,8 +109,7 @@ impl<K: Eq + Hash, R> Handle<K, R> {
 
 impl<K: Eq + Hash, R> Drop for Handle<K, R> {
     fn drop(&mut self) {
-        // Returned out of the lock: dropping the last handle of a peer's connection inside it could
-        // come back to the same lock.
+        // Dropped outside the lock: dropping a peer's connection could take the same lock again.
         let _removed = {
             let mut table = lock(&self.admission.table);
             let removed = table.peers.remove(&self.peer_id);
@@ -129,18 +132,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_from_admission_to_drop() {
+    fn peer_counts_from_admission_to_drop() {
         let admission = Arc::new(Admission::<&str, ()>::new(3, 2));
         let admit = |stream, id: &str| admission.admit(stream, id.to_owned());
         let first = admit("a", "1").ok().unwrap();
         let _second = admit("a", "2").ok().unwrap();
-        assert!(matches!(admit("a", "3"), Err(Refusal::StreamFull)));
+        assert!(matches!(admit("a", "3"), Err(AdmissionError::StreamFull)));
         let third = admit("b", "3").ok().unwrap();
-        assert!(matches!(admit("b", "4"), Err(Refusal::Full)));
-        assert!(admission.find(&"a", "1").is_none(), "not before it is answered");
+        assert!(matches!(admit("b", "4"), Err(AdmissionError::Full)));
+        assert!(admission.find(&"a", "1").is_none(), "the offer is not answered yet");
         first.publish(Arc::new(()));
         assert!(admission.find(&"a", "1").is_some());
-        assert!(admission.find(&"b", "1").is_none(), "not under a foreign stream");
+        assert!(admission.find(&"b", "1").is_none(), "the peer belongs to another stream");
         assert!(!admission.close(&"b", "1"));
         assert!(admission.close(&"a", "1") && first.close.is_cancelled());
         drop(first);

@@ -5,34 +5,37 @@ use std::time::Duration;
 
 use crate::mux::Senders;
 
-/// Addresses, bounds and intervals of a [`Signaling`] service.
+/// Addresses, limits and intervals of a [`Signaling`](crate::Signaling) service.
 #[derive(Clone, Debug)]
 pub struct SignalingConfig {
-    /// The UDP port of all peers. Its address decides the IP version.
+    /// The UDP address for all peers. It determines the IP version.
     pub udp_listen: SocketAddr,
-    /// The port takes datagrams of this machine only, on every address of it. `udp_listen` is a loopback address then, and clients
-    /// are told it and the machine's own address: Firefox sends nothing to a loopback address. On systems other than Linux, which
-    /// ask the user about such a port, it stays on the loopback address alone.
+    /// Whether only clients on this machine are served; `udp_listen` must then be a loopback address.
+    ///
+    /// The port accepts datagrams of this machine on all its addresses. Clients get the loopback
+    /// address and the machine's own address, because Firefox sends nothing to a loopback address.
+    /// On systems other than Linux, which ask the user about such a port, it stays on the loopback
+    /// address.
     pub this_machine: bool,
-    /// The addresses that clients are told, most preferred first; port 0 stands for the bound port.
-    /// May be empty unless `udp_listen` is a wildcard: then it is `udp_listen` itself.
+    /// The addresses announced to clients, most preferred first. Port 0 stands for the bound port.
+    /// Default: `udp_listen`. Required if `udp_listen` is a wildcard.
     pub public_addresses: Vec<SocketAddr>,
-    /// Peers in all.
+    /// Maximum number of peers in total.
     pub max_peers: usize,
-    /// Peers per stream.
+    /// Maximum number of peers per stream and follower.
     pub max_peers_per_stream: usize,
-    /// Length of an offer or a fragment in bytes.
+    /// Maximum length of an offer or fragment in bytes.
     pub max_offer_bytes: usize,
-    /// From the answer to the open data channel.
+    /// Maximum time from the answer to the open data channel.
     pub open_timeout: Duration,
-    /// From the open data channel to the hello.
+    /// Maximum time from the open data channel to the hello.
     pub hello_timeout: Duration,
-    /// Between pings, at least a second.
+    /// Time between pings, at least one second.
     pub heartbeat: Duration,
-    /// Without any sign of life until a peer counts as dead. More than twice the heartbeat, so that
-    /// one lost ping does not end a peer.
+    /// Time without a sign of life after which a peer counts as dead. More than twice the heartbeat,
+    /// so that one lost ping does not end a peer.
     pub dead_after: Duration,
-    /// Without progress of a client that takes nothing until it is told `bye slow`.
+    /// Time without progress after which a client that reads nothing gets `bye slow`.
     pub slow_after: Duration,
 }
 
@@ -55,8 +58,8 @@ impl Default for SignalingConfig {
 }
 
 impl SignalingConfig {
-    /// Whose datagrams the port takes.
+    /// The senders whose datagrams the port accepts.
     pub(super) fn senders(&self) -> Senders {
-        if self.this_machine && cfg!(target_os = "linux") { Senders::ThisMachine } else { Senders::Everybody }
+        if self.this_machine && cfg!(target_os = "linux") { Senders::ThisMachine } else { Senders::Any }
     }
 }

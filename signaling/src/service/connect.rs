@@ -1,4 +1,4 @@
-//! Builds one peer connection: settings, offer in, answer out.
+//! Builds the WebRTC connection of a peer from its offer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,26 +21,29 @@ use crate::peer::STACK_LIMIT;
 use crate::sdp::{self, IceCredentials, Offer};
 use crate::source::EventSource;
 
-/// The stack's defaults are 5 s, 25 s and 2 s: too long to notice that somebody is gone.
+/// The stack's defaults are 5 s, 25 s and 2 s: too slow to detect a closed client.
 const ICE_DISCONNECTED: Duration = Duration::from_secs(2);
 const ICE_FAILED: Duration = Duration::from_secs(4);
 const ICE_KEEPALIVE: Duration = Duration::from_millis(500);
-/// How long to wait for the stack's own candidate, which takes a moment and no network. Without it
-/// the stack would drop the client's first checks, and the client repeats them only later.
-const GATHERING: Duration = Duration::from_secs(1);
+/// Timeout for gathering the stack's own candidate, which is fast and needs no network.
+///
+/// Without the candidate the stack would drop the client's first checks, and the client repeats them
+/// only later.
+const GATHERING_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A peer whose offer is answered.
+/// A peer whose offer was answered.
 pub(super) struct ConnectedPeer {
     pub(super) connection: Connection,
     pub(super) attachment: Attachment,
     pub(super) events: mpsc::Receiver<PeerEvent>,
     pub(super) sdp: String,
-    /// User name fragment of the answer.
+    /// ICE user name fragment of the answer.
     pub(super) fragment: String,
 }
 
-/// A connection that is closed at the latest when it is dropped. The stack's own handle leaves its
-/// driver running then, with all memory of the peer.
+/// A connection that closes when it is dropped.
+///
+/// The stack's own handle would leave its driver running, with all memory of the peer.
 pub(super) struct Connection {
     stack: Arc<dyn PeerConnection>,
     closed: AtomicBool,
@@ -68,15 +71,17 @@ impl Drop for Connection {
     }
 }
 
-/// One certificate for all peers of this process: making one costs more than all the rest of an
-/// answer, and clients pin its fingerprint per connection anyway.
+/// Generates the certificate for all peers of this process.
+///
+/// Generating one costs more than the rest of an answer, and clients pin its fingerprint per
+/// connection anyway.
 pub(super) fn certificate(crypto: &dyn RTCCryptoProvider) -> Result<RTCCertificate, BindError> {
     RTCCertificate::generate(crypto.crypto(), SignatureScheme::EcdsaP256Sha256, CertificateParams::default())
         .map_err(|error| BindError::Crypto(error.to_string()))
 }
 
 impl<S: EventSource> Signaling<S> {
-    /// Answers an offer. The error is a sentence for the log and the client.
+    /// Builds a connection and answers the offer. The error is a sentence for the log and the client.
     pub(super) async fn connect(&self, offer: &Offer) -> Result<ConnectedPeer, String> {
         let attachment = self.mux.attach();
         let (sender, mut events) = mpsc::channel(PeerHandler::QUEUE);
@@ -84,8 +89,8 @@ impl<S: EventSource> Signaling<S> {
             .with_crypto_provider(self.crypto.clone())
             .with_multicast_dns_mode(MulticastDnsMode::Disabled)
             .with_ice_timeouts(Some(ICE_DISCONNECTED), Some(ICE_FAILED), Some(ICE_KEEPALIVE))
-            // As DTLS client the server would send its hello before the path works, and again only
-            // after a timer.
+            // As DTLS client, the server would send its ClientHello before the path works, and repeat
+            // it only after a timeout.
             .with_answering_dtls_role(RTCDtlsRole::Server)
             .with_include_loopback_candidate(true)
             .build();
@@ -110,14 +115,14 @@ impl<S: EventSource> Signaling<S> {
                 }
             }
         };
-        if tokio::time::timeout(GATHERING, gathered).await.is_err() {
+        if tokio::time::timeout(GATHERING_TIMEOUT, gathered).await.is_err() {
             tracing::warn!("the WebRTC stack did not finish gathering in time");
         }
         Ok(ConnectedPeer { connection, attachment, events, sdp, fragment: local.fragment })
     }
 }
 
-/// Restarts ICE for a client with new credentials; the new local ones.
+/// Restarts ICE for a client with new credentials. Returns the new local credentials.
 pub(super) async fn restart(connection: &Connection, offer: &Offer, generation: u32) -> Result<IceCredentials, String> {
     let (_, local) = answer(connection, offer, generation).await?;
     Ok(local)

@@ -1,4 +1,4 @@
-//! Writing: page by page, so that memory does not grow with what is kept, and no faster than it is taken.
+//! Writes an archive page by page, so memory use does not grow with the data. A slow reader slows the export down.
 
 use std::io::Write;
 
@@ -10,32 +10,37 @@ use recall_ports::{
     archive::{Header, Line, Lines},
 };
 
-/// Records read at once. Each holds at most a long message.
+/// Records per page. Each contains at most one long message.
 const PAGE: u32 = 200;
-/// Users listed at once.
+/// Users per page.
 const USERS: u32 = 500;
 
-/// What was written.
+/// The result of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    /// Users.
+pub struct ExportSummary {
+    /// Number of exported users.
     pub users: u64,
-    /// Records of them all.
+    /// Number of exported records of all users.
     pub records: u64,
-    /// Visitors, of whom nothing was: they are nobody elsewhere, and theirs is to be kept for hours only.
+    /// Number of visitors left out. They have no account elsewhere, and their data is kept for hours only.
     pub visitors: u64,
 }
 
-/// Writes an archive of one user, or of all but visitors.
+/// Writes an archive of one user, or of all users except visitors.
 ///
 /// # Errors
-/// When the store fails, `out` takes no more, or there is no such user.
-pub async fn run(store: &dyn Store, header: Header, only: Option<UserId>, out: &mut impl Write) -> anyhow::Result<Written> {
-    let mut written = Written::default();
+/// If the store or `out` fails, or the user does not exist.
+pub async fn export_archive(
+    store: &dyn Store,
+    header: Header,
+    only: Option<UserId>,
+    out: &mut impl Write,
+) -> anyhow::Result<ExportSummary> {
+    let mut written = ExportSummary::default();
     let (mut lines, first) = Lines::begin(header);
     out.write_all(first.as_bytes())?;
     match only {
-        Some(user) => owner(store, user, out, &mut lines, &mut written).await.context("the user cannot be exported")?,
+        Some(user) => write_user(store, user, out, &mut lines, &mut written).await.context("the user cannot be exported")?,
         None => {
             let mut after = None;
             loop {
@@ -47,8 +52,8 @@ pub async fn run(store: &dyn Store, header: Header, only: Option<UserId>, out: &
                         written.visitors += 1;
                         continue;
                     }
-                    match owner(store, user.user(), out, &mut lines, &mut written).await {
-                        // Deleted since they were listed.
+                    match write_user(store, user.user(), out, &mut lines, &mut written).await {
+                        // The user was deleted after the page was read.
                         Err(e) if matches!(e.downcast_ref(), Some(StoreError::NotFound)) => {}
                         done => done?,
                     }
@@ -61,7 +66,13 @@ pub async fn run(store: &dyn Store, header: Header, only: Option<UserId>, out: &
     Ok(written)
 }
 
-async fn owner(store: &dyn Store, user: UserId, out: &mut impl Write, lines: &mut Lines, written: &mut Written) -> anyhow::Result<()> {
+async fn write_user(
+    store: &dyn Store,
+    user: UserId,
+    out: &mut impl Write,
+    lines: &mut Lines,
+    written: &mut ExportSummary,
+) -> anyhow::Result<()> {
     let mut snapshot = store.snapshot(user).await?;
     out.write_all(lines.next(&Line::User(snapshot.owner())).as_bytes())?;
     written.users += 1;

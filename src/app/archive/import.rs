@@ -1,5 +1,6 @@
-//! Importing: the archive is verified as a whole before anything is written, then written in small transactions, each of which
-//! may be repeated, so that an import that was interrupted is finished by the next.
+//! Imports an archive: verifies all of it, then writes it in small transactions.
+//!
+//! Each transaction is idempotent, so the next import of the same archive finishes an interrupted one.
 
 use std::io::{BufRead, Seek, SeekFrom};
 
@@ -10,64 +11,65 @@ use recall_ports::{
     archive::{ArchiveError, Damage, Line, Owner, Record, Restored, SHAPES, Value, lines::Mismatch},
 };
 
-/// Records, and bytes of their lines, written at once.
+/// Maximum number of records in one transaction.
 const BATCH: usize = 200;
+/// Maximum length of their lines in bytes.
 const BATCH_BYTES: usize = 1024 * 1024;
 
-/// What was read.
+/// The result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
-    /// Users.
+pub struct ImportSummary {
+    /// Number of users in the archive.
     pub users: u64,
-    /// Records of them all.
+    /// Number of records of all users.
     pub records: u64,
-    /// Those that were not there before.
+    /// Number of records that the store did not have before.
     pub new: u64,
-    /// Vectors and terms that were different, and were replaced.
+    /// Number of vectors and terms that differed and were replaced.
     pub repaired: u64,
     /// Whether the archive had a checksum.
     pub has_checksum: bool,
 }
 
-/// The users for whom an archive may write.
+/// The users whose data an archive may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owners {
-    /// The local user here, for the data of an installation's local user.
+    /// The local user of this server, from the data of the local user of another.
     Local,
     /// Every owner that the archive names.
     Trusted,
-    /// This user.
+    /// This user, from the data of the only user in the archive.
     Into(UserId),
 }
 
-/// Why an archive was not taken, and where. Never quotes it.
+/// An archive was refused, and where. The text never quotes the archive.
 #[derive(Debug, thiserror::Error)]
-#[error("line {line}: {what} ({}). {kept}", .what.code())]
-pub struct Refused {
-    /// The line, from 1.
+#[error("line {line}: {failure} ({}). {partial}", .failure.code())]
+pub struct ImportError {
+    /// Number of the line, from 1.
     pub line: u64,
-    /// Why. No source of the error: its text is in ours.
-    pub what: Reason,
-    /// What was written before.
-    pub kept: Kept,
+    /// The reason. It is not the `source` of this error, because the text already contains it.
+    pub failure: ImportFailure,
+    /// What was written before the error.
+    pub partial: PartialImport,
 }
 
-/// What an import that was refused left in the store.
+/// What a refused import left in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// Users who were imported whole.
+pub struct PartialImport {
+    /// Number of completely imported users.
     pub users: u64,
-    /// Records that were written, of these and of the unfinished one.
+    /// Number of records written for these users and the unfinished one.
     pub records: u64,
-    /// Who cannot store anything until the import of the rest.
+    /// The user that is imported in part, who can store nothing until the rest is imported.
     pub unfinished: Option<UserId>,
 }
 
-impl std::fmt::Display for Kept {
+impl std::fmt::Display for PartialImport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.users, self.records) {
             (0, 0) => f.write_str("Nothing was written.")?,
-            (users, records) => write!(f, "Up to {records} records were written and stay; {users} users are whole.")?,
+            (users, records) => write!(f, "Up to {records} records were written and stay; {users} users are complete.")?,
         }
         match self.unfinished {
             None => Ok(()),
@@ -80,52 +82,52 @@ impl std::fmt::Display for Kept {
     }
 }
 
-/// Why.
+/// Why an archive was refused.
 #[derive(Debug, thiserror::Error)]
-pub enum Reason {
-    /// The line, or what the lines add up to.
+pub enum ImportFailure {
+    /// A damaged line, or a wrong order, number or checksum of lines.
     #[error("{0}")]
     Damaged(#[from] Mismatch),
-    /// A fact of a relation that is not in the ontology.
+    /// The ontology lacks the relation of a fact.
     #[error("the relation of the fact is not in the ontology; set understanding.ontology to the one that the archive was made with")]
     UnknownRelation,
-    /// Longer than any record.
+    /// A line is longer than any record.
     #[error("the line is longer than {} MiB", LONGEST_LINE / 1024 / 1024)]
     TooLong,
-    /// No text.
+    /// A line is not UTF-8.
     #[error("it is not UTF-8")]
     NotText,
-    /// Before the first user.
-    #[error("a record that belongs to nobody")]
+    /// A record comes before the first user.
+    #[error("the record has no owner")]
     NoOwner,
-    /// No last line, or no end of a line.
-    #[error("the archive ends too early; import a whole copy of it")]
+    /// The last line or the end of a line is missing.
+    #[error("the archive ends too early; import a complete copy of it")]
     Truncated,
-    /// For `into`.
-    #[error("it has more than one user, who cannot all become one")]
+    /// The archive has several users, with [`Owners::Into`].
+    #[error("the archive has more than one user; --into accepts only one")]
     ManyUsers,
-    /// An owner that is not the local user, without [`Owners::Trusted`].
+    /// The owner is not the local user, without [`Owners::Trusted`].
     #[error(
-        "it names the user {0} as its owner; --into ID writes it for a user of your choice, and --trust-owners believes every owner \
-         that it names"
+        "the archive names the user {0} as its owner; --into ID imports it as a user of your choice, and --trust-owners accepts every \
+         owner that it names"
     )]
     Owner(UserId),
-    /// Without `into`.
-    #[error("it is of a visitor, who is nobody here and whose data nobody could read or end; name a user to take it as theirs")]
+    /// The owner is a visitor, without [`Owners::Into`].
+    #[error("this is the data of a visitor, whom this server does not know; use --into ID to import it as the data of a user")]
     Visitor,
-    /// The store.
+    /// The store refused a record.
     #[error("{0}")]
-    Refused(#[from] ArchiveError),
-    /// The embedding model.
+    Archive(#[from] ArchiveError),
+    /// The embedder failed.
     #[error("a text could not be embedded: {0}")]
     NotEmbedded(String),
-    /// The input.
+    /// The input could not be read.
     #[error("the archive cannot be read: {0}")]
     Unreadable(#[from] std::io::Error),
 }
 
-impl Reason {
-    /// A stable name, for programs.
+impl ImportFailure {
+    /// Returns a stable code for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Damaged(Mismatch::Damaged(Damage::TooNew(_))) => "ARCHIVE_TOO_NEW",
@@ -138,60 +140,62 @@ impl Reason {
             Self::ManyUsers => "ARCHIVE_MANY_USERS",
             Self::Owner(_) => "ARCHIVE_OWNER",
             Self::Visitor => "ARCHIVE_VISITOR",
-            Self::Refused(ArchiveError::OtherData) => "ARCHIVE_OTHER_DATA",
-            Self::Refused(ArchiveError::Unfinished) => "ARCHIVE_UNFINISHED",
-            Self::Refused(ArchiveError::Conflict(_)) => "ARCHIVE_CONFLICT",
-            Self::Refused(ArchiveError::Inconsistent(_) | ArchiveError::Counters) => "ARCHIVE_INCONSISTENT",
-            Self::Refused(ArchiveError::Store(_)) => "STORE_FAILED",
+            Self::Archive(ArchiveError::OtherData) => "ARCHIVE_OTHER_DATA",
+            Self::Archive(ArchiveError::Unfinished) => "ARCHIVE_UNFINISHED",
+            Self::Archive(ArchiveError::Conflict(_)) => "ARCHIVE_CONFLICT",
+            Self::Archive(ArchiveError::Inconsistent(_) | ArchiveError::Counters) => "ARCHIVE_INCONSISTENT",
+            Self::Archive(ArchiveError::Store(_)) => "STORE_FAILED",
             Self::NotEmbedded(_) => "EMBEDDING_FAILED",
             Self::Unreadable(_) => "UNREADABLE",
         }
     }
 }
 
-/// Imports an archive. `owners` are the users for whom it may write, `told` is called with each user before anything is written, and
-/// `epoch` names the new logs. The archive is read twice: once to verify all of it, and once to write it.
+/// Imports an archive, which is read twice: once to verify it, and once to write it.
+///
+/// `owners` are the users whose data it may write. `on_user` is called with each user before any of their data is written. `epoch` names
+/// the new event logs.
 ///
 /// # Errors
-/// When the archive or what is in the store refuses it. An archive that is damaged writes nothing; otherwise the error says what
-/// was written.
-pub async fn run(
+/// If the archive is damaged, does not fit this installation, or conflicts with the store. A damaged archive writes nothing; otherwise
+/// the error says what was written.
+pub async fn import_archive(
     store: &dyn Store,
     embedder: &dyn Embedder,
     ontology: &Ontology,
     owners: Owners,
-    told: impl FnMut(UserId) + Send,
+    on_user: impl FnMut(UserId) + Send,
     epoch: &str,
     mut input: impl BufRead + Seek,
-) -> Result<Taken, Refused> {
-    let unreadable = |e: std::io::Error| Refused { line: 0, what: e.into(), kept: Kept::default() };
+) -> Result<ImportSummary, ImportError> {
+    let unreadable = |e: std::io::Error| ImportError { line: 0, failure: e.into(), partial: PartialImport::default() };
     let start = input.stream_position().map_err(unreadable)?;
     let expected = verify::Expected { ontology, model: embedder.model(), dimension: embedder.dimension(), owners };
-    let has_checksum = verify::whole(&mut input, &expected)?;
+    let has_checksum = verify::verify(&mut input, &expected)?;
     input.seek(SeekFrom::Start(start)).map_err(unreadable)?;
 
     let mut import = Import {
         store,
         embedder,
         owners,
-        told: Box::new(told),
+        on_user: Box::new(on_user),
         epoch,
-        local: None,
+        local_users: None,
         user: None,
         batch: Vec::new(),
         bytes: 0,
         line: 0,
-        taken: Taken { has_checksum, ..Taken::default() },
-        kept: Kept::default(),
+        summary: ImportSummary { has_checksum, ..ImportSummary::default() },
+        partial: PartialImport::default(),
     };
-    let done = import.all(input).await;
-    done.map(|()| import.taken).map_err(|what| Refused { line: import.line, what, kept: import.kept })
+    let done = import.write_all(input).await;
+    done.map(|()| import.summary).map_err(|failure| ImportError { line: import.line, failure, partial: import.partial })
 }
 
-/// The user whose records come now.
+/// The user whose records are being imported.
 struct User {
     caller: Caller,
-    /// How many records of each shape came.
+    /// Number of records of each shape so far.
     counts: Vec<u64>,
 }
 
@@ -199,58 +203,58 @@ struct Import<'a> {
     store: &'a dyn Store,
     embedder: &'a dyn Embedder,
     owners: Owners,
-    told: Box<dyn FnMut(UserId) + Send + 'a>,
+    on_user: Box<dyn FnMut(UserId) + Send + 'a>,
     epoch: &'a str,
-    /// Whose data is to become the local user's of this installation, who that is.
-    local: Option<(UserId, UserId)>,
+    /// The local user of the exporting server, and the local user of this server.
+    local_users: Option<(UserId, UserId)>,
     user: Option<User>,
     /// Records of one shape, with the numbers of their lines.
     batch: Vec<(u64, Record)>,
     bytes: usize,
-    /// The line that was read last, or is to blame.
+    /// Number of the last line read, or of the line that caused the error.
     line: u64,
-    taken: Taken,
-    kept: Kept,
+    summary: ImportSummary,
+    partial: PartialImport,
 }
 
 impl Import<'_> {
-    async fn all(&mut self, input: impl BufRead) -> Result<(), Reason> {
+    async fn write_all(&mut self, input: impl BufRead) -> Result<(), ImportFailure> {
         let mut lines = Reader::new(input);
         loop {
             let next = lines.next();
             self.line = lines.line;
             let Some((line, bytes)) = next? else { return Ok(()) };
             match line {
-                Line::Header(header) => self.local = Some((header.local_user, self.local_user().await?)),
-                Line::User(owner) => self.owner(owner).await?,
-                Line::Record(record) => self.record(record, bytes).await?,
-                Line::End(_) => self.finish().await?,
+                Line::Header(header) => self.local_users = Some((header.local_user, self.local_user().await?)),
+                Line::User(owner) => self.begin_user(owner).await?,
+                Line::Record(record) => self.add_record(record, bytes).await?,
+                Line::End(_) => self.finish_user().await?,
             }
         }
     }
 
-    async fn local_user(&self) -> Result<UserId, Reason> {
+    async fn local_user(&self) -> Result<UserId, ImportFailure> {
         Ok(self.store.local_user().await.map_err(ArchiveError::Store)?)
     }
 
-    async fn owner(&mut self, owner: Owner) -> Result<(), Reason> {
-        self.finish().await?;
-        let user = match (self.owners, self.local) {
+    async fn begin_user(&mut self, owner: Owner) -> Result<(), ImportFailure> {
+        self.finish_user().await?;
+        let user = match (self.owners, self.local_users) {
             (Owners::Into(user), _) => user,
-            // Each installation without login has one user, with an id of its own.
+            // Each server without login has one local user, with a different id.
             (_, Some((there, here))) if owner.user == there && owner.user != UserId::SHARED => here,
             _ => owner.user,
         };
-        (self.told)(user);
+        (self.on_user)(user);
         let admitted = self.store.admit(&Owner { user, visitor: false, ..owner }).await?;
         self.user = Some(User { caller: admitted.caller, counts: vec![0; SHAPES.len()] });
-        self.kept.unfinished = admitted.is_importing.then_some(user);
-        self.taken.users += 1;
+        self.partial.unfinished = admitted.is_importing.then_some(user);
+        self.summary.users += 1;
         Ok(())
     }
 
-    async fn record(&mut self, mut record: Record, bytes: usize) -> Result<(), Reason> {
-        // Work that waited for a visitor is that of whom it comes to.
+    async fn add_record(&mut self, mut record: Record, bytes: usize) -> Result<(), ImportFailure> {
+        // A pending job of a visitor becomes a job of the user that the data is imported for.
         if record.shape.name == "job" && *record.get("role") == Value::Text("anonymous".to_owned()) {
             record.set("role", Value::Text("user".to_owned()));
         }
@@ -258,18 +262,18 @@ impl Import<'_> {
         if full || self.batch.first().is_some_and(|(_, first)| first.shape != record.shape) {
             self.flush().await?;
         }
-        let user = self.user.as_mut().ok_or(Reason::NoOwner)?;
+        let user = self.user.as_mut().ok_or(ImportFailure::NoOwner)?;
         if let Some(count) = user.counts.get_mut(record.shape.place()) {
             *count += 1;
         }
         self.bytes += bytes;
         self.batch.push((self.line, record));
-        self.taken.records += 1;
+        self.summary.records += 1;
         Ok(())
     }
 
-    /// Writes what is waiting.
-    async fn flush(&mut self) -> Result<(), Reason> {
+    /// Writes the current batch.
+    async fn flush(&mut self) -> Result<(), ImportFailure> {
         let Some(caller) = self.user.as_ref().map(|u| u.caller) else { return Ok(()) };
         self.bytes = 0;
         let (lines, mut records): (Vec<_>, Vec<_>) = std::mem::take(&mut self.batch).into_iter().unzip();
@@ -279,14 +283,14 @@ impl Import<'_> {
         self.embed(&caller, &mut records).await?;
         match self.store.restore(&caller, &records, self.epoch).await {
             Ok(Restored { new, repaired }) => {
-                self.taken.new += new;
-                self.taken.repaired += repaired;
-                self.kept.records += new + repaired;
+                self.summary.new += new;
+                self.summary.repaired += repaired;
+                self.partial.records += new + repaired;
             }
             Err(e) => {
                 if let ArchiveError::Conflict(at) | ArchiveError::Inconsistent(at) = e {
                     self.line = lines.get(at).copied().unwrap_or(self.line);
-                    self.kept.records += at as u64;
+                    self.partial.records += at as u64;
                 }
                 return Err(e.into());
             }
@@ -294,19 +298,21 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Ends the user whose records came until now.
-    async fn finish(&mut self) -> Result<(), Reason> {
+    /// Completes the current user.
+    async fn finish_user(&mut self) -> Result<(), ImportFailure> {
         self.flush().await?;
         if let Some(user) = self.user.take() {
             self.store.restored(&user.caller, &user.counts).await?;
-            self.kept.users += 1;
-            self.kept.unfinished = None;
+            self.partial.users += 1;
+            self.partial.unfinished = None;
         }
         Ok(())
     }
 
-    /// Vectors of another model could never be compared with those of questions. The messages were written before.
-    async fn embed(&self, caller: &Caller, records: &mut [Record]) -> Result<(), Reason> {
+    /// Replaces vectors of other models, which cannot be compared with vectors of questions.
+    ///
+    /// The messages are already in the store, because they come before their vectors in the archive.
+    async fn embed(&self, caller: &Caller, records: &mut [Record]) -> Result<(), ImportFailure> {
         let model = self.embedder.model();
         let mut others: Vec<_> = records.iter_mut().filter(|r| r.shape.name == "index" && r.text("model") != Some(model)).collect();
         if others.is_empty() {
@@ -315,7 +321,7 @@ impl Import<'_> {
         let ids: Vec<_> = others.iter().filter_map(|r| r.id("message_id")).map(MessageId).collect();
         let messages = self.store.messages_by_id(caller, &ids).await.map_err(ArchiveError::Store)?;
         let texts: Vec<UserText> = messages.iter().map(|m| m.text.clone()).collect();
-        let vectors = self.embedder.embed(&texts).await.map_err(|e| Reason::NotEmbedded(e.to_string()))?;
+        let vectors = self.embedder.embed(&texts).await.map_err(|e| ImportFailure::NotEmbedded(e.to_string()))?;
         for (message, vector) in messages.iter().zip(vectors) {
             for record in others.iter_mut().filter(|r| r.id("message_id") == Some(message.id.0)) {
                 record.set("model", Value::Text(model.to_owned()));

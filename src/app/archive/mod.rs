@@ -1,12 +1,12 @@
-//! `recall export` and `recall import`: all that is kept of users as lines of JSON, out of one store and into another.
+//! `recall export` and `recall import`: move the data of users between stores as JSON lines.
 
 mod export;
 mod import;
 mod verify;
 
 pub use self::{
-    export::{Written, run as write},
-    import::{Kept, Owners, Reason, Refused, Taken, run as read},
+    export::{ExportSummary, export_archive},
+    import::{ImportError, ImportFailure, ImportSummary, Owners, PartialImport, import_archive},
 };
 
 use std::{
@@ -32,12 +32,12 @@ use recall_ports::{
     archive::{Header, line::VERSION},
 };
 
-/// What stands for the user of an installation without login.
+/// The name of the user of a server without login.
 const LOCAL: &str = "local";
-/// What stands for shared memory.
+/// The name of shared memory.
 const SHARED: &str = "shared";
 
-/// Writes an archive of one user, or of all, to standard output.
+/// `recall export`: writes an archive of one user, or of all users, to standard output.
 pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Result<()> {
     let engine = config.storage.engine();
     anyhow::ensure!(!matches!(&engine, Engine::Sqlite(path) if !path.exists()), "database: {engine} does not exist");
@@ -49,12 +49,12 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
             exported_at: SystemClock.now(),
             local_user: store.local_user().await?,
         };
-        let only = named(store.as_ref(), user).await?;
-        let whose = only.map_or_else(|| "everybody".to_owned(), |user| user.to_string());
+        let only = parse_user(store.as_ref(), user).await?;
+        let target = only.map_or_else(|| "everybody".to_owned(), |user| user.to_string());
         let auditor = Auditor::new(store.clone(), super::user::INSTANCE);
-        auditor.note(SystemClock.now(), None, None, AuditAction::DataExported, Some(whose)).await;
+        auditor.note(SystemClock.now(), None, None, AuditAction::DataExported, Some(target)).await;
         let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
-        let written = export::run(store.as_ref(), header, only, &mut out).await?;
+        let written = export_archive(store.as_ref(), header, only, &mut out).await?;
         out.flush()?;
         anyhow::Ok(written)
     };
@@ -64,18 +64,18 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
         Ok(written) => {
             output::note(format_args!("{} users and {} records exported", written.users, written.records));
             if written.visitors > 0 {
-                output::note(format_args!("{} visitors left out; --user takes one of them", written.visitors));
+                output::note(format_args!("{} visitors left out; --user ID exports one of them", written.visitors));
             }
         }
         Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) => {
-            anyhow::bail!("the archive is not whole: whoever read it went away")
+            anyhow::bail!("the archive is incomplete: its reader closed the pipe")
         }
         Err(e) => return Err(e),
     }
     Ok(())
 }
 
-/// Reads an archive from standard input into the configured store, for the user `into` or for those that `owners` allows.
+/// `recall import`: imports an archive from standard input, for the user `into` or for the users that `owners` allows.
 pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) -> anyhow::Result<()> {
     let store = wiring::store(config, config.storage.migrate).await?.store;
     let done = async {
@@ -83,31 +83,33 @@ pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) 
             Some(model) => Box::new(model),
             None => Box::new(tokio::task::spawn_blocking(LocalEmbedder::load).await??),
         };
-        let owners = named(store.as_ref(), into).await?.map_or(owners, Owners::Into);
+        let owners = parse_user(store.as_ref(), into).await?.map_or(owners, Owners::Into);
         let local = store.local_user().await?;
-        let told = |user: UserId| match user {
+        let print_user = |user: UserId| match user {
             UserId::SHARED => output::note(format_args!("writes shared memory ({user})")),
             user if user == local => output::note(format_args!("writes the local user ({user})")),
             user => output::note(format_args!("writes user {user}")),
         };
-        // Other than every log that these sessions had before.
+        // A new epoch: the imported logs are other logs than those that the sessions had before.
         let epoch = RandomIds::default().fresh().as_simple().to_string();
         let ontology = wiring::ontology(config)?;
         let input = tokio::task::spawn_blocking(standard_input).await?.context("the archive cannot be read")?;
         let input = BufReader::with_capacity(1 << 20, input);
-        anyhow::Ok(import::run(store.as_ref(), embedder.as_ref(), &ontology, owners, told, &epoch, input).await?)
+        anyhow::Ok(import_archive(store.as_ref(), embedder.as_ref(), &ontology, owners, print_user, &epoch, input).await?)
     };
     let done = done.await;
     store.close().await;
     let done = done?;
     say!("{} users imported: {} records, {} of them new, {} repaired", done.users, done.records, done.new, done.repaired)?;
     if !done.has_checksum {
-        output::note(format_args!("warning: the archive is of an older version and has no checksum; damage to it cannot be noticed"));
+        output::note(format_args!("warning: the archive is of an older version and has no checksum, so damage cannot be detected"));
     }
     Ok(())
 }
 
-/// Standard input as a file, because an archive is read twice. What comes through a pipe is kept in a temporary file without a name.
+/// Opens standard input as a file, because an import reads the archive twice.
+///
+/// The content of a pipe is copied to an unnamed temporary file.
 fn standard_input() -> std::io::Result<File> {
     let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     if input.metadata()?.is_file() {
@@ -119,12 +121,12 @@ fn standard_input() -> std::io::Result<File> {
     Ok(copy)
 }
 
-/// A user as given on the command line.
-pub(super) async fn named(store: &dyn Store, user: Option<&str>) -> anyhow::Result<Option<UserId>> {
+/// Reads a user from the command line: an id, `local` or `shared`.
+pub(super) async fn parse_user(store: &dyn Store, user: Option<&str>) -> anyhow::Result<Option<UserId>> {
     Ok(match user {
         None => None,
         Some(LOCAL) => Some(store.local_user().await?),
         Some(SHARED) => Some(UserId::SHARED),
-        Some(id) => Some(id.parse().with_context(|| format!("the user is named by an id, or is `{LOCAL}` or `{SHARED}`"))?),
+        Some(id) => Some(id.parse().with_context(|| format!("a user must be an id, `{LOCAL}` or `{SHARED}`"))?),
     })
 }

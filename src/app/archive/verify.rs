@@ -1,24 +1,24 @@
-//! Reading and verifying an archive: every line, their order, number and checksum, and values that only this installation can
-//! judge.
+//! Reads and verifies an archive: every line, the order, number and checksum of the lines, and values that depend on this
+//! installation.
 
 use std::io::{BufRead, Read};
 
-use super::import::{Kept, Owners, Reason, Refused};
+use super::import::{ImportError, ImportFailure, Owners, PartialImport};
 use recall_domain::{Ontology, UserId};
 use recall_ports::archive::{
     Damage, Line, Owner, Record, Value,
     lines::{Check, Mismatch},
 };
 
-/// Longest line in bytes: far more than the longest message needs with all its terms.
+/// Maximum length of a line in bytes. The longest message with all its terms needs far less.
 pub(super) const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
-/// The lines of an archive.
+/// Reads the lines of an archive and checks each.
 pub(super) struct Reader<R> {
     input: R,
     check: Check,
     text: Vec<u8>,
-    /// The line that was read last, from 1.
+    /// Number of the last line read, from 1.
     pub(super) line: u64,
 }
 
@@ -27,56 +27,57 @@ impl<R: BufRead> Reader<R> {
         Self { input, check: Check::default(), text: Vec::new(), line: 0 }
     }
 
-    /// The next line with its length in bytes; none at the end of a whole archive.
-    pub(super) fn next(&mut self) -> Result<Option<(Line, usize)>, Reason> {
+    /// Returns the next line and its length in bytes, or `None` at the end of a complete archive.
+    pub(super) fn next(&mut self) -> Result<Option<(Line, usize)>, ImportFailure> {
         self.line += 1;
         if read_line(&mut self.input, &mut self.text)? {
-            let text = std::str::from_utf8(&self.text).map_err(|_| Reason::NotText)?;
+            let text = std::str::from_utf8(&self.text).map_err(|_| ImportFailure::NotText)?;
             return Ok(Some((self.check.next(text)?, self.text.len())));
         }
         self.line -= 1;
         match (self.check.has_ended(), self.line) {
             (true, _) => Ok(None),
             (false, 0) => Err(Mismatch::NoHeader.into()),
-            (false, _) => Err(Reason::Truncated),
+            (false, _) => Err(ImportFailure::Truncated),
         }
     }
 }
 
-/// What this installation expects of an archive.
+/// The requirements of this installation on an archive.
 pub(super) struct Expected<'a> {
     pub(super) ontology: &'a Ontology,
-    /// The embedding model, and the length of its vectors.
+    /// The configured embedding model.
     pub(super) model: &'a str,
+    /// The length of its vectors.
     pub(super) dimension: usize,
-    /// The users for whom it may write.
+    /// The users whose data the archive may write.
     pub(super) owners: Owners,
 }
 
-/// What was seen of an archive so far.
+/// The state of a verification.
 #[derive(Default)]
 struct Seen {
-    /// The local user of the installation that wrote it.
+    /// The local user of the installation that wrote the archive.
     local: Option<UserId>,
     users: u64,
 }
 
-/// Verifies all of an archive; whether it has a checksum.
-pub(super) fn whole(input: &mut impl BufRead, expected: &Expected<'_>) -> Result<bool, Refused> {
+/// Verifies a complete archive. Returns whether it has a checksum.
+pub(super) fn verify(input: &mut impl BufRead, expected: &Expected<'_>) -> Result<bool, ImportError> {
     let mut lines = Reader::new(input);
     let mut seen = Seen::default();
     loop {
         let checked = match lines.next() {
             Ok(None) => return Ok(lines.check.has_checksum()),
             Ok(Some((line, _))) => expected.check(&line, &mut seen),
-            Err(what) => Err(what),
+            Err(failure) => Err(failure),
         };
-        checked.map_err(|what| Refused { line: lines.line, what, kept: Kept::default() })?;
+        checked.map_err(|failure| ImportError { line: lines.line, failure, partial: PartialImport::default() })?;
     }
 }
 
 impl Expected<'_> {
-    fn check(&self, line: &Line, seen: &mut Seen) -> Result<(), Reason> {
+    fn check(&self, line: &Line, seen: &mut Seen) -> Result<(), ImportFailure> {
         match line {
             Line::Header(header) => {
                 seen.local = Some(header.local_user);
@@ -84,29 +85,29 @@ impl Expected<'_> {
             }
             Line::User(owner) => {
                 seen.users += 1;
-                self.owner(owner, seen)
+                self.check_owner(owner, seen)
             }
-            Line::Record(_) if seen.users == 0 => Err(Reason::NoOwner),
-            Line::Record(record) => self.record(record),
+            Line::Record(_) if seen.users == 0 => Err(ImportFailure::NoOwner),
+            Line::Record(record) => self.check_record(record),
             Line::End(_) => Ok(()),
         }
     }
 
-    fn owner(&self, owner: &Owner, seen: &Seen) -> Result<(), Reason> {
+    fn check_owner(&self, owner: &Owner, seen: &Seen) -> Result<(), ImportFailure> {
         match self.owners {
-            Owners::Into(_) if seen.users > 1 => Err(Reason::ManyUsers),
+            Owners::Into(_) if seen.users > 1 => Err(ImportFailure::ManyUsers),
             Owners::Into(_) => Ok(()),
-            _ if owner.visitor => Err(Reason::Visitor),
+            _ if owner.visitor => Err(ImportFailure::Visitor),
             Owners::Trusted => Ok(()),
             Owners::Local if Some(owner.user) == seen.local && owner.user != UserId::SHARED => Ok(()),
-            Owners::Local => Err(Reason::Owner(owner.user)),
+            Owners::Local => Err(ImportFailure::Owner(owner.user)),
         }
     }
 
-    fn record(&self, record: &Record) -> Result<(), Reason> {
+    fn check_record(&self, record: &Record) -> Result<(), ImportFailure> {
         match record.shape.name {
             "fact" | "merge_fact" if record.text("relation").is_none_or(|name| self.ontology.get(name).is_none()) => {
-                Err(Reason::UnknownRelation)
+                Err(ImportFailure::UnknownRelation)
             }
             "index" if record.text("model") == Some(self.model) => match record.get("embedding") {
                 Value::Vector(v) if v.is_empty() || v.len() == self.dimension => Ok(()),
@@ -117,8 +118,10 @@ impl Expected<'_> {
     }
 }
 
-/// Reads one line without its end into `line`; false at the end of the input. A last line without an end was cut off.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, Reason> {
+/// Reads one line without its line feed into `line`. Returns false at the end of the input.
+///
+/// A last line without a line feed means that the archive was cut off.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, ImportFailure> {
     line.clear();
     let limit = LONGEST_LINE as u64 + 1;
     let read = input.by_ref().take(limit).read_until(b'\n', line)?;
@@ -130,7 +133,7 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, Reaso
             line.pop_if(|last| *last == b'\r');
             Ok(true)
         }
-        None if line.len() > LONGEST_LINE => Err(Reason::TooLong),
-        None => Err(Reason::Truncated),
+        None if line.len() > LONGEST_LINE => Err(ImportFailure::TooLong),
+        None => Err(ImportFailure::Truncated),
     }
 }

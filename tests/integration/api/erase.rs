@@ -184,7 +184,7 @@ async fn export_contains_only_own_data() {
     let into = elsewhere.store.local_user().await.unwrap();
     let embedder = UnusedEmbedder(text(&model["model"]));
     let ontology = recall_domain::Ontology::parse(recall_understand::default_ontology()).unwrap();
-    let taken = recall::app::archive::read(
+    let taken = recall::app::archive::import_archive(
         elsewhere.store.as_ref(),
         &embedder,
         &ontology,

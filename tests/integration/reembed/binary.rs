@@ -72,7 +72,7 @@ async fn assert_change_survives_kills(url: Option<&str>) {
     assert_eq!(checked(folder.path(), &local), "vectors: all are of minilm-static-256/1", "not the name of the built-in model");
     assert_eq!(
         checked(folder.path(), &served),
-        format!("vectors: 1 users are not yet done with; {MESSAGES} of their messages have none of {MODEL}/384")
+        format!("vectors: 1 users are not finished; {MESSAGES} of their messages have no vector of {MODEL}/384")
     );
 
     // Killed while vectors are made; each next process continues where the last one stopped.

@@ -32,7 +32,7 @@ async fn login_works_and_leaves_no_secret_in_log() {
     ]);
     let said = tokio::task::spawn_blocking(move || check.output().unwrap()).await.unwrap();
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    assert!(said.contains(&format!("login: people log in by way of {}", issuer.url)), "{said}");
+    assert!(said.contains(&format!("login: users log in through {}", issuer.url)), "{said}");
     let browser = Browser::of(server.url(""));
     let asked = browser.begin("").await;
     let code = issuer.op.code("anna", &asked, json!({}));

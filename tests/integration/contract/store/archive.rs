@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use recall::app::archive::{Kept, Owners, Refused, Taken, read, write};
+use recall::app::archive::{ImportError, ImportSummary, Owners, PartialImport, export_archive, import_archive};
 use recall_domain::{
     Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Ontology, Role, SessionId, Stance, UserId, UserText, ViewerRole,
 };
@@ -48,7 +48,7 @@ pub(super) async fn other() -> (TempDir, Arc<dyn Store>) {
 pub(super) async fn export(store: &Arc<dyn Store>, user: UserId) -> String {
     let header = Header { version: VERSION, program: "test".into(), exported_at: at(0), local_user: store.local_user().await.unwrap() };
     let mut out = Vec::new();
-    write(store.as_ref(), header, Some(user), &mut out).await.unwrap();
+    export_archive(store.as_ref(), header, Some(user), &mut out).await.unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -56,16 +56,16 @@ fn ontology() -> Ontology {
     Ontology::parse(recall_understand::default_ontology()).unwrap()
 }
 
-async fn import_as(store: &Arc<dyn Store>, archive: &str, into: Option<UserId>) -> Result<Taken, Refused> {
+async fn import_as(store: &Arc<dyn Store>, archive: &str, into: Option<UserId>) -> Result<ImportSummary, ImportError> {
     let owners = into.map_or(Owners::Trusted, Owners::Into);
-    read(store.as_ref(), &Model(MODEL), &ontology(), owners, |_| {}, &fresh().to_string(), Cursor::new(archive)).await
+    import_archive(store.as_ref(), &Model(MODEL), &ontology(), owners, |_| {}, &fresh().to_string(), Cursor::new(archive)).await
 }
 
 /// Imports until only `left` bytes are unread, as if the process had been killed.
-async fn import_in_part(store: &Arc<dyn Store>, archive: &str, into: Option<UserId>, left: usize) -> Refused {
+async fn import_in_part(store: &Arc<dyn Store>, archive: &str, into: Option<UserId>, left: usize) -> ImportError {
     let input = BufReader::with_capacity(64, TruncatedInput { archive: Cursor::new(archive.as_bytes()), left, is_second: false });
     let owners = into.map_or(Owners::Trusted, Owners::Into);
-    read(store.as_ref(), &Model(MODEL), &ontology(), owners, |_| {}, &fresh().to_string(), input).await.unwrap_err()
+    import_archive(store.as_ref(), &Model(MODEL), &ontology(), owners, |_| {}, &fresh().to_string(), input).await.unwrap_err()
 }
 
 /// An input that ends early when it is read for the second time.
@@ -99,7 +99,7 @@ fn sealed(archive: &str) -> String {
     format!("{text}{{\"type\":\"end\",\"records\":{},\"sha256\":\"{sum}\"}}\n", text.lines().count() - 1)
 }
 
-async fn import(store: &Arc<dyn Store>, archive: &str) -> Result<Taken, Refused> {
+async fn import(store: &Arc<dyn Store>, archive: &str) -> Result<ImportSummary, ImportError> {
     import_as(store, archive, None).await
 }
 
@@ -110,9 +110,9 @@ pub(super) fn body(archive: &str) -> Vec<&str> {
     lines
 }
 
-fn code(done: Result<Taken, Refused>) -> (u64, &'static str) {
+fn code(done: Result<ImportSummary, ImportError>) -> (u64, &'static str) {
     let refused = done.unwrap_err();
-    (refused.line, refused.what.code())
+    (refused.line, refused.failure.code())
 }
 
 /// Creates a user with every kind of record and with values that are hard to store.
@@ -286,7 +286,7 @@ pub(super) async fn truncated_archive_writes_nothing(store: Arc<dyn Store>) {
         // Also with a cut in the middle of a line.
         for part in [part.as_str(), &archive[..archive.floor_char_boundary(part.len() + 10)]] {
             let refused = import_as(&store, part, Some(twin)).await.unwrap_err();
-            assert_eq!(refused.what.code(), "ARCHIVE_TRUNCATED", "{cut}");
+            assert_eq!(refused.failure.code(), "ARCHIVE_TRUNCATED", "{cut}");
             assert!(refused.to_string().contains("Nothing was written"), "{refused}");
         }
         assert!(matches!(store.snapshot(twin).await.err(), Some(StoreError::NotFound)));
@@ -300,8 +300,8 @@ pub(super) async fn unfinished_import_blocks_writes_until_completed(store: Arc<d
         let caller = Caller::verified(UserId(fresh()), ViewerRole::User);
         let left = archive.len() * part / 6;
         let refused = import_in_part(&store, &archive, Some(caller.user()), left).await;
-        assert_eq!(refused.what.code(), "ARCHIVE_TRUNCATED");
-        assert_eq!(refused.kept.unfinished, Some(caller.user()));
+        assert_eq!(refused.failure.code(), "ARCHIVE_TRUNCATED");
+        assert_eq!(refused.partial.unfinished, Some(caller.user()));
         assert!(refused.to_string().contains(&format!("recall user delete {}", caller.user())), "{refused}");
 
         let denied = store.create_session(&caller, SessionId(fresh()), None, "epoch".into(), at(0)).await;
@@ -320,7 +320,7 @@ pub(super) async fn unfinished_import_blocks_writes_until_completed(store: Arc<d
         // Another archive of the same user cannot complete it.
         let other = archive.replacen("\"feed_head\":", "\"feed_head\":1", 1);
         let refused = import_as(&store, &sealed(&other), Some(caller.user())).await.unwrap_err();
-        assert_eq!(refused.what.code(), "ARCHIVE_UNFINISHED");
+        assert_eq!(refused.failure.code(), "ARCHIVE_UNFINISHED");
         import_as(&store, &archive, Some(caller.user())).await.unwrap();
         assert_eq!(body(&export(&store, caller.user()).await)[1..], body(&archive)[1..]);
         store.append(&caller, third, vec![new_message(third, "now")]).await.unwrap();
@@ -341,9 +341,10 @@ pub(super) async fn archive_with_flipped_bit_is_refused(store: Arc<dyn Store>) {
     for bit in (0..archive.len() * 8).step_by(7_919) {
         let mut flipped = archive.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        let done = read(store.as_ref(), &Model(MODEL), &ontology(), Owners::Into(twin), |_| {}, "epoch", Cursor::new(&flipped)).await;
+        let done =
+            import_archive(store.as_ref(), &Model(MODEL), &ontology(), Owners::Into(twin), |_| {}, "epoch", Cursor::new(&flipped)).await;
         let refused = done.expect_err("a damaged archive was imported");
-        assert_eq!(refused.kept, Kept::default());
+        assert_eq!(refused.partial, PartialImport::default());
     }
     assert!(matches!(store.snapshot(twin).await.err(), Some(StoreError::NotFound)));
 }
@@ -482,7 +483,7 @@ pub(super) async fn inconsistent_records_are_refused_by_line(store: Arc<dyn Stor
         });
         let twin = UserId(fresh());
         let refused = import_as(&store, &changed, Some(twin)).await.unwrap_err();
-        assert_eq!((refused.line, refused.what.code(), refused.kept), (bad, expected, Kept::default()), "{kind} {field}");
+        assert_eq!((refused.line, refused.failure.code(), refused.partial), (bad, expected, PartialImport::default()), "{kind} {field}");
         assert!(matches!(store.snapshot(twin).await.err(), Some(StoreError::NotFound)));
     }
     assert_eq!(code(import(&store, "").await).1, "ARCHIVE_UNKNOWN");
@@ -583,7 +584,7 @@ pub(super) async fn vectors_of_another_model_are_recomputed_on_import(store: Arc
     let twin = Caller::verified(UserId(fresh()), ViewerRole::User);
     for _ in 0..2 {
         let input = Cursor::new(archive.as_bytes());
-        read(store.as_ref(), &Model("another"), &ontology(), Owners::Into(twin.user()), |_| {}, "epoch", input).await.unwrap();
+        import_archive(store.as_ref(), &Model("another"), &ontology(), Owners::Into(twin.user()), |_| {}, "epoch", input).await.unwrap();
         let all = store.feed(&twin, "another", 0, 100).await.unwrap();
         let before = store.feed(&w.caller, MODEL, 0, 100).await.unwrap();
         assert_eq!(all.iter().map(|r| &r.terms).collect::<Vec<_>>(), before.iter().map(|r| &r.terms).collect::<Vec<_>>());
@@ -598,7 +599,7 @@ pub(super) async fn local_user_maps_to_local_user_of_target(store: Arc<dyn Store
     somebody.john_likes_mary().await;
     let header = Header { version: VERSION, program: "test".into(), exported_at: at(0), local_user: local.caller.user() };
     let mut out = Vec::new();
-    let written = write(store.as_ref(), header, None, &mut out).await.unwrap();
+    let written = export_archive(store.as_ref(), header, None, &mut out).await.unwrap();
     assert!(written.users >= 2);
     let (_folder, other) = other().await;
     let taken = import(&other, std::str::from_utf8(&out).unwrap()).await.unwrap();

@@ -95,7 +95,7 @@ fn query(embedder: &LocalEmbedder, text: &str, methods: &[Method]) -> IndexQuery
         until: None,
         exclude: None,
         boosts: Vec::new(),
-        beside: None,
+        second: None,
     }
 }
 

@@ -118,7 +118,7 @@ async fn measure(
                 until: None,
                 exclude: None,
                 boosts: vec![],
-                beside: None,
+                second: None,
             };
             if q < users {
                 // The index is built at the first use.

@@ -11,7 +11,7 @@ use crate::config::{Config, Engine};
 use crate::system::SystemClock;
 use recall_api::Auditor;
 use recall_domain::{AuditAction, Caller, UserId, ViewerRole};
-use recall_ports::{Clock, Store};
+use recall_ports::{AccountDeletion, Clock, Store};
 
 /// Users per page of the list.
 const USERS: u32 = 500;
@@ -129,8 +129,8 @@ async fn show(store: &dyn Store, caller: &Caller) -> anyhow::Result<()> {
         say!("access token {} ({}), expires {}", token.id, token.scopes, token.expires_at.format("%Y-%m-%d"))?;
     }
     match store.erasure(caller).await? {
-        Some(e) if e.ended_at.is_none() => say!("deletion of all data in progress since {}", e.begun_at.format("%Y-%m-%d %H:%M:%S"))?,
-        Some(e) => say!("all data was deleted at {}", e.begun_at.format("%Y-%m-%d %H:%M:%S"))?,
+        Some(AccountDeletion { ended_at: Some(at), .. }) => say!("all data was deleted at {}", at.format("%Y-%m-%d %H:%M:%S"))?,
+        Some(e) => say!("deletion of all data in progress since {}", e.begun_at.format("%Y-%m-%d %H:%M:%S"))?,
         None => {}
     }
     Ok(())

@@ -111,7 +111,7 @@ async fn recall(store: &Arc<dyn Store>, budget_bytes: usize, questions: &[(&Pers
             until: None,
             exclude: None,
             boosts: vec![],
-            beside: None,
+            second: None,
         };
         let found: Vec<_> = index.search(&person.caller, &query).await.unwrap().hits.into_iter().map(|h| h.message).collect();
         sum += share(&found, exact);

@@ -10,7 +10,7 @@ use chrono::SecondsFormat;
 use signaling::{ByeCode, EventSource, Hub, LogHead, NumberedEvent, SourceError};
 
 use recall_domain::{Caller, SessionId, UserId};
-use recall_ports::{Announcer, Store, StoreError};
+use recall_ports::{Announcer, EventLog, StoreError};
 
 /// The key of a session's event log: the owner of the memory, and the session.
 ///
@@ -58,7 +58,7 @@ impl Hash for SessionStream {
 
 /// The event logs of a store.
 pub struct LogSource {
-    store: Arc<dyn Store>,
+    store: Arc<dyn EventLog>,
 }
 
 /// The event hub of all sessions.
@@ -66,7 +66,7 @@ pub type EventHub = Hub<LogSource>;
 
 impl LogSource {
     /// Creates the source for the logs of a store.
-    pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
+    pub fn new(store: Arc<dyn EventLog>) -> Arc<Self> {
         Arc::new(Self { store })
     }
 }

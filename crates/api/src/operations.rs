@@ -14,7 +14,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
 use tokio::{sync::Mutex, time::Instant};
 
-use recall_ports::Store;
+use recall_ports::Inspect;
 
 /// Maximum time of one check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -45,7 +45,7 @@ pub trait Check: Send + Sync {
 pub struct Problem(pub &'static str);
 
 /// Checks the store.
-pub(crate) struct StoreCheck(pub(crate) Arc<dyn Store>);
+pub(crate) struct StoreCheck(pub(crate) Arc<dyn Inspect>);
 
 #[async_trait]
 impl Check for StoreCheck {

@@ -17,7 +17,9 @@ use crate::{
     session_limits::{SessionLimits, trimmed_to_budget},
 };
 use recall_domain::{Caller, Entity, EntityId, Extraction, Fact, FactId, MessageId, Ontology, SessionId, Timestamp, UserText};
-use recall_ports::{Claim, Clock, CommitError, EntityFilter, FactFilter, FactKey, Ids, JobWork, KnowledgeCommit, Store, StoreError};
+use recall_ports::{
+    Claim, Clock, CommitError, EntityFilter, FactFilter, FactKey, Ids, JobWork, KnowledgeCommit, KnowledgeStore, StoreError,
+};
 
 /// Limit of attempts with stale plans. Each one means that another worker of the same user made progress.
 const MAX_REPLANS: u32 = 50;
@@ -68,7 +70,7 @@ pub enum LearnError {
 /// Commits the knowledge that messages state.
 #[derive(Clone)]
 pub struct Learner {
-    store: Arc<dyn Store>,
+    store: Arc<dyn KnowledgeStore>,
     ontology: Arc<Ontology>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
@@ -82,7 +84,7 @@ pub struct Learner {
 
 impl Learner {
     /// Creates a learner without session limits.
-    pub fn new(store: Arc<dyn Store>, ontology: Arc<Ontology>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
+    pub fn new(store: Arc<dyn KnowledgeStore>, ontology: Arc<Ontology>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
         let locks = Arc::new(std::array::from_fn(|_| Mutex::new(())));
         Self { store, ontology, clock, ids, locks, limits: SessionLimits::default() }
     }

@@ -30,7 +30,7 @@ pub struct IndexQuery {
     /// A message to exclude.
     pub exclude: Option<MessageId>,
     /// A second memory, searched together with the first as if both were one. Ignored if the scope is one session.
-    pub beside: Option<Caller>,
+    pub second: Option<Caller>,
     /// Messages that graph search found, with a score from 0 to 1, which raise the score of a hit.
     pub boosts: Vec<(MessageId, f32)>,
 }
@@ -45,7 +45,7 @@ pub struct IndexHit {
     /// Search methods that found it.
     pub methods: Vec<Method>,
     /// Whether it belongs to the second memory.
-    pub beside: bool,
+    pub is_second: bool,
 }
 
 /// Hits, with the time that each method took.

@@ -16,6 +16,7 @@ pub mod filter;
 pub mod graph;
 pub mod ids;
 pub mod index;
+pub mod knowledge;
 pub mod login;
 pub mod queue;
 pub mod session_deletion;
@@ -45,12 +46,13 @@ pub use graph::{
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
+pub use knowledge::{EntityStore, EvidenceStore, FactStore, KnowledgeStore, MentionStore};
 pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use store::{
-    AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, KnowledgeStore, MessageStore, NewMessage, SessionDeleted,
-    SessionStore, Store, StoreError,
+    AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageStore, NewMessage, SessionDeleted, SessionStore, Store,
+    StoreError,
 };
 pub use stream::Announcer;
 pub use usage::{UsageStore, UsageTotals};

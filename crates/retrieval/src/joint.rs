@@ -46,7 +46,7 @@ pub(super) fn rank(pools: &[Pool<'_>], query: &IndexQuery, tuning: &Tuning) -> I
         if candidate.graph > 0.0 {
             methods.push(Method::Graph);
         }
-        Some(IndexHit { message: *pool.ids.get(candidate.row as usize)?, score, methods, beside: n > 0 })
+        Some(IndexHit { message: *pool.ids.get(candidate.row as usize)?, score, methods, is_second: n > 0 })
     };
     let hits = ranks.into_iter().take(query.first).filter_map(hit).collect();
     let sum = |of: fn(&Pool<'_>) -> f64| pools.iter().map(of).sum();
@@ -134,7 +134,7 @@ mod tests {
             until: None,
             exclude: None,
             boosts: Vec::new(),
-            beside: second.map(caller),
+            second: second.map(caller),
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(index.search(&caller(user), &query)).unwrap().hits
@@ -157,9 +157,9 @@ mod tests {
             };
             let text = question.iter().map(|w| WORDS[*w]).collect::<Vec<_>>().join(" ");
             let found = search(feed(|u| u), 0, Some(1), &text, 100);
-            for (user, beside) in [(0, false), (1, true)] {
+            for (user, is_second) in [(0, false), (1, true)] {
                 let alone: Vec<_> = search(feed(|u| u), user, None, &text, 100).into_iter().map(|h| (h.message, h.methods)).collect();
-                let merged: Vec<_> = found.iter().filter(|h| h.beside == beside).map(|h| (h.message, h.methods.clone())).collect();
+                let merged: Vec<_> = found.iter().filter(|h| h.is_second == is_second).map(|h| (h.message, h.methods.clone())).collect();
                 prop_assert_eq!(alone, merged);
             }
             let one = search(feed(|_| 0), 0, None, &text, 100);
@@ -179,9 +179,9 @@ mod tests {
             feed
         };
         let hits = search(feed(), 0, Some(1), "Which fence did I paint?", 2);
-        assert_eq!(hits.iter().map(|h| h.beside).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(hits.iter().map(|h| h.is_second).collect::<Vec<_>>(), [false, true]);
         assert!(hits[0].score > hits[1].score + 0.1, "{hits:?}");
         let hits = search(feed(), 0, Some(1), "paint garden fence", 2);
-        assert_eq!(hits.iter().map(|h| h.beside).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(hits.iter().map(|h| h.is_second).collect::<Vec<_>>(), [false, true]);
     }
 }

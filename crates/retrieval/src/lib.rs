@@ -278,7 +278,7 @@ impl MessageIndex for RecallIndex {
     async fn search(&self, caller: &Caller, query: &IndexQuery) -> Result<IndexResult, StoreError> {
         let _share = self.share.share(caller.user()).await;
         let own = self.prepare(caller, query).await?;
-        let second = match query.beside {
+        let second = match query.second {
             Some(second) => Some(self.prepare(&second, query).await?),
             None => None,
         };

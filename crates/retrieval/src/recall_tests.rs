@@ -108,7 +108,7 @@ async fn recall_with(tuning: Tuning, handbook_size: usize, swapped: bool) -> (f6
             until: None,
             exclude: None,
             boosts: Vec::new(),
-            beside: (handbook_size > 0).then_some(if swapped { caller(question) } else { other }),
+            second: (handbook_size > 0).then_some(if swapped { caller(question) } else { other }),
         };
         let asking = if swapped { other } else { caller(question) };
         let hits = index.search(&asking, &query).await.unwrap().hits;

@@ -86,7 +86,7 @@ fn query(words: &[usize]) -> IndexQuery {
         until: None,
         exclude: None,
         boosts: Vec::new(),
-        beside: None,
+        second: None,
     }
 }
 

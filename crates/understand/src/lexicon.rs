@@ -281,6 +281,18 @@ mod tests {
         }
     }
 
+    /// The order in which the tables are read is random, so a word of two types would change its type from start to start.
+    #[test]
+    fn each_head_noun_has_one_type() {
+        let mut types: HashMap<String, String> = HashMap::new();
+        for (ty, words) in table(list!("heads.toml")) {
+            for word in words {
+                let other = types.insert(word.clone(), ty.clone());
+                assert!(other.is_none_or(|other| other == ty), "{word}");
+            }
+        }
+    }
+
     #[test]
     fn entries_distinguish_names_from_words() {
         let l = lexicon();

@@ -57,14 +57,14 @@ impl UseCases {
         };
         let (mut entities, mut facts, mut shared_entities) = (Vec::new(), Vec::new(), HashSet::new());
         if wants(Method::Graph) {
-            let beside = async {
+            let of_shared = async {
                 match &shared {
                     Some(reader) => self.graph(reader, &query, MAX_SHARED_FACTS).await.map(Some),
                     None => Ok(None),
                 }
             };
             let found;
-            ((entities, facts), found) = tokio::try_join!(self.graph(caller, &query, MAX_FACTS), beside)?;
+            ((entities, facts), found) = tokio::try_join!(self.graph(caller, &query, MAX_FACTS), of_shared)?;
             if caller.is_shared() {
                 shared_entities.extend(entities.iter().map(|e| e.id));
             }
@@ -101,14 +101,14 @@ impl UseCases {
     /// Loads the messages of the hits, in order. Messages deleted in the meantime are left out.
     async fn ranked(&self, caller: &Caller, shared: Option<&Caller>, hits: Vec<IndexHit>) -> Result<Vec<RankedMessage>, UseCaseError> {
         let mut loaded: HashMap<MessageId, Message> = HashMap::new();
-        for (whose, beside) in [(Some(caller), false), (shared, true)] {
-            let ids: Vec<MessageId> = hits.iter().filter(|h| h.beside == beside).map(|h| h.message).collect();
-            if let Some(whose) = whose.filter(|_| !beside || !ids.is_empty()) {
+        for (whose, is_second) in [(Some(caller), false), (shared, true)] {
+            let ids: Vec<MessageId> = hits.iter().filter(|h| h.is_second == is_second).map(|h| h.message).collect();
+            if let Some(whose) = whose.filter(|_| !is_second || !ids.is_empty()) {
                 loaded.extend(self.parts.store.messages_by_id(whose, &ids).await?.into_iter().map(|m| (m.id, m)));
             }
         }
         let ranked = |h: IndexHit| {
-            let shared = h.beside || caller.is_shared();
+            let shared = h.is_second || caller.is_shared();
             Some(RankedMessage { message: loaded.remove(&h.message)?, score: f64::from(h.score), methods: h.methods, shared })
         };
         Ok(hits.into_iter().filter_map(ranked).collect())
@@ -136,7 +136,7 @@ impl UseCases {
             methods: [Method::Vector, Method::Keyword].into_iter().filter(|m| wants(*m)).collect(),
             until: query.as_of,
             exclude: query.exclude,
-            beside: shared,
+            second: shared,
             boosts,
         };
         for _ in 0..MODELS_TRIED {

@@ -164,7 +164,7 @@ async fn untrusted_proxy_is_logged_once_and_counted() {
     }
     assert!(server.interrupt());
     let said = std::fs::read_to_string(&log).unwrap();
-    for sentence in ["requests come through a proxy", "an address has as many connections"] {
+    for sentence in ["requests come through a proxy", "an address has reached its connection limit"] {
         let lines: Vec<_> = said.lines().filter(|line| line.contains(sentence)).collect();
         assert_eq!(lines.len(), 1, "{said}");
         let entry: serde_json::Value = serde_json::from_str(lines[0]).unwrap();

@@ -14,7 +14,7 @@ use uuid::Builder;
 use super::{Identity, Permission, Proof};
 use crate::error::ApiError;
 use recall_domain::{AccessToken, AccessTokenId, Timestamp, TokenDigest, UserText};
-use recall_ports::{AccessTokenStore, Clock, Store};
+use recall_ports::{AccessTokenStore, Clock};
 
 /// Prefix of every token, so that people and secret scanners recognize it.
 const PREFIX: &str = "recall_pat_";
@@ -79,7 +79,7 @@ pub(crate) fn require_token_management(identity: &Identity) -> Result<(), ApiErr
 /// # Errors
 /// When the name, the lifetime or the scopes are invalid, or the user has too many tokens.
 pub(crate) async fn create(
-    store: &dyn Store,
+    store: &dyn AccessTokenStore,
     identity: &Identity,
     wanted: NewAccessToken,
     now: Timestamp,

@@ -102,7 +102,7 @@ async fn assert_change_survives_kills(url: Option<&str>) {
     let done = recall().arg("embed").arg("--data").arg(folder.path()).envs(local.iter().copied()).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let text = String::from_utf8(done.stdout).unwrap();
-    assert!(text.ends_with("0 messages of 0 users are left\n"), "{text}");
+    assert!(text.ends_with("0 messages of 0 users left\n"), "{text}");
     let server = Server::start_with(folder.path(), &local);
     assert!(recall_by_meaning(&server, &ids).await >= before);
     assert!(server.stop().0);

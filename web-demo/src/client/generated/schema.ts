@@ -3,61 +3,61 @@
 /** An instant as RFC 3339 text. */
 export type DateTime = string;
 
-/** A personal access token: what scripts and agents of the viewer show instead of a login. */
+/** A personal access token, which scripts and agents send instead of a login. */
 export interface AccessToken {
-  /** Identity. */
+  /** The id, a UUID. */
   id: string;
-  /** What the viewer calls it. */
+  /** The name that the viewer gave it. */
   name: string;
-  /** What it allows: `recall.read`, `recall.write`. */
+  /** The scopes that it grants: `recall.read`, `recall.write`. */
   scopes: string[];
-  /** When it was made. */
+  /** When it was created. */
   createdAt: DateTime;
-  /** From when on it is not accepted. */
+  /** When it expires. */
   expiresAt: DateTime;
-  /** When it was last used, to the minute; null when it never was. */
+  /** When it was last used, to the minute; null if never. */
   lastUsedAt: DateTime | null;
 }
 
 /** A fact that the viewer states directly. */
 export interface AssertFactInput {
-  /** The session in whose log the change appears, and which is its evidence. One of shared memory makes it a shared fact. */
+  /** The session that receives the evidence and the events. A session of shared memory makes the fact a shared one. */
   sessionId: string;
-  /** Name of the thing it is about. */
+  /** The name of the entity that the fact is about. */
   subject: string;
   /** A relation of the ontology, such as `LIVES_IN`. */
   relation: string;
-  /** Name of the other thing. */
+  /** The name of the entity at the other end of the relation. */
   object: string;
-  /** What sort of thing the subject is, when it is not known yet. */
+  /** The type of the subject, used if the entity is new. */
   subjectType?: EntityType | null;
-  /** What sort of thing the object is, when it is not known yet. */
+  /** The type of the object, used if the entity is new. */
   objectType?: EntityType | null;
 }
 
-/** What came of `assertFact`. */
+/** The result of `assertFact`. */
 export interface AssertFactPayload {
-  /** The fact as it stands now. */
+  /** The fact after the change. */
   fact: Fact | null;
-  /** Why it was not recorded. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** Something that was done: by whom and to what, without texts of users and without secrets. */
+/** An entry of the audit log. It contains no user text and no secrets. */
 export interface AuditEntry {
-  /** Identity; grows with every entry. */
+  /** The id, a number that grows with every entry. */
   id: string;
-  /** When. */
+  /** When it happened. */
   at: DateTime;
-  /** Who; null for an operator at the command line, and for the server itself. May be a user whose data is gone. */
+  /** The user who acted; null for an operator at the command line and for the server itself. The user's data may have been deleted since. */
   actorId: string | null;
-  /** What, as a stable word such as `data.deleted`. */
+  /** What was done, as a stable code such as `data.deleted`. */
   action: string;
-  /** To what: an id, or the name of a field. */
+  /** The object of the action: an id or the name of a field. */
   target: string | null;
-  /** From which address. */
+  /** The IP address of the client. */
   address: string | null;
-  /** Through which process of the server. */
+  /** The server process that handled the action. */
   instance: string;
 }
 
@@ -69,7 +69,7 @@ export interface AuditEntryConnection {
   edges: AuditEntryEdge[];
   /** A list of nodes. */
   nodes: AuditEntry[];
-  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
   totalCount: number | null;
 }
 
@@ -81,208 +81,208 @@ export interface AuditEntryEdge {
   cursor: string;
 }
 
-/** The question that needs no answer any more. */
+/** The question whose answer is to be cancelled. */
 export interface CancelAnswerInput {
-  /** The message that asks. */
+  /** The message that asks the question. */
   messageId: string;
 }
 
-/** What came of `cancelAnswer`. */
+/** The result of `cancelAnswer`. */
 export interface CancelAnswerPayload {
-  /** The message that asks. */
+  /** The message that asks the question. */
   message: Message | null;
-  /** Whether there was anything to cancel. An answer that is there already stays. */
+  /** Whether an answer was cancelled. A finished answer stays. */
   cancelled: boolean;
-  /** Why it was not cancelled. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** What one numbered mark in an answer points to. */
+/** A source of an answer, with its number in the text. */
 export interface Citation {
   /** The number in the text, from 1. */
   index: number;
-  /** Whether it points into shared memory, which all signed-in users read. */
+  /** Whether the source belongs to shared memory, which all signed-in users can read. */
   shared: boolean;
-  /** The message cited; null when it has been deleted since. */
+  /** The cited message; null if it has been deleted since. */
   message: Message | null;
-  /** The fact that the message is evidence for, if one was used. */
+  /** The fact that the message is evidence for, if the answer used one. */
   fact: Fact | null;
-  /** The words cited. */
+  /** The cited words. */
   excerpt: string;
 }
 
-/** A thing that active facts connect to two others. */
+/** An entity that active facts connect to two others. */
 export interface CommonNeighbour {
-  /** The thing. */
+  /** The entity. */
   entity: Entity;
-  /** The strongest fact that connects it to either, in the order of the arguments. */
+  /** The strongest fact to each of the two entities, in the order of the arguments. */
   facts: Fact[];
 }
 
-/** Everything found for one question, best first. */
+/** The messages, facts and entities found for a question. */
 export interface Context {
-  /** Messages, best first. */
+  /** Matching messages, best first. */
   messages: RankedMessage[];
-  /** Facts, best first. */
+  /** Matching facts, best first. */
   facts: RankedFact[];
-  /** Things named in the question. */
+  /** Entities that the question names. */
   entities: Entity[];
-  /** Ways of finding that contributed. */
+  /** Retrieval methods that contributed results. */
   methodsUsed: RetrievalMethod[];
-  /** How long each part took. */
+  /** The time that each step took. */
   timings: RetrievalTimings;
 }
 
-/** A question to the memory. */
+/** A question, and where to search. */
 export interface ContextInput {
-  /** The question as asked. */
+  /** The question. */
   query: string;
-  /** The session to look in, when `scope` is `SESSION`. */
+  /** The session to search. Required if `scope` is `SESSION`. */
   sessionId?: string | null;
-  /** Where to look. */
+  /** Whether to search all of the viewer's sessions or one. */
   scope?: ContextScope | null;
-  /** How many messages at most, 1 to 100. */
+  /** The largest number of messages, 1 to 100. */
   first?: number | null;
-  /** Which ways of finding to use; all when nothing is said. */
+  /** The retrieval methods to use. Default: all. */
   methods?: RetrievalMethod[] | null;
-  /** Only what had been said, and was known to hold, at this moment. */
+  /** Use only messages sent, and facts that were known and held, at this time. Default: now. */
   asOf?: DateTime | null;
-  /** Whether to look in shared memory too, as those who have signed in may; not where `scope` is `SESSION`. */
+  /** Whether to search shared memory too. Has no effect for visitors or if `scope` is `SESSION`. */
   shared?: boolean | null;
 }
 
-/** Where to look. */
+/** The part of the memory that is searched. */
 export type ContextScope = "USER" | "SESSION";
 
 /** A new personal access token. */
 export interface CreateAccessTokenInput {
-  /** What it is for, in 1 to 100 characters. */
+  /** The name, 1 to 100 characters. */
   name: string;
-  /** What it allows: `recall.read`, `recall.write`, and no more than the login it is made with. */
+  /** The scopes: `recall.read`, `recall.write`. They cannot exceed those of the login that creates the token. */
   scopes: string[];
-  /** How long it lives, 1 to 366 days; 90 when nothing is said. */
+  /** The lifetime in days, 1 to 366. Default: 90. */
   expiresInDays?: number | null;
 }
 
-/** What came of `createAccessToken`. */
+/** The result of `createAccessToken`. */
 export interface CreateAccessTokenPayload {
   /** The new token. */
   accessToken: AccessToken | null;
-  /** What is sent as `Authorization: Bearer …`. It is shown this once and kept nowhere. */
+  /** The secret to send as `Authorization: Bearer …`. The server returns it only once and does not store it. */
   secret: string | null;
-  /** Why there is none. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
 /** A new session. */
 export interface CreateSessionInput {
-  /** Its title; taken from the first message when nothing is said. */
+  /** The title. Default: taken from the first message. */
   title?: string | null;
-  /** Whether it is one of shared memory, which all signed-in users read. Only administrators start such. */
+  /** Whether to create it in shared memory, which all signed-in users can read. Requires the role `ADMIN`. */
   shared?: boolean;
 }
 
-/** What came of `createSession`. */
+/** The result of `createSession`. */
 export interface CreateSessionPayload {
   /** The new session. */
   session: Session | null;
-  /** Why there is none. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** How much of one kind was deleted. */
+/** The number of deleted rows or objects of one kind. */
 export interface DeletedRows {
-  /** Where: the database (`sqlite`, `postgres`), or the graph engine (`neo4j`). */
+  /** The engine: the database (`sqlite`, `postgres`) or the graph engine (`neo4j`). */
   engine: string;
-  /** What: a table of the database; `nodes` or `relationships` of the graph engine. */
+  /** The kind: a table of the database, or `nodes` or `relationships` of the graph engine. */
   kind: string;
-  /** How many. */
+  /** The number deleted. */
   count: number;
 }
 
-/** That everything is to be deleted. */
+/** The confirmation that all data is to be deleted. */
 export interface DeleteMyDataInput {
-  /** The word `DELETE`, so that nobody does it by mistake. */
+  /** The word `DELETE`, which prevents accidents. */
   confirm: string;
 }
 
-/** What came of `deleteMyData`. */
+/** The result of `deleteMyData`. */
 export interface DeleteMyDataPayload {
   /** What was deleted. */
   receipt: DeletionReceipt | null;
-  /** Why nothing was. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** The session to be deleted. */
+/** The session to delete. */
 export interface DeleteSessionInput {
-  /** Which one. */
+  /** The id of the session. */
   id: string;
 }
 
-/** What came of `deleteSession`. */
+/** The result of `deleteSession`. */
 export interface DeleteSessionPayload {
-  /** The id of the session that is no more. */
+  /** The id of the deleted session. */
   deletedId: string | null;
-  /** What went with it. Of a very large session: what went within ten seconds; the rest goes by itself. */
+  /** What was deleted. A very large session may take longer than ten seconds: the receipt then covers what was deleted so far, and the rest follows in the background. */
   receipt: SessionReceipt | null;
-  /** Why it was not deleted. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** The receipt of a deletion. */
+/** The receipt for the deletion of all of a user's data. */
 export interface DeletionReceipt {
-  /** When it was begun; null when there was nothing to delete. */
+  /** When the deletion started; null if there was nothing to delete. */
   begunAt: DateTime | null;
-  /** When nothing was left; null while it goes on. */
+  /** When the deletion finished; null while it is running. */
   endedAt: DateTime | null;
-  /** What was deleted so far, without what there was nothing of. */
+  /** What has been deleted so far. Kinds without rows are left out. */
   deleted: DeletedRows[];
-  /** Copies that do not know it yet, such as `neo4j`. They follow by themselves. */
+  /** Copies that still hold data, such as `neo4j`. The server deletes it there in the background. */
   pending: string[];
 }
 
-/** A thing that the user talks about, told apart from others of the same name. */
+/** A person, organization, place or thing in the memory, distinct from others of the same name. */
 export interface Entity {
-  /** Identity. */
+  /** The id, a UUID. */
   id: string;
-  /** Its name, as first written or as renamed. */
+  /** The name, as first written or as renamed. */
   name: string;
-  /** What sort of thing it is. */
+  /** The type. */
   type: EntityType;
-  /** Other names it goes by. */
+  /** Other names of the same entity. */
   aliases: string[];
-  /** What is known of it in a few words, such as "manager". */
+  /** A short description from the messages, such as "manager". */
   description: string | null;
-  /** In how many messages it was mentioned. */
+  /** The number of messages that mention it. */
   mentionCount: number;
-  /** Best confidence with which a mention was recognised, 0 to 1. */
+  /** The highest confidence with which a mention was recognized, 0 to 1. */
   confidence: number;
-  /** Whether it is the user's own node. */
+  /** Whether this entity represents the user. */
   isViewer: boolean;
-  /** Whether it is of shared memory, which all signed-in users read. */
+  /** Whether it belongs to shared memory, which all signed-in users can read. */
   shared: boolean;
   /** When it was first mentioned. */
   createdAt: DateTime;
   /** When it last changed. */
   updatedAt: DateTime;
-  /** What was merged into it and can be told apart again by `unmergeEntities`, the latest first. */
+  /** Entities that were merged into this one and can be separated again with `unmergeEntities`; latest first. */
   merged: MergedEntity[];
-  /** Facts with it on either side, latest change first. */
+  /** Facts with this entity as subject or object, latest change first. */
   facts: FactConnection;
-  /** Things that active facts lead to, in either direction: nearest first, then by the strength of the fact that leads there. */
+  /** Entities that active facts connect to this one, in either direction. Nearest first, then by the weight of the connecting fact. */
   neighbours: Neighbour[];
-  /** Messages that mention it, latest first. */
+  /** Messages that mention this entity, latest first. */
   mentions: MessageConnection;
 }
 
-/** A thing that a name could mean. */
+/** An entity that a name may refer to. */
 export interface EntityCandidate {
-  /** The thing. */
+  /** The entity. */
   entity: Entity;
-  /** How well it fits, 0 to 1. */
+  /** How well it matches, 0 to 1. */
   confidence: number;
-  /** Why, in words for people: "given name of a known full name, spoken of in this session". */
+  /** The reason, for people, such as "given name of a known full name, spoken of in this session". */
   reason: string;
 }
 
@@ -294,7 +294,7 @@ export interface EntityConnection {
   edges: EntityEdge[];
   /** A list of nodes. */
   nodes: Entity[];
-  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
   totalCount: number | null;
 }
 
@@ -306,54 +306,54 @@ export interface EntityEdge {
   cursor: string;
 }
 
-/** Which entities; all given conditions must hold. */
+/** Conditions on entities. All given conditions must hold. */
 export interface EntityFilter {
-  /** Only of this type. */
+  /** The entity has this type. */
   type?: EntityType | null;
-  /** Name or alias contains this, ignoring case. */
+  /** The name or an alias contains this text, ignoring case. */
   text?: string | null;
-  /** Mentioned in this session. */
+  /** A message of this session mentions the entity. */
   sessionId?: string | null;
 }
 
-/** Which thing a name means. */
+/** The entity that a name refers to, with the candidates. */
 export interface EntityResolution {
-  /** The thing; null when none is meant well enough. */
+  /** The entity; null if no candidate is certain enough. */
   entity: Entity | null;
-  /** Its name. */
+  /** The entity's name. */
   canonicalForm: string | null;
-  /** How sure that is, 0 to 1; 0 when nothing was found. */
+  /** Confidence in the choice, 0 to 1; 0 if nothing was found. */
   confidence: number;
-  /** What could be meant, best first, at most 20. */
+  /** The possible entities, best first; at most 20. */
   candidates: EntityCandidate[];
 }
 
-/** What sort of thing an entity is. */
+/** The type of an entity. */
 export type EntityType = "PERSON" | "ORGANIZATION" | "PLACE" | "PROJECT" | "TOOL" | "CONCEPT" | "EVENT" | "THING";
 
-/** Something that happened in a session. */
+/** An entry of a session's event log. */
 export interface Event {
-  /** Number within the session, from 1, without holes. An event that is not kept (`answer_delta`, `context_ready`) repeats the number of the last one that is; a `gap` has the number of the last event it stands for. */
+  /** The number within the session, from 1, without gaps. Ephemeral events (`answer_delta`, `context_ready`) are not numbered: they repeat the last number. A `gap` has the number of the last event that it replaces. */
   seq: number;
-  /** Where to go on after this event: what to pass as `after`. */
+  /** The cursor of this event. To resume after it, pass it as `after`. */
   cursor: string;
-  /** What happened: `message_stored`, `fact_update`, …, or `gap` when events could not be delivered: then refetch, and go on from here. */
+  /** The type, such as `message_stored` or `fact_update`. `gap` means that events could not be delivered: fetch the current state, then continue from here. */
   type: string;
   /** When it was recorded. */
   createdAt: DateTime;
-  /** The event itself, as described by `schema.events.json`; for a `gap` its `from`, `to` and `reason`. */
+  /** The content of the event, as defined in `schema.events.json`. A `gap` has `from`, `to` and `reason`. */
   data: unknown;
 }
 
-/** One message's word on one fact. */
+/** The statement of one message about one fact. */
 export interface Evidence {
   /** The message. */
   message: Message;
-  /** For, against, or over. */
+  /** Whether the message supports, opposes or ends the fact. */
   stance: EvidenceStance;
-  /** How sure the extraction was, 0 to 1. */
+  /** The confidence of the extraction, 0 to 1. */
   confidence: number;
-  /** The words that state it. */
+  /** The part of the message that states it. */
   excerpt: string | null;
   /** When the message was said. */
   createdAt: DateTime;
@@ -367,7 +367,7 @@ export interface EvidenceConnection {
   edges: EvidenceEdge[];
   /** A list of nodes. */
   nodes: Evidence[];
-  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
   totalCount: number | null;
 }
 
@@ -379,46 +379,46 @@ export interface EvidenceEdge {
   cursor: string;
 }
 
-/** What a message does to a fact. */
+/** The effect of a message on a fact. */
 export type EvidenceStance = "SUPPORTS" | "OPPOSES" | "ENDS";
 
-/** Subject, relation, object, with what speaks for and against it. */
+/** A fact: subject, relation and object, with the evidence for and against it. */
 export interface Fact {
-  /** Identity. */
+  /** The id, a UUID. */
   id: string;
-  /** Who or what it is about. */
+  /** The entity that the fact is about. */
   subject: Entity;
-  /** Name of the relation in the ontology, such as `LIVES_IN`. */
+  /** The name of the relation in the ontology, such as `LIVES_IN`. */
   relation: string;
-  /** The relation as people say it, such as "lives in". */
+  /** The relation in words, such as "lives in". */
   phrase: string;
-  /** The other side. */
+  /** The entity at the other end of the relation. */
   object: Entity;
-  /** Whether it is of shared memory, which all signed-in users read. It is weighed by what is said there alone. */
+  /** Whether it belongs to shared memory, which all signed-in users can read. Only evidence in shared memory counts for it. */
   shared: boolean;
-  /** Support now: each statement adds its confidence, all halve per half-life of the relation. */
+  /** The support at the time of the request. Each statement adds its confidence, which halves with every half-life of the relation. */
   weight: number;
-  /** Expected probability that it holds, 0 to 1. */
+  /** The estimated probability that the fact holds, 0 to 1. */
   belief: number;
-  /** How little is known, 0 to 1. */
+  /** How little evidence there is, 0 to 1. */
   uncertainty: number;
-  /** Share of the support among its rivals and itself, 0 to 1; 1 when nothing contradicts it. */
+  /** The fact's share of the total support of itself and its rivals, 0 to 1; 1 if nothing contradicts it. */
   relativeWeight: number;
-  /** Whether it holds. */
+  /** Whether the fact is active, ended or retracted. */
   status: FactStatus;
-  /** Whether all its support has low confidence. */
+  /** Whether all its supporting evidence has low confidence. */
   flagged: boolean;
-  /** Since when it is known to hold. */
+  /** The time from which the fact is known to hold. */
   validFrom: DateTime | null;
-  /** When it ended. */
+  /** When the fact ended. */
   validTo: DateTime | null;
-  /** When it was first recorded. */
+  /** When the fact was first recorded. */
   createdAt: DateTime;
-  /** When it last changed. */
+  /** When the fact last changed. */
   updatedAt: DateTime;
-  /** The messages that speak for or against it, latest first. */
+  /** The evidence for and against the fact, latest first. */
   evidence: EvidenceConnection;
-  /** The active facts that contradict it: other objects of a relation that has one at a time, or the opposite relation. */
+  /** Active facts that contradict it: another object of a functional relation, or the opposite relation. */
   rivals: Fact[];
 }
 
@@ -430,7 +430,7 @@ export interface FactConnection {
   edges: FactEdge[];
   /** A list of nodes. */
   nodes: Fact[];
-  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
   totalCount: number | null;
 }
 
@@ -442,25 +442,25 @@ export interface FactEdge {
   cursor: string;
 }
 
-/** Which facts; all given conditions must hold. */
+/** Conditions on facts. All given conditions must hold. */
 export interface FactFilter {
-  /** Has this subject. */
+  /** The subject is this entity. */
   subjectId?: string | null;
-  /** Has this object. */
+  /** The object is this entity. */
   objectId?: string | null;
-  /** Has this entity on either side. */
+  /** The subject or the object is this entity. */
   entityId?: string | null;
-  /** Uses this relation of the ontology, such as `LIVES_IN`. */
+  /** The fact uses this relation of the ontology, such as `LIVES_IN`. */
   relation?: string | null;
-  /** Has this status. */
+  /** The fact has this status. */
   status?: FactStatus | null;
-  /** Has evidence in this session. */
+  /** The fact has evidence in this session. */
   sessionId?: string | null;
-  /** Was believed at least this much when it last changed, 0 to 1. */
+  /** The belief was at least this high when the fact last changed, 0 to 1. */
   minBelief?: number | null;
-  /** Was known and held at this moment. */
+  /** The fact was known and held at this time. */
   asOf?: DateTime | null;
-  /** A name on either side contains this, ignoring case. */
+  /** The name of the subject or object contains this text, ignoring case. */
   text?: string | null;
 }
 
@@ -469,133 +469,133 @@ export type FactStatus = "ACTIVE" | "ENDED" | "RETRACTED";
 
 /** A STUN or TURN server. */
 export interface IceServer {
-  /** Its addresses, such as `stun:stun.example.org:3478`. */
+  /** The addresses, such as `stun:stun.example.org:3478`. */
   urls: string[];
-  /** Name to sign in with, for TURN. */
+  /** The user name, for TURN. */
   username: string | null;
-  /** Secret to sign in with, for TURN. */
+  /** The password, for TURN. */
   credential: string | null;
 }
 
 /** One message of an import. */
 export interface ImportedMessage {
-  /** Who wrote it. */
+  /** Whether the user or the assistant wrote it. */
   role?: MessageRole | null;
-  /** Who said it, when that is not the user. */
+  /** The speaker, if it is not the user. */
   speaker?: string | null;
-  /** What was said, up to 64 KiB. */
+  /** The text, up to 64 KiB. */
   text: string;
-  /** When it was said; now when nothing is said. */
+  /** When it was said. Default: now. */
   sentAt?: DateTime | null;
-  /** Its id elsewhere. A second message of the session with the same one is the first one again. */
+  /** The id in the source system. Importing the same id again into a session returns the first message. */
   externalId?: string | null;
 }
 
 /** Messages of a conversation that took place elsewhere. */
 export interface ImportMessagesInput {
-  /** The session they belong to. */
+  /** The id of the session. */
   sessionId: string;
-  /** The messages in order, up to 500. All are stored or none. */
+  /** The messages in order, up to 500. Either all are stored or none. */
   messages: ImportedMessage[];
 }
 
-/** What came of `importMessages`. */
+/** The result of `importMessages`. */
 export interface ImportMessagesPayload {
-  /** The messages as stored, in the order given. */
+  /** The stored messages, in the order given. */
   messages: Message[];
-  /** Why nothing was stored. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** Where a message mentions a thing. */
+/** A place in a message where an entity is named. */
 export interface Mention {
-  /** The thing. */
+  /** The entity. */
   entity: Entity;
-  /** First Unicode code point of the message text. */
+  /** Index of the first Unicode code point in the message text, from 0. */
   start: number;
-  /** One past the last code point. */
+  /** Index after the last code point. */
   end: number;
-  /** The words as they stand there. */
+  /** The words in the text. */
   surface: string;
-  /** How sure it is that they mean this thing, or a new one where it is the first mention, 0 to 1; null when not noted. */
+  /** Confidence that the words mean this entity, or that the entity is new, 0 to 1; null if not recorded. */
   score: number | null;
-  /** Why, in words for people: "same name, spoken of in this session"; null when not noted. */
+  /** The reason, for people, such as "same name, spoken of in this session"; null if not recorded. */
   reason: string | null;
 }
 
-/** A thing that was merged into another one. */
+/** An entity that was merged into another one. */
 export interface MergedEntity {
-  /** Its id, which gives the other one now. */
+  /** Its id. Queries for this id return the entity that it was merged into. */
   id: string;
   /** Its name. */
   name: string;
   /** When it was merged. */
   mergedAt: DateTime;
-  /** How sure it is that they are one, 0 to 1. */
+  /** Confidence that both are the same, 0 to 1. */
   score: number;
-  /** Why they were taken for one. */
+  /** The reason for the merge, for people. */
   reason: string;
 }
 
-/** Two entities that are one. */
+/** Two entities that are the same. */
 export interface MergeEntitiesInput {
-  /** The one that stays. */
+  /** The id of the entity that stays. */
   intoId: string;
-  /** The one whose names, facts and mentions it takes over. */
+  /** The id of the entity that is merged into it with its names, facts and mentions. */
   fromId: string;
 }
 
-/** What came of `mergeEntities`. */
+/** The result of `mergeEntities`. */
 export interface MergeEntitiesPayload {
   /** The entity that stays. */
   entity: Entity | null;
-  /** Why they were not merged. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** One turn of a conversation. */
+/** A message: one turn of a conversation. */
 export interface Message {
-  /** Identity. */
+  /** The id, a UUID. */
   id: string;
   /** Who wrote it. */
   role: MessageRole;
-  /** Who says it, when that is not the user; "I" in the text then means that person. */
+  /** The speaker, if it is not the user. "I" in the text then means the speaker. */
   speaker: string | null;
-  /** What was said. */
+  /** The text. */
   text: string;
-  /** What it does; null until it is processed. */
+  /** The kind; null until the message is processed. */
   kind: MessageKind | null;
-  /** How far it has come. */
+  /** The processing state. */
   status: MessageStatus;
-  /** When it was said, by the client's word. Facts are dated by this. */
+  /** When it was said, according to the client. Facts are dated with this time. */
   sentAt: DateTime;
   /** When it was stored. */
   createdAt: DateTime;
-  /** Whatever the client keeps with it. */
+  /** JSON that the client stored with the message. */
   sourceMetadata: unknown | null;
-  /** The client's own id (`clientMessageId` or `externalId` when it was sent). */
+  /** The client's own id, given as `clientMessageId` or `externalId`. */
   externalId: string | null;
-  /** Whether it is of shared memory, which all signed-in users read. */
+  /** Whether it belongs to shared memory, which all signed-in users can read. */
   shared: boolean;
-  /** The conversation it belongs to. */
+  /** The session that it belongs to. */
   session: Session;
-  /** The answer to it, once there is one. */
+  /** The answer to this question; null until it is written. */
   answer: Message | null;
-  /** The question that it answers. */
+  /** The question that this message answers. */
   answerTo: Message | null;
-  /** What an answer rests on, by the numbers in its text. */
+  /** The sources of an answer, in the order of the numbers in its text. */
   citations: Citation[];
-  /** Tokens that model servers used to read it and to answer it; null when none was asked. */
+  /** Tokens that model servers used to process and answer this message; null if none was called. */
   usage: TokenUsage | null;
-  /** The things it mentions, each once, in order of appearance. */
+  /** The entities that the message mentions, each once, in order of appearance. */
   entities: Entity[];
-  /** Where it mentions them. */
+  /** The mentions of entities, in order of appearance. */
   mentions: Mention[];
-  /** The facts it is evidence for or against. */
+  /** The facts that the message is evidence for or against. */
   facts: Fact[];
-  /** What it says of facts, each fact once. */
+  /** The effect of the message on facts; each fact once. */
   evidence: MessageEvidence[];
-  /** Its place in `Session.messages`, for `after` and `before`. */
+  /** The cursor of the message in `Session.messages`, for `after` and `before`. */
   cursor: string;
 }
 
@@ -607,7 +607,7 @@ export interface MessageConnection {
   edges: MessageEdge[];
   /** A list of nodes. */
   nodes: Message[];
-  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
   totalCount: number | null;
 }
 
@@ -619,63 +619,63 @@ export interface MessageEdge {
   cursor: string;
 }
 
-/** What a message says of a fact. */
+/** The effect of a message on a fact. */
 export interface MessageEvidence {
   /** The fact. */
   fact: Fact;
-  /** For, against, or over. */
+  /** Whether the message supports, opposes or ends the fact. */
   stance: EvidenceStance;
 }
 
-/** What a message does. */
+/** The kind of a message. */
 export type MessageKind = "STATEMENT" | "QUESTION" | "MIXED" | "OTHER";
 
 /** Who wrote a message. */
 export type MessageRole = "USER" | "ASSISTANT";
 
-/** How far a message has come. */
+/** The processing state of a message. */
 export type MessageStatus = "PROCESSING" | "PROCESSED" | "FAILED";
 
-/** What a model server was asked for. */
+/** The purpose of a request to a model server. */
 export type ModelOperation = "EXTRACT" | "ANSWER";
 
-/** A thing that active facts lead to. */
+/** An entity that active facts connect to another one. */
 export interface Neighbour {
-  /** The thing. */
+  /** The entity. */
   entity: Entity;
-  /** Over how many facts, at least. */
+  /** The smallest number of facts between the two entities. */
   distance: number;
-  /** The strongest of the facts that lead to it from a thing one step nearer. */
+  /** The strongest fact that connects it to an entity one step nearer. */
   fact: Fact;
 }
 
-/** Something that can be read again by its id alone. */
+/** An object that can be read again by its id. */
 export interface Node {
-  /** Identity. */
+  /** The id, a UUID. */
   id: string;
 }
 
-/** A WebRTC offer. */
+/** A WebRTC offer for the events of a session. */
 export interface OpenEventStreamInput {
-  /** The session whose events are wanted. */
+  /** The id of the session. */
   sessionId: string;
-  /** Session description (SDP) with one data channel, made after creating the channel `events`. */
+  /** The session description (SDP) with one data channel. Create the channel `events` before the offer. */
   offer: string;
 }
 
-/** What came of `openEventStream`. */
+/** The result of `openEventStream`. */
 export interface OpenEventStreamPayload {
-  /** Names the connection on this server. */
+  /** The id of the connection on this server. */
   peerId: string | null;
-  /** Session description (SDP) of the server. */
+  /** The server's session description (SDP). */
   answer: string | null;
-  /** Where to send trickled candidates (`PATCH`) and to close the connection (`DELETE`). */
+  /** The address for trickled candidates (`PATCH`) and for closing the connection (`DELETE`). */
   location: string | null;
-  /** The entity tag that a `PATCH` must name in `If-Match`. */
+  /** The entity tag that a `PATCH` must send in `If-Match`. */
   etag: string | null;
-  /** STUN and TURN servers that may help. */
+  /** STUN and TURN servers that the client can use. */
   iceServers: IceServer[];
-  /** Why the stream was not opened. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
@@ -691,11 +691,11 @@ export interface PageInfo {
   endCursor: string | null;
 }
 
-/** A way from one thing to another over active facts, in either direction, that visits nothing twice. */
+/** A path between two entities over active facts in either direction. It visits no entity twice. */
 export interface Path {
-  /** The things, both ends included. */
+  /** The entities on the path, both ends included. */
   entities: Entity[];
-  /** The facts between them, in order. */
+  /** The facts between the entities, in order. */
   facts: Fact[];
 }
 
@@ -703,9 +703,9 @@ export interface Path {
 export interface RankedFact {
   /** The fact. */
   fact: Fact;
-  /** 0 to 1, comparable within one result. */
+  /** Relevance, 0 to 1; comparable only within this result. */
   score: number;
-  /** Whether it is of shared memory. Facts of both stand side by side, also where they say the same or the contrary. */
+  /** Whether it belongs to shared memory. Own and shared facts are listed next to each other, even if they agree or contradict. */
   shared: boolean;
 }
 
@@ -713,168 +713,168 @@ export interface RankedFact {
 export interface RankedMessage {
   /** The message. */
   message: Message;
-  /** 0 to 1, comparable within one result. */
+  /** Relevance, 0 to 1; comparable only within this result. */
   score: number;
-  /** Ways that found it. */
+  /** Retrieval methods that found it. */
   methods: RetrievalMethod[];
-  /** Whether it is of shared memory. */
+  /** Whether it belongs to shared memory. */
   shared: boolean;
 }
 
-/** A verb that facts may use. */
+/** A relation of the ontology, which facts can use. */
 export interface Relation {
-  /** Its name, upper case with underscores. */
+  /** The name, in upper case with underscores. */
   name: string;
-  /** As people say it, third person singular: "lives in". */
+  /** The verb phrase in the third person singular, such as "lives in". */
   phrase: string;
-  /** What it means. */
+  /** The meaning. */
   description: string;
-  /** Whether A R B means B R A. */
+  /** Whether "A relation B" also means "B relation A". */
   symmetric: boolean;
-  /** Whether a subject has one object at a time, so that others are rivals. */
+  /** Whether a subject has one object at a time. Facts with other objects are then rivals. */
   functional: boolean;
-  /** Days after which unrepeated support counts half. */
+  /** The number of days after which support counts half, unless it is repeated. */
   halfLifeDays: number;
-  /** The relation that says the contrary of the same pair. */
+  /** The relation that states the opposite about the same pair. */
   opposite: string | null;
-  /** Types that may be its subject; empty means any. */
+  /** Allowed types of the subject; empty means any. */
   subjectTypes: EntityType[];
-  /** Types that may be its object; empty means any. */
+  /** Allowed types of the object; empty means any. */
   objectTypes: EntityType[];
 }
 
-/** Another name for an entity. */
+/** A new name for an entity. */
 export interface RenameEntityInput {
-  /** Which one. */
+  /** The id of the entity. */
   id: string;
-  /** Its new name. The old one stays an alias. */
+  /** The new name. The old name becomes an alias. */
   name: string;
 }
 
-/** What came of `renameEntity`. */
+/** The result of `renameEntity`. */
 export interface RenameEntityPayload {
-  /** The entity under its new name. */
+  /** The renamed entity. */
   entity: Entity | null;
-  /** Why it was not renamed. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** A name to be resolved. */
+/** A name to resolve to an entity. */
 export interface ResolveEntityInput {
-  /** The name as it stands in a text, such as "my sister" or "Mary". */
+  /** The name as written in a text, such as "my sister" or "Mary". */
   mention: string;
-  /** What sort of thing it should be. */
+  /** The expected type of the entity. Default: any. */
   type?: EntityType | null;
-  /** Prefer what this session talks about; one of shared memory says what the name means there. */
+  /** Prefer entities that this session mentions. A session of shared memory resolves the name there. */
   sessionId?: string | null;
 }
 
-/** The fact to be taken back. */
+/** The fact to retract. */
 export interface RetractFactInput {
-  /** Which one. */
+  /** The id of the fact. */
   id: string;
 }
 
-/** What came of `retractFact`. */
+/** The result of `retractFact`. */
 export interface RetractFactPayload {
-  /** The fact, which stays readable. */
+  /** The retracted fact, which stays readable. */
   fact: Fact | null;
-  /** Why it was not taken back. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** Ways of finding. */
+/** A retrieval method. */
 export type RetrievalMethod = "VECTOR" | "KEYWORD" | "GRAPH";
 
-/** Milliseconds spent on a question. */
+/** The time spent on each step of retrieval, in milliseconds. */
 export interface RetrievalTimings {
-  /** Turning the question into a vector. */
+  /** Embedding the question. */
   embedMs: number;
-  /** Searching by meaning. */
+  /** Vector search. */
   vectorMs: number;
-  /** Searching by words. */
+  /** Keyword search. */
   keywordMs: number;
-  /** Looking up facts. */
+  /** Looking up facts about the entities that the question names. */
   graphMs: number;
-  /** All of it. */
+  /** Total time. */
   totalMs: number;
 }
 
-/** The access token to be revoked. */
+/** The personal access token to revoke. */
 export interface RevokeAccessTokenInput {
-  /** Which one. */
+  /** The id of the token. */
   id: string;
 }
 
-/** What came of `revokeAccessToken`. */
+/** The result of `revokeAccessToken`. */
 export interface RevokeAccessTokenPayload {
-  /** The id of the token that is accepted no more. */
+  /** The id of the revoked token. */
   revokedId: string | null;
-  /** Why it was not revoked. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** The token of an issuer to be revoked. */
+/** The token of an identity provider to revoke. */
 export interface RevokeTokenInput {
-  /** The issuer, exactly as it stands in the token's `iss`. */
+  /** The issuer, exactly as in the token's claim `iss`. */
   issuer: string;
-  /** What the issuer calls the token: its `jti`. */
+  /** The id of the token, from its claim `jti`. */
   tokenId: string;
-  /** When the token expires by itself (`exp`); what is noted of it is forgotten then. Without it, it is kept for good. */
+  /** When the token expires (`exp`). The server forgets the revocation then. Default: the revocation is kept forever. */
   expiresAt?: DateTime | null;
 }
 
-/** What came of `revokeToken`. */
+/** The result of `revokeToken`. */
 export interface RevokeTokenPayload {
-  /** Whether the token is believed no more. */
+  /** Whether the token was revoked. */
   revoked: boolean;
-  /** Why it was not revoked. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** A message to be stored and understood. */
+/** A message to store and process. */
 export interface SendMessageInput {
-  /** The session it belongs to. */
+  /** The id of the session. */
   sessionId: string;
-  /** What is said, up to 64 KiB. */
+  /** The text, up to 64 KiB. */
   text: string;
-  /** Who writes it. */
+  /** Whether the user or the assistant wrote it. */
   role?: MessageRole | null;
-  /** Who says it, when that is not the user; "I" in the text then means that person. */
+  /** The speaker, if it is not the user. "I" in the text then means the speaker. */
   speaker?: string | null;
-  /** When it was said; now when nothing is said. */
+  /** When it was said. Default: now. */
   sentAt?: DateTime | null;
-  /** Whatever the client wants to keep with it. */
+  /** JSON to store with the message. */
   sourceMetadata?: unknown | null;
-  /** The client's own id. A second message of the session with the same one is the first one again. */
+  /** The client's own id. Sending the same id again in a session returns the first message. */
   clientMessageId?: string | null;
 }
 
-/** What came of `sendMessage`. */
+/** The result of `sendMessage`. */
 export interface SendMessagePayload {
   /** The message as stored. */
   message: Message | null;
-  /** How far it has come: its facts follow as events. */
+  /** The processing state. Facts follow as events. */
   status: MessageStatus | null;
-  /** Why it was not stored. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** One conversation: messages in order, and a numbered event log of its own. */
+/** A session: one conversation with its messages and a numbered event log. */
 export interface Session {
-  /** Identity. */
+  /** The id, a UUID. */
   id: string;
-  /** Chosen by the user, or taken from the first message; null until then. */
+  /** The title, chosen by the user or taken from the first message; null until then. */
   title: string | null;
-  /** Whether it is of shared memory, which all signed-in users read and administrators write. */
+  /** Whether it belongs to shared memory, which all signed-in users can read and administrators can change. */
   shared: boolean;
   /** When it was created. */
   createdAt: DateTime;
   /** When its last message was stored. */
   updatedAt: DateTime;
-  /** Cursor of the newest event: what a subscription that starts here must pass as `after`. */
+  /** The cursor of the newest event. To follow the session from here, pass it to a subscription as `after`. */
   head: string;
-  /** Its messages, oldest first. `last` and `before` read from the newest end, still oldest first within the page. */
+  /** The messages, oldest first. `last` and `before` select from the end; the order stays the same. */
   messages: MessageConnection;
   /** Facts with evidence in this session, latest change first. */
   facts: FactConnection;
@@ -888,7 +888,7 @@ export interface SessionConnection {
   edges: SessionEdge[];
   /** A list of nodes. */
   nodes: Session[];
-  /** Number of items in the whole list, without regard to the page; null where counting would be expensive. */
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
   totalCount: number | null;
 }
 
@@ -900,59 +900,59 @@ export interface SessionEdge {
   cursor: string;
 }
 
-/** What went with a session, its events and jobs apart. */
+/** What was deleted with a session. Events and jobs are not counted. */
 export interface SessionReceipt {
-  /** Its messages. */
+  /** The number of deleted messages. */
   messages: number;
-  /** Facts that rested on it alone, and are no more. */
+  /** The number of deleted facts, which had evidence only in this session. */
   factsDeleted: number;
-  /** Facts that rest on other sessions too, and were weighed anew. */
+  /** The number of facts that have other evidence and were re-weighed. */
   factsReweighed: number;
-  /** Things that nothing else speaks of, and are no more. */
+  /** The number of deleted entities, which nothing else mentions. */
   entitiesDeleted: number;
 }
 
-/** Tokens read and written by models. */
+/** Tokens that models read and wrote. */
 export interface TokenUsage {
-  /** Read. */
+  /** Tokens read. */
   inputTokens: number;
-  /** Written. */
+  /** Tokens written. */
   outputTokens: number;
 }
 
-/** A merge to be undone. */
+/** A merge to undo. */
 export interface UnmergeEntitiesInput {
-  /** The one that was merged away; or the one that stayed, whose latest merge is undone then. */
+  /** The id of the entity that was merged, or of the one that stayed. The latter undoes its latest merge. */
   entityId: string;
 }
 
-/** What came of `unmergeEntities`. */
+/** The result of `unmergeEntities`. */
 export interface UnmergeEntitiesPayload {
-  /** The entity that is back. */
+  /** The restored entity. */
   entity: Entity | null;
-  /** The entity that had its place. */
+  /** The entity that it had been merged into. */
   from: Entity | null;
-  /** Why they were not told apart. */
+  /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
 
-/** Tokens that model servers used for the viewer. Embeddings are not among them. */
+/** Tokens that model servers used for the viewer, without embeddings. */
 export interface Usage {
-  /** Today, in UTC. A budget of tokens a day counts these. */
+  /** Tokens used today (UTC). The daily token budget counts these. */
   today: TokenUsage;
-  /** On all days asked for. */
+  /** Tokens used on all days of the period. */
   total: TokenUsage;
-  /** Day by day and by what they were used for, latest first; days without any are left out. */
+  /** Tokens by day and purpose, latest first. Days without use are left out. */
   days: UsageOfDay[];
 }
 
-/** Tokens of one day for one purpose. */
+/** Tokens of one day and one purpose. */
 export interface UsageOfDay {
   /** The day in UTC, such as `2026-01-31`. */
   date: string;
-  /** What they were used for. */
+  /** The purpose. */
   operation: ModelOperation;
-  /** In how many requests. */
+  /** The number of requests. */
   requests: number;
   /** Tokens read. */
   inputTokens: number;
@@ -960,31 +960,31 @@ export interface UsageOfDay {
   outputTokens: number;
 }
 
-/** Something about a request that its sender can put right. */
+/** An error in a request that the client can correct. */
 export interface UserError {
   /** A stable code for programs, such as `TEXT_TOO_LONG`. */
   code: string;
   /** A sentence for people. */
   message: string;
-  /** The argument that is wrong, from the outside in, such as `["input", "text"]`; empty when it is none in particular. */
+  /** The path of the wrong argument, such as `["input", "text"]`; empty if no single argument is wrong. */
   path: string[];
 }
 
-/** The one who asks. */
+/** The user who sends the request. */
 export interface Viewer {
-  /** Identity on this server. */
+  /** The user's id on this server. */
   id: string;
-  /** What the viewer may do. */
+  /** The user's role. */
   role: ViewerRole;
-  /** What the viewer is called, as far as their messages tell. */
+  /** The user's name, as far as the messages tell it. */
   name: string | null;
-  /** What model servers used for the viewer, today (in UTC) and on so many days before. */
+  /** Tokens that model servers used for the viewer, by day (UTC). */
   usage: Usage;
-  /** The latest deletion of everything of the viewer's, until the day after is over; null when there was none. */
+  /** The latest deletion of all of the viewer's data; null if there was none. It is kept until the end of the next day. */
   deletion: DeletionReceipt | null;
-  /** The viewer's own node in the graph; null until they have said something about themselves. */
+  /** The entity that represents the viewer; null until a message says something about them. */
   entity: Entity | null;
 }
 
-/** What a caller may do beyond reading and writing their own data. */
+/** The role of a caller. Every role can read and write its own data. */
 export type ViewerRole = "ADMIN" | "USER" | "ANONYMOUS";

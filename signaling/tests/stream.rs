@@ -104,6 +104,9 @@ async fn event_too_large_for_a_frame_is_a_gap() {
     client.expect_events(3, 3).await;
 }
 
+/// Events of 30 kB: far more than the client's buffers and the server's limit hold together.
+const EVENTS: u64 = 1_000;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_client_is_disconnected_and_resumes_without_loss() {
     let config = SignalingConfig { slow_after: Duration::from_secs(4), ..SignalingConfig::default() };
@@ -111,17 +114,16 @@ async fn slow_client_is_disconnected_and_resumes_without_loss() {
     let mut client = Client::hello(&server, Value::Null).await;
     client.expect("welcome").await;
     client.expect("caught_up").await;
-    // Far more than the client's buffers and the server's limit together.
-    for _ in 0..400 {
+    for _ in 0..EVENTS {
         server.say(json!("x".repeat(30_000)));
     }
     server.until_peers(0).await;
     let cut_after = take(&client, 0).await;
-    assert!(cut_after < 400);
+    assert!(cut_after < EVENTS);
     // The client reconnects as told. On a busy machine lost packets can stall it for seconds, and it is
     // disconnected again; only progress matters.
     let mut last = cut_after;
-    while last < 400 {
+    while last < EVENTS {
         client = Client::hello(&server, resume(last)).await;
         assert_eq!(client.expect("welcome").await["recovered"], true);
         let further = take(&client, last).await;
@@ -130,9 +132,9 @@ async fn slow_client_is_disconnected_and_resumes_without_loss() {
     }
 }
 
-/// Receives events up to the 400th, or until the server disconnects the slow client. Returns the number of the last.
+/// Receives all events, or until the server disconnects the slow client. Returns the number of the last.
 async fn take(client: &Client, mut last: u64) -> u64 {
-    while last < 400
+    while last < EVENTS
         && let Some(frame) = client.next().await
     {
         match frame["t"].as_str().unwrap() {

@@ -12,7 +12,7 @@ pub const MAX_TEXT_BYTES: usize = 64 * 1024;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The user, or a person with whom the user talks (see [`Message::speaker`]).
+    /// The user, or another person in the conversation (see [`Message::speaker`]).
     User,
     /// The assistant. Its messages are searched but are never evidence for facts.
     Assistant,

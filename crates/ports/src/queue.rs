@@ -26,7 +26,7 @@ pub enum JobWork {
 pub struct Job {
     /// Proof of the claim.
     pub claim: Claim,
-    /// The user for whom it runs.
+    /// The user that it belongs to.
     pub caller: Caller,
     /// The session.
     pub session: SessionId,

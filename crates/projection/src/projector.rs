@@ -159,7 +159,7 @@ impl ProjectorTask {
         }
     }
 
-    /// Counts the users whose graph is missing or behind. Users whom another server updates do not count.
+    /// Counts the users whose graph is missing or behind. Users that another server updates do not count.
     fn count_behind(&self) -> usize {
         self.damaged.union(&self.failed).count()
     }

@@ -37,7 +37,7 @@ impl Responses {
         Body::new(ResponseBody(state))
     }
 
-    /// Ends responses of which the client has read nothing for `idle_time`. Returns after it has ended one.
+    /// Ends a response when its client has read nothing for `idle_time`, and returns.
     pub(super) async fn end_stalled(&self, idle_time: Duration) {
         loop {
             let now = Instant::now();

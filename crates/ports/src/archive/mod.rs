@@ -59,7 +59,7 @@ pub enum ArchiveError {
 /// A user whose import has begun.
 #[derive(Clone, Copy, Debug)]
 pub struct Admitted {
-    /// The user for whom records are restored.
+    /// The user who gets the restored records.
     pub caller: Caller,
     /// Whether the user is marked as being imported. A user who already had all the data is not.
     pub is_importing: bool,

@@ -1,5 +1,5 @@
 //! Row-level security: protected tables, exceptions, and database roles.
-//! `src/adapters/postgres/tests.rs` tests what it hides and refuses.
+//! `crates/store-postgres/src/tests.rs` tests what it hides and refuses.
 
 use std::sync::Arc;
 

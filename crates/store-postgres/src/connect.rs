@@ -65,8 +65,7 @@ pub(super) fn options(url: &str) -> Result<PgConnectOptions, Failure> {
 
 /// Makes the pool of one server, which opens connections on demand.
 ///
-/// If there are several servers, `choice` holds the condition that this server must meet, and whom to notify when it no longer
-/// does.
+/// With several servers, `choice` holds the condition that this server must meet, and the signal for when it no longer does.
 pub(super) fn pool(options: &PgConnectOptions, choice: Option<(TargetSession, Arc<Notify>)>, config: &PostgresConfig) -> PgPool {
     let options = with_timeouts(options, config);
     let pool = PgPoolOptions::new()

@@ -298,14 +298,14 @@ impl Drop for LentConnection {
 impl Deref for LentConnection {
     type Target = PgConnection;
 
-    #[allow(clippy::expect_used, reason = "taken only by what consumes it")]
+    #[allow(clippy::expect_used, reason = "only `drop` takes the connection")]
     fn deref(&self) -> &PgConnection {
         self.connection.as_ref().expect("lent")
     }
 }
 
 impl DerefMut for LentConnection {
-    #[allow(clippy::expect_used, reason = "taken only by what consumes it")]
+    #[allow(clippy::expect_used, reason = "only `drop` takes the connection")]
     fn deref_mut(&mut self) -> &mut PgConnection {
         self.connection.as_mut().expect("lent")
     }

@@ -113,7 +113,7 @@ pub enum ImportFailure {
     )]
     Owner(UserId),
     /// The owner is a visitor, without [`Owners::Into`].
-    #[error("this is the data of a visitor, whom this server does not know; use --into ID to import it as the data of a user")]
+    #[error("this archive contains the data of a visitor that this server does not know; use --into ID to import it as the data of a user")]
     Visitor,
     /// The store refused a record.
     #[error("{0}")]

@@ -12,7 +12,7 @@ use recall_ports::{ChangeFeed, GraphContents, GraphEngine, GraphError};
 const BATCH_SIZE: u32 = 5_000;
 /// Attempts after a conflict with other writers: other servers, or batches of other users on the same pages.
 const ATTEMPTS: u32 = 10;
-/// Attempts of a rebuild, about one minute in total. A running server may notice the missing graph and rebuild it, too.
+/// Attempts of what locks a whole label or graph, about one minute in total: other servers may prepare or rebuild at the same time.
 const REBUILD_ATTEMPTS: u32 = 300;
 const BACKOFF: Duration = Duration::from_millis(20);
 const LONGEST_BACKOFF: Duration = Duration::from_millis(200);
@@ -54,7 +54,7 @@ impl Projection {
     /// # Errors
     /// Fails if either cannot be reached.
     pub async fn prepare(&self) -> Result<String, GraphError> {
-        retry_conflicts(ATTEMPTS, || self.engine.prepare()).await?;
+        retry_conflicts(REBUILD_ATTEMPTS, || self.engine.prepare()).await?;
         Ok(self.feed.start().await?)
     }
 

@@ -19,14 +19,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("retrieval", &["domain", "ports", "text"]),
     ("answering", &["domain", "ports", "embedding"]),
     ("models", &["domain", "ports"]),
-    ("store-sqlite", &["domain", "ports"]),
-    ("store-postgres", &["domain", "ports"]),
+    ("store", &["domain", "ports"]),
+    ("store-sqlite", &["domain", "ports", "store"]),
+    ("store-postgres", &["domain", "ports", "store"]),
     ("graph-neo4j", &["domain", "ports"]),
     ("api", &["domain", "ports", "facts", "usecases"]),
 ];
 
 /// Crates without input or output, and what their manifests must not name.
-const PURE: &[&str] = &["domain", "text", "ports", "understand", "facts", "usecases"];
+const PURE: &[&str] = &["domain", "text", "ports", "store", "understand", "facts", "usecases"];
 const IO: &[&str] = &["sqlx", "axum", "async-graphql", "signaling", "openai-http", "neo4rs"];
 
 /// Longest file, in lines before its unit tests.

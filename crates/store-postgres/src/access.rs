@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use uuid::Uuid;
 
-use super::{PostgresStore, account_deletion, codec, failure::Failure, row_security::RowAccess, rows::Column};
+use super::{PostgresStore, codec, failure::Failure, row_security::RowAccess, rows::Column, transaction::WriteTransaction};
 use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole};
 use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
 
@@ -29,7 +29,7 @@ impl AccessTokenStore for PostgresStore {
         let created = self.write(caller, &input, |c, &(user, token, digest)| {
             Box::pin(async move {
                 sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                account_deletion::reject_while_deleting(c, user).await?;
+                recall_store::reject_while_deleting(&mut WriteTransaction(c), UserId(user)).await?;
                 let insert = sqlx::query!(
                     "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",

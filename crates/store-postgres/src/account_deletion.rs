@@ -22,6 +22,7 @@ use recall_ports::{
     AccountDeletion, AccountDeletionStep, AccountDeletionStore, StoreError,
     account_deletion::{ERASED, USAGE},
 };
+use recall_store::Refusal;
 
 /// A row of `erasures`.
 struct ErasureRow {
@@ -113,25 +114,9 @@ async fn forget_deletion(c: &mut PgConnection, user: Uuid, today: Day) -> Result
     visits::forget_visitor(c, user).await
 }
 
-/// Rejects a write while the user's data is being deleted.
-pub(super) async fn reject_while_deleting(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
-    let erasing = sqlx::query_scalar!("SELECT 1 FROM users WHERE id = $1 AND erasing", user).fetch_optional(c).await?;
-    if erasing.is_some() { Err(Failure::BeingErased) } else { Ok(()) }
-}
-
 fn add_count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
     if rows > 0 {
         *deleted.entry(table.to_owned()).or_default() += rows;
-    }
-}
-
-/// Rejects a write while the user's data is being deleted or imported.
-pub(super) async fn reject_while_locked(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
-    let row = sqlx::query!("SELECT erasing, importing FROM users WHERE id = $1", user).fetch_optional(c).await?;
-    match row {
-        Some(row) if row.erasing => Err(Failure::BeingErased),
-        Some(row) if row.importing => Err(Failure::BeingImported),
-        _ => Ok(()),
     }
 }
 
@@ -145,7 +130,7 @@ async fn set_deletion_mark(c: &mut PgConnection, user: Uuid, erasing: bool) -> R
         user,
         erasing,
     );
-    if marked.execute(c).await?.rows_affected() == 0 { Err(Failure::NotFound) } else { Ok(()) }
+    if marked.execute(c).await?.rows_affected() == 0 { Err(Refusal::NotFound.into()) } else { Ok(()) }
 }
 
 pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> Result<AccountDeletion, Failure> {
@@ -178,7 +163,7 @@ pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> R
 }
 
 async fn delete_step(c: &mut PgConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, Failure> {
-    let mut erasure = erasure!(" FOR UPDATE", user).fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?.read()?;
+    let mut erasure = erasure!(" FOR UPDATE", user).fetch_optional(&mut *c).await?.ok_or(Refusal::NotFound)?.read()?;
     let mut sessions = Vec::new();
     if erasure.ended_at.is_some() {
         return Ok(AccountDeletionStep { erasure, sessions });

@@ -13,6 +13,7 @@ use super::{
 };
 use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole};
 use recall_ports::{AuditLog, StoreError};
+use recall_store::Refusal;
 
 /// A row of `audit`.
 struct AuditRow {
@@ -98,7 +99,7 @@ fn entry(row: AuditRow) -> Result<AuditEntry, Failure> {
             actor: row.actor.map(UserId),
             action: of("action").text(row.action)?,
             target: of("target").opt_text(row.target)?,
-            address: address.map_err(|_| Failure::Damaged { table: "audit", column: "address" })?,
+            address: address.map_err(|_| Refusal::Damaged { table: "audit", column: "address" })?,
             instance: of("instance").text(row.instance)?,
         },
     })

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use chrono::DateTime;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use sqlx::{
     Decode, Postgres, Type,
     error::BoxDynError,
@@ -11,8 +11,9 @@ use sqlx::{
 };
 use uuid::Uuid;
 
-use super::failure::Failure;
-use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Role, Stance, Timestamp, ViewerRole};
+use recall_domain::Timestamp;
+use recall_store::{Refusal, keys};
+pub(super) use recall_store::{Word, client_json, json, signed};
 
 /// The first millisecond that PostgreSQL can store, with a margin (the year -4711), and the last one that this program supports,
 /// which is before PostgreSQL's own last.
@@ -34,15 +35,16 @@ pub(super) fn parse_millis(millis: i64) -> Option<Timestamp> {
     (EARLIEST..=LATEST).contains(&millis).then(|| DateTime::from_timestamp_millis(millis)).flatten()
 }
 
+/// Parses a pagination key of a time and an id.
+pub(super) fn parse_time_and_id(key: &str) -> Result<(Timestamp, Uuid), Refusal> {
+    let (millis, id) = keys::parse_number_and_id(key)?;
+    Ok((parse_millis(millis).ok_or(Refusal::BadCursor)?, id))
+}
+
 /// The length of a lease or delay, in whole milliseconds. A century is the upper limit.
 pub(super) fn interval(d: std::time::Duration) -> PgInterval {
     const CENTURY: i64 = 100 * 365 * 24 * 3_600 * 1_000;
     PgInterval { months: 0, days: 0, microseconds: i64::try_from(d.as_millis()).unwrap_or(CENTURY).min(CENTURY) * 1_000 }
-}
-
-/// A counter as the column type. Counters start at 0 and grow by one, so they never leave the range.
-pub(super) fn signed(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 /// Escapes itself and U+0000, which text columns cannot hold. It is the last Unicode character, followed by `0` or `1`.
@@ -113,23 +115,14 @@ pub(super) fn parse_text(stored: String) -> Option<String> {
     Some(plain)
 }
 
-/// Serializes one of our own types as JSON. This succeeds for all of them.
-pub(super) fn json<T: Serialize + ?Sized>(value: &T, what: &'static str) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|_| Failure::Unstorable(what))
-}
-
-/// Serializes a client's JSON, if it can be read back.
-///
-/// JSON nested deeper than the parser's limit could be written but never read. It would break every list with its message.
-pub(super) fn client_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
-    let text = json(value, what)?;
-    serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Failure::Unstorable(what))?;
-    Ok(text)
-}
-
 /// Encodes several texts for an array parameter; see [`text`].
 pub(super) fn texts<'a>(given: impl IntoIterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
     given.into_iter().map(text).collect()
+}
+
+/// One column of several rows, for an array parameter.
+pub(super) fn column<'a, T, U>(rows: &'a [T], of: impl Fn(&'a T) -> U) -> Vec<U> {
+    rows.iter().map(of).collect()
 }
 
 /// An unparsed JSON column. The caller knows the type and reports which column is damaged.
@@ -157,44 +150,6 @@ impl Decode<'_, Postgres> for JsonText {
     fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
         // `json` travels as its text. This schema has no `jsonb`.
         Ok(Self(value.as_str()?.to_owned()))
-    }
-}
-
-macro_rules! words {
-    ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => {$(
-        impl Word for $type {
-            fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-            fn parse_word(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$variant),)+ _ => None }
-            }
-        }
-    )+};
-}
-
-/// A closed set of values, each stored as a word that the column's CHECK allows.
-pub(super) trait Word: Sized {
-    fn word(self) -> &'static str;
-    fn parse_word(word: &str) -> Option<Self>;
-}
-
-words! {
-    Role { User = "user", Assistant = "assistant" }
-    MessageKind { Statement = "statement", Question = "question", Mixed = "mixed", Other = "other" }
-    MessageStatus { Processing = "processing", Processed = "processed", Failed = "failed" }
-    FactStatus { Active = "active", Ended = "ended", Retracted = "retracted" }
-    Stance { Supports = "supports", Opposes = "opposes", Ends = "ends" }
-    ModelOperation { Extract = "extract", Answer = "answer" }
-    ViewerRole { Admin = "admin", User = "user", Anonymous = "anonymous" }
-}
-
-impl Word for EntityType {
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-    fn parse_word(word: &str) -> Option<Self> {
-        Self::parse(word)
     }
 }
 
@@ -240,14 +195,5 @@ mod tests {
         assert_eq!((parse_millis(i64::MIN), parse_millis(i64::MAX), parse_millis(EARLIEST - 1)), (None, None, None));
         assert_eq!(millis(time(Timestamp::MAX_UTC)), LATEST);
         assert_eq!(millis(time(Timestamp::MIN_UTC)), EARLIEST);
-    }
-
-    #[test]
-    fn too_deeply_nested_json_is_refused() {
-        let mut value = serde_json::Value::Null;
-        for _ in 0..200 {
-            value = serde_json::Value::Array(vec![value]);
-        }
-        assert!(matches!(client_json(&value, "it"), Err(Failure::Unstorable("it"))));
     }
 }

@@ -9,15 +9,18 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore, account_deletion,
+    PostgresStore,
     codec::{signed, time},
     failure::Failure,
     knowledge,
     rows::{self, EvidenceRow, FactRow},
     sessions,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Evidence, Fact, FactId, SessionId, Timestamp, UserId};
 use recall_ports::{Reweigh, SessionDeleted};
+use recall_store::KnowledgeStatements;
+use recall_store::Refusal;
 
 /// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
 /// write.
@@ -43,11 +46,11 @@ pub(super) async fn delete_session(
         let decision = plan_reweighing(store, user, session, reweigh).await?;
         let input = (user.0, session.0, since, decision);
         match store.write(user, &input, |c, (user, session, since, decision)| Box::pin(apply(c, *user, *session, *since, decision))).await {
-            Err(Failure::Stale) => {}
+            Err(Failure::Refused(Refusal::Stale)) => {}
             done => return done,
         }
     }
-    Err(Failure::AttemptsExhausted(ATTEMPTS))
+    Err(Refusal::AttemptsExhausted(ATTEMPTS).into())
 }
 
 /// Loads the facts with evidence in the session, and their evidence elsewhere, with the knowledge version. Ordered by fact.
@@ -117,7 +120,7 @@ async fn apply(
         session,
         since.map(time),
     );
-    let messages = messages.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
+    let messages = messages.fetch_optional(&mut *c).await?.ok_or(Refusal::NotFound)?;
     let current = sqlx::query!(
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
          WHERE id = $1 AND knowledge_version = $2 AND NOT importing",
@@ -125,8 +128,8 @@ async fn apply(
         signed(decision.version),
     );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        account_deletion::reject_while_locked(c, user).await?;
-        return Err(Failure::Stale);
+        recall_store::reject_while_locked(&mut WriteTransaction(c), UserId(user)).await?;
+        return Err(Refusal::Stale.into());
     }
 
     let mentioned = sqlx::query_scalar!("SELECT DISTINCT entity_id FROM mentions WHERE user_id = $1 AND session_id = $2", user, session);
@@ -134,7 +137,7 @@ async fn apply(
     subtract_mentions(c, user, session, &mentioned).await?;
 
     for fact in &decision.changed {
-        knowledge::upsert_fact(c, user, fact).await?;
+        WriteTransaction(c).upsert_fact(UserId(user), fact).await?;
     }
     let gone: Vec<_> = decision.gone.iter().map(|f| f.0).collect();
     sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = ANY($2)", user, &gone[..]).execute(&mut *c).await?;

@@ -1,29 +1,17 @@
 //! The failures of this adapter, and their mapping to the port's errors. No failure carries user text.
 
 use recall_ports::{CommitError, StoreError};
+use recall_store::Refusal;
 
 /// Every failure of this adapter.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    #[error("not found")]
-    NotFound,
-    #[error("the cursor is not valid")]
-    BadCursor,
-    #[error("the data is being deleted")]
-    BeingErased,
-    #[error("the data is being imported")]
-    BeingImported,
-    #[error("a session is being deleted")]
-    SessionBeingDeleted,
-    #[error("the visit's storage limit is reached")]
-    QuotaUsed,
-    #[error("the plan is stale")]
-    Stale,
-    #[error("the claim on the job is no longer valid")]
-    NotOurs,
+    /// Refused for a reason that does not come from the engine.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// The server rejected a statement; see <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
     #[error("the server returned {code}: {message}")]
-    Refused { code: String, message: String },
+    Rejected { code: String, message: String },
     /// Any other failure of the driver or the connection.
     #[error(transparent)]
     Sql(sqlx::Error),
@@ -32,20 +20,6 @@ pub(super) enum Failure {
     /// A repetition with the same ids and keys finds out.
     #[error("the commit was not confirmed: {0}")]
     NotConfirmed(#[source] sqlx::Error),
-    /// A column holds a value that this version never writes.
-    #[error("column {column} of {table} is damaged")]
-    Damaged { table: &'static str, column: &'static str },
-    /// A value that would not read back unchanged.
-    #[error("{0} cannot be stored")]
-    Unstorable(&'static str),
-    #[error("knowledge changed during each of {0} attempts; try again later")]
-    AttemptsExhausted(u32),
-    #[error(
-        "migration {0} of this database is unknown: it was written by a newer version of this program; upgrade recall or restore the older database"
-    )]
-    NewerDatabase(i64),
-    #[error("the database schema is older than this program: run `recall migrate` first")]
-    OlderDatabase,
     #[error(
         "storage.require_row_security is set, but row-level security does not apply, because {0}: see \"PostgreSQL\" in docs/deployment.md"
     )]
@@ -79,7 +53,7 @@ impl From<sqlx::Error> for Failure {
             // The message quotes the name of the constraint. The values are in the detail, which is dropped.
             _ => database.message().to_owned(),
         };
-        Self::Refused { code, message }
+        Self::Rejected { code, message }
     }
 }
 
@@ -87,9 +61,9 @@ impl Failure {
     /// Whether the same call may succeed later.
     fn is_transient(&self) -> bool {
         match self {
-            Self::Refused { code, .. } => is_transient_code(code),
+            Self::Rejected { code, .. } => is_transient_code(code),
             Self::Sql(e) => is_connection_lost(e) || matches!(e, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed),
-            Self::NotConfirmed(_) | Self::AttemptsExhausted(_) | Self::NoAnswer(_) | Self::ReadOnly | Self::NoServer(_) => true,
+            Self::NotConfirmed(_) | Self::NoAnswer(_) | Self::ReadOnly | Self::NoServer(_) => true,
             Self::Migration(sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _)) => {
                 let code = e.as_database_error().and_then(sqlx::error::DatabaseError::code);
                 is_connection_lost(e) || code.is_some_and(|c| is_transient_code(&c))
@@ -102,7 +76,7 @@ impl Failure {
     pub(super) fn is_wrong_server(&self) -> bool {
         match self {
             Self::Sql(e) | Self::NotConfirmed(e) => is_wrong_server(e),
-            Self::Refused { code, .. } => matches!(code.as_str(), "25006" | "57P01" | "57P02" | "57P03"),
+            Self::Rejected { code, .. } => matches!(code.as_str(), "25006" | "57P01" | "57P02" | "57P03"),
             Self::NoAnswer(_) => true,
             _ => false,
         }
@@ -113,7 +87,7 @@ impl Failure {
     /// Such a transaction left nothing behind: it lost against another one, or it lost its connection.
     pub(super) fn is_retryable(&self) -> bool {
         match self {
-            Self::Refused { code, .. } => {
+            Self::Rejected { code, .. } => {
                 matches!(code.as_str(), "40001" | "40P01" | "57P01" | "57P02" | "25P03") || code.starts_with("08")
             }
             Self::Sql(e) => is_connection_lost(e),
@@ -148,12 +122,7 @@ fn is_transient_code(code: &str) -> bool {
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::NotFound => Self::NotFound,
-            Failure::BadCursor => Self::BadCursor,
-            Failure::BeingErased => Self::BeingErased,
-            Failure::BeingImported => Self::BeingImported,
-            Failure::SessionBeingDeleted => Self::SessionBeingDeleted,
-            Failure::QuotaUsed => Self::QuotaUsed,
+            Failure::Refused(refusal) => refusal.into(),
             f if f.is_transient() => Self::Transient(Box::new(f)),
             f => Self::Permanent(Box::new(f)),
         }
@@ -163,8 +132,7 @@ impl From<Failure> for StoreError {
 impl From<Failure> for CommitError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Stale => Self::Stale,
-            Failure::NotOurs => Self::NotOurs,
+            Failure::Refused(refusal) => refusal.into(),
             f => Self::Store(f.into()),
         }
     }

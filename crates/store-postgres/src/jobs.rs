@@ -1,8 +1,6 @@
 //! The durable job queue.
 //!
-//! A lane is one kind of work of one session. Its jobs run in order, one at a time. Only the head of a lane can be claimed. The
-//! head is marked, so a claim costs the same however many jobs wait behind it. After a job ends, its lane moves to the back (see
-//! [`promote`]), so the lanes of a user share the workers evenly. `round_robin` shares them among users.
+//! `recall-store` describes the lanes and ends the jobs. `round_robin` shares the workers among users.
 //!
 //! A transaction that queues or ends a job locks the session's row. Otherwise one transaction could see a last job that another is
 //! removing, and the lane would be left without a head.
@@ -12,21 +10,20 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
     PostgresStore,
-    codec::{Word, interval, signed, time},
-    events,
+    codec::{Word, column, interval, time},
     failure::Failure,
     round_robin,
     row_security::RowAccess,
     rows::Column,
-    sessions,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
-use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
+use recall_ports::{Claim, CommitError, Job, JobQueue, StoreError};
+use recall_store::{HeldJob, JobStatements, KnowledgeStatements, Lane, NewJob, id_and_token, job_work};
 
 /// A row of `jobs`.
 pub(super) struct JobRow {
@@ -121,16 +118,20 @@ impl JobQueue for PostgresStore {
 
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
         let input = (caller.user(), claim, event, code, now);
-        let session =
-            self.write(caller, &input, |c, &(user, claim, event, code, now)| Box::pin(bury(c, user, claim, event, code, now))).await?;
+        let buried = self.write(caller, &input, |c, &(user, claim, event, code, now)| {
+            Box::pin(async move { recall_store::bury(&mut WriteTransaction(c), user, claim, event, code, now).await })
+        });
+        let session = buried.await?;
         self.notifications.committed(caller, session);
         Ok(())
     }
 
     async fn cancel_answer(&self, caller: &Caller, question: MessageId, event: &EventDraft, now: Timestamp) -> Result<bool, StoreError> {
         let input = (caller.user(), question, event, now);
-        let session =
-            self.write(caller, &input, |c, &(user, question, event, now)| Box::pin(cancel_answer(c, user, question, event, now))).await?;
+        let cancelled = self.write(caller, &input, |c, &(user, question, event, now)| {
+            Box::pin(async move { recall_store::cancel_answer(&mut WriteTransaction(c), user, question, event, now).await })
+        });
+        let session = cancelled.await?;
         if let Some(session) = session {
             self.notifications.committed(caller, session);
         }
@@ -165,51 +166,37 @@ impl JobQueue for PostgresStore {
     }
 }
 
-fn id_and_token(claim: &Claim) -> (i64, i64) {
-    (signed(claim.job), signed(claim.token))
-}
-
-/// The lane of some work, its message, and whether the message is to be answered later.
-fn lane_of(work: JobWork) -> (&'static str, MessageId, bool) {
-    match work {
-        JobWork::Understand { message, answer } => ("understand", message, answer),
-        JobWork::Answer(message) => ("answer", message, false),
-    }
-}
-
 fn job(row: JobRow) -> Result<Job, Failure> {
     let of = |column| Column("jobs", column);
-    let message = MessageId(row.message_id);
     Ok(Job {
         claim: Claim { job: of("id").count(row.id)?, token: of("token").count(row.token)? },
         // The identity was verified when the job was queued, so the store vouches for it.
         caller: Caller::verified(UserId(row.user_id), of("role").word(&row.role)?),
         session: SessionId(row.session_id),
-        work: match row.lane.as_str() {
-            "understand" => JobWork::Understand { message, answer: row.answer },
-            "answer" => JobWork::Answer(message),
-            _ => return Err(Failure::Damaged { table: "jobs", column: "lane" }),
-        },
+        work: job_work(Lane::parse(&row.lane)?, MessageId(row.message_id), row.answer),
         attempts: of("attempts").small(row.attempts)?,
         queued_at: row.queued_at,
     })
 }
 
-/// Queues work of one session, whose row is locked. The first job of an empty lane becomes its head.
-pub(super) async fn enqueue(
-    c: &mut PgConnection,
-    caller: &Caller,
-    session: SessionId,
-    work: &[(JobWork, Timestamp)],
-) -> Result<(), Failure> {
-    for name in ["understand", "answer"] {
-        let jobs: Vec<_> = work.iter().map(|&(work, at)| (lane_of(work), at)).filter(|((lane, ..), _)| *lane == name).collect();
-        if jobs.is_empty() {
-            continue;
-        }
-        let messages: Vec<_> = jobs.iter().map(|((_, message, _), _)| message.0).collect();
-        let times: Vec<_> = jobs.iter().map(|(_, at)| time(*at)).collect();
-        let answers: Vec<_> = jobs.iter().map(|((.., answer), _)| *answer).collect();
+/// The columns of a held job.
+struct HeldRow {
+    id: i64,
+    session_id: Uuid,
+    lane: String,
+    message_id: Uuid,
+}
+
+impl HeldRow {
+    fn read(self, user: UserId) -> Result<HeldJob, Failure> {
+        let (session, message) = (SessionId(self.session_id), MessageId(self.message_id));
+        Ok(HeldJob { id: self.id, user, session, lane: Lane::parse(&self.lane)?, message })
+    }
+}
+
+#[async_trait]
+impl JobStatements for WriteTransaction<'_> {
+    async fn insert_jobs(&mut self, caller: &Caller, session: SessionId, lane: Lane, jobs: &[NewJob]) -> Result<(), Failure> {
         // Sorted before the insert, so that the numbers follow the order of the messages.
         let insert = sqlx::query!(
             "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
@@ -219,140 +206,101 @@ pub(super) async fn enqueue(
              ORDER BY place",
             caller.user().0,
             session.0,
-            name,
+            lane.word(),
             caller.role().word(),
-            &messages[..],
-            &times[..],
-            &answers[..],
+            &column(jobs, |job| job.message.0)[..],
+            &column(jobs, |job| time(job.at))[..],
+            &column(jobs, |job| job.answer)[..],
         );
-        insert.execute(&mut *c).await?;
+        insert.execute(&mut *self.0).await?;
+        Ok(())
     }
-    Ok(())
-}
 
-/// The job that a claim holds.
-pub(super) struct HeldJob {
-    id: i64,
-    user_id: Uuid,
-    session_id: Uuid,
-    lane: String,
-    message_id: Uuid,
-}
-
-/// Checks that the claim still holds its job, in the transaction that will end the job.
-///
-/// Locks the session and then the job, so no other process can take the job before this transaction ends.
-///
-/// # Errors
-/// `NotOurs` if another worker has the lease, the job is done, released or dead, or it belongs to another user.
-pub(super) async fn verify_claim(c: &mut PgConnection, user: UserId, claim: &Claim) -> Result<HeldJob, Failure> {
-    let (id, token) = id_and_token(claim);
-    let seen = sqlx::query_scalar!(
-        "SELECT session_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live'",
-        id,
-        token,
-        user.0
-    );
-    let session = seen.fetch_optional(&mut *c).await?.ok_or(Failure::NotOurs)?;
-    // Deleting a session also deletes its jobs.
-    sessions::lock(c, user.0, session).await.map_err(|e| match e {
-        Failure::NotFound => Failure::NotOurs,
-        e => e,
-    })?;
-    let held = sqlx::query_as!(
-        HeldJob,
-        "SELECT id, user_id, session_id, lane, message_id FROM jobs
-         WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE",
-        id,
-        token,
-        user.0,
-    );
-    held.fetch_optional(c).await?.ok_or(Failure::NotOurs)
-}
-
-/// Ends a completed job: deletes its row and promotes the next job of its lane.
-pub(super) async fn finish(c: &mut PgConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
-    sqlx::query!("DELETE FROM jobs WHERE id = $1", held.id).execute(&mut *c).await?;
-    promote(c, held, now).await
-}
-
-/// Makes the next live job of the lane its head.
-///
-/// The job is ready from now on, not since it was queued. Otherwise a lane with a long backlog would always be the oldest and
-/// occupy every worker.
-async fn promote(c: &mut PgConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
-    let next = sqlx::query!(
-        "UPDATE jobs SET head = true, ready_at = greatest(ready_at, queue_time($4)) WHERE id = (
-             SELECT min(id) FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')",
-        held.user_id,
-        held.session_id,
-        held.lane,
-        time(now),
-    );
-    next.execute(c).await?;
-    Ok(())
-}
-
-async fn bury(
-    c: &mut PgConnection,
-    user: UserId,
-    claim: &Claim,
-    event: &EventDraft,
-    code: &str,
-    now: Timestamp,
-) -> Result<SessionId, Failure> {
-    let held = verify_claim(c, user, claim).await?;
-    sqlx::query!("UPDATE jobs SET state = 'dead', head = false, token = token + 1, code = $1, holder = NULL WHERE id = $2", code, held.id)
-        .execute(&mut *c)
-        .await?;
-    promote(c, &held, now).await?;
-    if held.lane == "understand" {
-        sqlx::query!("UPDATE messages SET status = 'failed' WHERE user_id = $1 AND id = $2", held.user_id, held.message_id)
-            .execute(&mut *c)
-            .await?;
+    /// Locks the session and then the job, so no other process can take the job before this transaction ends.
+    async fn claimed_job(&mut self, user: UserId, claim: &Claim) -> Result<Option<HeldJob>, Failure> {
+        let (id, token) = id_and_token(claim);
+        let session = sqlx::query_scalar!(
+            "SELECT session_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live'",
+            id,
+            token,
+            user.0
+        );
+        let Some(session) = session.fetch_optional(&mut *self.0).await? else { return Ok(None) };
+        // Deleting a session also deletes its jobs.
+        if !self.lock_session(user, SessionId(session)).await? {
+            return Ok(None);
+        }
+        let held = sqlx::query_as!(
+            HeldRow,
+            "SELECT id, session_id, lane, message_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE",
+            id,
+            token,
+            user.0,
+        );
+        held.fetch_optional(&mut *self.0).await?.map(|row| row.read(user)).transpose()
     }
-    events::append(c, held.user_id, SessionId(held.session_id), std::slice::from_ref(event), now).await?;
-    Ok(SessionId(held.session_id))
-}
 
-/// Cancels the answer to a question. Returns its session, or `None` if there was nothing to cancel.
-async fn cancel_answer(
-    c: &mut PgConnection,
-    user: UserId,
-    question: MessageId,
-    event: &EventDraft,
-    now: Timestamp,
-) -> Result<Option<SessionId>, Failure> {
-    let session = sqlx::query_scalar!("SELECT session_id FROM messages WHERE user_id = $1 AND id = $2", user.0, question.0);
-    let Some(session) = session.fetch_optional(&mut *c).await? else { return Ok(None) };
-    // Locks the session before the job, like every transaction. A worker that is ending the job holds the session, so this waits
-    // for it.
-    match sessions::lock(c, user.0, session).await {
-        Err(Failure::NotFound) => return Ok(None),
-        locked => locked?,
-    };
-    let job = sqlx::query_as!(
-        HeldJob,
-        "SELECT id, user_id, session_id, lane, message_id FROM jobs
-         WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE",
-        user.0,
-        question.0,
-    );
-    let Some(job) = job.fetch_optional(&mut *c).await? else { return Ok(None) };
-    if job.lane == "answer" {
-        finish(c, &job, now).await?;
-    } else {
-        // A worker that is reading this message would also have it answered. So the job is queued again without the request for an
-        // answer. The attempt does not count.
-        let again = sqlx::query!(
+    /// Locks the session before the job, like every transaction. A worker that is ending the job holds the session, so this waits for
+    /// it.
+    async fn answering_job(&mut self, user: UserId, question: MessageId) -> Result<Option<HeldJob>, Failure> {
+        let session = sqlx::query_scalar!("SELECT session_id FROM messages WHERE user_id = $1 AND id = $2", user.0, question.0);
+        let Some(session) = session.fetch_optional(&mut *self.0).await? else { return Ok(None) };
+        if !self.lock_session(user, SessionId(session)).await? {
+            return Ok(None);
+        }
+        let job = sqlx::query_as!(
+            HeldRow,
+            "SELECT id, session_id, lane, message_id FROM jobs
+             WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE",
+            user.0,
+            question.0,
+        );
+        job.fetch_optional(&mut *self.0).await?.map(|row| row.read(user)).transpose()
+    }
+
+    async fn delete_job(&mut self, job: &HeldJob) -> Result<(), Failure> {
+        sqlx::query!("DELETE FROM jobs WHERE id = $1", job.id).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn promote_next(&mut self, job: &HeldJob, now: Timestamp) -> Result<(), Failure> {
+        let next = sqlx::query!(
+            "UPDATE jobs SET head = true, ready_at = greatest(ready_at, queue_time($4)) WHERE id = (
+                 SELECT min(id) FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')",
+            job.user.0,
+            job.session.0,
+            job.lane.word(),
+            time(now),
+        );
+        next.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn mark_dead(&mut self, job: &HeldJob, code: &str) -> Result<(), Failure> {
+        let dead = sqlx::query!(
+            "UPDATE jobs SET state = 'dead', head = false, token = token + 1, code = $1, holder = NULL WHERE id = $2",
+            code,
+            job.id
+        );
+        dead.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn withdraw_answer(&mut self, job: &HeldJob, now: Timestamp) -> Result<(), Failure> {
+        let queued = sqlx::query!(
             "UPDATE jobs SET answer = false, token = token + 1, attempts = greatest(attempts - 1, 0), holder = NULL,
                  ready_at = least(ready_at, queue_time($1))
              WHERE id = $2",
             time(now),
             job.id,
         );
-        again.execute(&mut *c).await?;
+        queued.execute(&mut *self.0).await?;
+        Ok(())
     }
-    events::append(c, user.0, SessionId(session), std::slice::from_ref(event), now).await?;
-    Ok(Some(SessionId(session)))
+
+    async fn mark_message_failed(&mut self, user: UserId, message: MessageId) -> Result<(), Failure> {
+        let failed = sqlx::query!("UPDATE messages SET status = 'failed' WHERE user_id = $1 AND id = $2", user.0, message.0);
+        failed.execute(&mut *self.0).await?;
+        Ok(())
+    }
 }

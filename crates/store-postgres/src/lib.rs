@@ -22,7 +22,6 @@ mod failure;
 mod graph;
 mod inspect;
 mod jobs;
-mod keys;
 mod knowledge;
 mod logins;
 mod messages;
@@ -38,6 +37,7 @@ mod sessions;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod transaction;
 mod usage;
 mod visits;
 
@@ -59,6 +59,7 @@ use self::{
 };
 use recall_domain::Timestamp;
 use recall_ports::{Announcer, StoreError};
+use recall_store::keys;
 
 /// Makes cargo rebuild when another database checks the statements.
 const _: Option<&str> = option_env!("STATEMENTS_DATABASE_URL");

@@ -12,6 +12,7 @@ use sqlx::{
 };
 
 use super::failure::Failure;
+use recall_store::Refusal;
 
 /// Number, name and text of each file in `migrations/postgres`.
 const FILES: &[(i64, &str, &str)] = &[
@@ -39,7 +40,7 @@ pub(super) async fn run(connection: &mut PgConnection) -> Result<(), Failure> {
     // hide from their owner fails instead of changing no rows.
     sqlx::raw_sql("SET client_min_messages = warning; SET row_security = off").execute(&mut *connection).await?;
     Migrator::with_migrations(files.collect()).run(connection).await.map_err(|e| match e {
-        MigrateError::VersionMissing(version) => Failure::NewerDatabase(version),
+        MigrateError::VersionMissing(version) => Refusal::NewerDatabase(version).into(),
         e => Failure::Migration(e),
     })
 }
@@ -49,7 +50,7 @@ pub(super) async fn verify(connection: &mut PgConnection) -> Result<(), Failure>
     // Not a checked statement: the checked schema does not contain the library's own table.
     let table: bool = sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&mut *connection).await?;
     if !table {
-        return Err(Failure::OlderDatabase);
+        return Err(Refusal::OlderDatabase.into());
     }
     let applied: Vec<i64> = sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success").fetch_all(connection).await?;
     check_applied(&applied)
@@ -58,11 +59,11 @@ pub(super) async fn verify(connection: &mut PgConnection) -> Result<(), Failure>
 /// Compares the sets, not only the highest numbers: files of several branches arrive in any order, and a gap is a missing table.
 fn check_applied(applied: &[i64]) -> Result<(), Failure> {
     if let Some(unknown) = applied.iter().find(|version| !FILES.iter().any(|(known, ..)| known == *version)) {
-        return Err(Failure::NewerDatabase(*unknown));
+        return Err(Refusal::NewerDatabase(*unknown).into());
     }
     match FILES.iter().all(|(known, ..)| applied.contains(known)) {
         true => Ok(()),
-        false => Err(Failure::OlderDatabase),
+        false => Err(Refusal::OlderDatabase.into()),
     }
 }
 
@@ -77,11 +78,11 @@ mod tests {
         assert!(check_applied(&all).is_ok());
         for missing in &all {
             let rest: Vec<i64> = all.iter().copied().filter(|v| v != missing).collect();
-            assert!(matches!(check_applied(&rest), Err(Failure::OlderDatabase)), "{missing}");
+            assert!(matches!(check_applied(&rest), Err(Failure::Refused(Refusal::OlderDatabase))), "{missing}");
         }
         let unknown: Vec<i64> = all.iter().copied().chain([9_999]).collect();
-        assert!(matches!(check_applied(&unknown), Err(Failure::NewerDatabase(9_999))));
-        assert!(matches!(check_applied(&[]), Err(Failure::OlderDatabase)));
+        assert!(matches!(check_applied(&unknown), Err(Failure::Refused(Refusal::NewerDatabase(9_999)))));
+        assert!(matches!(check_applied(&[]), Err(Failure::Refused(Refusal::OlderDatabase))));
     }
 
     #[test]

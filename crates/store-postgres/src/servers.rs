@@ -145,7 +145,7 @@ impl Servers {
 fn is_temporary(e: &Failure) -> bool {
     match e {
         Failure::Sql(sqlx::Error::Io(_)) | Failure::NoAnswer(_) | Failure::NoServer(_) | Failure::ReadOnly => true,
-        Failure::Refused { code, .. } => code == "57P03",
+        Failure::Rejected { code, .. } => code == "57P03",
         _ => false,
     }
 }

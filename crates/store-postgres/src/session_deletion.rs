@@ -11,16 +11,19 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore, account_deletion,
+    PostgresStore,
     codec::{self, JsonText, json, signed},
     delete::{self, Reweighing},
     failure::Failure,
     knowledge,
     row_security::RowAccess,
     rows::Column,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Evidence, Fact, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, SessionRemainder, StoreError};
+use recall_store::KnowledgeStatements;
+use recall_store::Refusal;
 
 #[async_trait]
 impl SessionDeletionStore for PostgresStore {
@@ -51,7 +54,7 @@ impl SessionDeletionStore for PostgresStore {
 }
 
 async fn hide_session(c: &mut PgConnection, user: Uuid, session: Uuid, since: Option<Timestamp>, now: Timestamp) -> Result<u64, Failure> {
-    account_deletion::reject_while_locked(c, user).await?;
+    recall_store::reject_while_locked(&mut WriteTransaction(c), UserId(user)).await?;
     let messages = sqlx::query_scalar!(
         "UPDATE sessions SET deletion_at = $4, event_floor = event_head + 1, oldest_event_at = NULL
          WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL AND ($3::timestamptz IS NULL OR updated_at < $3) RETURNING message_count",
@@ -60,7 +63,7 @@ async fn hide_session(c: &mut PgConnection, user: Uuid, session: Uuid, since: Op
         since.map(codec::time),
         codec::time(now),
     );
-    let messages = messages.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?.unsigned_abs();
+    let messages = messages.fetch_optional(&mut *c).await?.ok_or(Refusal::NotFound)?.unsigned_abs();
     save_progress(c, user, session, &SessionDeleted { messages, ..Default::default() }, now).await?;
     // Prevents new claims, and voids existing ones, whose commits then fail.
     sqlx::query!("UPDATE jobs SET head = false, token = token + 1 WHERE user_id = $1 AND session_id = $2 AND head", user, session)
@@ -94,11 +97,11 @@ async fn delete_step(
             Box::pin(apply_batch(c, *user, *session, *now, i64::from(*limit), rows, decision))
         });
         match done.await {
-            Err(Failure::Stale) => {}
+            Err(Failure::Refused(Refusal::Stale)) => {}
             done => return done,
         }
     }
-    Err(Failure::AttemptsExhausted(ATTEMPTS))
+    Err(Refusal::AttemptsExhausted(ATTEMPTS).into())
 }
 
 /// The key of an evidence row.
@@ -147,7 +150,7 @@ async fn apply_batch(
         user,
         session
     );
-    let noted = noted.fetch_optional(&mut *c).await?.ok_or(Failure::NotFound)?;
+    let noted = noted.fetch_optional(&mut *c).await?.ok_or(Refusal::NotFound)?;
     let mut deleted: SessionDeleted = Column("sessions", "deletion").json(&noted)?;
     let current = sqlx::query!(
         "UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = $1 AND knowledge_version = $2",
@@ -155,7 +158,7 @@ async fn apply_batch(
         signed(decision.version),
     );
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        return Err(Failure::Stale);
+        return Err(Refusal::Stale.into());
     }
     let left = if !rows.is_empty() {
         delete_evidence(c, user, rows, decision, &mut deleted).await?;
@@ -204,7 +207,7 @@ async fn delete_evidence(
     );
     gone.execute(&mut *c).await?;
     for fact in &decision.changed {
-        knowledge::upsert_fact(c, user, fact).await?;
+        WriteTransaction(c).upsert_fact(UserId(user), fact).await?;
     }
     let gone: Vec<_> = decision.gone.iter().map(|f| f.0).collect();
     sqlx::query!("DELETE FROM facts WHERE user_id = $1 AND id = ANY($2)", user, &gone[..]).execute(&mut *c).await?;

@@ -5,17 +5,19 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore, account_deletion,
+    PostgresStore,
     codec::{self, millis},
     delete,
     failure::Failure,
     keys,
     row_security::RowAccess,
     rows::{self, SessionRow},
-    visits,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
+use recall_store::Refusal;
+use recall_store::{Quota, reject_while_locked, use_quota};
 
 #[async_trait]
 impl SessionStore for PostgresStore {
@@ -32,8 +34,8 @@ impl SessionStore for PostgresStore {
             Box::pin(async move {
                 let user = caller.user().0;
                 sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                account_deletion::reject_while_locked(c, user).await?;
-                visits::use_session_quota(c, caller).await?;
+                reject_while_locked(&mut WriteTransaction(c), UserId(user)).await?;
+                use_quota(&mut WriteTransaction(c), caller, Quota::Sessions, 1).await?;
                 let title = codec::opt_text(title.as_ref().map(UserText::as_str));
                 let row = sqlx::query_as!(
                     SessionRow,
@@ -73,7 +75,7 @@ impl SessionStore for PostgresStore {
                 .await
             }
             Some(key) => {
-                let (updated_at, id) = keys::parse_time_and_id(key)?;
+                let (updated_at, id) = codec::parse_time_and_id(key)?;
                 rows::sessions!(
                     "WHERE user_id = $1 AND (updated_at, id) < ($2, $3) AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $4",
                     user,
@@ -139,6 +141,6 @@ pub(super) async fn lock(c: &mut PgConnection, user: Uuid, session: Uuid) -> Res
         user,
         session
     );
-    row.fetch_optional(c).await?.ok_or(Failure::NotFound)?;
+    row.fetch_optional(c).await?.ok_or(Refusal::NotFound)?;
     Ok(())
 }

@@ -5,8 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore, account_deletion, archive,
-    codec::{self, signed},
+    PostgresStore, account_deletion, archive, codec,
     failure::Failure,
     row_security::{self, RowAccess},
     rows::Column,
@@ -231,29 +230,6 @@ pub(super) async fn forget_visitor(c: &mut PgConnection, user: Uuid) -> Result<(
         sqlx::query!("DELETE FROM allowances WHERE user_id = $1", user).execute(c).await?;
     }
     Ok(())
-}
-
-/// Takes messages from the quota of a visitor. Other callers have no quota.
-pub(super) async fn use_message_quota(c: &mut PgConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
-    if caller.role() != ViewerRole::Anonymous || count == 0 {
-        return Ok(());
-    }
-    let taken = sqlx::query!(
-        "UPDATE visits SET messages_left = messages_left - $2, empty_until = NULL WHERE user_id = $1 AND messages_left >= $2",
-        caller.user().0,
-        signed(count as u64),
-    );
-    if taken.execute(c).await?.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
-}
-
-/// Takes one session from the quota of a visitor.
-pub(super) async fn use_session_quota(c: &mut PgConnection, caller: &Caller) -> Result<(), Failure> {
-    if caller.role() != ViewerRole::Anonymous {
-        return Ok(());
-    }
-    let taken =
-        sqlx::query!("UPDATE visits SET sessions_left = sessions_left - 1 WHERE user_id = $1 AND sessions_left >= 1", caller.user().0,);
-    if taken.execute(c).await?.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
 }
 
 fn visitor(user: Uuid) -> Caller {

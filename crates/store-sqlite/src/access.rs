@@ -5,10 +5,11 @@ use chrono::TimeDelta;
 use sqlx::sqlite::SqliteRow;
 
 use super::{
-    SqliteStore, account_deletion,
+    SqliteStore,
     codec::{bytes, millis},
     failure::Failure,
     rows::Columns,
+    transaction::WriteTransaction,
 };
 use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole};
 use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
@@ -26,7 +27,7 @@ impl AccessTokenStore for SqliteStore {
         let created = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
-                account_deletion::reject_while_deleting(c, user).await?;
+                recall_store::reject_while_deleting(&mut WriteTransaction(c), UserId(user)).await?;
                 sqlx::query(
                     "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
                      VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

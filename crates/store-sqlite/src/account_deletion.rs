@@ -18,6 +18,7 @@ use recall_ports::{
     AccountDeletion, AccountDeletionStep, AccountDeletionStore, StoreError,
     account_deletion::{ERASED, USAGE},
 };
+use recall_store::Refusal;
 
 #[async_trait]
 impl AccountDeletionStore for SqliteStore {
@@ -80,27 +81,10 @@ impl AccountDeletionStore for SqliteStore {
     }
 }
 
-/// Rejects a write while the user's data is being deleted.
-pub(super) async fn reject_while_deleting(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
-    let erasing = sqlx::query("SELECT 1 FROM users WHERE id = ? AND erasing = 1").bind(bytes(&user)).fetch_optional(c).await?;
-    if erasing.is_some() { Err(Failure::BeingErased) } else { Ok(()) }
-}
-
 fn add_count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
     if rows > 0 {
         *deleted.entry(table.to_owned()).or_default() += rows;
     }
-}
-
-/// Rejects a write while the user's data is being deleted or imported.
-pub(super) async fn reject_while_locked(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
-    let found = sqlx::query("SELECT erasing, importing FROM users WHERE id = ?").bind(bytes(&user)).fetch_optional(c).await?;
-    let Some(row) = found else { return Ok(()) };
-    let row = Columns::of(&row, "users");
-    if row.flag("erasing")? {
-        return Err(Failure::BeingErased);
-    }
-    if row.flag("importing")? { Err(Failure::BeingImported) } else { Ok(()) }
 }
 
 /// Sets or clears the deletion mark of a user.
@@ -113,7 +97,7 @@ async fn set_deletion_mark(c: &mut SqliteConnection, user: Uuid, erasing: bool) 
     )
     .bind(bytes(&user))
     .bind(erasing);
-    if marked.execute(c).await?.rows_affected() == 0 { Err(Failure::NotFound) } else { Ok(()) }
+    if marked.execute(c).await?.rows_affected() == 0 { Err(Refusal::NotFound.into()) } else { Ok(()) }
 }
 
 pub(super) async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) -> Result<AccountDeletion, Failure> {
@@ -131,7 +115,7 @@ pub(super) async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) 
     .bind(millis(now))
     .execute(&mut *c)
     .await?;
-    let mut erasure = load(c, user).await?.ok_or(Failure::NotFound)?;
+    let mut erasure = load(c, user).await?.ok_or(Refusal::NotFound)?;
     for table in ["access_tokens", "visits"] {
         let (rows, _) = delete_rows(c, user, table, now, u32::MAX).await?;
         add_count(&mut erasure.deleted, table, rows);
@@ -141,7 +125,7 @@ pub(super) async fn begin(c: &mut SqliteConnection, user: Uuid, now: Timestamp) 
 }
 
 async fn delete_step(c: &mut SqliteConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, Failure> {
-    let mut erasure = load(c, user).await?.ok_or(Failure::NotFound)?;
+    let mut erasure = load(c, user).await?.ok_or(Refusal::NotFound)?;
     let mut sessions = Vec::new();
     if erasure.ended_at.is_some() {
         return Ok(AccountDeletionStep { erasure, sessions });
@@ -209,7 +193,7 @@ async fn load(c: &mut SqliteConnection, user: Uuid) -> Result<Option<AccountDele
     let erasure = found.map(|row| {
         let c = Columns::of(&row, "erasures");
         let deleted: &str = row.try_get("deleted")?;
-        let deleted = serde_json::from_str(deleted).map_err(|_| Failure::Damaged { table: "erasures", column: "deleted" })?;
+        let deleted = serde_json::from_str(deleted).map_err(|_| Refusal::Damaged { table: "erasures", column: "deleted" })?;
         Ok(AccountDeletion { begun_at: c.time("begun_at")?, ended_at: c.opt_time("ended_at")?, deleted })
     });
     erasure.transpose()

@@ -12,6 +12,7 @@ use super::{
 };
 use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole};
 use recall_ports::{AuditLog, StoreError};
+use recall_store::Refusal;
 
 #[async_trait]
 impl AuditLog for SqliteStore {
@@ -76,7 +77,7 @@ impl AuditLog for SqliteStore {
 fn entry(row: &SqliteRow) -> Result<AuditEntry, Failure> {
     let c = Columns::of(row, "audit");
     let address: Option<&str> = row.try_get("address")?;
-    let address = address.map(str::parse).transpose().map_err(|_| Failure::Damaged { table: "audit", column: "address" })?;
+    let address = address.map(str::parse).transpose().map_err(|_| Refusal::Damaged { table: "audit", column: "address" })?;
     Ok(AuditEntry {
         number: c.count("number")?,
         said: AuditDraft {

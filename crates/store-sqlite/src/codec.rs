@@ -1,11 +1,10 @@
 //! Encodes single column values: ids, times, words, vectors and lists. No SQL here.
 
 use chrono::DateTime;
-use serde::Serialize;
 use uuid::Uuid;
 
-use super::failure::Failure;
-use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Role, Stance, Timestamp, ViewerRole};
+use recall_domain::Timestamp;
+pub(super) use recall_store::{Word, client_json, duration_millis, json, signed};
 
 /// The 16 bytes of an id.
 pub(super) fn bytes(id: &Uuid) -> &[u8] {
@@ -25,16 +24,6 @@ pub(super) fn truncate_to_millis(t: Timestamp) -> Timestamp {
 /// The inverse of [`millis`]; `None` if no such time exists.
 pub(super) fn parse_millis(millis: i64) -> Option<Timestamp> {
     DateTime::from_timestamp_millis(millis)
-}
-
-/// A duration in whole milliseconds.
-pub(super) fn duration_millis(d: std::time::Duration) -> i64 {
-    i64::try_from(d.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// A counter as the column type. Counters start at 0 and grow by one, so they never leave the range.
-pub(super) fn signed(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 /// Ids as a JSON array of hexadecimal strings, for `IN (SELECT unhex(value) FROM json_each(?))`.
@@ -65,58 +54,6 @@ pub(super) fn parse_vector(bytes: &[u8]) -> Option<Vec<f32>> {
     rest.is_empty().then(|| values.iter().map(|v| f32::from_le_bytes(*v)).collect())
 }
 
-/// Serializes one of our own types as JSON. This succeeds for all of them.
-pub(super) fn json<T: Serialize + ?Sized>(value: &T, what: &'static str) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|_| Failure::Unstorable(what))
-}
-
-/// Serializes a client's JSON, if it can be read back.
-///
-/// JSON nested deeper than the parser's limit could be written but never read. It would break every list with its message.
-pub(super) fn client_json(value: &serde_json::Value, what: &'static str) -> Result<String, Failure> {
-    let text = json(value, what)?;
-    serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Failure::Unstorable(what))?;
-    Ok(text)
-}
-
-macro_rules! words {
-    ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => {$(
-        impl Word for $type {
-            fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-            fn parse_word(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$variant),)+ _ => None }
-            }
-        }
-    )+};
-}
-
-/// A closed set of values, each stored as a word that the column's CHECK allows.
-pub(super) trait Word: Sized {
-    fn word(self) -> &'static str;
-    fn parse_word(word: &str) -> Option<Self>;
-}
-
-words! {
-    Role { User = "user", Assistant = "assistant" }
-    MessageKind { Statement = "statement", Question = "question", Mixed = "mixed", Other = "other" }
-    MessageStatus { Processing = "processing", Processed = "processed", Failed = "failed" }
-    FactStatus { Active = "active", Ended = "ended", Retracted = "retracted" }
-    Stance { Supports = "supports", Opposes = "opposes", Ends = "ends" }
-    ModelOperation { Extract = "extract", Answer = "answer" }
-    ViewerRole { Admin = "admin", User = "user", Anonymous = "anonymous" }
-}
-
-impl Word for EntityType {
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-    fn parse_word(word: &str) -> Option<Self> {
-        Self::parse(word)
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -141,15 +78,6 @@ mod tests {
     #[test]
     fn truncated_vector_is_refused() {
         assert_eq!(parse_vector(&[0, 0, 128]), None);
-    }
-
-    #[test]
-    fn too_deeply_nested_json_is_refused() {
-        let mut value = serde_json::Value::Null;
-        for _ in 0..200 {
-            value = serde_json::Value::Array(vec![value]);
-        }
-        assert!(matches!(client_json(&value, "it"), Err(Failure::Unstorable("it"))));
     }
 
     #[test]

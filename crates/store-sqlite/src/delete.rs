@@ -7,14 +7,17 @@ use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use super::{
-    SqliteStore, account_deletion,
+    SqliteStore,
     codec::{bytes, id_list, millis, signed},
     failure::Failure,
     knowledge, rows,
     rows::Columns,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Fact, FactId, SessionId, Timestamp, UserId};
 use recall_ports::{Reweigh, SessionDeleted};
+use recall_store::KnowledgeStatements;
+use recall_store::Refusal;
 
 /// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
 /// write.
@@ -33,7 +36,7 @@ impl Reweighing {
     /// Writes the changed facts and deletes the others. The caller deletes the evidence.
     pub(super) async fn write(&self, c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
         for fact in &self.changed {
-            knowledge::upsert_fact(c, user, fact).await?;
+            WriteTransaction(c).upsert_fact(UserId(user), fact).await?;
         }
         sqlx::query("DELETE FROM facts WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
             .bind(bytes(&user))
@@ -55,11 +58,11 @@ pub(super) async fn delete_session(
         let decision = plan_reweighing(store, user, session, reweigh).await?;
         let done = store.write(move |c| Box::pin(async move { apply(c, user.0, session.0, since, decision).await })).await;
         match done {
-            Err(Failure::Stale) => {}
+            Err(Failure::Refused(Refusal::Stale)) => {}
             done => return done,
         }
     }
-    Err(Failure::AttemptsExhausted(ATTEMPTS))
+    Err(Refusal::AttemptsExhausted(ATTEMPTS).into())
 }
 
 /// Reads the affected facts in one snapshot and re-weighs each.
@@ -124,7 +127,7 @@ async fn apply(
     .bind(since.map(millis))
     .fetch_optional(&mut *c)
     .await?
-    .ok_or(Failure::NotFound)?;
+    .ok_or(Refusal::NotFound)?;
     let current = sqlx::query(
         "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
          WHERE id = ? AND knowledge_version = ? AND importing = 0",
@@ -132,8 +135,8 @@ async fn apply(
     .bind(bytes(&user))
     .bind(signed(decision.version));
     if current.execute(&mut *c).await?.rows_affected() == 0 {
-        account_deletion::reject_while_locked(c, user).await?;
-        return Err(Failure::Stale);
+        recall_store::reject_while_locked(&mut WriteTransaction(c), UserId(user)).await?;
+        return Err(Refusal::Stale.into());
     }
 
     let mentioned = sqlx::query("SELECT DISTINCT entity_id FROM mentions WHERE user_id = ? AND session_id = ?")

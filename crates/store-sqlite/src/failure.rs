@@ -3,37 +3,19 @@
 use std::sync::Arc;
 
 use recall_ports::{CommitError, StoreError};
+use recall_store::Refusal;
 
 /// Every failure of this adapter.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    #[error("not found")]
-    NotFound,
-    #[error("the cursor is not valid")]
-    BadCursor,
-    #[error("the data is being deleted")]
-    BeingErased,
-    #[error("the data is being imported")]
-    BeingImported,
-    #[error("a session is being deleted")]
-    SessionBeingDeleted,
-    #[error("the visit's storage limit is reached")]
-    QuotaUsed,
-    #[error("the plan is stale")]
-    Stale,
-    #[error("the claim on the job is no longer valid")]
-    NotOurs,
+    /// Refused for a reason that does not come from the engine.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     #[error(transparent)]
     Sql(#[from] sqlx::Error),
     /// The transaction with this write and others could not be committed.
     #[error("the transaction was not committed: {0}")]
     NotCommitted(#[source] Arc<Failure>),
-    /// A column holds a value that this version never writes.
-    #[error("column {column} of {table} is damaged")]
-    Damaged { table: &'static str, column: &'static str },
-    /// A value that would not read back unchanged.
-    #[error("{0} cannot be stored")]
-    Unstorable(&'static str),
     #[error("the writer did not take the write within {0:?}")]
     WriterBusy(std::time::Duration),
     #[error("the write was not confirmed within {0:?}")]
@@ -42,14 +24,6 @@ pub(super) enum Failure {
     Closed,
     #[error("a write panicked")]
     Panicked,
-    #[error("knowledge changed during each of {0} attempts; try again later")]
-    AttemptsExhausted(u32),
-    #[error(
-        "migration {0} of this database is unknown: it was written by a newer version of this program; upgrade recall or restore the older database"
-    )]
-    NewerDatabase(i64),
-    #[error("the database schema is older than this program: run `recall migrate` first")]
-    OlderDatabase,
     #[error("the migrations failed: {0}")]
     Migration(#[source] sqlx::migrate::MigrateError),
     #[error("the database file cannot be created: {0}")]
@@ -62,7 +36,7 @@ impl Failure {
         match self {
             Self::Sql(e) => is_transient_sql(e),
             Self::NotCommitted(e) => e.is_transient(),
-            Self::WriterBusy(_) | Self::NotConfirmed(_) | Self::Closed | Self::AttemptsExhausted(_) => true,
+            Self::WriterBusy(_) | Self::NotConfirmed(_) | Self::Closed => true,
             Self::File(e) => !matches!(e.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::NotADirectory),
             Self::Migration(sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _)) => {
                 is_transient_sql(e)
@@ -99,12 +73,7 @@ fn is_transient_code(extended: i32) -> bool {
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::NotFound => Self::NotFound,
-            Failure::BadCursor => Self::BadCursor,
-            Failure::BeingErased => Self::BeingErased,
-            Failure::BeingImported => Self::BeingImported,
-            Failure::SessionBeingDeleted => Self::SessionBeingDeleted,
-            Failure::QuotaUsed => Self::QuotaUsed,
+            Failure::Refused(refusal) => refusal.into(),
             f if f.is_transient() => Self::Transient(Box::new(f)),
             f => Self::Permanent(Box::new(f)),
         }
@@ -114,8 +83,7 @@ impl From<Failure> for StoreError {
 impl From<Failure> for CommitError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Stale => Self::Stale,
-            Failure::NotOurs => Self::NotOurs,
+            Failure::Refused(refusal) => refusal.into(),
             f => Self::Store(f.into()),
         }
     }

@@ -6,6 +6,7 @@ use sqlx::SqliteConnection;
 use super::{SqliteStore, codec, failure::Failure, rows::Columns};
 use recall_domain::{Timestamp, UserId};
 use recall_ports::{ConnectionCounts, Inspect, StoreError};
+use recall_store::Refusal;
 
 #[async_trait]
 impl Inspect for SqliteStore {
@@ -49,7 +50,7 @@ impl Inspect for SqliteStore {
 /// SQLite's generator makes the id of the local user, so a backup of another installation does not reveal it.
 pub(super) async fn ensure_installation(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), Failure> {
     let random: Vec<u8> = sqlx::query_scalar("SELECT randomblob(16)").fetch_one(&mut *connection).await?;
-    let random = <[u8; 16]>::try_from(random).map_err(|_| Failure::Damaged { table: "installation", column: "local_user" })?;
+    let random = <[u8; 16]>::try_from(random).map_err(|_| Refusal::Damaged { table: "installation", column: "local_user" })?;
     let id = uuid::Builder::from_random_bytes(random).into_uuid();
     sqlx::query("INSERT INTO installation (id, local_user, created_at) VALUES (1, ?, ?) ON CONFLICT DO NOTHING")
         .bind(codec::bytes(&id))

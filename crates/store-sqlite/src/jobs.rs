@@ -1,26 +1,25 @@
 //! The durable job queue.
 //!
-//! A lane is one kind of work of one session. Its jobs run in order, one at a time. Only the head of a lane can be claimed. The
-//! head is marked, so a claim costs the same however many jobs wait behind it. After a job ends, its lane moves to the back (see
-//! [`promote`]), so the lanes of a user share the workers evenly. `round_robin` shares them among users.
+//! `recall-store` describes the lanes and ends the jobs. `round_robin` shares the workers among users.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection};
+use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
 use uuid::Uuid;
 
 use super::{
     SqliteStore,
-    codec::{Word, bytes, duration_millis, id_list, millis, signed},
-    events,
+    codec::{Word, bytes, duration_millis, id_list, millis},
     failure::Failure,
     round_robin,
     rows::Columns,
     session_deletion::hidden_session_ids,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
-use recall_ports::{Claim, CommitError, Job, JobQueue, JobWork, StoreError};
+use recall_ports::{Claim, CommitError, Job, JobQueue, StoreError};
+use recall_store::{HeldJob, JobStatements, Lane, NewJob, Refusal, id_and_token, job_work};
 
 #[async_trait]
 impl JobQueue for SqliteStore {
@@ -92,7 +91,7 @@ impl JobQueue for SqliteStore {
                     "UPDATE jobs SET ready_at = ?, token = token + 1, code = ?, held = 0 WHERE id = ? AND token = ? AND state = 'live'",
                 );
                 match done.bind(due).bind(code).bind(job).bind(token).execute(c).await?.rows_affected() {
-                    0 => Err(Failure::NotOurs),
+                    0 => Err(Refusal::NotOurs.into()),
                     _ => Ok(()),
                 }
             })
@@ -136,12 +135,18 @@ impl JobQueue for SqliteStore {
 
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
         let (user, claim, event, code) = (caller.user(), claim.clone(), event.clone(), code.to_owned());
-        Ok(self.write(move |c| Box::pin(async move { bury(c, user, &claim, event, &code, now).await })).await?)
+        let buried = self
+            .write(move |c| Box::pin(async move { recall_store::bury(&mut WriteTransaction(c), user, &claim, &event, &code, now).await }));
+        buried.await?;
+        Ok(())
     }
 
     async fn cancel_answer(&self, caller: &Caller, question: MessageId, event: &EventDraft, now: Timestamp) -> Result<bool, StoreError> {
         let (user, event) = (caller.user(), event.clone());
-        Ok(self.write(move |c| Box::pin(async move { cancel_answer(c, user, question, event, now).await })).await?)
+        let session = self.write(move |c| {
+            Box::pin(async move { recall_store::cancel_answer(&mut WriteTransaction(c), user, question, &event, now).await })
+        });
+        Ok(session.await?.is_some())
     }
 
     async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
@@ -168,184 +173,105 @@ impl JobQueue for SqliteStore {
     }
 }
 
-fn id_and_token(claim: &Claim) -> (i64, i64) {
-    (signed(claim.job), signed(claim.token))
-}
-
-/// The lane of some work, its message, and whether the message is to be answered later.
-fn lane_of(work: JobWork) -> (&'static str, MessageId, bool) {
-    match work {
-        JobWork::Understand { message, answer } => ("understand", message, answer),
-        JobWork::Answer(message) => ("answer", message, false),
-    }
-}
-
-fn job(row: &sqlx::sqlite::SqliteRow) -> Result<Job, Failure> {
+fn job(row: &SqliteRow) -> Result<Job, Failure> {
     let c = Columns::of(row, "jobs");
-    let message = MessageId(c.id("message_id")?);
     Ok(Job {
         claim: Claim { job: c.count("id")?, token: c.count("token")? },
         // The identity was verified when the job was queued, so the store vouches for it.
         caller: Caller::verified(UserId(c.id("user_id")?), c.word("role")?),
         session: SessionId(c.id("session_id")?),
-        work: match c.text("lane")?.as_str() {
-            "understand" => JobWork::Understand { message, answer: c.count("answer")? == 1 },
-            "answer" => JobWork::Answer(message),
-            _ => return Err(Failure::Damaged { table: "jobs", column: "lane" }),
-        },
+        work: job_work(Lane::parse(&c.text("lane")?)?, MessageId(c.id("message_id")?), c.count("answer")? == 1),
         attempts: c.small("attempts")?,
         queued_at: c.time("queued_at")?,
     })
 }
 
-/// Queues work of one session. The first job of an empty lane becomes its head.
-pub(super) async fn enqueue(
-    c: &mut SqliteConnection,
-    caller: &Caller,
-    session: SessionId,
-    work: &[(JobWork, Timestamp)],
-) -> Result<(), Failure> {
-    let user = caller.user().0;
-    for name in ["understand", "answer"] {
-        let mut jobs = work.iter().map(|&(work, at)| (lane_of(work), at)).filter(|((lane, ..), _)| *lane == name);
-        let Some(((_, message, answer), at)) = jobs.next() else { continue };
-        sqlx::query(
+fn held_job(row: &SqliteRow) -> Result<HeldJob, Failure> {
+    let c = Columns::of(row, "jobs");
+    Ok(HeldJob {
+        id: c.integer("id")?,
+        user: UserId(c.id("user_id")?),
+        session: SessionId(c.id("session_id")?),
+        lane: Lane::parse(&c.text("lane")?)?,
+        message: MessageId(c.id("message_id")?),
+    })
+}
+
+#[async_trait]
+impl JobStatements for WriteTransaction<'_> {
+    async fn insert_jobs(&mut self, caller: &Caller, session: SessionId, lane: Lane, jobs: &[NewJob]) -> Result<(), Failure> {
+        let Some((first, rest)) = jobs.split_first() else { return Ok(()) };
+        let (user, session) = (caller.user().0, session.0);
+        let head = sqlx::query(
             "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, NOT EXISTS (
                  SELECT 1 FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live'))",
-        )
-        .bind(bytes(&user))
-        .bind(bytes(&session.0))
-        .bind(name)
-        .bind(bytes(&message.0))
-        .bind(caller.role().word())
-        .bind(millis(at))
-        .bind(answer)
-        .execute(&mut *c)
-        .await?;
-        let rest: Vec<_> = jobs.collect();
+        );
+        let head = head.bind(bytes(&user)).bind(bytes(&session)).bind(lane.word()).bind(bytes(&first.message.0));
+        head.bind(caller.role().word()).bind(millis(first.at)).bind(first.answer).execute(&mut *self.0).await?;
         if rest.is_empty() {
-            continue;
+            return Ok(());
         }
         let mut sql = QueryBuilder::<Sqlite>::new(
             "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head) ",
         );
-        sql.push_values(rest, |mut row, ((lane, message, answer), at)| {
-            row.push_bind(bytes(&user)).push_bind(bytes(&session.0)).push_bind(lane).push_bind(bytes(&message.0));
-            row.push_bind(caller.role().word()).push_bind(millis(at)).push_bind(millis(at)).push_bind(answer).push_bind(0);
+        sql.push_values(rest, |mut row, job| {
+            row.push_bind(bytes(&user)).push_bind(bytes(&session)).push_bind(lane.word()).push_bind(bytes(&job.message.0));
+            row.push_bind(caller.role().word()).push_bind(millis(job.at)).push_bind(millis(job.at)).push_bind(job.answer).push_bind(0);
         });
-        sql.build().persistent(false).execute(&mut *c).await?;
+        sql.build().persistent(false).execute(&mut *self.0).await?;
+        Ok(())
     }
-    Ok(())
-}
 
-/// The job that a claim holds.
-pub(super) struct HeldJob {
-    id: i64,
-    user: Uuid,
-    session: Uuid,
-    lane: String,
-    message: Uuid,
-}
-
-/// Checks that the claim still holds its job, in the transaction that will end the job.
-///
-/// # Errors
-/// `NotOurs` if another worker has the lease, the job is done, released or dead, or it belongs to another user.
-pub(super) async fn verify_claim(c: &mut SqliteConnection, user: UserId, claim: &Claim) -> Result<HeldJob, Failure> {
-    let (id, token) = id_and_token(claim);
-    let row = sqlx::query("SELECT * FROM jobs WHERE id = ? AND token = ? AND user_id = ? AND state = 'live'")
-        .bind(id)
-        .bind(token)
-        .bind(bytes(&user.0))
-        .fetch_optional(c)
-        .await?
-        .ok_or(Failure::NotOurs)?;
-    HeldJob::of(&row)
-}
-
-impl HeldJob {
-    fn of(row: &sqlx::sqlite::SqliteRow) -> Result<Self, Failure> {
-        let c = Columns::of(row, "jobs");
-        let (user, session, message) = (c.id("user_id")?, c.id("session_id")?, c.id("message_id")?);
-        Ok(Self { id: row.try_get("id")?, user, session, lane: row.try_get("lane")?, message })
+    async fn claimed_job(&mut self, user: UserId, claim: &Claim) -> Result<Option<HeldJob>, Failure> {
+        let (id, token) = id_and_token(claim);
+        let job = sqlx::query("SELECT * FROM jobs WHERE id = ? AND token = ? AND user_id = ? AND state = 'live'");
+        let job = job.bind(id).bind(token).bind(bytes(&user.0)).fetch_optional(&mut *self.0).await?;
+        job.as_ref().map(held_job).transpose()
     }
-}
 
-/// Ends a completed job: deletes its row and promotes the next job of its lane.
-pub(super) async fn finish(c: &mut SqliteConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
-    sqlx::query("DELETE FROM jobs WHERE id = ?").bind(held.id).execute(&mut *c).await?;
-    promote(c, held, now).await
-}
-
-/// Makes the next live job of the lane its head.
-///
-/// The job is ready from now on, not since it was queued. Otherwise a lane with a long backlog would always be the oldest and
-/// occupy every worker.
-async fn promote(c: &mut SqliteConnection, held: &HeldJob, now: Timestamp) -> Result<(), Failure> {
-    sqlx::query(
-        "UPDATE jobs SET head = 1, ready_at = MAX(ready_at, ?4) WHERE id = (
-             SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live')",
-    )
-    .bind(bytes(&held.user))
-    .bind(bytes(&held.session))
-    .bind(&held.lane)
-    .bind(millis(now))
-    .execute(c)
-    .await?;
-    Ok(())
-}
-
-async fn bury(c: &mut SqliteConnection, user: UserId, claim: &Claim, event: EventDraft, code: &str, now: Timestamp) -> Result<(), Failure> {
-    let held = verify_claim(c, user, claim).await?;
-    sqlx::query("UPDATE jobs SET state = 'dead', head = 0, token = token + 1, code = ? WHERE id = ?")
-        .bind(code)
-        .bind(held.id)
-        .execute(&mut *c)
-        .await?;
-    promote(c, &held, now).await?;
-    if held.lane == "understand" {
-        sqlx::query("UPDATE messages SET status = 'failed' WHERE user_id = ? AND id = ?")
-            .bind(bytes(&held.user))
-            .bind(bytes(&held.message))
-            .execute(&mut *c)
-            .await?;
+    async fn answering_job(&mut self, user: UserId, question: MessageId) -> Result<Option<HeldJob>, Failure> {
+        let job = sqlx::query(concat!(
+            "SELECT * FROM jobs
+             WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1) AND session_id NOT IN ",
+            hidden_session_ids!()
+        ));
+        let job = job.bind(bytes(&user.0)).bind(bytes(&question.0)).fetch_optional(&mut *self.0).await?;
+        job.as_ref().map(held_job).transpose()
     }
-    events::append(c, held.user, SessionId(held.session), &[event], now).await?;
-    Ok(())
-}
 
-async fn cancel_answer(
-    c: &mut SqliteConnection,
-    user: UserId,
-    question: MessageId,
-    event: EventDraft,
-    now: Timestamp,
-) -> Result<bool, Failure> {
-    let job = sqlx::query(concat!(
-        "SELECT * FROM jobs
-         WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1) AND session_id NOT IN ",
-        hidden_session_ids!()
-    ))
-    .bind(bytes(&user.0))
-    .bind(bytes(&question.0))
-    .fetch_optional(&mut *c)
-    .await?;
-    let Some(job) = job else { return Ok(false) };
-    let job = HeldJob::of(&job)?;
-    if job.lane == "answer" {
-        finish(c, &job, now).await?;
-    } else {
-        // A worker that is reading this message would also have it answered. So the job is queued again without the request for an
-        // answer. The attempt does not count.
-        sqlx::query(
+    async fn delete_job(&mut self, job: &HeldJob) -> Result<(), Failure> {
+        sqlx::query("DELETE FROM jobs WHERE id = ?").bind(job.id).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn promote_next(&mut self, job: &HeldJob, now: Timestamp) -> Result<(), Failure> {
+        let next = sqlx::query(
+            "UPDATE jobs SET head = 1, ready_at = MAX(ready_at, ?4) WHERE id = (
+                 SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live')",
+        );
+        let next = next.bind(bytes(&job.user.0)).bind(bytes(&job.session.0)).bind(job.lane.word()).bind(millis(now));
+        next.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn mark_dead(&mut self, job: &HeldJob, code: &str) -> Result<(), Failure> {
+        let dead = sqlx::query("UPDATE jobs SET state = 'dead', head = 0, token = token + 1, code = ? WHERE id = ?");
+        dead.bind(code.to_owned()).bind(job.id).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn withdraw_answer(&mut self, job: &HeldJob, now: Timestamp) -> Result<(), Failure> {
+        let queued = sqlx::query(
             "UPDATE jobs SET answer = 0, token = token + 1, attempts = MAX(attempts - 1, 0), ready_at = MIN(ready_at, ?) WHERE id = ?",
-        )
-        .bind(millis(now))
-        .bind(job.id)
-        .execute(&mut *c)
-        .await?;
+        );
+        queued.bind(millis(now)).bind(job.id).execute(&mut *self.0).await?;
+        Ok(())
     }
-    events::append(c, job.user, SessionId(job.session), &[event], now).await?;
-    Ok(true)
+
+    async fn mark_message_failed(&mut self, user: UserId, message: MessageId) -> Result<(), Failure> {
+        let failed = sqlx::query("UPDATE messages SET status = 'failed' WHERE user_id = ? AND id = ?");
+        failed.bind(bytes(&user.0)).bind(bytes(&message.0)).execute(&mut *self.0).await?;
+        Ok(())
+    }
 }

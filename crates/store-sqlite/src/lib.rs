@@ -20,7 +20,6 @@ mod failure;
 mod graph;
 mod inspect;
 mod jobs;
-mod keys;
 mod knowledge;
 mod lock;
 mod logins;
@@ -33,6 +32,7 @@ mod session_deletion;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod transaction;
 mod usage;
 mod visits;
 mod writer;
@@ -57,6 +57,7 @@ use self::{
 };
 use recall_domain::Timestamp;
 use recall_ports::StoreError;
+use recall_store::keys;
 
 /// Options for opening the database.
 #[derive(Clone, Debug, PartialEq, Eq)]

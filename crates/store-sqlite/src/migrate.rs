@@ -11,6 +11,7 @@ use sqlx::{
 };
 
 use super::failure::Failure;
+use recall_store::Refusal;
 
 /// Number, name and text of each file in `migrations/sqlite`.
 const FILES: &[(i64, &str, &str)] = &[
@@ -37,7 +38,7 @@ pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), Failure
         .map(|&(version, name, sql)| Migration::new(version, Cow::Borrowed(name), MigrationType::Simple, sql.into_sql_str(), false));
     let migrator = Migrator::with_migrations(files.collect());
     migrator.run(connection).await.map_err(|e| match e {
-        MigrateError::VersionMissing(version) => Failure::NewerDatabase(version),
+        MigrateError::VersionMissing(version) => Refusal::NewerDatabase(version).into(),
         e => Failure::Migration(e),
     })
 }
@@ -46,7 +47,7 @@ pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), Failure
 pub(super) async fn verify(connection: &mut SqliteConnection) -> Result<(), Failure> {
     let table = sqlx::query("SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'").fetch_optional(&mut *connection).await?;
     if table.is_none() {
-        return Err(Failure::OlderDatabase);
+        return Err(Refusal::OlderDatabase.into());
     }
     let applied: Vec<i64> = sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success = TRUE").fetch_all(connection).await?;
     check_applied(&applied)
@@ -55,11 +56,11 @@ pub(super) async fn verify(connection: &mut SqliteConnection) -> Result<(), Fail
 /// Compares the sets, not only the highest numbers: files of several branches arrive in any order, and a gap is a missing table.
 fn check_applied(applied: &[i64]) -> Result<(), Failure> {
     if let Some(unknown) = applied.iter().find(|version| !FILES.iter().any(|(known, ..)| known == *version)) {
-        return Err(Failure::NewerDatabase(*unknown));
+        return Err(Refusal::NewerDatabase(*unknown).into());
     }
     match FILES.iter().all(|(known, ..)| applied.contains(known)) {
         true => Ok(()),
-        false => Err(Failure::OlderDatabase),
+        false => Err(Refusal::OlderDatabase.into()),
     }
 }
 
@@ -74,11 +75,11 @@ mod tests {
         assert!(check_applied(&all).is_ok());
         for missing in &all {
             let rest: Vec<i64> = all.iter().copied().filter(|v| v != missing).collect();
-            assert!(matches!(check_applied(&rest), Err(Failure::OlderDatabase)), "{missing}");
+            assert!(matches!(check_applied(&rest), Err(Failure::Refused(Refusal::OlderDatabase))), "{missing}");
         }
         let unknown: Vec<i64> = all.iter().copied().chain([9_999]).collect();
-        assert!(matches!(check_applied(&unknown), Err(Failure::NewerDatabase(9_999))));
-        assert!(matches!(check_applied(&[]), Err(Failure::OlderDatabase)));
+        assert!(matches!(check_applied(&unknown), Err(Failure::Refused(Refusal::NewerDatabase(9_999)))));
+        assert!(matches!(check_applied(&[]), Err(Failure::Refused(Refusal::OlderDatabase))));
     }
 
     #[test]

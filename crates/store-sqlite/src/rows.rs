@@ -10,6 +10,7 @@ use super::{
 use recall_domain::{
     Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Session, SessionId, Span, StoredEvent, Timestamp, UserText,
 };
+use recall_store::Refusal;
 
 /// Typed access to the columns of one row.
 pub(super) struct Columns<'r> {
@@ -23,7 +24,7 @@ impl<'r> Columns<'r> {
     }
 
     fn damaged(&self, column: &'static str) -> Failure {
-        Failure::Damaged { table: self.table, column }
+        Refusal::Damaged { table: self.table, column }.into()
     }
 
     pub(super) fn text(&self, column: &'static str) -> Result<String, Failure> {

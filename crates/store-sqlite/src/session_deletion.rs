@@ -11,16 +11,18 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 use uuid::Uuid;
 
 use super::{
-    SqliteStore, account_deletion,
+    SqliteStore,
     codec::{bytes, id_list, json, millis},
     delete::{self, Reweighing},
     failure::Failure,
     knowledge,
     rows::{self, Columns},
     sessions,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, SessionId, Timestamp, UserId};
 use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, SessionRemainder, StoreError};
+use recall_store::Refusal;
 
 /// SQL for the ids of the hidden sessions. The user is the first parameter of the statement.
 ///
@@ -73,7 +75,7 @@ async fn hide_session(
     since: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<u64, Failure> {
-    account_deletion::reject_while_locked(c, user).await?;
+    recall_store::reject_while_locked(&mut WriteTransaction(c), UserId(user)).await?;
     let messages: i64 = sqlx::query_scalar(
         "UPDATE sessions SET deletion_at = ?4, event_floor = event_head + 1, oldest_event_at = NULL
          WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3) RETURNING message_count",
@@ -84,7 +86,7 @@ async fn hide_session(
     .bind(millis(now))
     .fetch_optional(&mut *c)
     .await?
-    .ok_or(Failure::NotFound)?;
+    .ok_or(Refusal::NotFound)?;
     let messages = messages.unsigned_abs();
     save_progress(c, user, session, &SessionDeleted { messages, ..Default::default() }, now).await?;
     for sql in [
@@ -115,11 +117,11 @@ async fn delete_step(
         let batch = load_batch(store, user.0, session.0, limit, reweigh).await?;
         let done = store.write(move |c| Box::pin(async move { apply_batch(c, user.0, session.0, now, limit, batch).await }));
         match done.await {
-            Err(Failure::Stale) => {}
+            Err(Failure::Refused(Refusal::Stale)) => {}
             done => return done,
         }
     }
-    Err(Failure::AttemptsExhausted(ATTEMPTS))
+    Err(Refusal::AttemptsExhausted(ATTEMPTS).into())
 }
 
 /// A batch of evidence rows as (fact, message, stance), and what becomes of the facts that lose their last one.
@@ -177,14 +179,14 @@ async fn apply_batch(
         .bind(bytes(&session))
         .fetch_optional(&mut *c)
         .await?
-        .ok_or(Failure::NotFound)?;
+        .ok_or(Refusal::NotFound)?;
     let mut deleted: SessionDeleted = Columns::of(&noted, "sessions").json("deletion")?;
     let current =
         sqlx::query("UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = ? AND knowledge_version = ? RETURNING 1")
             .bind(bytes(&user))
             .bind(super::codec::signed(batch.decision.version));
     if current.fetch_optional(&mut *c).await?.is_none() {
-        return Err(Failure::Stale);
+        return Err(Refusal::Stale.into());
     }
     let left = if !batch.rows.is_empty() {
         delete_evidence(c, user, batch, &mut deleted).await?;

@@ -3,16 +3,17 @@
 use async_trait::async_trait;
 
 use super::{
-    SqliteStore, account_deletion,
+    SqliteStore,
     codec::{bytes, id_list, millis},
     delete,
     failure::Failure,
     keys, rows,
     rows::Columns,
-    visits,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
+use recall_store::{Quota, reject_while_locked, use_quota};
 
 #[async_trait]
 impl SessionStore for SqliteStore {
@@ -28,8 +29,8 @@ impl SessionStore for SqliteStore {
         let session = self.write(move |c| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
-                account_deletion::reject_while_locked(c, user).await?;
-                visits::use_session_quota(c, &caller).await?;
+                reject_while_locked(&mut WriteTransaction(c), caller.user()).await?;
+                use_quota(&mut WriteTransaction(c), &caller, Quota::Sessions, 1).await?;
                 let row = sqlx::query(
                     "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",
                 )

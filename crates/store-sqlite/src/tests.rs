@@ -3,8 +3,9 @@
 
 use sqlx::{AssertSqlSafe, Row};
 
-use super::{SqliteConfig, SqliteStore};
+use super::{SqliteConfig, SqliteStore, failure::Failure};
 use recall_domain::Timestamp;
+use recall_store::Refusal;
 
 async fn open() -> (tempfile::TempDir, SqliteStore) {
     let folder = tempfile::TempDir::new().unwrap();
@@ -154,14 +155,14 @@ async fn failed_or_panicked_write_does_not_affect_others() {
             Box::pin(async move {
                 sqlx::query("INSERT INTO users (id) VALUES (?)").bind(vec![id; 16]).execute(&mut *c).await?;
                 assert!(id != 3, "a defect");
-                if id == 4 { Err(super::failure::Failure::NotFound) } else { Ok(id) }
+                if id == 4 { Err(Refusal::NotFound.into()) } else { Ok(id) }
             })
         })
     };
     let (one, two, three, four, five) = tokio::join!(insert(1), insert(2), insert(3), insert(4), insert(5));
     assert!(matches!((one, two, five), (Ok(1), Ok(2), Ok(5))));
-    assert!(matches!(three, Err(super::failure::Failure::Panicked)));
-    assert!(matches!(four, Err(super::failure::Failure::NotFound)));
+    assert!(matches!(three, Err(Failure::Panicked)));
+    assert!(matches!(four, Err(Failure::Refused(Refusal::NotFound))));
     let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM users").fetch_one(store.readers.for_server()).await.unwrap();
     assert_eq!(count, 3);
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     SqliteStore, account_deletion, archive,
-    codec::{bytes, millis, signed},
+    codec::{bytes, millis},
     failure::Failure,
     rows::Columns,
 };
@@ -168,25 +168,6 @@ pub(super) async fn forget_visitor(c: &mut SqliteConnection, user: &[u8]) -> Res
     );
     gone.bind(user).execute(c).await?;
     Ok(())
-}
-
-/// Takes messages from the quota of a visitor. Other callers have no quota.
-pub(super) async fn use_message_quota(c: &mut SqliteConnection, caller: &Caller, count: usize) -> Result<(), Failure> {
-    let taken = "UPDATE visits SET messages_left = messages_left - ?2, empty_until = NULL WHERE user_id = ?1 AND messages_left >= ?2";
-    use_quota(c, caller, taken, count).await
-}
-
-/// Takes one session from the quota of a visitor.
-pub(super) async fn use_session_quota(c: &mut SqliteConnection, caller: &Caller) -> Result<(), Failure> {
-    use_quota(c, caller, "UPDATE visits SET sessions_left = sessions_left - ?2 WHERE user_id = ?1 AND sessions_left >= ?2", 1).await
-}
-
-async fn use_quota(c: &mut SqliteConnection, caller: &Caller, sql: &'static str, count: usize) -> Result<(), Failure> {
-    if caller.role() != ViewerRole::Anonymous || count == 0 {
-        return Ok(());
-    }
-    let taken = sqlx::query(sql).bind(bytes(&caller.user().0)).bind(signed(count as u64)).execute(c).await?;
-    if taken.rows_affected() == 0 { Err(Failure::QuotaUsed) } else { Ok(()) }
 }
 
 fn visitor(user: Uuid) -> Caller {

@@ -6,11 +6,12 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    super::{account_deletion, codec::Word, failure::Failure, row_security},
+    super::{codec::Word, failure::Failure, row_security, transaction::WriteTransaction},
     read, write,
 };
 use recall_domain::{Caller, Timestamp, UserId};
 use recall_ports::archive::{Record, SHAPES, handover::Handover};
+use recall_store::Refusal;
 
 /// Number of records that are read and written together.
 const BATCH: u32 = 200;
@@ -91,8 +92,8 @@ pub(in super::super) async fn adopt(c: &mut PgConnection, data: VisitorData, acc
         data.model,
     );
     let Some(head) = head.fetch_optional(&mut *c).await? else {
-        account_deletion::reject_while_locked(c, to).await?;
-        return Err(Failure::BeingErased);
+        recall_store::reject_while_locked(&mut WriteTransaction(c), UserId(to)).await?;
+        return Err(Refusal::BeingErased.into());
     };
     let viewer = sqlx::query_scalar!("SELECT id FROM entities WHERE user_id = $1 AND is_viewer", to);
     let has_viewer = viewer.fetch_optional(&mut *c).await?.is_some();
@@ -100,7 +101,7 @@ pub(in super::super) async fn adopt(c: &mut PgConnection, data: VisitorData, acc
     let mut handover = Handover::new(data.visitor, head - data.feed_head, has_viewer, account.role().word());
     for mut records in data.records {
         records.iter_mut().for_each(|record| handover.take(record));
-        write::restore(c, to, &records, "").await?.map_err(|_| Failure::Unstorable("what a visitor had"))?;
+        write::restore(c, to, &records, "").await?.map_err(|_| Refusal::Unstorable("what a visitor had"))?;
     }
     write::set_lane_heads(c, to).await?;
     for log in data.logs {

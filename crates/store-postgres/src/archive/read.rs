@@ -19,6 +19,7 @@ use recall_ports::{
         shape::{Field, Holds},
     },
 };
+use recall_store::Refusal;
 
 /// A snapshot of one user's data, read page by page.
 pub(super) struct ArchiveReader {
@@ -35,7 +36,7 @@ impl ArchiveReader {
         // The reader of the archive may be slow. The transaction holds nothing that others wait for.
         sqlx::query!("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *transaction).await?;
         let row = sqlx::query!("SELECT feed_head, knowledge_version, visitor FROM users WHERE id = $1", user.0);
-        let row = row.fetch_optional(&mut *transaction).await?.ok_or(Failure::NotFound)?;
+        let row = row.fetch_optional(&mut *transaction).await?.ok_or(Refusal::NotFound)?;
         let of = |column| Column("users", column);
         let (feed_head, version) = (of("feed_head").count(row.feed_head)?, of("knowledge_version").count(row.knowledge_version)?);
         let owner = Owner { user, feed_head, knowledge_version: version, visitor: row.visitor };
@@ -49,7 +50,7 @@ impl ArchiveReader {
 /// The deletion steps remove the facts that rest only on that session. A copy in another store would keep them permanently.
 pub(super) async fn reject_hidden_sessions(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
     let hidden = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL LIMIT 1", user);
-    if hidden.fetch_optional(c).await?.is_some() { Err(Failure::SessionBeingDeleted) } else { Ok(()) }
+    if hidden.fetch_optional(c).await?.is_some() { Err(Refusal::SessionBeingDeleted.into()) } else { Ok(()) }
 }
 
 /// Reads the next records of one shape, and moves `after` to the key of the last one.
@@ -174,7 +175,7 @@ pub(super) fn bind<'q>(query: Query<'q, Postgres, PgArguments>, field: &Field, v
 }
 
 fn read_value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Value, Failure> {
-    let damaged = || Failure::Damaged { table: shape.table, column: field.name };
+    let damaged = || Refusal::Damaged { table: shape.table, column: field.name };
     let found = match field.holds {
         Holds::Id => row.try_get::<Option<Uuid>, _>(field.name)?.map(Value::Id),
         Holds::Count | Holds::Small => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
@@ -190,7 +191,7 @@ fn read_value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Value, Failur
         Holds::Vector => Some(Value::Vector(row.try_get::<Option<Vector>, _>(field.name)?.map(Vec::from).unwrap_or_default())),
     };
     match found {
-        None if !field.optional => Err(damaged()),
+        None if !field.optional => Err(damaged().into()),
         found => Ok(found.unwrap_or(Value::Missing)),
     }
 }

@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, Row, query_build
 use uuid::Uuid;
 
 use super::{
-    super::{account_deletion, codec::signed, failure::Failure, knowledge, rows::Column, sessions},
+    super::{codec::signed, failure::Failure, knowledge, rows::Column, sessions, transaction::WriteTransaction},
     Outcome,
     read::{Bound, bind},
 };
@@ -12,13 +12,14 @@ use recall_ports::archive::{
     ArchiveError, Owner, Record, Restored, Shape, Value,
     shape::{Field, Holds},
 };
+use recall_store::Refusal;
 
 /// Whether the server rejected the data of a statement, and not its execution at this moment.
 pub(super) fn violates_constraint(failure: &Failure) -> bool {
     // SQLSTATE classes: 22 values, 23 constraints, 54 limits such as a vector's length.
     match failure {
-        Failure::Refused { code, .. } => ["22", "23", "54"].iter().any(|class| code.starts_with(class)),
-        Failure::NotFound => true,
+        Failure::Rejected { code, .. } => ["22", "23", "54"].iter().any(|class| code.starts_with(class)),
+        Failure::Refused(Refusal::NotFound) => true,
         _ => false,
     }
 }
@@ -26,7 +27,7 @@ pub(super) fn violates_constraint(failure: &Failure) -> bool {
 /// Begins the import of one user. Returns whether the user is marked as being imported.
 pub(super) async fn admit(c: &mut PgConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
-    account_deletion::reject_while_deleting(c, user).await?;
+    recall_store::reject_while_deleting(&mut WriteTransaction(c), new.user).await?;
     let known = sqlx::query!("SELECT feed_head, knowledge_version, importing FROM users WHERE id = $1 FOR UPDATE", user);
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let of = |column| Column("users", column);

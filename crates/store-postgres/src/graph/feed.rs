@@ -18,6 +18,7 @@ use super::super::{
 };
 use recall_domain::{Caller, Entity, EntityId, Fact, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
 use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, NodeId, NodeState, StoreError};
+use recall_store::Refusal;
 
 #[async_trait]
 impl ChangeFeed for PostgresStore {
@@ -71,7 +72,7 @@ async fn users_after(store: &PostgresStore, mark: u64) -> Result<(Vec<Caller>, u
         mark.to_string(),
     );
     let found = found.fetch_one(store.pool.reading(RowAccess::Graph)).await?;
-    let mark = found.mark.parse().map_err(|_| Failure::Damaged { table: "graph_heads", column: "changed_in" })?;
+    let mark = found.mark.parse().map_err(|_| Refusal::Damaged { table: "graph_heads", column: "changed_in" })?;
     Ok((found.users.into_iter().map(|u| Caller::verified(UserId(u), ViewerRole::User)).collect(), mark))
 }
 
@@ -101,7 +102,7 @@ async fn load_changes(store: &PostgresStore, user: Uuid, after: u64, limit: u32)
             "entity" => (&mut changed.entities, NodeId::Entity(EntityId(id))),
             "message" => (&mut changed.messages, NodeId::Message(MessageId(id))),
             "fact" => (&mut changed.facts, NodeId::Fact(FactId(id))),
-            _ => return Err(Failure::Damaged { table: "graph_changes", column: "kind" }),
+            _ => return Err(Refusal::Damaged { table: "graph_changes", column: "kind" }.into()),
         };
         list.push(id);
         order.push((Column("graph_changes", "number").count(row.number)?, thing));

@@ -85,7 +85,7 @@ fn fact_page(user: Uuid, filter: &FactFilter, page: &Page) -> Result<QueryBuilde
     let mut sql = QueryBuilder::new(format!("SELECT {FACT} FROM facts f"));
     fact_conditions(&mut sql, user, filter);
     if let Some(key) = &page.after {
-        let (updated_at, id) = keys::parse_time_and_id(key)?;
+        let (updated_at, id) = codec::parse_time_and_id(key)?;
         sql.push(" AND (f.updated_at, f.id) < (").push_bind(updated_at).push(", ").push_bind(id).push(")");
     }
     sql.push(" ORDER BY f.updated_at DESC, f.id DESC LIMIT ").push_bind(keys::limit(page));

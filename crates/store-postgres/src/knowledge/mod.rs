@@ -8,8 +8,8 @@ mod trace;
 
 use async_trait::async_trait;
 
-pub(super) use self::{commit::upsert_fact, list::folded, read::version};
-use super::PostgresStore;
+pub(super) use self::{list::folded, read::version};
+use super::{PostgresStore, transaction::WriteTransaction};
 use recall_domain::{
     Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice, Stance,
 };
@@ -130,7 +130,10 @@ impl KnowledgeStore for PostgresStore {
 
     async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit, claim: Option<&Claim>) -> Result<Vec<u64>, CommitError> {
         let input = (caller, plan, claim);
-        let seqs = self.write(caller, &input, |c, &(caller, plan, claim)| Box::pin(commit::commit_plan(c, caller, plan, claim))).await?;
+        let committed = self.write(caller, &input, |c, &(caller, plan, claim)| {
+            Box::pin(async move { recall_store::commit_plan(&mut WriteTransaction(c), caller, plan, claim).await })
+        });
+        let seqs = committed.await?;
         match plan.follow_up {
             Some(_) => self.notifications.queued(caller, plan.session),
             None => self.notifications.committed(caller, plan.session),
@@ -140,8 +143,10 @@ impl KnowledgeStore for PostgresStore {
 
     async fn commit_answer(&self, caller: &Caller, answer: &AnswerCommit, claim: &Claim) -> Result<Message, CommitError> {
         let input = (caller, answer, claim);
-        let message =
-            self.write(caller, &input, |c, &(caller, answer, claim)| Box::pin(commit::commit_answer(c, caller, answer, claim))).await?;
+        let committed = self.write(caller, &input, |c, &(caller, answer, claim)| {
+            Box::pin(async move { recall_store::commit_answer(&mut WriteTransaction(c), caller, answer, claim).await })
+        });
+        let message = committed.await?;
         self.notifications.committed(caller, message.session);
         Ok(message)
     }

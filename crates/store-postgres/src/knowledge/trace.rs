@@ -2,12 +2,13 @@
 
 use super::super::{
     PostgresStore,
-    codec::{Word, millis},
+    codec::{Word, millis, parse_time_and_id},
     failure::Failure,
     keys,
     rows::{self, Column, EvidenceRow},
 };
 use recall_domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
+use recall_store::Refusal;
 
 pub(super) async fn evidence_of(store: &PostgresStore, user: UserId, facts: &[FactId], limit: u32) -> Result<Vec<Evidence>, Failure> {
     // The index gives the latest rows of each fact, so no more is read than returned.
@@ -44,9 +45,9 @@ pub(super) async fn list_evidence(store: &PostgresStore, user: UserId, fact: Fac
             .await?
         }
         Some(key) => {
-            let (rest, stance) = key.rsplit_once('.').ok_or(Failure::BadCursor)?;
-            let (created_at, message) = keys::parse_time_and_id(rest)?;
-            let stance = Stance::parse_word(stance).ok_or(Failure::BadCursor)?;
+            let (rest, stance) = key.rsplit_once('.').ok_or(Refusal::BadCursor)?;
+            let (created_at, message) = parse_time_and_id(rest)?;
+            let stance = Stance::parse_word(stance).ok_or(Refusal::BadCursor)?;
             rows::evidence!(
                 FROM "evidence v WHERE user_id = $1 AND fact_id = $2 AND (created_at, message_id, stance) < ($3, $4, $5)
                  AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
@@ -176,7 +177,7 @@ pub(super) async fn list_mentions(
             .await?
         }
         Some(key) => {
-            let (said_at, message) = keys::parse_time_and_id(key)?;
+            let (said_at, message) = parse_time_and_id(key)?;
             rows::mentions!(
                 "WHERE m.user_id = $1 AND m.entity_id = $2 AND (m.said_at, m.message_id) < ($3, $4)
                  AND NOT EXISTS (SELECT 1 FROM mentions o WHERE o.user_id = m.user_id AND o.message_id = m.message_id

@@ -13,16 +13,20 @@ use super::{
     failure::Failure,
     keys,
     rows::{self, Column, MessageRow},
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, FollowUp, MessageStore, NewMessage, StoreError};
+use recall_store::append_messages;
 
 #[async_trait]
 impl MessageStore for PostgresStore {
     async fn append(&self, caller: &Caller, session: SessionId, messages: Vec<NewMessage>) -> Result<Vec<Appended>, StoreError> {
         let input = (caller, session, &messages);
-        let appended =
-            self.write(caller, &input, |c, &(caller, session, messages)| Box::pin(append::append(c, caller, session, messages))).await?;
+        let written = self.write(caller, &input, |c, &(caller, session, messages)| {
+            Box::pin(async move { append_messages(&mut WriteTransaction(c), caller, session, messages).await })
+        });
+        let appended = written.await?;
         match messages.iter().any(|m| m.mining != FollowUp::Nothing) {
             true => self.notifications.queued(caller, session),
             false => self.notifications.committed(caller, session),

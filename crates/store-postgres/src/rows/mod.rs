@@ -14,6 +14,7 @@ use super::{
     failure::Failure,
 };
 use recall_domain::{Message, MessageId, Session, SessionId, StoredEvent, Timestamp, UserText};
+use recall_store::Refusal;
 
 /// The table and column of a value, for reports of damage.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,7 @@ pub(super) struct Column(pub(super) &'static str, pub(super) &'static str);
 
 impl Column {
     fn damaged(self) -> Failure {
-        Failure::Damaged { table: self.0, column: self.1 }
+        Refusal::Damaged { table: self.0, column: self.1 }.into()
     }
 
     /// Decodes users' text.

@@ -4,15 +4,16 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{
-        account_deletion,
         codec::{Word, bytes},
         failure::Failure,
         rows::Columns,
+        transaction::WriteTransaction,
     },
     read, write,
 };
 use recall_domain::{Caller, UserId};
 use recall_ports::archive::{SHAPES, handover::Handover};
+use recall_store::Refusal;
 
 /// Number of records that are read and written together.
 const BATCH: u32 = 200;
@@ -34,8 +35,8 @@ pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, a
     .fetch_optional(&mut *c)
     .await?;
     let Some(row) = row else {
-        account_deletion::reject_while_locked(c, to).await?;
-        return Err(Failure::BeingErased);
+        recall_store::reject_while_locked(&mut WriteTransaction(c), UserId(to)).await?;
+        return Err(Refusal::BeingErased.into());
     };
     let head = Columns::of(&row, "users").integer("feed_head")?;
     let came: i64 = sqlx::query_scalar("SELECT feed_head FROM users WHERE id = ?").bind(bytes(&from)).fetch_one(&mut *c).await?;
@@ -51,7 +52,7 @@ pub(in super::super) async fn adopt(c: &mut SqliteConnection, visitor: UserId, a
                 break;
             }
             records.iter_mut().for_each(|record| handover.take(record));
-            write::restore(c, to, &records, "").await?.map_err(|_| Failure::Unstorable("what a visitor had"))?;
+            write::restore(c, to, &records, "").await?.map_err(|_| Refusal::Unstorable("what a visitor had"))?;
         }
     }
     write::set_lane_heads(c, to).await?;

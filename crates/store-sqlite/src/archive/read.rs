@@ -13,6 +13,7 @@ use recall_ports::{
         shape::{Field, Holds},
     },
 };
+use recall_store::Refusal;
 
 /// A snapshot of one user's data, read page by page.
 pub(super) struct ArchiveReader {
@@ -31,7 +32,7 @@ impl ArchiveReader {
             .bind(super::owner(&user.0))
             .fetch_optional(&mut *transaction)
             .await?
-            .ok_or(Failure::NotFound)?;
+            .ok_or(Refusal::NotFound)?;
         let c = Columns::of(&row, "users");
         let (feed_head, knowledge_version) = (c.count("feed_head")?, c.count("knowledge_version")?);
         let owner = Owner { user, feed_head, knowledge_version, visitor: c.flag("visitor")? };
@@ -45,7 +46,7 @@ impl ArchiveReader {
 /// The deletion steps remove the facts that rest only on that session. A copy in another store would keep them permanently.
 pub(super) async fn reject_hidden_sessions(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
     let hidden = sqlx::query("SELECT 1 FROM sessions WHERE user_id = ? AND deletion_at IS NOT NULL LIMIT 1").bind(super::owner(&user));
-    if hidden.fetch_optional(c).await?.is_some() { Err(Failure::SessionBeingDeleted) } else { Ok(()) }
+    if hidden.fetch_optional(c).await?.is_some() { Err(Refusal::SessionBeingDeleted.into()) } else { Ok(()) }
 }
 
 /// Reads the next records of one shape, and moves `after` to the key of the last one.
@@ -128,7 +129,7 @@ pub(super) fn bind<'q>(query: Query<'q, Sqlite, SqliteArguments>, value: &Value)
 }
 
 fn read_value(row: &SqliteRow, shape: &Shape, field: &Field) -> Result<Value, Failure> {
-    let damaged = || Failure::Damaged { table: shape.table, column: field.name };
+    let damaged = || Refusal::Damaged { table: shape.table, column: field.name };
     let found = match field.holds {
         Holds::Id => match row.try_get::<Option<&[u8]>, _>(field.name)? {
             Some(id) => Some(Value::Id(Uuid::from_slice(id).map_err(|_| damaged())?)),
@@ -145,7 +146,7 @@ fn read_value(row: &SqliteRow, shape: &Shape, field: &Field) -> Result<Value, Fa
         },
     };
     match found {
-        None if !field.optional => Err(damaged()),
+        None if !field.optional => Err(damaged().into()),
         found => Ok(found.unwrap_or(Value::Missing)),
     }
 }

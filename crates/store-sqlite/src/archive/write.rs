@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use uuid::Uuid;
 
 use super::{
-    super::{account_deletion, codec::signed, failure::Failure, knowledge, rows::Columns},
+    super::{codec::signed, failure::Failure, knowledge, rows::Columns, transaction::WriteTransaction},
     Outcome, owner,
     read::bind,
 };
@@ -13,7 +13,7 @@ use recall_ports::archive::{ArchiveError, Owner, Record, Restored, Shape};
 /// Begins the import of one user. Returns whether the user is marked as being imported.
 pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
     let user = new.user.0;
-    account_deletion::reject_while_deleting(c, user).await?;
+    recall_store::reject_while_deleting(&mut WriteTransaction(c), new.user).await?;
     let known = sqlx::query("SELECT feed_head, knowledge_version, importing FROM users WHERE id = ?").bind(owner(&user));
     if let Some(row) = known.fetch_optional(&mut *c).await? {
         let row = Columns::of(&row, "users");

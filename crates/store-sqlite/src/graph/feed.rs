@@ -18,6 +18,7 @@ use super::super::{
 };
 use recall_domain::{Caller, Entity, EntityId, Fact, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
 use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, NodeId, NodeState, StoreError};
+use recall_store::Refusal;
 
 #[async_trait]
 impl ChangeFeed for SqliteStore {
@@ -120,7 +121,7 @@ async fn load_changes(store: &SqliteStore, user: Uuid, after: u64, limit: u32) -
                 changed.facts.push(id);
                 NodeId::Fact(FactId(id))
             }
-            _ => return Err(Failure::Damaged { table: "graph_changes", column: "kind" }),
+            _ => return Err(Refusal::Damaged { table: "graph_changes", column: "kind" }.into()),
         };
         order.push((number, thing));
     }

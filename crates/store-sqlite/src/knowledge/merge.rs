@@ -1,16 +1,18 @@
-//! Merges two entities, records their earlier state, and undoes merges.
+//! The statements on merges and their records.
 
-use sqlx::SqliteConnection;
-use uuid::Uuid;
+use async_trait::async_trait;
+use sqlx::AssertSqlSafe;
 
 use super::super::{
     SqliteStore,
     codec::{bytes, id_list, json, millis},
     failure::Failure,
     rows::{self, Columns},
+    transaction::WriteTransaction,
 };
-use recall_domain::{Decision, EntityId, Evidence, MessageId, UserId};
-use recall_ports::{KnowledgeCommit, MergeRecord, Merged, Unmerge};
+use recall_domain::{Decision, EntityId, Evidence, FactId, MessageId, Timestamp, UserId};
+use recall_ports::{MergeRecord, Merged};
+use recall_store::{MergeStatements, Refusal, Side};
 
 const ENTITY: &str =
     "id, name, entity_type, aliases, description, mention_count, confidence, is_viewer, first_message, created_at, updated_at";
@@ -19,142 +21,134 @@ const FACT: &str =
                     created_at, updated_at";
 const EVIDENCE: &str = "fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at";
 
-/// Merges an entity into another. The plan has already moved its facts.
-pub(super) async fn merge(c: &mut SqliteConnection, user: Uuid, gone: EntityId, into: EntityId) -> Result<(), Failure> {
-    for sql in [
-        "INSERT INTO entity_keys (user_id, key, entity_id)
-         SELECT user_id, key, ?3 FROM entity_keys WHERE user_id = ?1 AND entity_id = ?2 ON CONFLICT DO NOTHING",
-        "INSERT INTO entity_hints (user_id, hint, entity_id)
-         SELECT user_id, hint, ?3 FROM entity_hints WHERE user_id = ?1 AND entity_id = ?2 ON CONFLICT DO NOTHING",
-        "UPDATE mentions SET entity_id = ?3 WHERE user_id = ?1 AND entity_id = ?2",
-        "UPDATE entity_merges SET into_id = ?3 WHERE user_id = ?1 AND into_id = ?2",
-        "INSERT INTO entity_merges (user_id, gone_id, into_id) VALUES (?1, ?2, ?3)
-         ON CONFLICT (user_id, gone_id) DO UPDATE SET into_id = excluded.into_id",
-    ] {
-        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&gone.0)).bind(bytes(&into.0)).execute(&mut *c).await?;
+#[async_trait]
+impl MergeStatements for WriteTransaction<'_> {
+    async fn entity_exists(&mut self, user: UserId, entity: EntityId) -> Result<bool, Failure> {
+        let found = sqlx::query("SELECT 1 FROM entities WHERE user_id = ? AND id = ?").bind(bytes(&user.0)).bind(bytes(&entity.0));
+        Ok(found.fetch_optional(&mut *self.0).await?.is_some())
     }
-    let entity = sqlx::query("DELETE FROM entities WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&gone.0));
-    entity.execute(c).await?;
-    Ok(())
+
+    async fn delete_entity(&mut self, user: UserId, entity: EntityId) -> Result<(), Failure> {
+        let gone = sqlx::query("DELETE FROM entities WHERE user_id = ? AND id = ?").bind(bytes(&user.0)).bind(bytes(&entity.0));
+        gone.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn redirect_entity(&mut self, user: UserId, gone: EntityId, into: EntityId) -> Result<(), Failure> {
+        let redirected = "INSERT INTO entity_merges (user_id, gone_id, into_id) VALUES (?1, ?2, ?3)
+             ON CONFLICT (user_id, gone_id) DO UPDATE SET into_id = excluded.into_id";
+        self.run_for_pair(&[redirected], user, gone, into).await
+    }
+
+    async fn move_entity_rows(&mut self, user: UserId, gone: EntityId, into: EntityId) -> Result<(), Failure> {
+        let moved = [
+            "INSERT INTO entity_keys (user_id, key, entity_id)
+             SELECT user_id, key, ?3 FROM entity_keys WHERE user_id = ?1 AND entity_id = ?2 ON CONFLICT DO NOTHING",
+            "INSERT INTO entity_hints (user_id, hint, entity_id)
+             SELECT user_id, hint, ?3 FROM entity_hints WHERE user_id = ?1 AND entity_id = ?2 ON CONFLICT DO NOTHING",
+            "UPDATE mentions SET entity_id = ?3 WHERE user_id = ?1 AND entity_id = ?2",
+            "UPDATE entity_merges SET into_id = ?3 WHERE user_id = ?1 AND into_id = ?2",
+        ];
+        self.run_for_pair(&moved, user, gone, into).await
+    }
+
+    async fn insert_merge(&mut self, user: UserId, gone: EntityId, at: Timestamp, decision: &Decision) -> Result<(), Failure> {
+        let merge = sqlx::query(
+            "INSERT INTO merges (user_id, gone_id, merged_at, score, reason, feed_head)
+             SELECT id, ?2, ?3, ?4, ?5, feed_head FROM users WHERE id = ?1",
+        );
+        let merge = merge.bind(bytes(&user.0)).bind(bytes(&gone.0)).bind(millis(at)).bind(decision.score).bind(&decision.reason);
+        merge.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn record_entity(&mut self, user: UserId, gone: EntityId, entity: EntityId, side: Side) -> Result<(), Failure> {
+        let sql = format!(
+            "INSERT INTO merged_entities (user_id, gone_id, side, {ENTITY})
+             SELECT user_id, ?2, ?4, {ENTITY} FROM entities WHERE user_id = ?1 AND id = ?3
+             AND EXISTS (SELECT 1 FROM merges m WHERE m.user_id = ?1 AND m.gone_id = ?2)"
+        );
+        let copy = sqlx::query(AssertSqlSafe(sql)).bind(bytes(&user.0)).bind(bytes(&gone.0)).bind(bytes(&entity.0)).bind(side.word());
+        copy.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn record_entity_rows(&mut self, user: UserId, gone: EntityId, into: EntityId, facts: &[FactId]) -> Result<(), Failure> {
+        let names = [
+            "INSERT INTO merged_keys (user_id, gone_id, kind, word, shared)
+             SELECT user_id, ?2, 'key', key,
+                    EXISTS (SELECT 1 FROM entity_keys o WHERE o.user_id = k.user_id AND o.key = k.key AND o.entity_id = ?3)
+             FROM entity_keys k WHERE user_id = ?1 AND entity_id = ?2",
+            "INSERT INTO merged_keys (user_id, gone_id, kind, word, shared)
+             SELECT user_id, ?2, 'hint', hint,
+                    EXISTS (SELECT 1 FROM entity_hints o WHERE o.user_id = k.user_id AND o.hint = k.hint AND o.entity_id = ?3)
+             FROM entity_hints k WHERE user_id = ?1 AND entity_id = ?2",
+            "INSERT INTO merged_earlier (user_id, gone_id, earlier_id)
+             SELECT user_id, ?2, gone_id FROM entity_merges WHERE user_id = ?1 AND into_id = ?2 AND ?3 IS NOT NULL",
+            "INSERT INTO merged_mentions (user_id, gone_id, message_id, ordinal)
+             SELECT user_id, ?2, message_id, ordinal FROM mentions WHERE user_id = ?1 AND entity_id = ?2 AND ?3 IS NOT NULL",
+        ];
+        self.run_for_pair(&names, user, gone, into).await?;
+        let facts = id_list(facts.iter().map(|f| &f.0));
+        for sql in [
+            format!(
+                "INSERT INTO merged_facts (user_id, gone_id, {FACT})
+                 SELECT user_id, ?2, {FACT} FROM facts WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?3))"
+            ),
+            format!(
+                "INSERT INTO merged_evidence (user_id, gone_id, {EVIDENCE})
+                 SELECT user_id, ?2, {EVIDENCE} FROM evidence WHERE user_id = ?1 AND fact_id IN (SELECT unhex(value) FROM json_each(?3))"
+            ),
+        ] {
+            sqlx::query(AssertSqlSafe(sql)).bind(bytes(&user.0)).bind(bytes(&gone.0)).bind(&facts).execute(&mut *self.0).await?;
+        }
+        Ok(())
+    }
+
+    async fn has_merge_record(&mut self, user: UserId, gone: EntityId) -> Result<bool, Failure> {
+        let known = sqlx::query("SELECT 1 FROM merges WHERE user_id = ? AND gone_id = ?").bind(bytes(&user.0)).bind(bytes(&gone.0));
+        Ok(known.fetch_optional(&mut *self.0).await?.is_some())
+    }
+
+    async fn move_mentions(&mut self, user: UserId, from: EntityId, to: EntityId, mentions: &[(MessageId, u32)]) -> Result<(), Failure> {
+        let mentions: Vec<(String, u32)> = mentions.iter().map(|(m, ordinal)| (m.0.as_simple().to_string(), *ordinal)).collect();
+        let moved = sqlx::query(
+            "UPDATE mentions SET entity_id = ?2 WHERE user_id = ?1 AND entity_id = ?3
+             AND (message_id, ordinal) IN (SELECT unhex(value ->> 0), value ->> 1 FROM json_each(?4))",
+        );
+        let moved = moved.bind(bytes(&user.0)).bind(bytes(&to.0)).bind(bytes(&from.0)).bind(json(&mentions, "mentions")?);
+        moved.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn restore_entity_rows(&mut self, user: UserId, gone: EntityId, from: EntityId) -> Result<(), Failure> {
+        let restored = [
+            "INSERT INTO entity_keys (user_id, key, entity_id)
+             SELECT user_id, word, ?2 FROM merged_keys WHERE user_id = ?1 AND gone_id = ?2 AND kind = 'key' AND ?3 IS NOT NULL
+             ON CONFLICT DO NOTHING",
+            "INSERT INTO entity_hints (user_id, hint, entity_id)
+             SELECT user_id, word, ?2 FROM merged_keys WHERE user_id = ?1 AND gone_id = ?2 AND kind = 'hint' AND ?3 IS NOT NULL
+             ON CONFLICT DO NOTHING",
+            "DELETE FROM entity_keys WHERE user_id = ?1 AND entity_id = ?3 AND key IN (
+                 SELECT word FROM merged_keys WHERE user_id = ?1 AND gone_id = ?2 AND kind = 'key' AND shared = 0)",
+            "DELETE FROM entity_hints WHERE user_id = ?1 AND entity_id = ?3 AND hint IN (
+                 SELECT word FROM merged_keys WHERE user_id = ?1 AND gone_id = ?2 AND kind = 'hint' AND shared = 0)",
+            "UPDATE entity_merges SET into_id = ?2 WHERE user_id = ?1 AND into_id = ?3 AND gone_id IN (
+                 SELECT earlier_id FROM merged_earlier WHERE user_id = ?1 AND gone_id = ?2)",
+            "DELETE FROM entity_merges WHERE user_id = ?1 AND gone_id = ?2 AND ?3 IS NOT NULL",
+        ];
+        self.run_for_pair(&restored, user, gone, from).await
+    }
 }
 
-/// Records the state before a merge, and redirects the merged id to the other entity.
-pub(super) async fn record_merge(
-    c: &mut SqliteConnection,
-    user: Uuid,
-    gone: EntityId,
-    into: EntityId,
-    plan: &KnowledgeCommit,
-) -> Result<(), Failure> {
-    let there = sqlx::query("SELECT 1 FROM entities WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&into.0));
-    if there.fetch_optional(&mut *c).await?.is_none() {
-        // The target is created by this plan, so there is no earlier state to restore.
-        return Ok(());
+impl WriteTransaction<'_> {
+    /// Runs statements with the user and two entities as parameters.
+    async fn run_for_pair(&mut self, statements: &[&'static str], user: UserId, one: EntityId, other: EntityId) -> Result<(), Failure> {
+        for sql in statements {
+            sqlx::query(*sql).bind(bytes(&user.0)).bind(bytes(&one.0)).bind(bytes(&other.0)).execute(&mut *self.0).await?;
+        }
+        Ok(())
     }
-    let decision = plan.merge_decision.clone().unwrap_or(Decision { score: 1.0, reason: String::new() });
-    sqlx::query(
-        "INSERT INTO entity_merges (user_id, gone_id, into_id) VALUES (?1, ?2, ?3)
-         ON CONFLICT (user_id, gone_id) DO UPDATE SET into_id = excluded.into_id",
-    )
-    .bind(bytes(&user))
-    .bind(bytes(&gone.0))
-    .bind(bytes(&into.0))
-    .execute(&mut *c)
-    .await?;
-    sqlx::query(
-        "INSERT INTO merges (user_id, gone_id, merged_at, score, reason, feed_head) SELECT id, ?2, ?3, ?4, ?5, feed_head FROM users WHERE id = ?1",
-    )
-        .bind(bytes(&user))
-        .bind(bytes(&gone.0))
-        .bind(millis(plan.now))
-        .bind(decision.score)
-        .bind(&decision.reason)
-        .execute(&mut *c)
-        .await?;
-    record_entity(c, user, gone, gone, "gone").await?;
-    record_entity(c, user, gone, into, "before").await?;
-    let united = plan.dropped_facts.iter().flat_map(|(a, b)| [&a.0, &b.0]);
-    let touched = id_list(plan.facts.iter().map(|f| &f.id.0).chain(plan.deleted_facts.iter().map(|f| &f.0)).chain(united));
-    for sql in [
-        "INSERT INTO merged_keys (user_id, gone_id, kind, word, shared)
-         SELECT user_id, ?2, 'key', key, EXISTS (SELECT 1 FROM entity_keys o WHERE o.user_id = k.user_id AND o.key = k.key AND o.entity_id = ?3)
-         FROM entity_keys k WHERE user_id = ?1 AND entity_id = ?2",
-        "INSERT INTO merged_keys (user_id, gone_id, kind, word, shared)
-         SELECT user_id, ?2, 'hint', hint, EXISTS (SELECT 1 FROM entity_hints o WHERE o.user_id = k.user_id AND o.hint = k.hint AND o.entity_id = ?3)
-         FROM entity_hints k WHERE user_id = ?1 AND entity_id = ?2",
-        "INSERT INTO merged_earlier (user_id, gone_id, earlier_id)
-         SELECT user_id, ?2, gone_id FROM entity_merges WHERE user_id = ?1 AND into_id = ?2 AND ?3 IS NOT NULL",
-        "INSERT INTO merged_mentions (user_id, gone_id, message_id, ordinal)
-         SELECT user_id, ?2, message_id, ordinal FROM mentions WHERE user_id = ?1 AND entity_id = ?2 AND ?3 IS NOT NULL",
-    ] {
-        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&gone.0)).bind(bytes(&into.0)).execute(&mut *c).await?;
-    }
-    for sql in [
-        format!(
-            "INSERT INTO merged_facts (user_id, gone_id, {FACT})
-             SELECT user_id, ?2, {FACT} FROM facts WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?3))"
-        ),
-        format!(
-            "INSERT INTO merged_evidence (user_id, gone_id, {EVIDENCE})
-             SELECT user_id, ?2, {EVIDENCE} FROM evidence WHERE user_id = ?1 AND fact_id IN (SELECT unhex(value) FROM json_each(?3))"
-        ),
-    ] {
-        sqlx::query(sqlx::AssertSqlSafe(sql)).bind(bytes(&user)).bind(bytes(&gone.0)).bind(&touched).execute(&mut *c).await?;
-    }
-    Ok(())
-}
-
-/// Copies the current state of an entity into a merge record.
-pub(super) async fn record_entity(
-    c: &mut SqliteConnection,
-    user: Uuid,
-    gone: EntityId,
-    entity: EntityId,
-    side: &str,
-) -> Result<(), Failure> {
-    let sql = format!(
-        "INSERT INTO merged_entities (user_id, gone_id, side, {ENTITY})
-         SELECT user_id, ?2, ?4, {ENTITY} FROM entities WHERE user_id = ?1 AND id = ?3
-         AND EXISTS (SELECT 1 FROM merges m WHERE m.user_id = ?1 AND m.gone_id = ?2)"
-    );
-    let copy = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(bytes(&user)).bind(bytes(&gone.0)).bind(bytes(&entity.0)).bind(side);
-    copy.execute(c).await?;
-    Ok(())
-}
-
-/// Undoes a merge. The plan has already written both entities; it writes their facts and evidence next.
-pub(super) async fn undo_merge(c: &mut SqliteConnection, user: Uuid, unmerge: &Unmerge) -> Result<(), Failure> {
-    let known = sqlx::query("SELECT 1 FROM merges WHERE user_id = ? AND gone_id = ?").bind(bytes(&user)).bind(bytes(&unmerge.gone.0));
-    known.fetch_optional(&mut *c).await?.ok_or(Failure::Stale)?;
-    let later: Vec<(String, u32)> = unmerge.mentions.iter().map(|(m, o)| (m.0.as_simple().to_string(), *o)).collect();
-    sqlx::query(
-        "UPDATE mentions SET entity_id = ?2 WHERE user_id = ?1 AND entity_id = ?3
-         AND (message_id, ordinal) IN (SELECT unhex(value ->> 0), value ->> 1 FROM json_each(?4))",
-    )
-    .bind(bytes(&user))
-    .bind(bytes(&unmerge.gone.0))
-    .bind(bytes(&unmerge.from.0))
-    .bind(json(&later, "mentions")?)
-    .execute(&mut *c)
-    .await?;
-    for sql in [
-        "INSERT INTO entity_keys (user_id, key, entity_id)
-         SELECT user_id, word, ?2 FROM merged_keys WHERE user_id = ?1 AND gone_id = ?2 AND kind = 'key' AND ?3 IS NOT NULL
-         ON CONFLICT DO NOTHING",
-        "INSERT INTO entity_hints (user_id, hint, entity_id)
-         SELECT user_id, word, ?2 FROM merged_keys WHERE user_id = ?1 AND gone_id = ?2 AND kind = 'hint' AND ?3 IS NOT NULL
-         ON CONFLICT DO NOTHING",
-        "DELETE FROM entity_keys WHERE user_id = ?1 AND entity_id = ?3 AND key IN (
-             SELECT word FROM merged_keys WHERE user_id = ?1 AND gone_id = ?2 AND kind = 'key' AND shared = 0)",
-        "DELETE FROM entity_hints WHERE user_id = ?1 AND entity_id = ?3 AND hint IN (
-             SELECT word FROM merged_keys WHERE user_id = ?1 AND gone_id = ?2 AND kind = 'hint' AND shared = 0)",
-        "UPDATE entity_merges SET into_id = ?2 WHERE user_id = ?1 AND into_id = ?3 AND gone_id IN (
-             SELECT earlier_id FROM merged_earlier WHERE user_id = ?1 AND gone_id = ?2)",
-        "DELETE FROM entity_merges WHERE user_id = ?1 AND gone_id = ?2 AND ?3 IS NOT NULL",
-    ] {
-        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&unmerge.gone.0)).bind(bytes(&unmerge.from.0)).execute(&mut *c).await?;
-    }
-    Ok(())
 }
 
 /// Loads the record of a merge, with the entity that now holds the place of the merged one.
@@ -174,7 +168,7 @@ pub(super) async fn load_record(store: &SqliteStore, user: UserId, gone: EntityI
         }
     }
     let (Some(gone_entity), Some(before), Some(after)) = (gone_entity, before, after) else {
-        return Err(Failure::Damaged { table: "merged_entities", column: "side" });
+        return Err(Refusal::Damaged { table: "merged_entities", column: "side" }.into());
     };
     let facts = sqlx::query("SELECT * FROM merged_facts WHERE user_id = ? AND gone_id = ? ORDER BY id");
     let facts = facts.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await?;

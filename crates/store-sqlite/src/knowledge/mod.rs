@@ -8,13 +8,13 @@ mod trace;
 
 use async_trait::async_trait;
 
-pub(super) use self::{commit::upsert_fact, list::folded, read::version};
+pub(super) use self::{list::folded, read::version};
 #[cfg(test)]
 pub(super) use self::{
     read::{ENTITIES_BY_HINT, FACTS_BETWEEN},
     trace::RECENTLY_MENTIONED,
 };
-use super::SqliteStore;
+use super::{SqliteStore, transaction::WriteTransaction};
 use recall_domain::{
     Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice, Stance,
 };
@@ -135,11 +135,17 @@ impl KnowledgeStore for SqliteStore {
 
     async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit, claim: Option<&Claim>) -> Result<Vec<u64>, CommitError> {
         let (caller, plan, claim) = (*caller, plan.clone(), claim.cloned());
-        Ok(self.write(move |c| Box::pin(async move { commit::commit_plan(c, &caller, &plan, claim.as_ref()).await })).await?)
+        Ok(self
+            .write(move |c| {
+                Box::pin(async move { recall_store::commit_plan(&mut WriteTransaction(c), &caller, &plan, claim.as_ref()).await })
+            })
+            .await?)
     }
 
     async fn commit_answer(&self, caller: &Caller, answer: &AnswerCommit, claim: &Claim) -> Result<Message, CommitError> {
         let (caller, answer, claim) = (*caller, answer.clone(), claim.clone());
-        Ok(self.write(move |c| Box::pin(async move { commit::commit_answer(c, &caller, answer, &claim).await })).await?)
+        Ok(self
+            .write(move |c| Box::pin(async move { recall_store::commit_answer(&mut WriteTransaction(c), &caller, &answer, &claim).await }))
+            .await?)
     }
 }

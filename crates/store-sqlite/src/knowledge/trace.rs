@@ -11,6 +11,7 @@ use super::super::{
     session_deletion::{hidden_session_ids, push_visible},
 };
 use recall_domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Page, SessionId, Slice, Stance, UserId};
+use recall_store::Refusal;
 
 /// Finds which entities a session mentioned last. Runs for each message with an ambiguous name.
 ///
@@ -51,9 +52,9 @@ pub(super) async fn list_evidence(store: &SqliteStore, user: UserId, fact: FactI
         .bind(bytes(&user.0))
         .bind(bytes(&fact.0)),
         Some(key) => {
-            let (rest, stance) = key.rsplit_once('.').ok_or(Failure::BadCursor)?;
+            let (rest, stance) = key.rsplit_once('.').ok_or(Refusal::BadCursor)?;
             let (created_at, message) = keys::parse_number_and_id(rest)?;
-            let stance = Stance::parse_word(stance).ok_or(Failure::BadCursor)?;
+            let stance = Stance::parse_word(stance).ok_or(Refusal::BadCursor)?;
             sqlx::query(concat!(
                 "SELECT * FROM evidence WHERE user_id = ?1 AND fact_id = ?2 AND (created_at, message_id, stance) < (?3, ?4, ?5)
                  AND session_id NOT IN ",

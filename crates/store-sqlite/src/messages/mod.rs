@@ -14,9 +14,11 @@ use super::{
     keys, rows,
     rows::Columns,
     session_deletion::hidden_session_ids,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
+use recall_store::append_messages;
 
 /// Reads the latest messages before a position, latest first.
 const MESSAGES_BEFORE: &str = concat!(
@@ -29,7 +31,9 @@ const MESSAGES_BEFORE: &str = concat!(
 impl MessageStore for SqliteStore {
     async fn append(&self, caller: &Caller, session: SessionId, messages: Vec<NewMessage>) -> Result<Vec<Appended>, StoreError> {
         let caller = *caller;
-        Ok(self.write(move |c| Box::pin(async move { append::append(c, &caller, session, messages).await })).await?)
+        Ok(self
+            .write(move |c| Box::pin(async move { append_messages(&mut WriteTransaction(c), &caller, session, &messages).await }))
+            .await?)
     }
 
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {

@@ -1,0 +1,92 @@
+//! Encodes single column values in the form that all engines use.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::Refusal;
+use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Role, Stance, ViewerRole};
+
+/// A counter as the column type. Counters start at 0 and grow by one, so they never leave the range.
+pub fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// A duration in whole milliseconds.
+pub fn duration_millis(d: Duration) -> i64 {
+    i64::try_from(d.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Serializes one of our own types as JSON. This succeeds for all of them.
+///
+/// # Errors
+/// `Unstorable`, with what `what` says.
+pub fn json<T: Serialize + ?Sized>(value: &T, what: &'static str) -> Result<String, Refusal> {
+    serde_json::to_string(value).map_err(|_| Refusal::Unstorable(what))
+}
+
+/// Serializes a client's JSON, if it can be read back.
+///
+/// JSON nested deeper than the parser's limit could be written but never read. It would break every list with its message.
+///
+/// # Errors
+/// `Unstorable`, with what `what` says.
+pub fn client_json(value: &serde_json::Value, what: &'static str) -> Result<String, Refusal> {
+    let text = json(value, what)?;
+    serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Refusal::Unstorable(what))?;
+    Ok(text)
+}
+
+macro_rules! words {
+    ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => {$(
+        impl Word for $type {
+            fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+            fn parse_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    )+};
+}
+
+/// A closed set of values, each stored as a word that the column's CHECK allows.
+pub trait Word: Sized {
+    /// The word.
+    fn word(self) -> &'static str;
+    /// The inverse of [`Word::word`]; `None` for any other text.
+    fn parse_word(word: &str) -> Option<Self>;
+}
+
+words! {
+    Role { User = "user", Assistant = "assistant" }
+    MessageKind { Statement = "statement", Question = "question", Mixed = "mixed", Other = "other" }
+    MessageStatus { Processing = "processing", Processed = "processed", Failed = "failed" }
+    FactStatus { Active = "active", Ended = "ended", Retracted = "retracted" }
+    Stance { Supports = "supports", Opposes = "opposes", Ends = "ends" }
+    ModelOperation { Extract = "extract", Answer = "answer" }
+    ViewerRole { Admin = "admin", User = "user", Anonymous = "anonymous" }
+}
+
+impl Word for EntityType {
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+    fn parse_word(word: &str) -> Option<Self> {
+        Self::parse(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_deeply_nested_json_is_refused() {
+        let mut value = serde_json::Value::Null;
+        for _ in 0..200 {
+            value = serde_json::Value::Array(vec![value]);
+        }
+        assert_eq!(client_json(&value, "it"), Err(Refusal::Unstorable("it")));
+    }
+}

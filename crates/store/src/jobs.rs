@@ -1,0 +1,184 @@
+//! Queues and ends jobs.
+//!
+//! A lane is one kind of work of one session. Its jobs run in order, one at a time. Only the head of a lane can be claimed. The
+//! head is marked, so a claim costs the same however many jobs wait behind it. After a job ends, its lane moves to the back, so the
+//! lanes of a user share the workers evenly.
+
+use async_trait::async_trait;
+
+use super::{EventStatements, Refusal, append_events, signed};
+use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
+use recall_ports::{Claim, JobWork};
+
+/// A kind of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// Extracts facts.
+    Understand,
+    /// Answers questions.
+    Answer,
+}
+
+impl Lane {
+    const ALL: [Self; 2] = [Self::Understand, Self::Answer];
+
+    /// The word in the column `lane`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Understand => "understand",
+            Self::Answer => "answer",
+        }
+    }
+
+    /// The inverse of [`Lane::word`].
+    ///
+    /// # Errors
+    /// `Damaged` for any other text.
+    pub fn parse(word: &str) -> Result<Self, Refusal> {
+        Self::ALL.into_iter().find(|lane| lane.word() == word).ok_or(Refusal::Damaged { table: "jobs", column: "lane" })
+    }
+}
+
+/// Puts together what the columns of a job say.
+pub fn job_work(lane: Lane, message: MessageId, answer: bool) -> JobWork {
+    match lane {
+        Lane::Understand => JobWork::Understand { message, answer },
+        Lane::Answer => JobWork::Answer(message),
+    }
+}
+
+/// The columns `id` and `token` of a claim.
+pub fn id_and_token(claim: &Claim) -> (i64, i64) {
+    (signed(claim.job), signed(claim.token))
+}
+
+/// A job to queue.
+#[derive(Clone, Copy, Debug)]
+pub struct NewJob {
+    /// The message that it is about.
+    pub message: MessageId,
+    /// Whether the message is to be answered later.
+    pub answer: bool,
+    /// When it is due.
+    pub at: Timestamp,
+}
+
+/// A live job that this transaction will change.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldJob {
+    /// Its number.
+    pub id: i64,
+    /// Its owner.
+    pub user: UserId,
+    /// Its session.
+    pub session: SessionId,
+    /// Its lane.
+    pub lane: Lane,
+    /// The message that it is about.
+    pub message: MessageId,
+}
+
+/// Statements on `jobs`.
+#[async_trait]
+pub trait JobStatements: EventStatements {
+    /// Inserts jobs of one lane, at least one, in order. The first becomes the head if the lane has no live job.
+    async fn insert_jobs(&mut self, caller: &Caller, session: SessionId, lane: Lane, jobs: &[NewJob]) -> Result<(), Self::Error>;
+    /// Returns the job of a valid claim, and keeps others from taking it until the transaction ends. `None` if another worker has the
+    /// lease, the job is done, released or dead, or it belongs to another user.
+    async fn claimed_job(&mut self, user: UserId, claim: &Claim) -> Result<Option<HeldJob>, Self::Error>;
+    /// Returns the live job that would answer a question, now or after its message is understood.
+    async fn answering_job(&mut self, user: UserId, question: MessageId) -> Result<Option<HeldJob>, Self::Error>;
+    /// Deletes a job.
+    async fn delete_job(&mut self, job: &HeldJob) -> Result<(), Self::Error>;
+    /// Makes the next live job of the lane its head, due from now on.
+    ///
+    /// Not since it was queued: otherwise a lane with a long backlog would always be the oldest and occupy every worker.
+    async fn promote_next(&mut self, job: &HeldJob, now: Timestamp) -> Result<(), Self::Error>;
+    /// Marks a job as dead, with the code of the reason.
+    async fn mark_dead(&mut self, job: &HeldJob, code: &str) -> Result<(), Self::Error>;
+    /// Queues a job again without the request for an answer. The attempt does not count.
+    async fn withdraw_answer(&mut self, job: &HeldJob, now: Timestamp) -> Result<(), Self::Error>;
+    /// Sets the status of a message to failed.
+    async fn mark_message_failed(&mut self, user: UserId, message: MessageId) -> Result<(), Self::Error>;
+}
+
+/// Queues work of one session.
+///
+/// # Errors
+/// If a statement fails.
+pub async fn enqueue<T: JobStatements>(
+    tx: &mut T,
+    caller: &Caller,
+    session: SessionId,
+    work: &[(JobWork, Timestamp)],
+) -> Result<(), T::Error> {
+    for lane in Lane::ALL {
+        let jobs = work.iter().filter_map(|&(work, at)| match (lane, work) {
+            (Lane::Understand, JobWork::Understand { message, answer }) => Some(NewJob { message, answer, at }),
+            (Lane::Answer, JobWork::Answer(message)) => Some(NewJob { message, answer: false, at }),
+            _ => None,
+        });
+        let jobs: Vec<_> = jobs.collect();
+        if !jobs.is_empty() {
+            tx.insert_jobs(caller, session, lane, &jobs).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the job of a claim, in the transaction that will end it.
+///
+/// # Errors
+/// `NotOurs` if the claim is no longer valid.
+pub(super) async fn held_job<T: JobStatements>(tx: &mut T, user: UserId, claim: &Claim) -> Result<HeldJob, T::Error> {
+    Ok(tx.claimed_job(user, claim).await?.ok_or(Refusal::NotOurs)?)
+}
+
+/// Ends a completed job.
+pub(super) async fn finish<T: JobStatements>(tx: &mut T, job: &HeldJob, now: Timestamp) -> Result<(), T::Error> {
+    tx.delete_job(job).await?;
+    tx.promote_next(job, now).await
+}
+
+/// Ends a job that failed for the last time. Returns its session.
+///
+/// # Errors
+/// `NotOurs` if the claim is no longer valid.
+pub async fn bury<T: JobStatements>(
+    tx: &mut T,
+    user: UserId,
+    claim: &Claim,
+    event: &EventDraft,
+    code: &str,
+    now: Timestamp,
+) -> Result<SessionId, T::Error> {
+    let job = held_job(tx, user, claim).await?;
+    tx.mark_dead(&job, code).await?;
+    tx.promote_next(&job, now).await?;
+    if job.lane == Lane::Understand {
+        tx.mark_message_failed(user, job.message).await?;
+    }
+    append_events(tx, user, job.session, std::slice::from_ref(event), now).await?;
+    Ok(job.session)
+}
+
+/// Cancels the answer to a question. Returns its session, or `None` if there was nothing to cancel.
+///
+/// # Errors
+/// If a statement fails.
+pub async fn cancel_answer<T: JobStatements>(
+    tx: &mut T,
+    user: UserId,
+    question: MessageId,
+    event: &EventDraft,
+    now: Timestamp,
+) -> Result<Option<SessionId>, T::Error> {
+    let Some(job) = tx.answering_job(user, question).await? else { return Ok(None) };
+    match job.lane {
+        Lane::Answer => finish(tx, &job, now).await?,
+        // A worker that is reading this message would also have it answered.
+        Lane::Understand => tx.withdraw_answer(&job, now).await?,
+    }
+    append_events(tx, user, job.session, std::slice::from_ref(event), now).await?;
+    Ok(Some(job.session))
+}

@@ -1,0 +1,86 @@
+//! Pagination keys: the text form of a position in a list.
+//!
+//! A key holds the sort columns of the last row instead of its number. So rows inserted between two pages cause neither repeats nor
+//! gaps.
+
+use uuid::Uuid;
+
+use super::Refusal;
+use recall_domain::{Page, Slice};
+
+/// The key of a list sorted by a number and an id: `<number>.<id>`.
+pub fn number_and_id(number: i64, id: Uuid) -> String {
+    format!("{number}.{}", id.as_simple())
+}
+
+/// The inverse of [`number_and_id`].
+pub fn parse_number_and_id(key: &str) -> Result<(i64, Uuid), Refusal> {
+    let (number, id) = key.split_once('.').ok_or(Refusal::BadCursor)?;
+    Ok((parse_number(number)?, parse_id(id)?))
+}
+
+/// Parses exactly what `i64`'s `Display` writes, so that one position has one key.
+pub fn parse_number(number: &str) -> Result<i64, Refusal> {
+    let parsed: i64 = number.parse().map_err(|_| Refusal::BadCursor)?;
+    if parsed.to_string() == number { Ok(parsed) } else { Err(Refusal::BadCursor) }
+}
+
+/// Parses an id of 32 lower-case hexadecimal digits.
+pub fn parse_id(id: &str) -> Result<Uuid, Refusal> {
+    let well_formed = id.len() == 32 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    if well_formed { Uuid::try_parse(id).map_err(|_| Refusal::BadCursor) } else { Err(Refusal::BadCursor) }
+}
+
+/// The number of rows to read: one more than wanted tells whether more follow.
+pub fn limit(page: &Page) -> i64 {
+    i64::from(page.first) + 1
+}
+
+/// Removes the one extra row and makes the page.
+pub fn slice<T>(mut items: Vec<(String, T)>, page: &Page) -> Slice<T> {
+    let first = page.first as usize;
+    let has_next = items.len() > first;
+    items.truncate(first);
+    Slice { items, has_next }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn keys_read_back(number: i64, id: u128) {
+            let id = Uuid::from_u128(id);
+            prop_assert_eq!(parse_number_and_id(&number_and_id(number, id)).unwrap(), (number, id));
+        }
+
+        #[test]
+        fn arbitrary_keys_are_refused_without_panic(key in ".*") {
+            if let Ok((number, id)) = parse_number_and_id(&key) {
+                prop_assert_eq!(number_and_id(number, id), key);
+            }
+        }
+    }
+
+    #[test]
+    fn almost_valid_keys_are_refused() {
+        let good = number_and_id(7, Uuid::from_u128(9));
+        for bad in [
+            "",
+            ".",
+            "7",
+            "7.",
+            ".00",
+            &good.to_uppercase().replace('0', "A"),
+            &format!("+{good}"),
+            &format!("{good} "),
+            &format!("0{good}"),
+        ] {
+            assert!(matches!(parse_number_and_id(bad), Err(Refusal::BadCursor)), "{bad}");
+        }
+    }
+}

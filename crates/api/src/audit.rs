@@ -14,11 +14,8 @@ use axum::{
 };
 use tokio::time::Instant;
 
-use super::{
-    auth::{Authenticated, Identity},
-    graphql::Memory,
-};
-use recall_domain::{AuditAction, AuditDraft, Timestamp, UserId, ViewerRole};
+use crate::auth::{Authenticated, Identity};
+use recall_domain::{AuditAction, AuditDraft, Caller, Timestamp, UserId, ViewerRole};
 use recall_ports::AuditLog;
 use recall_usecases::UseCases;
 
@@ -47,16 +44,16 @@ impl Auditor {
         }
     }
 
-    /// Writes an entry for the caller of a request if it changed shared memory.
+    /// Writes an entry for the caller of a request if `caller`, for whom the change was made, is that of shared memory.
     pub(crate) async fn note_shared_change(
         &self,
         at: Timestamp,
         identity: &Identity,
-        memory: &Memory,
+        caller: &Caller,
         action: AuditAction,
         target: impl ToString,
     ) {
-        if memory.is_shared() {
+        if caller.is_shared() {
             self.note_request(at, identity, action, Some(target.to_string())).await;
         }
     }

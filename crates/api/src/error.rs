@@ -14,27 +14,9 @@ use axum::{
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::{auth::Permission, sampler::Sampler};
+use crate::sampler::Sampler;
 use recall_ports::StoreError;
 use recall_usecases::UseCaseError;
-
-/// A challenge for the header `WWW-Authenticate` (RFC 6750, section 3).
-#[derive(Clone, Copy, Debug)]
-enum Challenge {
-    Missing,
-    Invalid,
-    Scope(Permission),
-}
-
-impl Challenge {
-    fn header(self) -> Option<HeaderValue> {
-        match self {
-            Self::Missing => Some(HeaderValue::from_static("Bearer")),
-            Self::Invalid => Some(HeaderValue::from_static("Bearer error=\"invalid_token\"")),
-            Self::Scope(scope) => HeaderValue::from_str(&format!("Bearer error=\"insufficient_scope\", scope=\"{}\"", scope.scope())).ok(),
-        }
-    }
-}
 
 /// The code for an object that does not exist or belongs to another user.
 pub(crate) const NOT_FOUND: &str = "NOT_FOUND";
@@ -49,8 +31,8 @@ pub struct ApiError {
     message: String,
     path: Vec<String>,
     retry_after: Option<Duration>,
-    /// For the header `WWW-Authenticate`.
-    challenge: Option<Challenge>,
+    /// The header `WWW-Authenticate`.
+    challenge: Option<&'static str>,
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -67,14 +49,8 @@ impl ApiError {
 
     /// Creates a 401 error. `invalid` tells whether the request had credentials.
     pub fn unauthenticated(message: &str, invalid: bool) -> Self {
-        let challenge = Some(if invalid { Challenge::Invalid } else { Challenge::Missing });
-        Self { challenge, ..Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message) }
-    }
-
-    /// Creates a 403 error for a token without the required scope.
-    pub fn insufficient_scope(scope: Permission) -> Self {
-        let message = format!("The token does not have the scope `{}`.", scope.scope());
-        Self { challenge: Some(Challenge::Scope(scope)), ..Self::refused(StatusCode::FORBIDDEN, "INSUFFICIENT_SCOPE", message) }
+        let challenge = if invalid { "Bearer error=\"invalid_token\"" } else { "Bearer" };
+        Self::refused(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", message).with_challenge(challenge)
     }
 
     /// Creates a 429 error for a caller who exceeds a rate limit.
@@ -155,6 +131,11 @@ impl ApiError {
             self.path = split_path(path);
         }
         self
+    }
+
+    /// Sets the challenge for the header `WWW-Authenticate` (RFC 6750, section 3).
+    pub fn with_challenge(self, challenge: &'static str) -> Self {
+        Self { challenge: Some(challenge), ..self }
     }
 
     /// Puts the path inside of another argument, such as `input` of a mutation.
@@ -295,7 +276,7 @@ impl IntoResponse for ApiError {
         if let Some(after) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs_f64().ceil().max(1.0) as u64));
         }
-        if let Some(challenge) = self.challenge.and_then(Challenge::header) {
+        if let Some(challenge) = self.challenge.map(HeaderValue::from_static) {
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         response

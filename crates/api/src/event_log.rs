@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use chrono::SecondsFormat;
 use signaling::{ByeCode, EventSource, Hub, LogHead, NumberedEvent, SourceError};
 
-use recall_domain::{Caller, SessionId, UserId};
+use recall_domain::{Caller, EventBody, SessionId, UserId};
 use recall_ports::{Announcer, EventLog, StoreError};
 
 /// The key of a session's event log: the owner of the memory, and the session.
@@ -63,6 +63,17 @@ pub struct LogSource {
 
 /// The event hub of all sessions.
 pub type EventHub = Hub<LogSource>;
+
+/// The signaling service over the sessions' event logs.
+pub type Signaling = signaling::Signaling<LogSource>;
+
+/// Returns the JSON Schema of event bodies: the content of `schema.events.json`.
+pub fn events_schema() -> String {
+    let schema = schemars::schema_for!(EventBody);
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}
 
 impl LogSource {
     /// Creates the source for the logs of a store.

@@ -3,11 +3,12 @@
 //! Limits apply to all connections together and to each address. A connection ends when its client sends no request, or reads
 //! nothing of a response, for too long.
 
+mod connection;
 mod connection_limit;
 mod open_requests;
 mod responses;
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{Extension, Router, middleware::from_fn};
 use hyper_util::{
@@ -26,12 +27,9 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::Layer;
 
-use self::{
-    connection_limit::{ConnectionLimit, ConnectionSlot},
-    open_requests::OpenRequests,
-    responses::Responses,
-};
-use super::tls::Tls;
+pub(crate) use self::connection::Connection;
+use self::{connection_limit::ConnectionLimit, open_requests::OpenRequests, responses::Responses};
+use crate::tls::Tls;
 
 /// Maximum size of a request head. A token takes 8 KiB at most; cookies share the rest.
 const MAX_HEAD_BYTES: u32 = 64 * 1024;
@@ -93,22 +91,6 @@ impl From<TcpListener> for Listener {
     }
 }
 
-/// An accepted connection, in the extensions of its requests.
-///
-/// It counts as open until the last clone is dropped. A WebSocket that takes over the connection keeps a clone.
-#[derive(Clone, Debug)]
-pub(crate) struct Connection {
-    _slot: Arc<ConnectionSlot>,
-    requests: OpenRequests,
-    responses: Responses,
-    /// Whether the peer is a trusted proxy. One stalled client of a proxy must not disconnect the others.
-    is_proxy: bool,
-    /// Address of the peer.
-    pub(crate) peer: IpAddr,
-    /// Cancelled when the server stops.
-    pub(crate) closing: CancellationToken,
-}
-
 /// Serves until `shutdown` completes, then lets open requests end.
 ///
 /// The event hub should end its streams at the same time.
@@ -121,7 +103,7 @@ pub async fn serve(listener: impl Into<Listener>, router: Router, config: Server
     let http2 = &mut builder.http2();
     http2.timer(TokioTimer::new()).keep_alive_interval(Some(Duration::from_secs(20))).max_concurrent_streams(128);
     http2.max_header_list_size(MAX_HEAD_BYTES).max_pending_accept_reset_streams(MAX_PENDING_RESETS);
-    let router = router.layer(from_fn(open_requests::count_request));
+    let router = router.layer(from_fn(connection::count_request));
     let slots = Arc::new(Semaphore::new(config.connections));
     let connection_limit = Arc::new(ConnectionLimit::new(config.connections_per_address, config.trusted_proxies));
     let closing = CancellationToken::new();

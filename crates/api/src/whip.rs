@@ -12,14 +12,14 @@ use axum::{
 };
 use signaling::{Answer, OfferError, PatchError, PatchOutcome};
 
-use super::{
-    IceServers, Signaling,
+use crate::{
     auth::{Identity, Reader},
     body,
     error::ApiError,
+    event_log::{SessionStream, Signaling},
+    ice::IceServers,
     rate::CallerLimits,
 };
-use crate::event_log::SessionStream;
 use recall_domain::SessionId;
 
 const SDP: &str = "application/sdp";

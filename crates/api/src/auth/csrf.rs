@@ -6,7 +6,8 @@
 use axum::http::{Method, StatusCode, header, request::Parts};
 use subtle::ConstantTimeEq;
 
-use super::{super::error::ApiError, Identity};
+use super::identity::Identity;
+use crate::error::ApiError;
 
 /// The header with the CSRF token.
 pub(crate) const CSRF_HEADER: &str = "x-csrf-token";

@@ -34,6 +34,15 @@ impl Permission {
         }
     }
 
+    /// The challenge for a token without this permission (RFC 6750, section 3).
+    const fn challenge(self) -> &'static str {
+        match self {
+            Self::Read => "Bearer error=\"insufficient_scope\", scope=\"recall.read\"",
+            Self::Write => "Bearer error=\"insufficient_scope\", scope=\"recall.write\"",
+            Self::Admin => "Bearer error=\"insufficient_scope\", scope=\"recall.admin\"",
+        }
+    }
+
     const fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -119,7 +128,9 @@ impl Identity {
     /// 403 `INSUFFICIENT_SCOPE`, or `FORBIDDEN` if an administrator is required and the caller is none.
     pub fn require(&self, permission: Permission) -> Result<(), ApiError> {
         if !self.permissions.include(permission) {
-            return Err(ApiError::insufficient_scope(permission));
+            let message = format!("The token does not have the scope `{}`.", permission.scope());
+            let error = ApiError::refused(StatusCode::FORBIDDEN, "INSUFFICIENT_SCOPE", message);
+            return Err(error.with_challenge(permission.challenge()));
         }
         if permission == Permission::Admin && self.caller.role() != ViewerRole::Admin {
             return Err(ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Only administrators may do this. Ask one of them."));

@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 use async_trait::async_trait;
 use axum::http::request::Parts;
 
-use super::{AuthError, Authenticator, Identity};
+use super::{
+    authenticator::{AuthError, Authenticator},
+    identity::Identity,
+};
 use recall_domain::{Caller, UserId, ViewerRole};
 
 /// Headers that a proxy adds to forwarded requests.

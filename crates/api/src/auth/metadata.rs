@@ -9,7 +9,7 @@ use axum::{
 };
 use serde_json::json;
 
-use super::Permission;
+use super::identity::Permission;
 
 /// Path of the metadata.
 pub(crate) const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";

@@ -12,7 +12,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{super::error::ApiError, cors};
+use super::cors;
+use crate::error::ApiError;
 
 /// Scheme, host and port of a page or server.
 #[derive(Clone, Debug, PartialEq, Eq)]

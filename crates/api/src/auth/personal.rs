@@ -11,7 +11,7 @@ use ring::{
 };
 use uuid::Builder;
 
-use super::{Identity, Permission, Proof};
+use super::identity::{Identity, Permission, Proof};
 use crate::error::ApiError;
 use recall_domain::{AccessToken, AccessTokenId, Timestamp, TokenDigest, UserText};
 use recall_ports::{AccessTokenStore, Clock};
@@ -147,7 +147,7 @@ fn random_bytes<const N: usize>() -> Result<[u8; N], ApiError> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::auth::Permissions;
+    use crate::auth::identity::Permissions;
     use recall_domain::{Caller, UserId, ViewerRole};
 
     #[test]

@@ -191,7 +191,7 @@ mod tests {
     }
 
     fn budget() -> Arc<ResponseBudget> {
-        Arc::new(ResponseBudget::new(crate::graphql::ResponseLimits { nodes: 10, bytes: 1_000 }, 0))
+        Arc::new(ResponseBudget::new(crate::limits::ResponseLimits { nodes: 10, bytes: 1_000 }, 0))
     }
 
     fn loader() -> (DataLoader<Doubling>, BatchQueue, Arc<AtomicUsize>) {

@@ -17,7 +17,7 @@ use std::{
 use async_graphql::Value;
 use axum::http::StatusCode;
 
-use crate::error::ApiError;
+use crate::{error::ApiError, limits::ResponseLimits};
 
 /// Fields resolved (or equivalent work) before the task yields.
 const FIELDS_PER_SLICE: usize = 50;
@@ -27,22 +27,6 @@ const LARGE_RESPONSE_FIELDS: usize = 5_000;
 const LOADED_BYTES_PER_RESPONSE_BYTE: usize = 10;
 /// Bytes that JSON adds to a field: quotes, colon and comma.
 const JSON_BYTES: usize = 4;
-
-/// Limits of one response.
-#[derive(Clone, Copy, Debug)]
-pub struct ResponseLimits {
-    /// Fields and list items.
-    pub nodes: usize,
-    /// Estimated bytes of JSON.
-    pub bytes: usize,
-}
-
-impl Default for ResponseLimits {
-    fn default() -> Self {
-        // GraphiQL's introspection query passes; the browser tests run it.
-        Self { nodes: 50_000, bytes: 2_000_000 }
-    }
-}
 
 /// The budget of one response.
 #[derive(Debug)]

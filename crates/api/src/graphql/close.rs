@@ -21,8 +21,6 @@ use tokio::{
     time::{error::Elapsed, timeout},
 };
 
-use super::engine::Operations;
-
 /// The code and reason of a close frame.
 pub(super) type Close = (u16, &'static str);
 
@@ -66,8 +64,8 @@ struct State {
 
 /// Runs the operations of one connection and tracks how they end.
 #[derive(Clone)]
-pub(super) struct ClosingExecutor {
-    operations: Operations,
+pub(super) struct ClosingExecutor<E> {
+    operations: E,
     state: Arc<watch::Sender<State>>,
 }
 
@@ -80,8 +78,8 @@ impl Drop for OpenOperation {
     }
 }
 
-impl ClosingExecutor {
-    pub(super) fn new(operations: Operations) -> Self {
+impl<E> ClosingExecutor<E> {
+    pub(super) fn new(operations: E) -> Self {
         Self { operations, state: Arc::default() }
     }
 
@@ -103,7 +101,7 @@ impl ClosingExecutor {
     }
 }
 
-impl Executor for ClosingExecutor {
+impl<E: Executor> Executor for ClosingExecutor<E> {
     async fn execute(&self, request: Request) -> Response {
         self.operations.execute(request).await
     }

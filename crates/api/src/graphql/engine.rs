@@ -9,7 +9,7 @@ use std::sync::{
 };
 
 use async_graphql::{
-    Data, Executor, Request, Response, Schema,
+    Data, Executor, Request, Response,
     parser::types::{ExecutableDocument, OperationType},
 };
 use axum::http::StatusCode;
@@ -23,60 +23,20 @@ use super::{
     cost::CostExtension,
     cpu::CpuLimiter,
     document::{self, Admitted},
-    documents::Documents,
-    model::{AuditEntryNode, EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode},
-    mutation::Mutation,
-    page::Connection,
-    query::Query,
+    documents::{Admission, Documents},
     response::{self, error_response},
+    schema::{self, ApiSchema},
     scope::OperationScope,
-    subscription::Subscription,
+    services::Services,
 };
 use crate::{
-    IceServers, Limits, RateLimit,
-    audit::Auditor,
     auth::{AuthError, Identity},
     error::ApiError,
-    event_log::EventHub,
+    limits::{Limits, RateLimit},
     rate::CallerLimits,
 };
-use recall_ports::{GraphQueries, asked_by};
+use recall_ports::asked_by;
 use recall_usecases::UseCases;
-
-/// The executable schema.
-pub(crate) type ApiSchema = Schema<Query, Mutation, Subscription>;
-
-/// Dependencies of operations on event streams.
-pub(crate) struct Streams {
-    pub(crate) hub: Arc<EventHub>,
-    pub(crate) signaling: Arc<crate::Signaling>,
-    pub(crate) ice_servers: IceServers,
-}
-
-/// The issuers whose tokens the server accepts.
-pub(crate) struct Issuers(pub(crate) Vec<String>);
-
-/// Dependencies of the resolvers in addition to the use cases.
-pub(crate) struct EngineDependencies {
-    pub(crate) graph: Arc<dyn GraphQueries>,
-    pub(crate) streams: Streams,
-    pub(crate) issuers: Issuers,
-    pub(crate) auditor: Auditor,
-}
-
-/// Builds the schema with the limits of the library.
-pub(crate) fn schema(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mutation, Subscription> {
-    Schema::build(Query::default(), Mutation::default(), Subscription)
-        // `cost` checks depth and complexity itself, because its errors contain the figures.
-        .limit_directives(limits.document.directives)
-        .limit_recursive_depth(limits.document.nesting)
-        .override_output_type_description::<Connection<SessionNode>>("A page of sessions.")
-        .override_output_type_description::<Connection<MessageNode>>("A page of messages.")
-        .override_output_type_description::<Connection<EntityNode>>("A page of entities.")
-        .override_output_type_description::<Connection<FactNode>>("A page of facts.")
-        .override_output_type_description::<Connection<EvidenceNode>>("A page of evidence.")
-        .override_output_type_description::<Connection<AuditEntryNode>>("A page of the audit log.")
-}
 
 /// Bytes of a document that take as long to parse as one step of validation.
 const BYTES_PER_STEP: usize = 4;
@@ -92,35 +52,20 @@ pub(crate) struct Engine {
     cpu: CpuLimiter,
 }
 
-/// Which operations the server runs.
-#[derive(Clone, Debug)]
-pub struct Admission {
-    /// Whether clients can read the schema, and get suggestions for misspelled names.
-    pub introspection: bool,
-    /// Documents with an id.
-    pub documents: Arc<Documents>,
-}
-
-impl Default for Admission {
-    fn default() -> Self {
-        Self { introspection: true, documents: Arc::default() }
-    }
-}
-
 impl Engine {
     pub(crate) fn new(
         usecases: UseCases,
-        dependencies: EngineDependencies,
+        services: Services,
         limits: Arc<Limits>,
         limiter: Arc<CallerLimits>,
         admission: Admission,
     ) -> Self {
         let cpu = CpuLimiter::new();
-        let mut schema = schema(&limits)
-            .data(dependencies.streams)
-            .data(dependencies.issuers)
-            .data(dependencies.auditor)
-            .data(dependencies.graph)
+        let mut schema = schema::builder(&limits)
+            .data(services.streams)
+            .data(services.issuers)
+            .data(services.auditor)
+            .data(services.graph)
             .data(limiter.clone())
             .extension(CostExtension { limit: limits.query_complexity, depth: limits.query_depth, cpu: cpu.clone() });
         if !admission.introspection {

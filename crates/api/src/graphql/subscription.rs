@@ -6,9 +6,9 @@ use signaling::{Bye, ByeCode, Cursor, Delivery};
 
 use super::{
     close::SubscriptionEnd,
-    engine::Streams,
     model::EventNode,
     scope::{Needs, limits, read_id, scope},
+    services::Streams,
 };
 use crate::{
     error::UNAVAILABLE,

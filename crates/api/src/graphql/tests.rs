@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use async_graphql::Variables;
 use serde_json::Value;
 
-use super::{document, engine, sdl};
-use crate::Limits;
+use super::{document, schema, schema::sdl};
+use crate::limits::Limits;
 
 /// The introspection query of GraphiQL and code generators.
 pub(super) const INTROSPECTION: &str = "query IntrospectionQuery { __schema { description queryType { name } mutationType { name } subscriptionType { name }
@@ -24,7 +24,7 @@ async fn introspect() -> Value {
     let limits = Limits::default();
     document::admit(INTROSPECTION, &Variables::default(), &limits.document)
         .expect("the introspection query passes the limits of documents");
-    let response = engine::schema(&limits).finish().execute(INTROSPECTION).await;
+    let response = schema::builder(&limits).finish().execute(INTROSPECTION).await;
     assert!(response.errors.is_empty(), "{:?}", response.errors);
     response.data.into_json().unwrap()
 }
@@ -306,7 +306,7 @@ fn schema_text_is_stable() {
 
 #[test]
 fn event_schema_contains_every_event() {
-    let schema: Value = serde_json::from_str(&crate::events_schema()).unwrap();
+    let schema: Value = serde_json::from_str(&crate::event_log::events_schema()).unwrap();
     let text = schema.to_string();
     for kind in
         ["message_stored", "message_processed", "message_failed", "entity_update", "fact_update", "answer_completed", "answer_failed"]

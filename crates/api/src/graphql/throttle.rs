@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::RateLimit;
+use crate::limits::RateLimit;
 
 /// The limit for connections to a server with several users.
 pub const WEBSOCKET_FRAMES: RateLimit = RateLimit { per_second: 100.0, burst: 500 };

@@ -42,7 +42,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     close::{Close, ClosingExecutor, EXPIRED, FORBIDDEN, RESTART, TRY_AGAIN},
-    engine::Engine,
+    engine::{Engine, Operations},
     throttle::FrameThrottle,
 };
 use crate::{
@@ -129,7 +129,7 @@ async fn authenticate(
 
 /// Waits until the connection should close: the server stops, the token expires, or a subscription that the client should repeat has
 /// ended. Then waits a moment for the other operations to end.
-async fn wait_for_close(stopping: &CancellationToken, lease: &SetOnce<Lease>, operations: &ClosingExecutor) -> Close {
+async fn wait_for_close(stopping: &CancellationToken, lease: &SetOnce<Lease>, operations: &ClosingExecutor<Operations>) -> Close {
     let close = tokio::select! {
         () = stopping.cancelled() => RESTART,
         () = async { lease.wait().await.ended().await } => EXPIRED,

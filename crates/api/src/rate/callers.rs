@@ -19,10 +19,14 @@ use tokio::{
 };
 
 use super::{
-    Limiter, MAX_BUCKETS, RateLimit, delay_refusal,
+    limiter::{Limiter, MAX_BUCKETS, delay_refusal, rate_limited},
     shared::{SharedBuckets, TakeOutcome},
 };
-use crate::{Limits, auth::Authenticated, error::ApiError};
+use crate::{
+    auth::Authenticated,
+    error::ApiError,
+    limits::{Limits, RateLimit},
+};
 use recall_domain::{Caller, UserId, ViewerRole};
 use recall_ports::{Allowances, BackgroundTasks, Bucket, asked_by};
 
@@ -45,7 +49,7 @@ impl CallerLimit {
         if let Some(shared) = &self.shared {
             match shared.take(caller, cost).await {
                 TakeOutcome::Granted => return Ok(()),
-                TakeOutcome::Refused(wait) => return Err(super::rate_limited(wait)),
+                TakeOutcome::Refused(wait) => return Err(rate_limited(wait)),
                 TakeOutcome::Unknown => {}
             }
         }

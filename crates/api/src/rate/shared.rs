@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::MAX_BUCKETS;
+use super::limiter::MAX_BUCKETS;
 use recall_domain::{Caller, UserId};
 use recall_ports::{Allowances, BackgroundTasks, Bucket, DrawOutcome};
 

@@ -3,16 +3,25 @@
 
 use std::{
     collections::HashMap,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 
 use super::{
+    callers::CallerLimits,
+    limiter::{Limiter, REFUSAL_DELAY, delay_refusal},
     shared::{SharedBuckets, TakeOutcome},
-    *,
 };
-use crate::Limits;
+use crate::{
+    error::ApiError,
+    limits::{Limits, RateLimit},
+};
 use recall_domain::{Caller, UserId, ViewerRole};
 use recall_ports::{Allowances, BackgroundTasks, Bucket, DrawOutcome, StoreError};
 

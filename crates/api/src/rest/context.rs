@@ -7,8 +7,8 @@ use axum::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    input::with_rest_names,
     view::{EntityView, FactView, MessageView},
-    with_rest_names,
 };
 use crate::{
     auth::Reader,

@@ -8,7 +8,10 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{read_session, view::EntityView, with_rest_names};
+use super::{
+    input::{read_session, with_rest_names},
+    view::EntityView,
+};
 use crate::{
     auth::Reader,
     body,

@@ -3,6 +3,7 @@
 mod chat;
 mod context;
 mod entity;
+mod input;
 mod view;
 
 use std::sync::Arc;
@@ -12,22 +13,8 @@ use axum::{
     routing::{get, post},
 };
 
-use super::{Auditor, error::ApiError, rate::CallerLimits};
-use recall_domain::SessionId;
+use crate::{audit::Auditor, rate::CallerLimits};
 use recall_usecases::UseCases;
-
-/// REST names of use case inputs, where they differ.
-const REST_NAMES: [(&str, &str); 3] = [("query", "q"), ("text", "message"), ("sessionId", "session_id")];
-
-/// Converts an error of a use case, with the REST names of its inputs.
-fn with_rest_names(error: impl Into<ApiError>) -> ApiError {
-    error.into().renamed(&REST_NAMES)
-}
-
-/// Parses the session id of a body.
-fn read_session(id: &str) -> Result<SessionId, ApiError> {
-    id.parse().map_err(|_| ApiError::invalid("INVALID_ID", "An id is a UUID, as this server returned it.", "session_id"))
-}
 
 /// Builds the REST routes.
 pub(crate) fn routes(limits: Arc<CallerLimits>, auditor: Auditor) -> Router<UseCases> {

@@ -1,23 +1,8 @@
 //! Counts the open requests of a connection, from their head to the end of their response.
 
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use axum::{
-    body::{Body, Bytes, HttpBody},
-    extract::Request,
-    http::Version,
-    middleware::Next,
-    response::Response,
-};
-use http_body::{Frame, SizeHint};
 use tokio::{sync::watch, time::sleep};
-
-use super::Connection;
 
 /// Counts the open requests of one connection.
 #[derive(Clone, Debug)]
@@ -56,40 +41,6 @@ pub(super) struct RequestGuard(OpenRequests);
 impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.0.send_modify(|open| *open -= 1);
-    }
-}
-
-/// Middleware: counts a request until its response was read or dropped.
-pub(super) async fn count_request(request: Request, next: Next) -> Response {
-    let Some(connection) = request.extensions().get::<Connection>() else { return next.run(request).await };
-    let (request_guard, responses) = (connection.requests.begin(), connection.responses.clone());
-    let is_http2 = request.version() == Version::HTTP_2;
-    next.run(request).await.map(|body| match is_http2 {
-        true => responses.track(body, request_guard),
-        false => Body::new(CountedBody { body, _request_guard: request_guard }),
-    })
-}
-
-/// A response body that holds its request's guard.
-struct CountedBody {
-    body: Body,
-    _request_guard: RequestGuard,
-}
-
-impl HttpBody for CountedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     auth::{
-        AuthError, Permission,
-        token::{ProviderMetadata, refused},
+        authenticator::{AuthError, refused},
+        identity::Permission,
+        token::ProviderMetadata,
     },
     error::ApiError,
 };

@@ -19,13 +19,16 @@ use chrono::TimeDelta;
 
 use self::{attempt::Secret, claims::Expected, client::OidcClient};
 use super::{
-    AuthError, Authenticator, Identity, Permissions, Proof,
+    authenticator::{AuthError, Authenticator},
+    identity::{Identity, Permissions, Proof},
     origin::{ForeignPage, Origin},
     token::{Provider, Tokens},
 };
 use recall_domain::{Caller, Login, Timestamp, TokenDigest};
 use recall_ports::{BackgroundTasks, Clock, LoginStore, PostForms};
 
+/// Path to which the issuer redirects the browser.
+const CALLBACK: &str = "/auth/callback";
 /// Minimum time between two updates of the last use.
 const MIN_USE_INTERVAL: TimeDelta = TimeDelta::minutes(1);
 
@@ -93,7 +96,7 @@ impl Logins {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, LoginConfigError> {
         let provider = tokens.provider(&config.issuer).ok_or_else(|| LoginConfigError::UnknownIssuer(config.issuer.clone()))?.clone();
-        let redirect = format!("{}{}", config.address, routes::CALLBACK);
+        let redirect = format!("{}{}", config.address, CALLBACK);
         let client = OidcClient::new(config.client_id.clone(), config.client_secret.clone(), redirect, forms);
         let origin = config.address.parse()?;
         Ok(Self(Arc::new(Inner { config, origin, client, provider, tokens, store, clock, background_tasks: BackgroundTasks::default() })))

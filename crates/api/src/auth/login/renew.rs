@@ -15,8 +15,8 @@ use super::{
     unavailable,
 };
 use crate::auth::{
-    AuthError,
-    token::{ProviderMetadata, claims::user_id, refused},
+    authenticator::{AuthError, refused},
+    token::{ProviderMetadata, claims::user_id},
 };
 use recall_domain::{Caller, Login, ProviderToken, Renewal, Timestamp, ViewerRole};
 use recall_ports::Renewed;

@@ -25,17 +25,14 @@ use crate::{
     address::ClientAddress,
     audit::Auditor,
     auth::{
-        AuthError, CSRF_HEADER, csrf_required,
+        authenticator::{AuthError, refused},
+        csrf::{CSRF_HEADER, csrf_required},
         origin::ForeignPage,
-        token::refused,
         visit::{self, Visits, routes::VisitState},
     },
     error::ApiError,
 };
 use recall_domain::{AuditAction, Caller, Login, TokenDigest, UserId, UserText, ViewerRole};
-
-/// Path to which the issuer redirects the browser.
-pub(crate) const CALLBACK: &str = "/auth/callback";
 
 /// Login methods of this server.
 #[derive(Clone)]

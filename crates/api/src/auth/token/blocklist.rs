@@ -13,7 +13,7 @@ use chrono::TimeDelta;
 use lru::LruCache;
 use ring::digest::{Context, SHA256};
 
-use crate::auth::{AuthError, Proof};
+use crate::auth::{authenticator::AuthError, identity::Proof};
 use recall_domain::{Timestamp, TokenDigest};
 use recall_ports::{Clock, RevocationStore};
 

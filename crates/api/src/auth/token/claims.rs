@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::blocklist;
-use crate::auth::Permissions;
+use crate::auth::identity::Permissions;
 use recall_domain::{Caller, Timestamp, TokenDigest, UserId, ViewerRole};
 
 /// UUID namespace of the user ids of all issuers. A change would give every user another id.
@@ -160,7 +160,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::auth::Permission;
+    use crate::auth::identity::Permission;
 
     const ISSUER: &str = "https://login.example.org";
     const NOW: i64 = 1_800_000_000;

@@ -26,7 +26,11 @@ use self::{
     opaque::Introspector,
 };
 pub(super) use self::{keys::ProviderMetadata, provider::Provider};
-use super::{AuthError, Authenticator, Identity, Permissions, Proof, personal};
+use super::{
+    authenticator::{AuthError, Authenticator, refused},
+    identity::{Identity, Permissions, Proof},
+    personal,
+};
 use recall_domain::{Caller, Timestamp, UserId, ViewerRole};
 use recall_ports::{AccessTokenStore, Clock, Fetch, RevocationStore};
 
@@ -232,13 +236,6 @@ impl Tokens {
         // The token uses critical extensions, which this server does not support.
         if header.crit.is_some() { Err(refused("type")) } else { Ok(header) }
     }
-}
-
-/// Counts a refused token by reason. The client learns only that the token is invalid.
-pub(super) fn refused(reason: &'static str) -> AuthError {
-    metrics::counter!("recall_tokens_refused_total", "reason" => reason).increment(1);
-    tracing::debug!(reason, "token refused");
-    AuthError::Invalid
 }
 
 fn public_key_algorithm(name: &str) -> Option<Algorithm> {

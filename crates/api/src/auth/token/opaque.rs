@@ -17,9 +17,8 @@ use tokio::sync::Semaphore;
 use super::{
     claims::{ClaimRules, TokenGrant},
     provider::Provider,
-    refused,
 };
-use crate::auth::AuthError;
+use crate::auth::authenticator::{AuthError, refused};
 use recall_domain::Timestamp;
 use recall_ports::{Clock, Fetch};
 

@@ -17,9 +17,9 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
     keys::{Discovery, KeyLookup, KeySet, ProviderMetadata},
-    refused, signature,
+    signature,
 };
-use crate::auth::AuthError;
+use crate::auth::authenticator::{AuthError, refused};
 use recall_domain::Timestamp;
 use recall_ports::{Clock, Fetch, FetchError};
 

@@ -12,7 +12,8 @@ use axum::http::{HeaderMap, header, request::Parts};
 use chrono::TimeDelta;
 
 use super::{
-    AuthError, Authenticator, Identity, Permission, Proof,
+    authenticator::{AuthError, Authenticator},
+    identity::{Identity, Permission, Proof},
     login::{attempt::Secret, cookies},
     origin::ForeignPage,
 };

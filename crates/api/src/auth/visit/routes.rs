@@ -16,7 +16,10 @@ use crate::{
     address::{self, ClientAddress},
     audit::Auditor,
     auth::{
-        AuthError, CSRF_HEADER, Identity, Writer, csrf_required,
+        authenticator::AuthError,
+        csrf::{CSRF_HEADER, csrf_required},
+        extract::Writer,
+        identity::Identity,
         login::{
             attempt::Secret,
             cookies::{self, SentFor},

@@ -1,7 +1,7 @@
 //! Limits on the text of a document before it is parsed: brackets, tokens, names and escapes.
 
-use super::{DocumentLimits, bad, within};
-use crate::error::ApiError;
+use super::refusal::{bad, within};
+use crate::{error::ApiError, limits::DocumentLimits};
 
 /// Checks a text in one pass, without recursion.
 pub(super) fn scan(text: &str, limits: &DocumentLimits) -> Result<(), ApiError> {

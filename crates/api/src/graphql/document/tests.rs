@@ -132,8 +132,8 @@ fn undefined_variables_count_for_every_operation() {
 
 /// Validates a document with the library and counts the allocations.
 fn validated(text: &str, variables: Variables) -> (allocation_counter::AllocationInfo, usize) {
-    let limits = crate::Limits::default();
-    let schema = crate::graphql::engine::schema(&limits).extension(library::ValidateOnly).finish();
+    let limits = crate::limits::Limits::default();
+    let schema = crate::graphql::schema::builder(&limits).extension(library::ValidateOnly).finish();
     let request = async_graphql::Request::new(text).variables(variables);
     let mut errors = 0;
     let info = allocation_counter::measure(|| errors = schema.execute(request).now_or_never().unwrap().errors.len());

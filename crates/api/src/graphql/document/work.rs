@@ -20,8 +20,8 @@ use async_graphql::{
 };
 use async_graphql_value::{ConstValue, Value};
 
-use super::{DocumentLimits, bad, within};
-use crate::error::ApiError;
+use super::refusal::{bad, within};
+use crate::{error::ApiError, limits::DocumentLimits};
 
 /// Maximum depth of fragments that spread fragments. Counting and validation recurse that deep.
 const FRAGMENT_DEPTH: usize = 32;
@@ -33,11 +33,11 @@ const VALUE_BYTES: usize = 16;
 
 /// The cost of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub(crate) struct Work {
     /// Steps of validation.
-    pub steps: usize,
+    pub(crate) steps: usize,
     /// Largest number of `__typename` fields of one object. The cost estimate does not include them.
-    pub typenames: usize,
+    pub(crate) typenames: usize,
 }
 
 /// Counts for a selection set.

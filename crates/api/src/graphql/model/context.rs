@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use async_graphql::SimpleObject;
 
-use super::{EntityNode, FactNode, MessageNode, enums::RetrievalMethod};
+use super::{
+    enums::RetrievalMethod,
+    nodes::{EntityNode, FactNode, MessageNode},
+};
 use crate::graphql::{
     page::{MAX_CANDIDATES, bounded_list_cost},
     scope::{Memory, OperationScope},

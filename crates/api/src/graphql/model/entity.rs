@@ -1,23 +1,21 @@
 //! GraphQL type `Entity`.
 
-use std::sync::Arc;
-
 use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
-    FactNode, MessageNode,
     enums::{EntityType, FactStatus},
     graph::{self, NeighbourNode},
+    nodes::{EntityNode, FactNode, MessageNode},
 };
 use crate::{
     error::ApiError,
     graphql::{
         loader::MergedInto,
         page::{self, Connection, Total, connection_cost, list_cost},
-        scope::{Memory, Needs, scope},
+        scope::{Needs, scope},
     },
 };
-use recall_domain::{Decision, Entity, Slice, Timestamp};
+use recall_domain::{Decision, Slice, Timestamp};
 use recall_ports::{FactFilter, Merged, NeighbourQuery};
 
 /// An entity that was merged into another one.
@@ -41,10 +39,6 @@ impl From<Merged> for MergedEntity {
         Self { id: ID::from(m.entity), name: m.name, merged_at: m.merged_at, score, reason }
     }
 }
-
-/// A person, organization, place or thing in the memory, distinct from others of the same name.
-#[derive(Clone)]
-pub(crate) struct EntityNode(pub(crate) Entity, pub(crate) Arc<Memory>);
 
 /// A person, organization, place or thing in the memory, distinct from others of the same name.
 #[Object(name = "Entity", guard = "Needs::Read")]

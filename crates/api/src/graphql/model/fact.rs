@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_graphql::{Context, ID, Object};
 
 use super::{
-    EntityNode, MessageNode,
     enums::{EvidenceStance, FactStatus},
+    nodes::{EntityNode, FactNode, MessageNode},
 };
 use crate::{
     error::ApiError,
@@ -16,12 +16,8 @@ use crate::{
         scope::{Memory, Needs, OperationScope, scope},
     },
 };
-use recall_domain::{EntityId, Evidence, Fact, MessageId, Page, Slice, Stance, Timestamp};
+use recall_domain::{EntityId, Evidence, MessageId, Page, Slice, Stance, Timestamp};
 use recall_facts::weigh;
-
-/// A fact: subject, relation and object, with the evidence for and against it.
-#[derive(Clone)]
-pub(crate) struct FactNode(pub(crate) Arc<Fact>, pub(crate) Arc<Memory>);
 
 /// A fact: subject, relation and object, with the evidence for and against it.
 #[Object(name = "Fact", guard = "Needs::Read")]

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use async_graphql::{Context, SimpleObject};
 
-use super::{EntityNode, FactNode};
+use super::nodes::{EntityNode, FactNode};
 use crate::{
     error::ApiError,
     graphql::{page::bounded_list_cost, scope::Memory},

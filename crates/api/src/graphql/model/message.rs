@@ -8,8 +8,9 @@ use std::{
 use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
-    EntityNode, FactNode, SessionNode, TokenUsage,
     enums::{EvidenceStance, MessageKind, MessageRole, MessageStatus},
+    nodes::{EntityNode, FactNode, MessageNode, SessionNode},
+    usage::TokenUsage,
 };
 use crate::{
     error::ApiError,
@@ -19,11 +20,7 @@ use crate::{
         scope::{Memory, Needs, scope},
     },
 };
-use recall_domain::{Citation, EntityId, FactId, Mention, Message, MessageId, Span, Stance, Timestamp};
-
-/// A message: one turn of a conversation.
-#[derive(Clone)]
-pub(crate) struct MessageNode(pub(crate) Message, pub(crate) Arc<Memory>);
+use recall_domain::{Citation, EntityId, FactId, Mention, MessageId, Span, Stance, Timestamp};
 
 /// A message: one turn of a conversation.
 #[Object(name = "Message", guard = "Needs::Read")]

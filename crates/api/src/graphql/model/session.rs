@@ -1,24 +1,21 @@
 //! GraphQL type `Session`.
 
-use std::sync::Arc;
-
 use async_graphql::{Context, ID, Object};
 
-use super::{FactNode, MessageNode, enums::FactStatus};
+use super::{
+    enums::FactStatus,
+    nodes::{FactNode, MessageNode, SessionNode},
+};
 use crate::{
     error::ApiError,
     graphql::{
         loader::text_bytes,
         page::{self, Connection, Total, connection_cost, either_end_cost},
-        scope::{Memory, Needs, scope},
+        scope::{Needs, scope},
     },
 };
-use recall_domain::{Session, Timestamp};
+use recall_domain::Timestamp;
 use recall_ports::FactFilter;
-
-/// A session: one conversation with its messages and a numbered event log.
-#[derive(Clone)]
-pub(crate) struct SessionNode(pub(crate) Session, pub(crate) Arc<Memory>);
 
 /// A session: one conversation with its messages and a numbered event log.
 #[Object(name = "Session", guard = "Needs::Read")]

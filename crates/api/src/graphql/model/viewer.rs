@@ -2,7 +2,7 @@
 
 use async_graphql::{Context, ID, Object};
 
-use super::{DeletionReceipt, EntityNode, UsageNode, enums::ViewerRole};
+use super::{deletion::DeletionReceipt, enums::ViewerRole, nodes::EntityNode, usage::UsageNode};
 use crate::{
     error::ApiError,
     graphql::scope::{Needs, scope},

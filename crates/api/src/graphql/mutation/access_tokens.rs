@@ -9,10 +9,10 @@ use crate::{
     },
     error::ApiError,
     graphql::{
-        engine::Issuers,
         model::{AccessTokenNode, UserError, split_user_errors},
         page::CHANGE,
         scope::{Needs, audit, read_id, scope},
+        services::Issuers,
     },
 };
 use recall_domain::{AccessTokenId, AuditAction, Timestamp};

@@ -5,11 +5,11 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 use crate::{
     error::NOT_FOUND,
     graphql::{
-        engine::Streams,
         model::{UserError, split_user_errors},
         scope::{Needs, limits, read_id, scope},
+        services::Streams,
     },
-    whip,
+    ice, whip,
 };
 use recall_domain::SessionId;
 
@@ -75,7 +75,7 @@ impl StreamMutations {
         let Some(opened) = opened else {
             return Ok(OpenEventStreamPayload { peer_id: None, answer: None, location: None, etag: None, ice_servers: Vec::new(), errors });
         };
-        let server = |i: &crate::IceServer| IceServer {
+        let server = |i: &ice::IceServer| IceServer {
             urls: vec![i.url.clone()],
             username: i.credentials.as_ref().map(|(name, _)| name.clone()),
             credential: i.credentials.as_ref().map(|(_, secret)| secret.clone()),

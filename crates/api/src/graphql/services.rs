@@ -1,0 +1,28 @@
+//! What resolvers need in addition to the use cases.
+
+use std::sync::Arc;
+
+use crate::{
+    audit::Auditor,
+    event_log::{EventHub, Signaling},
+    ice::IceServers,
+};
+use recall_ports::GraphQueries;
+
+/// Dependencies of operations on event streams.
+pub(crate) struct Streams {
+    pub(crate) hub: Arc<EventHub>,
+    pub(crate) signaling: Arc<Signaling>,
+    pub(crate) ice_servers: IceServers,
+}
+
+/// The issuers whose tokens the server accepts.
+pub(crate) struct Issuers(pub(crate) Vec<String>);
+
+/// The services of the resolvers.
+pub(crate) struct Services {
+    pub(crate) graph: Arc<dyn GraphQueries>,
+    pub(crate) streams: Streams,
+    pub(crate) issuers: Issuers,
+    pub(crate) auditor: Auditor,
+}

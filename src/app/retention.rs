@@ -32,6 +32,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The background task that deletes data.
 pub(super) struct Retention {
     pub(super) usecases: UseCases,
+    pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) auditor: Auditor,
     pub(super) config: RetentionConfig,
@@ -75,13 +76,9 @@ impl Retention {
         }
     }
 
-    fn store(&self) -> &Arc<dyn Store> {
-        self.usecases.store()
-    }
-
     /// Resumes account deletions that no process works on.
     async fn resume_account_deletions(&self) {
-        let unfinished = match self.store().unfinished_erasures(self.clock.now() - ABANDONED_AFTER).await {
+        let unfinished = match self.store.unfinished_erasures(self.clock.now() - ABANDONED_AFTER).await {
             Ok(unfinished) => unfinished,
             Err(e) => return warn!(error = %e, "unfinished deletions could not be looked up"),
         };
@@ -95,7 +92,7 @@ impl Retention {
 
     /// Resumes session deletions that no process works on.
     async fn resume_session_deletions(&self) {
-        let hidden = match self.store().hidden_sessions(self.clock.now() - ABANDONED_AFTER).await {
+        let hidden = match self.store.hidden_sessions(self.clock.now() - ABANDONED_AFTER).await {
             Ok(hidden) => hidden,
             Err(e) => return warn!(error = %e, "unfinished session deletions could not be looked up"),
         };
@@ -110,7 +107,7 @@ impl Retention {
 
     /// Resumes adoptions, which merge the knowledge of a visit into that of an account.
     async fn resume_adoptions(&self) {
-        let unsettled = match self.store().unsettled_adoptions(PAGE).await {
+        let unsettled = match self.store.unsettled_adoptions(PAGE).await {
             Ok(unsettled) => unsettled,
             Err(e) => return warn!(error = %e, "unfinished adoptions could not be looked up"),
         };
@@ -125,7 +122,7 @@ impl Retention {
     async fn delete_expired_visits(&self) {
         let mut expired = 0u64;
         loop {
-            let ended = match self.store().ended_visits(self.clock.now(), PAGE).await {
+            let ended = match self.store.ended_visits(self.clock.now(), PAGE).await {
                 Ok(ended) => ended,
                 Err(e) => {
                     warn!(error = %e, "expired visits could not be looked up");
@@ -160,7 +157,7 @@ impl Retention {
             self.delete_unused_sessions(now - chrono::TimeDelta::days(i64::from(self.config.session_days))).await;
         }
         loop {
-            match self.store().forget_audited(before, MAX_AUDIT_ENTRIES, AUDIT_BATCH).await {
+            match self.store.forget_audited(before, MAX_AUDIT_ENTRIES, AUDIT_BATCH).await {
                 Ok(0) => break,
                 Ok(n) => metrics::counter!("recall_audit_forgotten_total").increment(n),
                 Err(e) => {
@@ -175,7 +172,7 @@ impl Retention {
     /// Deletes the receipts of deletions from before `today`, in batches.
     async fn delete_old_receipts(&self, today: Day) {
         loop {
-            match self.store().forget_erasures(today, RECEIPT_BATCH).await {
+            match self.store.forget_erasures(today, RECEIPT_BATCH).await {
                 Ok(0) => return,
                 Ok(_) => tokio::time::sleep(PAUSE).await,
                 Err(e) => return warn!(error = %e, "old receipts of deletions could not be deleted"),
@@ -189,7 +186,7 @@ impl Retention {
     async fn delete_unused_sessions(&self, since: Timestamp) {
         let (mut after, mut expired) = (None, 0u64);
         loop {
-            let unused = match self.store().unused_sessions(since, after, PAGE).await {
+            let unused = match self.store.unused_sessions(since, after, PAGE).await {
                 Ok(unused) => unused,
                 Err(e) => {
                     warn!(error = %e, "unused sessions could not be looked up");

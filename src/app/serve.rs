@@ -73,6 +73,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     }
     let router = api::router(ApiState {
         usecases: services.usecases.clone(),
+        store: services.store.clone(),
         hub: services.hub.clone(),
         signaling: signaling.clone(),
         authenticator,
@@ -161,6 +162,7 @@ impl Tasks {
     fn start(config: &Config, services: &Services, instance: &str, stop: &CancellationToken) -> Self {
         let retention = Retention {
             usecases: services.usecases.clone(),
+            store: services.store.clone(),
             clock: services.clock.clone(),
             auditor: api::Auditor::new(services.store.clone(), instance),
             config: config.retention.clone(),

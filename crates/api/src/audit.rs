@@ -15,8 +15,8 @@ use axum::{
 use tokio::time::Instant;
 
 use crate::auth::{Authenticated, Identity};
-use recall_domain::{AuditAction, AuditDraft, Caller, Timestamp, UserId, ViewerRole};
-use recall_ports::AuditLog;
+use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole};
+use recall_ports::{AuditLog, StoreError};
 use recall_usecases::UseCases;
 
 /// Writes audit entries for this process.
@@ -42,6 +42,14 @@ impl Auditor {
             metrics::counter!("recall_audit_failed_total").increment(1);
             tracing::error!(%error, action = action.as_str(), "cannot write an entry of the audit log");
         }
+    }
+
+    /// Returns a page of the log, latest first: the entries of `actor`, or of all users.
+    ///
+    /// # Errors
+    /// Fails if the store fails, or refuses the caller.
+    pub(crate) async fn entries(&self, caller: &Caller, actor: Option<UserId>, page: &Page) -> Result<Slice<AuditEntry>, StoreError> {
+        self.log.audited(caller, actor, page).await
     }
 
     /// Writes an entry for the caller of a request if `caller`, for whom the change was made, is that of shared memory.
@@ -95,7 +103,7 @@ impl Roles {
         let before = match known {
             Some((role, _)) => role == ViewerRole::Admin,
             // If the store fails, the next request tries again.
-            None => match self.usecases.store().last_of(caller, &actions).await {
+            None => match self.auditor.log.last_of(caller, &actions).await {
                 Ok(last) => last.as_deref() == Some(AuditAction::BecameAdmin.as_str()),
                 Err(_) => return,
             },

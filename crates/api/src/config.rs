@@ -13,7 +13,7 @@ use crate::{
     limits::Limits,
     operations::Check,
 };
-use recall_ports::{Allowances, GraphQueries};
+use recall_ports::{Allowances, GraphQueries, Store};
 use recall_usecases::UseCases;
 
 /// Dependencies and configuration of the API.
@@ -21,6 +21,8 @@ use recall_usecases::UseCases;
 pub struct ApiState {
     /// The use cases.
     pub usecases: UseCases,
+    /// The store behind them: for the audit log, access tokens, exports and the health check. Memories are read through the use cases.
+    pub store: Arc<dyn Store>,
     /// Serves the event logs of sessions.
     pub hub: Arc<EventHub>,
     /// Serves the event logs over WebRTC.

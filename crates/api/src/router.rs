@@ -13,7 +13,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::{
     account_deletion, audit,
     audit::Auditor,
-    auth::{self, Authenticator},
+    auth::{self, Authenticator, personal::AccessTokens, token::revocations::Revocations},
     config::{ApiConfig, ApiState},
     event_stream, export, graphql, layers, operations,
     operations::Check,
@@ -22,13 +22,13 @@ use crate::{
 
 /// Builds all routes with their middleware.
 pub fn router(state: ApiState) -> Router {
-    let ApiState { usecases, hub, signaling, authenticator, config, metrics, graph, checks, allowances } = state;
+    let ApiState { usecases, store, hub, signaling, authenticator, config, metrics, graph, checks, allowances } = state;
     let policy = Arc::new(origin_policy(&config));
     let limits = Arc::new(config.limits);
     let limiter = rate::CallerLimits::new(&limits, allowances.as_ref(), usecases.background_tasks());
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
-    let issuers = graphql::Issuers(config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default());
-    let auditor = Auditor::new(usecases.store().clone(), &config.instance);
+    let issuers = config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default();
+    let auditor = Auditor::new(store.clone(), &config.instance);
     let roles = audit::Roles::new(auditor.clone(), usecases.clone());
     let visit_state = config.visits.map(|visits| auth::visit::routes::VisitState {
         visits,
@@ -36,16 +36,22 @@ pub fn router(state: ApiState) -> Router {
         auditor: auditor.clone(),
         limits: limiter.clone(),
     });
-    let exports = export::Exports::new(usecases.clone(), auditor.clone(), config.spool);
+    let exports = export::Exports::new(usecases.clone(), &store, auditor.clone(), config.spool);
     let login_auditor = auditor.clone();
-    let services = graphql::Services { graph, streams, issuers, auditor };
+    let services = graphql::Services {
+        graph,
+        streams,
+        access_tokens: AccessTokens(store.clone()),
+        revocations: Revocations { issuers, store: store.clone() },
+        auditor,
+    };
     let engine = graphql::Engine::new(usecases.clone(), services, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, config.ice_servers, limiter.clone());
     let transport = layers::Transport::of(config.public_url.as_ref());
     let login_limits = rate::AddressLimits::new(limits.logins, config.trusted_proxies.clone());
     let address_limits = rate::AddressLimits::new(limits.address_requests, config.trusted_proxies);
     let request_ids = layers::RequestIds::starting_at(usecases.now());
-    let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(usecases.store().clone()))];
+    let mut all_checks: Vec<Arc<dyn Check>> = vec![Arc::new(operations::StoreCheck(store.clone()))];
     all_checks.extend(checks);
 
     // The operation has its own time limit. This one ends requests whose body arrives too slowly.

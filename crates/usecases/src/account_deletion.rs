@@ -69,6 +69,14 @@ impl UseCases {
         }
     }
 
+    /// Returns the latest deletion of all data of the caller.
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    pub async fn account_deletion(&self, caller: &Caller) -> Result<Option<AccountDeletion>, UseCaseError> {
+        Ok(self.parts.store.erasure(caller).await?)
+    }
+
     /// Whether all data of the caller is being deleted.
     ///
     /// Deletions begun by other processes are known since the last [`Self::look_for_erasures`].

@@ -11,6 +11,7 @@ mod entities;
 mod error;
 mod knowledge;
 mod manual_edits;
+mod memory;
 mod rank;
 mod reading;
 mod send;
@@ -27,6 +28,7 @@ pub use cancel::CANCELLED;
 pub use entities::Resolution;
 pub use error::UseCaseError;
 pub use knowledge::AssertFact;
+pub use memory::{MAX_RIVALS, MemoryReader, evidence_key};
 pub use send::{MAX_IMPORT, SendMessage};
 pub use shared::ResourceId;
 pub use work::MessageWork;
@@ -91,9 +93,14 @@ impl UseCases {
         }
     }
 
-    /// Returns the store, for reads that need no use case.
-    pub fn store(&self) -> &Arc<dyn Store> {
-        &self.parts.store
+    /// Returns the reader of the memory that a caller may read.
+    pub fn memory(&self, caller: Caller) -> MemoryReader {
+        MemoryReader::new(caller, self.parts.store.clone(), self.parts.ontology.clone())
+    }
+
+    /// Returns the name of the store's engine, such as `sqlite`.
+    pub fn engine(&self) -> &'static str {
+        self.parts.store.engine()
     }
 
     /// Returns the background tasks, which outlive their requests and end on shutdown.

@@ -68,26 +68,6 @@ impl UseCases {
         };
         Ok(used.then_some(reader))
     }
-
-    /// Whether one of the objects exists for a reader.
-    ///
-    /// # Errors
-    /// Fails if the store fails.
-    pub async fn holds_any(&self, reader: &Caller, things: &[ResourceId]) -> Result<bool, StoreError> {
-        let store = &self.parts.store;
-        for thing in things {
-            let found = match thing {
-                ResourceId::Session(id) => !store.sessions_by_id(reader, &[*id]).await?.is_empty(),
-                ResourceId::Message(id) => !store.messages_by_id(reader, &[*id]).await?.is_empty(),
-                ResourceId::Entity(id) => !store.entities_by_id(reader, &[*id]).await?.is_empty(),
-                ResourceId::Fact(id) => !store.facts_by_id(reader, &[*id]).await?.is_empty(),
-            };
-            if found {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
 }
 
 /// Refuses callers that may only read.

@@ -201,6 +201,7 @@ impl Server {
         (config.logins, config.visits) = (logins, visits);
         let router = api::router(ApiState {
             usecases: usecases.clone(),
+            store: store.clone(),
             signaling: Signaling::bind(SignalingConfig::default(), hub.clone()).await.unwrap(),
             hub,
             authenticator,

@@ -62,62 +62,82 @@ impl Proof for PersonalTokenProof {
     }
 }
 
-/// Refuses identities that may not read or change personal access tokens.
-///
-/// # Errors
-/// 403 `ACCESS_TOKENS_FORBIDDEN`.
-pub(crate) fn require_token_management(identity: &Identity) -> Result<(), ApiError> {
-    let message = "Access tokens can be managed only after a login. Log in first.";
-    match identity.manages_tokens {
-        true => Ok(()),
-        false => Err(ApiError::refused(StatusCode::FORBIDDEN, "ACCESS_TOKENS_FORBIDDEN", message)),
+/// The personal access tokens of all users.
+pub(crate) struct AccessTokens(pub(crate) Arc<dyn AccessTokenStore>);
+
+impl AccessTokens {
+    /// Returns the tokens of a user who may read and change them.
+    ///
+    /// # Errors
+    /// 403 `ACCESS_TOKENS_FORBIDDEN` for other identities.
+    pub(crate) fn managed_by<'t>(&'t self, identity: &'t Identity) -> Result<ManagedTokens<'t>, ApiError> {
+        let message = "Access tokens can be managed only after a login. Log in first.";
+        match identity.manages_tokens {
+            true => Ok(ManagedTokens { store: &*self.0, identity }),
+            false => Err(ApiError::refused(StatusCode::FORBIDDEN, "ACCESS_TOKENS_FORBIDDEN", message)),
+        }
     }
 }
 
-/// Creates a token with at most the permissions of `identity`. Returns it with its secret, which is stored nowhere.
-///
-/// # Errors
-/// When the name, the lifetime or the scopes are invalid, or the user has too many tokens.
-pub(crate) async fn create(
-    store: &dyn AccessTokenStore,
-    identity: &Identity,
-    wanted: NewAccessToken,
-    now: Timestamp,
-) -> Result<(AccessToken, String), ApiError> {
-    require_token_management(identity)?;
-    let name = wanted.name.trim();
-    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
-        return Err(ApiError::invalid(
-            "INVALID_NAME",
-            format!("The name is empty or too long. Give it 1 to {MAX_NAME_CHARS} characters."),
-            "input.name",
-        ));
+/// The personal access tokens of one user.
+pub(crate) struct ManagedTokens<'t> {
+    store: &'t dyn AccessTokenStore,
+    identity: &'t Identity,
+}
+
+impl ManagedTokens<'_> {
+    /// Returns all tokens, newest first.
+    pub(crate) async fn list(&self) -> Result<Vec<AccessToken>, ApiError> {
+        Ok(self.store.access_tokens(&self.identity.caller).await?)
     }
-    let days = wanted.days.unwrap_or(DEFAULT_DAYS);
-    if !(1..=MAX_DAYS).contains(&days) {
-        return Err(ApiError::invalid(
-            "INVALID_EXPIRY",
-            format!("The number of days is out of range. A token lives for 1 to {MAX_DAYS} days."),
-            "input.expiresInDays",
-        ));
+
+    /// Revokes a token.
+    ///
+    /// # Errors
+    /// 404 if it is not the user's.
+    pub(crate) async fn revoke(&self, id: AccessTokenId) -> Result<(), ApiError> {
+        Ok(self.store.revoke_access_token(&self.identity.caller, id).await?)
     }
-    let scopes = check_scopes(&wanted.scopes, identity)?;
-    if store.access_tokens(&identity.caller).await?.len() >= MAX_TOKENS {
-        let message = format!("There are {MAX_TOKENS} access tokens already. Revoke one first.");
-        return Err(ApiError::refused(StatusCode::CONFLICT, "TOO_MANY_ACCESS_TOKENS", message));
+
+    /// Creates a token with at most the permissions of the identity. Returns it with its secret, which is stored nowhere.
+    ///
+    /// # Errors
+    /// When the name, the lifetime or the scopes are invalid, or the user has too many tokens.
+    pub(crate) async fn create(&self, wanted: NewAccessToken, now: Timestamp) -> Result<(AccessToken, String), ApiError> {
+        let name = wanted.name.trim();
+        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
+            return Err(ApiError::invalid(
+                "INVALID_NAME",
+                format!("The name is empty or too long. Give it 1 to {MAX_NAME_CHARS} characters."),
+                "input.name",
+            ));
+        }
+        let days = wanted.days.unwrap_or(DEFAULT_DAYS);
+        if !(1..=MAX_DAYS).contains(&days) {
+            return Err(ApiError::invalid(
+                "INVALID_EXPIRY",
+                format!("The number of days is out of range. A token lives for 1 to {MAX_DAYS} days."),
+                "input.expiresInDays",
+            ));
+        }
+        let scopes = check_scopes(&wanted.scopes, self.identity)?;
+        if self.list().await?.len() >= MAX_TOKENS {
+            let message = format!("There are {MAX_TOKENS} access tokens already. Revoke one first.");
+            return Err(ApiError::refused(StatusCode::CONFLICT, "TOO_MANY_ACCESS_TOKENS", message));
+        }
+        let (id, secret) = (random_bytes::<16>()?, random_bytes::<SECRET_BYTES>()?);
+        let secret: String = std::iter::once(PREFIX.to_owned()).chain(secret.iter().map(|byte| format!("{byte:02x}"))).collect();
+        let token = AccessToken {
+            id: AccessTokenId(Builder::from_random_bytes(id).into_uuid()),
+            name: UserText::from(name),
+            scopes,
+            created_at: now,
+            expires_at: now + TimeDelta::days(days.into()),
+            last_used_at: None,
+        };
+        self.store.create_access_token(&self.identity.caller, &token, digest_of(&secret)).await?;
+        Ok((token, secret))
     }
-    let (id, secret) = (random_bytes::<16>()?, random_bytes::<SECRET_BYTES>()?);
-    let secret: String = std::iter::once(PREFIX.to_owned()).chain(secret.iter().map(|byte| format!("{byte:02x}"))).collect();
-    let token = AccessToken {
-        id: AccessTokenId(Builder::from_random_bytes(id).into_uuid()),
-        name: UserText::from(name),
-        scopes,
-        created_at: now,
-        expires_at: now + TimeDelta::days(days.into()),
-        last_used_at: None,
-    };
-    store.create_access_token(&identity.caller, &token, digest_of(&secret)).await?;
-    Ok((token, secret))
 }
 
 fn check_scopes(wanted: &[String], identity: &Identity) -> Result<String, ApiError> {

@@ -21,7 +21,7 @@ use self::slots::{ExportSlot, ExportSlots};
 use super::{audit::Auditor, auth::Reader, error::ApiError};
 use recall_domain::{AuditAction, UserId, ViewerRole};
 use recall_ports::{
-    StoreError,
+    Archive, Inspect, Store, StoreError,
     archive::{Header, Line, Lines, Snapshot, line::VERSION},
 };
 use recall_usecases::UseCases;
@@ -45,6 +45,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(30);
 /// Dependencies and limits of exports.
 pub(crate) struct Exports {
     usecases: UseCases,
+    archive: Arc<dyn Archive>,
+    inspect: Arc<dyn Inspect>,
     auditor: Auditor,
     /// Folder for the temporary files.
     folder: PathBuf,
@@ -53,8 +55,16 @@ pub(crate) struct Exports {
 }
 
 impl Exports {
-    pub(crate) fn new(usecases: UseCases, auditor: Auditor, folder: PathBuf) -> Arc<Self> {
-        Arc::new(Self { usecases, auditor, folder, slots: ExportSlots::new(MAX_EXPORTS), readers: Arc::new(Semaphore::new(MAX_READERS)) })
+    pub(crate) fn new(usecases: UseCases, store: &Arc<dyn Store>, auditor: Auditor, folder: PathBuf) -> Arc<Self> {
+        Arc::new(Self {
+            usecases,
+            archive: store.clone(),
+            inspect: store.clone(),
+            auditor,
+            folder,
+            slots: ExportSlots::new(MAX_EXPORTS),
+            readers: Arc::new(Semaphore::new(MAX_READERS)),
+        })
     }
 
     /// Waits for permission to read from the database.
@@ -74,16 +84,15 @@ pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): R
     let refused = || ApiError::rate_limited(RETRY_AFTER);
     let slot = exports.slots.take(user, Instant::now()).ok_or_else(refused)?;
     let reader_permit = exports.reader_permit().await.ok_or_else(refused)?;
-    let store = exports.usecases.store();
-    if store.erasure(&identity.caller).await?.is_some_and(|erasure| erasure.ended_at.is_none()) {
+    if exports.usecases.account_deletion(&identity.caller).await?.is_some_and(|deletion| deletion.ended_at.is_none()) {
         return Err(StoreError::BeingErased.into());
     }
-    let snapshot = match store.snapshot(user).await {
+    let snapshot = match exports.archive.snapshot(user).await {
         Err(StoreError::NotFound) => None,
         snapshot => Some(snapshot?),
     };
     // Other users must not learn the id of the local user.
-    let local = store.local_user().await?;
+    let local = exports.inspect.local_user().await?;
     let local_user = if local == user { local } else { UserId(Uuid::nil()) };
     let now = exports.usecases.now();
     exports.auditor.note_request(now, &identity, AuditAction::DataExported, Some(user.to_string())).await;

@@ -63,7 +63,8 @@ impl Engine {
         let cpu = CpuLimiter::new();
         let mut schema = schema::builder(&limits)
             .data(services.streams)
-            .data(services.issuers)
+            .data(services.access_tokens)
+            .data(services.revocations)
             .data(services.auditor)
             .data(services.graph)
             .data(limiter.clone())

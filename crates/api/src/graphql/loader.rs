@@ -1,6 +1,6 @@
 //! Loaders that batch reads. Equal reads by fields of many objects become one statement.
 //!
-//! Every batch is read for the one caller of the operation.
+//! Every batch is read from one memory, for one caller.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,28 +14,25 @@ use axum::http::StatusCode;
 use super::budget::ResponseBudget;
 use crate::error::ApiError;
 use recall_domain::{
-    Caller, Decision, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology, Session, SessionId,
-    Stance, Timestamp, TokenCount,
+    Decision, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology, Session, SessionId, Stance,
+    Timestamp, TokenCount,
 };
 use recall_facts::weigh;
 use recall_ports::Merged;
-use recall_usecases::UseCases;
+use recall_usecases::{MAX_RIVALS, MemoryReader};
 
-/// Loads batches for one caller.
+/// Loads batches from one memory.
 pub(crate) struct Loader {
-    caller: Caller,
-    usecases: UseCases,
+    memory: MemoryReader,
     budget: Arc<ResponseBudget>,
 }
 
-/// Maximum number of facts in a batch of rivals, which bounds memory.
-const MAX_RIVALS: u32 = 10_000;
 /// Comparisons of facts that take as long as resolving one field.
 const COMPARED_PER_FIELD: usize = 16;
 
 impl Loader {
-    pub(crate) fn new(caller: Caller, usecases: UseCases, budget: Arc<ResponseBudget>) -> Self {
-        Self { caller, usecases, budget }
+    pub(crate) fn new(memory: MemoryReader, budget: Arc<ResponseBudget>) -> Self {
+        Self { memory, budget }
     }
 }
 
@@ -121,7 +118,7 @@ impl dataloader::Loader<SessionId> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[SessionId]) -> Batch<SessionId, Session> {
-        Ok(self.usecases.store().sessions_by_id(&self.caller, keys).await?.into_iter().map(|s| (s.id, s)).collect())
+        Ok(self.memory.sessions(keys).await?.into_iter().map(|s| (s.id, s)).collect())
     }
 }
 
@@ -130,7 +127,7 @@ impl dataloader::Loader<MessageId> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[MessageId]) -> Batch<MessageId, Message> {
-        let messages = self.usecases.store().messages_by_id(&self.caller, keys).await?;
+        let messages = self.memory.messages(keys).await?;
         self.budget.count_loaded_bytes(text_bytes(&messages));
         Ok(messages.into_iter().map(|m| (m.id, m)).collect())
     }
@@ -141,17 +138,7 @@ impl dataloader::Loader<EntityId> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[EntityId]) -> Batch<EntityId, Entity> {
-        let store = self.usecases.store();
-        let mut found: HashMap<_, _> = store.entities_by_id(&self.caller, keys).await?.into_iter().map(|e| (e.id, e)).collect();
-        // The id of a merged entity returns the entity that it was merged into. Only a separate read tells which id it belongs to.
-        for key in keys {
-            if !found.contains_key(key)
-                && let Some(successor) = store.entities_by_id(&self.caller, &[*key]).await?.into_iter().next()
-            {
-                found.insert(*key, successor);
-            }
-        }
-        Ok(found)
+        Ok(self.memory.entities(keys).await?)
     }
 }
 
@@ -160,7 +147,7 @@ impl dataloader::Loader<FactId> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[FactId]) -> Batch<FactId, Arc<Fact>> {
-        Ok(self.usecases.store().facts_by_id(&self.caller, keys).await?.into_iter().map(|f| (f.id, Arc::new(f))).collect())
+        Ok(self.memory.facts(keys).await?.into_iter().map(|f| (f.id, Arc::new(f))).collect())
     }
 }
 
@@ -169,10 +156,9 @@ impl dataloader::Loader<AnswerTo> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[AnswerTo]) -> Batch<AnswerTo, Message> {
-        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
-        let answers = self.usecases.store().answers_to(&self.caller, &ids).await?;
-        self.budget.count_loaded_bytes(text_bytes(answers.iter().map(|(_, answer)| answer)));
-        Ok(answers.into_iter().map(|(question, answer)| (AnswerTo(question), answer)).collect())
+        let answers = self.memory.answers(&ids(keys, |key| key.0)).await?;
+        self.budget.count_loaded_bytes(text_bytes(answers.values()));
+        Ok(by_key(answers, AnswerTo))
     }
 }
 
@@ -181,12 +167,7 @@ impl dataloader::Loader<MentionsIn> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[MentionsIn]) -> Batch<MentionsIn, Self::Value> {
-        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
-        let mut found: HashMap<_, Self::Value> = HashMap::new();
-        for (message, entity, mention) in self.usecases.store().mentions_in(&self.caller, &ids).await? {
-            found.entry(MentionsIn(message)).or_default().push((entity, mention));
-        }
-        Ok(found)
+        Ok(by_key(self.memory.mentions(&ids(keys, |key| key.0)).await?, MentionsIn))
     }
 }
 
@@ -195,9 +176,7 @@ impl dataloader::Loader<UsageOf> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[UsageOf]) -> Batch<UsageOf, TokenCount> {
-        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
-        let usage = self.usecases.store().usage_of_messages(&self.caller, &ids).await?;
-        Ok(usage.into_iter().map(|(message, tokens)| (UsageOf(message), tokens)).collect())
+        Ok(by_key(self.memory.usage_of_messages(&ids(keys, |key| key.0)).await?, UsageOf))
     }
 }
 
@@ -207,12 +186,7 @@ impl dataloader::Loader<DecisionsIn> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[DecisionsIn]) -> Batch<DecisionsIn, Self::Value> {
-        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
-        let mut found: HashMap<_, Self::Value> = HashMap::new();
-        for (message, place, decision) in self.usecases.store().decisions_in(&self.caller, &ids).await? {
-            found.entry(DecisionsIn(message)).or_default().insert(place, decision);
-        }
-        Ok(found)
+        Ok(by_key(self.memory.decisions(&ids(keys, |key| key.0)).await?, DecisionsIn))
     }
 }
 
@@ -221,12 +195,7 @@ impl dataloader::Loader<MergedInto> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[MergedInto]) -> Batch<MergedInto, Self::Value> {
-        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
-        let mut found: HashMap<_, Self::Value> = HashMap::new();
-        for (entity, merged) in self.usecases.store().merged_into(&self.caller, &ids).await? {
-            found.entry(MergedInto(entity)).or_default().push(merged);
-        }
-        Ok(found)
+        Ok(by_key(self.memory.merged_into(&ids(keys, |key| key.0)).await?, MergedInto))
     }
 }
 
@@ -236,15 +205,7 @@ impl dataloader::Loader<FactsIn> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[FactsIn]) -> Batch<FactsIn, Self::Value> {
-        let ids: Vec<_> = keys.iter().map(|k| k.0).collect();
-        let mut found: HashMap<_, Self::Value> = HashMap::new();
-        for (message, fact, stance) in self.usecases.store().facts_in(&self.caller, &ids).await? {
-            let facts = found.entry(FactsIn(message)).or_default();
-            if facts.last().is_none_or(|(last, _)| *last != fact) {
-                facts.push((fact, stance));
-            }
-        }
-        Ok(found)
+        Ok(by_key(self.memory.facts_in(&ids(keys, |key| key.0)).await?, FactsIn))
     }
 }
 
@@ -255,10 +216,7 @@ impl dataloader::Loader<EvidenceOf> for Loader {
     async fn load(&self, keys: &[EvidenceOf]) -> Batch<EvidenceOf, Self::Value> {
         let ids: Vec<_> = keys.iter().map(|k| k.0).collect::<HashSet<_>>().into_iter().collect();
         let most = keys.iter().map(|k| k.1).max().unwrap_or(1);
-        let mut by_fact: HashMap<FactId, Vec<Evidence>> = HashMap::new();
-        for evidence in self.usecases.store().evidence_of(&self.caller, &ids, most).await? {
-            by_fact.entry(evidence.fact).or_default().push(evidence);
-        }
+        let by_fact = self.memory.evidence(&ids, most).await?;
         let first_rows = |key: &EvidenceOf| by_fact.get(&key.0).map(|all| all.iter().take(key.1 as usize).cloned().collect());
         Ok(keys.iter().map(|key| (*key, first_rows(key).unwrap_or_default())).collect())
     }
@@ -269,13 +227,7 @@ impl dataloader::Loader<RivalsOf> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[RivalsOf]) -> Batch<RivalsOf, Self::Value> {
-        let ontology = self.usecases.ontology();
-        let patterns: HashSet<_> = keys.iter().flat_map(|k| weigh::rival_keys(&k.0, ontology)).collect();
-        let patterns: Vec<_> = patterns.into_iter().collect();
-        let found = match patterns.is_empty() {
-            true => Vec::new(),
-            false => self.usecases.store().facts_by_key(&self.caller, &patterns, MAX_RIVALS).await?,
-        };
+        let found = self.memory.rival_candidates(keys.iter().map(|key| &*key.0)).await?;
         if found.len() >= MAX_RIVALS as usize {
             let message =
                 format!("These facts have more than {MAX_RIVALS} rivals. Request fewer facts, or leave out `rivals` and `relativeWeight`.");
@@ -284,4 +236,12 @@ impl dataloader::Loader<RivalsOf> for Loader {
         let candidates = RivalCandidates { facts: found.into_iter().map(Arc::new).collect(), budget: self.budget.clone() };
         Ok(keys.iter().map(|k| (k.clone(), candidates.clone())).collect())
     }
+}
+
+fn ids<K, I>(keys: &[K], id: impl Fn(&K) -> I) -> Vec<I> {
+    keys.iter().map(id).collect()
+}
+
+fn by_key<I, K: Hash + Eq, V>(found: HashMap<I, V>, key: impl Fn(I) -> K) -> HashMap<K, V> {
+    found.into_iter().map(|(id, value)| (key(id), value)).collect()
 }

@@ -1,14 +1,14 @@
 //! Relay connections: checked arguments, opaque cursors and one cost rule.
 
 use async_graphql::{
-    Context, Object, OutputType,
+    Object, OutputType,
     connection::{self, CursorType, Edge, OpaqueCursor},
 };
 
-use super::scope::scope;
 use crate::error::ApiError;
-use recall_domain::{Caller, Message, Page, Slice};
+use recall_domain::{Message, Page, Slice};
 use recall_ports::{EntityFilter, FactFilter};
+use recall_usecases::MemoryReader;
 
 /// Maximum items of a page.
 pub(crate) const MAX_PAGE: u32 = 100;
@@ -22,9 +22,9 @@ pub(crate) type Connection<N> = connection::Connection<OpaqueCursor<String>, N, 
 pub(crate) enum Total {
     Unknown,
     Known(u64),
-    Sessions(Caller),
-    Entities(Caller, EntityFilter),
-    Facts(Caller, FactFilter),
+    Sessions(MemoryReader),
+    Entities(MemoryReader, EntityFilter),
+    Facts(MemoryReader, FactFilter),
 }
 
 /// The count of all items of a list.
@@ -32,14 +32,13 @@ pub(crate) enum Total {
 impl Total {
     /// The number of items in the whole list, regardless of the page; null if counting would be expensive.
     #[graphql(complexity = "COUNT")]
-    async fn total_count(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<u64>> {
-        let s = scope(ctx)?;
+    async fn total_count(&self) -> async_graphql::Result<Option<u64>> {
         let counted = match self {
             Self::Unknown => return Ok(None),
             Self::Known(count) => return Ok(Some(*count)),
-            Self::Sessions(caller) => s.store().count_sessions(caller).await,
-            Self::Entities(caller, filter) => s.store().count_entities(caller, filter).await,
-            Self::Facts(caller, filter) => s.store().count_facts(caller, filter).await,
+            Self::Sessions(memory) => memory.count_sessions().await,
+            Self::Entities(memory, filter) => memory.count_entities(filter).await,
+            Self::Facts(memory, filter) => memory.count_facts(filter).await,
         };
         Ok(Some(counted.map_err(ApiError::from)?))
     }

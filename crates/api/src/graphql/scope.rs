@@ -2,7 +2,7 @@
 //!
 //! All weights of a response refer to that time. Guards and audit entries of resolvers are here, too.
 
-use std::{hash::Hash, str::FromStr, sync::Arc, time::Duration};
+use std::{any::Any, hash::Hash, str::FromStr, sync::Arc, time::Duration};
 
 use async_graphql::{
     Context, Guard, ID,
@@ -19,21 +19,27 @@ use crate::{
     rate::CallerLimits,
 };
 use recall_domain::{AuditAction, Caller, Timestamp, ViewerRole};
-use recall_ports::{Store, StoreError};
-use recall_usecases::{ResourceId, UseCases};
+use recall_ports::StoreError;
+use recall_usecases::{MemoryReader, ResourceId, UseCases};
 
 /// A memory that an operation reads: the caller's own, or shared memory.
 ///
 /// An object keeps the memory that it was read from, and its fields are read from there, too.
 pub(crate) struct Memory {
-    /// The caller for this memory.
-    pub(crate) caller: Caller,
+    /// Reads of single fields.
+    pub(crate) read: MemoryReader,
+    /// Reads that are batched with those of other fields.
     pub(crate) load: DataLoader<Loader>,
 }
 
 impl Memory {
+    /// Returns the caller for this memory.
+    pub(crate) fn caller(&self) -> Caller {
+        self.read.caller()
+    }
+
     pub(crate) fn is_shared(&self) -> bool {
-        self.caller.is_shared()
+        self.caller().is_shared()
     }
 }
 
@@ -62,10 +68,9 @@ impl OperationScope {
         // No cache: a later mutation of the same operation must not return what an earlier one read.
         let batches = BatchQueue::default();
         let memory = |caller: Caller| {
-            let queue = batches.clone();
-            let load =
-                DataLoader::new(Loader::new(caller, usecases.clone(), budget.clone()), move |read| queue.push(read)).delay(Duration::ZERO);
-            Arc::new(Memory { caller, load })
+            let (read, queue) = (usecases.memory(caller), batches.clone());
+            let load = DataLoader::new(Loader::new(read.clone(), budget.clone()), move |read| queue.push(read)).delay(Duration::ZERO);
+            Arc::new(Memory { read, load })
         };
         let (own, shared) = (memory(caller), caller.shared_reader().filter(|shared| !usecases.is_being_erased(shared)).map(memory));
         let is_being_deleted = usecases.is_being_erased(&caller);
@@ -80,10 +85,6 @@ impl OperationScope {
     /// Refuses reads while the caller's data is being deleted.
     pub(crate) fn reject_during_deletion(&self) -> Result<(), ApiError> {
         if self.is_being_deleted { Err(StoreError::BeingErased.into()) } else { Ok(()) }
-    }
-
-    pub(crate) fn store(&self) -> &Arc<dyn Store> {
-        self.usecases.store()
     }
 
     /// Returns the caller's own memory, or shared memory if `shared` is true.
@@ -139,7 +140,7 @@ impl OperationScope {
     {
         match act(self.caller).await {
             Err(e) if e.code() == NOT_FOUND => match self.memory_holding(ids).await? {
-                memory if memory.is_shared() => Ok((act(memory.caller).await?, memory)),
+                memory if memory.is_shared() => Ok((act(memory.caller()).await?, memory)),
                 _ => Err(e),
             },
             found => Ok((found?, &self.own)),
@@ -149,7 +150,7 @@ impl OperationScope {
     /// Returns shared memory if it holds one of the ids, else the caller's own memory.
     pub(crate) async fn memory_holding(&self, ids: &[ResourceId]) -> Result<&Arc<Memory>, ApiError> {
         match &self.shared {
-            Some(shared) if self.usecases.holds_any(&shared.caller, ids).await? => Ok(shared),
+            Some(shared) if shared.read.holds_any(ids).await? => Ok(shared),
             _ => Ok(&self.own),
         }
     }
@@ -180,20 +181,24 @@ impl OperationScope {
     }
 }
 
+/// Returns a service of the schema.
+pub(crate) fn service<'c, T: Any + Send + Sync>(ctx: &Context<'c>) -> Result<&'c T, ApiError> {
+    ctx.data::<T>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
+}
+
 /// Returns the context of the running operation.
 pub(crate) fn scope<'c>(ctx: &Context<'c>) -> Result<&'c Arc<OperationScope>, ApiError> {
-    ctx.data::<Arc<OperationScope>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
+    service(ctx)
 }
 
 /// Returns the rate limiter for callers.
 pub(crate) fn limits<'c>(ctx: &Context<'c>) -> Result<&'c Arc<CallerLimits>, ApiError> {
-    ctx.data::<Arc<CallerLimits>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
+    service(ctx)
 }
 
 /// Writes an audit entry for the caller. `target` is an id or a server-defined name, never user text.
 pub(crate) async fn audit(ctx: &Context<'_>, action: AuditAction, target: String) -> Result<(), ApiError> {
-    let auditor = ctx.data::<Auditor>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))?;
-    let s = scope(ctx)?;
+    let (s, auditor) = (scope(ctx)?, service::<Auditor>(ctx)?);
     auditor.note_request(s.now, s.identity(), action, Some(target)).await;
     Ok(())
 }

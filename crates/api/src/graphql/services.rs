@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     audit::Auditor,
+    auth::{personal::AccessTokens, token::revocations::Revocations},
     event_log::{EventHub, Signaling},
     ice::IceServers,
 };
@@ -16,13 +17,11 @@ pub(crate) struct Streams {
     pub(crate) ice_servers: IceServers,
 }
 
-/// The issuers whose tokens the server accepts.
-pub(crate) struct Issuers(pub(crate) Vec<String>);
-
 /// The services of the resolvers.
 pub(crate) struct Services {
     pub(crate) graph: Arc<dyn GraphQueries>,
     pub(crate) streams: Streams,
-    pub(crate) issuers: Issuers,
+    pub(crate) access_tokens: AccessTokens,
+    pub(crate) revocations: Revocations,
     pub(crate) auditor: Auditor,
 }

@@ -7,7 +7,7 @@ use signaling::{Bye, ByeCode, Cursor, Delivery};
 use super::{
     close::SubscriptionEnd,
     model::EventNode,
-    scope::{Needs, limits, read_id, scope},
+    scope::{Needs, limits, read_id, scope, service},
     services::Streams,
 };
 use crate::{
@@ -37,7 +37,7 @@ impl Subscription {
     ) -> async_graphql::Result<impl Stream<Item = EventNode> + use<>> {
         let s = scope(ctx)?;
         let session: SessionId = read_id(&session_id, "sessionId")?;
-        let hub = &ctx.data::<Streams>()?.hub;
+        let hub = &service::<Streams>(ctx)?.hub;
         let open = limits(ctx)?.stream(s.caller)?;
         // The WebSocket connection provides it and reads it when the stream ends.
         let end = ctx.data_opt::<SubscriptionEnd>().cloned().unwrap_or_default();

@@ -81,7 +81,7 @@ pub(super) async fn post(
     };
     match scope.change(&[ResourceId::Session(session)], send).await {
         Ok((message, memory)) => {
-            auditor.note_shared_change(scope.now, scope.identity(), &memory.caller, AuditAction::SharedMessagesStored, message.id).await;
+            auditor.note_shared_change(scope.now, scope.identity(), &memory.caller(), AuditAction::SharedMessagesStored, message.id).await;
             let llm_response = (message.status == MessageStatus::Processing).then_some("pending");
             let response = ChatResponse { status: message.status, llm_response, session_id: session, message_id: message.id };
             Ok((StatusCode::ACCEPTED, Json(response)))

@@ -77,7 +77,7 @@ pub(super) async fn get(
     let text = parameters.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "The question is missing. Ask it with `?q=…`.", "q"))?;
     let query = ContextQuery { text: text.into(), scope, first, methods: Vec::new(), as_of: None, exclude: None, shared: true };
     // In a session of shared memory, the scope `user` still means the caller's own memory.
-    let owner = if matches!(query.scope, Where::User) { request_scope.caller } else { memory.caller };
+    let owner = if matches!(query.scope, Where::User) { request_scope.caller } else { memory.caller() };
     let context = usecases.context(&owner, query).await.map_err(with_rest_names)?;
     for found in &context.messages {
         request_scope.budget.count_bytes(found.message.text.as_str().len());

@@ -8,6 +8,7 @@ pub(super) mod claims;
 mod keys;
 mod opaque;
 mod provider;
+pub(crate) mod revocations;
 mod signature;
 
 use std::{sync::Arc, time::Duration};

@@ -4,6 +4,7 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     enums::{EntityType, FactStatus},
+    fact::list_facts,
     graph::{self, NeighbourNode},
     nodes::{EntityNode, FactNode, MessageNode},
 };
@@ -12,7 +13,7 @@ use crate::{
     graphql::{
         loader::MergedInto,
         page::{self, Connection, Total, connection_cost, list_cost},
-        scope::{Needs, scope},
+        scope::Needs,
     },
 };
 use recall_domain::{Decision, Slice, Timestamp};
@@ -114,16 +115,13 @@ impl EntityNode {
     #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn facts(
         &self,
-        ctx: &Context<'_>,
         #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
         #[graphql(desc = "Return only facts with this status.")] status: Option<FactStatus>,
     ) -> async_graphql::Result<Connection<FactNode>> {
-        let s = scope(ctx)?;
         let page = page::read_page(first, after)?;
         let filter = FactFilter { entity: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
-        let slice = s.store().list_facts(&self.1.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forward_connection(slice, &page, Total::Facts(self.1.caller, filter), |f| FactNode(f.into(), self.1.clone())))
+        list_facts(&self.1, filter, &page).await
     }
 
     /// Entities that active facts connect to this one, in either direction. Nearest first, then by the weight of the connecting fact.
@@ -137,7 +135,7 @@ impl EntityNode {
     ) -> async_graphql::Result<Vec<NeighbourNode>> {
         let (hops, first) = (graph::read_hops(hops, "hops")?, page::read_page(first, None)?.first);
         let asked = NeighbourQuery { entity: self.0.id, hops, relations: relations.unwrap_or_default(), first };
-        let found = graph::graph_queries(ctx)?.around(&self.1.caller, &asked).await.map_err(graph::to_api_error)?;
+        let found = graph::graph_queries(ctx)?.around(&self.1.caller(), &asked).await.map_err(graph::to_api_error)?;
         graph::load_neighbours(&self.1, found).await
     }
 
@@ -145,16 +143,14 @@ impl EntityNode {
     #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn mentions(
         &self,
-        ctx: &Context<'_>,
         #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
     ) -> async_graphql::Result<Connection<MessageNode>> {
-        let s = scope(ctx)?;
         let page = page::read_page(first, after)?;
-        let slice = s.store().list_mentions(&self.1.caller, self.0.id, &page).await.map_err(ApiError::from)?;
-        let mut messages = self.1.load.load_many(slice.items.iter().map(|(_, (message, _))| *message)).await?;
+        let slice = self.1.read.list_mentions(self.0.id, &page).await.map_err(ApiError::from)?;
+        let mut messages = self.1.load.load_many(slice.items.iter().map(|(_, message)| *message)).await?;
         // A message that was deleted between the two reads is left out; the cursors of the others stay valid.
-        let items = slice.items.into_iter().filter_map(|(key, (id, _))| Some((key, messages.remove(&id)?))).collect();
+        let items = slice.items.into_iter().filter_map(|(key, id)| Some((key, messages.remove(&id)?))).collect();
         let total = Total::Known(self.0.mention_count);
         Ok(page::forward_connection(Slice { items, has_next: slice.has_next }, &page, total, |m| MessageNode(m, self.1.clone())))
     }

@@ -16,8 +16,10 @@ use crate::{
         scope::{Memory, Needs, OperationScope, scope},
     },
 };
-use recall_domain::{EntityId, Evidence, MessageId, Page, Slice, Stance, Timestamp};
+use recall_domain::{EntityId, Evidence, MessageId, Page, Slice, Timestamp};
 use recall_facts::weigh;
+use recall_ports::FactFilter;
+use recall_usecases::evidence_key;
 
 /// A fact: subject, relation and object, with the evidence for and against it.
 #[Object(name = "Fact", guard = "Needs::Read")]
@@ -112,15 +114,13 @@ impl FactNode {
     #[graphql(complexity = "evidence_cost(first, after, child_complexity)")]
     async fn evidence(
         &self,
-        ctx: &Context<'_>,
         #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
     ) -> async_graphql::Result<Connection<EvidenceNode>> {
-        let s = scope(ctx)?;
         let page = page::read_page(first, after)?;
         let slice = match &page.after {
             None => self.first_evidence(page.first).await?,
-            Some(key) => self.evidence_after(s, key, page.first).await?,
+            Some(key) => self.1.read.evidence_after(self.0.id, key, page.first).await.map_err(ApiError::from)?,
         };
         Ok(page::forward_connection(slice, &page, Total::Unknown, |e| EvidenceNode(e, self.1.clone())))
     }
@@ -152,50 +152,18 @@ impl FactNode {
         all.truncate(first as usize);
         Ok(Slice { items: all.into_iter().map(|e| (evidence_key(&e), e)).collect(), has_next })
     }
+}
 
-    /// Loads the page after a piece of evidence. Searches for that piece from the latest one on.
-    async fn evidence_after(&self, s: &OperationScope, after: &str, first: u32) -> Result<Slice<Evidence>, ApiError> {
-        let mut page = Page::first(page::MAX_PAGE);
-        let (mut found, mut items) = (false, Vec::new());
-        loop {
-            let slice = s.store().list_evidence(&self.1.caller, self.0.id, &page).await?;
-            let last = slice.items.last().map(|(key, _)| key.clone());
-            for (_, evidence) in slice.items {
-                let key = evidence_key(&evidence);
-                if found {
-                    items.push((key, evidence));
-                } else {
-                    found = key == after;
-                }
-            }
-            let enough = items.len() > first as usize;
-            match last {
-                Some(key) if slice.has_next && !enough => page.after = Some(key),
-                _ => break,
-            }
-        }
-        if !found {
-            return Err(ApiError::invalid("BAD_CURSOR", "The cursor is not one of this list. Take one from `pageInfo`.", "after"));
-        }
-        let has_next = items.len() > first as usize;
-        items.truncate(first as usize);
-        Ok(Slice { items, has_next })
-    }
+/// Reads a page of the facts of a memory.
+pub(crate) async fn list_facts(memory: &Arc<Memory>, filter: FactFilter, page: &Page) -> async_graphql::Result<Connection<FactNode>> {
+    let slice = memory.read.list_facts(&filter, page).await.map_err(ApiError::from)?;
+    let total = Total::Facts(memory.read.clone(), filter);
+    Ok(page::forward_connection(slice, page, total, |fact| FactNode(fact.into(), memory.clone())))
 }
 
 /// Returns the cost of a page of evidence. First pages are batched; each later page needs statements of its own.
 fn evidence_cost(first: Option<i32>, after: Option<String>, child: usize) -> usize {
     if after.is_some() { connection_cost(first, child) } else { list_cost(first, child) }
-}
-
-/// Returns the key of a piece of evidence within its fact.
-fn evidence_key(evidence: &Evidence) -> String {
-    let stance = match evidence.stance {
-        Stance::Supports => "supports",
-        Stance::Opposes => "opposes",
-        Stance::Ends => "ends",
-    };
-    format!("{}/{stance}", evidence.message)
 }
 
 async fn entity(memory: &Arc<Memory>, id: EntityId) -> async_graphql::Result<EntityNode> {

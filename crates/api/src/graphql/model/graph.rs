@@ -7,7 +7,10 @@ use async_graphql::{Context, SimpleObject};
 use super::nodes::{EntityNode, FactNode};
 use crate::{
     error::ApiError,
-    graphql::{page::bounded_list_cost, scope::Memory},
+    graphql::{
+        page::bounded_list_cost,
+        scope::{Memory, service},
+    },
 };
 use recall_domain::{EntityId, FactId};
 use recall_ports::{GraphError, GraphQueries, Neighbour, Path, SharedNeighbour, graph::MAX_HOPS};
@@ -49,7 +52,7 @@ pub(crate) struct CommonNeighbourNode {
 
 /// Returns the service for graph queries.
 pub(crate) fn graph_queries<'c>(ctx: &Context<'c>) -> Result<&'c Arc<dyn GraphQueries>, ApiError> {
-    ctx.data::<Arc<dyn GraphQueries>>().map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))
+    service(ctx)
 }
 
 /// Converts a failure of the graph into an error for clients.

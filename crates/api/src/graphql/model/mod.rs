@@ -23,7 +23,7 @@ pub(crate) use context::{ContextNode, EntityResolution};
 pub(crate) use deletion::DeletionReceipt;
 pub(crate) use enums::{ContextScope, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod};
 pub(crate) use event::EventNode;
-pub(crate) use fact::EvidenceNode;
+pub(crate) use fact::{EvidenceNode, list_facts};
 pub(crate) use nodes::{EntityNode, FactNode, MessageNode, SessionNode};
 pub(crate) use relation::RelationNode;
 pub(crate) use user_error::{UserError, split_user_errors};

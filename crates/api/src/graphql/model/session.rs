@@ -4,6 +4,7 @@ use async_graphql::{Context, ID, Object};
 
 use super::{
     enums::FactStatus,
+    fact::list_facts,
     nodes::{FactNode, MessageNode, SessionNode},
 };
 use crate::{
@@ -63,7 +64,7 @@ impl SessionNode {
     ) -> async_graphql::Result<Connection<MessageNode>> {
         let s = scope(ctx)?;
         let (page, backwards) = page::read_page_from_either_end(first, after, last, before)?;
-        let slice = s.store().list_messages(&self.1.caller, self.0.id, &page, backwards).await.map_err(ApiError::from)?;
+        let slice = self.1.read.list_messages(self.0.id, &page, backwards).await.map_err(ApiError::from)?;
         s.budget.count_loaded_bytes(text_bytes(slice.items.iter().map(|(_, message)| message)));
         let total = Total::Known(self.0.message_count);
         let node = |m| MessageNode(m, self.1.clone());
@@ -78,15 +79,12 @@ impl SessionNode {
     #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn facts(
         &self,
-        ctx: &Context<'_>,
         #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
         #[graphql(desc = "Return only facts with this status.")] status: Option<FactStatus>,
     ) -> async_graphql::Result<Connection<FactNode>> {
-        let s = scope(ctx)?;
         let page = page::read_page(first, after)?;
         let filter = FactFilter { session: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
-        let slice = s.store().list_facts(&self.1.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forward_connection(slice, &page, Total::Facts(self.1.caller, filter), |f| FactNode(f.into(), self.1.clone())))
+        list_facts(&self.1, filter, &page).await
     }
 }

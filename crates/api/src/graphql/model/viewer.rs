@@ -39,7 +39,7 @@ impl Viewer {
         let s = scope(ctx)?;
         let today = Day::of(s.usecases.now());
         let since = today.before(days.clamp(1, 366) - 1);
-        let found = s.usecases.store().usage_since(&s.caller, since).await.map_err(ApiError::from)?;
+        let found = s.own.read.usage_since(since).await.map_err(ApiError::from)?;
         Ok(UsageNode { today, days: found })
     }
 
@@ -47,8 +47,8 @@ impl Viewer {
     #[graphql(guard = "Needs::Read")]
     async fn deletion(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<DeletionReceipt>> {
         let s = scope(ctx)?;
-        let erasure = s.store().erasure(&s.caller).await.map_err(ApiError::from)?;
-        Ok(erasure.map(|erasure| DeletionReceipt::of(s.store().engine(), Some(erasure))))
+        let deletion = s.usecases.account_deletion(&s.caller).await.map_err(ApiError::from)?;
+        Ok(deletion.map(|deletion| DeletionReceipt::of(s.usecases.engine(), Some(deletion))))
     }
 
     /// The entity that represents the viewer; null until a message says something about them.

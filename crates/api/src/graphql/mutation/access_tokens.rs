@@ -4,15 +4,13 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
     auth::{
-        personal::{self, NewAccessToken},
-        token::blocklist,
+        personal::{AccessTokens, NewAccessToken},
+        token::revocations::Revocations,
     },
-    error::ApiError,
     graphql::{
         model::{AccessTokenNode, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, audit, read_id, scope},
-        services::Issuers,
+        scope::{Needs, audit, read_id, scope, service},
     },
 };
 use recall_domain::{AccessTokenId, AuditAction, Timestamp};
@@ -90,7 +88,8 @@ impl AccessTokenMutations {
     ) -> async_graphql::Result<CreateAccessTokenPayload> {
         let s = scope(ctx)?;
         let wanted = NewAccessToken { name: input.name, scopes: input.scopes, days: input.expires_in_days };
-        let (created, errors) = split_user_errors(personal::create(&**s.store(), s.identity(), wanted, s.now).await)?;
+        let create = async { service::<AccessTokens>(ctx)?.managed_by(s.identity())?.create(wanted, s.now).await };
+        let (created, errors) = split_user_errors(create.await)?;
         if let Some((token, _)) = &created {
             audit(ctx, AuditAction::AccessTokenMade, token.id.to_string()).await?;
         }
@@ -107,10 +106,9 @@ impl AccessTokenMutations {
     ) -> async_graphql::Result<RevokeAccessTokenPayload> {
         let s = scope(ctx)?;
         let revoke = async {
-            personal::require_token_management(s.identity())?;
+            let tokens = service::<AccessTokens>(ctx)?.managed_by(s.identity())?;
             let id: AccessTokenId = read_id(&input.id, "input.id")?;
-            let revoked = s.store().revoke_access_token(&s.caller, id).await;
-            revoked.map_err(|e| ApiError::from(e).at("input.id"))?;
+            tokens.revoke(id).await.map_err(|e| e.at("input.id"))?;
             Ok(ID::from(id))
         };
         let (revoked_id, errors) = split_user_errors(revoke.await)?;
@@ -129,25 +127,9 @@ impl AccessTokenMutations {
         #[graphql(desc = "The token.")] input: RevokeTokenInput,
     ) -> async_graphql::Result<RevokeTokenPayload> {
         let s = scope(ctx)?;
-        let issuers = &ctx.data::<Issuers>()?.0;
         let revoke = async {
-            if !issuers.contains(&input.issuer) {
-                return Err(ApiError::invalid(
-                    "UNKNOWN_ISSUER",
-                    "This server accepts no tokens of that issuer. Give an issuer that it accepts.",
-                    "input.issuer",
-                ));
-            }
-            if input.token_id.is_empty() {
-                return Err(ApiError::invalid(
-                    "INVALID_TOKEN_ID",
-                    "The token's id is empty. Take it from the claim `jti`.",
-                    "input.tokenId",
-                ));
-            }
-            let token = blocklist::digest_of(&input.issuer, &input.token_id);
-            s.store().revoke_token(&s.caller, token, input.expires_at).await?;
-            Ok(token)
+            let revocations = service::<Revocations>(ctx)?;
+            revocations.revoke(&s.caller, &input.issuer, &input.token_id, input.expires_at).await.map_err(|e| e.within("input"))
         };
         let (revoked, errors) = split_user_errors(revoke.await)?;
         if let Some(token) = &revoked {

@@ -1,13 +1,13 @@
 //! Mutation that deletes all data of the viewer.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use async_graphql::{Context, InputObject, Object, SimpleObject};
 
 use crate::{
     error::ApiError,
     graphql::{
-        model::{DeletionReceipt, UserError, split_user_errors},
+        model::{DeletionReceipt, UserError, graph::graph_queries, split_user_errors},
         page::CHANGE,
         scope::{Needs, OperationScope, audit, scope},
     },
@@ -61,15 +61,13 @@ impl DeletionMutations {
                 let message = format!("Nothing was deleted. Confirm with `{CONFIRMATION}` to delete everything.");
                 return Err(ApiError::invalid("CONFIRMATION_NEEDED", message, "input.confirm"));
             }
-            let graph = ctx
-                .data::<Arc<dyn GraphQueries>>()
-                .map_err(|e| ApiError::internal(Arc::new(std::io::Error::other(e.message)) as Arc<_>))?;
+            let graph = graph_queries(ctx)?;
             let late = |_| GraphError::Unavailable("it does not respond in time".into());
             let before = tokio::time::timeout(GRAPH_ANSWER, graph.copy(&s.caller)).await.unwrap_or_else(|e| Err(late(e)));
             // Audited first, because the deletion cannot be undone.
             audit(ctx, AuditAction::DataDeleted, s.caller.user().to_string()).await?;
             let erased = s.usecases.erase_everything(&s.caller).await?;
-            let receipt = DeletionReceipt::of(s.store().engine(), erased);
+            let receipt = DeletionReceipt::of(s.usecases.engine(), erased);
             Ok(with_graph(s, graph.as_ref(), receipt, before).await)
         };
         let (receipt, errors) = split_user_errors(erase.await)?;

@@ -6,7 +6,7 @@ use crate::{
     error::NOT_FOUND,
     graphql::{
         model::{UserError, split_user_errors},
-        scope::{Needs, limits, read_id, scope},
+        scope::{Needs, limits, read_id, scope, service},
         services::Streams,
     },
     ice, whip,
@@ -63,7 +63,7 @@ impl StreamMutations {
         #[graphql(desc = "The session and the offer.")] input: OpenEventStreamInput,
     ) -> async_graphql::Result<OpenEventStreamPayload> {
         let s = scope(ctx)?;
-        let streams = ctx.data::<Streams>()?;
+        let streams = service::<Streams>(ctx)?;
         let open = async {
             let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
             whip::offer(&streams.signaling, limits(ctx)?, s.identity(), session, &input.offer).await.map_err(|e| {

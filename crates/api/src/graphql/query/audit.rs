@@ -3,12 +3,13 @@
 use async_graphql::{Context, Object};
 
 use crate::{
+    audit::Auditor,
     auth::Permission,
     error::ApiError,
     graphql::{
         model::AuditEntryNode,
         page::{self, Connection, Total, connection_cost},
-        scope::{Needs, audit, scope},
+        scope::{Needs, audit, scope, service},
     },
 };
 use recall_domain::AuditAction;
@@ -36,7 +37,7 @@ impl AuditQueries {
         }
         let page = page::read_page(first, after)?;
         let actor = (!everybody).then(|| s.caller.user());
-        let slice = s.store().audited(&s.caller, actor, &page).await.map_err(ApiError::from)?;
+        let slice = service::<Auditor>(ctx)?.entries(&s.caller, actor, &page).await.map_err(ApiError::from)?;
         Ok(page::forward_connection(slice, &page, Total::Unknown, AuditEntryNode::from))
     }
 }

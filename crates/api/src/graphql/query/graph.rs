@@ -30,11 +30,11 @@ impl ConnectionQueries {
         let asked = PathQuery { from, to, hops: graph::read_hops(max_hops, "maxHops")?, first: page::read_page(first, None)?.first };
         let (s, graph) = (scope(ctx)?, graph::graph_queries(ctx)?);
         let mut memory = &s.own;
-        let mut found = graph.ways(&memory.caller, &asked).await.map_err(graph::to_api_error)?;
+        let mut found = graph.ways(&memory.caller(), &asked).await.map_err(graph::to_api_error)?;
         if found.is_empty() {
             memory = s.memory_holding(&[ResourceId::Entity(from)]).await?;
             if memory.is_shared() {
-                found = graph.ways(&memory.caller, &asked).await.map_err(graph::to_api_error)?;
+                found = graph.ways(&memory.caller(), &asked).await.map_err(graph::to_api_error)?;
             }
         }
         graph::load_paths(memory, found).await
@@ -53,11 +53,11 @@ impl ConnectionQueries {
         let first = page::read_page(first, None)?.first;
         let (s, graph) = (scope(ctx)?, graph::graph_queries(ctx)?);
         let mut memory = &s.own;
-        let mut found = graph.shared(&memory.caller, one, other, first).await.map_err(graph::to_api_error)?;
+        let mut found = graph.shared(&memory.caller(), one, other, first).await.map_err(graph::to_api_error)?;
         if found.is_empty() {
             memory = s.memory_holding(&[ResourceId::Entity(one)]).await?;
             if memory.is_shared() {
-                found = graph.shared(&memory.caller, one, other, first).await.map_err(graph::to_api_error)?;
+                found = graph.shared(&memory.caller(), one, other, first).await.map_err(graph::to_api_error)?;
             }
         }
         graph::load_common_neighbours(memory, found).await

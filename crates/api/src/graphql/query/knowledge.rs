@@ -5,7 +5,7 @@ use async_graphql::{Context, ID, InputObject, Object};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{EntityNode, EntityType, FactNode, FactStatus, RelationNode},
+        model::{EntityNode, EntityType, FactNode, FactStatus, RelationNode, list_facts},
         page::{self, Connection, MAX_PAGE, Total, bounded_list_cost, connection_cost},
         scope::{Needs, read_id, read_optional_id, scope},
     },
@@ -112,8 +112,8 @@ impl KnowledgeQueries {
         let s = scope(ctx)?;
         let (page, filter) = (page::read_page(first, after)?, filter.unwrap_or_default().read()?);
         let memory = s.memory(shared)?;
-        let slice = s.store().list_entities(&memory.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forward_connection(slice, &page, Total::Entities(memory.caller, filter), |e| EntityNode(e, memory.clone())))
+        let slice = memory.read.list_entities(&filter, &page).await.map_err(ApiError::from)?;
+        Ok(page::forward_connection(slice, &page, Total::Entities(memory.read.clone(), filter), |e| EntityNode(e, memory.clone())))
     }
 
     /// A fact of the viewer or of shared memory; null if it does not exist.
@@ -133,10 +133,8 @@ impl KnowledgeQueries {
         #[graphql(desc = "Read shared memory instead of the viewer's own memory.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<FactNode>> {
         let s = scope(ctx)?;
-        let (page, filter) = (page::read_page(first, after)?, filter.unwrap_or_default().read(&scope(ctx)?.usecases)?);
-        let memory = s.memory(shared)?;
-        let slice = s.store().list_facts(&memory.caller, &filter, &page).await.map_err(ApiError::from)?;
-        Ok(page::forward_connection(slice, &page, Total::Facts(memory.caller, filter), |f| FactNode(f.into(), memory.clone())))
+        let (page, filter) = (page::read_page(first, after)?, filter.unwrap_or_default().read(&s.usecases)?);
+        list_facts(s.memory(shared)?, filter, &page).await
     }
 
     /// The relations of the ontology that the server uses.

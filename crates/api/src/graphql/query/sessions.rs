@@ -3,12 +3,12 @@
 use async_graphql::{Context, ID, Object};
 
 use crate::{
-    auth::personal,
+    auth::personal::AccessTokens,
     error::ApiError,
     graphql::{
         model::{AccessTokenNode, MessageNode, SessionNode, Viewer},
         page::{self, Connection, STATEMENT, Total, bounded_list_cost, connection_cost},
-        scope::{Needs, read_id, scope},
+        scope::{Needs, read_id, scope, service},
     },
 };
 use recall_domain::{MessageId, SessionId};
@@ -27,8 +27,7 @@ impl SessionQueries {
     #[graphql(complexity = "STATEMENT + bounded_list_cost(50, child_complexity)")]
     async fn access_tokens(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<AccessTokenNode>> {
         let s = scope(ctx)?;
-        personal::require_token_management(s.identity())?;
-        let tokens = s.store().access_tokens(&s.caller).await.map_err(ApiError::from)?;
+        let tokens = service::<AccessTokens>(ctx)?.managed_by(s.identity())?.list().await?;
         Ok(tokens.into_iter().map(AccessTokenNode::from).collect())
     }
 
@@ -54,8 +53,8 @@ impl SessionQueries {
         let s = scope(ctx)?;
         let page = page::read_page(first, after)?;
         let memory = s.memory(shared)?;
-        let slice = s.store().list_sessions(&memory.caller, &page).await.map_err(ApiError::from)?;
-        Ok(page::forward_connection(slice, &page, Total::Sessions(memory.caller), |session| SessionNode(session, memory.clone())))
+        let slice = memory.read.list_sessions(&page).await.map_err(ApiError::from)?;
+        Ok(page::forward_connection(slice, &page, Total::Sessions(memory.read.clone()), |session| SessionNode(session, memory.clone())))
     }
 
     /// A message of the viewer or of shared memory; null if it does not exist.

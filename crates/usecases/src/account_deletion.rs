@@ -2,14 +2,10 @@
 //!
 //! The store records the deletion, which runs in steps: in a background task of this process, or in any process that finds it unfinished.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
-use super::{UseCaseError, UseCases, shared};
-use recall_domain::{Caller, UserId};
+use super::{error::UseCaseError, shared, use_cases::UseCases};
+use recall_domain::Caller;
 use recall_ports::{AccountDeletion, StoreError};
 
 /// Rows deleted in one step. Other writers wait for a step, not for the whole deletion.
@@ -59,7 +55,7 @@ impl UseCases {
             }
             if step.erasure.ended_at.is_some() {
                 p.index.forget(caller);
-                lock(&self.being_erased.elsewhere).remove(&caller.user());
+                self.being_erased.has_ended(caller.user());
                 return Ok(step.erasure);
             }
             if self.background_tasks.are_ending() {
@@ -81,8 +77,7 @@ impl UseCases {
     ///
     /// Deletions begun by other processes are known since the last [`Self::look_for_erasures`].
     pub fn is_being_erased(&self, caller: &Caller) -> bool {
-        let erased = &self.being_erased;
-        lock(&erased.here).contains_key(&caller.user()) || lock(&erased.elsewhere).contains(&caller.user())
+        self.being_erased.contains(caller.user())
     }
 
     /// Loads the deletions begun by other processes or by an earlier one.
@@ -92,44 +87,7 @@ impl UseCases {
     pub async fn look_for_erasures(&self) -> Result<(), UseCaseError> {
         let p = &self.parts;
         let all = p.store.unfinished_erasures(p.clock.now() + chrono::TimeDelta::days(1)).await?;
-        *lock(&self.being_erased.elsewhere) = all.iter().map(Caller::user).collect();
+        self.being_erased.set_elsewhere(all.iter().map(Caller::user).collect());
         Ok(())
     }
-}
-
-/// The users whose data is being deleted, so that nobody sees partial data.
-#[derive(Default)]
-pub(super) struct BeingErased {
-    /// Users whose deletion runs in this process, with the number of running calls.
-    here: Mutex<HashMap<UserId, usize>>,
-    elsewhere: Mutex<HashSet<UserId>>,
-}
-
-impl BeingErased {
-    fn mark(self: &Arc<Self>, user: UserId) -> Mark {
-        *lock(&self.here).entry(user).or_default() += 1;
-        Mark { erased: self.clone(), user }
-    }
-}
-
-/// A deletion that runs in this process.
-struct Mark {
-    erased: Arc<BeingErased>,
-    user: UserId,
-}
-
-impl Drop for Mark {
-    fn drop(&mut self) {
-        let mut here = lock(&self.erased.here);
-        if let Some(count) = here.get_mut(&self.user) {
-            *count -= 1;
-            if *count == 0 {
-                here.remove(&self.user);
-            }
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

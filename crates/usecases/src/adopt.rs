@@ -5,7 +5,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use super::{UseCaseError, UseCases, entities::Came};
+use super::{entities::Came, error::UseCaseError, use_cases::UseCases};
 use recall_domain::{Adopted, Adoption, Caller, Entity, EntityId, EntityKey, TokenDigest};
 use recall_facts::adopt::find_same_entity;
 

@@ -1,14 +1,7 @@
 //! Cancels answers.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
-
-use tokio_util::sync::CancellationToken;
-
-use super::{UseCaseError, UseCases, shared};
-use recall_domain::{Caller, EventBody, EventDraft, EventId, Message, MessageId, UserId, event::AnswerFailed};
+use super::{error::UseCaseError, shared, use_cases::UseCases};
+use recall_domain::{Caller, EventBody, EventDraft, EventId, Message, MessageId, event::AnswerFailed};
 
 /// The code of `answer_failed` after a cancellation.
 pub const CANCELLED: &str = "CANCELLED";
@@ -40,48 +33,5 @@ impl UseCases {
             metrics::counter!("recall_answers_cancelled_total").increment(1);
         }
         Ok((message, ended))
-    }
-}
-
-/// The answers in progress in this process.
-#[derive(Default)]
-pub(super) struct Answering(Mutex<HashMap<(UserId, MessageId), CancellationToken>>);
-
-impl Answering {
-    /// Registers an answer until the returned guard is dropped.
-    pub(super) fn begin(self: &Arc<Self>, user: UserId, question: MessageId) -> AnswerGuard {
-        let token = CancellationToken::new();
-        self.lock().insert((user, question), token.clone());
-        AnswerGuard { all: self.clone(), key: (user, question), token }
-    }
-
-    fn cancel(&self, user: UserId, question: MessageId) {
-        if let Some(token) = self.lock().get(&(user, question)) {
-            token.cancel();
-        }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(UserId, MessageId), CancellationToken>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// One answer in progress.
-pub(super) struct AnswerGuard {
-    all: Arc<Answering>,
-    key: (UserId, MessageId),
-    token: CancellationToken,
-}
-
-impl AnswerGuard {
-    /// Completes when the answer is cancelled.
-    pub(super) async fn cancelled(&self) {
-        self.token.cancelled().await;
-    }
-}
-
-impl Drop for AnswerGuard {
-    fn drop(&mut self) {
-        self.all.lock().remove(&self.key);
     }
 }

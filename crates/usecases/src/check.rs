@@ -1,6 +1,6 @@
 //! Checks input. Pure; every refusal has its own code and names the field.
 
-use super::UseCaseError;
+use super::error::UseCaseError;
 use recall_domain::message::MAX_TEXT_BYTES;
 
 /// Longest name of a person, entity or client id, in bytes.

@@ -7,12 +7,12 @@ use std::{
 
 use tracing::warn;
 
-use super::{UseCaseError, UseCases, check, rank};
+use super::{check, error::UseCaseError, rank, use_cases::UseCases};
 use recall_domain::{
-    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Stance, UserText,
+    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Page, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
 };
-use recall_ports::{EmbedError, IndexHit, IndexQuery, index::IndexResult};
+use recall_ports::{EmbedError, IndexHit, IndexQuery, StoreError, index::IndexResult};
 
 /// Most messages in one context.
 pub(super) const MAX_FIRST: u32 = 100;
@@ -233,6 +233,23 @@ impl UseCases {
             })
             .collect();
         Ok((named, ranked))
+    }
+
+    /// Returns the caller's reader of shared memory.
+    ///
+    /// Returns `None` if the caller may not read it, is already that reader, or if shared memory is empty. On a server without shared
+    /// memory, the only cost is one check every few seconds.
+    async fn shared_reader(&self, caller: &Caller) -> Result<Option<Caller>, StoreError> {
+        let Some(reader) = caller.shared_reader().filter(|_| !caller.is_shared()) else { return Ok(None) };
+        let used = match self.shared_in_use.known() {
+            Some(used) => used,
+            None => {
+                let used = !self.parts.store.list_sessions(&reader, &Page::first(1)).await?.items.is_empty();
+                self.shared_in_use.note(used);
+                used
+            }
+        };
+        Ok(used.then_some(reader))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
-use super::{UseCaseError, UseCases, check, shared};
+use super::{check, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId};
 use recall_facts::{CandidateEntity, KnownEntities, NameQuery, edit, merge, unmerge};
 use recall_ports::{CommitError, EntityFilter, KnowledgeCommit};

@@ -1,7 +1,7 @@
 //! Asserts and retracts facts by hand. For changes of entities, see `entities`.
 
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
-use super::{SendMessage, UseCaseError, UseCases, check, shared};
+use super::{check, error::UseCaseError, send::SendMessage, shared, use_cases::UseCases};
 use recall_domain::{
     Caller, CandidateFact, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, Mention, MessageKind, Party, Polarity,
     Relation, Role, SessionId, Similarity, Span, UserText, nearest,

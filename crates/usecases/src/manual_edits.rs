@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{UseCaseError, UseCases};
+use super::{error::UseCaseError, use_cases::UseCases};
 use recall_domain::{Caller, EventBody, EventDraft, EventId, Evidence, FactId, SessionId};
 use recall_ports::{CommitError, KnowledgeCommit, StoreError};
 

@@ -14,12 +14,23 @@ use recall_domain::{
 use recall_facts::weigh;
 use recall_ports::{EntityFilter, FactFilter, Merged, Store, StoreError};
 
-use super::ResourceId;
-
 /// Maximum number of facts that [`MemoryReader::rival_candidates`] returns, which bounds memory.
 pub const MAX_RIVALS: u32 = 10_000;
 /// Evidence rows read at a time while searching for the row of a cursor.
 const EVIDENCE_ROWS: u32 = 100;
+
+/// The id of an object that may belong to shared memory.
+#[derive(Clone, Copy, Debug)]
+pub enum ResourceId {
+    /// A session.
+    Session(SessionId),
+    /// A message.
+    Message(MessageId),
+    /// An entity.
+    Entity(EntityId),
+    /// A fact.
+    Fact(FactId),
+}
 
 /// Reads the memory of one caller. Every method fails with the error of the store.
 #[derive(Clone)]

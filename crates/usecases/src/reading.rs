@@ -1,6 +1,6 @@
 //! Builds the extractor's input: a message, earlier messages and waiting messages of its session.
 
-use super::UseCases;
+use super::use_cases::UseCases;
 use recall_domain::{Caller, Message, MessageStatus, Role};
 use recall_ports::{ExtractInput, StoreError};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{UseCaseError, UseCases, check, shared};
+use super::{check, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{Caller, EventId, Message, MessageId, Role, SessionId, Timestamp, UserText};
 use recall_ports::{Appended, FollowUp, NewMessage};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::{sync::watch, time::Instant};
 
-use super::{UseCaseError, UseCases, shared};
+use super::{error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{Caller, Evidence, Fact, SessionId, Timestamp};
 use recall_facts::weigh;
 use recall_ports::{SessionDeleted, SessionRemainder, StoreError};

@@ -9,12 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{UseCaseError, UseCases};
+use super::error::UseCaseError;
 use recall_domain::{
-    Caller, EntityId, FactId, Message, MessageId, Page, Role, SessionId,
+    Caller, Message, Role,
     context::{Context, SHARED_SPEAKER},
 };
-use recall_ports::StoreError;
 
 /// How long it is cached whether shared memory is in use. First data from another process is visible after this time.
 const REMEMBERED: Duration = Duration::from_secs(5);
@@ -24,49 +23,13 @@ const REMEMBERED: Duration = Duration::from_secs(5);
 pub(super) struct InUse(Mutex<Option<(Instant, bool)>>);
 
 impl InUse {
-    fn known(&self) -> Option<bool> {
+    pub(super) fn known(&self) -> Option<bool> {
         let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.filter(|(since, _)| since.elapsed() < REMEMBERED).map(|(_, used)| used)
     }
 
     pub(super) fn note(&self, used: bool) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), used));
-    }
-}
-
-/// The id of an object that may belong to shared memory.
-#[derive(Clone, Copy, Debug)]
-pub enum ResourceId {
-    /// A session.
-    Session(SessionId),
-    /// A message.
-    Message(MessageId),
-    /// An entity.
-    Entity(EntityId),
-    /// A fact.
-    Fact(FactId),
-}
-
-impl UseCases {
-    /// Returns the caller's reader of shared memory.
-    ///
-    /// Returns `None` if the caller may not read it, is already that reader, or if shared memory is empty. On a server without shared
-    /// memory,
-    /// the only cost is one check every few seconds.
-    ///
-    /// # Errors
-    /// Fails if the store fails.
-    pub async fn shared_reader(&self, caller: &Caller) -> Result<Option<Caller>, StoreError> {
-        let Some(reader) = caller.shared_reader().filter(|_| !caller.is_shared()) else { return Ok(None) };
-        let used = match self.shared_in_use.known() {
-            Some(used) => used,
-            None => {
-                let used = !self.parts.store.list_sessions(&reader, &Page::first(1)).await?.items.is_empty();
-                self.shared_in_use.note(used);
-                used
-            }
-        };
-        Ok(used.then_some(reader))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tracing::warn;
 
-use super::UseCases;
+use super::use_cases::UseCases;
 use recall_domain::UserText;
 use recall_ports::{EmbedError, Embedding, IndexEntry, embed::by_model};
 use recall_text::index_terms;

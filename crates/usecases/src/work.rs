@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{UseCaseError, UseCases, context::of_question, shared};
+use super::{context::of_question, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
     Caller, EventBody, EventDraft, EventId, Message, MessageId, MessageKind, Role, SessionId,
     event::{AnswerCompleted, AnswerFailed, MessageFailed},

@@ -1,0 +1,40 @@
+//! Creates and finds sessions, and finds the user's own entity.
+
+use super::{check, error::UseCaseError, shared, use_cases::UseCases};
+use recall_domain::{Caller, Entity, Session, SessionId, UserText};
+
+impl UseCases {
+    /// Creates a session.
+    ///
+    /// # Errors
+    /// `Invalid` for a title that is empty or too long.
+    pub async fn create_session(&self, caller: &Caller, title: Option<String>) -> Result<Session, UseCaseError> {
+        shared::may_write(caller)?;
+        let title = title.map(|t| check::title(&t)).transpose()?;
+        let p = &self.parts;
+        // The epoch must only differ from that of other logs with this session id.
+        let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
+        let made = p.store.create_session(caller, SessionId(p.ids.fresh()), title.map(UserText::from), epoch, p.clock.now()).await?;
+        if caller.is_shared() {
+            self.shared_in_use.note(true);
+        }
+        Ok(made)
+    }
+
+    /// Returns the session, if it is the caller's.
+    ///
+    /// # Errors
+    /// `NotFound` otherwise.
+    pub async fn session(&self, caller: &Caller, id: SessionId) -> Result<Session, UseCaseError> {
+        let found = self.parts.store.sessions_by_id(caller, &[id]).await?;
+        found.into_iter().next().ok_or(UseCaseError::NotFound { noun: "session" })
+    }
+
+    /// Returns the user's own entity, which exists once a message mentions the user.
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    pub async fn viewer_entity(&self, caller: &Caller) -> Result<Option<Entity>, UseCaseError> {
+        Ok(self.parts.store.viewer_entity(caller).await?)
+    }
+}

@@ -1,0 +1,92 @@
+//! The use cases as one value, with the adapters that they need. Each use case is in the file of its subject.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use super::{answering::Answering, being_erased::BeingErased, memory::MemoryReader, rank::CueTerms, shared::InUse};
+use recall_domain::{Caller, Ontology, Timestamp};
+use recall_facts::{Learner, SessionLimits};
+use recall_ports::{Announcer, Answerer, BackgroundTasks, Clock, Embedder, Extractor, Ids, MessageIndex, Store};
+
+/// The adapters and settings that the use cases need.
+#[derive(Clone)]
+pub struct Parts {
+    /// The store, which is the source of truth.
+    pub store: Arc<dyn Store>,
+    /// Searches messages.
+    pub index: Arc<dyn MessageIndex>,
+    /// Embeds text.
+    pub embedder: Arc<dyn Embedder>,
+    /// Extracts facts from text.
+    pub extractor: Arc<dyn Extractor>,
+    /// Answers questions.
+    pub answerer: Arc<dyn Answerer>,
+    /// Notifies the followers of event logs.
+    pub announcer: Arc<dyn Announcer>,
+    /// The ontology in use.
+    pub ontology: Arc<Ontology>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The source of ids.
+    pub ids: Arc<dyn Ids>,
+    /// Notified when a job is queued.
+    pub wake: Arc<Notify>,
+    /// Limits of the knowledge that one session may add.
+    pub session_limits: SessionLimits,
+}
+
+/// The use cases.
+#[derive(Clone)]
+pub struct UseCases {
+    pub(super) parts: Arc<Parts>,
+    pub(super) learner: Learner,
+    pub(super) cues: Arc<CueTerms>,
+    pub(super) answering: Arc<Answering>,
+    pub(super) shared_in_use: Arc<InUse>,
+    pub(super) background_tasks: BackgroundTasks,
+    pub(super) being_erased: Arc<BeingErased>,
+}
+
+impl UseCases {
+    /// Creates the use cases.
+    pub fn new(parts: Parts) -> Self {
+        let learner = Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone())
+            .with_limits(parts.session_limits);
+        let cues = Arc::new(CueTerms::of(&parts.ontology));
+        Self {
+            parts: Arc::new(parts),
+            learner,
+            cues,
+            answering: Arc::default(),
+            shared_in_use: Arc::default(),
+            background_tasks: BackgroundTasks::default(),
+            being_erased: Arc::default(),
+        }
+    }
+
+    /// Returns the reader of the memory that a caller may read.
+    pub fn memory(&self, caller: Caller) -> MemoryReader {
+        MemoryReader::new(caller, self.parts.store.clone(), self.parts.ontology.clone())
+    }
+
+    /// Returns the name of the store's engine, such as `sqlite`.
+    pub fn engine(&self) -> &'static str {
+        self.parts.store.engine()
+    }
+
+    /// Returns the background tasks, which outlive their requests and end on shutdown.
+    pub fn background_tasks(&self) -> &BackgroundTasks {
+        &self.background_tasks
+    }
+
+    /// Returns the ontology in use.
+    pub fn ontology(&self) -> &Arc<Ontology> {
+        &self.parts.ontology
+    }
+
+    /// Returns the present time.
+    pub fn now(&self) -> Timestamp {
+        self.parts.clock.now()
+    }
+}

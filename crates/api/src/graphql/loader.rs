@@ -40,26 +40,6 @@ impl Loader {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct AnswerTo(pub(crate) MessageId);
 
-/// Key: the mentions in a message.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct MentionsIn(pub(crate) MessageId);
-
-/// Key: the tokens that model servers used for a message.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct UsageOf(pub(crate) MessageId);
-
-/// Key: the decisions about which entities the mentions of a message refer to.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct DecisionsIn(pub(crate) MessageId);
-
-/// Key: the entities that were merged into an entity.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct MergedInto(pub(crate) EntityId);
-
-/// Key: the facts that a message is evidence for or against.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct FactsIn(pub(crate) MessageId);
-
 /// Key: the latest evidence of a fact, and the maximum number of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct EvidenceOf(pub(crate) FactId, pub(crate) u32);
@@ -156,57 +136,43 @@ impl dataloader::Loader<AnswerTo> for Loader {
     type Error = ApiError;
 
     async fn load(&self, keys: &[AnswerTo]) -> Batch<AnswerTo, Message> {
-        let answers = self.memory.answers(&ids(keys, |key| key.0)).await?;
+        let ids: Vec<_> = keys.iter().map(|key| key.0).collect();
+        let answers = self.memory.answers(&ids).await?;
         self.budget.count_loaded_bytes(text_bytes(answers.values()));
-        Ok(by_key(answers, AnswerTo))
+        Ok(answers.into_iter().map(|(question, answer)| (AnswerTo(question), answer)).collect())
     }
 }
 
-impl dataloader::Loader<MentionsIn> for Loader {
-    type Value = Vec<(EntityId, Mention)>;
-    type Error = ApiError;
+/// Declares keys for what belongs to an object, with the read for all objects of a batch.
+macro_rules! related {
+    ($($(#[$doc:meta])+ $key:ident($id:ty) -> $value:ty = $read:ident;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        pub(crate) struct $key(pub(crate) $id);
 
-    async fn load(&self, keys: &[MentionsIn]) -> Batch<MentionsIn, Self::Value> {
-        Ok(by_key(self.memory.mentions(&ids(keys, |key| key.0)).await?, MentionsIn))
-    }
+        impl dataloader::Loader<$key> for Loader {
+            type Value = $value;
+            type Error = ApiError;
+
+            async fn load(&self, keys: &[$key]) -> Batch<$key, $value> {
+                let ids: Vec<_> = keys.iter().map(|key| key.0).collect();
+                Ok(self.memory.$read(&ids).await?.into_iter().map(|(id, value)| ($key(id), value)).collect())
+            }
+        }
+    )+};
 }
 
-impl dataloader::Loader<UsageOf> for Loader {
-    type Value = TokenCount;
-    type Error = ApiError;
-
-    async fn load(&self, keys: &[UsageOf]) -> Batch<UsageOf, TokenCount> {
-        Ok(by_key(self.memory.usage_of_messages(&ids(keys, |key| key.0)).await?, UsageOf))
-    }
-}
-
-impl dataloader::Loader<DecisionsIn> for Loader {
-    /// By index of the mention in its message.
-    type Value = HashMap<u32, Decision>;
-    type Error = ApiError;
-
-    async fn load(&self, keys: &[DecisionsIn]) -> Batch<DecisionsIn, Self::Value> {
-        Ok(by_key(self.memory.decisions(&ids(keys, |key| key.0)).await?, DecisionsIn))
-    }
-}
-
-impl dataloader::Loader<MergedInto> for Loader {
-    type Value = Vec<Merged>;
-    type Error = ApiError;
-
-    async fn load(&self, keys: &[MergedInto]) -> Batch<MergedInto, Self::Value> {
-        Ok(by_key(self.memory.merged_into(&ids(keys, |key| key.0)).await?, MergedInto))
-    }
-}
-
-impl dataloader::Loader<FactsIn> for Loader {
-    /// Each fact once.
-    type Value = Vec<(FactId, Stance)>;
-    type Error = ApiError;
-
-    async fn load(&self, keys: &[FactsIn]) -> Batch<FactsIn, Self::Value> {
-        Ok(by_key(self.memory.facts_in(&ids(keys, |key| key.0)).await?, FactsIn))
-    }
+related! {
+    /// Key: the mentions in a message.
+    MentionsIn(MessageId) -> Vec<(EntityId, Mention)> = mentions;
+    /// Key: the decisions about which entities the mentions of a message refer to, by index of the mention in its message.
+    DecisionsIn(MessageId) -> HashMap<u32, Decision> = decisions;
+    /// Key: the facts that a message is evidence for or against, each once.
+    FactsIn(MessageId) -> Vec<(FactId, Stance)> = facts_in;
+    /// Key: the tokens that model servers used for a message.
+    UsageOf(MessageId) -> TokenCount = usage_of_messages;
+    /// Key: the entities that were merged into an entity.
+    MergedInto(EntityId) -> Vec<Merged> = merged_into;
 }
 
 impl dataloader::Loader<EvidenceOf> for Loader {
@@ -236,12 +202,4 @@ impl dataloader::Loader<RivalsOf> for Loader {
         let candidates = RivalCandidates { facts: found.into_iter().map(Arc::new).collect(), budget: self.budget.clone() };
         Ok(keys.iter().map(|k| (k.clone(), candidates.clone())).collect())
     }
-}
-
-fn ids<K, I>(keys: &[K], id: impl Fn(&K) -> I) -> Vec<I> {
-    keys.iter().map(id).collect()
-}
-
-fn by_key<I, K: Hash + Eq, V>(found: HashMap<I, V>, key: impl Fn(I) -> K) -> HashMap<K, V> {
-    found.into_iter().map(|(id, value)| (key(id), value)).collect()
 }

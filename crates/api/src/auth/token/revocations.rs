@@ -16,10 +16,10 @@ pub(crate) struct Revocations {
 }
 
 impl Revocations {
-    /// Revokes a token until it expires, and returns its digest.
+    /// Revokes a token until it expires, and returns its digest. The caller's permission is checked before.
     ///
     /// # Errors
-    /// When the issuer is unknown or the id is empty; 403 for callers who are not administrators.
+    /// When the issuer is unknown, or the id is empty.
     pub(crate) async fn revoke(
         &self,
         caller: &Caller,

@@ -14,6 +14,7 @@ use super::{
 };
 use recall_domain::{
     Citation, Entity, EntityId, EntityType, Evidence, Fact, FactStatus, Relation, Stance, UserText,
+    belief::half_life,
     context::{Context, RankedFact},
 };
 
@@ -183,11 +184,7 @@ impl FactWriter<'_> {
         let mut held: Vec<&RankedFact> = std::iter::once(first).chain(rivals.iter().copied()).collect();
         // All rivals have the same half-life, so any common moment gives the same shares.
         let latest = held.iter().map(|f| f.fact.weighed_at).max()?;
-        let weight = |f: &RankedFact| {
-            let half_life = self.cue_index.relation_by_name(&f.fact.relation).map_or(365.0, |r| r.half_life_days);
-            let days = (latest - f.fact.weighed_at).num_seconds() as f64 / 86_400.0;
-            f.fact.support * (-days / half_life).exp2()
-        };
+        let weight = |f: &RankedFact| f.fact.support_at(latest, half_life(self.cue_index.relation_by_name(&f.fact.relation)));
         let (mut ended, mut active): (Vec<&RankedFact>, Vec<&RankedFact>) =
             held.drain(..).partition(|f| f.fact.status == FactStatus::Ended);
         active.sort_by(|a, b| weight(b).total_cmp(&weight(a)));

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EntityId, FactId, MessageId, RelationName, SessionId, Span, Timestamp, UserText};
+use super::{EntityId, FactId, MessageId, RelationName, SessionId, Span, Timestamp, UserText, belief};
 
 /// A fact: subject, relation and object, with support and opposition.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Fact {
     pub weighed_at: Timestamp,
     /// Its status.
     pub status: FactStatus,
-    /// Whether all its support has a confidence below 0.7.
+    /// Whether all its support has a confidence below [`belief::FLAG_BELOW`].
     pub flagged: bool,
     /// Start of its validity: the first statement after the last end.
     pub valid_from: Option<Timestamp>,
@@ -36,6 +36,18 @@ pub struct Fact {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+}
+
+impl Fact {
+    /// Returns the support that is left at a moment. At `weighed_at` and before, it is `support`.
+    pub fn support_at(&self, at: Timestamp, half_life_days: f64) -> f64 {
+        self.support * belief::decay(self.weighed_at, at, half_life_days)
+    }
+
+    /// Returns the belief at `weighed_at`.
+    pub fn belief(&self) -> f64 {
+        belief::belief(self.support, self.opposition)
+    }
 }
 
 /// The status of a fact.

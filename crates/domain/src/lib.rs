@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod belief;
 pub mod caller;
 pub mod candidate;
 pub mod context;

@@ -5,8 +5,8 @@
 use std::collections::HashSet;
 
 use super::resolve::{are_close_types, names};
-use super::weigh::{half_life, is_rival, reweigh};
-use recall_domain::{Entity, Evidence, Fact, FactId, FactStatus, MessageId, Ontology, Stance};
+use super::weigh::{is_rival, reweigh};
+use recall_domain::{Entity, Evidence, Fact, FactId, FactStatus, MessageId, Ontology, Stance, belief::half_life};
 
 /// Finds the known entity that a visitor's entity is.
 ///

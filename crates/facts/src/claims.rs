@@ -7,10 +7,11 @@ use uuid::Uuid;
 use super::{
     learn::Statement,
     message_entities::MessageEntities,
-    weigh::{DROP_BELOW, FLAG_BELOW, rival_keys, stance_order},
+    weigh::{rival_keys, stance_order},
 };
 use recall_domain::{
     CandidateFact, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Ontology, Party, Polarity, Span, Stance, Timestamp,
+    belief::{DROP_BELOW, FLAG_BELOW},
 };
 use recall_ports::FactKey;
 

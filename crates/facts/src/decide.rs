@@ -7,13 +7,13 @@ use uuid::Uuid;
 use super::{
     claims::{ResolvedClaim, new_fact},
     events::{FactEvent, entity_update, fact_event},
-    is_rival,
     learn::Statement,
     message_entities::MessageEntities,
-    weigh::{apply, decay, half_life},
+    weigh::{apply, is_rival},
 };
 use recall_domain::{
     Entity, EntityId, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Ontology, Stance, Timestamp, UserText,
+    belief::half_life,
     event::{EventMention, FactChange, MessageProcessed},
 };
 use recall_ports::KnowledgeCommit;
@@ -138,7 +138,7 @@ impl Planner<'_> {
         for rival in &rivals {
             fact.weighed_at = fact.weighed_at.max(rival.weighed_at);
         }
-        fact.opposition = rivals.iter().map(|r| r.support * decay(r.weighed_at, fact.weighed_at, h)).sum();
+        fact.opposition = rivals.iter().map(|r| r.support_at(fact.weighed_at, h)).sum();
         let against: HashSet<FactId> = rivals.iter().map(|r| r.id).collect();
         let id = fact.id;
         let copies: Vec<Evidence> = evidence

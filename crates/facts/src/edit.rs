@@ -7,10 +7,11 @@ use uuid::Uuid;
 use super::events::{FactEvent, fact_event};
 use super::message_entities::{MAX_ALIASES, VIEWER_NAME};
 use super::resolve::names;
-use super::weigh::{half_life, is_rival, reweigh};
+use super::weigh::{is_rival, reweigh};
 use recall_domain::{
     Entity, EntityId, EntityKey, EventBody, EventDraft, EventId, Evidence, Fact, FactStatus, MessageId, Ontology, SessionId, Stance,
     Timestamp,
+    belief::half_life,
     event::{EntityChange, EntityUpdate, FactChange},
 };
 use recall_ports::KnowledgeCommit;

@@ -9,9 +9,10 @@ use super::edit::{EditContext, entity_event};
 use super::events::{FactEvent, fact_event};
 use super::message_entities::{MAX_ALIASES, VIEWER_NAME};
 use super::resolve::names;
-use super::weigh::{apply, half_life, reweigh};
+use super::weigh::{apply, reweigh};
 use recall_domain::{
     Decision, Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, MessageId, Stance,
+    belief::half_life,
     event::{EntityChange, FactChange},
 };
 use recall_ports::KnowledgeCommit;

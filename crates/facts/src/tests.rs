@@ -8,11 +8,13 @@ use uuid::Uuid;
 use super::decide::{KnownFacts, decide};
 use super::message_entities::{MessageCues, MessageEntities, lookup_terms_of};
 use super::resolve::KnownEntities;
-use super::weigh::{apply, decay, half_life, relative_weight, reweigh, standing};
+use super::weigh::{apply, relative_weight, reweigh, standing};
 use super::{Statement, is_rival};
 use recall_domain::{
     CandidateFact, Entity, EntityId, EntityKey, EntityType, EventBody, Evidence, Extraction, Fact, FactId, FactStatus, Mention, MessageId,
-    MessageKind, Ontology, Party, Polarity, SessionId, Span, Stance, Timestamp, UserText, event::FactChange,
+    MessageKind, Ontology, Party, Polarity, SessionId, Span, Stance, Timestamp, UserText,
+    belief::{decay, half_life},
+    event::FactChange,
 };
 use recall_ports::KnowledgeCommit;
 

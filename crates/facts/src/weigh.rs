@@ -8,19 +8,15 @@
 //! weight = r now              belief = (r+1)/(r+s+2)              uncertainty = 2/(r+s+2)
 //! ```
 //!
-//! This is the beta reputation of Josang and Ismail (2002) with a continuous forgetting factor: unconfirmed facts drift to unknown,
-//! not to false. A message older than t counts with the weight it would have left at t. So the order in which independent messages
-//! arrive does not change the result.
+//! The formulas of decay, belief and uncertainty are in `recall_domain::belief`. Unconfirmed facts drift to unknown, not to false. A
+//! message older than t counts with the weight it would have left at t. So the order in which independent messages arrive does not
+//! change the result.
 
-use recall_domain::{Evidence, Fact, FactStatus, Ontology, Relation, Stance, Timestamp};
+use recall_domain::{
+    Evidence, Fact, FactStatus, Ontology, Relation, Stance, Timestamp,
+    belief::{FLAG_BELOW, belief, decay, half_life, uncertainty},
+};
 use recall_ports::FactKey;
-
-/// Confidence below which a candidate is dropped.
-pub const DROP_BELOW: f64 = 0.5;
-/// Confidence below which a fact is flagged as uncertain.
-pub const FLAG_BELOW: f64 = 0.7;
-/// Half-life, in days, of facts whose relation is no longer in the ontology.
-const DEFAULT_HALF_LIFE_DAYS: f64 = 365.0;
 
 /// Weight, belief and uncertainty of a fact at one moment.
 ///
@@ -35,23 +31,11 @@ pub struct Standing {
     pub uncertainty: f64,
 }
 
-/// Returns the remaining fraction of a weight after the time from `from` to `to`; 1 if `to` is not later.
-pub fn decay(from: Timestamp, to: Timestamp, half_life_days: f64) -> f64 {
-    let days = (to - from).num_milliseconds() as f64 / 86_400_000.0;
-    if days <= 0.0 { 1.0 } else { (-days / half_life_days).exp2() }
-}
-
-/// Returns the half-life of a relation in days.
-pub fn half_life(relation: Option<&Relation>) -> f64 {
-    relation.map_or(DEFAULT_HALF_LIFE_DAYS, |r| r.half_life_days)
-}
-
 /// Returns weight, belief and uncertainty of a fact at `now`.
 pub fn standing(fact: &Fact, relation: Option<&Relation>, now: Timestamp) -> Standing {
     let left = decay(fact.weighed_at, now, half_life(relation));
     let (r, s) = (fact.support * left, fact.opposition * left);
-    let total = r + s + 2.0;
-    Standing { weight: round(r), belief: round((r + 1.0) / total), uncertainty: round(2.0 / total) }
+    Standing { weight: round(r), belief: round(belief(r, s)), uncertainty: round(uncertainty(r, s)) }
 }
 
 fn round(x: f64) -> f64 {
@@ -93,7 +77,7 @@ pub fn rival_keys(fact: &Fact, ontology: &Ontology) -> Vec<FactKey> {
 ///
 /// `others` may contain any facts; only rivals count.
 pub fn relative_weight<'f>(fact: &Fact, others: impl IntoIterator<Item = &'f Fact>, ontology: &Ontology, now: Timestamp) -> f64 {
-    let weight = |f: &Fact| f.support * decay(f.weighed_at, now, half_life(ontology.get(&f.relation)));
+    let weight = |f: &Fact| f.support_at(now, half_life(ontology.get(&f.relation)));
     let rivals: Vec<f64> = others
         .into_iter()
         .filter(|o| o.id != fact.id && o.status == FactStatus::Active && is_rival(fact, o, ontology))

@@ -41,7 +41,7 @@ pub struct FactFilter {
     pub session: Option<SessionId>,
     /// Has evidence in this message.
     pub message: Option<MessageId>,
-    /// Belief (r+1)/(r+s+2) at the time of its last change is at least this.
+    /// [`Fact::belief`](recall_domain::Fact::belief), at the time of its last change, is at least this.
     pub min_belief: Option<f64>,
     /// Was known and held at this moment.
     pub as_of: Option<Timestamp>,

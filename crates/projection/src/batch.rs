@@ -24,13 +24,13 @@ pub(super) fn to_batch(after: u64, changes: Vec<Change>) -> GraphBatch {
 /// `timestamp` and the half-life.
 fn to_graph_fact(f: Fact, source: Option<(MessageId, SessionId)>) -> GraphFact {
     GraphFact {
+        belief: f.belief(),
         id: f.id,
         subject: f.subject,
         relation: f.relation,
         object: f.object,
         weight: f.support,
         opposition: f.opposition,
-        belief: (f.support + 1.0) / (f.support + f.opposition + 2.0),
         status: f.status,
         flagged: f.flagged,
         source,

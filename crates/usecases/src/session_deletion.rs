@@ -109,6 +109,6 @@ impl UseCases {
     /// Returns the function that re-weighs a fact from its remaining evidence.
     fn reweigh(&self) -> impl Fn(&Fact, &[Evidence]) -> Option<Fact> + Send + Sync + use<> {
         let ontology = self.parts.ontology.clone();
-        move |fact: &Fact, left: &[Evidence]| weigh::reweigh(fact, left, weigh::half_life(ontology.get(&fact.relation)))
+        move |fact: &Fact, left: &[Evidence]| weigh::reweigh(fact, left, recall_domain::belief::half_life(ontology.get(&fact.relation)))
     }
 }

@@ -79,8 +79,7 @@ fn fact(n: usize, f: &RankedFact, ontology: &Ontology) -> (Value, Citation) {
     let rank = |e: &&Evidence| (e.stance == wanted, e.span.is_some(), e.created_at);
     let evidence = f.evidence.iter().max_by_key(rank);
     let words = evidence.map(|e| e.excerpt.clone()).filter(|e| !e.as_str().is_empty());
-    let belief = (f.fact.support + 1.0) / (f.fact.support + f.fact.opposition + 2.0);
-    let mut value = json!({ "n": n, "fact": fact_lines, "status": status, "belief": (belief * 100.0).round() / 100.0 });
+    let mut value = json!({ "n": n, "fact": fact_lines, "status": status, "belief": (f.fact.belief() * 100.0).round() / 100.0 });
     if let Some(fields) = value.as_object_mut() {
         let dates = [("since", f.fact.valid_from), ("until", f.fact.valid_to), ("said_on", evidence.map(|e| e.created_at))];
         fields.extend(dates.into_iter().filter_map(|(k, at)| Some((k.to_owned(), json!(day(at?))))));

@@ -13,7 +13,7 @@ use super::super::{
     keys,
     rows::{ENTITY, EntityRow, FACT, FactRow},
 };
-use recall_domain::{Entity, Fact, FactStatus, Page, Slice, UserId};
+use recall_domain::{Entity, Fact, FactStatus, Page, Slice, UserId, belief::PRIOR};
 use recall_ports::{EntityFilter, FactFilter};
 
 /// The searchable form of a text: Unicode lower case, independent of the database's locale.
@@ -132,7 +132,8 @@ fn fact_conditions(sql: &mut QueryBuilder<Postgres>, user: Uuid, filter: &FactFi
         sql.push(" AND v.fact_id = f.id AND v.session_id <> ALL (ARRAY(").push(HIDDEN).push(")))");
     }
     if let Some(belief) = filter.min_belief {
-        sql.push(" AND (f.support + 1.0) / (f.support + f.opposition + 2.0) >= ").push_bind(belief);
+        sql.push(" AND (f.support + ").push_bind(PRIOR).push(") / (f.support + f.opposition + ").push_bind(2.0 * PRIOR);
+        sql.push(") >= ").push_bind(belief);
     }
     if let Some(t) = filter.as_of {
         // `valid_from` is the time of the first supporting message, so it is also when the fact became known. A retracted fact

@@ -9,7 +9,7 @@ use super::super::{
     failure::Failure,
     keys, rows, session_deletion,
 };
-use recall_domain::{Entity, Fact, FactStatus, Page, Slice, UserId};
+use recall_domain::{Entity, Fact, FactStatus, Page, Slice, UserId, belief::PRIOR};
 use recall_ports::{EntityFilter, FactFilter};
 
 /// The searchable form of a text: Unicode lower case, which SQLite's LIKE does not support.
@@ -117,7 +117,8 @@ fn fact_conditions(sql: &mut QueryBuilder<Sqlite>, user: Uuid, filter: &FactFilt
         sql.push(")");
     }
     if let Some(belief) = filter.min_belief {
-        sql.push(" AND (f.support + 1.0) / (f.support + f.opposition + 2.0) >= ").push_bind(belief);
+        sql.push(" AND (f.support + ").push_bind(PRIOR).push(") / (f.support + f.opposition + ").push_bind(2.0 * PRIOR);
+        sql.push(") >= ").push_bind(belief);
     }
     if let Some(t) = filter.as_of {
         // `valid_from` is the time of the first supporting message, so it is also when the fact became known. A retracted fact

@@ -139,3 +139,23 @@ pub(super) async fn invalid_cursor_is_refused_by_every_list(store: Arc<dyn Store
         }
     }
 }
+
+/// The engines compute the belief in SQL.
+pub(super) async fn belief_of_the_filter_is_that_of_the_domain(store: Arc<dyn Store>) {
+    const WEIGHTS: [f64; 5] = [0.0, 0.1, 1.0 / 3.0, 1.0, 40.5];
+    let w = World::new(&store);
+    let session = w.session().await;
+    let john = entity("John");
+    let objects: Vec<Entity> = (0..WEIGHTS.len().pow(2)).map(|i| entity(&format!("Object {i}"))).collect();
+    let weights = WEIGHTS.iter().flat_map(|support| WEIGHTS.map(|opposition| (*support, opposition)));
+    let facts: Vec<Fact> =
+        objects.iter().zip(weights).map(|(o, (support, opposition))| Fact { support, opposition, ..fact(&john, "LIKES", o) }).collect();
+    let entities = std::iter::once(john).chain(objects).collect();
+    w.commit(KnowledgeCommit { entities, facts: facts.clone(), ..w.plan(session).await }).await;
+    for fact in facts {
+        for (least, found) in [(fact.belief(), 1), (fact.belief().next_up(), 0)] {
+            let filter = FactFilter { object: Some(fact.object), min_belief: Some(least), ..FactFilter::default() };
+            assert_eq!(store.count_facts(&w.caller, &filter).await.unwrap(), found, "{filter:?} of {fact:?}");
+        }
+    }
+}

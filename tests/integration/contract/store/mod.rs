@@ -78,6 +78,7 @@ macro_rules! store_contract {
             lists::every_list_is_complete_for_any_page_size,
             lists::concurrent_inserts_do_not_disturb_paging,
             lists::invalid_cursor_is_refused_by_every_list,
+            lists::belief_of_the_filter_is_that_of_the_domain,
             access::access_token_is_found_until_expired_or_revoked,
             access::access_tokens_of_others_are_hidden_and_protected,
             access::revoked_token_stays_revoked_until_expiry,

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{EntityId, MessageId, Timestamp};
 
+/// Name of the user's own entity until the user gives a name.
+pub const VIEWER_NAME: &str = "You";
+
 /// A disambiguated entity of one user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use uuid::Uuid;
 
 use super::{
-    learn::Statement,
     message_entities::MessageEntities,
+    statement::Statement,
     weigh::{rival_keys, stance_order},
 };
 use recall_domain::{

@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::{
     claims::{ResolvedClaim, new_fact},
     events::{FactEvent, entity_update, fact_event},
-    learn::Statement,
     message_entities::MessageEntities,
+    statement::Statement,
     weigh::{apply, is_rival},
 };
 use recall_domain::{

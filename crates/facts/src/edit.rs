@@ -5,13 +5,14 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::events::{FactEvent, fact_event};
-use super::message_entities::{MAX_ALIASES, VIEWER_NAME};
+use super::message_entities::MAX_ALIASES;
 use super::resolve::names;
 use super::weigh::{is_rival, reweigh};
 use recall_domain::{
     Entity, EntityId, EntityKey, EventBody, EventDraft, EventId, Evidence, Fact, FactStatus, MessageId, Ontology, SessionId, Stance,
     Timestamp,
     belief::half_life,
+    entity::VIEWER_NAME,
     event::{EntityChange, EntityUpdate, FactChange},
 };
 use recall_ports::KnowledgeCommit;

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    is_rival,
-    learn::Statement,
-    weigh::{relative_weight, standing},
+    statement::Statement,
+    weigh::{is_rival, relative_weight, standing},
 };
 use recall_domain::{
     Entity, EntityId, EventBody, Fact, FactStatus, MessageId, Ontology, SessionId, Timestamp, UserText,

@@ -15,8 +15,9 @@ use crate::{
     message_entities::{MessageCues, MessageEntities, lookup_terms_of},
     resolve::{Ambiguity, KnownEntities},
     session_limits::{SessionLimits, trimmed_to_budget},
+    statement::Statement,
 };
-use recall_domain::{Caller, Entity, EntityId, Extraction, Fact, FactId, MessageId, Ontology, SessionId, Timestamp, UserText};
+use recall_domain::{Caller, Entity, EntityId, Fact, FactId, Ontology};
 use recall_ports::{
     Claim, Clock, CommitError, EntityFilter, FactFilter, FactKey, Ids, JobWork, KnowledgeCommit, KnowledgeStore, StoreError,
 };
@@ -33,25 +34,6 @@ const MAX_AMBIGUOUS: usize = 100;
 const MAX_NEIGHBOURS: usize = 50;
 /// Most evidence rows of each rival that are copied to a new fact.
 const RIVAL_EVIDENCE: u32 = 50;
-
-/// A message and its extraction.
-#[derive(Clone, Debug)]
-pub struct Statement {
-    /// The message.
-    pub message: MessageId,
-    /// Its session.
-    pub session: SessionId,
-    /// When it was said. Facts get this date.
-    pub at: Timestamp,
-    /// Its text, used for excerpts.
-    pub text: UserText,
-    /// The speaker, if it is not the user.
-    pub speaker: Option<String>,
-    /// The message has no particular speaker, as in shared memory: "I" means nobody.
-    pub is_impersonal: bool,
-    /// What the extractor found.
-    pub extraction: Extraction,
-}
 
 /// Why a message changed nothing.
 #[derive(Debug, thiserror::Error)]

@@ -16,14 +16,16 @@ mod name_query;
 pub mod processor;
 mod resolve;
 mod session_limits;
+mod statement;
 pub mod unmerge;
 pub mod weigh;
 
-pub use learn::{LearnError, Learner, Statement};
+pub use learn::{LearnError, Learner};
 pub use name_query::{CandidateEntity, NameQuery};
 pub use processor::{Outcome, Processor, ProcessorConfig, Work};
 pub use resolve::KnownEntities;
 pub use session_limits::SessionLimits;
+pub use statement::Statement;
 pub use weigh::{Standing, is_rival, relative_weight, rival_keys, standing};
 
 #[cfg(test)]

@@ -7,12 +7,13 @@ use uuid::Uuid;
 use super::adopt;
 use super::edit::{EditContext, entity_event};
 use super::events::{FactEvent, fact_event};
-use super::message_entities::{MAX_ALIASES, VIEWER_NAME};
+use super::message_entities::MAX_ALIASES;
 use super::resolve::names;
 use super::weigh::{apply, reweigh};
 use recall_domain::{
     Decision, Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, MessageId, Stance,
     belief::half_life,
+    entity::VIEWER_NAME,
     event::{EntityChange, FactChange},
 };
 use recall_ports::KnowledgeCommit;

@@ -5,18 +5,18 @@ use std::collections::HashSet;
 use uuid::Uuid;
 
 use super::{
-    learn::Statement,
     resolve::{
         Ambiguity, HIGH_CONFIDENCE, KnownEntities, ResolvedEntities, ResolvedMention, Resolver, are_close_types,
         cues::{AliasStatement, NameCues, Text},
         identifies_person, lookup_terms, names, role_hint,
         roles::Role,
     },
+    statement::Statement,
 };
-use recall_domain::{Decision, Entity, EntityId, EntityKey, EntityType, Mention, Party, Timestamp, event::EntityChange};
+use recall_domain::{
+    Decision, Entity, EntityId, EntityKey, EntityType, Mention, Party, Timestamp, entity::VIEWER_NAME, event::EntityChange,
+};
 
-/// Name of the user's own entity until the user gives a name.
-pub(super) const VIEWER_NAME: &str = "You";
 /// Most aliases kept per entity. All of them are rewritten when the entity changes.
 pub(super) const MAX_ALIASES: usize = 20;
 

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::{learn::Statement, message_entities::MessageEntities};
+use super::{message_entities::MessageEntities, statement::Statement};
 use recall_domain::{EntityId, Party};
 
 /// Limits per session; `None` means no limit.

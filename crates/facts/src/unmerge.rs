@@ -12,11 +12,11 @@ use uuid::Uuid;
 
 use super::edit::{EditContext, entity_event};
 use super::events::{FactEvent, fact_event};
-use super::message_entities::VIEWER_NAME;
 use super::weigh::{is_rival, reweigh};
 use recall_domain::{
     Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, MessageId, Ontology, Stance,
     belief::half_life,
+    entity::VIEWER_NAME,
     event::{EntityChange, FactChange},
 };
 use recall_ports::{KnowledgeCommit, MergeRecord, Unmerge};

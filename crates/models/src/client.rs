@@ -21,6 +21,7 @@ use super::{
     dialect::{Dialect, Schema},
     failure::ModelError,
     token_stream::TokenStream,
+    usage::{estimate, record_request},
     wire::{ChatResponse, Usage, Vectors},
 };
 use recall_domain::TokenCount;
@@ -33,8 +34,6 @@ const BACKOFF: Duration = Duration::from_millis(400);
 const DOWN: Duration = Duration::from_secs(5);
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Estimated bytes of English text per token, for servers that do not report usage.
-pub(super) const BYTES_PER_TOKEN: usize = 4;
 
 /// Client of one model on one server.
 pub struct ModelClient {
@@ -307,20 +306,6 @@ fn order_vectors(vectors: Vectors, expected: usize) -> Result<(Vec<Vec<f32>>, Op
     }
     let all: Option<Vec<_>> = placed.into_iter().collect();
     Ok((all.ok_or(ModelError::Malformed("a text without vector"))?, vectors.usage))
-}
-
-/// Estimates the tokens from the bytes sent and received.
-pub(super) fn estimate(sent: usize, got: usize) -> Usage {
-    Usage { prompt_tokens: sent.div_ceil(BYTES_PER_TOKEN) as u64, completion_tokens: got.div_ceil(BYTES_PER_TOKEN) as u64 }
-}
-
-/// Records metrics of one request.
-pub(super) fn record_request(operation: &'static str, outcome: &'static str, usage: Usage, started: Instant) {
-    metrics::counter!("recall_model_requests_total", "operation" => operation, "outcome" => outcome).increment(1);
-    metrics::histogram!("recall_model_request_seconds", "operation" => operation).record(started.elapsed().as_secs_f64());
-    for (direction, n) in [("input", usage.prompt_tokens), ("output", usage.completion_tokens)] {
-        metrics::counter!("recall_model_tokens_total", "operation" => operation, "direction" => direction).increment(n);
-    }
 }
 
 async fn send(http: &openai_http::Client, request: HttpRequestFactory) -> Result<openai_http::Response, ModelError> {

@@ -15,6 +15,7 @@ pub mod failure;
 mod probe;
 mod text_search;
 mod token_stream;
+mod usage;
 mod wire;
 
 use std::{collections::BTreeMap, time::Duration};

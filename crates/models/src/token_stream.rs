@@ -10,8 +10,8 @@ use tokio::{
 };
 
 use super::{
-    client::{estimate, record_request},
     failure::ModelError,
+    usage::{estimate, record_request},
     wire::{ChatResponse, Usage},
 };
 use recall_domain::TokenCount;

@@ -6,8 +6,7 @@ use super::{
     names::{self, NameMatch},
     roles::{Role, RoleClass},
 };
-use crate::message_entities::VIEWER_NAME;
-use recall_domain::{Entity, EntityKey, EntityType, Mention};
+use recall_domain::{Entity, EntityKey, EntityType, Mention, entity::VIEWER_NAME};
 
 /// Penalty for a match with an alias.
 const ALIAS_PENALTY: f64 = 0.05;

@@ -14,12 +14,7 @@ use std::sync::{
 use async_trait::async_trait;
 use tracing::warn;
 
-use super::{
-    Budget, ModelClient,
-    client::{BYTES_PER_TOKEN, ChatRequest},
-    failure::ModelError,
-    token_stream::TokenStream,
-};
+use super::{Budget, ModelClient, client::ChatRequest, failure::ModelError, token_stream::TokenStream, usage::BYTES_PER_TOKEN};
 use recall_domain::{Caller, Citation, MessageId, ModelOperation, Ontology, UserText, context::Context};
 use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 

@@ -1,6 +1,6 @@
 //! Merges two mentions of one person, a role and a name: "my manager Dave" is Dave, a manager.
 
-use super::check::{sort_by_position, states_same};
+use super::candidates::{sort_by_position, states_same};
 use crate::text_search::{DETERMINERS, SearchableText};
 use recall_domain::{CandidateFact, EntityType, Extraction, Mention, Party};
 

@@ -7,7 +7,11 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::{appositions, schema::SPEAKER};
+use super::{
+    appositions::merge_appositions,
+    candidates::{sort_by_position, states_same},
+    schema::SPEAKER,
+};
 use crate::text_search::SearchableText;
 use recall_domain::{CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageKind, Ontology, Party, Polarity, Relation, Span};
 
@@ -192,28 +196,7 @@ pub(super) fn check(text: &str, proposal: Proposal, ontology: &Ontology) -> Chec
         }
     }
     let Checker { text, mentions, refused, .. } = checker;
-    Checked { extraction: appositions::merge_appositions(&text, sort_by_position(kind, mentions, facts)), refused }
-}
-
-/// Sorts mentions and facts by their position, as the port requires.
-pub(super) fn sort_by_position(kind: MessageKind, mentions: Vec<Mention>, mut facts: Vec<CandidateFact>) -> Extraction {
-    let mut order: Vec<usize> = (0..mentions.len()).collect();
-    order.sort_by_key(|&i| mentions.get(i).map(|m| m.span));
-    let mut place = vec![0; mentions.len()];
-    for (new, &old) in order.iter().enumerate() {
-        if let Some(p) = place.get_mut(old) {
-            *p = new;
-        }
-    }
-    let moved = |party: Party| match party {
-        Party::Mention(i) => Party::Mention(place.get(i).copied().unwrap_or(i)),
-        Party::Speaker => Party::Speaker,
-    };
-    for f in &mut facts {
-        (f.subject, f.object) = (moved(f.subject), moved(f.object));
-    }
-    facts.sort_by_key(|f| f.span.start);
-    Extraction { kind, mentions: order.into_iter().filter_map(|i| mentions.get(i).cloned()).collect(), facts }
+    Checked { extraction: merge_appositions(&text, sort_by_position(kind, mentions, facts)), refused }
 }
 
 struct Checker<'a> {
@@ -299,11 +282,6 @@ impl Checker<'_> {
 
 fn is_self(name: &str) -> bool {
     name == SPEAKER || SELF.contains(&name.trim().to_lowercase().as_str())
-}
-
-/// Whether two facts have the same subject, relation and object.
-pub(super) fn states_same(a: &CandidateFact, b: &CandidateFact) -> bool {
-    (a.subject, &a.relation, a.object) == (b.subject, &b.relation, b.object)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Merges the extractions of the local extractor and the model.
 
-use super::{Policy, SURE_CONFIDENCE, check::sort_by_position};
-use recall_domain::{CandidateFact, EntityKey, Extraction, Mention, MessageKind, Party};
+use super::{candidates::sort_by_position, policy::Policy};
+use recall_domain::{CandidateFact, EntityKey, Extraction, Mention, MessageKind, Party, belief::FLAG_BELOW};
 
 /// Confidence of a fact that both found.
 const AGREED: f64 = 0.95;
@@ -31,7 +31,7 @@ pub(super) fn merge(policy: Policy, local: Extraction, model: Extraction) -> Ext
         if agrees {
             f.confidence = f.confidence.max(AGREED);
         }
-        if agrees || (policy == Policy::Hybrid && f.confidence >= SURE_CONFIDENCE) {
+        if agrees || (policy == Policy::Hybrid && f.confidence >= FLAG_BELOW) {
             facts.push(f);
         }
     }

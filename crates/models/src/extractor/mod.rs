@@ -5,8 +5,10 @@
 
 mod appositions;
 mod batch;
+mod candidates;
 mod check;
 mod merge;
+mod policy;
 mod schema;
 
 use std::sync::Arc;
@@ -21,11 +23,12 @@ use super::{
     dialect::{Schema, object},
     failure::ModelError,
 };
-use recall_domain::{Caller, Extraction, MessageId, MessageKind, ModelOperation, Ontology};
+use recall_domain::{Caller, Extraction, MessageId, ModelOperation, Ontology};
 use recall_ports::extract::{ExtractError, ExtractInput, Extractor};
 
 use batch::{EarlyResult, MAX_BATCH, MAX_BATCH_BYTES, ResultCache};
 use check::{Checked, Proposal};
+pub use policy::Policy;
 
 /// Instructions, with a placeholder for the relations.
 const INSTRUCTIONS: &str = include_str!("../../../../data/prompts/extract-1.md");
@@ -44,34 +47,6 @@ const MAX_TEXT: usize = 16 * 1024;
 const MAX_PREVIOUS: usize = 1024;
 /// Most tokens of a reply.
 const MAX_TOKENS: u32 = 4_096;
-/// Length in bytes from which a message is long: the rules probably miss facts of it.
-const LONG_MESSAGE: usize = 400;
-/// Facts with less confidence are flagged, so the model is asked too.
-const SURE_CONFIDENCE: f64 = 0.7;
-
-/// Decides when the model is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
-    /// If the local extractor is unsure or found nothing in a statement, or the message is long.
-    Hybrid,
-    /// For every message; its facts replace the local ones.
-    Model,
-}
-
-impl Policy {
-    /// Returns why the model should be asked about a message; `None` if it should not.
-    pub fn reason(self, input: &ExtractInput, local: &Extraction) -> Option<&'static str> {
-        let tells = matches!(local.kind, MessageKind::Statement | MessageKind::Mixed);
-        let long = input.text.as_str().len() >= LONG_MESSAGE;
-        match self {
-            Self::Model => Some("always"),
-            Self::Hybrid if local.facts.iter().any(|f| f.confidence < SURE_CONFIDENCE) => Some("unsure"),
-            Self::Hybrid if tells && local.facts.is_empty() => Some("nothing_found"),
-            Self::Hybrid if long && local.kind != MessageKind::Question => Some("long"),
-            Self::Hybrid => None,
-        }
-    }
-}
 
 /// [`Extractor`] on a model server, with a local extractor as fallback.
 pub struct ModelExtractor {

@@ -1,0 +1,22 @@
+//! What one message states: the input of resolution and decisions.
+
+use recall_domain::{Extraction, MessageId, SessionId, Timestamp, UserText};
+
+/// A message and its extraction.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The message.
+    pub message: MessageId,
+    /// Its session.
+    pub session: SessionId,
+    /// When it was said. Facts get this date.
+    pub at: Timestamp,
+    /// Its text, used for excerpts.
+    pub text: UserText,
+    /// The speaker, if it is not the user.
+    pub speaker: Option<String>,
+    /// The message has no particular speaker, as in shared memory: "I" means nobody.
+    pub is_impersonal: bool,
+    /// What the extractor found.
+    pub extraction: Extraction,
+}

@@ -8,11 +8,11 @@ use recall_domain::UserId;
 use recall_embedding::LocalEmbedder;
 use recall_ports::{Clock, Embedder, GraphEngine};
 
-use super::{models, output::say, tls::Certificate, wiring};
+use super::{adapters, models, output::say, tls::Certificate, wiring};
 
 /// Applies the migrations.
 pub(super) async fn migrate(config: &Config) -> anyhow::Result<()> {
-    let store = wiring::store(config, true).await?.store;
+    let store = adapters::store(config, true).await?.store;
     store.close().await;
     say!("database: {} is up to date", config.storage.engine())?;
     Ok(())
@@ -25,14 +25,14 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
         say!("tls: the certificate and its key can be used")?;
     }
     wiring::admission(config)?;
-    let ontology = wiring::ontology(config)?;
+    let ontology = adapters::ontology(config)?;
     say!("ontology: {} relations", ontology.iter().count())?;
     let engine = config.storage.engine();
     let mut open_store = None;
     if matches!(&engine, Engine::Sqlite(path) if !path.exists()) {
         say!("database: {engine} does not exist yet; the first start creates it")?;
     } else {
-        let store = wiring::store(config, false).await?.store;
+        let store = adapters::store(config, false).await?.store;
         store.ping().await?;
         let (waiting, dead) = store.depth().await?;
         say!("database: {engine} answers; {waiting} jobs waiting, {dead} dead")?;

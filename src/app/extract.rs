@@ -8,7 +8,7 @@ use std::{
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{models, output, telemetry, wiring};
+use super::{adapters, models, output, telemetry};
 use crate::config::{Config, Extraction as Policy};
 use crate::system::SystemClock;
 use recall_domain::{Caller, Extraction, UserId, ViewerRole};
@@ -19,7 +19,7 @@ use recall_understand::{Pipeline, jsonl};
 
 /// Extracts from the messages on standard input and prints the results to standard output.
 pub(super) fn run(config: &Config) -> anyhow::Result<()> {
-    let ontology = wiring::ontology(config)?;
+    let ontology = adapters::ontology(config)?;
     let pipeline = Arc::new(Pipeline::new(ontology.clone()));
     let local = |inputs: &[ExtractInput]| inputs.iter().map(|i| pipeline.extract(i)).collect::<Vec<Extraction>>();
     let client = if config.understanding.extraction == Policy::Local { None } else { models::client(config)? };

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context;
 use async_trait::async_trait;
 
-use super::{output::say, wiring};
+use super::{adapters, output::say};
 use crate::config::{Config, Secret};
 use recall_api::{Check, Problem};
 use recall_domain::{Caller, Ontology};
@@ -94,17 +94,17 @@ pub(super) fn parts(config: &Config, ontology: &Ontology, store: &Arc<dyn Store>
 
 /// Opens store and projection for a command; `None` if no engine is configured.
 async fn open(config: &Config) -> anyhow::Result<Option<(Arc<dyn Store>, Projection)>> {
-    let Some(engine) = engine(config, &*wiring::ontology(config)?)? else {
+    let Some(engine) = engine(config, &*adapters::ontology(config)?)? else {
         say!("graph: no graph engine is configured, so there is nothing to do; the database answers graph queries")?;
         return Ok(None);
     };
-    let store = wiring::store(config, config.storage.migrate).await?.store;
+    let store = adapters::store(config, config.storage.migrate).await?.store;
     Ok(Some((store.clone(), Projection::new(store, engine))))
 }
 
 /// Sends the changes of one user to the engine. Returns their number, or `None` if no engine is configured.
 pub(super) async fn project_user(config: &Config, caller: &Caller, store: Arc<dyn Store>) -> anyhow::Result<Option<u64>> {
-    let Some(engine) = engine(config, &*wiring::ontology(config)?)? else { return Ok(None) };
+    let Some(engine) = engine(config, &*adapters::ontology(config)?)? else { return Ok(None) };
     let projection = Projection::new(store, engine);
     let feed = projection.prepare().await?;
     Ok(Some(projection.catch_up(&feed, caller).await?))

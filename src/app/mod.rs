@@ -1,5 +1,6 @@
 //! The commands of the `recall` binary. Only this module chooses adapters.
 
+mod adapters;
 pub mod archive;
 mod check;
 mod cli;
@@ -9,6 +10,7 @@ mod health;
 mod login;
 mod maintenance;
 mod models;
+mod operator;
 mod output;
 pub mod reembed;
 mod retention;

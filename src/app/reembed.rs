@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{
+    adapters,
     output::{self, say},
-    wiring,
 };
 use crate::config::Config;
 use crate::system::SystemClock;
@@ -289,14 +289,14 @@ impl Reembedder {
 
 /// `recall embed`: re-embeds all messages in the foreground, at full speed.
 pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
-    let store = wiring::store(config, config.storage.migrate).await?.store;
+    let store = adapters::store(config, config.storage.migrate).await?.store;
     let done = foreground(config, store.clone()).await;
     store.close().await;
     done
 }
 
 async fn foreground(config: &Config, store: Arc<dyn Store>) -> anyhow::Result<()> {
-    let embedder = wiring::embedders(config).await?.embedder;
+    let embedder = adapters::embedders(config).await?.embedder;
     let model = embedder.model().to_owned();
     let pace = Pace { gentle: false, ..Pace::from_config(config) };
     let reembedder = Reembedder::new(store.clone(), embedder, Arc::new(SystemClock), pace);

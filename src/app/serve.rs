@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::{
-    login, maintenance,
+    adapters, login, maintenance,
     retention::Retention,
     telemetry,
     tls::Certificate,
@@ -40,7 +40,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     api::describe_metrics();
     let certificate = Certificate::load(&config)?;
     // A second server on the same file would take the jobs of this one, and neither would see the events of the other.
-    let lock = wiring::lock_database(&config)?;
+    let lock = adapters::lock_database(&config)?;
     let services = wiring::services(&config).await?;
     let listener = TcpListener::bind(config.server.listen)
         .await

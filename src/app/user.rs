@@ -6,7 +6,11 @@ use anyhow::Context;
 use clap::Subcommand;
 use uuid::Uuid;
 
-use super::{archive, graph, output::say, wiring};
+use super::{
+    adapters, graph,
+    operator::{INSTANCE, parse_user},
+    output::say,
+};
 use crate::config::{Config, Engine};
 use crate::system::SystemClock;
 use recall_api::Auditor;
@@ -17,8 +21,6 @@ use recall_ports::{AccountDeletion, Clock, Store};
 const USERS: u32 = 500;
 /// Rows deleted in one transaction. Other writers wait for one step at most.
 const STEP: u32 = 1_000;
-/// Name of this process in the audit log.
-pub(super) const INSTANCE: &str = "command line";
 
 #[derive(Subcommand)]
 pub(super) enum UserCommand {
@@ -57,7 +59,7 @@ pub(super) enum TokensCommand {
 pub(super) async fn run(config: &Config, command: UserCommand) -> anyhow::Result<()> {
     let engine = config.storage.engine();
     anyhow::ensure!(!matches!(&engine, Engine::Sqlite(path) if !path.exists()), "database: {engine} does not exist");
-    let store = wiring::store(config, config.storage.migrate).await?.store;
+    let store = adapters::store(config, config.storage.migrate).await?.store;
     let auditor = Auditor::new(store.clone(), INSTANCE);
     let note = async |action, user: UserId| auditor.note(SystemClock.now(), None, None, action, Some(user.to_string())).await;
     let done = async {
@@ -94,7 +96,7 @@ pub(super) async fn run(config: &Config, command: UserCommand) -> anyhow::Result
 
 /// Finds a user that has data in the store or once had some.
 async fn find_user(store: &dyn Store, name: &str) -> anyhow::Result<Caller> {
-    let user = archive::parse_user(store, Some(name)).await?.context("no user is named")?;
+    let user = parse_user(store, Some(name)).await?.context("no user is named")?;
     // The list has no lookup by id, so this asks for the first user after the preceding id.
     let before = user.0.as_u128().checked_sub(1).map(|id| UserId(Uuid::from_u128(id)));
     let found = store.owners(before, 1).await?.into_iter().find(|caller| caller.user() == user);

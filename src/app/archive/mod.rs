@@ -1,12 +1,14 @@
 //! `recall export` and `recall import`: move the data of users between stores as JSON lines.
 
 mod export;
+mod failure;
 mod import;
 mod verify;
 
 pub use self::{
     export::{ExportSummary, export_archive},
-    import::{ImportError, ImportFailure, ImportSummary, Owners, PartialImport, import_archive},
+    failure::{ImportError, ImportFailure, Owners, PartialImport},
+    import::{ImportSummary, import_archive},
 };
 
 use std::{
@@ -18,9 +20,9 @@ use std::{
 use anyhow::Context;
 
 use super::{
-    models,
+    adapters, models,
+    operator::{INSTANCE, parse_user},
     output::{self, say},
-    wiring,
 };
 use crate::config::{Config, Engine};
 use crate::system::{RandomIds, SystemClock};
@@ -28,20 +30,15 @@ use recall_api::Auditor;
 use recall_domain::{AuditAction, UserId};
 use recall_embedding::LocalEmbedder;
 use recall_ports::{
-    Clock, Embedder, Ids, Store,
+    Clock, Embedder, Ids,
     archive::{Header, line::VERSION},
 };
-
-/// The name of the user of a server without login.
-const LOCAL: &str = "local";
-/// The name of shared memory.
-const SHARED: &str = "shared";
 
 /// `recall export`: writes an archive of one user, or of all users, to standard output.
 pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Result<()> {
     let engine = config.storage.engine();
     anyhow::ensure!(!matches!(&engine, Engine::Sqlite(path) if !path.exists()), "database: {engine} does not exist");
-    let store = wiring::store(config, config.storage.migrate).await?.store;
+    let store = adapters::store(config, config.storage.migrate).await?.store;
     let done = async {
         let header = Header {
             version: VERSION,
@@ -51,7 +48,7 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
         };
         let only = parse_user(store.as_ref(), user).await?;
         let target = only.map_or_else(|| "everybody".to_owned(), |user| user.to_string());
-        let auditor = Auditor::new(store.clone(), super::user::INSTANCE);
+        let auditor = Auditor::new(store.clone(), INSTANCE);
         auditor.note(SystemClock.now(), None, None, AuditAction::DataExported, Some(target)).await;
         let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
         let written = export_archive(store.as_ref(), header, only, &mut out).await?;
@@ -77,7 +74,7 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
 
 /// `recall import`: imports an archive from standard input, for the user `into` or for the users that `owners` allows.
 pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) -> anyhow::Result<()> {
-    let store = wiring::store(config, config.storage.migrate).await?.store;
+    let store = adapters::store(config, config.storage.migrate).await?.store;
     let done = async {
         let embedder: Box<dyn Embedder> = match models::embedder(config).await? {
             Some(model) => Box::new(model),
@@ -92,7 +89,7 @@ pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) 
         };
         // A new epoch: the imported logs are other logs than those that the sessions had before.
         let epoch = RandomIds::default().fresh().as_simple().to_string();
-        let ontology = wiring::ontology(config)?;
+        let ontology = adapters::ontology(config)?;
         let input = tokio::task::spawn_blocking(standard_input).await?.context("the archive cannot be read")?;
         let input = BufReader::with_capacity(1 << 20, input);
         anyhow::Ok(import_archive(store.as_ref(), embedder.as_ref(), &ontology, owners, print_user, &epoch, input).await?)
@@ -119,14 +116,4 @@ fn standard_input() -> std::io::Result<File> {
     std::io::copy(&mut &input, &mut copy)?;
     copy.rewind()?;
     Ok(copy)
-}
-
-/// Reads a user from the command line: an id, `local` or `shared`.
-pub(super) async fn parse_user(store: &dyn Store, user: Option<&str>) -> anyhow::Result<Option<UserId>> {
-    Ok(match user {
-        None => None,
-        Some(LOCAL) => Some(store.local_user().await?),
-        Some(SHARED) => Some(UserId::SHARED),
-        Some(id) => Some(id.parse().with_context(|| format!("a user must be an id, `{LOCAL}` or `{SHARED}`"))?),
-    })
 }

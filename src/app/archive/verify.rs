@@ -3,15 +3,12 @@
 
 use std::io::{BufRead, Read};
 
-use super::import::{ImportError, ImportFailure, Owners, PartialImport};
+use super::failure::{ImportError, ImportFailure, LONGEST_LINE, Owners, PartialImport};
 use recall_domain::{Ontology, UserId};
 use recall_ports::archive::{
     Damage, Line, Owner, Record, Value,
     lines::{Check, Mismatch},
 };
-
-/// Maximum length of a line in bytes. The longest message with all its terms needs far less.
-pub(super) const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
 /// Reads the lines of an archive and checks each.
 pub(super) struct Reader<R> {

@@ -159,15 +159,6 @@ pub(super) async fn check(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The name of an extraction policy in the configuration.
-pub(super) fn policy_name(extraction: Extraction) -> &'static str {
-    match extraction {
-        Extraction::Local => "local",
-        Extraction::Hybrid => "hybrid",
-        Extraction::Model => "model",
-    }
-}
-
 fn secret(s: &Secret) -> secrecy::SecretString {
     secrecy::SecretString::from(s.expose())
 }

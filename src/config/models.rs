@@ -15,8 +15,9 @@ use super::{
 const MAX_TIMEOUT_SECONDS: u64 = 100;
 
 /// What finds facts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Extraction {
     /// The built-in extractor alone.
     #[default]

@@ -1,5 +1,7 @@
 //! The caller of an operation. Every store function takes a [`Caller`], so every query names the user whose data it uses.
 
+use strum::{EnumString, IntoStaticStr, VariantNames};
+
 use super::UserId;
 
 /// The verified identity behind a request or a job.
@@ -14,7 +16,8 @@ pub struct Caller {
 }
 
 /// What a caller may do beyond reading and writing their own data.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum ViewerRole {
     /// May also change shared memory and see the server's state.
     Admin,

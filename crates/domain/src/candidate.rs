@@ -1,5 +1,7 @@
 //! The result of extracting one message, before stored knowledge is considered.
 
+use strum::{EnumString, IntoStaticStr, VariantNames};
+
 use super::{EntityType, MessageKind};
 
 /// A range of the message text in Unicode code points, end exclusive.
@@ -47,7 +49,8 @@ pub enum Party {
 }
 
 /// Whether a fact is affirmed, denied or ended.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum Polarity {
     /// "I use X."
     Affirmed,
@@ -55,17 +58,6 @@ pub enum Polarity {
     Negated,
     /// "I no longer use X."
     Ended,
-}
-
-impl Polarity {
-    /// Returns the name used in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Affirmed => "affirmed",
-            Self::Negated => "negated",
-            Self::Ended => "ended",
-        }
-    }
 }
 
 /// A candidate fact: a fact that the text states.

@@ -1,9 +1,8 @@
 //! Entities that a user talks about, and the keys by which mentions find them.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
 use super::{EntityId, MessageId, Timestamp};
 
@@ -38,8 +37,25 @@ pub struct Entity {
 }
 
 /// The type of an entity.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Debug,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum EntityType {
     /// A named person, or one named by a role ("sister").
     Person,
@@ -57,37 +73,6 @@ pub enum EntityType {
     Event,
     /// A food, animal, object, book, film, song, game.
     Thing,
-}
-
-impl EntityType {
-    /// All types, in the order of the API.
-    pub const ALL: [Self; 8] =
-        [Self::Person, Self::Organization, Self::Place, Self::Project, Self::Tool, Self::Concept, Self::Event, Self::Thing];
-
-    /// Returns the name used in files, columns and events.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Person => "person",
-            Self::Organization => "organization",
-            Self::Place => "place",
-            Self::Project => "project",
-            Self::Tool => "tool",
-            Self::Concept => "concept",
-            Self::Event => "event",
-            Self::Thing => "thing",
-        }
-    }
-
-    /// Parses the name that [`EntityType::as_str`] returns.
-    pub fn parse(s: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|t| t.as_str() == s)
-    }
-}
-
-impl fmt::Display for EntityType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 /// Why a mention means a known entity or a new one.

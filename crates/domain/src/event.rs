@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::{
     Citation, EntityId, EntityType, EventId, FactId, FactStatus, MessageId, MessageKind, MessageStatus, Role, SessionId, Timestamp,
@@ -35,8 +36,9 @@ pub struct StoredEvent {
 }
 
 /// The content of an event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum EventBody {
     /// A message was stored.
     MessageStored(MessageStored),
@@ -57,15 +59,7 @@ pub enum EventBody {
 impl EventBody {
     /// Returns the `type` field.
     pub fn kind(&self) -> &'static str {
-        match self {
-            Self::MessageStored(_) => "message_stored",
-            Self::MessageProcessed(_) => "message_processed",
-            Self::MessageFailed(_) => "message_failed",
-            Self::EntityUpdate(_) => "entity_update",
-            Self::FactUpdate(_) => "fact_update",
-            Self::AnswerCompleted(_) => "answer_completed",
-            Self::AnswerFailed(_) => "answer_failed",
-        }
+        self.into()
     }
 }
 

@@ -21,6 +21,7 @@ pub mod session;
 pub mod text;
 pub mod usage;
 pub mod visit;
+pub mod word;
 
 pub use access::{AccessToken, TokenDigest};
 pub use audit::{AuditAction, AuditDraft, AuditEntry};
@@ -39,6 +40,7 @@ pub use session::Session;
 pub use text::UserText;
 pub use usage::{Day, DayUsage, ModelOperation, Spending, TokenCount};
 pub use visit::{Adopted, Adoption, Visit, VisitLimits};
+pub use word::Word;
 
 /// A moment in UTC. Stored times are cut to whole milliseconds, so the value read equals the value written.
 pub type Timestamp = chrono::DateTime<chrono::Utc>;

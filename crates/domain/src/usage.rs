@@ -3,6 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, NaiveDate};
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use super::{MessageId, Timestamp};
 
@@ -31,7 +32,8 @@ impl fmt::Display for Day {
 }
 
 /// The purpose of a model request.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum ModelOperation {
     /// To extract the facts of messages.
     Extract,

@@ -5,7 +5,7 @@ use neo4rs::{BoltMap, BoltType, Row};
 use uuid::Uuid;
 
 use super::failure::Failure;
-use recall_domain::{EntityType, FactStatus, MessageKind, Role, Timestamp};
+use recall_domain::{Timestamp, Word};
 
 /// An id as text, in the form that people write in Cypher. This text sorts like the id.
 pub(super) fn id(id: Uuid) -> BoltType {
@@ -98,40 +98,6 @@ impl Columns<'_> {
 
     pub(super) fn opt_word<T: Word>(&self, column: &'static str) -> Result<Option<T>, Failure> {
         let word: Option<String> = self.get(column)?;
-        word.map(|w| T::parse(&w).ok_or(Failure::Damaged(column))).transpose()
-    }
-}
-
-/// A closed set of values, each stored as a word in the graph.
-pub(super) trait Word: Sized {
-    fn word(self) -> &'static str;
-    fn parse(word: &str) -> Option<Self>;
-}
-
-macro_rules! words {
-    ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => {$(
-        impl Word for $type {
-            fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-            fn parse(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$variant),)+ _ => None }
-            }
-        }
-    )+};
-}
-
-words! {
-    Role { User = "user", Assistant = "assistant" }
-    MessageKind { Statement = "statement", Question = "question", Mixed = "mixed", Other = "other" }
-    FactStatus { Active = "active", Ended = "ended", Retracted = "retracted" }
-}
-
-impl Word for EntityType {
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-    fn parse(word: &str) -> Option<Self> {
-        EntityType::parse(word)
+        word.map(|w| T::parse_word(&w).ok_or(Failure::Damaged(column))).transpose()
     }
 }

@@ -12,9 +12,9 @@ use super::{
     client::{Client, rows},
     failure::Failure,
     relationship_types::RelationshipTypes,
-    values::{self, Columns, Word, count, id, ids, list, map, optional, time},
+    values::{self, Columns, count, id, ids, list, map, optional, time},
 };
-use recall_domain::{Entity, EntityId, SessionId, UserId};
+use recall_domain::{Entity, EntityId, SessionId, UserId, Word};
 use recall_ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, NodeId};
 
 /// Most nodes or relationships deleted in one transaction. Neo4j keeps all of them in memory.

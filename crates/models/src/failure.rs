@@ -15,7 +15,8 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 const MAX_MESSAGE_BYTES: usize = 300;
 
 /// Why a request to a model server failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum ModelError {
     /// The settings of the client are invalid.
     #[error("{0}")]
@@ -76,16 +77,7 @@ impl ModelError {
 
     /// Returns the label for metrics.
     pub fn label(&self) -> &'static str {
-        match self {
-            Self::Setup(_) => "setup",
-            Self::Unreachable(_) => "unreachable",
-            Self::Busy { .. } => "busy",
-            Self::Rejected { .. } => "rejected",
-            Self::Malformed(_) => "malformed",
-            Self::Declined => "declined",
-            Self::Truncated => "truncated",
-            Self::OverBudget => "over_budget",
-        }
+        self.into()
     }
 
     /// Makes the error of a timeout.

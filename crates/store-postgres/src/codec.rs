@@ -12,8 +12,9 @@ use sqlx::{
 use uuid::Uuid;
 
 use recall_domain::Timestamp;
+pub(super) use recall_domain::Word;
 use recall_store::{Refusal, keys};
-pub(super) use recall_store::{Word, client_json, json, signed};
+pub(super) use recall_store::{client_json, json, signed};
 
 /// The first millisecond that PostgreSQL can store, with a margin (the year -4711), and the last one that this program supports,
 /// which is before PostgreSQL's own last.

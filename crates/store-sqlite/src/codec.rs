@@ -4,7 +4,8 @@ use chrono::DateTime;
 use uuid::Uuid;
 
 use recall_domain::Timestamp;
-pub(super) use recall_store::{Word, client_json, duration_millis, json, signed};
+pub(super) use recall_domain::Word;
+pub(super) use recall_store::{client_json, duration_millis, json, signed};
 
 /// The 16 bytes of an id.
 pub(super) fn bytes(id: &Uuid) -> &[u8] {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Refusal;
-use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Role, Stance, ViewerRole};
 
 /// A counter as the column type. Counters start at 0 and grow by one, so they never leave the range.
 pub fn signed(n: u64) -> i64 {
@@ -35,46 +34,6 @@ pub fn client_json(value: &serde_json::Value, what: &'static str) -> Result<Stri
     let text = json(value, what)?;
     serde_json::from_str::<serde_json::Value>(&text).map_err(|_| Refusal::Unstorable(what))?;
     Ok(text)
-}
-
-macro_rules! words {
-    ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => {$(
-        impl Word for $type {
-            fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-            fn parse_word(word: &str) -> Option<Self> {
-                match word { $($word => Some(Self::$variant),)+ _ => None }
-            }
-        }
-    )+};
-}
-
-/// A closed set of values, each stored as a word that the column's CHECK allows.
-pub trait Word: Sized {
-    /// The word.
-    fn word(self) -> &'static str;
-    /// The inverse of [`Word::word`]; `None` for any other text.
-    fn parse_word(word: &str) -> Option<Self>;
-}
-
-words! {
-    Role { User = "user", Assistant = "assistant" }
-    MessageKind { Statement = "statement", Question = "question", Mixed = "mixed", Other = "other" }
-    MessageStatus { Processing = "processing", Processed = "processed", Failed = "failed" }
-    FactStatus { Active = "active", Ended = "ended", Retracted = "retracted" }
-    Stance { Supports = "supports", Opposes = "opposes", Ends = "ends" }
-    ModelOperation { Extract = "extract", Answer = "answer" }
-    ViewerRole { Admin = "admin", User = "user", Anonymous = "anonymous" }
-}
-
-impl Word for EntityType {
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-    fn parse_word(word: &str) -> Option<Self> {
-        Self::parse(word)
-    }
 }
 
 #[cfg(test)]

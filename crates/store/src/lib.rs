@@ -17,7 +17,7 @@ mod refusal;
 mod transaction;
 mod users;
 
-pub use codec::{Word, client_json, duration_millis, json, signed};
+pub use codec::{client_json, duration_millis, json, signed};
 pub use events::{EventStatements, NewEvent, PrunedLog, append_events, prune_events};
 pub use jobs::{HeldJob, JobStatements, Lane, NewJob, bury, cancel_answer, enqueue, id_and_token, job_work};
 pub use knowledge::{KnowledgeStatements, commit_answer, commit_plan};

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use recall_domain::EntityType;
+use recall_domain::{EntityType, Word};
 
 /// The word list an entry comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -144,7 +144,7 @@ impl Lexicon {
             }
         }
         for (ty, words) in table(list!("heads.toml")) {
-            if let Some(ty) = EntityType::parse(&ty) {
+            if let Some(ty) = EntityType::parse_word(&ty) {
                 lexicon.heads.extend(words.into_iter().map(|w| (w, ty)));
             }
         }

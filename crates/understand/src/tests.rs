@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::*;
-use recall_domain::{EntityType, MessageKind, Polarity};
+use recall_domain::{EntityType, MessageKind, Polarity, Word};
 
 fn pipeline() -> &'static Pipeline {
     static PIPELINE: std::sync::OnceLock<Pipeline> = std::sync::OnceLock::new();
@@ -20,7 +20,7 @@ fn fact_lines(e: &Extraction) -> Vec<String> {
         Party::Mention(i) => e.mentions[i].name.clone(),
     };
     let mut out: Vec<String> =
-        e.facts.iter().map(|f| format!("{} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.as_str())).collect();
+        e.facts.iter().map(|f| format!("{} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.word())).collect();
     out.sort();
     out
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use recall_domain::{EntityType, Extraction, MessageKind, Party};
+use recall_domain::{EntityType, Extraction, MessageKind, Party, Word};
 use serde::Deserialize;
 
 /// A labelled message.
@@ -143,7 +143,7 @@ pub(crate) fn found_facts(e: &Extraction) -> BTreeMap<Stated, f64> {
         Party::Speaker => "user",
         Party::Mention(i) => e.mentions.get(i).map_or("", |m| m.name.as_str()),
     };
-    e.facts.iter().map(|f| (ordered(name(f.subject), &f.relation, name(f.object), f.polarity.as_str()), f.confidence)).collect()
+    e.facts.iter().map(|f| (ordered(name(f.subject), &f.relation, name(f.object), f.polarity.word()), f.confidence)).collect()
 }
 
 /// Numbers of right, found and expected items.

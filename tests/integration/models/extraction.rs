@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use recall_domain::{Extraction, MessageId, Ontology, Party};
+use recall_domain::{Extraction, MessageId, Ontology, Party, Word};
 use recall_models::{ModelExtractor, Policy};
 use recall_ports::{ExtractInput, Extractor};
 use recall_understand::{LocalExtractor, Pipeline, default_ontology, input};
@@ -40,7 +40,7 @@ fn told(e: &Extraction) -> Vec<String> {
         Party::Speaker => "I".to_owned(),
         Party::Mention(i) => e.mentions[i].name.clone(),
     };
-    e.facts.iter().map(|f| format!("{} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.as_str())).collect()
+    e.facts.iter().map(|f| format!("{} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.word())).collect()
 }
 
 fn good() -> String {

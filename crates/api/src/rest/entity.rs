@@ -18,7 +18,7 @@ use crate::{
     error::ApiError,
     graphql::{MAX_CANDIDATES, OperationScope, ResponseBudget},
 };
-use recall_domain::{EntityId, EntityType};
+use recall_domain::{EntityId, EntityType, Word};
 use recall_facts::CandidateEntity;
 use recall_usecases::{ResourceId, UseCases};
 
@@ -60,7 +60,7 @@ pub(super) async fn resolve(
             "type",
         )
     };
-    let wanted = request.r#type.map(|t| EntityType::parse(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
+    let wanted = request.r#type.map(|t| EntityType::parse_word(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
     let session = request.session_id.as_deref().map(read_session).transpose()?;
     let (scope, mention) = (OperationScope::new(identity, usecases, ResponseBudget::default()), &request.mention);
     let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();

@@ -1,10 +1,11 @@
 //! Tests the resolution of mentions: one test per reason, and independence of order.
 
 use proptest::prelude::*;
+use strum::VariantNames;
 use uuid::Uuid;
 
 use super::{KnownEntities, ResolvedEntities, ResolvedMention, Resolver, cues::Text, lookup_terms};
-use recall_domain::{Entity, EntityId, EntityKey, EntityType, Mention, Span};
+use recall_domain::{Entity, EntityId, EntityKey, EntityType, Mention, Span, Word};
 
 fn entity(name: &str, entity_type: EntityType, n: u128) -> Entity {
     let at = chrono::DateTime::UNIX_EPOCH;
@@ -151,12 +152,16 @@ const NAMES: [&str; 12] = [
 const WORDS: [Option<&str>; 6] = [None, None, Some("brother"), Some("boss"), Some("friend"), Some("from accounting")];
 
 fn any_entities() -> impl Strategy<Value = Vec<Entity>> {
-    let one = (0..NAMES.len(), 0..WORDS.len(), 0..EntityType::ALL.len() + 8, 1u64..20);
+    let one = (0..NAMES.len(), 0..WORDS.len(), 0..EntityType::VARIANTS.len() + 8, 1u64..20);
     prop::collection::vec(one, 1..10).prop_map(|all| {
         let make = |(n, (name, words, t, count)): (usize, (usize, usize, usize, u64))| Entity {
             description: WORDS[words].map(Into::into),
             mention_count: count,
-            ..entity(NAMES[name], EntityType::ALL.get(t).copied().unwrap_or(EntityType::Person), n as u128 + 1)
+            ..entity(
+                NAMES[name],
+                EntityType::VARIANTS.get(t).and_then(|word| EntityType::parse_word(word)).unwrap_or(EntityType::Person),
+                n as u128 + 1,
+            )
         };
         all.into_iter().enumerate().map(make).collect()
     })

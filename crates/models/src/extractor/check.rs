@@ -13,7 +13,9 @@ use super::{
     schema::SPEAKER,
 };
 use crate::text_search::SearchableText;
-use recall_domain::{CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageKind, Ontology, Party, Polarity, Relation, Span};
+use recall_domain::{
+    CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageKind, Ontology, Party, Polarity, Relation, Span, Word,
+};
 
 /// Most entities, and most facts, of one message.
 const MAX_ITEMS: usize = 64;
@@ -97,11 +99,12 @@ struct ProposedFact {
 }
 
 fn affirmed() -> String {
-    Polarity::Affirmed.as_str().to_owned()
+    Polarity::Affirmed.word().to_owned()
 }
 
 /// Why a part of a proposal was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Refusal {
     /// The name does not occur in the message.
     Name,
@@ -114,6 +117,7 @@ pub(super) enum Refusal {
     /// The polarity is not affirmed, negated or ended.
     Polarity,
     /// Subject and object are the same.
+    #[strum(serialize = "same")]
     SameSides,
     /// There are more items than allowed.
     TooMany,
@@ -124,16 +128,7 @@ pub(super) enum Refusal {
 impl Refusal {
     /// Returns the label for metrics.
     pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Nobody => "nobody",
-            Self::Relation => "relation",
-            Self::Type => "type",
-            Self::Polarity => "polarity",
-            Self::SameSides => "same",
-            Self::TooMany => "too_many",
-            Self::Quote => "quote",
-        }
+        self.into()
     }
 
     /// Returns a fixed sentence for the repair prompt, without words of the reply.
@@ -176,16 +171,11 @@ pub(super) fn check(text: &str, proposal: Proposal, ontology: &Ontology) -> Chec
         checker.refused.push(Refusal::TooMany);
     }
     for e in proposal.entities.iter().take(MAX_ITEMS).filter(|e| !is_self(&e.name)) {
-        if let Err(r) = checker.mention(&e.name, EntityType::parse(&e.entity_type)) {
+        if let Err(r) = checker.mention(&e.name, EntityType::parse_word(&e.entity_type)) {
             checker.refused.push(r);
         }
     }
-    let kind = match proposal.kind.as_deref() {
-        Some("question") => MessageKind::Question,
-        Some("mixed") => MessageKind::Mixed,
-        Some("other") => MessageKind::Other,
-        _ => MessageKind::Statement,
-    };
+    let kind = proposal.kind.as_deref().and_then(MessageKind::parse_word).unwrap_or(MessageKind::Statement);
     let mut facts: Vec<CandidateFact> = Vec::new();
     // A question states no facts.
     for f in proposal.facts.iter().take(MAX_ITEMS).filter(|_| kind != MessageKind::Question) {
@@ -238,8 +228,7 @@ impl Checker<'_> {
 
     fn fact(&mut self, f: &ProposedFact) -> Result<CandidateFact, Refusal> {
         let relation = self.ontology.get(&f.relation).ok_or(Refusal::Relation)?;
-        let polarity = [Polarity::Affirmed, Polarity::Negated, Polarity::Ended].into_iter().find(|p| p.as_str() == f.polarity);
-        let polarity = polarity.ok_or(Refusal::Polarity)?;
+        let polarity = Polarity::parse_word(&f.polarity).ok_or(Refusal::Polarity)?;
         let subject = self.party(&f.subject, &relation.subject_types)?;
         let object = self.party(&f.object, &relation.object_types)?;
         if subject == object {

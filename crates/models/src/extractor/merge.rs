@@ -82,7 +82,7 @@ impl Merged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recall_domain::{EntityType, Polarity, Span};
+    use recall_domain::{EntityType, Polarity, Span, Word};
 
     /// An extraction of facts "subject relation object" about "I" and names of one letter.
     fn extraction(kind: MessageKind, facts: &[(&str, &str, &str, Polarity, f64)]) -> Extraction {
@@ -126,7 +126,7 @@ mod tests {
         let mut fact_lines: Vec<String> = e
             .facts
             .iter()
-            .map(|f| format!("{} {} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.as_str(), f.confidence))
+            .map(|f| format!("{} {} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.word(), f.confidence))
             .collect();
         fact_lines.sort();
         fact_lines

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use strum::VariantNames;
 
 use super::super::dialect::Schema;
-use recall_domain::{EntityType, Ontology};
+use recall_domain::{EntityType, MessageKind, Ontology, Polarity, Word};
 
 /// The name of the speaker in prompts and replies.
 pub(super) const SPEAKER: &str = "SPEAKER";
@@ -31,18 +32,17 @@ fn object(properties: Value) -> Value {
 
 /// Returns the properties for one message.
 fn shape(ontology: &Ontology) -> Value {
-    let types: Vec<&str> = EntityType::ALL.iter().map(|t| t.as_str()).collect();
     let relations: Vec<&str> = ontology.iter().map(|r| r.name.as_str()).collect();
-    let entity = object(json!({ "name": { "type": "string" }, "type": { "type": "string", "enum": types } }));
+    let entity = object(json!({ "name": { "type": "string" }, "type": { "type": "string", "enum": EntityType::VARIANTS } }));
     let fact = object(json!({
         "quote": { "type": "string" },
         "subject": { "type": "string" },
         "relation": { "type": "string", "enum": relations },
         "object": { "type": "string" },
-        "polarity": { "type": "string", "enum": ["affirmed", "negated", "ended"] },
+        "polarity": { "type": "string", "enum": Polarity::VARIANTS },
     }));
     json!({
-        "kind": { "type": "string", "enum": ["statement", "question", "mixed", "other"] },
+        "kind": { "type": "string", "enum": MessageKind::VARIANTS },
         "entities": { "type": "array", "items": entity },
         "facts": { "type": "array", "items": fact },
     })
@@ -51,7 +51,7 @@ fn shape(ontology: &Ontology) -> Value {
 /// Returns the relations as lines of the instructions.
 pub(super) fn relations(ontology: &Ontology) -> String {
     let any = |types: &[EntityType]| {
-        if types.is_empty() { "anything".to_owned() } else { types.iter().map(|t| t.as_str()).collect::<Vec<_>>().join(" or ") }
+        if types.is_empty() { "anything".to_owned() } else { types.iter().map(|t| t.word()).collect::<Vec<_>>().join(" or ") }
     };
     ontology.iter().fold(String::new(), |mut lines, r| {
         let _ = writeln!(lines, "- {}: {} -> {}. {}", r.name, any(&r.subject_types), any(&r.object_types), r.description);

@@ -4,7 +4,10 @@
 //!
 //! Not in an archive: event logs, which are copies kept for a day; leases of jobs; and values computed from other columns.
 
+use strum::VariantNames;
 use uuid::Uuid;
+
+use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, Role, Stance, ViewerRole};
 
 /// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,9 +173,9 @@ const fn time(name: &'static str) -> Field {
     one(name, Holds::Time)
 }
 
-const TYPES: Holds = Holds::Word(&["person", "organization", "place", "project", "tool", "concept", "event", "thing"]);
-const STATUS: Holds = Holds::Word(&["active", "ended", "retracted"]);
-const STANCE: Holds = Holds::Word(&["supports", "opposes", "ends"]);
+const TYPES: Holds = Holds::Word(EntityType::VARIANTS);
+const STATUS: Holds = Holds::Word(FactStatus::VARIANTS);
+const STANCE: Holds = Holds::Word(Stance::VARIANTS);
 const LANE: Holds = Holds::Word(&["understand", "answer"]);
 const SIDE: Holds = Holds::Word(&["gone", "before", "after"]);
 const FINDS: Holds = Holds::Word(&["key", "hint"]);
@@ -197,9 +200,9 @@ pub static SHAPES: &[Shape] = &[
     }),
     shape!("message" in "messages" by ["id"] ordered [one("feed_row", Holds::Count)] derived false {
         id("id"), id("session_id"), one("position", Holds::Count), one("feed_row", Holds::Count),
-        one("role", Holds::Word(&["user", "assistant"])), maybe("speaker", Holds::Text), one("text", Holds::Text),
-        maybe("kind", Holds::Word(&["statement", "question", "mixed", "other"])),
-        one("status", Holds::Word(&["processing", "processed", "failed"])), time("sent_at"), time("created_at"),
+        one("role", Holds::Word(Role::VARIANTS)), maybe("speaker", Holds::Text), one("text", Holds::Text),
+        maybe("kind", Holds::Word(MessageKind::VARIANTS)),
+        one("status", Holds::Word(MessageStatus::VARIANTS)), time("sent_at"), time("created_at"),
         maybe("source_metadata", Holds::Json(Form::Any)), maybe("external_id", Holds::Text), maybe("answer_to", Holds::Id),
         one("citations", Holds::Json(Form::Citations)),
     }),
@@ -267,7 +270,7 @@ pub static SHAPES: &[Shape] = &[
     }),
     shape!("job" in "jobs" by ["message_id", "lane"] ordered [one("id", Holds::Count)] derived false {
         id("message_id"), one("lane", LANE), id("session_id"), one("answer", Holds::Flag),
-        one("role", Holds::Word(&["admin", "user", "anonymous"])), one("state", Holds::Word(&["live", "dead"])), time("queued_at"),
+        one("role", Holds::Word(ViewerRole::VARIANTS)), one("state", Holds::Word(&["live", "dead"])), time("queued_at"),
         maybe("code", Holds::Text),
     }),
 ];

@@ -32,7 +32,7 @@ use crate::{
     },
     error::ApiError,
 };
-use recall_domain::{AuditAction, Caller, Login, TokenDigest, UserId, UserText, ViewerRole};
+use recall_domain::{AuditAction, Caller, Login, TokenDigest, UserId, UserText, Word};
 
 /// Login methods of this server.
 #[derive(Clone)]
@@ -89,11 +89,7 @@ pub(crate) async fn session(
 }
 
 fn user(caller: &Caller, login: &Login) -> Value {
-    let role = match caller.role() {
-        ViewerRole::Admin => "ADMIN",
-        ViewerRole::User => "USER",
-        ViewerRole::Anonymous => "ANONYMOUS",
-    };
+    let role = caller.role().word().to_uppercase();
     json!({ "id": caller.user().to_string(), "name": login.name.as_ref().map(UserText::as_str), "role": role })
 }
 

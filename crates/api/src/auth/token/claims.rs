@@ -33,7 +33,8 @@ pub(super) struct TokenGrant {
 }
 
 /// Why claims are refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum ClaimError {
     Issuer,
     Subject,
@@ -51,16 +52,7 @@ pub(super) enum ClaimError {
 
 impl ClaimError {
     pub(super) fn code(self) -> &'static str {
-        match self {
-            Self::Issuer => "issuer",
-            Self::Subject => "subject",
-            Self::Audience => "audience",
-            Self::Expiry => "expiry",
-            Self::Expired => "expired",
-            Self::Early => "early",
-            Self::IdToken => "id_token",
-            Self::Bound => "bound",
-        }
+        self.into()
     }
 }
 

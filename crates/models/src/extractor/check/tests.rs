@@ -20,7 +20,7 @@ fn fact_lines(c: &Checked) -> Vec<String> {
         Party::Speaker => "I".to_owned(),
         Party::Mention(i) => c.extraction.mentions[i].name.clone(),
     };
-    c.extraction.facts.iter().map(|f| format!("{} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.as_str())).collect()
+    c.extraction.facts.iter().map(|f| format!("{} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.word())).collect()
 }
 
 fn fact(subject: &str, relation: &str, object: &str, quote: &str) -> Value {

@@ -1,7 +1,6 @@
 //! The system clock and the generator of random ids. No other module reads the clock or makes ids.
 
-use std::sync::Mutex;
-
+use parking_lot::Mutex;
 use uuid::{ContextV7, Timestamp as UuidTime, Uuid};
 
 use recall_domain::Timestamp;
@@ -29,8 +28,7 @@ impl Ids for RandomIds {
     fn fresh(&self) -> Uuid {
         let now = SystemClock.now();
         let (seconds, nanos) = (now.timestamp().max(0) as u64, now.timestamp_subsec_nanos());
-        // A poisoned lock means that another thread panicked between two ids. The counter is still valid.
-        let context = self.context.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let context = self.context.lock();
         Uuid::new_v7(UuidTime::from_unix(&*context, seconds, nanos))
     }
 }

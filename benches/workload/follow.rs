@@ -4,7 +4,7 @@
 use std::{
     collections::HashSet,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -12,6 +12,7 @@ use std::{
 use anyhow::{Context, bail, ensure};
 use chrono::{DateTime, Utc};
 use futures_util::{SinkExt, StreamExt};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::{
@@ -94,7 +95,7 @@ impl Follower {
                     kind,
                 };
                 let (seq, ended) = (seen.seq, matches!(seen.kind.as_str(), "message_processed" | "message_failed"));
-                kept.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+                kept.lock().push(seen);
                 newest.store(seq, Ordering::Release);
                 if ended {
                     processed.fetch_add(1, Ordering::Relaxed);
@@ -112,7 +113,7 @@ impl Follower {
 
     /// Returns the finished messages with the time of their event.
     pub(crate) fn ended(&self) -> Vec<(String, DateTime<Utc>)> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen.lock();
         let ended = seen.iter().filter(|e| matches!(e.kind.as_str(), "message_processed" | "message_failed"));
         ended.map(|e| (e.message.clone(), e.received)).collect()
     }
@@ -127,7 +128,7 @@ impl Follower {
             bail!("the follower ended early");
         }
         self.task.abort();
-        let seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+        let seen = std::mem::take(&mut *self.seen.lock());
         for (event, expected) in seen.iter().zip(1..) {
             ensure!(event.seq == expected, "event {expected} is missing or out of order: {} came", event.seq);
         }

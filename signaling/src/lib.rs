@@ -17,7 +17,6 @@ mod error;
 mod frame;
 mod hub;
 mod identifiers;
-mod lock;
 mod mux;
 mod peer;
 mod sdp;

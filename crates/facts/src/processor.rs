@@ -3,14 +3,11 @@
 //! It claims jobs, passes them to workers, keeps their leases alive, retries with backoff, marks hopeless jobs dead, and drains on
 //! shutdown. It does not know what the work is.
 
-use std::{
-    panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use tokio::{
     sync::Notify,
     task::{JoinHandle, JoinSet},
@@ -101,17 +98,13 @@ struct RunningJobs {
 }
 
 impl RunningJobs {
-    fn claims(&self) -> MutexGuard<'_, Vec<Claim>> {
-        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records that a call to the queue failed. Its effect may still appear later, so the state is uncertain for one lease.
     fn mark_uncertain(&self, lease: Duration) {
-        *self.uncertain_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + lease);
+        *self.uncertain_until.lock() = Some(Instant::now() + lease);
     }
 
     fn is_uncertain(&self) -> bool {
-        self.uncertain_until.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
+        self.uncertain_until.lock().is_some_and(|until| Instant::now() < until)
     }
 }
 
@@ -120,7 +113,7 @@ struct RunningGuard<'i>(&'i RunningJobs, &'i Claim);
 
 impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
-        self.0.claims().retain(|claim| claim != self.1);
+        self.0.claims.lock().retain(|claim| claim != self.1);
     }
 }
 
@@ -192,7 +185,7 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
                 Ok(jobs) => {
                     failures = 0;
                     claimed = jobs.len();
-                    inner.running.claims().extend(jobs.iter().map(|job| job.claim.clone()));
+                    inner.running.claims.lock().extend(jobs.iter().map(|job| job.claim.clone()));
                     for job in jobs {
                         running.spawn(attempt(inner.clone(), job, abort.clone()));
                     }
@@ -224,7 +217,7 @@ async fn dispatch(inner: Arc<Inner>, wake: Arc<Notify>, stop: CancellationToken,
 /// Claims jobs. After a failed call, it first releases jobs that this process holds but does not run.
 async fn claim_jobs(inner: &Inner, free: usize) -> Result<Vec<Job>, StoreError> {
     if inner.running.is_uncertain() {
-        let held = inner.running.claims().clone();
+        let held = inner.running.claims.lock().clone();
         let lost = inner.queue.release_lost(&held, inner.clock.now()).await?;
         if lost > 0 {
             info!(lost, "jobs with an interrupted claim or release are due again");

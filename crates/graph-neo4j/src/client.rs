@@ -4,13 +4,10 @@
 //! rest of the response still pending. So every use of a connection runs in its own task, which completes even if its caller is
 //! cancelled. After a failure of unknown extent the whole pool is replaced.
 
-use std::{
-    future::Future,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use neo4rs::{Config, ConfigBuilder, Graph, Query, Row, Txn, query};
+use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use super::{Neo4jConfig, failure::Failure};
@@ -74,7 +71,7 @@ impl Client {
         W: FnOnce(Txn) -> F + Send + 'static,
         F: Future<Output = Result<R, Failure>> + Send,
     {
-        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let pool = self.pool.read().clone();
         let (used, slots) = (pool.clone(), self.slots.clone());
         let task = tokio::spawn(async move {
             let whole = async {
@@ -92,7 +89,7 @@ impl Client {
 
     /// Replaces the pool, unless another call has already replaced it.
     fn replace_pool(&self, pool: &Arc<Pool>) {
-        let mut current = self.pool.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.pool.write();
         if Arc::ptr_eq(&current, pool)
             && let Ok(fresh) = open(&self.driver)
         {

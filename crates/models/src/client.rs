@@ -2,13 +2,11 @@
 //!
 //! A stream is never retried after its first token.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use async_openai::{Client, config::Config, middleware::HttpRequestFactory};
 use openai_http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 use tokio::{
@@ -115,11 +113,11 @@ impl ModelClient {
 
     /// Returns the dialect of the server as known so far.
     pub fn dialect(&self) -> Dialect {
-        *self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.dialect.lock()
     }
 
     pub(super) fn set_dialect(&self, dialect: Dialect) {
-        *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
+        *self.dialect.lock() = dialect;
     }
 
     /// Checks with `GET /models` that the server is reachable.
@@ -238,7 +236,7 @@ impl ModelClient {
     /// Waits for the end of the server's pause and for a free request slot.
     async fn slot(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, ModelError> {
         loop {
-            let rest = *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+            let rest = *self.paused_until.lock();
             let Some(until) = rest.filter(|until| *until > Instant::now()) else { break };
             if until >= deadline {
                 return Err(ModelError::Busy { retry_after: Some(until - Instant::now()) });
@@ -251,7 +249,7 @@ impl ModelClient {
 
     /// Returns the number of attempts that a new operation starts with.
     fn attempts_made(&self) -> u32 {
-        let unreachable_since = *self.unreachable_since.lock().unwrap_or_else(PoisonError::into_inner);
+        let unreachable_since = *self.unreachable_since.lock();
         if unreachable_since.is_some_and(|at| at.elapsed() < DOWN) { ATTEMPTS - 1 } else { 0 }
     }
 
@@ -269,11 +267,11 @@ impl ModelClient {
         let again = Instant::now() + wait;
         if asked_for.is_some() {
             // All other requests to this server wait too, even if this operation fails.
-            *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(again);
+            *self.paused_until.lock() = Some(again);
         }
         if !e.may_pass() || *attempt >= ATTEMPTS || again >= deadline {
             if matches!(e, ModelError::Unreachable(_)) {
-                *self.unreachable_since.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                *self.unreachable_since.lock() = Some(Instant::now());
             }
             return Err(e);
         }

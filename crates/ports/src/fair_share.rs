@@ -3,12 +3,10 @@
 //! A connection pool has one queue for all callers, so a caller with a thousand statements would delay everybody else. A [`FairShare`] in
 //! front of the pool limits each caller to a few places.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{num::NonZeroUsize, sync::Arc};
 
 use lru::LruCache;
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use recall_domain::UserId;
@@ -43,7 +41,7 @@ impl FairShare {
     pub async fn share(&self, user: UserId) -> Option<OwnedSemaphorePermit> {
         let acting_user = ACTING_USER.try_with(|user| *user).unwrap_or(user);
         let share = {
-            let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut callers = self.callers.lock();
             callers.get_or_insert_mut(acting_user, || Arc::new(Semaphore::new(self.at_once))).clone()
         };
         // The semaphore is never closed, so this always succeeds.

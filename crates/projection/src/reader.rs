@@ -2,14 +2,10 @@
 //!
 //! The answers are the same. A metric tells which of the two answered.
 
-use std::{
-    collections::BTreeSet,
-    future::Future,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio::{sync::OnceCell, time::Instant};
 
 use super::Projection;
@@ -28,11 +24,11 @@ pub struct Missed(Mutex<BTreeSet<UserId>>);
 impl Missed {
     /// Returns and removes all users.
     pub(super) fn take(&self) -> BTreeSet<UserId> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.lock())
     }
 
     fn add(&self, caller: &Caller) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(caller.user());
+        self.0.lock().insert(caller.user());
     }
 }
 
@@ -68,12 +64,12 @@ impl GraphReader {
     }
 
     fn is_paused(&self) -> bool {
-        let until = *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *self.paused_until.lock();
         until.is_some_and(|t| Instant::now() < t)
     }
 
     fn pause(&self) {
-        *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + PAUSE_AFTER_FAILURE);
+        *self.paused_until.lock() = Some(Instant::now() + PAUSE_AFTER_FAILURE);
     }
 
     /// Returns the checkpoint of the caller's graph, if it is up to date with the store.

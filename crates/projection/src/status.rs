@@ -1,10 +1,8 @@
 //! Status of the graph engine, for metrics.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How far the graph engine is behind the store. The projector updates it.
@@ -28,7 +26,7 @@ impl Default for GraphStatus {
 impl GraphStatus {
     /// Records that all changes up to `moment` were sent, except those of `behind` users.
     pub(super) fn record_round(&self, moment: Instant, behind: usize) {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.0.lock();
         inner.behind = behind;
         if behind == 0 {
             inner.current_at = moment;
@@ -37,16 +35,16 @@ impl GraphStatus {
 
     /// Sets the number of users whose graph is missing or behind.
     pub(super) fn set_behind(&self, behind: usize) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).behind = behind;
+        self.0.lock().behind = behind;
     }
 
     /// Returns the number of users whose graph is missing or behind.
     pub fn behind(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).behind
+        self.0.lock().behind
     }
 
     /// Returns the age of the oldest change that the engine may not have.
     pub fn lag(&self) -> Duration {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).current_at.elapsed()
+        self.0.lock().current_at.elapsed()
     }
 }

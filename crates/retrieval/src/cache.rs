@@ -2,11 +2,12 @@
 //! Does not depend on the content of an index.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc,
     atomic::{AtomicU64, Ordering},
 };
 
 use lru::LruCache;
+use parking_lot::Mutex;
 use tokio::sync::RwLock;
 
 use super::user_index::UserIndex;
@@ -122,14 +123,9 @@ impl Cache {
         Self { budget, users: Mutex::new(Users { slots: LruCache::unbounded(), bytes: 0 }) }
     }
 
-    fn lock_users(&self) -> MutexGuard<'_, Users> {
-        // A panic of another thread leaves no partial change, so a poisoned lock is safe to use.
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the user's slot, creates it if needed, and marks it as most recently used.
     pub(super) fn slot(&self, user: UserId) -> Arc<Slot> {
-        let mut users = self.lock_users();
+        let mut users = self.users.lock();
         if let Some((slot, _)) = users.slots.get(&user) {
             return Arc::clone(slot);
         }
@@ -142,12 +138,12 @@ impl Cache {
 
     /// Returns the user's slot if there is one. Does not count as a use.
     pub(super) fn peek(&self, user: UserId) -> Option<Arc<Slot>> {
-        self.lock_users().slots.peek(&user).map(|(slot, _)| Arc::clone(slot))
+        self.users.lock().slots.peek(&user).map(|(slot, _)| Arc::clone(slot))
     }
 
     /// Records the size of a slot's index, and evicts others until all fit. Ignores a slot that was evicted meanwhile.
     pub(super) fn record_size(&self, user: UserId, slot: &Arc<Slot>, bytes: usize) {
-        let mut users = self.lock_users();
+        let mut users = self.users.lock();
         let Some((current, size)) = users.slots.get_mut(&user) else { return };
         if !Arc::ptr_eq(current, slot) {
             return;
@@ -159,7 +155,7 @@ impl Cache {
 
     /// Drops a user's slot. Running searches keep theirs.
     pub(super) fn remove(&self, user: UserId) {
-        let mut users = self.lock_users();
+        let mut users = self.users.lock();
         if let Some((_, bytes)) = users.slots.pop(&user) {
             users.bytes -= bytes;
         }
@@ -167,12 +163,12 @@ impl Cache {
 
     /// Returns the bytes of all slots.
     pub(super) fn bytes(&self) -> usize {
-        self.lock_users().bytes
+        self.users.lock().bytes
     }
 
     /// Returns the number of slots.
     pub(super) fn users(&self) -> usize {
-        self.lock_users().slots.len()
+        self.users.lock().slots.len()
     }
 }
 

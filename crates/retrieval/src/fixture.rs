@@ -2,12 +2,10 @@
 //!
 //! Implements only the methods that an index calls.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use recall_domain::{Caller, Message, MessageId, MessageKind, MessageStatus, Page, Role, SessionId, Slice, Timestamp, UserId, UserText};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
 use recall_text::index_terms;
@@ -36,7 +34,7 @@ pub(crate) struct TestMessage<'a> {
 
 impl MemoryFeed {
     fn rows(&self) -> MutexGuard<'_, Vec<(UserId, FeedRow, String)>> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rows.lock()
     }
 
     /// Adds a message.
@@ -63,7 +61,7 @@ impl MemoryFeed {
         for (_, row, text) in self.rows().iter_mut() {
             row.embedding = vector(text);
         }
-        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = Some(model.to_owned());
+        *self.model.lock() = Some(model.to_owned());
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
@@ -128,7 +126,7 @@ impl MessageStore for MemoryFeed {
     }
 
     async fn feed_state(&self, _: &Caller) -> Result<FeedState, StoreError> {
-        let model = self.model.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let model = self.model.lock().clone();
         Ok(FeedState { generation: self.generation.load(Ordering::SeqCst), model })
     }
 

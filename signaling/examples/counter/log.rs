@@ -1,10 +1,10 @@
 //! The log of the counter, in memory. Event n records when the counter reached n.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use signaling::{EventSource, LogHead, NumberedEvent, SourceError};
 
 /// The name of the only stream.
@@ -30,7 +30,7 @@ pub(crate) fn now_us() -> u64 {
 
 impl CounterLog {
     pub(crate) fn count(&self) {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.0.lock();
         log.0.push_back(now_us());
         if log.0.len() > KEPT {
             log.0.pop_front();
@@ -51,13 +51,13 @@ impl EventSource for CounterLog {
         if stream != STREAM {
             return Err(SourceError::NotFound);
         }
-        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = self.0.lock();
         let head = log.1 - 1 + log.0.len() as u64;
         Ok(LogHead { epoch: self.1.clone(), head, floor: log.1 })
     }
 
     async fn read(&self, _: &String, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
-        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = self.0.lock();
         let first = (after + 1).max(log.1);
         let skip = usize::try_from(first - log.1).unwrap_or(usize::MAX);
         let counts = (first..).zip(log.0.iter().skip(skip)).take(limit);

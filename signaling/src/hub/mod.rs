@@ -17,9 +17,10 @@ mod subscription;
 mod tailer;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +29,6 @@ pub use cursor::{Cursor, CursorError, Resume};
 pub use subscription::{Delivery, Subscription, Welcome};
 
 use crate::frame::{Bye, ByeCode, GapReason, NotRecovered};
-use crate::lock::lock;
 use crate::source::{EventSource, LogHead, SourceError};
 use stream::ActiveStream;
 
@@ -94,7 +94,7 @@ impl<S: EventSource> Hub<S> {
     /// It never blocks. Several calls may be merged into one. Without subscribers it costs one table
     /// lookup.
     pub fn wake(&self, stream: &S::Stream) {
-        if let Some(active) = lock(&self.streams).get(stream) {
+        if let Some(active) = self.streams.lock().get(stream) {
             active.wake();
         }
     }
@@ -104,7 +104,7 @@ impl<S: EventSource> Hub<S> {
     /// A subscriber that is behind may miss it. No subscriber gets it after a numbered event that was
     /// committed later.
     pub fn ephemeral(&self, stream: &S::Stream, kind: &str, data: Value) {
-        let active = lock(&self.streams).get(stream).cloned();
+        let active = self.streams.lock().get(stream).cloned();
         if let Some(active) = active {
             active.ephemeral(kind, data);
         }
@@ -112,7 +112,7 @@ impl<S: EventSource> Hub<S> {
 
     /// Ends all subscriptions of a stream.
     pub fn end(&self, stream: &S::Stream, code: ByeCode) {
-        let active = lock(&self.streams).remove(stream);
+        let active = self.streams.lock().remove(stream);
         if let Some(active) = active {
             active.end(Bye::from(code));
         }
@@ -121,7 +121,7 @@ impl<S: EventSource> Hub<S> {
     /// Ends all subscriptions and refuses new ones.
     pub fn shutdown(&self, bye: Bye) {
         self.stop.cancel();
-        let streams: Vec<_> = lock(&self.streams).drain().collect();
+        let streams: Vec<_> = self.streams.lock().drain().collect();
         for (_, active) in streams {
             active.end(bye);
         }
@@ -129,7 +129,7 @@ impl<S: EventSource> Hub<S> {
 
     /// Returns the current counts.
     pub fn stats(&self) -> HubStats {
-        let streams = lock(&self.streams);
+        let streams = self.streams.lock();
         HubStats { streams: streams.len(), subscribers: streams.values().map(|active| active.subscribers()).sum() }
     }
 
@@ -161,7 +161,7 @@ impl<S: EventSource> Hub<S> {
 
     /// Adds a subscriber to the active stream of a key. Creates the stream if needed.
     fn join(self: &Arc<Self>, stream: &S::Stream, head: &LogHead) -> Result<Arc<ActiveStream<S>>, SourceError> {
-        let mut streams = lock(&self.streams);
+        let mut streams = self.streams.lock();
         // Checked under the lock: either this call sees the shutdown, or the shutdown sees the new stream.
         if self.stop.is_cancelled() {
             return Err(SourceError::Unavailable("the server is shutting down".into()));
@@ -183,7 +183,7 @@ impl<S: EventSource> Hub<S> {
 
     /// Removes a stream from memory, unless it has a new subscriber. Returns whether it was removed.
     fn retire(&self, active: &Arc<ActiveStream<S>>) -> bool {
-        let mut streams = lock(&self.streams);
+        let mut streams = self.streams.lock();
         if active.subscribers() > 0 {
             return false;
         }
@@ -196,7 +196,7 @@ impl<S: EventSource> Hub<S> {
     /// Removes a stream from memory and ends its subscriptions, so that clients reconnect to the new log.
     fn end_active(&self, active: &Arc<ActiveStream<S>>, code: ByeCode) {
         {
-            let mut streams = lock(&self.streams);
+            let mut streams = self.streams.lock();
             if streams.get(&active.key).is_some_and(|current| Arc::ptr_eq(current, active)) {
                 streams.remove(&active.key);
             }

@@ -1,8 +1,9 @@
 //! An active stream: the state that its tailer and its subscribers share.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -12,7 +13,6 @@ use super::HubConfig;
 use super::ephemeral::{Ephemeral, EphemeralLog};
 use super::ring::Ring;
 use crate::frame::Bye;
-use crate::lock::lock;
 use crate::source::{EventSource, LogHead, NumberedEvent};
 
 pub(super) struct ActiveStream<S: EventSource> {
@@ -76,7 +76,7 @@ impl<S: EventSource> ActiveStream<S> {
     }
 
     pub(super) fn head(&self) -> u64 {
-        lock(&self.shared).head
+        self.shared.lock().head
     }
 
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
@@ -100,7 +100,7 @@ impl<S: EventSource> ActiveStream<S> {
     }
 
     pub(super) fn leave(&self) {
-        let mut shared = lock(&self.shared);
+        let mut shared = self.shared.lock();
         if self.subscribers.fetch_sub(1, Ordering::AcqRel) == 1 {
             shared.idle_since = Instant::now();
             shared.ephemerals.clear();
@@ -109,23 +109,23 @@ impl<S: EventSource> ActiveStream<S> {
 
     /// Since when the stream has no subscribers, if it has none.
     pub(super) fn idle_since(&self) -> Option<Instant> {
-        let shared = lock(&self.shared);
+        let shared = self.shared.lock();
         (self.subscribers() == 0).then_some(shared.idle_since)
     }
 
     /// The number that the next ephemeral event will get.
     pub(super) fn next_ephemeral(&self) -> u64 {
-        lock(&self.shared).ephemerals.next()
+        self.shared.lock().ephemerals.next()
     }
 
     /// The number of the first ephemeral event from `ephemeral` on that was sent at `position` or later.
     pub(super) fn ephemerals_from(&self, position: u64, ephemeral: u64) -> u64 {
-        lock(&self.shared).ephemerals.skip_before(position, ephemeral)
+        self.shared.lock().ephemerals.skip_before(position, ephemeral)
     }
 
     /// Returns the next delivery after `position` and from ephemeral number `ephemeral` on.
     pub(super) fn next(&self, position: u64, ephemeral: u64) -> Next {
-        let shared = lock(&self.shared);
+        let shared = self.shared.lock();
         if let Some(bye) = shared.ended {
             return Next::Ended(bye);
         }
@@ -158,7 +158,7 @@ impl<S: EventSource> ActiveStream<S> {
             return;
         }
         {
-            let mut shared = lock(&self.shared);
+            let mut shared = self.shared.lock();
             let after = shared.head;
             shared.ephemerals.push(Ephemeral { kind: kind.to_owned(), data, after });
         }
@@ -168,7 +168,7 @@ impl<S: EventSource> ActiveStream<S> {
     /// Appends entries that the tailer has read. Ignores entries up to the head, which are known.
     pub(super) fn append(&self, events: Vec<NumberedEvent>) {
         {
-            let mut shared = lock(&self.shared);
+            let mut shared = self.shared.lock();
             for event in events {
                 if event.seq > shared.head {
                     shared.head = event.seq;
@@ -182,7 +182,7 @@ impl<S: EventSource> ActiveStream<S> {
     /// Moves the head past entries that were pruned before they were read.
     pub(super) fn skip_to(&self, head: u64) {
         {
-            let mut shared = lock(&self.shared);
+            let mut shared = self.shared.lock();
             if head > shared.head {
                 shared.head = head;
                 shared.ring.clear();
@@ -193,7 +193,7 @@ impl<S: EventSource> ActiveStream<S> {
 
     /// Ends all subscriptions and the tailer. If called again, the first reason stays.
     pub(super) fn end(&self, bye: Bye) {
-        lock(&self.shared).ended.get_or_insert(bye);
+        self.shared.lock().ended.get_or_insert(bye);
         self.stop.cancel();
         self.changed();
     }

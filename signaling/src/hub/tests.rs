@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use proptest::prelude::*;
 use serde_json::json;
 use tokio::time::sleep;
@@ -26,20 +27,20 @@ impl Log {
     }
 
     fn append(&self, count: u64) {
-        lock(&self.state).1 += count;
+        self.state.lock().1 += count;
     }
 
     fn trim(&self, floor: u64) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.2 = state.2.max(floor.min(state.1 + 1));
     }
 
     fn end(&self) -> u64 {
-        lock(&self.state).1
+        self.state.lock().1
     }
 
     fn floor(&self) -> u64 {
-        lock(&self.state).2
+        self.state.lock().2
     }
 
     async fn delay(&self) -> Result<(), SourceError> {
@@ -65,12 +66,12 @@ impl EventSource for Log {
         if *stream != 0 {
             return Err(SourceError::NotFound);
         }
-        let (epoch, head, floor) = lock(&self.state).clone();
+        let (epoch, head, floor) = self.state.lock().clone();
         Ok(LogHead { epoch, head, floor })
     }
 
     async fn read(&self, _: &u8, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
-        let (_, head, floor) = lock(&self.state).clone();
+        let (_, head, floor) = self.state.lock().clone();
         self.delay().await?;
         let events = (after.max(floor - 1) + 1..=head).take(limit).map(|seq| NumberedEvent {
             seq,
@@ -207,7 +208,7 @@ async fn play(steps: Vec<Step>) {
             Step::Wake => hub.wake(&0),
             Step::Ephemeral => {
                 said += 1;
-                let after = lock(&hub.streams).get(&0).map_or(0, |active| active.head());
+                let after = hub.streams.lock().get(&0).map_or(0, |active| active.head());
                 hub.ephemeral(&0, "delta", json!({"number": said, "after": after, "before": log.end()}));
             }
             Step::Subscribe(seq) => readers.push(Reader::new(&hub, from(seq)).await),
@@ -288,7 +289,7 @@ fn rebuilt_log_ends_subscriptions_with_restart() {
         let mut reader = Reader::new(&hub, from(0)).await;
         reader.drain(&log).await;
         // The new log is longer: by numbers alone it would look like a continuation.
-        *lock(&log.state) = ("e2".into(), 9, 1);
+        *log.state.lock() = ("e2".into(), 9, 1);
         hub.wake(&0);
         let Some(Delivery::End(bye)) = reader.subscription.next().await else {
             panic!("not ended");

@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use super::early::{Datagram, Early};
 use super::flight::{LastFlight, Sent};
-use crate::lock::lock;
 use crate::stun;
+use parking_lot::Mutex;
 
 /// Maximum number of queued datagrams. Further ones are dropped, as by a kernel socket.
 const MAX_WAITING: usize = 256;
@@ -63,7 +62,7 @@ impl State {
 impl Inbox {
     /// Queues a datagram for the peer.
     pub(super) fn push(&self, from: SocketAddr, datagram: &[u8]) -> Pushed {
-        let mut state = lock(&self.0);
+        let mut state = self.0.lock();
         if state.closed || state.waiting.len() >= MAX_WAITING {
             return Pushed::Full;
         }
@@ -97,12 +96,12 @@ impl Inbox {
 
     /// Records what was sent to the peer.
     pub(super) fn sent(&self, contents: &[u8], segment_size: Option<usize>) {
-        lock(&self.0).flight.sent(contents, segment_size);
+        self.0.lock().flight.sent(contents, segment_size);
     }
 
     /// Moves the oldest datagram into `buffer`. Returns its length and source.
     pub(super) fn poll_take(&self, context: &mut Context<'_>, buffer: &mut [u8]) -> Poll<(usize, SocketAddr)> {
-        let mut state = lock(&self.0);
+        let mut state = self.0.lock();
         let Some((from, datagram)) = state.waiting.pop_front() else {
             state.reader = Some(context.waker().clone());
             // Free the memory of a burst.
@@ -120,7 +119,7 @@ impl Inbox {
 
     /// Adds an address of this peer. Returns the oldest address if there are more than `max`.
     pub(super) fn add_address(&self, address: SocketAddr, max: usize) -> Option<SocketAddr> {
-        let mut state = lock(&self.0);
+        let mut state = self.0.lock();
         if !state.addresses.contains(&address) {
             state.addresses.push_back(address);
         }
@@ -134,7 +133,7 @@ impl Inbox {
     ///
     /// Returns the oldest credentials if there are more than `max`.
     pub(super) fn restart(&self, fragment: &str, max: usize) -> Option<String> {
-        let mut state = lock(&self.0);
+        let mut state = self.0.lock();
         state.nomination = Nomination::None;
         state.early = Early::default();
         state.fragments.push_back(fragment.to_owned());
@@ -146,7 +145,7 @@ impl Inbox {
 
     /// Closes the inbox. Returns the credentials and addresses of the peer.
     pub(super) fn close(&self) -> (VecDeque<String>, VecDeque<SocketAddr>) {
-        let mut state = lock(&self.0);
+        let mut state = self.0.lock();
         state.closed = true;
         state.waiting = VecDeque::new();
         state.early = Early::default();

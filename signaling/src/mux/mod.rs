@@ -22,18 +22,18 @@ mod socket;
 use std::collections::HashMap;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
 use std::task::Waker;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rtc::crypto::RTCCryptoProvider;
 use tokio::io::Interest;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use webrtc::runtime::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 
-use crate::lock::lock;
 use crate::stun;
 use consent::Consent;
 use inbox::{Inbox, Pushed};
@@ -161,7 +161,7 @@ impl Mux {
     /// Number of known credentials and addresses.
     #[cfg(test)]
     fn sizes(&self) -> (usize, usize) {
-        let tables = lock(&self.tables);
+        let tables = self.tables.lock();
         (tables.by_fragment.len(), tables.by_address.len())
     }
 
@@ -204,7 +204,7 @@ impl Mux {
             if self.socket.writable().await.is_err() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            let blocked = std::mem::take(&mut *lock(&self.blocked));
+            let blocked = std::mem::take(&mut *self.blocked.lock());
             for waker in blocked {
                 waker.wake();
             }
@@ -220,14 +220,14 @@ impl Mux {
         let is_request = stun::is_stun(datagram) && stun::is_binding_request(datagram);
         let found = match is_request {
             true => self.claim(datagram, from, local),
-            false => lock(&self.tables).by_address.get_mut(&from).map(|route| (route.inbox.clone(), route.consent.received(datagram))),
+            false => self.tables.lock().by_address.get_mut(&from).map(|route| (route.inbox.clone(), route.consent.received(datagram))),
         };
         let Some((inbox, is_due)) = found else {
             self.counters.unroutable.fetch_add(1, Relaxed);
             return;
         };
         // A separate statement, so that the tables are unlocked while the datagram is sent.
-        let held = if is_due { lock(&self.tables).by_address.get_mut(&from).and_then(|route| route.consent.take_due()) } else { None };
+        let held = if is_due { self.tables.lock().by_address.get_mut(&from).and_then(|route| route.consent.take_due()) } else { None };
         if let Some(held) = held {
             self.send(&inbox, &Transmit { destination: from, ecn: None, contents: &held, segment_size: None, src_ip: None });
         }
@@ -257,7 +257,7 @@ impl Mux {
     fn claim(&self, datagram: &[u8], from: SocketAddr, local: Option<IpAddr>) -> Option<(Arc<Inbox>, bool)> {
         let fragment = stun::recipient_fragment(datagram)?;
         let (inbox, password) = {
-            let mut tables = lock(&self.tables);
+            let mut tables = self.tables.lock();
             let credential = tables.by_fragment.get(fragment)?;
             let (inbox, password) = (credential.inbox.clone(), credential.password.clone());
             if let Some(route) = tables.by_address.get_mut(&from)
@@ -273,7 +273,7 @@ impl Mux {
             self.counters.bad_integrity.fetch_add(1, Relaxed);
             return None;
         }
-        let mut tables = lock(&self.tables);
+        let mut tables = self.tables.lock();
         // The peer may have ended while the signature was checked.
         tables.by_fragment.get(fragment)?;
         if let Some(oldest) = inbox.add_address(from, MAX_ADDRESSES_PER_PEER)
@@ -290,7 +290,7 @@ impl Mux {
     /// Sends for the peer that owns `inbox`. Returns false if the socket is not writable now.
     fn send(&self, inbox: &Arc<Inbox>, transmit: &Transmit<'_>) -> bool {
         let allowed = {
-            let mut tables = lock(&self.tables);
+            let mut tables = self.tables.lock();
             let route = tables.by_address.get_mut(&transmit.destination).filter(|route| Arc::ptr_eq(&route.inbox, inbox));
             route.and_then(|route| route.consent.allows(transmit.contents).then_some(route.local))
         };
@@ -315,7 +315,7 @@ impl Mux {
 
     /// Wakes `waker` when the socket is writable again.
     fn wait_until_writable(&self, waker: &Waker) {
-        lock(&self.blocked).push(waker.clone());
+        self.blocked.lock().push(waker.clone());
         self.unblock.notify_one();
     }
 }
@@ -339,7 +339,7 @@ impl Attachment {
     pub(crate) fn register(&self, fragment: &str, password: &str) {
         let former = self.inbox.restart(fragment, MAX_CREDENTIALS_PER_PEER);
         let credential = Credential { password: password.into(), inbox: self.inbox.clone() };
-        let mut tables = lock(&self.mux.tables);
+        let mut tables = self.mux.tables.lock();
         tables.by_fragment.insert(fragment.to_owned(), credential);
         if let Some(former) = former {
             tables.by_fragment.remove(&former);
@@ -350,7 +350,7 @@ impl Attachment {
 impl Drop for Attachment {
     fn drop(&mut self) {
         let (fragments, addresses) = self.inbox.close();
-        let mut tables = lock(&self.mux.tables);
+        let mut tables = self.mux.tables.lock();
         for fragment in fragments {
             tables.by_fragment.remove(&fragment);
         }

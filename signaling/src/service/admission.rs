@@ -5,11 +5,11 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::lock::lock;
 use crate::source::EventSource;
 
 /// The key under which peers are counted and found: stream and follower.
@@ -58,13 +58,13 @@ impl<K: Clone + Eq + Hash, R> Admission<K, R> {
     }
 
     pub(super) fn peers(&self) -> usize {
-        lock(&self.table).peers.len()
+        self.table.lock().peers.len()
     }
 
     /// Adds a peer, unless a limit is reached.
     pub(super) fn admit(self: &Arc<Self>, stream: K, peer_id: String) -> Result<Handle<K, R>, AdmissionError> {
         let close = CancellationToken::new();
-        let mut table = lock(&self.table);
+        let mut table = self.table.lock();
         if table.peers.len() >= self.max_peers {
             return Err(AdmissionError::Full);
         }
@@ -80,14 +80,14 @@ impl<K: Clone + Eq + Hash, R> Admission<K, R> {
 
     /// Finds the record of a peer of this stream.
     pub(super) fn find(&self, stream: &K, peer_id: &str) -> Option<Arc<R>> {
-        let table = lock(&self.table);
+        let table = self.table.lock();
         let entry = table.peers.get(peer_id)?;
         (entry.stream == *stream).then(|| entry.record.clone())?
     }
 
     /// Tells a peer to close. Returns false if this stream has no such peer.
     pub(super) fn close(&self, stream: &K, peer_id: &str) -> bool {
-        let table = lock(&self.table);
+        let table = self.table.lock();
         match table.peers.get(peer_id) {
             Some(entry) if entry.stream == *stream => {
                 entry.close.cancel();
@@ -101,7 +101,7 @@ impl<K: Clone + Eq + Hash, R> Admission<K, R> {
 impl<K: Eq + Hash, R> Handle<K, R> {
     /// Makes the record of the peer visible to [`Admission::find`].
     pub(super) fn publish(&self, record: Arc<R>) {
-        if let Some(entry) = lock(&self.admission.table).peers.get_mut(&self.peer_id) {
+        if let Some(entry) = self.admission.table.lock().peers.get_mut(&self.peer_id) {
             entry.record = Some(record);
         }
     }
@@ -111,7 +111,7 @@ impl<K: Eq + Hash, R> Drop for Handle<K, R> {
     fn drop(&mut self) {
         // Dropped outside the lock: dropping a peer's connection could take the same lock again.
         let _removed = {
-            let mut table = lock(&self.admission.table);
+            let mut table = self.admission.table.lock();
             let removed = table.peers.remove(&self.peer_id);
             if let Some(entry) = &removed
                 && let Some(count) = table.per_stream.get_mut(&entry.stream)
@@ -151,6 +151,6 @@ mod tests {
         assert_eq!(admission.peers(), 1);
         assert!(admit("a", "4").is_ok());
         drop(_second);
-        assert!(lock(&admission.table).per_stream.is_empty());
+        assert!(admission.table.lock().per_stream.is_empty());
     }
 }

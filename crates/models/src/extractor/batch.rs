@@ -2,11 +2,9 @@
 //!
 //! Each result is checked against its own message. If it does not pass, the message is asked about alone.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::{HashMap, VecDeque};
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 
 use super::check::Proposal;
@@ -69,11 +67,11 @@ struct Entries {
 impl ResultCache {
     /// Returns the result for a message. It stays cached, because a job may be retried.
     pub(super) fn get(&self, user: UserId, message: MessageId) -> Option<EarlyResult> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).known.get(&(user, message)).cloned()
+        self.0.lock().known.get(&(user, message)).cloned()
     }
 
     pub(super) fn put(&self, user: UserId, message: MessageId, ahead: EarlyResult) {
-        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.0.lock();
         let Entries { known, order } = &mut *entries;
         if known.insert((user, message), ahead).is_none() {
             order.push_back((user, message));
@@ -127,7 +125,7 @@ mod tests {
             cache.put(anna, id(n), EarlyResult::Alone);
             cache.put(anna, id(n), found.clone());
         }
-        assert_eq!(cache.0.lock().unwrap().known.len(), MAX_CACHED);
+        assert_eq!(cache.0.lock().known.len(), MAX_CACHED);
         assert_eq!((cache.get(anna, id(9)), cache.get(anna, id(10))), (None, Some(found)));
         assert_eq!(cache.get(boris, id(10)), None);
     }

@@ -139,9 +139,8 @@ async fn lost_handshake_flights_are_retransmitted() {
     ] {
         let (server, relay) = server_behind_relay().await;
         relay.losing.lock().unwrap().clone_from(&lost);
-        let start = std::time::Instant::now();
         Client::open(&server).await;
-        println!("{lost:?} opened after {:?}, not met {:?}", start.elapsed(), relay.losing.lock().unwrap());
+        assert_eq!(*relay.losing.lock().unwrap(), [], "not all of {lost:?} were sent, so none of these was sent again");
     }
 }
 

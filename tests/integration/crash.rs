@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use sqlx::{Connection, SqliteConnection};
 
-use crate::server::Server;
+use crate::server::{Server, within};
 
 pub(crate) const SESSIONS: usize = 4;
 pub(crate) const MESSAGES: usize = 15;
@@ -199,12 +199,11 @@ async fn interrupt_data_deletion(signal: &str) {
     };
     let shown = "{ viewer { deletion { begunAt endedAt deleted { kind count } } } }";
     // Waits until the deletion is in progress.
-    loop {
+    let begun = async || {
         let deletion = server.graphql(shown, json!({})).await["viewer"]["deletion"].clone();
-        if deletion["deleted"].as_array().is_some_and(|d| !d.is_empty()) {
-            break;
-        }
-    }
+        deletion["deleted"].as_array().is_some_and(|d| !d.is_empty())
+    };
+    within("the deletion does not begin", async { while !begun().await {} }).await;
     assert!(std::process::Command::new("kill").args([signal, &server.pid().to_string()]).status().unwrap().success());
     deleting.await.unwrap();
     if signal == "-TERM" {
@@ -215,15 +214,16 @@ async fn interrupt_data_deletion(signal: &str) {
     let server = Server::start(data.path());
     let begun = server.graphql(shown, json!({})).await["viewer"]["deletion"].clone();
     assert!(begun["begunAt"].is_string() && begun["endedAt"].is_null(), "the deletion ended before the signal: {begun}");
-    let started = std::time::Instant::now();
-    let state = loop {
-        let state = server.graphql(shown, json!({})).await;
-        if state["viewer"]["deletion"]["endedAt"].is_string() {
-            break state;
+    let ended = async {
+        loop {
+            let state = server.graphql(shown, json!({})).await;
+            if state["viewer"]["deletion"]["endedAt"].is_string() {
+                break state;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
         }
-        assert!(started.elapsed() < crate::server::TIMEOUT, "the deletion does not continue");
-        tokio::time::sleep(Duration::from_millis(200)).await;
     };
+    let state = within("the deletion does not continue", ended).await;
     let count = |kind: &str| {
         let rows = state["viewer"]["deletion"]["deleted"].as_array().unwrap();
         rows.iter().find(|r| r["kind"] == kind).map_or(0, |r| r["count"].as_u64().unwrap())
@@ -254,7 +254,8 @@ async fn session_deletion_resumes_after_kill_nine() {
         })
     };
     let count = "{ sessions { totalCount } }";
-    while server.graphql(count, json!({})).await["sessions"]["totalCount"] != 0 {}
+    let hidden = async { while server.graphql(count, json!({})).await["sessions"]["totalCount"] != 0 {} };
+    within("the session is not hidden", hidden).await;
     assert!(std::process::Command::new("kill").args(["-9", &server.pid().to_string()]).status().unwrap().success());
     let _ = deleting.await;
     drop(server);
@@ -267,9 +268,10 @@ async fn session_deletion_resumes_after_kill_nine() {
 
     let server = Server::start(data.path());
     assert_eq!(server.graphql(count, json!({})).await["sessions"]["totalCount"], 0);
-    let started = std::time::Instant::now();
-    while rows().await > 0 {
-        assert!(started.elapsed() < crate::server::TIMEOUT, "the deletion does not continue");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    let deleted = async {
+        while rows().await > 0 {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    within("the deletion does not continue", deleted).await;
 }

@@ -1,10 +1,11 @@
 //! Starts the built binary for tests: free port, own folder, killed when dropped.
 
 use std::{
-    io::{BufRead, BufReader},
+    future::Future,
+    io::{BufRead, BufReader, Read},
     path::Path,
     process::{Child, Command, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, mpsc},
     time::{Duration, Instant},
 };
 
@@ -12,6 +13,19 @@ use serde_json::{Value, json};
 
 /// The longest wait for anything, much longer than needed, so that only a hang fails.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Awaits what must happen within [`TIMEOUT`]; `failure` says what it means if it does not.
+pub(crate) async fn within<T>(failure: &str, happens: impl Future<Output = T>) -> T {
+    tokio::time::timeout(TIMEOUT, happens).await.unwrap_or_else(|_| panic!("{failure}"))
+}
+
+/// Reads the lines of a process on a thread, so that a test can stop waiting for a silent process.
+pub(crate) fn lines_of(output: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    // Continues without a receiver, so that the process can go on writing.
+    std::thread::spawn(move || BufReader::new(output).lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));
+    lines
+}
 
 /// Returns the command without the RECALL_ variables of the environment.
 pub(crate) fn recall() -> Command {
@@ -63,8 +77,7 @@ impl Server {
             .stdout(Stdio::piped())
             .stderr(stderr);
         let mut child = command.spawn().expect("the binary does not start");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let line = lines_of(child.stdout.take().unwrap()).recv_timeout(TIMEOUT).unwrap_or_else(|e| panic!("no address: {e}"));
         let address = line.trim().rsplit_once("http://").unwrap_or_else(|| panic!("no address in {line:?}")).1.to_owned();
         let http = reqwest::Client::builder().timeout(TIMEOUT).build().unwrap();
         Self { pid: child.id(), child: Mutex::new(child), address, http }
@@ -80,7 +93,14 @@ impl Server {
 
     /// Waits for the exit of the process; returns whether it was successful.
     pub(crate) fn wait(&self) -> bool {
-        self.child.lock().unwrap().wait().unwrap().success()
+        let (started, mut child) = (Instant::now(), self.child.lock().unwrap());
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                return status.success();
+            }
+            assert!(started.elapsed() < TIMEOUT, "the server does not exit");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Sends SIGTERM and waits; returns whether the exit was successful.

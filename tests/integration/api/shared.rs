@@ -10,7 +10,7 @@ use super::{
     streams,
     sweep::{Case, Own, Schema, without},
 };
-use crate::{server::TIMEOUT, stored::Stored};
+use crate::{server::within, stored::Stored};
 
 const ASK: &str = "query($q: String!) { context(input: { query: $q }) {
     messages { shared score message { id text shared session { id shared } } }
@@ -237,7 +237,7 @@ async fn authenticated_users_follow_shared_sessions() {
     assert_eq!((&update["data"]["fact_id"], &update["data"]["entity"]), (&json!(fact), &json!("Acme")));
     let mut body = String::new();
     while !body.contains("fact_update") {
-        body.push_str(&String::from_utf8_lossy(&lines.next().await.unwrap().unwrap()));
+        body.push_str(&String::from_utf8_lossy(&within("no event arrives", lines.next()).await.unwrap().unwrap()));
     }
     let mut visitor = streams::connect(&server, VISITOR).await;
     streams::follow(&mut visitor, "1", &handbook, None).await;
@@ -256,7 +256,7 @@ async fn authenticated_users_follow_shared_sessions() {
     }
     assert_eq!(delete(BORIS).await.unwrap().status(), 200);
     // One reader's limit does not count against another.
-    while offer(BORIS).await.unwrap().status() == 201 {}
+    within("the reader has no limit", async { while offer(BORIS).await.unwrap().status() == 201 {} }).await;
     assert_eq!(offer(ANNA).await.unwrap().status(), 201);
 
     let delete = "mutation($s: ID!) { deleteSession(input: { id: $s }) { deletedId errors { code } } }";
@@ -275,15 +275,21 @@ async fn answer(server: &Server, user: &str, question: &str) -> Value {
     let session = server.session(user).await;
     let id = server.say(user, &session, question).await;
     let read = "query($id: ID!) { message(id: $id) { answer { text citations { shared excerpt message { id shared text } fact { id shared } } } } }";
-    let started = std::time::Instant::now();
-    loop {
-        let data = server.data(user, read, json!({ "id": id })).await;
-        if !data["message"]["answer"].is_null() {
-            return data["message"]["answer"].clone();
+    until_answered(server, user, read, &id).await
+}
+
+/// Waits for the answer that a query of a message by id contains.
+async fn until_answered(server: &Server, user: &str, query: &str, id: &str) -> Value {
+    let answered = async {
+        loop {
+            let answer = server.data(user, query, json!({ "id": id })).await["message"]["answer"].clone();
+            if !answer.is_null() {
+                break answer;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
-        assert!(started.elapsed() < TIMEOUT, "no answer to {question}");
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    };
+    within("the question is not answered", answered).await
 }
 
 #[tokio::test]
@@ -319,13 +325,7 @@ async fn answer_from_shared_memory_cites_it_as_shared() {
     server.fact(ADMIN, &own, ["Zora", "LIVES_IN", "Narnia"]).await;
     let question = server.say(ADMIN, &handbook, "Where does Zora live?").await;
     let read = "query($id: ID!) { message(id: $id) { answer { text shared citations { index } } } }";
-    let said = loop {
-        let data = server.data(BORIS, read, json!({ "id": question })).await;
-        if !data["message"]["answer"].is_null() {
-            break data["message"]["answer"].clone();
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    };
+    let said = until_answered(&server, BORIS, read, &question).await;
     assert_eq!((&said["shared"], &said["citations"]), (&json!(true), &json!([])), "{said:#}");
 }
 

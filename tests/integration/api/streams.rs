@@ -9,6 +9,7 @@ use tokio_tungstenite::{
 };
 
 use super::harness::{ANNA, BORIS, Server, text};
+use crate::server::within;
 
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -33,7 +34,7 @@ pub(super) async fn say(socket: &mut Socket, message: Value) {
 
 pub(super) async fn frame(socket: &mut Socket) -> Option<Message> {
     loop {
-        match socket.next().await {
+        match within("no frame arrives", socket.next()).await {
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
             Some(Ok(frame)) => return Some(frame),
             _ => return None,
@@ -181,7 +182,7 @@ async fn sse(response: reqwest::Response, count: usize) -> Vec<(String, String, 
     let mut chunks = response.bytes_stream();
     let (mut buffer, mut events) = (String::new(), Vec::new());
     while events.len() < count {
-        buffer.push_str(std::str::from_utf8(&chunks.next().await.unwrap().unwrap()).unwrap());
+        buffer.push_str(std::str::from_utf8(&within("no event arrives", chunks.next()).await.unwrap().unwrap()).unwrap());
         while let Some((block, rest)) = buffer.split_once("\n\n") {
             let field = |name: &str| block.lines().find_map(|l| l.strip_prefix(name)).unwrap_or_default().trim().to_owned();
             if let Ok(data) = serde_json::from_str(&field("data:")) {
@@ -223,7 +224,7 @@ async fn server_sent_events_contain_reconnection_delay() {
     let mut response = server.get(ANNA, &format!("/sessions/{session}/events")).send().await.unwrap();
     let mut heard = String::new();
     while !heard.contains("\n\n") {
-        heard.push_str(std::str::from_utf8(&response.chunk().await.unwrap().unwrap()).unwrap());
+        heard.push_str(std::str::from_utf8(&within("no event arrives", response.chunk()).await.unwrap().unwrap()).unwrap());
     }
     let retry: u64 = heard.lines().find_map(|line| line.strip_prefix("retry:")).unwrap().trim().parse().unwrap();
     assert!((1_000..=3_000).contains(&retry), "{heard}");
@@ -313,7 +314,7 @@ async fn websocket_counts_as_connection_and_closes_on_stop() {
     assert!(waiting.is_err(), "a second connection was served");
     let stopped = tokio::spawn(server.stop());
     loop {
-        match socket.next().await {
+        match within("no close frame arrives", socket.next()).await {
             Some(Ok(Message::Close(Some(frame)))) => break assert_eq!(u16::from(frame.code), 1012),
             Some(Ok(_)) => {}
             other => panic!("no close frame: {other:?}"),

@@ -10,7 +10,10 @@ use tokio_tungstenite::{
 };
 
 use super::issuer::{Issuer, Key, server};
-use crate::api::harness::{Server, text};
+use crate::{
+    api::harness::{Server, text},
+    server::within,
+};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -47,7 +50,8 @@ pub(super) async fn say(server: &Server, token: &str, session: &str, words: &str
 pub(super) async fn until(response: &mut reqwest::Response, kind: &str) -> Vec<(String, String, Value)> {
     let (mut buffer, mut events) = (String::new(), Vec::new());
     loop {
-        let chunk = response.chunk().await.unwrap().unwrap_or_else(|| panic!("ended without {kind}: {events:?}"));
+        let chunk = within(&format!("no {kind} arrives: {events:?}"), response.chunk()).await.unwrap();
+        let chunk = chunk.unwrap_or_else(|| panic!("ended without {kind}: {events:?}"));
         buffer.push_str(std::str::from_utf8(&chunk).unwrap());
         while let Some((block, rest)) = buffer.split_once("\n\n") {
             let field = |name: &str| block.lines().find_map(|l| l.strip_prefix(name)).unwrap_or_default().trim().to_owned();
@@ -101,7 +105,7 @@ pub(super) async fn send(socket: &mut Socket, message: Value) {
 /// Returns the next frame: text as JSON, a close frame as code and reason.
 pub(super) async fn hear(socket: &mut Socket) -> Value {
     loop {
-        match socket.next().await {
+        match within("no frame arrives", socket.next()).await {
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
             Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).unwrap(),
             Some(Ok(Message::Close(Some(frame)))) => return json!([u16::from(frame.code), frame.reason.as_str()]),

@@ -3,8 +3,8 @@
 //! In the end their data equals that of one undisturbed server on SQLite.
 
 mod follower;
+mod lost_connections;
 mod rolling;
-mod wires;
 
 use std::{
     collections::BTreeMap,

@@ -19,6 +19,7 @@ use super::{
     budget, caller, client, client_with,
     server::{Abilities, ModelServer, Reaction},
 };
+use crate::server::within;
 
 #[derive(Default)]
 struct Heard(Mutex<String>);
@@ -232,16 +233,22 @@ async fn cancelled_answer_ends_model_request_and_is_charged() {
     let heard = Arc::new(Heard::default());
     let (a, h) = (answerer.clone(), heard.clone());
     let job = tokio::spawn(async move { a.answer(&caller(), &asked(), &three(), h.as_ref()).await.map(|_| ()) });
-    while heard.0.lock().unwrap().is_empty() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let begun = async {
+        while heard.0.lock().unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within("the answer does not begin", begun).await;
     assert_eq!(server.open(), 1);
     job.abort();
     server.idle().await;
     // The tokens used until then are charged.
-    while ledger.requests().is_empty() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let charged = async {
+        while ledger.requests().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within("the cancelled request is not charged", charged).await;
     assert_eq!(ledger.requests(), [(ModelOperation::Answer, vec![77])]);
     assert!(ledger.total() > 0);
 }

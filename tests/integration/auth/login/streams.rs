@@ -10,6 +10,7 @@ use super::{
     },
     *,
 };
+use crate::server::within;
 
 const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 
@@ -76,9 +77,12 @@ async fn stream_survives_renewal_and_ends_on_refused_renewal() {
     let session = made["data"]["createSession"]["session"]["id"].as_str().unwrap().to_owned();
     let mut events = browser.get(&format!("/sessions/{session}/events")).await;
     issuer.clock.advance(301);
-    while issuer.op.refreshes.load(std::sync::atomic::Ordering::Relaxed) == 0 {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let renewed = async {
+        while issuer.op.refreshes.load(std::sync::atomic::Ordering::Relaxed) == 0 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    within("the login is not renewed", renewed).await;
     say(&browser, &session, "One.").await;
     until(&mut events, "message_stored").await;
     issuer.op.forget("anna");

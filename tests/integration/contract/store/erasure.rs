@@ -15,6 +15,7 @@ use recall_ports::{
     archive::Owner,
 };
 use sqlx::{Connection, SqliteConnection};
+use tokio::{sync::Barrier, task::JoinSet};
 
 use super::{
     archive::{other, rich},
@@ -185,28 +186,35 @@ pub(super) async fn writes_during_erasure_are_refused(store: Arc<dyn Store>) {
 }
 
 pub(super) async fn concurrent_writes_leave_nothing_after_erasure(store: Arc<dyn Store>) {
+    const WRITERS: usize = 4;
     let (w, ..) = full(&store).await;
-    let busy = {
-        let w = w.clone();
-        tokio::spawn(async move {
-            let mut refused = 0;
-            for _ in 0..200 {
+    // Each writer has stored a message when the erasure begins, and writes until it is refused.
+    let writing = Arc::new(Barrier::new(WRITERS + 1));
+    let mut writers = JoinSet::new();
+    for _ in 0..WRITERS {
+        let (w, writing) = (w.clone(), writing.clone());
+        writers.spawn(async move {
+            let write = async || {
                 let session = SessionId(fresh());
-                match w.store.create_session(&w.caller, session, None, "e".into(), at(0)).await {
-                    Ok(_) => drop(w.store.append(&w.caller, session, vec![new_message(session, "racing")]).await),
+                w.store.create_session(&w.caller, session, None, "e".into(), at(0)).await?;
+                w.store.append(&w.caller, session, vec![new_message(session, "racing")]).await
+            };
+            write().await.unwrap();
+            writing.wait().await;
+            let mut refused = 0;
+            while refused <= 3 {
+                match write().await {
+                    Ok(_) => {}
                     Err(StoreError::BeingErased) => refused += 1,
                     Err(e) => panic!("{e}"),
                 }
-                if refused > 3 {
-                    break;
-                }
                 tokio::task::yield_now().await;
             }
-        })
-    };
-    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        });
+    }
+    writing.wait().await;
     store.begin_erasure(&w.caller, at(0)).await.unwrap();
-    busy.await.unwrap();
+    writers.join_all().await;
     erase_completely(&store, &w.caller, 25).await;
     let left: Vec<_> = store.holdings(&w.caller).await.unwrap().into_keys().collect();
     assert_eq!(left, ["usage_days"]);

@@ -142,7 +142,8 @@ macro_rules! store_contract {
         async fn $test() {
             let factory = $factory;
             if let Some(store) = factory.store().await {
-                $crate::contract::store::$module::$test(store).await;
+                let test = $crate::contract::store::$module::$test(store);
+                tokio::time::timeout(5 * $crate::server::TIMEOUT, test).await.expect("the test does not end");
             }
         }
     )+};

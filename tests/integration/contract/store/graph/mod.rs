@@ -2,12 +2,12 @@
 //! The store and an engine that follows it answer the queries. Further tests cover an engine that is behind, down or
 //! wiped.
 
-mod beside;
 pub(super) mod feed;
 mod follow;
 mod injection;
 mod memory;
 mod neo4j;
+mod neo4j_projection;
 mod people;
 mod queries;
 pub(crate) mod service;

@@ -6,6 +6,7 @@ use recall_domain::Timestamp;
 use recall_ports::{KnowledgeCommit, NewMessage};
 
 use super::{LEASE, World, event, new_message, seen_through, two};
+use crate::server::within;
 
 const SKEW: i64 = 5 * 60 * 1_000;
 
@@ -61,12 +62,15 @@ async fn lease_expires_by_database_clock() {
     let [right, slow] = seen_through(&stores);
     let session = say(&right, clock(0)).await;
     let lost = right.store.claim(clock(SKEW), Duration::from_millis(20), 1).await.unwrap().remove(0);
-    let taken = loop {
-        if let Some(job) = slow.store.claim(clock(-SKEW), LEASE, 1).await.unwrap().pop() {
-            break job;
+    let expired = async {
+        loop {
+            if let Some(job) = slow.store.claim(clock(-SKEW), LEASE, 1).await.unwrap().pop() {
+                break job;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
     };
+    let taken = within("the lease does not expire", expired).await;
     assert_eq!((taken.session, taken.claim.job, taken.attempts), (session, lost.claim.job, 2));
     assert!(right.store.bury(&right.caller, &lost.claim, &event(session), "late", clock(SKEW)).await.is_err());
 }

@@ -3,12 +3,12 @@
 mod cancelled;
 mod clocks;
 mod graph;
-mod hints;
 mod limits;
+mod lost_connections;
+mod notifications;
+mod row_security;
 mod schema;
 mod statistics;
-mod walls;
-mod wires;
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 

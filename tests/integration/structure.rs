@@ -188,8 +188,8 @@ fn the_image_is_given_every_file_that_the_program_is_made_of() {
         let included = ["include_str!(", "include_bytes!("].into_iter().flat_map(|m| code.match_indices(m));
         let included = included.map(|(at, _)| path.parent().unwrap().join(code[at..].split('"').nth(1).unwrap()));
         // Relative to the crate, two levels below the root.
-        let folders =
-            code.match_indices("#[folder = ").map(|(at, _)| root().join("crates/api").join(code[at..].split('"').nth(1).unwrap()));
+        let folders = ["#[folder = ", "sqlx::migrate!("].into_iter().flat_map(|m| code.match_indices(m));
+        let folders = folders.map(|(at, _)| root().join("crates/api").join(code[at..].split('"').nth(1).unwrap()));
         for file in included.chain(folders) {
             let file = file.canonicalize().unwrap_or_else(|e| panic!("{} in {}: {e}", file.display(), path.display()));
             let file = file.strip_prefix(root().canonicalize().unwrap()).unwrap().to_path_buf();

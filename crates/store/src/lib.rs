@@ -13,6 +13,7 @@ pub mod keys;
 mod knowledge;
 mod merge;
 mod messages;
+mod migrations;
 mod refusal;
 mod transaction;
 mod users;
@@ -23,6 +24,7 @@ pub use jobs::{HeldJob, JobStatements, Lane, NewJob, bury, cancel_answer, enqueu
 pub use knowledge::{KnowledgeStatements, commit_answer, commit_plan};
 pub use merge::{MergeStatements, Side};
 pub use messages::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, append_messages};
+pub use migrations::check_migrations;
 pub use refusal::Refusal;
 pub use transaction::Transaction;
 pub use users::{Quota, UserLock, UserStatements, reject_while_deleting, reject_while_locked, use_quota};

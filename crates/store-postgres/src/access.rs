@@ -1,15 +1,12 @@
 //! Stores personal access tokens, and the revoked tokens of identity providers.
 
 use async_trait::async_trait;
-use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::{PostgresStore, codec, failure::Failure, row_security::RowAccess, rows::Column, transaction::WriteTransaction};
-use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole};
+use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText};
 use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
-
-/// How often the time of the last use is updated. Updating it on every request would make every request write.
-const LAST_USE_PRECISION: TimeDelta = TimeDelta::minutes(1);
+use recall_store::{AccessStatements, LAST_USE_PRECISION, is_last_use_outdated, token_caller};
 
 /// A row of `access_tokens`.
 struct TokenRow {
@@ -25,26 +22,9 @@ struct TokenRow {
 #[async_trait]
 impl AccessTokenStore for PostgresStore {
     async fn create_access_token(&self, caller: &Caller, token: &AccessToken, digest: TokenDigest) -> Result<(), StoreError> {
-        let input = (caller.user().0, token, digest);
+        let input = (caller.user(), token, digest);
         let created = self.write(caller, &input, |c, &(user, token, digest)| {
-            Box::pin(async move {
-                sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                recall_store::reject_while_deleting(&mut WriteTransaction(c), UserId(user)).await?;
-                let insert = sqlx::query!(
-                    "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-                    user,
-                    token.id.0,
-                    digest.0.as_slice(),
-                    &*codec::text(token.name.as_str()),
-                    token.scopes,
-                    codec::time(token.created_at),
-                    codec::time(token.expires_at),
-                    token.last_used_at.map(codec::time),
-                );
-                insert.execute(c).await?;
-                Ok(())
-            })
+            Box::pin(async move { recall_store::create_access_token(&mut WriteTransaction(c), user, token, digest).await })
         });
         Ok(created.await?)
     }
@@ -79,7 +59,7 @@ impl AccessTokenStore for PostgresStore {
         let Some(row) = found.fetch_optional(self.pool.reading(RowAccess::Token)).await.map_err(Failure::from)? else { return Ok(None) };
         let user = row.user_id;
         let token = token(row)?;
-        if token.last_used_at.is_none_or(|at| now - at >= LAST_USE_PRECISION) {
+        if is_last_use_outdated(&token, now) {
             // The condition skips the update if another server has made it meanwhile. This update does not wait for the disk.
             let noted = sqlx::query!(
                 "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
@@ -92,8 +72,7 @@ impl AccessTokenStore for PostgresStore {
             );
             noted.execute(self.pool.writing(UserId(user))).await.map_err(Failure::from)?;
         }
-        // A token never carries its owner's administrator role: a stolen script must not become an administrator.
-        Ok(Some((Caller::verified(UserId(user), ViewerRole::User), token)))
+        Ok(Some((token_caller(UserId(user)), token)))
     }
 }
 
@@ -119,6 +98,26 @@ impl RevocationStore for PostgresStore {
     async fn forget_revoked(&self, now: Timestamp) -> Result<u64, StoreError> {
         let query = sqlx::query!("DELETE FROM revoked_tokens WHERE expires_at <= $1", codec::time(now));
         Ok(query.execute(self.pool.writing(RowAccess::Nobody)).await.map_err(Failure::from)?.rows_affected())
+    }
+}
+
+#[async_trait]
+impl AccessStatements for WriteTransaction<'_> {
+    async fn insert_access_token(&mut self, user: UserId, token: &AccessToken, digest: TokenDigest) -> Result<(), Failure> {
+        let insert = sqlx::query!(
+            "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            user.0,
+            token.id.0,
+            digest.0.as_slice(),
+            &*codec::text(token.name.as_str()),
+            token.scopes,
+            codec::time(token.created_at),
+            codec::time(token.expires_at),
+            token.last_used_at.map(codec::time),
+        );
+        insert.execute(&mut *self.0).await?;
+        Ok(())
     }
 }
 

@@ -11,9 +11,9 @@ use super::{
     row_security::RowAccess,
     rows::Column,
 };
-use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole};
+use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId};
 use recall_ports::{AuditLog, StoreError};
-use recall_store::Refusal;
+use recall_store::{Refusal, audited_actor};
 
 /// A row of `audit`.
 struct AuditRow {
@@ -50,20 +50,16 @@ impl AuditLog for PostgresStore {
     }
 
     async fn audited(&self, caller: &Caller, actor: Option<UserId>, page: &Page) -> Result<Slice<AuditEntry>, StoreError> {
-        let actor = if caller.role() == ViewerRole::Admin { actor } else { Some(caller.user()) };
         let before = page.after.as_deref().map_or(Ok(i64::MAX), keys::parse_number)?;
         let (limit, reading) = (keys::limit(page), self.pool.reading(RowAccess::Nobody));
-        let found = match actor {
+        let found = match audited_actor(caller, actor) {
             None => audit!("WHERE number < $1 ORDER BY number DESC LIMIT $2", before, limit).fetch_all(reading).await,
             Some(actor) => {
                 audit!("WHERE number < $1 AND actor = $3 ORDER BY number DESC LIMIT $2", before, limit, actor.0).fetch_all(reading).await
             }
         };
-        let items = found.map_err(Failure::from)?.into_iter().map(|row| {
-            let entry = entry(row)?;
-            Ok((entry.number.to_string(), entry))
-        });
-        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+        let found = found.map_err(Failure::from)?;
+        Ok(keys::page(found.into_iter().map(entry), page, |entry| entry.number.to_string())?)
     }
 
     async fn last_of(&self, caller: &Caller, actions: &[AuditAction]) -> Result<Option<String>, StoreError> {

@@ -59,7 +59,7 @@ use self::{
 };
 use recall_domain::Timestamp;
 use recall_ports::{Announcer, StoreError};
-use recall_store::keys;
+use recall_store::{RoundRobin, keys};
 
 /// Makes cargo rebuild when another database checks the statements.
 const _: Option<&str> = option_env!("STATEMENTS_DATABASE_URL");
@@ -75,7 +75,7 @@ pub struct PostgresStore {
     growth: GrowthCounter,
     /// Identifies this process.
     instance: Uuid,
-    round_robin: round_robin::RoundRobin,
+    round_robin: RoundRobin,
 }
 
 impl PostgresStore {
@@ -102,7 +102,7 @@ impl PostgresStore {
         drop(connection);
         let pool = Pool::start(servers, server, config);
         let notifications = NotificationListener::start(pool.clone(), instance);
-        Ok(Self { notifications, pool, growth: GrowthCounter::default(), instance, round_robin: round_robin::RoundRobin::default() })
+        Ok(Self { notifications, pool, growth: GrowthCounter::default(), instance, round_robin: RoundRobin::default() })
     }
 
     /// Starts to report the commits of other processes to `announcer`, and their new jobs to `wake`.

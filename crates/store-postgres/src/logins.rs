@@ -9,9 +9,11 @@ use super::{
     failure::Failure,
     row_security::{self, RowAccess},
     rows::Column,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Login, ProviderToken, Renewal, Timestamp, TokenDigest, UserId, UserText};
 use recall_ports::{LoggedOut, LoginStore, Renewed, StoreError};
+use recall_store::UserStatements;
 
 /// A row of `logins`.
 struct LoginRow {
@@ -34,8 +36,7 @@ impl LoginStore for PostgresStore {
         let input = (*caller, login);
         let begun = self.write(caller, &input, |c, &(caller, login)| {
             Box::pin(async move {
-                let user = caller.user().0;
-                sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
+                WriteTransaction(c).ensure_user(caller.user()).await?;
                 let (token, renew_at) = login.renewal.as_ref().map(|r| (codec::text(&r.token.0), codec::time(r.at))).unzip();
                 let provider_session = codec::opt_text(login.provider_session.as_deref());
                 let name = codec::opt_text(login.name.as_ref().map(UserText::as_str));
@@ -43,7 +44,7 @@ impl LoginStore for PostgresStore {
                     "INSERT INTO logins (user_id, digest, issuer, provider_session, name, role, scopes, refresh_token, renew_at,
                                          created_at, idle_until, expires_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-                    user,
+                    caller.user().0,
                     login.digest.0.as_slice(),
                     &*codec::text(&login.issuer),
                     provider_session.as_deref(),

@@ -1,11 +1,4 @@
-//! Shares the workers among users by round robin, however many sessions each user has waiting.
-//!
-//! A claim starts after the user who was served last, in the order of user ids. It takes the oldest head of each user before the
-//! second head of any user. Each process keeps the last served user in memory and forgets it at a restart.
-
-use std::sync::{Mutex, PoisonError};
-
-use uuid::Uuid;
+//! The statement that shares the workers among users by round robin; see [`recall_store::RoundRobin`].
 
 use super::{
     PostgresStore,
@@ -14,24 +7,7 @@ use super::{
     jobs::JobRow,
     row_security::RowAccess,
 };
-use recall_domain::Timestamp;
-
-/// The user who was served last.
-#[derive(Debug, Default)]
-pub(super) struct RoundRobin(Mutex<Uuid>);
-
-impl RoundRobin {
-    fn last(&self) -> Uuid {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Remembers the user who was served last. Of several users, that is the last in round-robin order.
-    fn served(&self, before: Uuid, users: impl Iterator<Item = Uuid>) {
-        if let Some(last) = users.max_by_key(|user| (*user <= before, *user)) {
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = last;
-        }
-    }
-}
+use recall_domain::{Timestamp, UserId};
 
 /// Claims heads that no other process is claiming.
 ///
@@ -74,27 +50,10 @@ pub(super) async fn claim(store: &PostgresStore, now: Timestamp, lease: std::tim
         time(now),
         interval(lease),
         i64::from(limit),
-        last,
+        last.0,
         store.instance,
     );
     let rows = rows.fetch_all(store.pool.writing(RowAccess::Queue)).await?;
-    store.round_robin.served(last, rows.iter().filter(|row| row.fair).map(|row| row.user_id));
+    store.round_robin.served(last, rows.iter().filter(|row| row.fair).map(|row| UserId(row.user_id)));
     Ok(rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn last_served_user_follows_round_robin_order() {
-        let order = RoundRobin::default();
-        let id = Uuid::from_u128;
-        order.served(id(0), [id(3), id(7)].into_iter());
-        assert_eq!(order.last(), id(7));
-        order.served(id(7), [id(2), id(9), id(1)].into_iter());
-        assert_eq!(order.last(), id(2), "after 7 come 9, 1 and 2");
-        order.served(id(2), std::iter::empty());
-        assert_eq!(order.last(), id(2));
-    }
 }

@@ -5,9 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore,
-    codec::{self, millis},
-    delete,
+    PostgresStore, codec, delete,
     failure::Failure,
     keys,
     row_security::RowAccess,
@@ -16,8 +14,7 @@ use super::{
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::Refusal;
-use recall_store::{Quota, reject_while_locked, use_quota};
+use recall_store::{NewSession, Refusal, SessionStatements};
 
 #[async_trait]
 impl SessionStore for PostgresStore {
@@ -29,27 +26,9 @@ impl SessionStore for PostgresStore {
         epoch: String,
         now: Timestamp,
     ) -> Result<Session, StoreError> {
-        let input = (*caller, id.0, title, epoch, codec::time(now));
-        let session = self.write(caller, &input, |c, (caller, id, title, epoch, now)| {
-            Box::pin(async move {
-                let user = caller.user().0;
-                sqlx::query!("INSERT INTO users (id) VALUES ($1) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                reject_while_locked(&mut WriteTransaction(c), UserId(user)).await?;
-                use_quota(&mut WriteTransaction(c), caller, Quota::Sessions, 1).await?;
-                let title = codec::opt_text(title.as_ref().map(UserText::as_str));
-                let row = sqlx::query_as!(
-                    SessionRow,
-                    "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch)
-                     VALUES ($1, $2, $3, $4, $4, $5)
-                     RETURNING id, title, created_at, updated_at, message_count, epoch, event_head",
-                    user,
-                    id,
-                    title.as_deref(),
-                    now,
-                    epoch,
-                );
-                row.fetch_one(c).await?.read()
-            })
+        let input = (caller, NewSession { id, title, epoch, now });
+        let session = self.write(caller, &input, |c, (caller, new)| {
+            Box::pin(async move { recall_store::create_session(&mut WriteTransaction(c), caller, new).await })
         });
         Ok(session.await?)
     }
@@ -87,11 +66,8 @@ impl SessionStore for PostgresStore {
                 .await
             }
         };
-        let items = found.map_err(Failure::from)?.into_iter().map(|row| {
-            let session = row.read()?;
-            Ok((keys::number_and_id(millis(session.updated_at), session.id.0), session))
-        });
-        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+        let found = found.map_err(Failure::from)?;
+        Ok(keys::page(found.into_iter().map(SessionRow::read), page, keys::of_session)?)
     }
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
@@ -129,6 +105,25 @@ impl SessionStore for PostgresStore {
         );
         let found = found.fetch_all(self.pool.reading(RowAccess::Unused)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(|row| (Caller::verified(UserId(row.user_id), ViewerRole::User), SessionId(row.id))).collect())
+    }
+}
+
+#[async_trait]
+impl SessionStatements for WriteTransaction<'_> {
+    async fn insert_session(&mut self, user: UserId, new: &NewSession) -> Result<Session, Failure> {
+        let title = codec::opt_text(new.title.as_ref().map(UserText::as_str));
+        let row = sqlx::query_as!(
+            SessionRow,
+            "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch)
+             VALUES ($1, $2, $3, $4, $4, $5)
+             RETURNING id, title, created_at, updated_at, message_count, epoch, event_head",
+            user.0,
+            new.id.0,
+            title.as_deref(),
+            codec::time(new.now),
+            new.epoch,
+        );
+        row.fetch_one(&mut *self.0).await?.read()
     }
 }
 

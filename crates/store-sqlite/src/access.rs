@@ -1,7 +1,6 @@
 //! Stores personal access tokens, and the revoked tokens of identity providers.
 
 use async_trait::async_trait;
-use chrono::TimeDelta;
 use sqlx::sqlite::SqliteRow;
 
 use super::{
@@ -11,11 +10,9 @@ use super::{
     rows::Columns,
     transaction::WriteTransaction,
 };
-use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText, ViewerRole};
+use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText};
 use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
-
-/// How often the time of the last use is updated. Updating it on every request would make every request write.
-const LAST_USE_PRECISION: TimeDelta = TimeDelta::minutes(1);
+use recall_store::{AccessStatements, is_last_use_outdated, token_caller};
 
 /// The stored form of "never expires".
 const NEVER: i64 = i64::MAX;
@@ -23,27 +20,9 @@ const NEVER: i64 = i64::MAX;
 #[async_trait]
 impl AccessTokenStore for SqliteStore {
     async fn create_access_token(&self, caller: &Caller, token: &AccessToken, digest: TokenDigest) -> Result<(), StoreError> {
-        let (user, token) = (caller.user().0, token.clone());
+        let (user, token) = (caller.user(), token.clone());
         let created = self.write(move |c| {
-            Box::pin(async move {
-                sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
-                recall_store::reject_while_deleting(&mut WriteTransaction(c), UserId(user)).await?;
-                sqlx::query(
-                    "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
-                     VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                )
-                .bind(bytes(&user))
-                .bind(bytes(&token.id.0))
-                .bind(digest.0.as_slice())
-                .bind(token.name.into_string())
-                .bind(token.scopes)
-                .bind(millis(token.created_at))
-                .bind(millis(token.expires_at))
-                .bind(token.last_used_at.map(millis))
-                .execute(c)
-                .await?;
-                Ok(())
-            })
+            Box::pin(async move { recall_store::create_access_token(&mut WriteTransaction(c), user, &token, digest).await })
         });
         Ok(created.await?)
     }
@@ -78,7 +57,7 @@ impl AccessTokenStore for SqliteStore {
         let Some(row) = found else { return Ok(None) };
         let user = Columns::of(&row, "access_tokens").id("user_id")?;
         let token = token(&row)?;
-        if token.last_used_at.is_none_or(|at| now - at >= LAST_USE_PRECISION) {
+        if is_last_use_outdated(&token, now) {
             let id = token.id.0;
             let noted = self.write_relaxed(move |c| {
                 Box::pin(async move {
@@ -89,8 +68,7 @@ impl AccessTokenStore for SqliteStore {
             });
             noted.await?;
         }
-        // A token never carries its owner's administrator role: a stolen script must not become an administrator.
-        Ok(Some((Caller::verified(UserId(user), ViewerRole::User), token)))
+        Ok(Some((token_caller(UserId(user)), token)))
     }
 }
 
@@ -124,6 +102,27 @@ impl RevocationStore for SqliteStore {
             })
         });
         Ok(forgotten.await?)
+    }
+}
+
+#[async_trait]
+impl AccessStatements for WriteTransaction<'_> {
+    async fn insert_access_token(&mut self, user: UserId, token: &AccessToken, digest: TokenDigest) -> Result<(), Failure> {
+        sqlx::query(
+            "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(bytes(&user.0))
+        .bind(bytes(&token.id.0))
+        .bind(digest.0.as_slice())
+        .bind(token.name.as_str())
+        .bind(token.scopes.as_str())
+        .bind(millis(token.created_at))
+        .bind(millis(token.expires_at))
+        .bind(token.last_used_at.map(millis))
+        .execute(&mut *self.0)
+        .await?;
+        Ok(())
     }
 }
 

@@ -10,9 +10,9 @@ use super::{
     keys,
     rows::Columns,
 };
-use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole};
+use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId};
 use recall_ports::{AuditLog, StoreError};
-use recall_store::Refusal;
+use recall_store::{Refusal, audited_actor};
 
 #[async_trait]
 impl AuditLog for SqliteStore {
@@ -36,19 +36,14 @@ impl AuditLog for SqliteStore {
     }
 
     async fn audited(&self, caller: &Caller, actor: Option<UserId>, page: &Page) -> Result<Slice<AuditEntry>, StoreError> {
-        let actor = if caller.role() == ViewerRole::Admin { actor } else { Some(caller.user()) };
         let before = page.after.as_deref().map_or(Ok(i64::MAX), keys::parse_number)?;
-        let found = match actor {
+        let found = match audited_actor(caller, actor) {
             None => sqlx::query("SELECT * FROM audit WHERE number < ? ORDER BY number DESC LIMIT ?"),
             Some(actor) => sqlx::query("SELECT * FROM audit WHERE actor = ? AND number < ? ORDER BY number DESC LIMIT ?")
                 .bind(bytes(&actor.0).to_vec()),
         };
         let found = found.bind(before).bind(keys::limit(page)).fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        let items = found.iter().map(|row| {
-            let entry = entry(row)?;
-            Ok((entry.number.to_string(), entry))
-        });
-        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+        Ok(keys::page(found.iter().map(entry), page, |entry| entry.number.to_string())?)
     }
 
     async fn last_of(&self, caller: &Caller, actions: &[AuditAction]) -> Result<Option<String>, StoreError> {

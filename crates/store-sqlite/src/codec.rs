@@ -1,11 +1,14 @@
 //! Encodes single column values: ids, times, words, vectors and lists. No SQL here.
 
+use std::time::Duration;
+
 use chrono::DateTime;
 use uuid::Uuid;
 
 use recall_domain::Timestamp;
 pub(super) use recall_domain::Word;
-pub(super) use recall_store::{client_json, duration_millis, json, signed};
+use recall_store::duration_millis;
+pub(super) use recall_store::{client_json, json, signed};
 
 /// The 16 bytes of an id.
 pub(super) fn bytes(id: &Uuid) -> &[u8] {
@@ -15,6 +18,11 @@ pub(super) fn bytes(id: &Uuid) -> &[u8] {
 /// A time as milliseconds since 1970 UTC.
 pub(super) fn millis(t: Timestamp) -> i64 {
     t.timestamp_millis()
+}
+
+/// The time after a duration, as [`millis`].
+pub(super) fn deadline(now: Timestamp, after: Duration) -> i64 {
+    millis(now).saturating_add(duration_millis(after))
 }
 
 /// Truncates a time to whole milliseconds, as it will be read back.

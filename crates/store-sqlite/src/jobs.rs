@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
-use uuid::Uuid;
 
 use super::{
     SqliteStore,
-    codec::{Word, bytes, duration_millis, id_list, millis},
+    codec::{Word, bytes, deadline, id_list, millis},
     failure::Failure,
-    round_robin,
+    round_robin::{self, NextUsers},
     rows::Columns,
     session_deletion::hidden_session_ids,
     transaction::WriteTransaction,
@@ -24,36 +23,31 @@ use recall_store::{HeldJob, JobStatements, Lane, NewJob, Refusal, id_and_token, 
 #[async_trait]
 impl JobQueue for SqliteStore {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
-        let now = millis(now);
+        let (until, now) = (deadline(now, lease), millis(now));
         // Workers poll often and mostly find nothing, so only a due job causes a write.
         let due = sqlx::query("SELECT 1 FROM jobs WHERE head = 1 AND ready_at <= ? LIMIT 1").bind(now);
         if due.fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?.is_none() {
             return Ok(Vec::new());
         }
-        let next = self.round_robin.next_users(&mut *self.readers.for_server().acquire().await.map_err(Failure::from)?, now, limit).await?;
-        let until = now.saturating_add(duration_millis(lease));
+        let last = self.round_robin.last();
+        let mut reader = self.readers.for_server().acquire().await.map_err(Failure::from)?;
+        let NextUsers { users, is_truncated } = round_robin::next_users(&mut reader, last, now, limit).await?;
+        drop(reader);
+        let among = id_list(users.iter().map(|user| &user.0));
         // A claim need not outlive the worker that made it.
-        let mut jobs = self
-            .write_relaxed(move |c| {
-                Box::pin(async move {
-                    let fair =
-                        sqlx::query(round_robin::CLAIM_OF_USERS).bind(now).bind(until).bind(i64::from(limit)).bind(id_list(&next.users));
-                    let mut rows = fair.fetch_all(&mut *c).await?;
-                    let left = i64::from(limit) - i64::try_from(rows.len()).unwrap_or(i64::MAX);
-                    if next.is_truncated && left > 0 {
-                        rows.extend(sqlx::query(round_robin::CLAIM_OLDEST).bind(now).bind(until).bind(left).fetch_all(c).await?);
-                    }
-                    Ok((rows.iter().map(job).collect::<Result<Vec<_>, _>>()?, next.users))
-                })
-            })
-            .await
-            .map(|(jobs, next)| {
-                let served = |user: &&Uuid| jobs.iter().any(|job| job.caller.user().0 == **user);
-                if let Some(last) = next.iter().rev().find(served) {
-                    self.round_robin.served(*last);
+        let claimed = self.write_relaxed(move |c| {
+            Box::pin(async move {
+                let fair = sqlx::query(round_robin::CLAIM_OF_USERS).bind(now).bind(until).bind(i64::from(limit)).bind(among);
+                let mut rows = fair.fetch_all(&mut *c).await?;
+                let left = i64::from(limit) - i64::try_from(rows.len()).unwrap_or(i64::MAX);
+                if is_truncated && left > 0 {
+                    rows.extend(sqlx::query(round_robin::CLAIM_OLDEST).bind(now).bind(until).bind(left).fetch_all(c).await?);
                 }
-                jobs
-            })?;
+                rows.iter().map(job).collect::<Result<Vec<_>, _>>()
+            })
+        });
+        let mut jobs = claimed.await?;
+        self.round_robin.served(last, users.into_iter().filter(|user| jobs.iter().any(|job| job.caller.user() == *user)));
         jobs.sort_by_key(|job| job.claim.job);
         Ok(jobs)
     }
@@ -71,7 +65,7 @@ impl JobQueue for SqliteStore {
 
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let (job, token) = id_and_token(claim);
-        let until = millis(now).saturating_add(duration_millis(lease));
+        let until = deadline(now, lease);
         let extended = self.write_relaxed(move |c| {
             Box::pin(async move {
                 let done = sqlx::query("UPDATE jobs SET ready_at = ? WHERE id = ? AND token = ? AND state = 'live'");
@@ -83,7 +77,7 @@ impl JobQueue for SqliteStore {
 
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
         let (job, token) = id_and_token(claim);
-        let due = millis(now).saturating_add(duration_millis(delay));
+        let due = deadline(now, delay);
         let code = code.to_owned();
         let done = self.write(move |c| {
             Box::pin(async move {

@@ -57,7 +57,7 @@ use self::{
 };
 use recall_domain::Timestamp;
 use recall_ports::StoreError;
-use recall_store::keys;
+use recall_store::{RoundRobin, keys};
 
 /// Options for opening the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ pub struct SqliteStore {
     readers: Readers,
     writer: Writer,
     statements: &'static AtomicU64,
-    round_robin: round_robin::RoundRobin,
+    round_robin: RoundRobin,
 }
 
 impl SqliteStore {
@@ -153,7 +153,7 @@ impl SqliteStore {
             // A write that reaches a reader by mistake fails instead of competing with the writer.
             .connect_lazy_with(options.clone().pragma("query_only", "ON"));
         let writer = Writer::start(connection, options, opener);
-        Ok(Self { readers: Readers::new(readers), writer, statements, round_robin: round_robin::RoundRobin::default() })
+        Ok(Self { readers: Readers::new(readers), writer, statements, round_robin: RoundRobin::default() })
     }
 
     async fn close_inner(&self) {

@@ -8,24 +8,26 @@ use super::{
     codec::{Word, bytes, millis},
     failure::Failure,
     rows::Columns,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Login, ProviderToken, Renewal, Timestamp, TokenDigest, UserId, UserText};
 use recall_ports::{LoggedOut, LoginStore, Renewed, StoreError};
+use recall_store::UserStatements;
 
 #[async_trait]
 impl LoginStore for SqliteStore {
     async fn begin_login(&self, caller: &Caller, login: &Login) -> Result<(), StoreError> {
-        let (user, role, login) = (caller.user().0, caller.role(), login.clone());
+        let (user, role, login) = (caller.user(), caller.role(), login.clone());
         let begun = self.write(move |c| {
             Box::pin(async move {
-                sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
+                WriteTransaction(c).ensure_user(user).await?;
                 let (token, renew_at) = login.renewal.map(|r| (r.token.0, millis(r.at))).unzip();
                 sqlx::query(
                     "INSERT INTO logins (user_id, digest, issuer, provider_session, name, role, scopes, refresh_token, renew_at,
                                          created_at, idle_until, expires_at)
                      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 )
-                .bind(bytes(&user))
+                .bind(bytes(&user.0))
                 .bind(login.digest.0.as_slice())
                 .bind(login.issuer)
                 .bind(login.provider_session)

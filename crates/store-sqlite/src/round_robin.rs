@@ -1,14 +1,10 @@
-//! Shares the workers among users by round robin, however many sessions each user has waiting.
-//!
-//! A claim starts after the user who was served last, in the order of user ids. It takes the oldest head of each user before the
-//! second head of any user. The last served user is kept in memory only and is forgotten at a restart.
-
-use std::sync::{Mutex, PoisonError};
+//! The statements that share the workers among users by round robin; see [`recall_store::RoundRobin`].
 
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use super::{codec::bytes, failure::Failure, rows::Columns};
+use recall_domain::UserId;
 
 /// Most users that one claim examines. Any users beyond this limit wait for the next claim.
 pub(super) const MAX_USERS: usize = 1_000;
@@ -43,47 +39,35 @@ pub(super) const CLAIM_OLDEST: &str = "UPDATE jobs SET ready_at = ?2, token = to
     WHERE id IN (SELECT id FROM jobs WHERE head = 1 AND ready_at <= ?1 ORDER BY ready_at, id LIMIT ?3)
     RETURNING *";
 
-/// The user who was served last.
-#[derive(Debug, Default)]
-pub(super) struct RoundRobin(Mutex<Uuid>);
-
 /// Users with due heads, in the order in which to serve them.
 pub(super) struct NextUsers {
-    pub(super) users: Vec<Uuid>,
+    pub(super) users: Vec<UserId>,
     /// Whether there may be more users.
     pub(super) is_truncated: bool,
 }
 
-impl RoundRobin {
-    /// Selects the next users to serve, `limit` at most.
-    pub(super) async fn next_users(&self, c: &mut SqliteConnection, now: i64, limit: u32) -> Result<NextUsers, Failure> {
-        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut next = NextUsers { users: Vec::new(), is_truncated: false };
-        for (after, until) in [(Some(last), Uuid::max()), (None, last)] {
-            let left = (limit as usize).saturating_sub(next.users.len());
-            if left == 0 || next.is_truncated {
-                break;
-            }
-            let found = sqlx::query(USERS_WITH_HEADS)
-                .bind(now)
-                .bind(i64::try_from(left).unwrap_or(i64::MAX))
-                .bind(after.map(|id| bytes(&id).to_vec()).unwrap_or_default())
-                .bind(bytes(&until))
-                .fetch_all(&mut *c)
-                .await?;
-            next.is_truncated = found.len() >= MAX_USERS;
-            for row in &found {
-                let c = Columns::of(row, "jobs");
-                if c.count("due")? == 1 {
-                    next.users.push(c.id("user_id")?);
-                }
+/// Selects the users to serve after `last`, `limit` at most.
+pub(super) async fn next_users(c: &mut SqliteConnection, last: UserId, now: i64, limit: u32) -> Result<NextUsers, Failure> {
+    let mut next = NextUsers { users: Vec::new(), is_truncated: false };
+    for (after, until) in [(Some(last), Uuid::max()), (None, last.0)] {
+        let left = (limit as usize).saturating_sub(next.users.len());
+        if left == 0 || next.is_truncated {
+            break;
+        }
+        let found = sqlx::query(USERS_WITH_HEADS)
+            .bind(now)
+            .bind(i64::try_from(left).unwrap_or(i64::MAX))
+            .bind(after.map(|user| bytes(&user.0).to_vec()).unwrap_or_default())
+            .bind(bytes(&until))
+            .fetch_all(&mut *c)
+            .await?;
+        next.is_truncated = found.len() >= MAX_USERS;
+        for row in &found {
+            let c = Columns::of(row, "jobs");
+            if c.count("due")? == 1 {
+                next.users.push(UserId(c.id("user_id")?));
             }
         }
-        Ok(next)
     }
-
-    /// Remembers the user who was served last.
-    pub(super) fn served(&self, last: Uuid) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = last;
-    }
+    Ok(next)
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::{Quota, reject_while_locked, use_quota};
+use recall_store::{NewSession, SessionStatements};
 
 #[async_trait]
 impl SessionStore for SqliteStore {
@@ -25,25 +25,9 @@ impl SessionStore for SqliteStore {
         epoch: String,
         now: Timestamp,
     ) -> Result<Session, StoreError> {
-        let (caller, user) = (*caller, caller.user().0);
-        let session = self.write(move |c| {
-            Box::pin(async move {
-                sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user)).execute(&mut *c).await?;
-                reject_while_locked(&mut WriteTransaction(c), caller.user()).await?;
-                use_quota(&mut WriteTransaction(c), &caller, Quota::Sessions, 1).await?;
-                let row = sqlx::query(
-                    "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",
-                )
-                .bind(bytes(&user))
-                .bind(bytes(&id.0))
-                .bind(title.map(UserText::into_string))
-                .bind(millis(now))
-                .bind(epoch)
-                .fetch_one(c)
-                .await?;
-                rows::session(&row)
-            })
-        });
+        let (caller, new) = (*caller, NewSession { id, title, epoch, now });
+        let session =
+            self.write(move |c| Box::pin(async move { recall_store::create_session(&mut WriteTransaction(c), &caller, &new).await }));
         Ok(session.await?)
     }
 
@@ -77,11 +61,7 @@ impl SessionStore for SqliteStore {
             }
         };
         let found = query.bind(keys::limit(page)).fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        let items = found.iter().map(|row| {
-            let session = rows::session(row)?;
-            Ok((keys::number_and_id(millis(session.updated_at), session.id.0), session))
-        });
-        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+        Ok(keys::page(found.iter().map(rows::session), page, keys::of_session)?)
     }
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
@@ -120,6 +100,17 @@ impl SessionStore for SqliteStore {
                 .await
                 .map_err(Failure::from)?;
         Ok(found.iter().map(owned).collect::<Result<_, _>>()?)
+    }
+}
+
+#[async_trait]
+impl SessionStatements for WriteTransaction<'_> {
+    async fn insert_session(&mut self, user: UserId, new: &NewSession) -> Result<Session, Failure> {
+        let row = sqlx::query(
+            "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *",
+        );
+        let row = row.bind(bytes(&user.0)).bind(bytes(&new.id.0)).bind(new.title.as_ref().map(UserText::as_str));
+        rows::session(&row.bind(millis(new.now)).bind(new.epoch.as_str()).fetch_one(&mut *self.0).await?)
     }
 }
 

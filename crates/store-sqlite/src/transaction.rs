@@ -14,6 +14,9 @@ use recall_store::{Quota, Transaction, UserLock, UserStatements};
 /// An open write transaction. Each file implements the statements on its tables.
 pub(super) struct WriteTransaction<'c>(pub(super) &'c mut SqliteConnection);
 
+/// An open snapshot.
+pub(super) struct Snapshot<'c>(pub(super) &'c mut SqliteConnection);
+
 #[async_trait]
 impl Transaction for WriteTransaction<'_> {
     type Error = Failure;
@@ -29,6 +32,11 @@ impl Transaction for WriteTransaction<'_> {
 
 #[async_trait]
 impl UserStatements for WriteTransaction<'_> {
+    async fn ensure_user(&mut self, user: UserId) -> Result<(), Failure> {
+        sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user.0)).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
     async fn user_lock(&mut self, user: UserId) -> Result<Option<UserLock>, Failure> {
         let found = sqlx::query("SELECT erasing, importing FROM users WHERE id = ?").bind(bytes(&user.0)).fetch_optional(&mut *self.0);
         let lock = found.await?.map(|row| {

@@ -16,6 +16,14 @@ pub fn duration_millis(d: Duration) -> i64 {
     i64::try_from(d.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// The similarity of two vectors at a cosine distance, from -1 to 1.
+///
+/// The distance is computed in `f32`, so a rounding error may put it outside the interval.
+#[allow(clippy::cast_possible_truncation)]
+pub fn similarity(distance: f64) -> f32 {
+    (1.0 - distance).clamp(-1.0, 1.0) as f32
+}
+
 /// Serializes one of our own types as JSON. This succeeds for all of them.
 ///
 /// # Errors

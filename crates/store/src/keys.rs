@@ -6,11 +6,16 @@
 use uuid::Uuid;
 
 use super::Refusal;
-use recall_domain::{Page, Slice};
+use recall_domain::{Page, Session, Slice};
 
 /// The key of a list sorted by a number and an id: `<number>.<id>`.
 pub fn number_and_id(number: i64, id: Uuid) -> String {
     format!("{number}.{}", id.as_simple())
+}
+
+/// The key of a list of sessions, latest change first.
+pub fn of_session(session: &Session) -> String {
+    number_and_id(session.updated_at.timestamp_millis(), session.id.0)
 }
 
 /// The inverse of [`number_and_id`].
@@ -34,6 +39,15 @@ pub fn parse_id(id: &str) -> Result<Uuid, Refusal> {
 /// The number of rows to read: one more than wanted tells whether more follow.
 pub fn limit(page: &Page) -> i64 {
     i64::from(page.first) + 1
+}
+
+/// Makes the page of rows that were read up to [`limit`]; `key` is the key of a row.
+///
+/// # Errors
+/// The first row that could not be read.
+pub fn page<T, E>(rows: impl Iterator<Item = Result<T, E>>, page: &Page, key: impl Fn(&T) -> String) -> Result<Slice<T>, E> {
+    let items = rows.map(|row| row.map(|item| (key(&item), item)));
+    Ok(slice(items.collect::<Result<_, _>>()?, page))
 }
 
 /// Removes the one extra row and makes the page.

@@ -1,13 +1,16 @@
-//! What the stores share: the algorithms that change data, once for all engines.
+//! What the stores share: the algorithms, once for all engines.
 //!
-//! An algorithm runs inside one write transaction. The engine implements traits such as [`EventStatements`] for its open transaction;
+//! An algorithm runs inside one write transaction or one snapshot. The engine implements traits such as [`EventStatements`] for it;
 //! each method is one statement or a few that belong together. The engines keep their SQL, their locks and the transactions, and
 //! implement the ports; this crate keeps the order of the statements, the decisions between them, and the encoding of values.
 //!
 //! Every statement on user data names the user.
 
+mod access;
+mod audit;
 mod codec;
 mod events;
+mod graph;
 mod jobs;
 pub mod keys;
 mod knowledge;
@@ -15,16 +18,25 @@ mod merge;
 mod messages;
 mod migrations;
 mod refusal;
+mod round_robin;
+mod sessions;
 mod transaction;
 mod users;
+mod vectors;
 
-pub use codec::{client_json, duration_millis, json, signed};
+pub use access::{AccessStatements, LAST_USE_PRECISION, create_access_token, is_last_use_outdated, token_caller};
+pub use audit::audited_actor;
+pub use codec::{client_json, duration_millis, json, signed, similarity};
 pub use events::{EventStatements, NewEvent, PrunedLog, append_events, prune_events};
+pub use graph::{FactWithSource, GraphStatements, changed_node, load_changes};
 pub use jobs::{HeldJob, JobStatements, Lane, NewJob, bury, cancel_answer, enqueue, id_and_token, job_work};
 pub use knowledge::{KnowledgeStatements, commit_answer, commit_plan};
 pub use merge::{MergeStatements, Side};
 pub use messages::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, append_messages};
 pub use migrations::check_migrations;
 pub use refusal::Refusal;
+pub use round_robin::RoundRobin;
+pub use sessions::{NewSession, SessionStatements, create_session};
 pub use transaction::Transaction;
 pub use users::{Quota, UserLock, UserStatements, reject_while_deleting, reject_while_locked, use_quota};
+pub use vectors::{ClaimedUser, VectorStatements, claim_vectors, keep_vectors, replace_vectors, settle_vectors, use_vectors};

@@ -74,7 +74,7 @@ pub trait MessageStatements: JobStatements + UserStatements {
     async fn insert_messages(&mut self, user: UserId, messages: &[Message], feed_row: i64) -> Result<(), Self::Error>;
     /// Inserts the terms and vectors of messages, at least one.
     async fn insert_index(&mut self, user: UserId, messages: &[PendingMessage<'_>]) -> Result<(), Self::Error>;
-    /// Inserts vectors of another model than that of the index, at least one.
+    /// Inserts vectors, at least one, next to those of the index. Skips deleted messages, and those that have a vector of the model.
     async fn insert_vectors(&mut self, user: UserId, model: &str, vectors: &[(MessageId, &Embedding)]) -> Result<(), Self::Error>;
 }
 

@@ -26,6 +26,8 @@ pub enum Quota {
 /// Statements on `users` and `visits`.
 #[async_trait]
 pub trait UserStatements: Transaction {
+    /// Inserts a user, unless it exists.
+    async fn ensure_user(&mut self, user: UserId) -> Result<(), Self::Error>;
     /// Returns the locks of a user; `None` if the user is unknown.
     async fn user_lock(&mut self, user: UserId) -> Result<Option<UserLock>, Self::Error>;
     /// Takes from the quota of a visitor. Returns false, and takes nothing, if less is left.

@@ -102,7 +102,6 @@ impl MessageStatements for WriteTransaction<'_> {
 
     async fn insert_index(&mut self, user: UserId, new: &[PendingMessage<'_>]) -> Result<(), Failure> {
         let terms = new.iter().map(|n| json(&n.message.prepared.terms, "index terms").map(Cow::Owned)).collect::<Result<Vec<_>, _>>()?;
-        let vector = |n: &PendingMessage<'_>| Some(&n.message.prepared.embedding.0).filter(|v| !v.is_empty()).cloned().map(Vector::from);
         let insert = sqlx::query!(
             "INSERT INTO message_index (user_id, message_id, model, terms, embedding, dimensions)
              SELECT $1, id, model, terms::json, embedding, coalesce(vector_dims(embedding), 0)
@@ -111,7 +110,7 @@ impl MessageStatements for WriteTransaction<'_> {
             &column(new, |n| n.message.id.0)[..],
             &column(new, |n| Cow::Borrowed(n.message.prepared.model.as_str()))[..],
             &terms[..],
-            &column(new, vector) as &[Option<Vector>],
+            &column(new, |n| vector(&n.message.prepared.embedding)) as &[Option<Vector>],
         );
         insert.execute(&mut *self.0).await?;
         Ok(())
@@ -120,13 +119,20 @@ impl MessageStatements for WriteTransaction<'_> {
     async fn insert_vectors(&mut self, user: UserId, model: &str, vectors: &[(MessageId, &Embedding)]) -> Result<(), Failure> {
         let insert = sqlx::query!(
             "INSERT INTO message_vectors (user_id, message_id, model, embedding, dimensions)
-             SELECT $1, id, $2, embedding, vector_dims(embedding) FROM unnest($3::uuid[], $4::vector[]) AS v (id, embedding)",
+             SELECT $1, v.id, $2, v.embedding, coalesce(vector_dims(v.embedding), 0)
+             FROM unnest($3::uuid[], $4::vector[]) AS v (id, embedding)
+             JOIN message_index i ON i.user_id = $1 AND i.message_id = v.id WHERE i.model <> $2 ON CONFLICT DO NOTHING",
             user.0,
             model,
             &column(vectors, |(message, _)| message.0)[..],
-            &column(vectors, |(_, embedding)| Vector::from(embedding.0.clone())) as &[Vector],
+            &column(vectors, |(_, embedding)| vector(embedding)) as &[Option<Vector>],
         );
         insert.execute(&mut *self.0).await?;
         Ok(())
     }
+}
+
+/// A vector as it is stored; `None` if it is empty.
+fn vector(embedding: &Embedding) -> Option<Vector> {
+    Some(&embedding.0).filter(|values| !values.is_empty()).cloned().map(Vector::from)
 }

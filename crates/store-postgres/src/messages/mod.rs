@@ -64,11 +64,7 @@ impl MessageStore for PostgresStore {
                 found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?
             }
         };
-        let items = found.into_iter().map(|row| {
-            let message = row.read()?;
-            Ok((message.position.to_string(), message))
-        });
-        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+        Ok(keys::page(found.into_iter().map(MessageRow::read), page, |message| message.position.to_string())?)
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {

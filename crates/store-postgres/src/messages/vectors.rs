@@ -5,36 +5,19 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pgvector::Vector;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::super::{
     PostgresStore,
-    codec::{interval, signed, time},
+    codec::{column, interval, signed, time},
     failure::Failure,
-    row_security::{self, RowAccess},
+    row_security::RowAccess,
     rows::Column,
+    transaction::WriteTransaction,
 };
-use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText, ViewerRole};
+use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText};
 use recall_ports::{Embedding, MessageWithoutVector, Replaced, StoreError, VectorBacklog, VectorClaim, VectorStep, VectorStore};
-
-/// The parameters of one step of a claim.
-#[derive(Clone, Copy)]
-struct ClaimStep<'a> {
-    user: Uuid,
-    token: u64,
-    model: &'a str,
-    now: Timestamp,
-    /// Length of the lease or of the pause.
-    length: Duration,
-}
-
-impl<'a> ClaimStep<'a> {
-    fn of(claim: &VectorClaim, model: &'a str, now: Timestamp, length: Duration) -> Self {
-        Self { user: claim.caller.user().0, token: claim.token, model, now, length }
-    }
-}
+use recall_store::{ClaimedUser, VectorStatements};
 
 #[async_trait]
 impl VectorStore for PostgresStore {
@@ -46,7 +29,10 @@ impl VectorStore for PostgresStore {
 
     async fn claim_vectors(&self, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, StoreError> {
         let input = (model, now, lease);
-        Ok(self.write(RowAccess::Vectors, &input, |c, &(model, now, lease)| Box::pin(claim_user(c, model, now, lease))).await?)
+        let claimed = self.write(RowAccess::Vectors, &input, |c, &(model, now, lease)| {
+            Box::pin(async move { recall_store::claim_vectors(&mut WriteTransaction(c), model, now, lease).await })
+        });
+        Ok(claimed.await?)
     }
 
     async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<MessageWithoutVector>, StoreError> {
@@ -79,8 +65,11 @@ impl VectorStore for PostgresStore {
         now: Timestamp,
         lease: Duration,
     ) -> Result<VectorStep, StoreError> {
-        let input = (ClaimStep::of(claim, model, now, lease), vectors);
-        Ok(self.write(&claim.caller, &input, |c, (step, vectors)| Box::pin(insert_vectors(c, *step, vectors))).await?)
+        let input = (claim, model, &vectors, now, lease);
+        let done = self.write(&claim.caller, &input, |c, &(claim, model, vectors, now, lease)| {
+            Box::pin(async move { recall_store::keep_vectors(&mut WriteTransaction(c), claim, model, vectors, now, lease).await })
+        });
+        Ok(done.await?)
     }
 
     async fn use_vectors(
@@ -91,8 +80,11 @@ impl VectorStore for PostgresStore {
         now: Timestamp,
         pause: Duration,
     ) -> Result<VectorStep, StoreError> {
-        let input = (ClaimStep::of(claim, model, now, pause), seen);
-        Ok(self.write(&claim.caller, &input, |c, &(step, seen)| Box::pin(take_into_use(c, step, seen))).await?)
+        let input = (claim, model, seen, now, pause);
+        let done = self.write(&claim.caller, &input, |c, &(claim, model, seen, now, pause)| {
+            Box::pin(async move { recall_store::use_vectors(&mut WriteTransaction(c), claim, model, seen, now, pause).await })
+        });
+        Ok(done.await?)
     }
 
     async fn replace_vectors(
@@ -104,13 +96,19 @@ impl VectorStore for PostgresStore {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Replaced, StoreError> {
-        let input = (ClaimStep::of(claim, model, now, lease), after, limit);
-        Ok(self.write(&claim.caller, &input, |c, &(step, after, limit)| Box::pin(replace_page(c, step, after, limit))).await?)
+        let input = (claim, model, after, limit, now, lease);
+        let done = self.write(&claim.caller, &input, |c, &(claim, model, after, limit, now, lease)| {
+            Box::pin(async move { recall_store::replace_vectors(&mut WriteTransaction(c), claim, model, after, limit, now, lease).await })
+        });
+        Ok(done.await?)
     }
 
     async fn settle_vectors(&self, claim: &VectorClaim, model: &str, seen: u64) -> Result<VectorStep, StoreError> {
-        let input = (ClaimStep::of(claim, model, Timestamp::default(), Duration::ZERO), seen);
-        Ok(self.write(&claim.caller, &input, |c, &(step, seen)| Box::pin(settle_user(c, step, seen))).await?)
+        let input = (claim, model, seen);
+        let done = self.write(&claim.caller, &input, |c, &(claim, model, seen)| {
+            Box::pin(async move { recall_store::settle_vectors(&mut WriteTransaction(c), claim, model, seen).await })
+        });
+        Ok(done.await?)
     }
 
     async fn release_vectors(&self, claim: &VectorClaim) -> Result<(), StoreError> {
@@ -130,168 +128,139 @@ impl VectorStore for PostgresStore {
     }
 }
 
-async fn claim_user(c: &mut PgConnection, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, Failure> {
-    // Selects and locks a user with vectors to re-embed that no other process has claimed. Like the queue, it uses the clock of the
-    // database.
-    let due = sqlx::query_scalar!(
-        "SELECT id FROM users WHERE (embedding_model < $1 OR embedding_model > $1 OR NOT embedding_settled)
-         AND (embedding_until IS NULL OR embedding_until <= queue_time($2))
-         AND (SELECT embedding_model FROM installation WHERE id = 1) = $1
-         LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED",
-        model,
-        time(now),
-    );
-    let Some(user) = due.fetch_optional(&mut *c).await? else { return Ok(None) };
-    row_security::switch_to_user(c, user).await?;
-    let claimed = sqlx::query!(
-        "UPDATE users SET embedding_token = embedding_token + 1, embedding_until = queue_time($2) + $3 WHERE id = $1
-         RETURNING embedding_token, embedding_model, feed_head",
-        user,
-        time(now),
-        interval(lease),
-    );
-    let claimed = claimed.fetch_one(c).await?;
-    let of = |column| Column("users", column);
-    Ok(Some(VectorClaim {
-        caller: Caller::verified(UserId(user), ViewerRole::User),
-        token: of("embedding_token").count(claimed.embedding_token)?,
-        in_use: of("embedding_model").opt_text(claimed.embedding_model)?,
-        head: of("feed_head").count(claimed.feed_head)?,
-    }))
-}
-
-/// Extends a claim that is still valid and for the wanted model.
-async fn extend_claim(c: &mut PgConnection, step: ClaimStep<'_>) -> Result<bool, Failure> {
-    let done = sqlx::query!(
-        "UPDATE users SET embedding_until = queue_time($4) + $5 WHERE id = $1 AND embedding_token = $2
-         AND (SELECT embedding_model FROM installation WHERE id = 1) = $3",
-        step.user,
-        signed(step.token),
-        step.model,
-        time(step.now),
-        interval(step.length),
-    );
-    Ok(done.execute(c).await?.rows_affected() > 0)
-}
-
-async fn insert_vectors(c: &mut PgConnection, step: ClaimStep<'_>, vectors: &[(MessageId, Embedding)]) -> Result<VectorStep, Failure> {
-    if !extend_claim(c, step).await? {
-        return Ok(VectorStep::NotOurs);
+#[async_trait]
+impl VectorStatements for WriteTransaction<'_> {
+    /// Like the queue, it uses the clock of the database.
+    async fn user_to_reembed(&mut self, model: &str, now: Timestamp) -> Result<Option<UserId>, Failure> {
+        let user = sqlx::query_scalar!(
+            "SELECT id FROM users WHERE (embedding_model < $1 OR embedding_model > $1 OR NOT embedding_settled)
+             AND (embedding_until IS NULL OR embedding_until <= queue_time($2))
+             AND (SELECT embedding_model FROM installation WHERE id = 1) = $1
+             LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED",
+            model,
+            time(now),
+        );
+        Ok(user.fetch_optional(&mut *self.0).await?.map(UserId))
     }
-    let vector = |v: &Embedding| Some(&v.0).filter(|v| !v.is_empty()).cloned().map(Vector::from);
-    let ids: Vec<_> = vectors.iter().map(|(id, _)| id.0).collect();
-    let vectors: Vec<_> = vectors.iter().map(|(_, v)| vector(v)).collect();
-    let insert = sqlx::query!(
-        "INSERT INTO message_vectors (user_id, message_id, model, embedding, dimensions)
-         SELECT $1, n.id, $2, n.embedding, coalesce(vector_dims(n.embedding), 0)
-         FROM unnest($3::uuid[], $4::vector[]) AS n (id, embedding)
-         JOIN message_index i ON i.user_id = $1 AND i.message_id = n.id WHERE i.model <> $2 ON CONFLICT DO NOTHING",
-        step.user,
-        step.model,
-        &ids[..],
-        &vectors as &[Option<Vector>],
-    );
-    insert.execute(c).await?;
-    Ok(VectorStep::Done)
-}
 
-/// Locks the user and returns the user's newest feed row; `None` if the claim is not ours.
-///
-/// The lock prevents new messages after the read.
-async fn lock_user(c: &mut PgConnection, step: ClaimStep<'_>) -> Result<Option<u64>, Failure> {
-    let head = sqlx::query_scalar!(
-        "SELECT feed_head FROM users WHERE id = $1 AND embedding_token = $2
-         AND (SELECT embedding_model FROM installation WHERE id = 1) = $3 FOR NO KEY UPDATE",
-        step.user,
-        signed(step.token),
-        step.model,
-    );
-    head.fetch_optional(c).await?.map(|head| Column("users", "feed_head").count(head)).transpose()
-}
-
-async fn take_into_use(c: &mut PgConnection, step: ClaimStep<'_>, seen: u64) -> Result<VectorStep, Failure> {
-    let Some(head) = lock_user(c, step).await? else { return Ok(VectorStep::NotOurs) };
-    let missing = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!" FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-         WHERE m.user_id = $1 AND m.feed_row > $2 AND i.model <> $3
-         AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = $1 AND v.message_id = m.id AND v.model = $3)"#,
-        step.user,
-        signed(seen),
-        step.model,
-    );
-    if missing.fetch_one(&mut *c).await? > 0 {
-        return Ok(VectorStep::Incomplete(head));
+    async fn begin_claim(&mut self, user: UserId, now: Timestamp, lease: Duration) -> Result<ClaimedUser, Failure> {
+        let claimed = sqlx::query_as!(
+            ClaimedUser,
+            "UPDATE users SET embedding_token = embedding_token + 1, embedding_until = queue_time($2) + $3 WHERE id = $1
+             RETURNING embedding_token AS token, embedding_model AS in_use, feed_head AS head",
+            user.0,
+            time(now),
+            interval(lease),
+        );
+        Ok(claimed.fetch_one(&mut *self.0).await?)
     }
-    let taken = sqlx::query!(
-        "UPDATE users SET embedding_model = $2, embedding_settled = false, embedding_until = queue_time($3) + $4,
-             feed_generation = feed_generation + 1 WHERE id = $1",
-        step.user,
-        step.model,
-        time(step.now),
-        interval(step.length),
-    );
-    taken.execute(c).await?;
-    Ok(VectorStep::Done)
-}
 
-/// Replaces a page of vectors by those of the model.
-///
-/// Both statements run in one transaction, so each message has exactly one vector in the index at any time. A message without a
-/// vector of the model keeps its present one. The page covers all messages, because some may have no code yet.
-async fn replace_page(c: &mut PgConnection, step: ClaimStep<'_>, after: Option<MessageId>, limit: u32) -> Result<Replaced, Failure> {
-    if !extend_claim(c, step).await? {
-        return Ok(Replaced::NotOurs);
+    async fn extend_claim(&mut self, claim: &VectorClaim, model: &str, now: Timestamp, lease: Duration) -> Result<bool, Failure> {
+        let extended = sqlx::query!(
+            "UPDATE users SET embedding_until = queue_time($4) + $5 WHERE id = $1 AND embedding_token = $2
+             AND (SELECT embedding_model FROM installation WHERE id = 1) = $3",
+            claim.caller.user().0,
+            signed(claim.token),
+            model,
+            time(now),
+            interval(lease),
+        );
+        Ok(extended.execute(&mut *self.0).await?.rows_affected() > 0)
     }
-    let page = sqlx::query_scalar!(
-        "SELECT message_id FROM message_index WHERE user_id = $1 AND message_id > $2 ORDER BY message_id LIMIT $3",
-        step.user,
-        // No message has the nil id.
-        after.map_or(Uuid::nil(), |m| m.0),
-        i64::from(limit),
-    );
-    let page = page.fetch_all(&mut *c).await?;
-    let Some(last) = page.last().copied() else { return Ok(Replaced::All) };
-    let replaced = sqlx::query!(
-        "UPDATE message_index i SET model = v.model, embedding = v.embedding, dimensions = v.dimensions FROM message_vectors v
-         WHERE i.user_id = $1 AND i.message_id = ANY($2) AND v.user_id = $1 AND v.message_id = i.message_id AND v.model = $3",
-        step.user,
-        &page[..],
-        step.model,
-    );
-    replaced.execute(&mut *c).await?;
-    let spent = sqlx::query!(
-        "DELETE FROM message_vectors v USING message_index i WHERE v.user_id = $1 AND v.message_id = ANY($2)
-         AND i.user_id = $1 AND i.message_id = v.message_id AND i.model = $3",
-        step.user,
-        &page[..],
-        step.model,
-    );
-    spent.execute(&mut *c).await?;
-    let codes = sqlx::query!(
-        "INSERT INTO message_codes (user_id, message_id, code)
-         SELECT i.user_id, i.message_id, vector_code(i.embedding) FROM message_index i
-         WHERE i.user_id = $1 AND i.message_id = ANY($2) AND i.embedding IS NOT NULL
-         AND NOT EXISTS (SELECT 1 FROM message_codes c WHERE c.user_id = $1 AND c.message_id = i.message_id)
-         ON CONFLICT DO NOTHING",
-        step.user,
-        &page[..],
-    );
-    codes.execute(&mut *c).await?;
-    Ok(Replaced::UpTo(MessageId(last)))
-}
 
-async fn settle_user(c: &mut PgConnection, step: ClaimStep<'_>, seen: u64) -> Result<VectorStep, Failure> {
-    let Some(head) = lock_user(c, step).await? else { return Ok(VectorStep::NotOurs) };
-    let missing = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!" FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-         WHERE m.user_id = $1 AND m.feed_row > $2 AND i.model <> $3"#,
-        step.user,
-        signed(seen),
-        step.model,
-    );
-    if missing.fetch_one(&mut *c).await? > 0 {
-        return Ok(VectorStep::Incomplete(head));
+    async fn lock_claimed_feed(&mut self, claim: &VectorClaim, model: &str) -> Result<Option<i64>, Failure> {
+        let head = sqlx::query_scalar!(
+            "SELECT feed_head FROM users WHERE id = $1 AND embedding_token = $2
+             AND (SELECT embedding_model FROM installation WHERE id = 1) = $3 FOR NO KEY UPDATE",
+            claim.caller.user().0,
+            signed(claim.token),
+            model,
+        );
+        Ok(head.fetch_optional(&mut *self.0).await?)
     }
-    sqlx::query!("UPDATE users SET embedding_settled = true, embedding_until = NULL WHERE id = $1", step.user).execute(c).await?;
-    Ok(VectorStep::Done)
+
+    async fn count_without_vector(&mut self, user: UserId, model: &str, after: u64) -> Result<i64, Failure> {
+        let count = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "count!" FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             WHERE m.user_id = $1 AND m.feed_row > $2 AND i.model <> $3
+             AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = $1 AND v.message_id = m.id AND v.model = $3)"#,
+            user.0,
+            signed(after),
+            model,
+        );
+        Ok(count.fetch_one(&mut *self.0).await?)
+    }
+
+    async fn count_not_replaced(&mut self, user: UserId, model: &str, after: u64) -> Result<i64, Failure> {
+        let count = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "count!" FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             WHERE m.user_id = $1 AND m.feed_row > $2 AND i.model <> $3"#,
+            user.0,
+            signed(after),
+            model,
+        );
+        Ok(count.fetch_one(&mut *self.0).await?)
+    }
+
+    async fn switch_model(&mut self, user: UserId, model: &str, now: Timestamp, pause: Duration) -> Result<(), Failure> {
+        let switched = sqlx::query!(
+            "UPDATE users SET embedding_model = $2, embedding_settled = false, embedding_until = queue_time($3) + $4,
+                 feed_generation = feed_generation + 1 WHERE id = $1",
+            user.0,
+            model,
+            time(now),
+            interval(pause),
+        );
+        switched.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    /// All messages, because some may have no code yet.
+    async fn page_of_vectors(&mut self, user: UserId, after: Option<MessageId>, limit: u32) -> Result<Vec<MessageId>, Failure> {
+        let page = sqlx::query_scalar!(
+            "SELECT message_id FROM message_index WHERE user_id = $1 AND message_id > $2 ORDER BY message_id LIMIT $3",
+            user.0,
+            // No message has the nil id.
+            after.map_or(Uuid::nil(), |message| message.0),
+            i64::from(limit),
+        );
+        Ok(page.fetch_all(&mut *self.0).await?.into_iter().map(MessageId).collect())
+    }
+
+    async fn replace_page(&mut self, user: UserId, model: &str, page: &[MessageId]) -> Result<(), Failure> {
+        let page = column(page, |message| message.0);
+        let replaced = sqlx::query!(
+            "UPDATE message_index i SET model = v.model, embedding = v.embedding, dimensions = v.dimensions FROM message_vectors v
+             WHERE i.user_id = $1 AND i.message_id = ANY($2) AND v.user_id = $1 AND v.message_id = i.message_id AND v.model = $3",
+            user.0,
+            &page[..],
+            model,
+        );
+        replaced.execute(&mut *self.0).await?;
+        let spent = sqlx::query!(
+            "DELETE FROM message_vectors v USING message_index i WHERE v.user_id = $1 AND v.message_id = ANY($2)
+             AND i.user_id = $1 AND i.message_id = v.message_id AND i.model = $3",
+            user.0,
+            &page[..],
+            model,
+        );
+        spent.execute(&mut *self.0).await?;
+        let codes = sqlx::query!(
+            "INSERT INTO message_codes (user_id, message_id, code)
+             SELECT i.user_id, i.message_id, vector_code(i.embedding) FROM message_index i
+             WHERE i.user_id = $1 AND i.message_id = ANY($2) AND i.embedding IS NOT NULL
+             AND NOT EXISTS (SELECT 1 FROM message_codes c WHERE c.user_id = $1 AND c.message_id = i.message_id)
+             ON CONFLICT DO NOTHING",
+            user.0,
+            &page[..],
+        );
+        codes.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn mark_settled(&mut self, user: UserId) -> Result<(), Failure> {
+        let settled = sqlx::query!("UPDATE users SET embedding_settled = true, embedding_until = NULL WHERE id = $1", user.0);
+        settled.execute(&mut *self.0).await?;
+        Ok(())
+    }
 }

@@ -97,10 +97,13 @@ impl MessageStatements for WriteTransaction<'_> {
     }
 
     async fn insert_vectors(&mut self, user: UserId, model: &str, vectors: &[(MessageId, &Embedding)]) -> Result<(), Failure> {
-        let mut sql = QueryBuilder::<Sqlite>::new("INSERT INTO message_vectors (user_id, message_id, model, embedding) ");
+        let mut sql = QueryBuilder::<Sqlite>::new("WITH v (message_id, embedding) AS (");
         sql.push_values(vectors, |mut row, (message, embedding)| {
-            row.push_bind(bytes(&user.0)).push_bind(bytes(&message.0)).push_bind(model).push_bind(vector(&embedding.0));
+            row.push_bind(bytes(&message.0)).push_bind(vector(&embedding.0));
         });
+        sql.push(") INSERT INTO message_vectors (user_id, message_id, model, embedding) SELECT i.user_id, i.message_id, ");
+        sql.push_bind(model).push(", v.embedding FROM v CROSS JOIN message_index i ON i.message_id = v.message_id AND i.user_id = ");
+        sql.push_bind(bytes(&user.0)).push(" WHERE i.model <> ").push_bind(model).push(" ON CONFLICT DO NOTHING");
         sql.build().persistent(vectors.len() == 1).execute(&mut *self.0).await?;
         Ok(())
     }

@@ -11,6 +11,7 @@ use super::super::{
 };
 use recall_domain::{MessageId, SessionId, UserId};
 use recall_ports::{Embedding, FeedRow};
+use recall_store::similarity;
 
 pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, Failure> {
     let found = sqlx::query(concat!(
@@ -93,11 +94,8 @@ pub(super) async fn nearest(
     found
         .iter()
         .map(|row| {
-            let distance: f64 = row.try_get("distance")?;
-            // The distance is computed in f32, so a rounding error may put it outside the interval.
-            #[allow(clippy::cast_possible_truncation)]
-            let similarity = (1.0 - distance).clamp(-1.0, 1.0) as f32;
-            Ok((MessageId(Columns::of(row, "message_index").id("message_id")?), similarity))
+            let message = MessageId(Columns::of(row, "message_index").id("message_id")?);
+            Ok((message, similarity(row.try_get("distance")?)))
         })
         .collect()
 }

@@ -70,11 +70,7 @@ impl MessageStore for SqliteStore {
             .fetch_all(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
-        let items = found.iter().map(|row| {
-            let message = rows::message(row)?;
-            Ok((message.position.to_string(), message))
-        });
-        Ok(keys::slice(items.collect::<Result<_, Failure>>()?, page))
+        Ok(keys::page(found.iter().map(rows::message), page, |message| message.position.to_string())?)
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {

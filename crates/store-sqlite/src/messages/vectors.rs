@@ -3,20 +3,23 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::SqliteConnection;
 
 use super::super::{
     SqliteStore,
-    codec::{bytes, duration_millis, millis, signed, vector},
+    codec::{bytes, deadline, millis, signed},
     failure::Failure,
     rows::Columns,
+    transaction::WriteTransaction,
 };
-use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText, ViewerRole};
+use recall_domain::{Caller, MessageId, Timestamp, UserId, UserText};
 use recall_ports::{Embedding, MessageWithoutVector, Replaced, StoreError, VectorBacklog, VectorClaim, VectorStep, VectorStore};
+use recall_store::{ClaimedUser, VectorStatements};
 
-/// Extends a claim that is still valid and for the wanted model.
-const EXTEND_CLAIM: &str = "UPDATE users SET embedding_until = ?3 WHERE id = ?1 AND embedding_token = ?2
-     AND (SELECT embedding_model FROM installation WHERE id = 1) = ?4";
+/// A user with vectors of another model than `?1`, if that is the wanted one, and without a claim at `?2`.
+const USER_TO_REEMBED: &str = "SELECT id FROM users
+     WHERE (embedding_model < ?1 OR embedding_model > ?1 OR embedding_settled = 0)
+     AND (embedding_until IS NULL OR embedding_until <= ?2) AND (SELECT embedding_model FROM installation WHERE id = 1) = ?1
+     LIMIT 1";
 
 #[async_trait]
 impl VectorStore for SqliteStore {
@@ -38,38 +41,14 @@ impl VectorStore for SqliteStore {
     }
 
     async fn claim_vectors(&self, model: &str, now: Timestamp, lease: Duration) -> Result<Option<VectorClaim>, StoreError> {
-        let due = "SELECT id FROM users
-             WHERE (embedding_model < ?1 OR embedding_model > ?1 OR embedding_settled = 0)
-             AND (embedding_until IS NULL OR embedding_until <= ?2) AND (SELECT embedding_model FROM installation WHERE id = 1) = ?1
-             LIMIT 1";
         // Usually no user is due, and then the writer is not used.
-        let found =
-            sqlx::query(due).bind(model).bind(millis(now)).fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?;
-        if found.is_none() {
+        let found = sqlx::query(USER_TO_REEMBED).bind(model).bind(millis(now)).fetch_optional(self.readers.for_server());
+        if found.await.map_err(Failure::from)?.is_none() {
             return Ok(None);
         }
-        let (model, now, until) = (model.to_owned(), millis(now), millis(now).saturating_add(duration_millis(lease)));
-        let claimed = self.write(move |c| {
-            Box::pin(async move {
-                let Some(row) = sqlx::query(due).bind(model).bind(now).fetch_optional(&mut *c).await? else { return Ok(None) };
-                let user = Columns::of(&row, "users").id("id")?;
-                let row = sqlx::query(
-                    "UPDATE users SET embedding_token = embedding_token + 1, embedding_until = ? WHERE id = ?
-                     RETURNING embedding_token, embedding_model, feed_head",
-                )
-                .bind(until)
-                .bind(bytes(&user))
-                .fetch_one(c)
-                .await?;
-                let row = Columns::of(&row, "users");
-                Ok(Some(VectorClaim {
-                    caller: Caller::verified(UserId(user), ViewerRole::User),
-                    token: row.count("embedding_token")?,
-                    in_use: row.opt_text("embedding_model")?,
-                    head: row.count("feed_head")?,
-                }))
-            })
-        });
+        let model = model.to_owned();
+        let claimed =
+            self.write(move |c| Box::pin(async move { recall_store::claim_vectors(&mut WriteTransaction(c), &model, now, lease).await }));
         Ok(claimed.await?)
     }
 
@@ -103,28 +82,10 @@ impl VectorStore for SqliteStore {
         now: Timestamp,
         lease: Duration,
     ) -> Result<VectorStep, StoreError> {
-        let (claim, model, until) = (claim.clone(), model.to_owned(), millis(now).saturating_add(duration_millis(lease)));
+        let (claim, model) = (claim.clone(), model.to_owned());
         // Vectors lost in a power failure are made again.
         let done = self.write_relaxed(move |c| {
-            Box::pin(async move {
-                if !extend_claim(c, &claim, &model, until).await? {
-                    return Ok(VectorStep::NotOurs);
-                }
-                for (message, embedding) in &vectors {
-                    sqlx::query(
-                        "INSERT INTO message_vectors (user_id, message_id, model, embedding)
-                         SELECT user_id, message_id, ?3, ?4 FROM message_index WHERE user_id = ?1 AND message_id = ?2 AND model <> ?3
-                         ON CONFLICT DO NOTHING",
-                    )
-                    .bind(bytes(&claim.caller.user().0))
-                    .bind(bytes(&message.0))
-                    .bind(model.as_str())
-                    .bind(vector(&embedding.0))
-                    .execute(&mut *c)
-                    .await?;
-                }
-                Ok(VectorStep::Done)
-            })
+            Box::pin(async move { recall_store::keep_vectors(&mut WriteTransaction(c), &claim, &model, &vectors, now, lease).await })
         });
         Ok(done.await?)
     }
@@ -137,26 +98,9 @@ impl VectorStore for SqliteStore {
         now: Timestamp,
         pause: Duration,
     ) -> Result<VectorStep, StoreError> {
-        let (claim, model, until) = (claim.clone(), model.to_owned(), millis(now).saturating_add(duration_millis(pause)));
+        let (claim, model) = (claim.clone(), model.to_owned());
         let done = self.write(move |c| {
-            Box::pin(async move {
-                let missing = "SELECT COUNT(*) FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-                     WHERE m.user_id = ?1 AND m.feed_row > ?2 AND i.model <> ?3
-                     AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = ?1 AND v.message_id = m.id AND v.model = ?3)";
-                if let Some(refused) = blocked_step(c, &claim, &model, seen, missing).await? {
-                    return Ok(refused);
-                }
-                sqlx::query(
-                    "UPDATE users SET embedding_model = ?2, embedding_settled = 0, embedding_until = ?3,
-                         feed_generation = feed_generation + 1 WHERE id = ?1",
-                )
-                .bind(bytes(&claim.caller.user().0))
-                .bind(model)
-                .bind(until)
-                .execute(c)
-                .await?;
-                Ok(VectorStep::Done)
-            })
+            Box::pin(async move { recall_store::use_vectors(&mut WriteTransaction(c), &claim, &model, seen, now, pause).await })
         });
         Ok(done.await?)
     }
@@ -170,35 +114,17 @@ impl VectorStore for SqliteStore {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Replaced, StoreError> {
-        let (claim, model, until) = (claim.clone(), model.to_owned(), millis(now).saturating_add(duration_millis(lease)));
-        let after = after.map(|m| m.0.as_bytes().to_vec()).unwrap_or_default();
+        let (claim, model) = (claim.clone(), model.to_owned());
         let done = self.write_relaxed(move |c| {
-            Box::pin(async move {
-                if !extend_claim(c, &claim, &model, until).await? {
-                    return Ok(Replaced::NotOurs);
-                }
-                replace_page(c, claim.caller.user(), &model, after, limit).await
-            })
+            Box::pin(async move { recall_store::replace_vectors(&mut WriteTransaction(c), &claim, &model, after, limit, now, lease).await })
         });
         Ok(done.await?)
     }
 
     async fn settle_vectors(&self, claim: &VectorClaim, model: &str, seen: u64) -> Result<VectorStep, StoreError> {
         let (claim, model) = (claim.clone(), model.to_owned());
-        let done = self.write(move |c| {
-            Box::pin(async move {
-                let missing = "SELECT COUNT(*) FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-                     WHERE m.user_id = ?1 AND m.feed_row > ?2 AND i.model <> ?3";
-                if let Some(refused) = blocked_step(c, &claim, &model, seen, missing).await? {
-                    return Ok(refused);
-                }
-                sqlx::query("UPDATE users SET embedding_settled = 1, embedding_until = NULL WHERE id = ?")
-                    .bind(bytes(&claim.caller.user().0))
-                    .execute(c)
-                    .await?;
-                Ok(VectorStep::Done)
-            })
-        });
+        let done = self
+            .write(move |c| Box::pin(async move { recall_store::settle_vectors(&mut WriteTransaction(c), &claim, &model, seen).await }));
         Ok(done.await?)
     }
 
@@ -234,56 +160,93 @@ impl VectorStore for SqliteStore {
     }
 }
 
-async fn extend_claim(c: &mut SqliteConnection, claim: &VectorClaim, model: &str, until: i64) -> Result<bool, Failure> {
-    let done = sqlx::query(EXTEND_CLAIM).bind(bytes(&claim.caller.user().0)).bind(signed(claim.token)).bind(until).bind(model);
-    Ok(done.execute(c).await?.rows_affected() > 0)
-}
-
-/// Why a step that ends a claim must not run: `missing` counts the messages that prevent it.
-async fn blocked_step(
-    c: &mut SqliteConnection,
-    claim: &VectorClaim,
-    model: &str,
-    seen: u64,
-    missing: &'static str,
-) -> Result<Option<VectorStep>, Failure> {
-    let user = claim.caller.user().0;
-    let head = sqlx::query(
-        "SELECT feed_head FROM users WHERE id = ?1 AND embedding_token = ?2
-         AND (SELECT embedding_model FROM installation WHERE id = 1) = ?3",
-    )
-    .bind(bytes(&user))
-    .bind(signed(claim.token))
-    .bind(model)
-    .fetch_optional(&mut *c)
-    .await?;
-    let Some(head) = head else { return Ok(Some(VectorStep::NotOurs)) };
-    let missing: i64 = sqlx::query_scalar(missing).bind(bytes(&user)).bind(signed(seen)).bind(model).fetch_one(c).await?;
-    Ok(if missing > 0 { Some(VectorStep::Incomplete(Columns::of(&head, "users").count("feed_head")?)) } else { None })
-}
-
-/// Replaces a page of vectors by those of `model`.
-///
-/// Both statements run in one transaction, so each message has exactly one vector in the index at any time. A message without a
-/// vector of `model` keeps its present one.
-async fn replace_page(c: &mut SqliteConnection, user: UserId, model: &str, after: Vec<u8>, limit: u32) -> Result<Replaced, Failure> {
-    let page =
-        sqlx::query("SELECT DISTINCT message_id FROM message_vectors WHERE user_id = ? AND message_id > ? ORDER BY message_id LIMIT ?")
-            .bind(bytes(&user.0))
-            .bind(after.as_slice())
-            .bind(i64::from(limit))
-            .fetch_all(&mut *c)
-            .await?;
-    let Some(last) = page.last() else { return Ok(Replaced::All) };
-    let last = Columns::of(last, "message_vectors").id("message_id")?;
-    for sql in [
-        "UPDATE message_index SET model = v.model, embedding = v.embedding FROM message_vectors v
-         WHERE message_index.user_id = ?1 AND message_index.message_id > ?2 AND message_index.message_id <= ?3 AND v.user_id = ?1
-         AND v.message_id = message_index.message_id AND v.model = ?4",
-        "DELETE FROM message_vectors WHERE user_id = ?1 AND message_id > ?2 AND message_id <= ?3
-         AND EXISTS (SELECT 1 FROM message_index i WHERE i.user_id = ?1 AND i.message_id = message_vectors.message_id AND i.model = ?4)",
-    ] {
-        sqlx::query(sql).bind(bytes(&user.0)).bind(after.as_slice()).bind(bytes(&last)).bind(model).execute(&mut *c).await?;
+#[async_trait]
+impl VectorStatements for WriteTransaction<'_> {
+    async fn user_to_reembed(&mut self, model: &str, now: Timestamp) -> Result<Option<UserId>, Failure> {
+        let user = sqlx::query(USER_TO_REEMBED).bind(model).bind(millis(now)).fetch_optional(&mut *self.0).await?;
+        user.map(|row| Ok(UserId(Columns::of(&row, "users").id("id")?))).transpose()
     }
-    Ok(Replaced::UpTo(MessageId(last)))
+
+    async fn begin_claim(&mut self, user: UserId, now: Timestamp, lease: Duration) -> Result<ClaimedUser, Failure> {
+        let claimed = sqlx::query(
+            "UPDATE users SET embedding_token = embedding_token + 1, embedding_until = ? WHERE id = ?
+             RETURNING embedding_token, embedding_model, feed_head",
+        );
+        let row = claimed.bind(deadline(now, lease)).bind(bytes(&user.0)).fetch_one(&mut *self.0).await?;
+        let c = Columns::of(&row, "users");
+        Ok(ClaimedUser { token: c.integer("embedding_token")?, in_use: c.opt_text("embedding_model")?, head: c.integer("feed_head")? })
+    }
+
+    async fn extend_claim(&mut self, claim: &VectorClaim, model: &str, now: Timestamp, lease: Duration) -> Result<bool, Failure> {
+        let extended = sqlx::query(
+            "UPDATE users SET embedding_until = ?3 WHERE id = ?1 AND embedding_token = ?2
+             AND (SELECT embedding_model FROM installation WHERE id = 1) = ?4",
+        );
+        let extended = extended.bind(bytes(&claim.caller.user().0)).bind(signed(claim.token)).bind(deadline(now, lease)).bind(model);
+        Ok(extended.execute(&mut *self.0).await?.rows_affected() > 0)
+    }
+
+    async fn lock_claimed_feed(&mut self, claim: &VectorClaim, model: &str) -> Result<Option<i64>, Failure> {
+        let head = sqlx::query_scalar(
+            "SELECT feed_head FROM users WHERE id = ?1 AND embedding_token = ?2
+             AND (SELECT embedding_model FROM installation WHERE id = 1) = ?3",
+        );
+        let user = claim.caller.user();
+        Ok(head.bind(bytes(&user.0)).bind(signed(claim.token)).bind(model).fetch_optional(&mut *self.0).await?)
+    }
+
+    async fn count_without_vector(&mut self, user: UserId, model: &str, after: u64) -> Result<i64, Failure> {
+        let count = sqlx::query_scalar(
+            "SELECT COUNT(*) FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             WHERE m.user_id = ?1 AND m.feed_row > ?2 AND i.model <> ?3
+             AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = ?1 AND v.message_id = m.id AND v.model = ?3)",
+        );
+        Ok(count.bind(bytes(&user.0)).bind(signed(after)).bind(model).fetch_one(&mut *self.0).await?)
+    }
+
+    async fn count_not_replaced(&mut self, user: UserId, model: &str, after: u64) -> Result<i64, Failure> {
+        let count = sqlx::query_scalar(
+            "SELECT COUNT(*) FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             WHERE m.user_id = ?1 AND m.feed_row > ?2 AND i.model <> ?3",
+        );
+        Ok(count.bind(bytes(&user.0)).bind(signed(after)).bind(model).fetch_one(&mut *self.0).await?)
+    }
+
+    async fn switch_model(&mut self, user: UserId, model: &str, now: Timestamp, pause: Duration) -> Result<(), Failure> {
+        let switched = sqlx::query(
+            "UPDATE users SET embedding_model = ?2, embedding_settled = 0, embedding_until = ?3, feed_generation = feed_generation + 1
+             WHERE id = ?1",
+        );
+        switched.bind(bytes(&user.0)).bind(model).bind(deadline(now, pause)).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn page_of_vectors(&mut self, user: UserId, after: Option<MessageId>, limit: u32) -> Result<Vec<MessageId>, Failure> {
+        let page =
+            sqlx::query("SELECT DISTINCT message_id FROM message_vectors WHERE user_id = ? AND message_id > ? ORDER BY message_id LIMIT ?");
+        let after = after.map(|message| bytes(&message.0).to_vec()).unwrap_or_default();
+        let page = page.bind(bytes(&user.0)).bind(after).bind(limit).fetch_all(&mut *self.0).await?;
+        page.iter().map(|row| Ok(MessageId(Columns::of(row, "message_vectors").id("message_id")?))).collect()
+    }
+
+    async fn replace_page(&mut self, user: UserId, model: &str, page: &[MessageId]) -> Result<(), Failure> {
+        let (Some(first), Some(last)) = (page.first(), page.last()) else { return Ok(()) };
+        for sql in [
+            "UPDATE message_index SET model = v.model, embedding = v.embedding FROM message_vectors v
+             WHERE message_index.user_id = ?1 AND message_index.message_id BETWEEN ?2 AND ?3 AND v.user_id = ?1
+             AND v.message_id = message_index.message_id AND v.model = ?4",
+            "DELETE FROM message_vectors WHERE user_id = ?1 AND message_id BETWEEN ?2 AND ?3
+             AND EXISTS (SELECT 1 FROM message_index i WHERE i.user_id = ?1 AND i.message_id = message_vectors.message_id AND i.model = ?4)",
+        ] {
+            let changed = sqlx::query(sql).bind(bytes(&user.0)).bind(bytes(&first.0)).bind(bytes(&last.0)).bind(model);
+            changed.execute(&mut *self.0).await?;
+        }
+        Ok(())
+    }
+
+    async fn mark_settled(&mut self, user: UserId) -> Result<(), Failure> {
+        let settled = sqlx::query("UPDATE users SET embedding_settled = 1, embedding_until = NULL WHERE id = ?");
+        settled.bind(bytes(&user.0)).execute(&mut *self.0).await?;
+        Ok(())
+    }
 }

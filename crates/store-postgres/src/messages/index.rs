@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::super::{PostgresStore, codec::signed, failure::Failure, rows::Column};
 use recall_domain::{MessageId, SessionId, UserId};
 use recall_ports::{Embedding, FeedRow};
+use recall_store::similarity;
 
 pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, Failure> {
     let found = sqlx::query!(
@@ -44,6 +45,15 @@ const MIN_MESSAGES_FOR_CODES: i64 = 20_000;
 const MIN_COMPARED: i64 = 2_000;
 const MESSAGES_PER_COMPARED: i64 = 100;
 
+/// What the nearest vectors are searched for.
+struct NearestQuery<'a> {
+    user: UserId,
+    model: &'a str,
+    vector: Vector,
+    dimensions: i32,
+    limit: i64,
+}
+
 /// Finds the nearest vectors by scanning all vectors of the user.
 ///
 /// If there are many, it scans all codes and then the vectors with the best codes. An approximate index over all users filters by
@@ -61,81 +71,80 @@ pub(super) async fn nearest(
         return Ok(Vec::new());
     }
     let dimensions = i32::try_from(vector.0.len()).unwrap_or(i32::MAX);
-    let (vector, reading) = (Vector::from(vector.0.clone()), store.pool.reading(user));
-    let coded = if session.is_none() { count_if_coded(store, user, model).await? } else { None };
-    let found = match (session, coded) {
-        (None, Some(messages)) => {
-            let looked_at = (messages / MESSAGES_PER_COMPARED).max(MIN_COMPARED).max(i64::from(limit) * 5);
-            // The code of the question is in its own subquery. Otherwise a generic plan would compute it again for each row.
-            sqlx::query_as!(
-                MessageDistance,
-                r#"WITH likely AS MATERIALIZED (
-                     SELECT message_id FROM message_codes WHERE user_id = $1 AND length(code) = (SELECT length(vector_code($3)))
-                         AND message_id NOT IN (SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
-                             SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
-                     ORDER BY code <~> (SELECT vector_code($3)) LIMIT $6)
-                 SELECT i.message_id, coalesce(nullif(i.embedding <=> $3, 'NaN'), 1.0) AS "distance!"
-                 FROM likely JOIN message_index i ON i.user_id = $1 AND i.message_id = likely.message_id
-                 WHERE i.model = $2 AND i.dimensions = $4
-                 ORDER BY 2, i.message_id LIMIT $5"#,
-                user.0,
-                model,
-                vector,
-                dimensions,
-                i64::from(limit),
-                looked_at
-            )
-            .fetch_all(reading)
-            .await?
-        }
-        (None, None) => {
-            sqlx::query_as!(
-                MessageDistance,
-                r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
-                     SELECT message_id, embedding FROM message_index WHERE user_id = $1 AND model = $2 AND dimensions = $4
-                     UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = $1 AND model = $2 AND dimensions = $4) AS all_of
-                 WHERE message_id NOT IN (
-                     SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
-                         SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
-                 ORDER BY 2, message_id LIMIT $5"#,
-                user.0,
-                model,
-                vector,
-                dimensions,
-                i64::from(limit)
-            )
-            .fetch_all(reading)
-            .await?
-        }
-        (Some(session), _) => {
-            sqlx::query_as!(
-                MessageDistance,
-                r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
-                     SELECT i.message_id, i.embedding FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-                     WHERE m.user_id = $1 AND m.session_id = $6 AND i.model = $2 AND i.dimensions = $4
-                     UNION ALL
-                     SELECT v.message_id, v.embedding FROM messages m JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id
-                     WHERE m.user_id = $1 AND m.session_id = $6 AND v.model = $2 AND v.dimensions = $4) AS all_of
-                 WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1 AND id = $6 AND deletion_at IS NOT NULL)
-                 ORDER BY 2, message_id LIMIT $5"#,
-                user.0,
-                model,
-                vector,
-                dimensions,
-                i64::from(limit),
-                session.0
-            )
-            .fetch_all(reading)
-            .await?
-        }
+    let query = NearestQuery { user, model, vector: Vector::from(vector.0.clone()), dimensions, limit: limit.into() };
+    let found = match session {
+        Some(session) => nearest_in_session(store, query, session).await?,
+        None => match count_if_coded(store, user, model).await? {
+            Some(messages) => nearest_by_codes(store, query, messages).await?,
+            None => nearest_of_all(store, query).await?,
+        },
     };
-    let near = found.into_iter().map(|row| {
-        // The distance is computed in f32, so a rounding error may put it outside the interval.
-        #[allow(clippy::cast_possible_truncation)]
-        let similarity = (1.0 - row.distance).clamp(-1.0, 1.0) as f32;
-        (MessageId(row.message_id), similarity)
-    });
-    Ok(near.collect())
+    Ok(found.into_iter().map(|row| (MessageId(row.message_id), similarity(row.distance))).collect())
+}
+
+async fn nearest_in_session(store: &PostgresStore, query: NearestQuery<'_>, session: SessionId) -> Result<Vec<MessageDistance>, Failure> {
+    let found = sqlx::query_as!(
+        MessageDistance,
+        r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
+             SELECT i.message_id, i.embedding FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             WHERE m.user_id = $1 AND m.session_id = $6 AND i.model = $2 AND i.dimensions = $4
+             UNION ALL
+             SELECT v.message_id, v.embedding FROM messages m JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id
+             WHERE m.user_id = $1 AND m.session_id = $6 AND v.model = $2 AND v.dimensions = $4) AS all_of
+         WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1 AND id = $6 AND deletion_at IS NOT NULL)
+         ORDER BY 2, message_id LIMIT $5"#,
+        query.user.0,
+        query.model,
+        query.vector,
+        query.dimensions,
+        query.limit,
+        session.0,
+    );
+    Ok(found.fetch_all(store.pool.reading(query.user)).await?)
+}
+
+async fn nearest_of_all(store: &PostgresStore, query: NearestQuery<'_>) -> Result<Vec<MessageDistance>, Failure> {
+    let found = sqlx::query_as!(
+        MessageDistance,
+        r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
+             SELECT message_id, embedding FROM message_index WHERE user_id = $1 AND model = $2 AND dimensions = $4
+             UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = $1 AND model = $2 AND dimensions = $4) AS all_of
+         WHERE message_id NOT IN (
+             SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
+                 SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
+         ORDER BY 2, message_id LIMIT $5"#,
+        query.user.0,
+        query.model,
+        query.vector,
+        query.dimensions,
+        query.limit,
+    );
+    Ok(found.fetch_all(store.pool.reading(query.user)).await?)
+}
+
+/// Compares only the vectors with the nearest codes. `messages` is the number of the user's messages.
+async fn nearest_by_codes(store: &PostgresStore, query: NearestQuery<'_>, messages: i64) -> Result<Vec<MessageDistance>, Failure> {
+    let compared = (messages / MESSAGES_PER_COMPARED).max(MIN_COMPARED).max(query.limit * 5);
+    // The code of the question is in its own subquery. Otherwise a generic plan would compute it again for each row.
+    let found = sqlx::query_as!(
+        MessageDistance,
+        r#"WITH likely AS MATERIALIZED (
+             SELECT message_id FROM message_codes WHERE user_id = $1 AND length(code) = (SELECT length(vector_code($3)))
+                 AND message_id NOT IN (SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
+                     SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
+             ORDER BY code <~> (SELECT vector_code($3)) LIMIT $6)
+         SELECT i.message_id, coalesce(nullif(i.embedding <=> $3, 'NaN'), 1.0) AS "distance!"
+         FROM likely JOIN message_index i ON i.user_id = $1 AND i.message_id = likely.message_id
+         WHERE i.model = $2 AND i.dimensions = $4
+         ORDER BY 2, i.message_id LIMIT $5"#,
+        query.user.0,
+        query.model,
+        query.vector,
+        query.dimensions,
+        query.limit,
+        compared,
+    );
+    Ok(found.fetch_all(store.pool.reading(query.user)).await?)
 }
 
 /// A message and the distance of its vector.

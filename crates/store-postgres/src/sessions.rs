@@ -7,7 +7,6 @@ use uuid::Uuid;
 use super::{
     PostgresStore,
     codec::{self, millis},
-    delete,
     failure::Failure,
     keys,
     row_security::RowAccess,
@@ -16,8 +15,7 @@ use super::{
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::Refusal;
-use recall_store::{Quota, reject_while_locked, use_quota};
+use recall_store::{DeletionExtent, Quota, Refusal, SessionDeletion, delete_session, reject_while_locked, use_quota};
 
 #[async_trait]
 impl SessionStore for PostgresStore {
@@ -107,7 +105,9 @@ impl SessionStore for PostgresStore {
         since: Option<Timestamp>,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError> {
-        let deleted = delete::delete_session(self, caller.user(), id, since, reweigh).await?;
+        let extent = DeletionExtent::Whole { unused_since: since };
+        let deletion = SessionDeletion { user: caller.user(), session: id, extent };
+        let deleted = delete_session(self, deletion, reweigh).await?.deleted;
         self.notifications.deleted(caller, id);
         Ok(deleted)
     }

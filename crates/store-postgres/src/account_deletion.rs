@@ -6,23 +6,22 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use sqlx::{AssertSqlSafe, PgConnection, Row};
-use uuid::Uuid;
+use sqlx::{AssertSqlSafe, Row};
 
 use super::{
     PostgresStore,
-    codec::{self, JsonText, json},
+    codec::{JsonText, time},
     failure::Failure,
     row_security::RowAccess,
     rows::Column,
+    transaction::WriteTransaction,
     visits,
 };
 use recall_domain::{Caller, Day, SessionId, Timestamp, UserId, ViewerRole};
-use recall_ports::{
-    AccountDeletion, AccountDeletionStep, AccountDeletionStore, StoreError,
-    account_deletion::{ERASED, USAGE},
+use recall_ports::{AccountDeletion, AccountDeletionStep, AccountDeletionStore, StoreError, account_deletion::USAGE};
+use recall_store::{
+    AccountDeletionStatements, DeletedRows, begin_account_deletion, delete_account_rows, forget_account, holdings, holdings_statement,
 };
-use recall_store::Refusal;
 
 /// A row of `erasures`.
 struct ErasureRow {
@@ -40,13 +39,19 @@ macro_rules! erasure {
 #[async_trait]
 impl AccountDeletionStore for PostgresStore {
     async fn begin_erasure(&self, caller: &Caller, now: Timestamp) -> Result<AccountDeletion, StoreError> {
-        let input = (caller.user().0, now);
-        Ok(self.write(caller, &input, |c, &(user, now)| Box::pin(begin(c, user, now))).await?)
+        let input = (caller.user(), now);
+        let begun = self.write(caller, &input, |c, &(user, now)| {
+            Box::pin(async move { begin_account_deletion(&mut WriteTransaction(c), user, now).await })
+        });
+        Ok(begun.await?)
     }
 
     async fn erase(&self, caller: &Caller, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, StoreError> {
-        let input = (caller.user().0, now, limit);
-        let step = self.write(caller, &input, |c, &(user, now, limit)| Box::pin(delete_step(c, user, now, limit))).await?;
+        let input = (caller.user(), now, limit);
+        let step = self.write(caller, &input, |c, &(user, now, limit)| {
+            Box::pin(async move { delete_account_rows(&mut WriteTransaction(c), user, now, limit).await })
+        });
+        let step = step.await?;
         for session in &step.sessions {
             self.notifications.deleted(caller, *session);
         }
@@ -61,7 +66,7 @@ impl AccountDeletionStore for PostgresStore {
     async fn unfinished_erasures(&self, since: Timestamp) -> Result<Vec<Caller>, StoreError> {
         let found = sqlx::query_scalar!(
             "SELECT user_id FROM erasures WHERE ended_at IS NULL AND touched_at < $1 ORDER BY touched_at LIMIT 100",
-            codec::time(since)
+            time(since)
         );
         let found = found.fetch_all(self.pool.reading(RowAccess::Erasures)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(|user| Caller::verified(UserId(user), ViewerRole::User)).collect())
@@ -77,165 +82,30 @@ impl AccountDeletionStore for PostgresStore {
         );
         let users = users.fetch_all(self.pool.reading(RowAccess::Erasures)).await.map_err(Failure::from)?;
         for user in &users {
-            self.write(UserId(*user), &(*user, today), |c, &(user, today)| Box::pin(forget_deletion(c, user, today))).await?;
+            let input = (UserId(*user), today);
+            let forgotten = self.write(input.0, &input, |c, &(user, today)| {
+                Box::pin(async move {
+                    // Unless another deletion has begun.
+                    let gone = sqlx::query_scalar!(
+                        "DELETE FROM erasures WHERE user_id = $1 AND ended_at < to_timestamp($2::bigint * 86400) RETURNING begun_at",
+                        user.0,
+                        i64::from(today.0),
+                    );
+                    match gone.fetch_optional(&mut *c).await? {
+                        Some(begun_at) => forget_account(&mut WriteTransaction(c), user, begun_at).await,
+                        None => Ok(()),
+                    }
+                })
+            });
+            forgotten.await?;
         }
         Ok(users.len() as u64)
     }
 
     async fn holdings(&self, caller: &Caller) -> Result<BTreeMap<String, u64>, StoreError> {
-        let user = caller.user().0;
-        let counted = self.snapshot(caller, &user, |c, user| {
-            Box::pin(async move {
-                let mut held = BTreeMap::new();
-                for table in ERASED {
-                    let rows: i64 = sqlx::query_scalar(AssertSqlSafe(count_statement(table))).bind(user).fetch_one(&mut *c).await?;
-                    add_count(&mut held, table, rows.unsigned_abs());
-                }
-                Ok(held)
-            })
-        });
-        Ok(counted.await?)
+        let counts = sqlx::query_as(AssertSqlSafe(holdings_statement("$1"))).bind(caller.user().0);
+        Ok(holdings(counts.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?))
     }
-}
-
-/// Deletes the record of a deletion, unless another deletion has begun, and the usage up to its day.
-///
-/// Later usage is not part of this deletion.
-async fn forget_deletion(c: &mut PgConnection, user: Uuid, today: Day) -> Result<(), Failure> {
-    let row = sqlx::query_as!(
-        ErasureRow,
-        "DELETE FROM erasures WHERE user_id = $1 AND ended_at < to_timestamp($2::bigint * 86400) RETURNING begun_at, ended_at, deleted",
-        user,
-        i64::from(today.0),
-    );
-    let Some(row) = row.fetch_optional(&mut *c).await? else { return Ok(()) };
-    let last = Day::of(row.read()?.begun_at);
-    sqlx::query!("DELETE FROM usage_days WHERE user_id = $1 AND day <= $2", user, last.0).execute(&mut *c).await?;
-    visits::forget_visitor(c, user).await
-}
-
-fn add_count(deleted: &mut BTreeMap<String, u64>, table: &str, rows: u64) {
-    if rows > 0 {
-        *deleted.entry(table.to_owned()).or_default() += rows;
-    }
-}
-
-/// Sets or clears the deletion mark of a user.
-///
-/// Both times the versions increase, which voids indexes and plans that were made from the earlier data.
-async fn set_deletion_mark(c: &mut PgConnection, user: Uuid, erasing: bool) -> Result<(), Failure> {
-    let marked = sqlx::query!(
-        "UPDATE users SET erasing = $2, importing = false, feed_generation = feed_generation + 1,
-             knowledge_version = knowledge_version + 1 WHERE id = $1",
-        user,
-        erasing,
-    );
-    if marked.execute(c).await?.rows_affected() == 0 { Err(Refusal::NotFound.into()) } else { Ok(()) }
-}
-
-pub(super) async fn begin(c: &mut PgConnection, user: Uuid, now: Timestamp) -> Result<AccountDeletion, Failure> {
-    if let Some(row) = erasure!(" FOR UPDATE", user).fetch_optional(&mut *c).await? {
-        let erasure = row.read()?;
-        if erasure.ended_at.is_none() {
-            return Ok(erasure);
-        }
-    }
-    set_deletion_mark(c, user, true).await?;
-    let row = sqlx::query_as!(
-        ErasureRow,
-        "INSERT INTO erasures AS e (user_id, begun_at, touched_at) VALUES ($1, $2, $2)
-         ON CONFLICT (user_id) DO UPDATE SET begun_at = $2, touched_at = $2, ended_at = NULL, deleted = '{}' WHERE e.ended_at IS NOT NULL
-         RETURNING begun_at, ended_at, deleted",
-        user,
-        codec::time(now),
-    );
-    let mut erasure = match row.fetch_optional(&mut *c).await? {
-        Some(row) => row.read()?,
-        // Another deletion began at the same moment and was first.
-        None => erasure!("", user).fetch_one(&mut *c).await?.read()?,
-    };
-    for table in ["access_tokens", "visits"] {
-        let (rows, _) = delete_rows(c, user, table, now, u32::MAX).await?;
-        add_count(&mut erasure.deleted, table, rows);
-    }
-    save_progress(c, user, &erasure, now).await?;
-    Ok(erasure)
-}
-
-async fn delete_step(c: &mut PgConnection, user: Uuid, now: Timestamp, limit: u32) -> Result<AccountDeletionStep, Failure> {
-    let mut erasure = erasure!(" FOR UPDATE", user).fetch_optional(&mut *c).await?.ok_or(Refusal::NotFound)?.read()?;
-    let mut sessions = Vec::new();
-    if erasure.ended_at.is_some() {
-        return Ok(AccountDeletionStep { erasure, sessions });
-    }
-    let mut left = limit.saturating_sub(close_logs(c, user, limit).await?);
-    left = delete_from_tables(c, user, now, left, &mut erasure, &mut sessions).await?;
-    if left > 0 {
-        // Waits for transactions that were about to add rows when the user was marked.
-        sqlx::query_scalar!("SELECT 1 FROM users WHERE id = $1 FOR UPDATE", user).fetch_optional(&mut *c).await?;
-        delete_from_tables(c, user, now, u32::MAX, &mut erasure, &mut sessions).await?;
-        set_deletion_mark(c, user, false).await?;
-        erasure.ended_at = Some(now);
-    }
-    save_progress(c, user, &erasure, now).await?;
-    Ok(AccountDeletionStep { erasure, sessions })
-}
-
-/// Deletes from all tables in order. Returns how much of the limit is left.
-async fn delete_from_tables(
-    c: &mut PgConnection,
-    user: Uuid,
-    now: Timestamp,
-    mut left: u32,
-    erasure: &mut AccountDeletion,
-    sessions: &mut Vec<SessionId>,
-) -> Result<u32, Failure> {
-    for table in ERASED {
-        if left == 0 {
-            break;
-        }
-        let (rows, gone) = delete_rows(c, user, table, now, left).await?;
-        add_count(&mut erasure.deleted, table, rows);
-        sessions.extend(gone);
-        left = left.saturating_sub(u32::try_from(rows).unwrap_or(u32::MAX));
-    }
-    Ok(left)
-}
-
-/// Closes logs, so that no reader takes a partly deleted log for a complete one.
-async fn close_logs(c: &mut PgConnection, user: Uuid, limit: u32) -> Result<u32, Failure> {
-    let closed = sqlx::query!(
-        "UPDATE sessions SET event_floor = event_head + 1, oldest_event_at = NULL WHERE user_id = $1 AND id = ANY(ARRAY(
-             SELECT id FROM sessions WHERE user_id = $1 AND event_floor <= event_head LIMIT $2))",
-        user,
-        i64::from(limit),
-    );
-    Ok(u32::try_from(closed.execute(c).await?.rows_affected()).unwrap_or(u32::MAX))
-}
-
-// The port lists the tables, so these two statements are built at run time. A test prepares them for each table.
-
-fn count_statement(table: &str) -> String {
-    format!("SELECT count(*) FROM {table} WHERE user_id = $1")
-}
-
-fn delete_statement(table: &str) -> String {
-    let before = if table == USAGE { "day < $3" } else { "$3::integer IS NOT NULL" };
-    let returning = if table == "sessions" { "RETURNING id" } else { "" };
-    format!(
-        "DELETE FROM {table} WHERE user_id = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM {table} WHERE user_id = $1 AND {before} LIMIT $2)) {returning}"
-    )
-}
-
-/// Deletes rows of one table. Returns their number, and their ids if they are sessions.
-async fn delete_rows(c: &mut PgConnection, user: Uuid, table: &str, now: Timestamp, limit: u32) -> Result<(u64, Vec<SessionId>), Failure> {
-    let sql = delete_statement(table);
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(user).bind(i64::from(limit)).bind(Day::of(now).0);
-    if table == "sessions" {
-        let gone: Vec<Uuid> = query.fetch_all(c).await?.iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?;
-        return Ok((gone.len() as u64, gone.into_iter().map(SessionId).collect()));
-    }
-    Ok((query.execute(c).await?.rows_affected(), Vec::new()))
 }
 
 impl ErasureRow {
@@ -245,16 +115,99 @@ impl ErasureRow {
     }
 }
 
-async fn save_progress(c: &mut PgConnection, user: Uuid, erasure: &AccountDeletion, now: Timestamp) -> Result<(), Failure> {
-    let noted = sqlx::query!(
-        "UPDATE erasures SET touched_at = $2, ended_at = $3, deleted = $4::text::json WHERE user_id = $1",
-        user,
-        codec::time(now),
-        erasure.ended_at.map(codec::time),
-        json(&erasure.deleted, "counts")?,
-    );
-    noted.execute(c).await?;
-    Ok(())
+#[async_trait]
+impl AccountDeletionStatements for WriteTransaction<'_> {
+    async fn lock_account_deletion(&mut self, user: UserId) -> Result<Option<AccountDeletion>, Failure> {
+        erasure!(" FOR UPDATE", user.0).fetch_optional(&mut *self.0).await?.map(ErasureRow::read).transpose()
+    }
+
+    async fn insert_account_deletion(&mut self, user: UserId, now: Timestamp) -> Result<AccountDeletion, Failure> {
+        let row = sqlx::query_as!(
+            ErasureRow,
+            "INSERT INTO erasures AS e (user_id, begun_at, touched_at) VALUES ($1, $2, $2)
+             ON CONFLICT (user_id) DO UPDATE SET begun_at = $2, touched_at = $2, ended_at = NULL, deleted = '{}' WHERE e.ended_at IS NOT NULL
+             RETURNING begun_at, ended_at, deleted",
+            user.0,
+            time(now),
+        );
+        match row.fetch_optional(&mut *self.0).await? {
+            Some(row) => row.read(),
+            // Another deletion began at the same moment and was first.
+            None => erasure!("", user.0).fetch_one(&mut *self.0).await?.read(),
+        }
+    }
+
+    async fn save_account_deletion(
+        &mut self,
+        user: UserId,
+        ended_at: Option<Timestamp>,
+        counts: &str,
+        now: Timestamp,
+    ) -> Result<(), Failure> {
+        let saved = sqlx::query!(
+            "UPDATE erasures SET touched_at = $2, ended_at = $3, deleted = $4::text::json WHERE user_id = $1",
+            user.0,
+            time(now),
+            ended_at.map(time),
+            counts,
+        );
+        saved.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn set_deletion_mark(&mut self, user: UserId, erasing: bool) -> Result<bool, Failure> {
+        let marked = sqlx::query!(
+            "UPDATE users SET erasing = $2, importing = false, feed_generation = feed_generation + 1,
+                 knowledge_version = knowledge_version + 1 WHERE id = $1",
+            user.0,
+            erasing,
+        );
+        Ok(marked.execute(&mut *self.0).await?.rows_affected() > 0)
+    }
+
+    async fn close_logs(&mut self, user: UserId, limit: u32) -> Result<u64, Failure> {
+        let closed = sqlx::query!(
+            "UPDATE sessions SET event_floor = event_head + 1, oldest_event_at = NULL WHERE user_id = $1 AND id = ANY(ARRAY(
+                 SELECT id FROM sessions WHERE user_id = $1 AND event_floor <= event_head LIMIT $2))",
+            user.0,
+            i64::from(limit),
+        );
+        Ok(closed.execute(&mut *self.0).await?.rows_affected())
+    }
+
+    async fn delete_rows(&mut self, user: UserId, table: &'static str, today: Day, limit: u32) -> Result<DeletedRows, Failure> {
+        let query = sqlx::query(AssertSqlSafe(delete_statement(table))).bind(user.0).bind(i64::from(limit)).bind(today.0);
+        if table != "sessions" {
+            return Ok(DeletedRows { count: query.execute(&mut *self.0).await?.rows_affected(), sessions: Vec::new() });
+        }
+        let gone = query.fetch_all(&mut *self.0).await?;
+        let sessions = gone.iter().map(|row| Ok(SessionId(row.try_get("id")?))).collect::<Result<Vec<_>, Failure>>()?;
+        Ok(DeletedRows { count: sessions.len() as u64, sessions })
+    }
+
+    async fn wait_for_writers(&mut self, user: UserId) -> Result<bool, Failure> {
+        sqlx::query_scalar!("SELECT 1 FROM users WHERE id = $1 FOR UPDATE", user.0).fetch_optional(&mut *self.0).await?;
+        Ok(true)
+    }
+
+    async fn delete_usage(&mut self, user: UserId, last: Day) -> Result<(), Failure> {
+        let used = sqlx::query!("DELETE FROM usage_days WHERE user_id = $1 AND day <= $2", user.0, last.0);
+        used.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn delete_visitor(&mut self, user: UserId) -> Result<(), Failure> {
+        visits::forget_visitor(self.0, user.0).await
+    }
+}
+
+/// The statement is built at run time, because the port lists the tables. A test prepares it for each table.
+fn delete_statement(table: &str) -> String {
+    let before = if table == USAGE { "day < $3" } else { "$3::integer IS NOT NULL" };
+    let returning = if table == "sessions" { "RETURNING id" } else { "" };
+    format!(
+        "DELETE FROM {table} WHERE user_id = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM {table} WHERE user_id = $1 AND {before} LIMIT $2)) {returning}"
+    )
 }
 
 #[cfg(test)]
@@ -263,13 +216,13 @@ mod tests {
     use sqlx::{Executor, SqlSafeStr};
 
     use super::{super::tests::store, *};
-    use recall_ports::Inspect;
+    use recall_ports::{Inspect, account_deletion::ERASED};
 
     #[tokio::test]
     async fn count_and_delete_statements_fit_every_table() {
         let Some(store) = store().await else { return };
         let mut connection = store.pool.lend(RowAccess::Nobody).await.unwrap();
-        for sql in ERASED.iter().flat_map(|table| [count_statement(table), delete_statement(table)]) {
+        for sql in ERASED.iter().map(|table| delete_statement(table)).chain([holdings_statement("$1")]) {
             let prepared = connection.prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await;
             assert!(prepared.is_ok(), "{sql}: {:?}", prepared.err());
         }

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore, codec, delete,
+    PostgresStore, codec,
     failure::Failure,
     keys,
     row_security::RowAccess,
@@ -14,7 +14,7 @@ use super::{
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::{NewSession, Refusal, SessionStatements};
+use recall_store::{DeletionExtent, NewSession, Refusal, SessionDeletion, SessionStatements, delete_session};
 
 #[async_trait]
 impl SessionStore for PostgresStore {
@@ -83,7 +83,9 @@ impl SessionStore for PostgresStore {
         since: Option<Timestamp>,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError> {
-        let deleted = delete::delete_session(self, caller.user(), id, since, reweigh).await?;
+        let extent = DeletionExtent::Whole { unused_since: since };
+        let deletion = SessionDeletion { user: caller.user(), session: id, extent };
+        let deleted = delete_session(self, deletion, reweigh).await?.deleted;
         self.notifications.deleted(caller, id);
         Ok(deleted)
     }

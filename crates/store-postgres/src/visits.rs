@@ -5,13 +5,15 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    PostgresStore, account_deletion, archive, codec,
+    PostgresStore, archive, codec,
     failure::Failure,
     row_security::{self, RowAccess},
     rows::Column,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_ports::{StoreError, VisitStore};
+use recall_store::begin_account_deletion;
 
 struct VisitRow {
     user_id: Uuid,
@@ -215,7 +217,7 @@ async fn move_to_account(
     // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
     sqlx::query!("DELETE FROM jobs WHERE user_id = $1", visitor.0).execute(&mut *c).await?;
     // Also ends the visit.
-    account_deletion::begin(c, visitor.0, now).await?;
+    begin_account_deletion(&mut WriteTransaction(c), visitor, now).await?;
     Ok(Some(archive::adopt(c, data, account).await?.adoption))
 }
 

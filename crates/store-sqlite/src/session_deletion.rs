@@ -1,28 +1,23 @@
 //! Deletes a large session in steps.
-//!
-//! One short transaction hides the session. After that, no query returns its rows, and each step deletes a bounded number of them.
-//! Evidence is deleted first; a fact is re-weighed when its last evidence row of the session is deleted. Mentions follow, then the
-//! rest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
 use uuid::Uuid;
 
 use super::{
     SqliteStore,
-    codec::{bytes, id_list, json, millis},
-    delete::{self, Reweighing},
+    codec::{Word, bytes, id_list, json, millis, signed},
+    delete::entity_id,
     failure::Failure,
-    knowledge,
-    rows::{self, Columns},
+    rows::Columns,
     sessions,
     transaction::WriteTransaction,
 };
-use recall_domain::{Caller, SessionId, Timestamp, UserId};
-use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, SessionRemainder, StoreError};
-use recall_store::Refusal;
+use recall_domain::{Caller, EntityId, MessageId, SessionId, Timestamp, UserId};
+use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, StoreError};
+use recall_store::{DeletionExtent, EvidenceKey, SessionDeletion, SessionDeletionStatements, delete_session, hide_session};
 
 /// SQL for the ids of the hidden sessions. The user is the first parameter of the statement.
 ///
@@ -43,8 +38,9 @@ pub(super) fn push_visible(sql: &mut QueryBuilder<Sqlite>, column: &'static str,
 #[async_trait]
 impl SessionDeletionStore for SqliteStore {
     async fn hide_session(&self, caller: &Caller, id: SessionId, since: Option<Timestamp>, now: Timestamp) -> Result<u64, StoreError> {
-        let user = caller.user().0;
-        Ok(self.write(move |c| Box::pin(hide_session(c, user, id.0, since, now))).await?)
+        let user = caller.user();
+        let hidden = self.write(move |c| Box::pin(async move { hide_session(&mut WriteTransaction(c), user, id, since, now).await }));
+        Ok(hidden.await?)
     }
 
     async fn delete_hidden(
@@ -55,7 +51,8 @@ impl SessionDeletionStore for SqliteStore {
         limit: u32,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeletionStep, StoreError> {
-        Ok(delete_step(self, caller.user(), id, now, limit, reweigh).await?)
+        let deletion = SessionDeletion { user: caller.user(), session: id, extent: DeletionExtent::Step { limit, now } };
+        delete_session(self, deletion, reweigh).await
     }
 
     async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {
@@ -68,279 +65,127 @@ impl SessionDeletionStore for SqliteStore {
     }
 }
 
-async fn hide_session(
-    c: &mut SqliteConnection,
-    user: Uuid,
-    session: Uuid,
-    since: Option<Timestamp>,
-    now: Timestamp,
-) -> Result<u64, Failure> {
-    recall_store::reject_while_locked(&mut WriteTransaction(c), UserId(user)).await?;
-    let messages: i64 = sqlx::query_scalar(
-        "UPDATE sessions SET deletion_at = ?4, event_floor = event_head + 1, oldest_event_at = NULL
-         WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3) RETURNING message_count",
-    )
-    .bind(bytes(&user))
-    .bind(bytes(&session))
-    .bind(since.map(millis))
-    .bind(millis(now))
-    .fetch_optional(&mut *c)
-    .await?
-    .ok_or(Refusal::NotFound)?;
-    let messages = messages.unsigned_abs();
-    save_progress(c, user, session, &SessionDeleted { messages, ..Default::default() }, now).await?;
-    for sql in [
-        // Voids indexes in memory and plans that were made before.
-        "UPDATE users SET knowledge_version = knowledge_version + 1, feed_generation = feed_generation + 1
-         WHERE id = ?1 AND ?2 IS NOT NULL",
-        // Prevents new claims, and voids existing ones, whose commits then fail.
-        "UPDATE jobs SET head = 0, token = token + 1 WHERE user_id = ?1 AND session_id = ?2 AND head = 1",
-    ] {
-        sqlx::query(sql).bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
+#[async_trait]
+impl SessionDeletionStatements for WriteTransaction<'_> {
+    async fn hide_session(
+        &mut self,
+        user: UserId,
+        session: SessionId,
+        since: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<Option<u64>, Failure> {
+        let messages = sqlx::query_scalar(
+            "UPDATE sessions SET deletion_at = ?4, event_floor = event_head + 1, oldest_event_at = NULL
+             WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND (?3 IS NULL OR updated_at < ?3) RETURNING message_count",
+        );
+        let messages = messages.bind(bytes(&user.0)).bind(bytes(&session.0)).bind(since.map(millis)).bind(millis(now));
+        Ok(messages.fetch_optional(&mut *self.0).await?.map(i64::unsigned_abs))
     }
-    Ok(messages)
+
+    async fn void_claims(&mut self, user: UserId, session: SessionId) -> Result<(), Failure> {
+        let voided = sqlx::query("UPDATE jobs SET head = 0, token = token + 1 WHERE user_id = ? AND session_id = ? AND head = 1");
+        voided.bind(bytes(&user.0)).bind(bytes(&session.0)).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn lock_hidden_session(&mut self, user: UserId, session: SessionId) -> Result<Option<SessionDeleted>, Failure> {
+        let row = sqlx::query("SELECT deletion FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NOT NULL");
+        let row = row.bind(bytes(&user.0)).bind(bytes(&session.0)).fetch_optional(&mut *self.0).await?;
+        row.map(|row| Columns::of(&row, "sessions").json("deletion")).transpose()
+    }
+
+    async fn save_counts(&mut self, user: UserId, session: SessionId, counts: &str, now: Timestamp) -> Result<(), Failure> {
+        let saved = sqlx::query("UPDATE sessions SET deletion = ?3, deletion_at = ?4 WHERE user_id = ?1 AND id = ?2");
+        saved.bind(bytes(&user.0)).bind(bytes(&session.0)).bind(counts).bind(millis(now)).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn advance_version(&mut self, user: UserId, version: u64) -> Result<bool, Failure> {
+        let current = sqlx::query("UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = ? AND knowledge_version = ?");
+        Ok(current.bind(bytes(&user.0)).bind(signed(version)).execute(&mut *self.0).await?.rows_affected() > 0)
+    }
+
+    async fn delete_evidence_rows(&mut self, user: UserId, rows: &[EvidenceKey]) -> Result<(), Failure> {
+        let hex = |id: &Uuid| id.as_simple().to_string();
+        let rows: Vec<_> = rows.iter().map(|row| (hex(&row.fact.0), hex(&row.message.0), row.stance.word())).collect();
+        let gone = sqlx::query(
+            "DELETE FROM evidence WHERE user_id = ?1 AND (fact_id, message_id, stance) IN (
+                 SELECT unhex(value ->> 0), unhex(value ->> 1), value ->> 2 FROM json_each(?2))",
+        );
+        gone.bind(bytes(&user.0)).bind(json(&rows, "evidence")?).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn delete_mentions(&mut self, user: UserId, session: SessionId, limit: u32) -> Result<Vec<(EntityId, MessageId)>, Failure> {
+        let gone = sqlx::query(
+            "DELETE FROM mentions WHERE user_id = ?1 AND (message_id, ordinal) IN (
+                 SELECT message_id, ordinal FROM mentions INDEXED BY mentions_in_session
+                 WHERE user_id = ?1 AND session_id = ?2 ORDER BY entity_id LIMIT ?3) RETURNING entity_id, message_id",
+        );
+        let gone = gone.bind(bytes(&user.0)).bind(bytes(&session.0)).bind(limit).fetch_all(&mut *self.0).await?;
+        gone.iter().map(mention_key).collect()
+    }
+
+    async fn mentions_in(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<(EntityId, MessageId)>, Failure> {
+        let found = sqlx::query(
+            "SELECT entity_id, message_id FROM mentions WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))",
+        );
+        let found = found.bind(bytes(&user.0)).bind(id_list(ids(messages))).fetch_all(&mut *self.0).await?;
+        found.iter().map(mention_key).collect()
+    }
+
+    async fn subtract_mentions(&mut self, user: UserId, counts: &[(EntityId, u32)], messages: &[MessageId]) -> Result<(), Failure> {
+        let counts: BTreeMap<String, u32> = counts.iter().map(|(entity, count)| (entity.0.as_simple().to_string(), *count)).collect();
+        let subtracted = sqlx::query(
+            "UPDATE entities SET mention_count = MAX(0, mention_count - gone.value),
+                 first_message = CASE
+                     WHEN first_message IN (SELECT unhex(value) FROM json_each(?3)) THEN (
+                         SELECT m.message_id FROM mentions m WHERE m.user_id = ?1 AND m.entity_id = entities.id
+                         ORDER BY m.said_at, m.message_id LIMIT 1)
+                     ELSE first_message END
+             FROM json_each(?2) gone WHERE entities.user_id = ?1 AND entities.id = unhex(gone.key)",
+        );
+        let subtracted = subtracted.bind(bytes(&user.0)).bind(json(&counts, "counts")?).bind(id_list(ids(messages)));
+        subtracted.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn delete_events(&mut self, user: UserId, session: SessionId, limit: u32) -> Result<u64, Failure> {
+        let gone = sqlx::query(
+            "DELETE FROM events WHERE user_id = ?1 AND session_id = ?2 AND seq IN (
+                 SELECT seq FROM events WHERE user_id = ?1 AND session_id = ?2 ORDER BY seq LIMIT ?3)",
+        );
+        Ok(gone.bind(bytes(&user.0)).bind(bytes(&session.0)).bind(limit).execute(&mut *self.0).await?.rows_affected())
+    }
+
+    async fn messages_of_session(&mut self, user: UserId, session: SessionId, limit: u32) -> Result<Vec<MessageId>, Failure> {
+        let found = sqlx::query("SELECT id FROM messages WHERE user_id = ? AND session_id = ? ORDER BY position LIMIT ?");
+        let found = found.bind(bytes(&user.0)).bind(bytes(&session.0)).bind(limit).fetch_all(&mut *self.0).await?;
+        found.iter().map(|row| Ok(MessageId(Columns::of(row, "messages").id("id")?))).collect()
+    }
+
+    async fn delete_messages(&mut self, user: UserId, messages: &[MessageId]) -> Result<(), Failure> {
+        let gone = sqlx::query("DELETE FROM messages WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))");
+        gone.bind(bytes(&user.0)).bind(id_list(ids(messages))).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn merges_with_messages(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<EntityId>, Failure> {
+        let found = sqlx::query(
+            "SELECT gone_id AS id FROM merged_mentions WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))
+             UNION SELECT gone_id FROM merged_evidence WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
+        );
+        let found = found.bind(bytes(&user.0)).bind(id_list(ids(messages))).fetch_all(&mut *self.0).await?;
+        found.iter().map(entity_id).collect()
+    }
 }
 
-/// Attempts before the deletion fails as transient. An attempt fails if a commit of the same user comes between its read and its
-/// write.
-const ATTEMPTS: u32 = 20;
-
-async fn delete_step(
-    store: &SqliteStore,
-    user: UserId,
-    session: SessionId,
-    now: Timestamp,
-    limit: u32,
-    reweigh: Reweigh<'_>,
-) -> Result<SessionDeletionStep, Failure> {
-    for _ in 0..ATTEMPTS {
-        let batch = load_batch(store, user.0, session.0, limit, reweigh).await?;
-        let done = store.write(move |c| Box::pin(async move { apply_batch(c, user.0, session.0, now, limit, batch).await }));
-        match done.await {
-            Err(Failure::Refused(Refusal::Stale)) => {}
-            done => return done,
-        }
-    }
-    Err(Refusal::AttemptsExhausted(ATTEMPTS).into())
+fn ids(messages: &[MessageId]) -> impl Iterator<Item = &Uuid> {
+    messages.iter().map(|m| &m.0)
 }
 
-/// A batch of evidence rows as (fact, message, stance), and what becomes of the facts that lose their last one.
-struct Batch {
-    rows: Vec<(String, String, String)>,
-    decision: Reweighing,
-}
-
-async fn load_batch(store: &SqliteStore, user: Uuid, session: Uuid, limit: u32, reweigh: Reweigh<'_>) -> Result<Batch, Failure> {
-    let mut snapshot = store.readers.for_server().begin().await?;
-    let version = knowledge::version(&mut snapshot, user).await?;
-    let found = sqlx::query(
-        "SELECT fact_id, message_id, stance FROM evidence INDEXED BY evidence_in_session
-         WHERE user_id = ? AND session_id = ? ORDER BY fact_id, message_id, stance LIMIT ?",
-    )
-    .bind(bytes(&user))
-    .bind(bytes(&session))
-    .bind(i64::from(limit) + 1)
-    .fetch_all(&mut *snapshot)
-    .await?;
-    let (now, next) = found.split_at(found.len().min(limit as usize));
-    let mut facts = BTreeSet::new();
-    let mut rows = Vec::with_capacity(now.len());
-    for row in now {
-        let c = Columns::of(row, "evidence");
-        let (fact, message) = (c.id("fact_id")?, c.id("message_id")?);
-        facts.insert(fact);
-        rows.push((fact.as_simple().to_string(), message.as_simple().to_string(), c.text("stance")?));
-    }
-    if let Some(row) = next.first() {
-        // This fact has more evidence in the session.
-        facts.remove(&Columns::of(row, "evidence").id("fact_id")?);
-    }
-    let found = sqlx::query("SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))")
-        .bind(bytes(&user))
-        .bind(id_list(&facts))
-        .fetch_all(&mut *snapshot)
-        .await?;
-    let found = found.iter().map(rows::fact).collect::<Result<Vec<_>, _>>()?;
-    let decision = delete::reweigh_facts(&mut snapshot, user, session, version, found, reweigh).await?;
-    snapshot.commit().await?;
-    Ok(Batch { rows, decision })
-}
-
-async fn apply_batch(
-    c: &mut SqliteConnection,
-    user: Uuid,
-    session: Uuid,
-    now: Timestamp,
-    limit: u32,
-    batch: Batch,
-) -> Result<SessionDeletionStep, Failure> {
-    let noted = sqlx::query("SELECT deletion FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NOT NULL")
-        .bind(bytes(&user))
-        .bind(bytes(&session))
-        .fetch_optional(&mut *c)
-        .await?
-        .ok_or(Refusal::NotFound)?;
-    let mut deleted: SessionDeleted = Columns::of(&noted, "sessions").json("deletion")?;
-    let current =
-        sqlx::query("UPDATE users SET knowledge_version = knowledge_version + 1 WHERE id = ? AND knowledge_version = ? RETURNING 1")
-            .bind(bytes(&user))
-            .bind(super::codec::signed(batch.decision.version));
-    if current.fetch_optional(&mut *c).await?.is_none() {
-        return Err(Refusal::Stale.into());
-    }
-    let left = if !batch.rows.is_empty() {
-        delete_evidence(c, user, batch, &mut deleted).await?;
-        SessionRemainder::Knowledge
-    } else if delete_mentions(c, user, session, limit, &mut deleted).await? {
-        SessionRemainder::Knowledge
-    } else if delete_events(c, user, session, limit).await? || delete_messages(c, user, session, limit).await? {
-        SessionRemainder::Rows
-    } else {
-        sqlx::query("DELETE FROM sessions WHERE user_id = ? AND id = ?").bind(bytes(&user)).bind(bytes(&session)).execute(&mut *c).await?;
-        return Ok(SessionDeletionStep { deleted, left: SessionRemainder::Nothing });
-    };
-    save_progress(c, user, session, &deleted, now).await?;
-    Ok(SessionDeletionStep { deleted, left })
-}
-
-async fn save_progress(
-    c: &mut SqliteConnection,
-    user: Uuid,
-    session: Uuid,
-    deleted: &SessionDeleted,
-    now: Timestamp,
-) -> Result<(), Failure> {
-    sqlx::query("UPDATE sessions SET deletion = ?3, deletion_at = ?4 WHERE user_id = ?1 AND id = ?2")
-        .bind(bytes(&user))
-        .bind(bytes(&session))
-        .bind(json(deleted, "counts")?)
-        .bind(millis(now))
-        .execute(c)
-        .await?;
-    Ok(())
-}
-
-async fn delete_evidence(c: &mut SqliteConnection, user: Uuid, batch: Batch, deleted: &mut SessionDeleted) -> Result<(), Failure> {
-    sqlx::query(
-        "DELETE FROM evidence WHERE user_id = ?1 AND (fact_id, message_id, stance) IN (
-             SELECT unhex(value ->> 0), unhex(value ->> 1), value ->> 2 FROM json_each(?2))",
-    )
-    .bind(bytes(&user))
-    .bind(json(&batch.rows, "evidence")?)
-    .execute(&mut *c)
-    .await?;
-    let decision = batch.decision;
-    decision.write(c, user).await?;
-    deleted.facts_deleted += decision.gone.len() as u64;
-    deleted.facts_reweighed += decision.changed.len() as u64;
-    deleted.entities_deleted += delete::delete_unused_entities(c, user, &decision.entities).await?;
-    Ok(())
-}
-
-/// Deletes mentions and subtracts them from their entities' counts.
-///
-/// A message counts once per entity, however often it names the entity.
-async fn delete_mentions(
-    c: &mut SqliteConnection,
-    user: Uuid,
-    session: Uuid,
-    limit: u32,
-    deleted: &mut SessionDeleted,
-) -> Result<bool, Failure> {
-    let gone = sqlx::query(
-        "DELETE FROM mentions WHERE user_id = ?1 AND (message_id, ordinal) IN (
-             SELECT message_id, ordinal FROM mentions INDEXED BY mentions_in_session
-             WHERE user_id = ?1 AND session_id = ?2 ORDER BY entity_id LIMIT ?3) RETURNING entity_id, message_id",
-    )
-    .bind(bytes(&user))
-    .bind(bytes(&session))
-    .bind(i64::from(limit))
-    .fetch_all(&mut *c)
-    .await?;
-    if gone.is_empty() {
-        return Ok(false);
-    }
-    let pair = |row| {
-        let c = Columns::of(row, "mentions");
-        Ok((c.id("entity_id")?, c.id("message_id")?))
-    };
-    let mut pairs = gone.iter().map(pair).collect::<Result<BTreeSet<(Uuid, Uuid)>, Failure>>()?;
-    let messages: BTreeSet<Uuid> = pairs.iter().map(|(_, message)| *message).collect();
-    let entities: BTreeSet<Uuid> = pairs.iter().map(|(entity, _)| *entity).collect();
-    let still = sqlx::query(
-        "SELECT entity_id, message_id FROM mentions WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))",
-    )
-    .bind(bytes(&user))
-    .bind(id_list(&messages))
-    .fetch_all(&mut *c)
-    .await?;
-    for row in &still {
-        pairs.remove(&pair(row)?);
-    }
-    let mut counts: BTreeMap<String, u64> = entities.iter().map(|e| (e.as_simple().to_string(), 0)).collect();
-    for (entity, _) in &pairs {
-        *counts.entry(entity.as_simple().to_string()).or_default() += 1;
-    }
-    // The new first message may also be in this session. Then a later step replaces it.
-    sqlx::query(
-        "UPDATE entities SET mention_count = MAX(0, mention_count - gone.value),
-             first_message = CASE
-                 WHEN first_message IN (SELECT unhex(value) FROM json_each(?3)) THEN (
-                     SELECT m.message_id FROM mentions m WHERE m.user_id = ?1 AND m.entity_id = entities.id
-                     ORDER BY m.said_at, m.message_id LIMIT 1)
-                 ELSE first_message END
-         FROM json_each(?2) gone WHERE entities.user_id = ?1 AND entities.id = unhex(gone.key)",
-    )
-    .bind(bytes(&user))
-    .bind(json(&counts, "counts")?)
-    .bind(id_list(&messages))
-    .execute(&mut *c)
-    .await?;
-    let entities: Vec<_> = entities.into_iter().collect();
-    deleted.entities_deleted += delete::delete_unused_entities(c, user, &entities).await?;
-    Ok(true)
-}
-
-async fn delete_events(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32) -> Result<bool, Failure> {
-    let gone = sqlx::query(
-        "DELETE FROM events WHERE user_id = ?1 AND session_id = ?2 AND seq IN (
-             SELECT seq FROM events WHERE user_id = ?1 AND session_id = ?2 ORDER BY seq LIMIT ?3)",
-    )
-    .bind(bytes(&user))
-    .bind(bytes(&session))
-    .bind(i64::from(limit));
-    Ok(gone.execute(c).await?.rows_affected() > 0)
-}
-
-/// Deletes messages with their vectors, terms and jobs, and with their entries in merge records.
-async fn delete_messages(c: &mut SqliteConnection, user: Uuid, session: Uuid, limit: u32) -> Result<bool, Failure> {
-    let found = sqlx::query("SELECT id FROM messages WHERE user_id = ? AND session_id = ? ORDER BY position LIMIT ?")
-        .bind(bytes(&user))
-        .bind(bytes(&session))
-        .bind(i64::from(limit))
-        .fetch_all(&mut *c)
-        .await?;
-    if found.is_empty() {
-        return Ok(false);
-    }
-    let ids = found.iter().map(|row| Columns::of(row, "messages").id("id")).collect::<Result<Vec<_>, _>>()?;
-    let ids = id_list(&ids);
-    let merged = sqlx::query(
-        "SELECT gone_id FROM merged_mentions WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))
-         UNION SELECT gone_id FROM merged_evidence WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
-    )
-    .bind(bytes(&user))
-    .bind(&ids)
-    .fetch_all(&mut *c)
-    .await?;
-    let merged = merged.iter().map(|row| Columns::of(row, "merges").id("gone_id")).collect::<Result<Vec<_>, _>>()?;
-    sqlx::query("DELETE FROM messages WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
-        .bind(bytes(&user))
-        .bind(&ids)
-        .execute(&mut *c)
-        .await?;
-    if !merged.is_empty() {
-        delete::delete_unused_merge_records(c, user, &merged).await?;
-    }
-    Ok(true)
+/// The entity and the message of a mention.
+fn mention_key(row: &SqliteRow) -> Result<(EntityId, MessageId), Failure> {
+    let c = Columns::of(row, "mentions");
+    Ok((EntityId(c.id("entity_id")?), MessageId(c.id("message_id")?)))
 }

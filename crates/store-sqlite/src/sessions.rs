@@ -5,7 +5,6 @@ use async_trait::async_trait;
 use super::{
     SqliteStore,
     codec::{bytes, id_list, millis},
-    delete,
     failure::Failure,
     keys, rows,
     rows::Columns,
@@ -13,7 +12,7 @@ use super::{
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::{NewSession, SessionStatements};
+use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session};
 
 #[async_trait]
 impl SessionStore for SqliteStore {
@@ -80,7 +79,9 @@ impl SessionStore for SqliteStore {
         since: Option<Timestamp>,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError> {
-        Ok(delete::delete_session(self, caller.user(), id, since, reweigh).await?)
+        let extent = DeletionExtent::Whole { unused_since: since };
+        let deletion = SessionDeletion { user: caller.user(), session: id, extent };
+        Ok(delete_session(self, deletion, reweigh).await?.deleted)
     }
 
     async fn unused_sessions(

@@ -5,13 +5,15 @@ use sqlx::{AssertSqlSafe, SqliteConnection, sqlite::SqliteRow};
 use uuid::Uuid;
 
 use super::{
-    SqliteStore, account_deletion, archive,
+    SqliteStore, archive,
     codec::{bytes, millis},
     failure::Failure,
     rows::Columns,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_ports::{StoreError, VisitStore};
+use recall_store::begin_account_deletion;
 
 #[async_trait]
 impl VisitStore for SqliteStore {
@@ -85,7 +87,7 @@ impl VisitStore for SqliteStore {
                 // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
                 sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&visitor.user().0)).execute(&mut *c).await?;
                 // Also ends the visit.
-                account_deletion::begin(c, visitor.user().0, now).await?;
+                begin_account_deletion(&mut WriteTransaction(c), visitor.user(), now).await?;
                 Ok(Some(handover.adoption))
             })
         });

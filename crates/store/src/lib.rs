@@ -7,8 +7,10 @@
 //! Every statement on user data names the user.
 
 mod access;
+mod account_deletion;
 mod audit;
 mod codec;
+mod delete;
 mod events;
 mod graph;
 mod jobs;
@@ -18,15 +20,21 @@ mod merge;
 mod messages;
 mod migrations;
 mod refusal;
+mod reweighing;
 mod round_robin;
+mod session_deletion;
 mod sessions;
 mod transaction;
 mod users;
 mod vectors;
 
 pub use access::{AccessStatements, LAST_USE_PRECISION, create_access_token, is_last_use_outdated, token_caller};
+pub use account_deletion::{
+    AccountDeletionStatements, DeletedRows, begin_account_deletion, delete_account_rows, forget_account, holdings, holdings_statement,
+};
 pub use audit::audited_actor;
 pub use codec::{client_json, duration_millis, json, signed, similarity};
+pub use delete::DeleteStatements;
 pub use events::{EventStatements, NewEvent, PrunedLog, append_events, prune_events};
 pub use graph::{FactWithSource, GraphStatements, changed_node, load_changes};
 pub use jobs::{HeldJob, JobStatements, Lane, NewJob, bury, cancel_answer, enqueue, id_and_token, job_work};
@@ -35,7 +43,12 @@ pub use merge::{MergeStatements, Side};
 pub use messages::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, append_messages};
 pub use migrations::check_migrations;
 pub use refusal::Refusal;
+pub use reweighing::{
+    AffectedFacts, DeletionExtent, EvidenceKey, Reweighed, ReweighingReads, SessionDeleter, SessionDeletion, delete_session,
+    load_affected_facts,
+};
 pub use round_robin::RoundRobin;
+pub use session_deletion::{SessionDeletionStatements, hide_session, write_deletion};
 pub use sessions::{NewSession, SessionStatements, create_session};
 pub use transaction::Transaction;
 pub use users::{Quota, UserLock, UserStatements, reject_while_deleting, reject_while_locked, use_quota};

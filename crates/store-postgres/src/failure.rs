@@ -94,6 +94,16 @@ impl Failure {
             _ => false,
         }
     }
+
+    /// Whether the server rejected the data of a statement, and not its execution at this moment.
+    pub(super) fn violates_constraint(&self) -> bool {
+        // SQLSTATE classes: 22 values, 23 constraints, 54 limits such as a vector's length.
+        match self {
+            Self::Rejected { code, .. } => ["22", "23", "54"].iter().any(|class| code.starts_with(class)),
+            Self::Refused(Refusal::NotFound) => true,
+            _ => false,
+        }
+    }
 }
 
 /// Whether the server is unreachable or takes no writes, so that another server may be the right one.

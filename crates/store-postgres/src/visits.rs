@@ -4,16 +4,10 @@ use async_trait::async_trait;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{
-    PostgresStore, archive, codec,
-    failure::Failure,
-    row_security::{self, RowAccess},
-    rows::Column,
-    transaction::WriteTransaction,
-};
+use super::{PostgresStore, codec, failure::Failure, row_security::RowAccess, rows::Column, transaction::WriteTransaction};
 use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_ports::{StoreError, VisitStore};
-use recall_store::begin_account_deletion;
+use recall_store::{Transaction, VisitStatements, archive::adopt_visit, begin_visit};
 
 struct VisitRow {
     user_id: Uuid,
@@ -30,32 +24,14 @@ const BEGIN_LOCK: i64 = 0x7265_6361_6c6c_0014;
 #[async_trait]
 impl VisitStore for PostgresStore {
     async fn begin_visit(&self, caller: &Caller, visit: &Visit, limits: &VisitLimits) -> Result<bool, StoreError> {
-        let input = (caller.user().0, visit, limits);
-        let started = self.write(RowAccess::Visit, &input, |c, &(user, visit, limits)| {
+        let input = (caller.user(), visit, limits);
+        let begun = self.write(RowAccess::Visit, &input, |c, &(user, visit, limits)| {
             Box::pin(async move {
-                let origin = limits.origin.map(|origin| origin.to_string());
-                if !ensure_capacity(c, visit.created_at, origin.as_deref(), limits).await? {
-                    return Ok(false);
-                }
-                row_security::switch_to_user(c, user).await?;
-                sqlx::query!("INSERT INTO users (id, visitor) VALUES ($1, true) ON CONFLICT DO NOTHING", user).execute(&mut *c).await?;
-                let insert = sqlx::query!(
-                    "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at, empty_until, origin)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-                    user,
-                    visit.digest.0.as_slice(),
-                    i64::from(visit.messages_left),
-                    i64::from(visit.sessions_left),
-                    codec::time(visit.created_at),
-                    codec::time(visit.ends_at),
-                    visit.empty_until.map(codec::time),
-                    origin,
-                );
-                insert.execute(c).await?;
-                Ok(true)
+                sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGIN_LOCK).fetch_one(&mut *c).await?;
+                begin_visit(&mut WriteTransaction(c), user, visit, limits).await
             })
         });
-        Ok(started.await?)
+        Ok(begun.await?)
     }
 
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
@@ -136,67 +112,90 @@ async fn find_visit(store: &PostgresStore, digest: TokenDigest, now: Timestamp) 
     found.map(|row| visit(row, digest)).transpose()
 }
 
-/// Whether one more visit may begin, in a transaction that sees all visits. Evicts empty visits where a limit is reached.
-async fn ensure_capacity(c: &mut PgConnection, now: Timestamp, origin: Option<&str>, limits: &VisitLimits) -> Result<bool, Failure> {
-    sqlx::query!("SELECT 1 AS one FROM pg_advisory_xact_lock($1)", BEGIN_LOCK).fetch_one(&mut *c).await?;
-    if let Some(origin) = origin {
-        let there = sqlx::query_scalar!(
-            r#"SELECT count(*) AS "there!" FROM visits WHERE origin = $2 AND ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
-            codec::time(now),
-            origin,
-        );
-        let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= limits.most_of_origin;
-        if is_full && !evict_empty_visit(c, now, Some(origin)).await? {
-            return Ok(false);
-        }
-    }
-    let there = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "there!" FROM visits WHERE ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
-        codec::time(now),
-    );
-    let is_full = there.fetch_one(&mut *c).await?.unsigned_abs() >= limits.most;
-    Ok(!is_full || evict_empty_visit(c, now, None).await?)
-}
-
-/// Evicts the least recently used empty visit of one origin or of all. Returns whether there was one.
-async fn evict_empty_visit(c: &mut PgConnection, now: Timestamp, origin: Option<&str>) -> Result<bool, Failure> {
-    loop {
-        let oldest = match origin {
+#[async_trait]
+impl VisitStatements for WriteTransaction<'_> {
+    async fn count_visits(&mut self, now: Timestamp, origin: Option<&str>) -> Result<u64, Failure> {
+        let count = match origin {
             Some(origin) => {
-                let oldest = sqlx::query_scalar!(
-                    "SELECT user_id FROM visits WHERE origin = $2 AND empty_until > $1 AND ends_at > $1 ORDER BY empty_until LIMIT 1",
+                let count = sqlx::query_scalar!(
+                    r#"SELECT count(*) AS "there!" FROM visits
+                     WHERE origin = $2 AND ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
                     codec::time(now),
                     origin,
                 );
-                oldest.fetch_optional(&mut *c).await?
+                count.fetch_one(&mut *self.0).await?
             }
             None => {
-                let oldest = sqlx::query_scalar!(
-                    "SELECT user_id FROM visits WHERE empty_until > $1 AND ends_at > $1 ORDER BY empty_until LIMIT 1",
+                let count = sqlx::query_scalar!(
+                    r#"SELECT count(*) AS "there!" FROM visits WHERE ends_at > $1 AND (empty_until IS NULL OR empty_until > $1)"#,
                     codec::time(now),
                 );
-                oldest.fetch_optional(&mut *c).await?
+                count.fetch_one(&mut *self.0).await?
             }
         };
-        let Some(oldest) = oldest else { return Ok(false) };
-        row_security::switch_to_user(c, oldest).await?;
-        // The quota becomes zero too: a request in flight must not store data that would then be deleted. A visitor who stores a
-        // message at this moment is waited for and keeps the visit.
-        let ended = sqlx::query!(
-            "UPDATE visits SET ends_at = $2, empty_until = $2, messages_left = 0, sessions_left = 0
-             WHERE user_id = $1 AND empty_until IS NOT NULL",
-            oldest,
-            codec::time(now),
-        );
-        if ended.execute(&mut *c).await?.rows_affected() > 0 {
-            return Ok(true);
+        Ok(count.unsigned_abs())
+    }
+
+    async fn evict_empty_visit(&mut self, now: Timestamp, origin: Option<&str>) -> Result<bool, Failure> {
+        while let Some(oldest) = oldest_empty_visit(self.0, now, origin).await? {
+            self.act_for(oldest).await?;
+            // A visitor who stores a message at this moment is waited for and keeps the visit.
+            let ended = sqlx::query!(
+                "UPDATE visits SET ends_at = $2, empty_until = $2, messages_left = 0, sessions_left = 0
+                 WHERE user_id = $1 AND empty_until IS NOT NULL",
+                oldest.0,
+                codec::time(now),
+            );
+            if ended.execute(&mut *self.0).await?.rows_affected() > 0 {
+                return Ok(true);
+            }
         }
+        Ok(false)
+    }
+
+    async fn insert_visit(&mut self, user: UserId, visit: &Visit, origin: Option<&str>) -> Result<(), Failure> {
+        let visitor = sqlx::query!("INSERT INTO users (id, visitor) VALUES ($1, true) ON CONFLICT DO NOTHING", user.0);
+        visitor.execute(&mut *self.0).await?;
+        let insert = sqlx::query!(
+            "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at, empty_until, origin)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            user.0,
+            visit.digest.0.as_slice(),
+            i64::from(visit.messages_left),
+            i64::from(visit.sessions_left),
+            codec::time(visit.created_at),
+            codec::time(visit.ends_at),
+            visit.empty_until.map(codec::time),
+            origin,
+        );
+        insert.execute(&mut *self.0).await?;
+        Ok(())
     }
 }
 
-/// Moves a visitor's data to an account.
-///
-/// Waits for the visitor's running writes, reads all data, begins its deletion, and writes it for the account.
+/// Returns the owner of the least recently used empty visit from one address, or of all.
+async fn oldest_empty_visit(c: &mut PgConnection, now: Timestamp, origin: Option<&str>) -> Result<Option<UserId>, Failure> {
+    let oldest = match origin {
+        Some(origin) => {
+            let oldest = sqlx::query_scalar!(
+                "SELECT user_id FROM visits WHERE origin = $2 AND empty_until > $1 AND ends_at > $1 ORDER BY empty_until LIMIT 1",
+                codec::time(now),
+                origin,
+            );
+            oldest.fetch_optional(c).await?
+        }
+        None => {
+            let oldest = sqlx::query_scalar!(
+                "SELECT user_id FROM visits WHERE empty_until > $1 AND ends_at > $1 ORDER BY empty_until LIMIT 1",
+                codec::time(now),
+            );
+            oldest.fetch_optional(c).await?
+        }
+    };
+    Ok(oldest.map(UserId))
+}
+
+/// Waits for the visitor's running writes, then moves the data to an account.
 async fn move_to_account(
     c: &mut PgConnection,
     visitor: UserId,
@@ -213,12 +212,7 @@ async fn move_to_account(
     if still.fetch_optional(&mut *c).await?.is_none() {
         return Ok(None);
     }
-    let data = archive::read_visitor_data(c, visitor).await?;
-    // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
-    sqlx::query!("DELETE FROM jobs WHERE user_id = $1", visitor.0).execute(&mut *c).await?;
-    // Also ends the visit.
-    begin_account_deletion(&mut WriteTransaction(c), visitor, now).await?;
-    Ok(Some(archive::adopt(c, data, account).await?.adoption))
+    Ok(Some(adopt_visit(&mut WriteTransaction(c), visitor, account, now).await?))
 }
 
 /// Deletes the user row of a visitor who has no visit and no deletion record left.

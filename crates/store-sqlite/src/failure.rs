@@ -44,6 +44,13 @@ impl Failure {
             _ => false,
         }
     }
+
+    /// Whether the database rejected the data of a statement, and not its execution at this moment.
+    pub(super) fn violates_constraint(&self) -> bool {
+        let Self::Sql(sqlx::Error::Database(e)) = self else { return false };
+        let code = e.code().and_then(|c| c.parse::<i32>().ok());
+        code.is_some_and(|code| code & 0xff == libsqlite3_sys::SQLITE_CONSTRAINT)
+    }
 }
 
 fn is_transient_sql(e: &sqlx::Error) -> bool {

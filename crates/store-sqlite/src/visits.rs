@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, SqliteConnection, sqlite::SqliteRow};
 use uuid::Uuid;
 
 use super::{
-    SqliteStore, archive,
+    SqliteStore,
     codec::{bytes, millis},
     failure::Failure,
     rows::Columns,
@@ -13,40 +13,13 @@ use super::{
 };
 use recall_domain::{Adopted, Adoption, Caller, EntityId, Timestamp, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_ports::{StoreError, VisitStore};
-use recall_store::begin_account_deletion;
+use recall_store::{VisitStatements, archive::adopt_visit, begin_visit};
 
 #[async_trait]
 impl VisitStore for SqliteStore {
     async fn begin_visit(&self, caller: &Caller, visit: &Visit, limits: &VisitLimits) -> Result<bool, StoreError> {
-        let (user, visit, limits) = (caller.user().0, visit.clone(), *limits);
-        let started = self.write(move |c| {
-            Box::pin(async move {
-                let origin = limits.origin.map(|origin| origin.to_string());
-                if !ensure_capacity(c, visit.created_at, origin.as_deref(), &limits).await? {
-                    return Ok(false);
-                }
-                sqlx::query("INSERT INTO users (id, visitor) VALUES (?, 1) ON CONFLICT DO NOTHING")
-                    .bind(bytes(&user))
-                    .execute(&mut *c)
-                    .await?;
-                sqlx::query(
-                    "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at, empty_until, origin)
-                     VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                )
-                .bind(bytes(&user))
-                .bind(visit.digest.0.as_slice())
-                .bind(visit.messages_left)
-                .bind(visit.sessions_left)
-                .bind(millis(visit.created_at))
-                .bind(millis(visit.ends_at))
-                .bind(visit.empty_until.map(millis))
-                .bind(origin)
-                .execute(c)
-                .await?;
-                Ok(true)
-            })
-        });
-        Ok(started.await?)
+        let (user, visit, limits) = (caller.user(), visit.clone(), *limits);
+        Ok(self.write(move |c| Box::pin(async move { begin_visit(&mut WriteTransaction(c), user, &visit, &limits).await })).await?)
     }
 
     async fn visit(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, Visit)>, StoreError> {
@@ -83,12 +56,7 @@ impl VisitStore for SqliteStore {
         let adopted = self.write(move |c| {
             Box::pin(async move {
                 let Some((visitor, _)) = find_visit(c, digest, now).await? else { return Ok(None) };
-                let handover = archive::adopt(c, visitor.user(), &account).await?;
-                // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
-                sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&visitor.user().0)).execute(&mut *c).await?;
-                // Also ends the visit.
-                begin_account_deletion(&mut WriteTransaction(c), visitor.user(), now).await?;
-                Ok(Some(handover.adoption))
+                Ok(Some(adopt_visit(&mut WriteTransaction(c), visitor.user(), &account, now).await?))
             })
         });
         Ok(adopted.await?)
@@ -137,29 +105,49 @@ async fn find_visit(c: &mut SqliteConnection, digest: TokenDigest, now: Timestam
     found.map(|row| visit(&row, digest)).transpose()
 }
 
-/// Whether one more visit may begin. Evicts empty visits where a limit is reached.
-async fn ensure_capacity(c: &mut SqliteConnection, now: Timestamp, origin: Option<&str>, limits: &VisitLimits) -> Result<bool, Failure> {
-    let of_origin = origin.map(|origin| (Some(origin), limits.most_of_origin));
-    for (origin, most) in of_origin.into_iter().chain([(None, limits.most)]) {
-        // Separate texts, because SQLite uses a partial index only if the condition always implies it.
-        let of = if origin.is_some() { "origin = ?2" } else { "?2 IS NULL" };
-        let there = format!("SELECT COUNT(*) FROM visits WHERE ends_at > ?1 AND (empty_until IS NULL OR empty_until > ?1) AND {of}");
-        let there: i64 =
-            sqlx::query_scalar(AssertSqlSafe(there)).bind(millis(now)).bind(origin.map(str::to_owned)).fetch_one(&mut *c).await?;
-        if there.unsigned_abs() < most {
-            continue;
-        }
-        // The quota becomes zero too: a request in flight must not store data that would then be deleted.
+#[async_trait]
+impl VisitStatements for WriteTransaction<'_> {
+    async fn count_visits(&mut self, now: Timestamp, origin: Option<&str>) -> Result<u64, Failure> {
+        let of = of_origin(origin);
+        let count = format!("SELECT COUNT(*) FROM visits WHERE ends_at > ?1 AND (empty_until IS NULL OR empty_until > ?1) AND {of}");
+        let count = sqlx::query_scalar::<_, i64>(AssertSqlSafe(count)).bind(millis(now)).bind(origin.map(str::to_owned));
+        Ok(count.fetch_one(&mut *self.0).await?.unsigned_abs())
+    }
+
+    async fn evict_empty_visit(&mut self, now: Timestamp, origin: Option<&str>) -> Result<bool, Failure> {
         let ended = format!(
             "UPDATE visits SET ends_at = ?1, empty_until = ?1, messages_left = 0, sessions_left = 0 WHERE user_id = (
-                 SELECT user_id FROM visits WHERE empty_until > ?1 AND ends_at > ?1 AND {of} ORDER BY empty_until LIMIT 1)"
+                 SELECT user_id FROM visits WHERE empty_until > ?1 AND ends_at > ?1 AND {} ORDER BY empty_until LIMIT 1)",
+            of_origin(origin)
         );
-        let ended = sqlx::query(AssertSqlSafe(ended));
-        if ended.bind(millis(now)).bind(origin.map(str::to_owned)).execute(&mut *c).await?.rows_affected() == 0 {
-            return Ok(false);
-        }
+        let ended = sqlx::query(AssertSqlSafe(ended)).bind(millis(now)).bind(origin.map(str::to_owned));
+        Ok(ended.execute(&mut *self.0).await?.rows_affected() > 0)
     }
-    Ok(true)
+
+    async fn insert_visit(&mut self, user: UserId, visit: &Visit, origin: Option<&str>) -> Result<(), Failure> {
+        let visitor = sqlx::query("INSERT INTO users (id, visitor) VALUES (?, 1) ON CONFLICT DO NOTHING").bind(bytes(&user.0));
+        visitor.execute(&mut *self.0).await?;
+        sqlx::query(
+            "INSERT INTO visits (user_id, digest, messages_left, sessions_left, created_at, ends_at, empty_until, origin)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(bytes(&user.0))
+        .bind(visit.digest.0.as_slice())
+        .bind(visit.messages_left)
+        .bind(visit.sessions_left)
+        .bind(millis(visit.created_at))
+        .bind(millis(visit.ends_at))
+        .bind(visit.empty_until.map(millis))
+        .bind(origin)
+        .execute(&mut *self.0)
+        .await?;
+        Ok(())
+    }
+}
+
+/// Separate texts, because SQLite uses a partial index only if the condition always implies it.
+fn of_origin(origin: Option<&str>) -> &'static str {
+    if origin.is_some() { "origin = ?2" } else { "?2 IS NULL" }
 }
 
 /// Deletes the user row of a visitor who has no visit and no deletion record left.

@@ -44,6 +44,12 @@ pub fn client_json(value: &serde_json::Value, what: &'static str) -> Result<Stri
     Ok(text)
 }
 
+/// The text that entity searches look in: all names in lower case, one a line.
+pub fn search_text(name: &str, aliases: &[String]) -> String {
+    let names = std::iter::once(name).chain(aliases.iter().map(String::as_str));
+    names.map(str::to_lowercase).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,12 +2,14 @@
 //!
 //! An algorithm runs inside one write transaction or one snapshot. The engine implements traits such as [`EventStatements`] for it;
 //! each method is one statement or a few that belong together. The engines keep their SQL, their locks and the transactions, and
-//! implement the ports; this crate keeps the order of the statements, the decisions between them, and the encoding of values.
+//! implement the ports; this crate keeps the order of the statements, the decisions between them, and the encoding of values. It also
+//! builds the statements of archives, which follow from the shapes in the port.
 //!
 //! Every statement on user data names the user.
 
 mod access;
 mod account_deletion;
+pub mod archive;
 mod audit;
 mod codec;
 mod delete;
@@ -27,13 +29,14 @@ mod sessions;
 mod transaction;
 mod users;
 mod vectors;
+mod visits;
 
 pub use access::{AccessStatements, LAST_USE_PRECISION, create_access_token, is_last_use_outdated, token_caller};
 pub use account_deletion::{
     AccountDeletionStatements, DeletedRows, begin_account_deletion, delete_account_rows, forget_account, holdings, holdings_statement,
 };
 pub use audit::audited_actor;
-pub use codec::{client_json, duration_millis, json, signed, similarity};
+pub use codec::{client_json, duration_millis, json, search_text, signed, similarity};
 pub use delete::DeleteStatements;
 pub use events::{EventStatements, NewEvent, PrunedLog, append_events, prune_events};
 pub use graph::{FactWithSource, GraphStatements, changed_node, load_changes};
@@ -53,3 +56,4 @@ pub use sessions::{NewSession, SessionStatements, create_session};
 pub use transaction::Transaction;
 pub use users::{Quota, UserLock, UserStatements, reject_while_deleting, reject_while_locked, use_quota};
 pub use vectors::{ClaimedUser, VectorStatements, claim_vectors, keep_vectors, replace_vectors, settle_vectors, use_vectors};
+pub use visits::{VisitStatements, begin_visit};

@@ -1,4 +1,4 @@
-//! Converts a visitor's records into records of an account. Pure; both adapters write the result.
+//! Converts a visitor's records into records of an account. Pure; the store writes the result.
 
 use super::{Record, Value};
 use recall_domain::{Adopted, Adoption, EntityId, SessionId, UserId};

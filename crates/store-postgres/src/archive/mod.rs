@@ -1,6 +1,6 @@
 //! Archives: exports all rows of one user, and imports them into a store.
 //!
-//! The statements are built from the shapes in the port, so each column is named once for all stores. A test prepares each of them.
+//! A test prepares each statement that is built from a shape.
 
 mod adopt;
 mod read;
@@ -10,17 +10,13 @@ mod write;
 
 use async_trait::async_trait;
 
-use super::{PostgresStore, codec::signed, failure::Failure, row_security::RowAccess};
+use super::{PostgresStore, failure::Failure, row_security::RowAccess, transaction::WriteTransaction};
 use recall_domain::{Caller, UserId, ViewerRole};
 use recall_ports::{
     StoreError,
-    archive::{Admitted, Archive, ArchiveError, Owner, Record, Restored, SHAPES, Snapshot},
+    archive::{Admitted, Archive, ArchiveError, Owner, Record, Restored, Snapshot},
 };
-
-pub(super) use adopt::{adopt, read_visitor_data};
-
-/// A write that can end with an archive error without a failure of the store.
-type Outcome<T> = Result<T, ArchiveError>;
+use recall_store::archive::{self, RestoreBatch, flatten};
 
 #[async_trait]
 impl Archive for PostgresStore {
@@ -36,50 +32,50 @@ impl Archive for PostgresStore {
     }
 
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError> {
-        Ok(Box::new(read::ArchiveReader::begin(self, user).await?))
+        Ok(Box::new(read::ArchiveSnapshot::begin(self, user).await?))
     }
 
     async fn admit(&self, owner: &Owner) -> Result<Admitted, ArchiveError> {
-        let is_importing = flatten(self.write(owner.user, owner, |c, owner| Box::pin(write::admit(c, owner))).await)?;
-        Ok(Admitted { caller: Caller::verified(owner.user, ViewerRole::User), is_importing })
+        let admitted = self.write(owner.user, owner, |c, owner| {
+            Box::pin(async move {
+                sqlx::query_scalar!("SELECT id FROM users WHERE id = $1 FOR UPDATE", owner.user.0).fetch_optional(&mut *c).await?;
+                archive::admit(&mut WriteTransaction(c), owner).await
+            })
+        });
+        flatten(admitted.await)
     }
 
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
-        match self.put(caller, records, epoch).await {
-            // The server rejected the statement as a whole, so find the record that caused it.
-            Err(failure) if write::violates_constraint(&failure) => {
-                let mut restored = Restored::default();
-                for (at, record) in records.iter().enumerate() {
-                    match self.put(caller, std::slice::from_ref(record), epoch).await {
-                        Err(failure) if write::violates_constraint(&failure) => return Err(ArchiveError::Inconsistent(at)),
-                        Ok(Err(ArchiveError::Conflict(_))) => return Err(ArchiveError::Conflict(at)),
-                        done => restored += flatten(done)?,
-                    }
-                }
-                Ok(restored)
-            }
-            done => flatten(done),
-        }
+        archive::restore(self, caller, records, epoch).await
     }
 
     async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError> {
-        let expected: Vec<_> = SHAPES.iter().zip(counts).map(|(shape, n)| (shape, signed(*n))).collect();
-        let input = (caller.user().0, expected);
-        flatten(self.write(caller, &input, |c, (user, expected)| Box::pin(write::finish_import(c, *user, expected))).await)
+        let input = (caller.user(), counts);
+        let finished = self.write(caller, &input, |c, &(user, counts)| {
+            Box::pin(async move {
+                // Counting all rows of a large user may take longer than the timeout.
+                sqlx::query!("SET LOCAL statement_timeout = 0").execute(&mut *c).await?;
+                archive::finish_import(&mut WriteTransaction(c), user, counts).await
+            })
+        });
+        flatten(finished.await)
     }
 }
 
-impl PostgresStore {
-    async fn put(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Outcome<Restored>, Failure> {
-        let input = (caller.user().0, records, epoch);
-        let done = self.write(caller, &input, |c, &(user, records, epoch)| Box::pin(write::restore(c, user, records, epoch))).await;
-        if matches!(done, Ok(Ok(_))) {
-            self.count_new_rows(records.len()).await;
+#[async_trait]
+impl RestoreBatch for PostgresStore {
+    async fn restore_batch(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
+        let input = (caller.user(), records, epoch);
+        let done = self.write(caller, &input, |c, &(user, records, epoch)| {
+            Box::pin(async move { archive::restore_records(&mut WriteTransaction(c), user, records, epoch).await })
+        });
+        match done.await {
+            Err(failure) if failure.violates_constraint() => Err(ArchiveError::Inconsistent(0)),
+            done => {
+                let restored = flatten(done)?;
+                self.count_new_rows(records.len()).await;
+                Ok(restored)
+            }
         }
-        done
     }
-}
-
-fn flatten<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {
-    written.map_err(|e| ArchiveError::Store(e.into()))?
 }

@@ -4,116 +4,88 @@ use async_trait::async_trait;
 use chrono::DateTime;
 use pgvector::Vector;
 use sqlx::{
-    AssertSqlSafe, PgConnection, Postgres, Row, Transaction,
+    AssertSqlSafe, Postgres, Row, Transaction,
     postgres::{PgArguments, PgRow},
     query::Query,
 };
 use uuid::Uuid;
 
-use super::super::{PostgresStore, codec, failure::Failure, rows::Column};
+use super::super::{PostgresStore, codec, failure::Failure, rows::Column, transaction};
 use recall_domain::{Timestamp, UserId};
 use recall_ports::{
     StoreError,
     archive::{
-        Owner, Record, SHAPES, Shape, Snapshot, Value,
+        Owner, Record, Shape, Snapshot, Value,
         shape::{Field, Holds},
     },
 };
-use recall_store::Refusal;
+use recall_store::{
+    Refusal,
+    archive::{ArchiveReader, ArchiveReads, RecordPage, UserState, select_statement},
+};
 
 /// A snapshot of one user's data, read page by page.
-pub(super) struct ArchiveReader {
+pub(super) struct ArchiveSnapshot {
     transaction: Transaction<'static, Postgres>,
-    owner: Owner,
-    /// Index of the current shape. `after` is the key of its last row that was read.
-    shape_index: usize,
-    after: Option<Vec<Value>>,
+    reader: ArchiveReader,
 }
 
-impl ArchiveReader {
+impl ArchiveSnapshot {
     pub(super) async fn begin(store: &PostgresStore, user: UserId) -> Result<Self, Failure> {
         let mut transaction = store.pool.snapshot(user).await?;
         // The reader of the archive may be slow. The transaction holds nothing that others wait for.
         sqlx::query!("SET LOCAL idle_in_transaction_session_timeout = 0").execute(&mut *transaction).await?;
-        let row = sqlx::query!("SELECT feed_head, knowledge_version, visitor FROM users WHERE id = $1", user.0);
-        let row = row.fetch_optional(&mut *transaction).await?.ok_or(Refusal::NotFound)?;
-        let of = |column| Column("users", column);
-        let (feed_head, version) = (of("feed_head").count(row.feed_head)?, of("knowledge_version").count(row.knowledge_version)?);
-        let owner = Owner { user, feed_head, knowledge_version: version, visitor: row.visitor };
-        reject_hidden_sessions(&mut transaction, user.0).await?;
-        Ok(Self { transaction, owner, shape_index: 0, after: None })
+        let reader = ArchiveReader::begin(&mut transaction::Snapshot(&mut transaction), user).await?;
+        Ok(Self { transaction, reader })
     }
-}
-
-/// Rejects users with a session under deletion.
-///
-/// The deletion steps remove the facts that rest only on that session. A copy in another store would keep them permanently.
-pub(super) async fn reject_hidden_sessions(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
-    let hidden = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL LIMIT 1", user);
-    if hidden.fetch_optional(c).await?.is_some() { Err(Refusal::SessionBeingDeleted.into()) } else { Ok(()) }
-}
-
-/// Reads the next records of one shape, and moves `after` to the key of the last one.
-pub(super) async fn read_page(
-    c: &mut PgConnection,
-    user: Uuid,
-    shape: &'static Shape,
-    after: &mut Option<Vec<Value>>,
-    limit: u32,
-) -> Result<Vec<Record>, Failure> {
-    let mut query = sqlx::query(AssertSqlSafe(select_statement(shape, after.is_some()))).bind(user);
-    for (value, field) in after.iter().flatten().zip(shape.order) {
-        query = bind(query, field, value);
-    }
-    let found = query.bind(i64::from(limit)).fetch_all(c).await?;
-    if let Some(last) = found.last() {
-        *after = Some(shape.order.iter().map(|f| read_value(last, shape, f)).collect::<Result<_, _>>()?);
-    }
-    let record =
-        |row: &PgRow| Ok(Record { shape, values: shape.fields.iter().map(|f| read_value(row, shape, f)).collect::<Result<_, Failure>>()? });
-    found.iter().map(record).collect()
 }
 
 #[async_trait]
-impl Snapshot for ArchiveReader {
+impl Snapshot for ArchiveSnapshot {
     fn owner(&self) -> Owner {
-        self.owner
+        self.reader.state().owner
     }
 
     async fn next(&mut self, limit: u32) -> Result<Vec<Record>, StoreError> {
-        while let Some(shape) = SHAPES.get(self.shape_index) {
-            let page = read_page(&mut self.transaction, self.owner.user.0, shape, &mut self.after, limit).await?;
-            if !page.is_empty() {
-                return Ok(page);
-            }
-            self.shape_index += 1;
-            self.after = None;
-        }
-        Ok(Vec::new())
+        Ok(self.reader.next(&mut transaction::Snapshot(&mut self.transaction), limit).await?)
     }
 }
 
-pub(super) fn select_statement(shape: &Shape, after: bool) -> String {
-    let column = |f: &Field| match f.holds {
-        Holds::Json(_) => format!("{0}::text AS {0}", f.name),
-        _ => f.name.to_owned(),
-    };
-    let hidden = shape.order.iter().filter(|f| shape.field(f.name).is_none());
-    let columns: Vec<_> = shape.fields.iter().chain(hidden).map(column).collect();
-    let order: Vec<_> = shape.order.iter().map(|f| f.name).collect();
-    let places: Vec<_> = (0..shape.order.len()).map(|n| format!("${}", n + 2)).collect();
-    let (columns, order) = (columns.join(", "), order.join(", "));
-    let condition = if after { format!(" AND ({order}) > ({})", places.join(", ")) } else { String::new() };
-    let limit = if after { shape.order.len() + 2 } else { 2 };
-    format!(
-        "SELECT {columns} FROM {} WHERE user_id = $1{condition}{} ORDER BY {order} LIMIT ${limit}",
-        shape.table,
-        visible_condition(shape)
-    )
+#[async_trait]
+impl ArchiveReads for transaction::Snapshot<'_> {
+    type Error = Failure;
+
+    async fn user_state(&mut self, user: UserId) -> Result<Option<UserState>, Failure> {
+        let row = sqlx::query!(
+            "SELECT feed_head, knowledge_version, visitor, erasing, importing, embedding_model FROM users WHERE id = $1",
+            user.0
+        );
+        let Some(row) = row.fetch_optional(&mut *self.0).await? else { return Ok(None) };
+        let of = |column| Column("users", column);
+        let feed_head = of("feed_head").count(row.feed_head)?;
+        let knowledge_version = of("knowledge_version").count(row.knowledge_version)?;
+        let owner = Owner { user, feed_head, knowledge_version, visitor: row.visitor };
+        Ok(Some(UserState { owner, erasing: row.erasing, importing: row.importing, embedding_model: row.embedding_model }))
+    }
+
+    async fn has_hidden_session(&mut self, user: UserId) -> Result<bool, Failure> {
+        let hidden = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL LIMIT 1", user.0);
+        Ok(hidden.fetch_optional(&mut *self.0).await?.is_some())
+    }
+
+    async fn page(&mut self, user: UserId, shape: &'static Shape, after: Option<&[Value]>, limit: u32) -> Result<RecordPage, Failure> {
+        let sql = select_statement('$', shape, after.is_some(), visible_condition(shape));
+        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(user.0);
+        for (value, field) in after.into_iter().flatten().zip(shape.order) {
+            query = bind(query, field, value);
+        }
+        let found = query.bind(i64::from(limit)).fetch_all(&mut *self.0).await?;
+        RecordPage::read(shape, &found, |row, field| read_value(row, shape, field))
+    }
 }
 
 /// The condition that excludes rows of sessions under deletion.
-fn visible_condition(shape: &Shape) -> &'static str {
+pub(super) fn visible_condition(shape: &Shape) -> &'static str {
     if shape.table == "sessions" {
         " AND deletion_at IS NULL"
     } else if shape.field("session_id").is_some() {
@@ -174,9 +146,9 @@ pub(super) fn bind<'q>(query: Query<'q, Postgres, PgArguments>, field: &Field, v
     }
 }
 
-fn read_value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Value, Failure> {
+fn read_value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Option<Value>, Failure> {
     let damaged = || Refusal::Damaged { table: shape.table, column: field.name };
-    let found = match field.holds {
+    Ok(match field.holds {
         Holds::Id => row.try_get::<Option<Uuid>, _>(field.name)?.map(Value::Id),
         Holds::Count | Holds::Small => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
         Holds::Time => row.try_get::<Option<Timestamp>, _>(field.name)?.map(|t| Value::Count(codec::millis(t))),
@@ -189,9 +161,5 @@ fn read_value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Value, Failur
         Holds::Flag => row.try_get::<Option<bool>, _>(field.name)?.map(Value::Flag),
         Holds::Json(_) => row.try_get::<Option<String>, _>(field.name)?.map(Value::Json),
         Holds::Vector => Some(Value::Vector(row.try_get::<Option<Vector>, _>(field.name)?.map(Vec::from).unwrap_or_default())),
-    };
-    match found {
-        None if !field.optional => Err(damaged().into()),
-        found => Ok(found.unwrap_or(Value::Missing)),
-    }
+    })
 }

@@ -5,10 +5,12 @@ use sqlx::{AssertSqlSafe, Executor, SqlSafeStr};
 use uuid::Uuid;
 
 use super::{super::tests::store, read, write};
+use recall_domain::UserId;
 use recall_ports::{
     Inspect,
     archive::{Record, SHAPES, Value},
 };
+use recall_store::archive::{count_statement, find_statement, select_statement};
 
 #[tokio::test]
 async fn statements_of_all_shapes_fit_the_schema() {
@@ -17,14 +19,13 @@ async fn statements_of_all_shapes_fit_the_schema() {
     for shape in SHAPES {
         let record = Record { shape, values: shape.fields.iter().map(|_| Value::Missing).collect() };
         let statements = [
-            read::select_statement(shape, false),
-            read::select_statement(shape, true),
-            write::insert_statement(Uuid::nil(), shape, std::slice::from_ref(&record), "epoch").into_string(),
-            write::find_statement(shape, |_| true),
-            write::find_statement(shape, |field| shape.identity.contains(&field)),
-            write::count_statement(shape),
+            select_statement('$', shape, false, read::visible_condition(shape)),
+            select_statement('$', shape, true, read::visible_condition(shape)),
+            write::insert_statement(UserId(Uuid::nil()), shape, std::slice::from_ref(&record), "epoch").into_string(),
+            find_statement('$', shape),
+            count_statement('$', shape),
         ];
-        let of_jobs = (shape.name == "job").then(|| write::insert_job_statement(shape));
+        let of_jobs = (shape.name == "job").then(|| write::job_statement(shape));
         for sql in statements.into_iter().chain(of_jobs) {
             let prepared = connection.prepare(AssertSqlSafe(sql.clone()).into_sql_str()).await;
             assert!(prepared.is_ok(), "{sql}: {:?}", prepared.err());

@@ -7,11 +7,10 @@ use super::super::{
     failure::Failure,
     transaction::WriteTransaction,
 };
-use super::list::folded;
 use recall_domain::{
     Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, MessageId, MessageKind, SessionId, Stance, UserId,
 };
-use recall_store::KnowledgeStatements;
+use recall_store::{KnowledgeStatements, search_text};
 
 #[async_trait]
 impl KnowledgeStatements for WriteTransaction<'_> {
@@ -41,12 +40,8 @@ impl KnowledgeStatements for WriteTransaction<'_> {
     }
 
     async fn upsert_entity(&mut self, user: UserId, e: &Entity) -> Result<(), Failure> {
-        let mut search = folded(&e.name);
-        for alias in &e.aliases {
-            search.push('\n');
-            search.push_str(&folded(alias));
-        }
         let description = codec::opt_text(e.description.as_deref());
+        let search = search_text(&e.name, &e.aliases);
         let put = sqlx::query!(
             "INSERT INTO entities (user_id, id, name, entity_type, aliases, description, mention_count, confidence, is_viewer,
                                    first_message, search, created_at, updated_at)
@@ -65,7 +60,7 @@ impl KnowledgeStatements for WriteTransaction<'_> {
             e.confidence,
             e.is_viewer,
             e.first_message.map(|m| m.0),
-            search,
+            &*codec::text(&search),
             time(e.created_at),
             time(e.updated_at),
         );

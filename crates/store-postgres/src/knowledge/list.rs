@@ -19,7 +19,7 @@ use recall_ports::{EntityFilter, FactFilter};
 /// The searchable form of a text: Unicode lower case, independent of the database's locale.
 ///
 /// `strpos` searches it, so the user's characters are never a pattern.
-pub(in super::super) fn folded(text: &str) -> String {
+fn folded(text: &str) -> String {
     codec::text(&text.to_lowercase()).into_owned()
 }
 

@@ -8,7 +8,7 @@ mod trace;
 
 use async_trait::async_trait;
 
-pub(super) use self::{list::folded, read::version};
+pub(super) use self::read::version;
 use super::{PostgresStore, transaction::WriteTransaction};
 use recall_domain::{
     Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice, Stance,

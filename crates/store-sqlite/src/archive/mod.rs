@@ -1,6 +1,4 @@
 //! Archives: exports all rows of one user, and imports them into a store.
-//!
-//! The statements are built from the shapes in the port, so each column is named once for all stores.
 
 mod adopt;
 mod read;
@@ -8,22 +6,13 @@ mod write;
 
 use async_trait::async_trait;
 
-use super::{
-    SqliteStore,
-    codec::{bytes, signed},
-    failure::Failure,
-    rows::Columns,
-};
+use super::{SqliteStore, failure::Failure, rows::Columns, transaction::WriteTransaction};
 use recall_domain::{Caller, UserId, ViewerRole};
 use recall_ports::{
     StoreError,
-    archive::{Admitted, Archive, ArchiveError, Owner, Record, Restored, SHAPES, Snapshot},
+    archive::{Admitted, Archive, ArchiveError, Owner, Record, Restored, Snapshot},
 };
-
-pub(super) use adopt::adopt;
-
-/// A write that can end with an archive error without a failure of the store.
-type Outcome<T> = Result<T, ArchiveError>;
+use recall_store::archive::{self, RestoreBatch, flatten};
 
 #[async_trait]
 impl Archive for SqliteStore {
@@ -44,32 +33,33 @@ impl Archive for SqliteStore {
     }
 
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError> {
-        Ok(Box::new(read::ArchiveReader::begin(self, user).await?))
+        Ok(Box::new(read::ArchiveSnapshot::begin(self, user).await?))
     }
 
     async fn admit(&self, owner: &Owner) -> Result<Admitted, ArchiveError> {
         let owner = *owner;
-        let is_importing = flatten(self.write(move |c| Box::pin(async move { write::admit(c, &owner).await })).await)?;
-        Ok(Admitted { caller: Caller::verified(owner.user, ViewerRole::User), is_importing })
+        flatten(self.write(move |c| Box::pin(async move { archive::admit(&mut WriteTransaction(c), &owner).await })).await)
     }
 
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
-        let (user, records, epoch) = (caller.user().0, records.to_vec(), epoch.to_owned());
-        flatten(self.write(move |c| Box::pin(async move { write::restore(c, user, &records, &epoch).await })).await)
+        archive::restore(self, caller, records, epoch).await
     }
 
     async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError> {
-        let user = caller.user().0;
-        let expected: Vec<_> = SHAPES.iter().zip(counts).map(|(shape, n)| (shape, signed(*n))).collect();
-        flatten(self.write(move |c| Box::pin(async move { write::finish_import(c, user, &expected).await })).await)
+        let (user, counts) = (caller.user(), counts.to_vec());
+        flatten(self.write(move |c| Box::pin(async move { archive::finish_import(&mut WriteTransaction(c), user, &counts).await })).await)
     }
 }
 
-fn flatten<T>(written: Result<Outcome<T>, Failure>) -> Outcome<T> {
-    written.map_err(|e| ArchiveError::Store(e.into()))?
-}
-
-/// The user id in the form that every statement binds.
-fn owner(user: &uuid::Uuid) -> &[u8] {
-    bytes(user)
+#[async_trait]
+impl RestoreBatch for SqliteStore {
+    async fn restore_batch(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
+        let (user, records, epoch) = (caller.user(), records.to_vec(), epoch.to_owned());
+        let done =
+            self.write(move |c| Box::pin(async move { archive::restore_records(&mut WriteTransaction(c), user, &records, &epoch).await }));
+        match done.await {
+            Err(failure) if failure.violates_constraint() => Err(ArchiveError::Inconsistent(0)),
+            done => flatten(done),
+        }
+    }
 }

@@ -1,204 +1,139 @@
-//! Writes an archive. An equal existing row is left alone; a different one is a conflict.
+//! The statements that import an archive.
 
+use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, SqliteConnection};
-use uuid::Uuid;
 
 use super::{
-    super::{codec::signed, failure::Failure, knowledge, rows::Columns, transaction::WriteTransaction},
-    Outcome, owner,
+    super::{
+        codec::{bytes, signed},
+        failure::Failure,
+        transaction::{Snapshot, WriteTransaction},
+    },
     read::bind,
 };
-use recall_ports::archive::{ArchiveError, Owner, Record, Restored, Shape};
+use recall_domain::UserId;
+use recall_ports::archive::{Owner, Record, Restored, Shape};
+use recall_store::archive::{
+    ArchiveReads, ImportStatements, column_names, count_statement, entity_search, find_statement, insert_job_statement, update_clause,
+};
 
-/// Begins the import of one user. Returns whether the user is marked as being imported.
-pub(super) async fn admit(c: &mut SqliteConnection, new: &Owner) -> Result<Outcome<bool>, Failure> {
-    let user = new.user.0;
-    recall_store::reject_while_deleting(&mut WriteTransaction(c), new.user).await?;
-    let known = sqlx::query("SELECT feed_head, knowledge_version, importing FROM users WHERE id = ?").bind(owner(&user));
-    if let Some(row) = known.fetch_optional(&mut *c).await? {
-        let row = Columns::of(&row, "users");
-        let is_same = (row.count("feed_head")?, row.count("knowledge_version")?) == (new.feed_head, new.knowledge_version);
-        if row.flag("importing")? {
-            return Ok(if is_same { Ok(true) } else { Err(ArchiveError::Unfinished) });
-        }
-        // All other rows reference one of these.
-        let data: bool = sqlx::query_scalar(
+#[async_trait]
+impl ImportStatements for WriteTransaction<'_> {
+    fn reads(&mut self) -> Box<dyn ArchiveReads<Error = Failure> + '_> {
+        Box::new(Snapshot(self.0))
+    }
+
+    async fn has_data(&mut self, user: UserId) -> Result<bool, Failure> {
+        let data = sqlx::query_scalar(
             "SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = ?1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = ?1)",
-        )
-        .bind(owner(&user))
-        .fetch_one(&mut *c)
-        .await?;
-        if data {
-            return Ok(if is_same { Ok(false) } else { Err(ArchiveError::OtherData) });
-        }
+        );
+        Ok(data.bind(bytes(&user.0)).fetch_one(&mut *self.0).await?)
     }
-    sqlx::query(
-        "INSERT INTO users (id, feed_head, knowledge_version, importing) VALUES (?1, ?2, ?3, 1)
-         ON CONFLICT (id) DO UPDATE SET feed_head = ?2, knowledge_version = ?3, importing = 1, feed_generation = feed_generation + 1",
-    )
-    .bind(owner(&user))
-    .bind(signed(new.feed_head))
-    .bind(signed(new.knowledge_version))
-    .execute(c)
-    .await?;
-    Ok(Ok(true))
-}
 
-/// Writes records of one shape. If one is rejected, the records before it stay: they are correct, and the next attempt finds them.
-pub(super) async fn restore(c: &mut SqliteConnection, user: Uuid, records: &[Record], epoch: &str) -> Result<Outcome<Restored>, Failure> {
-    let mut restored = Restored::default();
-    for (at, record) in records.iter().enumerate() {
-        // No constraint of the table forbids a second job for one message.
-        if record.shape.name == "job" && has_row_with_identity(c, user, record).await? {
-            continue;
+    async fn mark_importing(&mut self, owner: &Owner) -> Result<(), Failure> {
+        let marked = sqlx::query(
+            "INSERT INTO users (id, feed_head, knowledge_version, importing) VALUES (?1, ?2, ?3, 1)
+             ON CONFLICT (id) DO UPDATE SET feed_head = ?2, knowledge_version = ?3, importing = 1, feed_generation = feed_generation + 1",
+        );
+        let marked = marked.bind(bytes(&owner.user.0)).bind(signed(owner.feed_head)).bind(signed(owner.knowledge_version));
+        marked.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn insert_records(&mut self, user: UserId, records: &[Record], epoch: &str) -> Result<u64, Failure> {
+        let mut new = 0;
+        for record in records {
+            new += insert(self.0, user, record, epoch, " ON CONFLICT DO NOTHING").await?;
         }
-        match insert(c, user, record, epoch).await {
-            Ok(true) => restored.new += 1,
-            Ok(false) if record.shape.derived => {
-                if !has_equal_row(c, user, record).await? {
-                    overwrite_row(c, user, record).await?;
-                    restored.repaired += 1;
-                }
+        Ok(new)
+    }
+
+    async fn upsert_records(&mut self, user: UserId, records: &[Record]) -> Result<Restored, Failure> {
+        let mut restored = Restored::default();
+        for record in records {
+            // SQLite does not say whether an upsert has inserted its row.
+            match insert(self.0, user, record, "", " ON CONFLICT DO NOTHING").await? {
+                0 => restored.repaired += insert(self.0, user, record, "", &update_clause(record.shape, &[])).await?,
+                new => restored.new += new,
             }
-            Ok(false) => {
-                if !has_equal_row(c, user, record).await? {
-                    return Ok(Err(ArchiveError::Conflict(at)));
-                }
-            }
-            Err(sqlx::Error::Database(e)) if violates_constraint(e.as_ref()) => return Ok(Err(ArchiveError::Inconsistent(at))),
-            Err(e) => return Err(e.into()),
         }
+        Ok(restored)
     }
-    Ok(Ok(restored))
-}
 
-fn violates_constraint(e: &dyn sqlx::error::DatabaseError) -> bool {
-    let code = e.code().and_then(|c| c.parse::<i32>().ok());
-    code.is_some_and(|code| code & 0xff == libsqlite3_sys::SQLITE_CONSTRAINT)
-}
+    async fn insert_job(&mut self, user: UserId, record: &Record) -> Result<bool, Failure> {
+        let sql = insert_job_statement('?', record.shape, str::to_owned);
+        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(bytes(&user.0));
+        for value in &record.values {
+            query = bind(query, value);
+        }
+        Ok(query.execute(&mut *self.0).await?.rows_affected() > 0)
+    }
 
-/// Columns that are computed and not part of a record, with their SQL values.
-fn computed_columns(shape: &Shape) -> &'static [(&'static str, &'static str)] {
-    match shape.name {
-        "session" => &[("epoch", "?")],
-        "entity" => &[("search", "?")],
-        "job" => &[("ready_at", "?"), ("head", "0")],
-        _ => &[],
+    async fn has_equal_row(&mut self, user: UserId, record: &Record) -> Result<bool, Failure> {
+        let mut query = sqlx::query(AssertSqlSafe(find_statement('?', record.shape))).bind(bytes(&user.0));
+        for value in &record.values {
+            query = bind(query, value);
+        }
+        Ok(query.fetch_optional(&mut *self.0).await?.is_some())
+    }
+
+    async fn count_rows(&mut self, user: UserId, shape: &Shape) -> Result<i64, Failure> {
+        let count = sqlx::query_scalar(AssertSqlSafe(count_statement('?', shape))).bind(bytes(&user.0));
+        Ok(count.fetch_one(&mut *self.0).await?)
+    }
+
+    async fn has_wrong_counters(&mut self, user: UserId) -> Result<bool, Failure> {
+        let wrong = sqlx::query_scalar(
+            "SELECT (SELECT COALESCE(MAX(feed_row), 0) FROM messages WHERE user_id = ?1) > (SELECT feed_head FROM users WHERE id = ?1)
+                 OR EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = ?1 AND s.message_count <
+                     (SELECT COALESCE(MAX(m.position), 0) FROM messages m WHERE m.user_id = ?1 AND m.session_id = s.id))",
+        );
+        Ok(wrong.bind(bytes(&user.0)).fetch_one(&mut *self.0).await?)
+    }
+
+    async fn set_lane_heads(&mut self, user: UserId) -> Result<(), Failure> {
+        let set = sqlx::query(
+            "UPDATE jobs SET head = 1 WHERE id IN (
+                 SELECT min(j.id) FROM jobs j JOIN sessions s ON s.user_id = ?1 AND s.id = j.session_id
+                 WHERE j.user_id = ?1 AND j.state = 'live' AND s.deletion_at IS NULL
+                 GROUP BY j.session_id, j.lane HAVING max(j.head) = 0)",
+        );
+        set.bind(bytes(&user.0)).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn end_import(&mut self, user: UserId) -> Result<(), Failure> {
+        let ended = sqlx::query(
+            "UPDATE users SET importing = 0, feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
+                 SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+                 WHERE m.user_id = ?1 ORDER BY m.feed_row DESC LIMIT 1)
+             WHERE id = ?1",
+        );
+        ended.bind(bytes(&user.0)).execute(&mut *self.0).await?;
+        Ok(())
     }
 }
 
-async fn insert(c: &mut SqliteConnection, user: Uuid, record: &Record, epoch: &str) -> Result<bool, sqlx::Error> {
+/// Inserts a record. Returns the number of changed rows.
+async fn insert(c: &mut SqliteConnection, user: UserId, record: &Record, epoch: &str, on_conflict: &str) -> Result<u64, Failure> {
     let shape = record.shape;
-    let more = computed_columns(shape);
-    let columns: Vec<_> = shape.fields.iter().map(|f| f.name).chain(more.iter().map(|m| m.0)).collect();
-    let values: Vec<_> = shape.fields.iter().map(|_| "?").chain(more.iter().map(|m| m.1)).collect();
-    let sql =
-        format!("INSERT INTO {} (user_id, {}) VALUES (?, {}) ON CONFLICT DO NOTHING", shape.table, columns.join(", "), values.join(", "));
-    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(owner(&user));
+    let computed = match shape.name {
+        "session" => Some(("epoch", epoch.to_owned())),
+        "entity" => Some(("search", entity_search(record))),
+        _ => None,
+    };
+    let (table, mut columns, mut places) = (shape.table, column_names(shape), ", ?".repeat(shape.fields.len()));
+    if let Some((column, _)) = computed {
+        columns = format!("{columns}, {column}");
+        places.push_str(", ?");
+    }
+    let sql = format!("INSERT INTO {table} AS present (user_id, {columns}) VALUES (?{places}){on_conflict}");
+    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(bytes(&user.0));
     for value in &record.values {
         query = bind(query, value);
     }
-    match shape.name {
-        "session" => query = query.bind(epoch.to_owned()),
-        "entity" => query = query.bind(search_text(record)),
-        "job" => query = bind(query, record.get("queued_at")),
-        _ => {}
+    if let Some((_, value)) = computed {
+        query = query.bind(value);
     }
-    Ok(query.execute(c).await?.rows_affected() > 0)
-}
-
-/// Overwrites an existing row with the values of the record.
-async fn overwrite_row(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<(), sqlx::Error> {
-    let shape = record.shape;
-    let fields = || shape.fields.iter().zip(&record.values);
-    let is_identity = |name: &str| shape.identity.contains(&name);
-    let set: Vec<_> = fields().filter(|(f, _)| !is_identity(f.name)).map(|(f, _)| format!("{} = ?", f.name)).collect();
-    let named: Vec<_> = fields().filter(|(f, _)| is_identity(f.name)).map(|(f, _)| format!("{} = ?", f.name)).collect();
-    let sql = format!("UPDATE {} SET {} WHERE {} AND user_id = ?", shape.table, set.join(", "), named.join(" AND "));
-    let mut query = sqlx::query(AssertSqlSafe(sql));
-    for (_, value) in fields().filter(|(f, _)| !is_identity(f.name)).chain(fields().filter(|(f, _)| is_identity(f.name))) {
-        query = bind(query, value);
-    }
-    query.bind(owner(&user)).execute(c).await?;
-    Ok(())
-}
-
-/// Makes the first job of each lane without a head its head. Workers claim heads only.
-pub(super) async fn set_lane_heads(c: &mut SqliteConnection, user: Uuid) -> Result<(), Failure> {
-    sqlx::query(
-        "UPDATE jobs SET head = 1 WHERE id IN (
-             SELECT min(j.id) FROM jobs j JOIN sessions s ON s.user_id = ?1 AND s.id = j.session_id
-             WHERE j.user_id = ?1 AND j.state = 'live' AND s.deletion_at IS NULL
-             GROUP BY j.session_id, j.lane HAVING max(j.head) = 0)",
-    )
-    .bind(owner(&user))
-    .execute(c)
-    .await?;
-    Ok(())
-}
-
-/// The text that entity searches look in.
-fn search_text(record: &Record) -> String {
-    let aliases: Vec<String> = record.text("aliases").and_then(|a| serde_json::from_str(a).ok()).unwrap_or_default();
-    let names: Vec<_> = record.text("name").into_iter().chain(aliases.iter().map(String::as_str)).collect();
-    names.into_iter().map(knowledge::folded).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether a row equals the record.
-async fn has_equal_row(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
-    has_row(c, user, record, |_| true).await
-}
-
-/// Whether a row has the identity of the record.
-async fn has_row_with_identity(c: &mut SqliteConnection, user: Uuid, record: &Record) -> Result<bool, Failure> {
-    has_row(c, user, record, |field| record.shape.identity.contains(&field)).await
-}
-
-async fn has_row(c: &mut SqliteConnection, user: Uuid, record: &Record, compared: impl Fn(&str) -> bool) -> Result<bool, Failure> {
-    let fields: Vec<_> = record.shape.fields.iter().zip(&record.values).filter(|(f, _)| compared(f.name)).collect();
-    let same: Vec<_> = fields.iter().map(|(f, _)| format!("{} IS ?", f.name)).collect();
-    let sql = format!("SELECT 1 FROM {} WHERE user_id = ? AND {} LIMIT 1", record.shape.table, same.join(" AND "));
-    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(owner(&user));
-    for (_, value) in fields {
-        query = bind(query, value);
-    }
-    Ok(query.fetch_optional(c).await?.is_some())
-}
-
-/// Checks the imported data as a whole and ends the import. The new generation makes indexes in memory rebuild.
-pub(super) async fn finish_import(
-    c: &mut SqliteConnection,
-    user: Uuid,
-    expected: &[(&'static Shape, i64)],
-) -> Result<Outcome<()>, Failure> {
-    for (shape, expected) in expected {
-        let sql = format!("SELECT COUNT(*) FROM {} WHERE user_id = ?", shape.table);
-        let found: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).bind(owner(&user)).fetch_one(&mut *c).await?;
-        if found != *expected {
-            return Ok(Err(ArchiveError::OtherData));
-        }
-    }
-    let wrong: bool = sqlx::query_scalar(
-        "SELECT (SELECT COALESCE(MAX(feed_row), 0) FROM messages WHERE user_id = ?1) > (SELECT feed_head FROM users WHERE id = ?1)
-             OR EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = ?1 AND s.message_count <
-                 (SELECT COALESCE(MAX(m.position), 0) FROM messages m WHERE m.user_id = ?1 AND m.session_id = s.id))",
-    )
-    .bind(owner(&user))
-    .fetch_one(&mut *c)
-    .await?;
-    if wrong {
-        return Ok(Err(ArchiveError::Counters));
-    }
-    set_lane_heads(c, user).await?;
-    // The importer has re-embedded all vectors with the configured model. A background task verifies that later.
-    sqlx::query(
-        "UPDATE users SET importing = 0, feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
-             SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-             WHERE m.user_id = ?1 ORDER BY m.feed_row DESC LIMIT 1)
-         WHERE id = ?1",
-    )
-    .bind(owner(&user))
-    .execute(c)
-    .await?;
-    Ok(Ok(()))
+    Ok(query.execute(c).await?.rows_affected())
 }

@@ -8,11 +8,10 @@ use super::super::{
     rows::Columns,
     transaction::WriteTransaction,
 };
-use super::list::folded;
 use recall_domain::{
     Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, MessageId, MessageKind, SessionId, Stance, UserId,
 };
-use recall_store::KnowledgeStatements;
+use recall_store::{KnowledgeStatements, search_text};
 
 #[async_trait]
 impl KnowledgeStatements for WriteTransaction<'_> {
@@ -37,11 +36,6 @@ impl KnowledgeStatements for WriteTransaction<'_> {
     }
 
     async fn upsert_entity(&mut self, user: UserId, e: &Entity) -> Result<(), Failure> {
-        let mut search = folded(&e.name);
-        for alias in &e.aliases {
-            search.push('\n');
-            search.push_str(&folded(alias));
-        }
         sqlx::query(
             "INSERT INTO entities (user_id, id, name, entity_type, aliases, description, mention_count, confidence, is_viewer,
                                    first_message, search, created_at, updated_at)
@@ -61,7 +55,7 @@ impl KnowledgeStatements for WriteTransaction<'_> {
         .bind(e.confidence)
         .bind(e.is_viewer)
         .bind(e.first_message.as_ref().map(|m| bytes(&m.0)))
-        .bind(search)
+        .bind(search_text(&e.name, &e.aliases))
         .bind(millis(e.created_at))
         .bind(millis(e.updated_at))
         .execute(&mut *self.0)

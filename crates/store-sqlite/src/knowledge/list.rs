@@ -15,7 +15,7 @@ use recall_ports::{EntityFilter, FactFilter};
 /// The searchable form of a text: Unicode lower case, which SQLite's LIKE does not support.
 ///
 /// `instr` searches it, so the user's characters are never a pattern.
-pub(in super::super) fn folded(text: &str) -> String {
+fn folded(text: &str) -> String {
     text.to_lowercase()
 }
 

@@ -8,7 +8,7 @@ mod trace;
 
 use async_trait::async_trait;
 
-pub(super) use self::{list::folded, read::version};
+pub(super) use self::read::version;
 #[cfg(test)]
 pub(super) use self::{
     read::{ENTITIES_BY_HINT, FACTS_BETWEEN},

@@ -4,7 +4,8 @@
 //!
 //! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `language`.
 //! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
-//! 3. Phrases and clauses: `phrases` (`noun_phrases`, `verb_groups`, `appositions`), `clauses`.
+//! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
+//!    makes `clauses`, with `subjects`.
 //! 4. Referents of noun phrases: `reader`, `mentions`, `registry`, `coreference`, `pronouns`.
 //! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `nominal`, `reciprocal`, `switch_verbs`,
 //!    `adjacent_phrases`. All of them add facts through `reader`.
@@ -16,12 +17,16 @@
 mod adjacent_phrases;
 mod adjuncts;
 mod appositions;
+mod chunker;
+mod clause_finder;
 mod clauses;
 mod coreference;
 mod cue_matching;
 mod cues;
 mod exclusions;
 mod extractor;
+#[cfg(test)]
+mod fixture;
 pub mod jsonl;
 mod language;
 mod lemma;
@@ -41,6 +46,7 @@ mod reciprocal;
 mod registry;
 mod sentences;
 mod steps;
+mod subjects;
 mod switch_verbs;
 mod tag_conditions;
 mod tag_repairs;
@@ -128,8 +134,8 @@ impl Pipeline {
                 continue;
             }
             tags::tag(&mut sentence, &|w| self.cues.is_verb(w));
-            let phrases = phrases::chunk(&sentence.tokens);
-            let clauses = clauses::find_clauses(&sentence.tokens, &phrases);
+            let phrases = chunker::chunk(&sentence.tokens);
+            let clauses = clause_finder::find_clauses(&sentence.tokens, &phrases);
             let before = fact_set.facts.len();
             let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut fact_set);
             if !message_kind::is_question(&sentence) {

@@ -349,11 +349,7 @@ mod tests {
 
     /// Applies one rule to a word of a tagged sentence.
     fn apply(rule: &str, tagged: &[(&str, Pos)], at: usize) -> Option<Pos> {
-        let text: Vec<&str> = tagged.iter().map(|(word, _)| *word).collect();
-        let mut tokens = crate::tokens::tokenise(&crate::normalise::clean(&text.join(" ")));
-        for (token, (_, pos)) in tokens.iter_mut().zip(tagged) {
-            token.pos = *pos;
-        }
+        let tokens = crate::fixture::tagged_as(tagged);
         let known: Vec<_> = tokens.iter().map(|t| crate::lemma::known_verb(&t.norm, &|_| false)).collect();
         let word = Word { tokens: &tokens, known: &known, i: at, before: previous_content(&tokens, at) };
         RULES.iter().find(|(name, _)| *name == rule).unwrap().1(&word)

@@ -310,12 +310,10 @@ fn set_lemmas(tokens: &mut [Token], extra: ExtraVerb<'_>) {
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::{normalise::clean, sentences, tokens::tokenise};
+    use crate::fixture::tagged_with;
 
     fn pos_of(text: &str, word: &str) -> Pos {
-        let mut all = sentences::split(tokenise(&clean(text)));
-        tag(&mut all[0], &|w| w == "blorp");
-        all[0].tokens.iter().find(|t| t.norm == word || t.text == word).unwrap().pos
+        tagged_with(text, &|w| w == "blorp").iter().find(|t| t.norm == word || t.text == word).unwrap().pos
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
 //! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
 //!    makes `clauses`, with `subjects`.
-//! 4. Referents of noun phrases: `reader`, `mentions`, `registry`, `coreference`, `pronouns`.
+//! 4. Referents of noun phrases: `reader`, `naming` (`proper_names`, `name_types`, `common_nouns`), `registry`, `coreference`, `pronouns`.
 //! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `nominal`, `reciprocal`, `switch_verbs`,
 //!    `adjacent_phrases`. All of them add facts through `reader`.
 //! 6. The kind of the message: `message_kind`.
@@ -20,6 +20,7 @@ mod appositions;
 mod chunker;
 mod clause_finder;
 mod clauses;
+mod common_nouns;
 mod coreference;
 mod cue_matching;
 mod cues;
@@ -35,12 +36,14 @@ mod mentions;
 mod message_kind;
 mod missing_verbs;
 mod name_types;
+mod naming;
 mod nominal;
 mod normalise;
 mod noun_phrases;
 mod objects;
 mod phrases;
 mod pronouns;
+mod proper_names;
 mod reader;
 mod reciprocal;
 mod registry;

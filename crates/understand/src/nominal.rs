@@ -7,6 +7,7 @@ use super::clauses::{Clause, Subject};
 use super::cues::NounCue;
 use super::lexicon::{WordList, lexicon};
 use super::mentions;
+use super::naming::describe;
 use super::phrases::{ChunkKind, NounPhrase, Possessor, VerbKind};
 use super::reader::{FactDraft, Reader, Referent, is_personal};
 use super::tokens::Pos;
@@ -201,7 +202,7 @@ impl Reader<'_> {
         let Some(cue) = cues.verb_cues("be").iter().find(|c| c.rest.first().is_some_and(|w| w == "fan")) else { return };
         let Some(head) = predicate.head.checked_sub(1).filter(|&h| h >= predicate.core && self.tokens[h].nominal()) else { return };
         let liked = NounPhrase { end: head + 1, head, determiner: None, possessor: Possessor::Unmarked, ..predicate.clone() };
-        let Some(named) = mentions::describe(self.tokens, &liked, &|_| false) else { return };
+        let Some(named) = describe(self.tokens, &liked, &|_| false) else { return };
         let Some(object) = self.register(&named) else { return };
         for &s in subjects {
             if let Some(subject) = self.referents[s] {

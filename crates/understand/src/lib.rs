@@ -7,7 +7,7 @@
 //! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
 //!    makes `clauses`, with `subjects`.
 //! 4. Referents of noun phrases: `reader`, `naming` (`proper_names`, `name_types`, `common_nouns`), `registry`, `coreference`, `pronouns`.
-//! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `nominal`, `reciprocal`, `switch_verbs`,
+//! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `copulas`, `nominal`, `reciprocal`, `switch_verbs`,
 //!    `adjacent_phrases`. All of them add facts through `reader`.
 //! 6. The kind of the message: `message_kind`.
 //!
@@ -21,6 +21,7 @@ mod chunker;
 mod clause_finder;
 mod clauses;
 mod common_nouns;
+mod copulas;
 mod coreference;
 mod cue_matching;
 mod cues;

@@ -207,7 +207,7 @@ mod tests {
             ("role_with_name", "Sidekick Unlisted", EntityType::Person),
             ("role", "Sidekick", EntityType::Person),
             ("department", "QA", EntityType::Organization),
-            ("company_word", "Zorgle GmbH", EntityType::Organization),
+            ("company_word", "Zorgle Media", EntityType::Organization),
             ("event_ending", "Zorglefest", EntityType::Event),
             ("tool_spelling", "zorgle.dev", EntityType::Tool),
             ("tool_spelling", "ZorgleDB", EntityType::Tool),

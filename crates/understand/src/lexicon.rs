@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use recall_domain::{EntityType, Word};
 
+use super::singular::singular;
+
 /// The word list an entry comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum WordList {
@@ -230,7 +232,7 @@ impl Lexicon {
             let singular = || {
                 n > 1
                     && words[n - 1].ends_with('s')
-                    && self.get(&format!("{} {}", words[..n - 1].join(" "), super::lemma::noun(words[n - 1]))).iter().any(|e| e.common)
+                    && self.get(&format!("{} {}", words[..n - 1].join(" "), singular(words[n - 1]))).iter().any(|e| e.common)
             };
             self.phrases.contains_key(&as_written) || singular()
         })

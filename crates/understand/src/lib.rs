@@ -6,7 +6,8 @@
 //! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
 //! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
 //!    makes `clauses`, with `subjects`.
-//! 4. Referents of noun phrases: `reader`, `naming` (`proper_names`, `name_types`, `common_nouns`), `registry`, `coreference`, `pronouns`.
+//! 4. Referents of noun phrases: `reader`, `naming` (`proper_names`, `name_types`, `common_nouns`), `registry`, `coreference`, `antecedents`,
+//!    `pronouns`.
 //! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `copulas`, `nominal`, `reciprocal`, `switch_verbs`,
 //!    `adjacent_phrases`. All of them add facts through `reader`.
 //! 6. The kind of the message: `message_kind`.
@@ -16,10 +17,12 @@
 
 mod adjacent_phrases;
 mod adjuncts;
+mod antecedents;
 mod appositions;
 mod chunker;
 mod clause_finder;
 mod clauses;
+mod closed_classes;
 mod common_nouns;
 mod copulas;
 mod coreference;
@@ -49,6 +52,7 @@ mod reader;
 mod reciprocal;
 mod registry;
 mod sentences;
+mod singular;
 mod steps;
 mod subjects;
 mod switch_verbs;

@@ -2,9 +2,9 @@
 
 use recall_domain::{EntityType, Span};
 
-use super::lemma;
 use super::lexicon::{VerbForm, WordList, lexicon};
 use super::phrases::{NounPhrase, is_title};
+use super::singular::singular;
 use super::tokens::{Pos, Token};
 
 /// A name with its type and properties.
@@ -105,7 +105,7 @@ pub(super) fn phrase(tokens: &[Token], s: usize, e: usize) -> String {
 /// Returns the tokens in lower case, the last one in the singular.
 pub(super) fn singular_phrase(tokens: &[Token], s: usize, e: usize) -> String {
     let mut words: Vec<&str> = tokens[s..e].iter().map(|t| t.norm.as_str()).collect();
-    let last = lemma::noun(words.pop().unwrap_or_default());
+    let last = singular(words.pop().unwrap_or_default());
     words.push(&last);
     words.join(" ")
 }

@@ -4,6 +4,7 @@ use recall_domain::EntityType;
 
 use super::lemma;
 use super::lexicon::{Entry, WordList, lexicon};
+use super::singular::singular;
 use super::tokens::Token;
 
 /// A type, how sure it is, and the word list that has the name.
@@ -100,7 +101,7 @@ fn state_university(name: &Name<'_>) -> Option<TypeGuess> {
 
 /// "Kingsway Library"
 fn head_noun(name: &Name<'_>) -> Option<TypeGuess> {
-    let head = lexicon().head(name.last()).or_else(|| lexicon().head(&lemma::noun(name.last())));
+    let head = lexicon().head(name.last()).or_else(|| lexicon().head(&singular(name.last())));
     head.filter(|_| name.words.len() > 1).map(|ty| (ty, 0.85, None))
 }
 

@@ -1,12 +1,12 @@
 //! Corrects part-of-speech tags by the neighbours of a word. Each rule has an example of its mistake.
 
+use super::closed_classes::closed_class;
 use super::lexicon::{VerbForm, WordList, lexicon};
 use super::tag_conditions::{
     agrees, clause_free, compound, determined, is_modal, like_is_verb, listed_infinitive, names_colour, noun_slot, object_follows,
     previous_content, subject_pronoun, takes_object, tool_slot,
 };
-use super::tags::{closed_class, inside_unit};
-use super::tokens::{Pos, Token};
+use super::tokens::{Pos, Token, inside_unit};
 
 /// Corrects the tags of a sentence. `known` has lemma and form of each word that can be a verb.
 pub(crate) fn repair_tags(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {

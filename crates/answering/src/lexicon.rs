@@ -90,39 +90,6 @@ pub(super) fn is_place_particle(word: &str) -> bool {
     PLACE_PARTICLES.contains(&word)
 }
 
-/// Whether a word refers to the first person.
-pub(super) fn is_first_person(word: &str) -> bool {
-    matches!(
-        word,
-        "i" | "me"
-            | "my"
-            | "mine"
-            | "myself"
-            | "we"
-            | "us"
-            | "our"
-            | "ours"
-            | "i'm"
-            | "i've"
-            | "i'd"
-            | "i'll"
-            | "we're"
-            | "we've"
-            | "we'd"
-            | "we'll"
-    )
-}
-
-/// Whether a word refers to the first person plural, which means everybody in shared memory.
-pub(super) fn is_we(word: &str) -> bool {
-    matches!(word, "we" | "us" | "our" | "ours" | "we're" | "we've")
-}
-
-/// Whether a word is the first person as a subject: "I", "we".
-pub(super) fn is_first_person_subject(word: &str) -> bool {
-    is_first_person(word) && !matches!(word, "me" | "my" | "mine" | "myself" | "us" | "our" | "ours")
-}
-
 /// Returns the entity types of a class noun.
 pub(super) fn entity_types_of(word: &Word) -> Option<&'static [EntityType]> {
     let singular = singular(&word.plain);

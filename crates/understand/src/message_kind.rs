@@ -1,6 +1,6 @@
 //! Classifies a message: statement, question, both, or neither.
 
-use recall_domain::MessageKind;
+use recall_domain::{FirstPerson, MessageKind};
 
 use super::clauses::{Clause, Subject};
 use super::lexicon::lexicon;
@@ -81,7 +81,7 @@ pub(crate) fn sentence_act(sentence: &Sentence, p: &Phrases, clauses: &[Clause],
         return SpeechAct::SelfStatement;
     }
     let has = |w: &str| tokens.iter().any(|t| t.is(w));
-    let first_person = tokens.iter().any(|t| matches!(t.norm.as_str(), "i" | "my" | "we" | "our" | "mine"));
+    let first_person = tokens.iter().any(|t| FirstPerson::of(&t.norm).is_some_and(FirstPerson::acts_or_owns));
     // "I'm not sure if" is not a hypothesis.
     let unsure =
         |k: usize| k > 0 && matches!(tokens[k - 1].norm.as_str(), "sure" | "know" | "wonder" | "ask" | "asked" | "see" | "care" | "check");
@@ -212,7 +212,7 @@ impl ClauseAct<'_> {
     }
 
     fn is_about_speaker(&self) -> bool {
-        self.subject.pronoun && matches!(self.head().norm.as_str(), "i" | "we")
+        self.subject.pronoun && FirstPerson::is_subject(&self.head().norm)
     }
 
     /// The chunks after the verb.
@@ -227,7 +227,7 @@ impl ClauseAct<'_> {
 
     /// "my", "our" after the verb.
     fn mentions_own(&self) -> bool {
-        self.tail.iter().any(|t| matches!(t.norm.as_str(), "my" | "our"))
+        self.tail.iter().any(|t| FirstPerson::is_determiner(&t.norm))
     }
 
     /// "I hope to visit", "I'm thinking of buying".

@@ -1,5 +1,7 @@
 //! Parses one noun phrase: determiners, possessor, modifiers, head, and the name after "named".
 
+use recall_domain::FirstPerson;
+
 use super::lexicon::{VerbForm, WordList, lexicon};
 use super::phrases::{NounPhrase, Phrases, Possessor, is_title};
 use super::tokens::{Pos, Token};
@@ -282,7 +284,7 @@ fn partitive(tokens: &[Token], i: usize) -> Option<usize> {
 
 fn possessor_of(word: &str) -> Possessor {
     match word {
-        "my" | "our" => Possessor::Speaker,
+        _ if FirstPerson::is_determiner(word) => Possessor::Speaker,
         "your" => Possessor::Addressee,
         "his" | "her" | "its" | "their" | "whose" => Possessor::ThirdPerson,
         _ => Possessor::Unmarked,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use recall_domain::{CandidateFact, EntityType, Party, Polarity, Span};
+use recall_domain::{CandidateFact, EntityType, FirstPerson, Party, Polarity, PronounForm, Span};
 
 use super::cues::{Cues, Rel};
 use super::lexicon::{WordList, lexicon};
@@ -137,10 +137,8 @@ impl<'a> Reader<'a> {
     fn resolve(&mut self, np: &NounPhrase) -> Option<Referent> {
         let head = &self.tokens[np.head];
         if np.pronoun {
-            return match head.norm.as_str() {
-                "i" | "me" | "we" | "us" | "myself" | "ourselves" | "mine" | "ours" => Some(Referent::Speaker),
-                _ => None,
-            };
+            let speaker = FirstPerson::of(&head.norm).is_some_and(|p| p.form != PronounForm::Determiner);
+            return speaker.then_some(Referent::Speaker);
         }
         if np.possessor == Possessor::Addressee {
             // "Your brother Kofi": the name is kept, but facts about the addressee are not.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::words::{Word, same_noun, singular};
-use recall_domain::EntityType;
+use recall_domain::{EntityType, word_list::entries};
 
 /// Function words, which do not restrict the answer.
 const FUNCTION_WORD_LIST: &str = "\
@@ -128,8 +128,7 @@ static CLASS_INDEX: LazyLock<ClassIndex> = LazyLock::new(|| {
     let lists = [("animal", include_str!("../../../data/lexicon/animals.txt")), ("food", include_str!("../../../data/lexicon/foods.txt"))];
     let own = include_str!("classes.txt").lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(':'));
     for (kind, list) in lists.into_iter().chain(own) {
-        let entries = list.lines().filter(|l| !l.starts_with('#')).flat_map(|l| l.split(','));
-        for entry in entries.map(|e| e.trim().trim_end_matches('~')).filter(|e| !e.is_empty()) {
+        for (entry, _) in entries(list) {
             kinds.members.entry(kind).or_default().insert(entry);
             kinds.of.entry(entry).or_default().push(kind);
         }
@@ -200,10 +199,8 @@ pub(super) fn is_answered_by(question_word: &str, message_word: &str) -> bool {
         || BROADER.iter().any(|g| g.split(' ').next().is_some_and(|first| same_noun(first, question_word)) && in_group(g, message_word))
 }
 
-static OCCUPATIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let lines = include_str!("../../../data/lexicon/people.txt").lines().filter(|l| !l.starts_with('#'));
-    lines.flat_map(|l| l.split(',')).map(str::trim).collect()
-});
+static OCCUPATIONS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| entries(include_str!("../../../data/lexicon/people.txt")).map(|(word, _)| word).collect());
 
 /// Whether a noun names a person by occupation or relationship.
 pub(super) fn is_person_noun(word: &str) -> bool {

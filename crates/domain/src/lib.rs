@@ -23,6 +23,7 @@ pub mod text;
 pub mod usage;
 pub mod visit;
 pub mod word;
+pub mod word_list;
 
 pub use access::{AccessToken, TokenDigest};
 pub use audit::{AuditAction, AuditDraft, AuditEntry};

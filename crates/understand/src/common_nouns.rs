@@ -171,7 +171,8 @@ fn person(n: &CommonNoun<'_>) -> Option<Verdict> {
     let head = n.head();
     let by_lemma = (n.is_role)(&head.lemma);
     let determined = n.owned || n.np.determiner.is_some();
-    if !by_lemma && !(n.is_role)(&head.norm) && !(lexicon().has(WordList::Person, &n.singular) && determined) {
+    let is_person = by_lemma || (n.is_role)(&head.norm) || lexicon().has(WordList::Person, &n.singular) && determined;
+    if !is_person {
         return None;
     }
     let bare_kin = matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa");

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use recall_domain::{EntityType, Word};
+use recall_domain::{EntityType, Word, word_list::entries};
 
 use super::singular::singular;
 
@@ -100,15 +100,6 @@ macro_rules! list {
 pub(crate) fn lexicon() -> &'static Lexicon {
     static LEXICON: OnceLock<Lexicon> = OnceLock::new();
     LEXICON.get_or_init(Lexicon::load)
-}
-
-fn entries(text: &str) -> impl Iterator<Item = (&str, bool)> {
-    text.lines().filter(|l| !l.starts_with("# ")).flat_map(|l| l.split(", ")).map(str::trim).filter(|w| !w.is_empty()).map(|w| {
-        match w.strip_suffix('~') {
-            Some(w) => (w, true),
-            None => (w, false),
-        }
-    })
 }
 
 fn table(text: &str) -> HashMap<String, Vec<String>> {

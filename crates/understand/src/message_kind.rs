@@ -157,8 +157,10 @@ struct ClauseAct<'a> {
     you: bool,
 }
 
+type FillerRule = fn(&ClauseAct<'_>) -> bool;
+
 /// The rules by which a clause about the speaker says nothing of the speaker ("I see", "I love it").
-const FILLER_RULES: &[(&str, fn(&ClauseAct<'_>) -> bool)] = &[
+const FILLER_RULES: &[(&str, FillerRule)] = &[
     ("appeal", appeal),
     ("reaction_verb", reaction_verb),
     ("reaction_adjective", reaction_adjective),

@@ -3,8 +3,8 @@
 //! A message about the right entities but without a number does not answer "how many".
 
 use super::{
-    lexicon::{is_first_person_subject, is_function_word, is_occupation, is_person_noun},
-    words::{Word, same_noun, words},
+    lexicon::{is_function_word, is_occupation, is_person_noun},
+    words::{Word, is_first_person_subject, same_noun, words},
 };
 
 /// The type of answer that a question expects.

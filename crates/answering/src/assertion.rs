@@ -7,10 +7,10 @@ use std::collections::HashSet;
 
 use super::{
     answer_type::AnswerType,
-    lexicon::{is_first_person, is_first_person_subject, is_function_word, is_occupation, is_particle, is_we},
+    lexicon::{is_function_word, is_occupation, is_particle},
     names::NameMention,
     question::{Question, QuestionKind, Tense},
-    words::{Word, is_past_form, words},
+    words::{Word, is_first_person, is_first_person_subject, is_past_form, is_we, words},
 };
 use recall_domain::{Entity, Message, context::SHARED_SPEAKER};
 

@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use super::{
     answer_type::AnswerType,
     cues::{CueIndex, CueMatch, Form},
-    lexicon::{class_named, classes_of, is_answered_by, is_first_person, is_specific_class},
+    lexicon::{class_named, classes_of, is_answered_by, is_specific_class},
     names::NameMention,
     question::{Question, QuestionKind, Tense},
     sides::Sides,
-    words::{Word, words},
+    words::{Word, is_first_person, words},
 };
 use recall_domain::{EntityId, EntityType, FactStatus, Stance, context::RankedFact};
 use recall_embedding::LocalEmbedder;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::words::{Word, same_noun, singular};
-use recall_domain::EntityType;
+use recall_domain::{EntityType, word_list::entries};
 
 /// Function words, which do not restrict the answer.
 const FUNCTION_WORD_LIST: &str = "\
@@ -90,39 +90,6 @@ pub(super) fn is_place_particle(word: &str) -> bool {
     PLACE_PARTICLES.contains(&word)
 }
 
-/// Whether a word refers to the first person.
-pub(super) fn is_first_person(word: &str) -> bool {
-    matches!(
-        word,
-        "i" | "me"
-            | "my"
-            | "mine"
-            | "myself"
-            | "we"
-            | "us"
-            | "our"
-            | "ours"
-            | "i'm"
-            | "i've"
-            | "i'd"
-            | "i'll"
-            | "we're"
-            | "we've"
-            | "we'd"
-            | "we'll"
-    )
-}
-
-/// Whether a word refers to the first person plural, which means everybody in shared memory.
-pub(super) fn is_we(word: &str) -> bool {
-    matches!(word, "we" | "us" | "our" | "ours" | "we're" | "we've")
-}
-
-/// Whether a word is the first person as a subject: "I", "we".
-pub(super) fn is_first_person_subject(word: &str) -> bool {
-    is_first_person(word) && !matches!(word, "me" | "my" | "mine" | "myself" | "us" | "our" | "ours")
-}
-
 /// Returns the entity types of a class noun.
 pub(super) fn entity_types_of(word: &Word) -> Option<&'static [EntityType]> {
     let singular = singular(&word.plain);
@@ -161,8 +128,7 @@ static CLASS_INDEX: LazyLock<ClassIndex> = LazyLock::new(|| {
     let lists = [("animal", include_str!("../../../data/lexicon/animals.txt")), ("food", include_str!("../../../data/lexicon/foods.txt"))];
     let own = include_str!("classes.txt").lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(':'));
     for (kind, list) in lists.into_iter().chain(own) {
-        let entries = list.lines().filter(|l| !l.starts_with('#')).flat_map(|l| l.split(','));
-        for entry in entries.map(|e| e.trim().trim_end_matches('~')).filter(|e| !e.is_empty()) {
+        for (entry, _) in entries(list) {
             kinds.members.entry(kind).or_default().insert(entry);
             kinds.of.entry(entry).or_default().push(kind);
         }
@@ -233,10 +199,8 @@ pub(super) fn is_answered_by(question_word: &str, message_word: &str) -> bool {
         || BROADER.iter().any(|g| g.split(' ').next().is_some_and(|first| same_noun(first, question_word)) && in_group(g, message_word))
 }
 
-static OCCUPATIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let lines = include_str!("../../../data/lexicon/people.txt").lines().filter(|l| !l.starts_with('#'));
-    lines.flat_map(|l| l.split(',')).map(str::trim).collect()
-});
+static OCCUPATIONS: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| entries(include_str!("../../../data/lexicon/people.txt")).map(|(word, _)| word).collect());
 
 /// Whether a noun names a person by occupation or relationship.
 pub(super) fn is_person_noun(word: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Finds the names of known entities in a question.
 
 use super::words::{Word, same_noun, words};
-use recall_domain::{Entity, EntityId, EntityType};
+use recall_domain::{Entity, EntityId, EntityType, names_user};
 
 /// A name in a question.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub(super) fn find_names(question: &[Word], known: &[(u8, &Entity)], taken: &mut
                 all.push((tier, parts[..1].to_vec(), entity.id));
             }
             // "You" is no name of the viewer.
-            if !(entity.is_viewer && matches!(parts.first().map(String::as_str), Some("you" | "i" | "me" | "user"))) {
+            if !(entity.is_viewer && parts.first().is_some_and(|w| w == "you" || names_user(w))) {
                 all.push((tier, parts, entity.id));
             }
         }

@@ -3,12 +3,12 @@
 use super::{
     answer_type::AnswerType,
     cues::{CueIndex, CueMatch, Form},
-    lexicon::{entity_types_of, is_asking_word, is_first_person, is_function_word},
+    lexicon::{entity_types_of, is_asking_word, is_function_word},
     names::{NameMention, find_names},
     period::{self, PeriodMention},
-    words::{Word, words},
+    words::{Word, is_first_person, words},
 };
-use recall_domain::{Entity, EntityId, EntityType, Timestamp};
+use recall_domain::{Entity, EntityId, EntityType, FirstPerson, Timestamp};
 
 /// The kind of question, by its question word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +107,7 @@ impl Question {
             // "me" in "tell me" is the addressee and not the subject of the question.
             let addressee = i > 0 && matches!(words[i - 1].plain.as_str(), "tell" | "remind" | "give" | "show");
             if !taken[i] && is_first_person(&word.plain) && !addressee {
-                let possessive = matches!(word.plain.as_str(), "my" | "our");
+                let possessive = FirstPerson::is_determiner(&word.plain);
                 named.push(NameMention { entities: viewer.clone(), start: i, end: i + 1, possessive });
                 taken[i] = true;
             }

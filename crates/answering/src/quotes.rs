@@ -11,13 +11,11 @@ use super::{
     answer_type::AnswerType,
     assertion::{self, Statement},
     cues::{CueIndex, Form},
-    lexicon::{
-        are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_first_person, is_function_word, is_light_verb, is_we,
-    },
+    lexicon::{are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_function_word, is_light_verb},
     names::NameMention,
     period,
     question::{Question, QuestionKind},
-    words::{Word, same_noun, words},
+    words::{Word, is_first_person, is_we, same_noun, words},
 };
 use recall_domain::{
     Entity, Message, MessageKind, Role,

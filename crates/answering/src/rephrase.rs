@@ -6,10 +6,10 @@ use super::{
     answer_type::AnswerType,
     cues::{CueIndex, Form},
     grammar::capital,
-    lexicon::{classes_of, is_answered_by, is_first_person, is_function_word, is_person_noun},
+    lexicon::{classes_of, is_answered_by, is_function_word, is_person_noun},
     names::NameMention,
     question::{Question, QuestionKind, asking_part},
-    words::words,
+    words::{is_first_person, words},
 };
 use recall_domain::{Entity, FactStatus, Stance, context::RankedFact};
 

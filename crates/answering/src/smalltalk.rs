@@ -1,5 +1,7 @@
 //! Recognizes questions about the memory itself, such as "how are you", and replies to them.
 
+use recall_domain::FirstPerson;
+
 use super::words::words;
 
 const ABOUT_ITSELF: &str = "I am a memory, not a person: I keep what you tell me and answer from it, naming where I have it from.";
@@ -28,7 +30,7 @@ pub(super) fn reply(question: &str) -> Option<&'static str> {
             | ["how", "old", "are", "you", ..]
     );
     // "What is your record of my address" is about the user.
-    (itself && !words.iter().any(|w| matches!(*w, "my" | "i" | "mine"))).then_some(ABOUT_ITSELF)
+    (itself && !words.iter().filter_map(|w| FirstPerson::of(w)).any(|p| !p.plural && p.acts_or_owns())).then_some(ABOUT_ITSELF)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::LazyLock};
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::lexicon::is_first_person;
+use recall_domain::{FirstPerson, PronounForm};
 
 /// One word of a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +70,26 @@ pub(super) fn is_past_form(word: &str) -> bool {
 pub(super) fn stem(word: &str) -> String {
     let base = LEMMAS.get(word).copied().filter(|base| *base != "be").unwrap_or(word);
     Stemmer::create(Algorithm::English).stem(base).into_owned()
+}
+
+/// Returns the pronoun of the first person that a word is or begins with: "me", "I'm", "we've".
+pub(super) fn first_person(word: &str) -> Option<FirstPerson> {
+    FirstPerson::of(word.split('\'').next().unwrap_or(word))
+}
+
+/// Whether a word refers to the first person.
+pub(super) fn is_first_person(word: &str) -> bool {
+    first_person(word).is_some()
+}
+
+/// Whether a word refers to the first person plural, which means everybody in shared memory.
+pub(super) fn is_we(word: &str) -> bool {
+    first_person(word).is_some_and(|p| p.plural)
+}
+
+/// Whether a word is the first person as a subject: "I", "we".
+pub(super) fn is_first_person_subject(word: &str) -> bool {
+    first_person(word).is_some_and(|p| p.form == PronounForm::Subject)
 }
 
 /// Returns the words of a text.

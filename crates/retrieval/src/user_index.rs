@@ -15,7 +15,7 @@ use super::{
     vectors::{Probe, Vectors},
 };
 use recall_domain::{
-    MessageId, Role, SessionId, Timestamp,
+    FirstPerson, MessageId, Role, SessionId, Timestamp,
     context::{Method, Scope},
 };
 use recall_ports::{FeedRow, IndexQuery, index::IndexResult};
@@ -180,7 +180,7 @@ impl UserIndex {
     /// Returns the speakers that a question names, by a word of their name or by "I".
     fn named_speakers(&self, text: &str, words: &[String]) -> Vec<u32> {
         let first_person =
-            text.split(|c: char| !c.is_alphanumeric()).any(|w| matches!(w, "I" | "i" | "my" | "My" | "me" | "mine" | "myself"));
+            text.split(|c: char| !c.is_alphanumeric()).any(|w| FirstPerson::of(&w.to_lowercase()).is_some_and(|p| !p.plural));
         let by_name = self.speaker_names.iter().enumerate().filter(|(_, name)| name.iter().any(|part| words.contains(part)));
         let mut named: Vec<u32> = by_name.filter_map(|(i, _)| u32::try_from(i).ok()).collect();
         if first_person {

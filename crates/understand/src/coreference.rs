@@ -1,4 +1,4 @@
-//! Resolves the pronouns of a sentence and marks mentions for later pronouns. The search is in `pronouns`.
+//! Resolves the pronouns of a sentence and marks mentions for later pronouns. The search is in `antecedents`.
 
 use recall_domain::EntityType;
 

@@ -11,95 +11,108 @@ use super::phrases::{ChunkKind, Possessor, VerbGroup};
 use super::reader::Reader;
 use super::tokens::Pos;
 
+/// The match of a cue in a clause.
+#[derive(Clone, Copy)]
+pub(crate) struct CueMatch {
+    /// The token after the words of the cue.
+    pub(crate) next: usize,
+    /// A factor for the confidence.
+    pub(crate) factor: f64,
+    /// The object, if it is between the words.
+    pub(crate) object: Option<Object>,
+}
+
+/// What a cue is matched with.
+struct CueSearch<'a> {
+    cue: &'a Cue,
+    g: &'a VerbGroup,
+    clause: &'a Clause,
+    /// One past the last token of the clause.
+    limit: usize,
+}
+
 impl Reader<'_> {
-    /// Matches the words of a cue after its verb.
-    ///
-    /// Returns the token after them, a factor for the confidence, and the object if it is between the words.
-    pub(crate) fn match_cue(
-        &self,
-        cue: &Cue,
-        anchor: usize,
-        g: &VerbGroup,
-        clause: &Clause,
-        limit: usize,
-    ) -> Option<(usize, f64, Option<Object>)> {
-        let tokens = self.tokens;
-        let mut k = anchor + 1;
-        let mut factor = 1.0;
+    /// Matches the words of a cue after its verb, which is at the token `anchor`.
+    pub(crate) fn match_cue(&self, cue: &Cue, anchor: usize, g: &VerbGroup, clause: &Clause, limit: usize) -> Option<CueMatch> {
         if cue.rest.is_empty() {
-            return (anchor == g.main).then_some((g.end, 1.0, None));
+            return (anchor == g.main).then_some(CueMatch { next: g.end, factor: 1.0, object: None });
         }
-        let mut object = None;
-        for (n, w) in cue.rest.iter().enumerate() {
-            if matches!(w.as_str(), "*" | "_") {
-                let chunk = self.phrases.chunks[self.chunk_at(k)?];
-                let ChunkKind::Noun(np) = chunk.kind else { return None };
-                if w == "*" {
-                    object = Some((self.referents[np]?, chunk.end));
-                }
-                k = chunk.end;
+        let search = CueSearch { cue, g, clause, limit };
+        let mut found = CueMatch { next: anchor + 1, factor: 1.0, object: None };
+        for (n, word) in cue.rest.iter().enumerate() {
+            found = match word.as_str() {
+                "*" | "_" => self.match_gap(word == "*", found)?,
+                _ => self.match_word(&search, word, n + 1 == cue.rest.len(), found)?,
+            };
+        }
+        Some(found)
+    }
+
+    /// Matches the noun phrase in a gap of the cue. The gap "*" holds the object.
+    fn match_gap(&self, is_object: bool, found: CueMatch) -> Option<CueMatch> {
+        let chunk = self.phrases.chunks[self.chunk_at(found.next)?];
+        let ChunkKind::Noun(np) = chunk.kind else { return None };
+        let object = if is_object { Some((self.referents[np]?, chunk.end)) } else { found.object };
+        Some(CueMatch { next: chunk.end, object, ..found })
+    }
+
+    /// Matches one word of the cue, after the words that may stand before it.
+    fn match_word(&self, search: &CueSearch<'_>, word: &str, is_last: bool, mut found: CueMatch) -> Option<CueMatch> {
+        let start = found.next;
+        let mut jumps = 0;
+        while found.next < search.limit {
+            let t = &self.tokens[found.next];
+            if t.norm == word || t.lemma == word {
+                return Some(CueMatch { next: found.next + 1, ..found });
+            }
+            if matches!(t.pos, Pos::Adv | Pos::Det | Pos::Adj | Pos::Num) && found.next < start + 5 || t.is("not") {
+                found.next += 1;
                 continue;
             }
-            let is = |k: usize| tokens[k].norm == *w || tokens[k].lemma == *w;
-            let start = k;
-            let mut jumps = 0;
-            loop {
-                if k >= limit {
-                    return None;
-                }
-                if is(k) {
-                    break;
-                }
-                let t = &tokens[k];
-                if matches!(t.pos, Pos::Adv | Pos::Det | Pos::Adj | Pos::Num) && k < start + 5 || t.is("not") {
-                    k += 1;
-                    continue;
-                }
-                // "put the bike away", "gave it up"
-                let particle = matches!(w.as_str(), "away" | "up" | "off" | "out" | "down" | "back" | "over" | "home");
-                if let Some(c) = self.chunk_at(k) {
-                    let chunk = self.phrases.chunks[c];
-                    if particle
-                        && n + 1 == cue.rest.len()
-                        && let ChunkKind::Noun(np) = chunk.kind
-                        && tokens.get(chunk.end).is_some_and(|t| t.is(w))
-                        && let Some(referent) = self.referents[np]
-                    {
-                        return Some((chunk.end + 1, 1.0, Some((referent, chunk.end + 1))));
-                    }
-                    // "work as a nurse at", "spent four years at", "live with my wife in"
-                    let preposition = preposition(w);
-                    if preposition && jumps < 2 && c < clause.end {
-                        // "I do my mockups in Figma": only if the object certainly has the right type.
-                        let rel = &self.cues.relations[cue.relation];
-                        let across =
-                            !cue.weak && rel.object_types.first().is_some_and(|&ty| self.is_followed_by_type(chunk.end, w, ty, limit));
-                        if let ChunkKind::Noun(np) = chunk.kind
-                            && (self.is_skippable(np, rel) || g.lemma == "spend" || across)
-                        {
-                            k = chunk.end;
-                            jumps += 1;
-                            factor *= 0.95;
-                            continue;
-                        }
-                        if chunk.kind == ChunkKind::Prep
-                            && let Some(ChunkKind::Noun(np)) = self.phrases.chunks.get(c + 1).map(|c| c.kind)
-                            && (!matches!(tokens[chunk.start].norm.as_str(), "to" | "from" | "in" | "at" | "on" | "for")
-                                // "grew up on a farm in Kansas"
-                                || tokens[chunk.start].is("on") && lexicon().in_set("generic_places", &tokens[self.phrases.nouns[np].head].norm))
-                        {
-                            k = self.phrases.chunks[c + 1].end;
-                            jumps += 1;
-                            factor *= 0.9;
-                            continue;
-                        }
-                    }
-                }
+            let chunk = self.chunk_at(found.next)?;
+            if is_last && let Some(object) = self.object_before_particle(chunk, word) {
+                return Some(CueMatch { next: object.1, factor: 1.0, object: Some(object) });
+            }
+            if !preposition(word) || jumps == 2 || chunk >= search.clause.end {
                 return None;
             }
-            k += 1;
+            let (next, factor) = self.jump_noun(search, word, chunk).or_else(|| self.jump_adjunct(chunk))?;
+            found = CueMatch { next, factor: found.factor * factor, ..found };
+            jumps += 1;
         }
-        Some((k, factor, object))
+        None
+    }
+
+    /// Returns the object between a verb and its particle: "put the bike away", "gave it up".
+    fn object_before_particle(&self, chunk: usize, word: &str) -> Option<Object> {
+        let chunk = self.phrases.chunks[chunk];
+        let ChunkKind::Noun(np) = chunk.kind else { return None };
+        let particle = matches!(word, "away" | "up" | "off" | "out" | "down" | "back" | "over" | "home");
+        let follows = particle && self.tokens.get(chunk.end).is_some_and(|t| t.is(word));
+        Some((self.referents[np].filter(|_| follows)?, chunk.end + 1))
+    }
+
+    /// Jumps over a noun before a preposition: "work as a nurse at", "spent four years at".
+    fn jump_noun(&self, search: &CueSearch<'_>, word: &str, chunk: usize) -> Option<(usize, f64)> {
+        let chunk = self.phrases.chunks[chunk];
+        let ChunkKind::Noun(np) = chunk.kind else { return None };
+        let rel = &self.cues.relations[search.cue.relation];
+        // "I do my mockups in Figma": only if the object certainly has the right type.
+        let across = || {
+            let ty = rel.object_types.first().filter(|_| !search.cue.weak);
+            ty.is_some_and(|&ty| self.is_followed_by_type(chunk.end, word, ty, search.limit))
+        };
+        (self.is_skippable(np, rel) || search.g.lemma == "spend" || across()).then_some((chunk.end, 0.95))
+    }
+
+    /// Jumps over another preposition with its noun: "live with my wife in", "grew up on a farm in".
+    fn jump_adjunct(&self, chunk: usize) -> Option<(usize, f64)> {
+        let (prep, noun) = (self.phrases.chunks[chunk], self.phrases.chunks.get(chunk + 1)?);
+        let (ChunkKind::Prep, ChunkKind::Noun(np)) = (prep.kind, noun.kind) else { return None };
+        let word = &self.tokens[prep.start];
+        let of_cues = matches!(word.norm.as_str(), "to" | "from" | "in" | "at" | "on" | "for");
+        let on_farm = || word.is("on") && lexicon().in_set("generic_places", &self.tokens[self.phrases.nouns[np].head].norm);
+        (!of_cues || on_farm()).then_some((noun.end, 0.9))
     }
 
     /// Whether the word `w` at `k` precedes a noun phrase that certainly has the type.

@@ -1,4 +1,4 @@
-//! Finds the lemma of a word, by rules and a table of irregular forms.
+//! Finds the lemma and the gerund of a verb, by rules and a table of irregular forms.
 
 use super::lexicon::{VerbForm, lexicon};
 
@@ -89,51 +89,6 @@ pub(crate) fn gerund(lemma: &str) -> String {
     format!("{lemma}ing")
 }
 
-/// Returns the singular of a noun.
-pub(crate) fn noun(word: &str) -> String {
-    match word {
-        "people" => return "person".into(),
-        "children" => return "child".into(),
-        "grandchildren" => return "grandchild".into(),
-        "stepchildren" => return "stepchild".into(),
-        "godchildren" => return "godchild".into(),
-        "men" => return "man".into(),
-        "women" => return "woman".into(),
-        "mice" => return "mouse".into(),
-        "feet" => return "foot".into(),
-        "teeth" => return "tooth".into(),
-        "geese" => return "goose".into(),
-        "wives" => return "wife".into(),
-        "knives" => return "knife".into(),
-        "lives" => return "life".into(),
-        "calves" => return "calf".into(),
-        "wolves" => return "wolf".into(),
-        "puppies" => return "puppy".into(),
-        "movies" => return "movie".into(),
-        "cookies" => return "cookie".into(),
-        "zombies" => return "zombie".into(),
-        "pies" => return "pie".into(),
-        "ties" => return "tie".into(),
-        "hobbies" => return "hobby".into(),
-        "canvas" | "chess" | "news" | "series" | "species" | "physics" | "boss" | "class" | "glass" | "bus" | "gas" | "less" => {
-            return word.to_owned();
-        }
-        _ => {}
-    }
-    if word.len() <= 3 || word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") || word.ends_with("ics") {
-        return word.to_owned();
-    }
-    if let Some(s) = word.strip_suffix("ies") {
-        return format!("{s}y");
-    }
-    for end in ["ches", "shes", "sses", "xes", "zes", "toes", "oes"] {
-        if word.ends_with(end) {
-            return word[..word.len() - 2].to_owned();
-        }
-    }
-    word.strip_suffix('s').unwrap_or(word).to_owned()
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
@@ -167,15 +122,6 @@ mod tests {
             [("hike", "hiking"), ("paint", "painting"), ("swim", "swimming"), ("knit", "knitting"), ("ski", "skiing"), ("draw", "drawing")]
         {
             assert_eq!(gerund(lemma), ing);
-        }
-    }
-
-    #[test]
-    fn plural_nouns_become_singular() {
-        for (word, one) in
-            [("cats", "cat"), ("puppies", "puppy"), ("wives", "wife"), ("boxes", "box"), ("chess", "chess"), ("movies", "movie")]
-        {
-            assert_eq!(noun(word), one);
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use recall_domain::{EntityType, Word};
+use recall_domain::{EntityType, Word, word_list::entries};
+
+use super::singular::singular;
 
 /// The word list an entry comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -98,15 +100,6 @@ macro_rules! list {
 pub(crate) fn lexicon() -> &'static Lexicon {
     static LEXICON: OnceLock<Lexicon> = OnceLock::new();
     LEXICON.get_or_init(Lexicon::load)
-}
-
-fn entries(text: &str) -> impl Iterator<Item = (&str, bool)> {
-    text.lines().filter(|l| !l.starts_with("# ")).flat_map(|l| l.split(", ")).map(str::trim).filter(|w| !w.is_empty()).map(|w| {
-        match w.strip_suffix('~') {
-            Some(w) => (w, true),
-            None => (w, false),
-        }
-    })
 }
 
 fn table(text: &str) -> HashMap<String, Vec<String>> {
@@ -230,7 +223,7 @@ impl Lexicon {
             let singular = || {
                 n > 1
                     && words[n - 1].ends_with('s')
-                    && self.get(&format!("{} {}", words[..n - 1].join(" "), super::lemma::noun(words[n - 1]))).iter().any(|e| e.common)
+                    && self.get(&format!("{} {}", words[..n - 1].join(" "), singular(words[n - 1]))).iter().any(|e| e.common)
             };
             self.phrases.contains_key(&as_written) || singular()
         })

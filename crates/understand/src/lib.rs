@@ -4,9 +4,11 @@
 //!
 //! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `language`.
 //! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
-//! 3. Phrases and clauses: `phrases` (`noun_phrases`, `verb_groups`, `appositions`), `clauses`.
-//! 4. Referents of noun phrases: `reader`, `mentions`, `registry`, `coreference`, `pronouns`.
-//! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `nominal`, `reciprocal`, `switch_verbs`,
+//! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
+//!    makes `clauses`, with `subjects`.
+//! 4. Referents of noun phrases: `reader`, `naming` (`proper_names`, `name_types`, `common_nouns`), `registry`, `coreference`, `antecedents`,
+//!    `pronouns`.
+//! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `copulas`, `nominal`, `reciprocal`, `switch_verbs`,
 //!    `adjacent_phrases`. All of them add facts through `reader`.
 //! 6. The kind of the message: `message_kind`.
 //!
@@ -15,13 +17,21 @@
 
 mod adjacent_phrases;
 mod adjuncts;
+mod antecedents;
 mod appositions;
+mod chunker;
+mod clause_finder;
 mod clauses;
+mod closed_classes;
+mod common_nouns;
+mod copulas;
 mod coreference;
 mod cue_matching;
 mod cues;
 mod exclusions;
 mod extractor;
+#[cfg(test)]
+mod fixture;
 pub mod jsonl;
 mod language;
 mod lemma;
@@ -30,17 +40,21 @@ mod mentions;
 mod message_kind;
 mod missing_verbs;
 mod name_types;
+mod naming;
 mod nominal;
 mod normalise;
 mod noun_phrases;
 mod objects;
 mod phrases;
 mod pronouns;
+mod proper_names;
 mod reader;
 mod reciprocal;
 mod registry;
 mod sentences;
+mod singular;
 mod steps;
+mod subjects;
 mod switch_verbs;
 mod tag_conditions;
 mod tag_repairs;
@@ -128,8 +142,8 @@ impl Pipeline {
                 continue;
             }
             tags::tag(&mut sentence, &|w| self.cues.is_verb(w));
-            let phrases = phrases::chunk(&sentence.tokens);
-            let clauses = clauses::find_clauses(&sentence.tokens, &phrases);
+            let phrases = chunker::chunk(&sentence.tokens);
+            let clauses = clause_finder::find_clauses(&sentence.tokens, &phrases);
             let before = fact_set.facts.len();
             let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut fact_set);
             if !message_kind::is_question(&sentence) {

@@ -1,10 +1,10 @@
 //! Classifies a message: statement, question, both, or neither.
 
-use recall_domain::MessageKind;
+use recall_domain::{FirstPerson, MessageKind};
 
 use super::clauses::{Clause, Subject};
 use super::lexicon::lexicon;
-use super::phrases::{ChunkKind, Phrases, Possessor};
+use super::phrases::{Chunk, ChunkKind, NounPhrase, Phrases, Possessor, VerbGroup};
 use super::sentences::Sentence;
 use super::tokens::{Pos, Token};
 
@@ -81,7 +81,7 @@ pub(crate) fn sentence_act(sentence: &Sentence, p: &Phrases, clauses: &[Clause],
         return SpeechAct::SelfStatement;
     }
     let has = |w: &str| tokens.iter().any(|t| t.is(w));
-    let first_person = tokens.iter().any(|t| matches!(t.norm.as_str(), "i" | "my" | "we" | "our" | "mine"));
+    let first_person = tokens.iter().any(|t| FirstPerson::of(&t.norm).is_some_and(FirstPerson::acts_or_owns));
     // "I'm not sure if" is not a hypothesis.
     let unsure =
         |k: usize| k > 0 && matches!(tokens[k - 1].norm.as_str(), "sure" | "know" | "wonder" | "ask" | "asked" | "see" | "care" | "check");
@@ -113,16 +113,12 @@ fn has_placeholder(tokens: &[Token]) -> bool {
     tokens.windows(2).any(|t| t[0].is("user") && t[1].pos == Pos::Num) || tokens.iter().any(|t| t.is("["))
 }
 
+/// Returns the speech act of a clause. `you` says whether the sentence addresses somebody.
 fn clause_act(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> SpeechAct {
-    let lex = lexicon();
-    let g = &p.verbs[clause.verb];
     if clause.hedged.is_some() && clause.unasserted {
-        // "I heard that Ken moved" is a statement about Ken, although an uncertain one.
-        let heard = clause.hedged.as_deref() == Some("hear")
-            && matches!(&clause.subject, Subject::Nouns(n) if n.first().is_some_and(|&n| tokens[p.nouns[n].head].pos == Pos::Propn));
-        return if heard && !you { SpeechAct::Statement } else { SpeechAct::Filler };
+        return if !you && is_hearsay_of_name(tokens, p, clause) { SpeechAct::Statement } else { SpeechAct::Filler };
     }
-    let noun = match &clause.subject {
+    let subject = match &clause.subject {
         Subject::Implied => return if you { SpeechAct::Filler } else { SpeechAct::SelfStatement },
         Subject::Unknown => return SpeechAct::Filler,
         Subject::Nouns(nouns) => match nouns.first() {
@@ -130,75 +126,205 @@ fn clause_act(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Spee
             None => return SpeechAct::Filler,
         },
     };
-    let head = &tokens[noun.head];
-    let subject_is_self = noun.pronoun && matches!(head.norm.as_str(), "i" | "we");
     let end = p.chunks[clause.end.max(1) - 1].end;
-    let tail = &tokens[g.end.min(end)..end];
-    if subject_is_self {
-        // "Together we can make a difference"
-        if g.lemma == "let" || head.is("we") && g.modal.as_deref().is_some_and(|m| matches!(m, "can" | "should" | "could" | "must")) {
-            return SpeechAct::Filler;
-        }
-        let says_own = tail.iter().any(|t| matches!(t.norm.as_str(), "my" | "our"));
-        // "I hope to visit", "I'm thinking of buying": an intention of the speaker.
-        let intends = tail.first().is_some_and(|t| matches!(t.norm.as_str(), "to" | "of" | "about"))
-            && !you
-            && p.chunks[clause.at + 1..clause.end].iter().any(|c| matches!(c.kind, ChunkKind::Verb(_)));
-        // "I saw a deer" is a statement, "I see" is not.
-        let witnessed = !you
-            && (g.past || g.progressive || g.negated || tokens[g.start].lemma == "have" && g.main > g.start)
-            && matches!(g.lemma.as_str(), "see" | "hear" | "feel")
-            && p.chunks.get(clause.at + 1).is_some_and(|c| matches!(c.kind, ChunkKind::Noun(n) if !p.nouns[n].pronoun));
-        if lex.in_set("reaction_verbs", &g.lemma) && g.modal.is_none() && !intends && !witnessed {
-            return SpeechAct::Filler;
-        }
-        if g.lemma == "be" || g.lemma == "feel" {
-            let adjective = tail.iter().find(|t| {
-                t.pos != Pos::Adv && t.pos != Pos::Det && !matches!(t.norm.as_str(), "not" | "bit" | "little" | "of" | "so" | "lot")
-            });
-            if adjective.is_some_and(|t| lex.in_set("reaction_adjectives", &t.norm))
-                && !says_own
-                && !g.negated
-                && !tail.iter().any(|t| t.is("at"))
-            {
-                return SpeechAct::Filler;
-            }
-        }
-        if you && !says_own {
-            return SpeechAct::Filler;
-        }
-        // "I'll have to look into it", "I love it": the only content is a pronoun.
-        let content = p.chunks[clause.at + 1..clause.end].iter().any(|c| match c.kind {
-            ChunkKind::Noun(n) => !p.nouns[n].pronoun,
+    let g = &p.verbs[clause.verb];
+    let act = ClauseAct { tokens, p, clause, g, subject, end, tail: &tokens[g.end.min(end)..end], you };
+    if act.is_about_speaker() {
+        let filler = FILLER_RULES.iter().any(|(_, rule)| rule(&act));
+        return if filler { SpeechAct::Filler } else { SpeechAct::SelfStatement };
+    }
+    act.of_other_subject()
+}
+
+/// "I heard that Ken moved" is a statement about Ken, although an uncertain one.
+fn is_hearsay_of_name(tokens: &[Token], p: &Phrases, clause: &Clause) -> bool {
+    clause.hedged.as_deref() == Some("hear")
+        && matches!(&clause.subject, Subject::Nouns(n) if n.first().is_some_and(|&n| tokens[p.nouns[n].head].pos == Pos::Propn))
+}
+
+/// A clause with what the rules read.
+struct ClauseAct<'a> {
+    tokens: &'a [Token],
+    p: &'a Phrases,
+    clause: &'a Clause,
+    g: &'a VerbGroup,
+    subject: &'a NounPhrase,
+    /// One past the last token.
+    end: usize,
+    /// The tokens after the verb.
+    tail: &'a [Token],
+    /// The sentence addresses somebody.
+    you: bool,
+}
+
+type FillerRule = fn(&ClauseAct<'_>) -> bool;
+
+/// The rules by which a clause about the speaker says nothing of the speaker ("I see", "I love it").
+const FILLER_RULES: &[(&str, FillerRule)] = &[
+    ("appeal", appeal),
+    ("reaction_verb", reaction_verb),
+    ("reaction_adjective", reaction_adjective),
+    ("about_addressee", about_addressee),
+    ("pronoun_object", pronoun_object),
+    ("lone_auxiliary", lone_auxiliary),
+];
+
+/// "Let me think", "Together we can make a difference"
+fn appeal(c: &ClauseAct<'_>) -> bool {
+    c.g.lemma == "let" || c.head().is("we") && c.g.modal.as_deref().is_some_and(|m| matches!(m, "can" | "should" | "could" | "must"))
+}
+
+/// "I see", "I hope so"
+fn reaction_verb(c: &ClauseAct<'_>) -> bool {
+    lexicon().in_set("reaction_verbs", &c.g.lemma) && c.g.modal.is_none() && !c.states_intention() && !c.states_observation()
+}
+
+/// "I'm so happy for you"
+fn reaction_adjective(c: &ClauseAct<'_>) -> bool {
+    let modifier = |t: &Token| matches!(t.norm.as_str(), "not" | "bit" | "little" | "of" | "so" | "lot");
+    let content = c.tail.iter().find(|t| !matches!(t.pos, Pos::Adv | Pos::Det) && !modifier(t));
+    matches!(c.g.lemma.as_str(), "be" | "feel")
+        && content.is_some_and(|t| lexicon().in_set("reaction_adjectives", &t.norm))
+        && !c.mentions_own()
+        && !c.g.negated
+        && !c.tail.iter().any(|t| t.is("at"))
+}
+
+/// "I trust you"
+fn about_addressee(c: &ClauseAct<'_>) -> bool {
+    c.you && !c.mentions_own()
+}
+
+/// "I'll have to look into it", "I love it": the only content is a pronoun.
+fn pronoun_object(c: &ClauseAct<'_>) -> bool {
+    let pronoun = c.tail.iter().any(|t| matches!(t.norm.as_str(), "it" | "that" | "them" | "this" | "those"));
+    pronoun && !c.has_content() && (!c.g.past || c.g.modal.is_some())
+}
+
+/// "I do", "I really am"
+fn lone_auxiliary(c: &ClauseAct<'_>) -> bool {
+    !c.has_content()
+        && c.tail.iter().all(|t| matches!(t.pos, Pos::Adv | Pos::Punct))
+        && matches!(c.g.lemma.as_str(), "do" | "have" | "will" | "can" | "be")
+}
+
+impl ClauseAct<'_> {
+    fn head(&self) -> &Token {
+        &self.tokens[self.subject.head]
+    }
+
+    fn is_about_speaker(&self) -> bool {
+        self.subject.pronoun && FirstPerson::is_subject(&self.head().norm)
+    }
+
+    /// The chunks after the verb.
+    fn complements(&self) -> &[Chunk] {
+        &self.p.chunks[self.clause.at + 1..self.clause.end]
+    }
+
+    /// Whether the verb is a perfect: "has moved".
+    fn is_perfect(&self) -> bool {
+        self.tokens[self.g.start].lemma == "have" && self.g.main > self.g.start
+    }
+
+    /// "my", "our" after the verb.
+    fn mentions_own(&self) -> bool {
+        self.tail.iter().any(|t| FirstPerson::is_determiner(&t.norm))
+    }
+
+    /// "I hope to visit", "I'm thinking of buying".
+    fn states_intention(&self) -> bool {
+        !self.you
+            && self.tail.first().is_some_and(|t| matches!(t.norm.as_str(), "to" | "of" | "about"))
+            && self.complements().iter().any(|c| matches!(c.kind, ChunkKind::Verb(_)))
+    }
+
+    /// "I saw a deer", but not "I see".
+    fn states_observation(&self) -> bool {
+        !self.you
+            && (self.g.past || self.g.progressive || self.g.negated || self.is_perfect())
+            && matches!(self.g.lemma.as_str(), "see" | "hear" | "feel")
+            && self.p.chunks.get(self.clause.at + 1).is_some_and(|c| matches!(c.kind, ChunkKind::Noun(n) if !self.p.nouns[n].pronoun))
+    }
+
+    /// Whether something besides pronouns follows the verb.
+    fn has_content(&self) -> bool {
+        self.complements().iter().any(|c| match c.kind {
+            ChunkKind::Noun(n) => !self.p.nouns[n].pronoun,
             ChunkKind::Adjective | ChunkKind::Sub => true,
             _ => false,
-        });
-        let pronoun_object = tail.iter().any(|t| matches!(t.norm.as_str(), "it" | "that" | "them" | "this" | "those"));
-        if !content && pronoun_object && (!g.past || g.modal.is_some()) {
+        })
+    }
+
+    /// Returns the speech act of a clause about somebody or something else than the speaker.
+    fn of_other_subject(&self) -> SpeechAct {
+        let (subject, g) = (self.subject, self.g);
+        let name = self.head().pos == Pos::Propn;
+        if subject.possessor == Possessor::Speaker && !subject.pronoun {
+            return SpeechAct::SelfStatement;
+        }
+        let demonstrative =
+            subject.determiner.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "this" | "that" | "these" | "those" | "such"));
+        let addresses = subject.possessor == Possessor::Addressee || self.you && !name;
+        if subject.pronoun || addresses || demonstrative || g.modal.is_some() {
             return SpeechAct::Filler;
         }
-        if !content
-            && tail.iter().all(|t| matches!(t.pos, Pos::Adv | Pos::Punct))
-            && matches!(g.lemma.as_str(), "do" | "have" | "will" | "can" | "be")
-        {
-            return SpeechAct::Filler;
+        let length = self.end - self.clause.start_token;
+        let definite = subject.determiner.is_some() && (g.past || self.is_perfect() || length > 5);
+        if name || definite || length > 6 && !g.negated { SpeechAct::Statement } else { SpeechAct::Filler }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{chunker::chunk, clause_finder::find_clauses, fixture::tagged};
+
+    /// Returns the rules by which the first clause is filler, and its speech act.
+    fn read(text: &str) -> (Vec<&'static str>, SpeechAct) {
+        let tokens = tagged(text);
+        let p = chunk(&tokens);
+        let clause = &find_clauses(&tokens, &p)[0];
+        let g = &p.verbs[clause.verb];
+        let end = p.chunks[clause.end - 1].end;
+        let you = tokens.iter().any(|t| t.is("you"));
+        let subject = match &clause.subject {
+            Subject::Nouns(nouns) => p.nouns[nouns[0]].clone(),
+            _ => NounPhrase::at(0),
+        };
+        let act = ClauseAct { tokens: &tokens, p: &p, clause, g, subject: &subject, end, tail: &tokens[g.end..end], you };
+        let rules = FILLER_RULES.iter().filter(|(_, rule)| act.is_about_speaker() && rule(&act)).map(|(name, _)| *name).collect();
+        (rules, clause_act(&tokens, &p, clause, you))
+    }
+
+    #[test]
+    fn rules_find_fillers() {
+        for (text, rule) in [
+            ("We can make a difference", "appeal"),
+            ("I see", "reaction_verb"),
+            ("I am so happy", "reaction_adjective"),
+            ("I trust you", "about_addressee"),
+            ("I will take it", "pronoun_object"),
+            ("I really do", "lone_auxiliary"),
+        ] {
+            let (rules, act) = read(text);
+            assert!(rules.contains(&rule) && act == SpeechAct::Filler, "{text}: {rules:?} {act:?}");
         }
-        return SpeechAct::SelfStatement;
     }
-    if noun.pronoun || noun.possessor == Possessor::Addressee || you && noun.possessor != Possessor::Speaker && head.pos != Pos::Propn {
-        return SpeechAct::Filler;
+
+    #[test]
+    fn statements_are_no_fillers() {
+        for (text, expected) in [
+            ("I saw a deer", SpeechAct::SelfStatement),
+            ("I hope to visit Rome", SpeechAct::SelfStatement),
+            ("My sister sings", SpeechAct::SelfStatement),
+            ("Sold the bike", SpeechAct::SelfStatement),
+            ("Anna sings", SpeechAct::Statement),
+            ("The bus was late", SpeechAct::Statement),
+            ("This is great", SpeechAct::Filler),
+            ("Your brother sings", SpeechAct::Filler),
+        ] {
+            assert_eq!(read(text).1, expected, "{text}");
+        }
     }
-    if noun.possessor == Possessor::Speaker {
-        return SpeechAct::SelfStatement;
-    }
-    let is_demonstrative = noun.determiner.is_some_and(|d| matches!(tokens[d].norm.as_str(), "this" | "that" | "these" | "those" | "such"));
-    if is_demonstrative || g.modal.is_some() {
-        return SpeechAct::Filler;
-    }
-    let definite = noun.determiner.is_some() || head.pos == Pos::Propn;
-    if head.pos == Pos::Propn || definite && (g.past || tokens[g.start].lemma == "have" && g.main > g.start || end - clause.start_token > 5)
-    {
-        return SpeechAct::Statement;
-    }
-    if end - clause.start_token > 6 && !g.negated { SpeechAct::Statement } else { SpeechAct::Filler }
 }

@@ -1,5 +1,4 @@
-//! Adds facts from nouns: possessives ("my manager Dave", "our cats", "John's boss"), copulas ("Katherine is my boss",
-//! "my favourite band is X") and appositives.
+//! Adds facts from nouns: possessives ("my manager Dave", "our cats", "John's boss"), persons after "have", and appositives.
 
 use recall_domain::{EntityType, Polarity};
 
@@ -13,7 +12,7 @@ use super::tokens::Pos;
 
 impl Reader<'_> {
     /// Returns the noun cue of a phrase and its token.
-    fn find_noun_cue(&self, np: &NounPhrase) -> Option<(NounCue, usize)> {
+    pub(super) fn find_noun_cue(&self, np: &NounPhrase) -> Option<(NounCue, usize)> {
         if np.pronoun || np.opaque || np.title {
             return None;
         }
@@ -53,7 +52,7 @@ impl Reader<'_> {
     }
 
     /// Returns the referent of the possessor of a phrase.
-    fn possessor(&self, n: usize) -> Option<Referent> {
+    pub(super) fn possessor(&self, n: usize) -> Option<Referent> {
         let np = &self.phrases.nouns[n];
         match np.possessor {
             Possessor::Speaker => Some(Referent::Speaker),
@@ -83,6 +82,11 @@ impl Reader<'_> {
         }
     }
 
+    /// Returns the first chunk after a verb that is not an adverb or "not".
+    pub(super) fn complement(&self, clause: &Clause) -> Option<usize> {
+        (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
+    }
+
     /// Adds the fact of a noun cue between a possessor and the noun's referent.
     pub(super) fn add_noun_fact(
         &mut self,
@@ -96,138 +100,6 @@ impl Reader<'_> {
         let (subject, object) = if cue.inverse { (other, possessor) } else { (possessor, other) };
         let span = self.span(words.0, words.1);
         self.add_fact(FactDraft { relation: cue.relation, subject, object, polarity, confidence, weak: false, span })
-    }
-
-    /// Adds the facts of a copula clause: "X is my boss", "my boss is X", "X and Y are friends".
-    pub(crate) fn read_copula(&mut self, clause: &Clause) {
-        let g = self.phrases.verbs[clause.verb].clone();
-        let Subject::Nouns(subjects) = clause.subject.clone() else { return };
-        if g.progressive && !g.negated && g.modal.is_none() && !clause.unasserted {
-            self.read_favourite_activity(clause, &subjects);
-        }
-        if !matches!(g.lemma.as_str(), "be" | "become" | "remain" | "include")
-            || g.passive
-            || g.progressive
-            || g.modal.is_some()
-            || clause.unasserted
-        {
-            return;
-        }
-        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
-        else {
-            return;
-        };
-        let anymore = self.tokens[g.end..self.phrases.chunks[clause.end - 1].end].iter().any(|t| t.is("anymore"));
-        let polarity = if g.used_to || g.no_longer || g.negated && anymore {
-            Polarity::Ended
-        } else if g.negated {
-            Polarity::Negated
-        } else {
-            Polarity::Affirmed
-        };
-        let confidence = if clause.hedged.is_some() { 0.75 } else { 1.0 };
-        let start = clause.start_token;
-        if let [s] = subjects[..]
-            && let ChunkKind::Noun(name) = self.phrases.chunks[at].kind
-            && polarity == Polarity::Affirmed
-            && (self.read_name_statement(s, name) || self.read_named_description(s, name))
-        {
-            return;
-        }
-        // My favourite band is X; my boss is Dave.
-        if let [s] = subjects[..]
-            && let Some((cue, _)) = self.find_noun_cue(&self.phrases.nouns[s].clone())
-            && self.phrases.nouns[s].proper_name.is_none()
-            && self.tokens[self.phrases.nouns[s].head].pos != Pos::Propn
-            && let Some(possessor) = self.possessor(s)
-        {
-            let personal = is_personal(self.cues, cue.relation, cue.inverse);
-            // "My roommate is a DJ" gives an occupation, not a name.
-            let kind_of = matches!(self.phrases.chunks[at].kind, ChunkKind::Noun(n)
-                if self.phrases.nouns[n].determiner.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "a" | "an")) && self.phrases.nouns[n].proper_name.is_none());
-            if personal && kind_of {
-                return;
-            }
-            let items = self.read_objects(at, clause, !personal);
-            let mut any = false;
-            for (item, end) in items {
-                let fits = !personal || matches!(item, Referent::Entity(i, _) if self.registry.kept[i]);
-                if fits {
-                    any |= self.add_noun_fact(cue, possessor, item, polarity, confidence, (start, end));
-                }
-            }
-            if any {
-                self.covered[s] = true;
-                return;
-            }
-        }
-        let ChunkKind::Noun(p) = self.phrases.chunks[at].kind else { return };
-        if g.lemma == "include" {
-            return;
-        }
-        let predicate = self.phrases.nouns[p].clone();
-        if lexicon().in_set("fans", &self.tokens[predicate.head].lemma) {
-            self.read_fan(&subjects, &predicate, polarity, (start, self.phrases.chunks[at].end));
-            return;
-        }
-        let Some((cue, _)) = self.find_noun_cue(&predicate) else { return };
-        let end = self.phrases.chunks[at].end;
-        if let Some(possessor) = self.possessor(p) {
-            let mut any = false;
-            for &s in &subjects {
-                if let Some(referent) = self.referents[s] {
-                    any |= self.add_noun_fact(cue, possessor, referent, polarity, confidence, (start, end));
-                }
-            }
-            self.covered[p] |= any;
-            return;
-        }
-        // Priya and I are colleagues.
-        let symmetric = self.cues.relations[cue.relation].symmetric;
-        if symmetric && subjects.len() > 1 && predicate.possessor == Possessor::Unmarked {
-            let referents: Vec<Referent> = subjects.iter().filter_map(|&s| self.referents[s]).collect();
-            for (i, &a) in referents.iter().enumerate() {
-                for &b in &referents[i + 1..] {
-                    let (a, b) = if b == Referent::Speaker { (b, a) } else { (a, b) };
-                    self.add_noun_fact(cue, a, b, polarity, confidence, (start, end));
-                }
-            }
-        }
-    }
-
-    /// Adds what the subjects are fans of: "I'm a big Elvis fan", "my sister is a history buff".
-    fn read_fan(&mut self, subjects: &[usize], predicate: &NounPhrase, polarity: Polarity, words: (usize, usize)) {
-        let cues = self.cues;
-        let Some(cue) = cues.verb_cues("be").iter().find(|c| c.rest.first().is_some_and(|w| w == "fan")) else { return };
-        let Some(head) = predicate.head.checked_sub(1).filter(|&h| h >= predicate.core && self.tokens[h].nominal()) else { return };
-        let liked = NounPhrase { end: head + 1, head, determiner: None, possessor: Possessor::Unmarked, ..predicate.clone() };
-        let Some(named) = mentions::describe(self.tokens, &liked, &|_| false) else { return };
-        let Some(object) = self.register(&named) else { return };
-        for &s in subjects {
-            if let Some(subject) = self.referents[s] {
-                let span = self.span(words.0, words.1);
-                self.add_fact(FactDraft { relation: cue.relation, subject, object, polarity, confidence: 0.9, weak: false, span });
-            }
-        }
-    }
-
-    /// Adds the activity of "My hobby is painting", which the tagger takes for a progressive.
-    fn read_favourite_activity(&mut self, clause: &Clause, subjects: &[usize]) {
-        let [s] = subjects[..] else { return };
-        let Some((cue, _)) = self.find_noun_cue(&self.phrases.nouns[s].clone()) else { return };
-        if is_personal(self.cues, cue.relation, cue.inverse) || !self.cues.relations[cue.relation].activities {
-            return;
-        }
-        let Some(possessor) = self.possessor(s) else { return };
-        let mut items = Vec::new();
-        let next = self.read_activity(clause.at, clause, &mut items);
-        if self.phrases.chunks.get(next).is_some_and(|c| next < clause.end && matches!(c.kind, ChunkKind::Conj | ChunkKind::Comma)) {
-            let more = self.read_objects(next + 1, clause, true);
-            items.extend(more);
-        }
-        for (item, end) in items {
-            self.add_noun_fact(cue, possessor, item, Polarity::Affirmed, 1.0, (clause.start_token, end));
-        }
     }
 
     /// Adds persons after "have": "I have a sister named Anna", "I have two kids".
@@ -248,11 +120,7 @@ impl Reader<'_> {
             Subject::Implied => vec![Referent::Speaker],
             Subject::Unknown => return,
         };
-        let Some(at) = (clause.at + 1..clause.end).find(|&c| !matches!(self.phrases.chunks[c].kind, ChunkKind::Adverb | ChunkKind::Not))
-        else {
-            return;
-        };
-        let mut c = at;
+        let Some(mut c) = self.complement(clause) else { return };
         while c < clause.end {
             if let ChunkKind::Noun(n) = self.phrases.chunks[c].kind {
                 let np = self.phrases.nouns[n].clone();

@@ -1,6 +1,9 @@
 //! Converts chat text to plain text and keeps the offset of each character in the original.
 //!
 //! Code blocks, block quotes and URLs are removed, because they are not the speaker's own words. Emoji become breaks.
+//!
+//! A Markdown parser does not fit: in CommonMark the line after a quote belongs to the quote and an indented line is code,
+//! but in chat both are the speaker's own words.
 
 use super::steps;
 
@@ -224,6 +227,12 @@ mod tests {
         assert_eq!(text("I read [The Book](https://x.example)."), "I read The Book.");
         assert_eq!(text("snake_case and 2*3"), "snake_case and 2*3");
         assert!(!text("> I hate Go\nme too").contains("Go"));
+    }
+
+    #[test]
+    fn line_after_a_quote_and_indented_line_stay() {
+        assert_eq!(text("> I use Emacs\nI use Vim").trim(), "I use Vim");
+        assert_eq!(text("    I use Vim").trim(), "I use Vim");
     }
 
     #[test]

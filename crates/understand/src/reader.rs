@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use recall_domain::{CandidateFact, EntityType, Party, Polarity, Span};
+use recall_domain::{CandidateFact, EntityType, FirstPerson, Party, Polarity, PronounForm, Span};
 
 use super::cues::{Cues, Rel};
 use super::lexicon::{WordList, lexicon};
 use super::mentions::{self, Named, WEAK};
+use super::naming::describe;
 use super::phrases::{NounPhrase, Phrases, Possessor};
 use super::pronouns::{self, AntecedentKind};
 use super::registry::Registry;
@@ -136,14 +137,12 @@ impl<'a> Reader<'a> {
     fn resolve(&mut self, np: &NounPhrase) -> Option<Referent> {
         let head = &self.tokens[np.head];
         if np.pronoun {
-            return match head.norm.as_str() {
-                "i" | "me" | "we" | "us" | "myself" | "ourselves" | "mine" | "ours" => Some(Referent::Speaker),
-                _ => None,
-            };
+            let speaker = FirstPerson::of(&head.norm).is_some_and(|p| p.form != PronounForm::Determiner);
+            return speaker.then_some(Referent::Speaker);
         }
         if np.possessor == Possessor::Addressee {
             // "Your brother Kofi": the name is kept, but facts about the addressee are not.
-            let named = mentions::describe(self.tokens, np, &|w| self.cues.noun_cue(w).is_some()).filter(|n| n.proper);
+            let named = describe(self.tokens, np, &|w| self.cues.noun_cue(w).is_some()).filter(|n| n.proper);
             if let Some(named) = named {
                 self.registry.add(&named, true);
             }
@@ -159,12 +158,12 @@ impl<'a> Reader<'a> {
             return self.refer(AntecedentKind::Type(ty), np.head).first().copied();
         }
         let cues = self.cues;
-        let named = mentions::describe(self.tokens, np, &|w| cues.noun_cue(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse)));
+        let named = describe(self.tokens, np, &|w| cues.noun_cue(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse)));
         let mut named = named?;
         // "Lighthouse, an internal dashboard": the appositive gives the type.
         if let Some(b) = np.appositive
             && named.strength < WEAK
-            && let Some(what) = mentions::describe(self.tokens, &self.phrases.nouns[b], &|w| {
+            && let Some(what) = describe(self.tokens, &self.phrases.nouns[b], &|w| {
                 cues.noun_cue(w).is_some_and(|c| is_personal(cues, c.relation, c.inverse))
             })
             && what.strength > WEAK

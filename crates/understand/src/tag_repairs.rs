@@ -1,12 +1,12 @@
 //! Corrects part-of-speech tags by the neighbours of a word. Each rule has an example of its mistake.
 
+use super::closed_classes::closed_class;
 use super::lexicon::{VerbForm, WordList, lexicon};
 use super::tag_conditions::{
     agrees, clause_free, compound, determined, is_modal, like_is_verb, listed_infinitive, names_colour, noun_slot, object_follows,
     previous_content, subject_pronoun, takes_object, tool_slot,
 };
-use super::tags::{closed_class, inside_unit};
-use super::tokens::{Pos, Token};
+use super::tokens::{Pos, Token, inside_unit};
 
 /// Corrects the tags of a sentence. `known` has lemma and form of each word that can be a verb.
 pub(crate) fn repair_tags(tokens: &mut [Token], known: &[Option<(String, VerbForm)>]) {
@@ -349,11 +349,7 @@ mod tests {
 
     /// Applies one rule to a word of a tagged sentence.
     fn apply(rule: &str, tagged: &[(&str, Pos)], at: usize) -> Option<Pos> {
-        let text: Vec<&str> = tagged.iter().map(|(word, _)| *word).collect();
-        let mut tokens = crate::tokens::tokenise(&crate::normalise::clean(&text.join(" ")));
-        for (token, (_, pos)) in tokens.iter_mut().zip(tagged) {
-            token.pos = *pos;
-        }
+        let tokens = crate::fixture::tagged_as(tagged);
         let known: Vec<_> = tokens.iter().map(|t| crate::lemma::known_verb(&t.norm, &|_| false)).collect();
         let word = Word { tokens: &tokens, known: &known, i: at, before: previous_content(&tokens, at) };
         RULES.iter().find(|(name, _)| *name == rule).unwrap().1(&word)

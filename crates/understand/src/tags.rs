@@ -4,12 +4,14 @@
 
 use harper_brill::{Tagger, UPOS};
 
+use super::closed_classes::closed_class;
 use super::lemma;
 use super::lexicon::{VerbForm, WordList, lexicon};
 use super::missing_verbs::restore_missing_verb;
 use super::sentences::Sentence;
+use super::singular::singular;
 use super::tag_repairs::repair_tags;
-use super::tokens::{Pos, Token};
+use super::tokens::{Pos, Token, inside_unit};
 
 /// Whether a lemma is a verb of the ontology, beyond the word list.
 pub(crate) type ExtraVerb<'a> = &'a dyn Fn(&str) -> bool;
@@ -95,35 +97,6 @@ fn guess_pos(word: &str) -> Pos {
     } else {
         Pos::Noun
     }
-}
-
-pub(crate) fn closed_class(word: &str) -> Option<Pos> {
-    Some(match word {
-        "i" | "me" | "myself" | "we" | "us" | "ourselves" | "you" | "yourself" | "he" | "him" | "himself" | "she" | "herself" | "it"
-        | "itself" | "they" | "them" | "themselves" | "who" | "whom" | "what" | "someone" | "somebody" | "everyone" | "everybody"
-        | "anyone" | "anybody" | "nobody" | "something" | "nothing" | "everything" | "anything" | "mine" | "yours" | "hers" | "ours"
-        | "theirs" | "none" | "there" => Pos::Pron,
-        "a" | "an" | "the" | "my" | "your" | "his" | "its" | "our" | "their" | "whose" | "every" | "each" | "another" | "some" | "any"
-        | "no" | "these" | "those" | "this" | "both" | "either" | "neither" | "her" | "all" => Pos::Det,
-        "am" | "is" | "are" | "was" | "were" | "be" | "been" | "being" | "have" | "has" | "had" | "do" | "does" | "did" | "will"
-        | "would" | "can" | "could" | "shall" | "should" | "may" | "might" | "must" | "having" => Pos::Aux,
-        "in" | "on" | "at" | "by" | "for" | "from" | "with" | "about" | "of" | "into" | "onto" | "under" | "during" | "without"
-        | "through" | "against" | "between" | "among" | "per" | "via" | "near" | "towards" | "toward" | "up" | "out" | "off" | "down"
-        | "around" | "across" | "along" | "over" | "within" | "behind" | "beyond" | "despite" | "besides" | "minus" => Pos::Adp,
-        "and" | "or" | "but" | "nor" | "plus" => Pos::Cconj,
-        "because" | "if" | "while" | "although" | "though" | "unless" | "whether" | "whereas" | "when" | "whenever" | "once" | "that"
-        | "which" | "where" | "since" | "until" | "till" | "before" | "after" | "as" | "than" | "how" | "why" | "so" => Pos::Sconj,
-        "not" | "to" => Pos::Part,
-        "very" | "really" | "just" | "also" | "too" | "always" | "never" | "still" | "already" | "now" | "currently" | "actually"
-        | "probably" | "maybe" | "perhaps" | "definitely" | "only" | "even" | "often" | "sometimes" | "usually" | "recently" | "lately"
-        | "again" | "anymore" | "ever" | "yet" | "almost" | "nearly" | "here" | "then" | "currenty" | "honestly" | "mostly" | "mainly"
-        | "basically" | "finally" | "totally" | "absolutely" | "kinda" | "pretty" | "quite" | "rather" | "somewhat" | "soon" | "later"
-        | "instead" | "together" | "ago" | "away" | "back" | "well" | "else" | "tho" | "well-" => Pos::Adv,
-        "yeah" | "yes" | "yep" | "yup" | "nope" | "wow" | "oh" | "hey" | "hi" | "hello" | "thanks" | "ok" | "okay" | "lol" | "haha"
-        | "ugh" | "hmm" | "cheers" | "yay" | "please" | "bye" | "omg" | "tbh" | "btw" | "fyi" | "imo" | "congrats" | "whoa" | "aww"
-        | "aw" | "ah" | "yo" | "sorry" | "nah" | "welcome" | "lmao" | "hm" | "um" | "uh" | "yikes" | "ooh" | "gosh" | "damn" => Pos::Intj,
-        _ => return None,
-    })
 }
 
 /// Marks listed names and nouns of several words as units.
@@ -240,10 +213,6 @@ fn is_plain_word(word: &str) -> bool {
     lexicon().get(word).iter().any(|e| e.ambiguous || e.common) || lemma::known_verb(word, &|_| false).is_some()
 }
 
-pub(crate) fn inside_unit(tokens: &[Token], i: usize) -> bool {
-    (1..6).any(|back| i >= back && tokens[i - back].unit > back)
-}
-
 impl Token {
     fn nominal_or_unknown(&self) -> bool {
         self.nominal() || self.unknown
@@ -300,7 +269,7 @@ fn set_lemmas(tokens: &mut [Token], extra: ExtraVerb<'_>) {
                 t.lemma = lemma;
                 t.form = Some(form);
             }
-            Pos::Noun | Pos::Propn => t.lemma = lemma::noun(&t.norm),
+            Pos::Noun | Pos::Propn => t.lemma = singular(&t.norm),
             _ => t.lemma.clone_from(&t.norm),
         }
     }
@@ -310,12 +279,10 @@ fn set_lemmas(tokens: &mut [Token], extra: ExtraVerb<'_>) {
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::{normalise::clean, sentences, tokens::tokenise};
+    use crate::fixture::tagged_with;
 
     fn pos_of(text: &str, word: &str) -> Pos {
-        let mut all = sentences::split(tokenise(&clean(text)));
-        tag(&mut all[0], &|w| w == "blorp");
-        all[0].tokens.iter().find(|t| t.norm == word || t.text == word).unwrap().pos
+        tagged_with(text, &|w| w == "blorp").iter().find(|t| t.norm == word || t.text == word).unwrap().pos
     }
 
     #[test]

@@ -66,6 +66,11 @@ impl Token {
     }
 }
 
+/// Whether a token is inside a listed name, but not its first word.
+pub(crate) fn inside_unit(tokens: &[Token], i: usize) -> bool {
+    (1..6).any(|back| i >= back && tokens[i - back].unit > back)
+}
+
 /// Full words for contractions without an apostrophe and for chat spellings. Each part has the span of the whole.
 const SPELLINGS: &[(&str, &[&str])] = &[
     ("dont", &["do", "not"]),

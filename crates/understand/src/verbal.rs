@@ -3,6 +3,7 @@
 use recall_domain::{Polarity, Span};
 
 use super::clauses::{Clause, Subject};
+use super::cue_matching::CueMatch;
 use super::cues::{Cue, Effect};
 use super::lexicon::lexicon;
 use super::objects::Object;
@@ -234,7 +235,7 @@ impl Reader<'_> {
         if cue.cannot {
             frame.polarity = if frame.polarity == Polarity::Ended { Polarity::Ended } else { Polarity::Affirmed };
         }
-        let Some((k, factor, between)) = self.match_cue(cue, anchor, g, clause, frame.limit) else { return false };
+        let Some(CueMatch { next: k, factor, object: between }) = self.match_cue(cue, anchor, g, clause, frame.limit) else { return false };
         // "I have no cats"
         if self.tokens.get(k).is_some_and(|t| t.is("no")) {
             if frame.polarity != Polarity::Affirmed {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
-use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId};
+use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId, names_user};
 use recall_facts::{CandidateEntity, KnownEntities, NameQuery, edit, merge, unmerge};
 use recall_ports::{CommitError, EntityFilter, KnowledgeCommit};
 
@@ -184,7 +184,7 @@ impl UseCases {
         let asked = NameQuery::of(&mention, wanted);
         let mut candidates: Vec<CandidateEntity> = Vec::new();
         let viewer = store.viewer_entity(caller).await?;
-        let own = matches!(mention.to_lowercase().as_str(), "i" | "me" | "my" | "myself" | "user");
+        let own = names_user(&mention);
         let key = EntityKey::of(asked.name());
         let called = |e: &Entity| std::iter::once(&e.name).chain(&e.aliases).any(|n| key.is_some() && EntityKey::of(n) == key);
         if let Some(viewer) = viewer.filter(|v| own || called(v)) {

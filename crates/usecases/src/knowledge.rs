@@ -4,7 +4,7 @@ use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{check, error::UseCaseError, send::SendMessage, shared, use_cases::UseCases};
 use recall_domain::{
     Caller, CandidateFact, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, Mention, MessageKind, Party, Polarity,
-    Relation, Role, SessionId, Similarity, Span, UserText, nearest,
+    Relation, Role, SessionId, Similarity, Span, UserText, names_user, nearest,
 };
 use recall_facts::{Statement, edit, rival_keys};
 use recall_ports::{CommitError, FollowUp};
@@ -38,7 +38,7 @@ impl UseCases {
         shared::may_write(caller)?;
         let (subject, object) = (check::name(&a.subject, "subject")?, check::name(&a.object, "object")?);
         let relation = self.relation(&a.relation)?;
-        let own = |name: &str| matches!(name.to_lowercase().as_str(), "i" | "me" | "myself" | "user" | "you");
+        let own = |name: &str| names_user(name) || name.to_lowercase() == "you";
         if caller.is_shared() && (own(&subject) || own(&object)) {
             let path = if own(&subject) { "subject" } else { "object" };
             return Err(UseCaseError::invalid("NOBODY_IN_PARTICULAR", path, "In shared memory nobody is “I”. Name who is meant."));

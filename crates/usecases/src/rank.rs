@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use recall_domain::{EntityId, EntityKey, Fact, FactStatus, Ontology, Relation, RelationName, Timestamp};
+use recall_domain::{EntityId, EntityKey, Fact, FactStatus, FirstPerson, Ontology, Relation, RelationName, Timestamp};
 use recall_facts::standing;
 use recall_text::terms;
 
@@ -43,7 +43,7 @@ impl QuestionTerms {
             let w = w.to_lowercase();
             let w = w.trim_matches(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
             let w = w.split(['\'', '’']).next().unwrap_or_default();
-            matches!(w, "i" | "me" | "my" | "mine" | "myself" | "we" | "us" | "our" | "ours")
+            FirstPerson::of(w).is_some()
         });
         Self { keys, capitals, first_person, stems: terms(text).into_iter().map(|(t, _)| t).collect() }
     }

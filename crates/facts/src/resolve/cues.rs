@@ -3,7 +3,7 @@
 //! Pure, and linear in the length of the text: only a few words on either side of a name are read.
 
 use super::roles::Role;
-use recall_domain::{Mention, Span};
+use recall_domain::{FirstPerson, Mention, Span};
 
 /// Characters read on either side of a name.
 const REACH: usize = 80;
@@ -201,7 +201,7 @@ impl Text {
             if c.is_alphabetic() {
                 word.extend(c.to_lowercase());
             } else {
-                if matches!(word.as_str(), "i" | "me" | "my" | "mine" | "myself" | "we" | "us" | "our" | "im") {
+                if FirstPerson::of(&word).is_some() || word == "im" {
                     return true;
                 }
                 word.clear();

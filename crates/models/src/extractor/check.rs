@@ -14,7 +14,7 @@ use super::{
 };
 use crate::text_search::SearchableText;
 use recall_domain::{
-    CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageKind, Ontology, Party, Polarity, Relation, Span, Word,
+    CandidateFact, EntityKey, EntityType, Extraction, Mention, MessageKind, Ontology, Party, Polarity, Relation, Span, Word, names_user,
 };
 
 /// Most entities, and most facts, of one message.
@@ -67,9 +67,6 @@ const NOBODY: &[&str] = &[
     "things",
     "people",
 ];
-/// Words for the speaker.
-const SELF: &[&str] = &["speaker", "user", "i", "me", "my", "myself", "mine"];
-
 /// The parsed reply of a model.
 #[derive(Debug, Deserialize)]
 pub(super) struct Proposal {
@@ -205,7 +202,7 @@ impl Checker<'_> {
             return Err(Refusal::Name);
         }
         let lower = name.to_lowercase();
-        if lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).all(|w| NOBODY.contains(&w) || SELF.contains(&w)) {
+        if lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).all(|w| NOBODY.contains(&w) || is_self(w)) {
             return Err(Refusal::Nobody);
         }
         let key = EntityKey::of(name).ok_or(Refusal::Name)?;
@@ -269,8 +266,10 @@ impl Checker<'_> {
     }
 }
 
+/// Whether a name stands for the speaker.
 fn is_self(name: &str) -> bool {
-    name == SPEAKER || SELF.contains(&name.trim().to_lowercase().as_str())
+    let name = name.trim();
+    names_user(name) || [SPEAKER, "mine"].iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

@@ -1,0 +1,174 @@
+//! Adds facts from copula clauses: "Katherine is my boss", "my favourite band is X", "Priya and I are colleagues".
+
+use recall_domain::Polarity;
+
+use super::clauses::{Clause, Subject};
+use super::lexicon::lexicon;
+use super::naming::describe;
+use super::phrases::{ChunkKind, NounPhrase, Possessor, VerbGroup};
+use super::reader::{FactDraft, Reader, Referent, is_personal};
+use super::tokens::Pos;
+
+/// A copula clause with what holds for all its facts.
+struct Copula<'a> {
+    clause: &'a Clause,
+    subjects: &'a [usize],
+    /// The chunk after the verb.
+    at: usize,
+    polarity: Polarity,
+    confidence: f64,
+    /// First token of the subject, and one past the last token of the predicate.
+    words: (usize, usize),
+}
+
+impl Reader<'_> {
+    /// Adds the facts of a copula clause: "X is my boss", "my boss is X", "X and Y are friends".
+    pub(crate) fn read_copula(&mut self, clause: &Clause) {
+        let g = &self.phrases.verbs[clause.verb];
+        let Subject::Nouns(subjects) = &clause.subject else { return };
+        if g.modal.is_some() || clause.unasserted {
+            return;
+        }
+        if g.progressive && !g.negated {
+            self.read_favourite_activity(clause, subjects);
+        }
+        if !matches!(g.lemma.as_str(), "be" | "become" | "remain" | "include") || g.passive || g.progressive {
+            return;
+        }
+        let Some(at) = self.complement(clause) else { return };
+        let chunk = self.phrases.chunks[at];
+        let polarity = self.polarity_of_copula(clause, g);
+        let confidence = if clause.hedged.is_some() { 0.75 } else { 1.0 };
+        let copula = Copula { clause, subjects, at, polarity, confidence, words: (clause.start_token, chunk.end) };
+        if self.read_name_of_subject(&copula) || self.read_described_subject(&copula) || g.lemma == "include" {
+            return;
+        }
+        let ChunkKind::Noun(predicate) = chunk.kind else { return };
+        if !self.read_fan(&copula, predicate) && !self.read_possessed_predicate(&copula, predicate) {
+            self.read_mutual_predicate(&copula, predicate);
+        }
+    }
+
+    fn polarity_of_copula(&self, clause: &Clause, g: &VerbGroup) -> Polarity {
+        let anymore = self.tokens[g.end..self.phrases.chunks[clause.end - 1].end].iter().any(|t| t.is("anymore"));
+        if g.used_to || g.no_longer || g.negated && anymore {
+            Polarity::Ended
+        } else if g.negated {
+            Polarity::Negated
+        } else {
+            Polarity::Affirmed
+        }
+    }
+
+    /// Reads the name of the subject: "my name is Ann", "our dog is Rex". Returns whether it is one.
+    fn read_name_of_subject(&mut self, copula: &Copula<'_>) -> bool {
+        let [subject] = copula.subjects[..] else { return false };
+        let ChunkKind::Noun(name) = self.phrases.chunks[copula.at].kind else { return false };
+        copula.polarity == Polarity::Affirmed && (self.read_name_statement(subject, name) || self.read_named_description(subject, name))
+    }
+
+    /// Adds the facts of a subject that is a cue: "My favourite band is X", "my boss is Dave". Returns whether nothing else is read.
+    fn read_described_subject(&mut self, copula: &Copula<'_>) -> bool {
+        let [s] = copula.subjects[..] else { return false };
+        let subject = &self.phrases.nouns[s];
+        if subject.proper_name.is_some() || self.tokens[subject.head].pos == Pos::Propn {
+            return false;
+        }
+        let Some((cue, _)) = self.find_noun_cue(subject) else { return false };
+        let Some(possessor) = self.possessor(s) else { return false };
+        let personal = is_personal(self.cues, cue.relation, cue.inverse);
+        // "My roommate is a DJ" gives an occupation, not a name.
+        if personal && self.is_indefinite(copula.at) {
+            return true;
+        }
+        let mut any = false;
+        for (item, end) in self.read_objects(copula.at, copula.clause, !personal) {
+            let fits = !personal || matches!(item, Referent::Entity(i, _) if self.registry.kept[i]);
+            any |= fits && self.add_noun_fact(cue, possessor, item, copula.polarity, copula.confidence, (copula.words.0, end));
+        }
+        self.covered[s] |= any;
+        any
+    }
+
+    /// Whether a chunk is a noun with "a" or "an" and without a name.
+    fn is_indefinite(&self, chunk: usize) -> bool {
+        let ChunkKind::Noun(n) = self.phrases.chunks[chunk].kind else { return false };
+        let np = &self.phrases.nouns[n];
+        np.proper_name.is_none() && np.determiner.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "a" | "an"))
+    }
+
+    /// Adds the facts of a predicate with a possessor: "X is my boss". Returns whether it is one.
+    fn read_possessed_predicate(&mut self, copula: &Copula<'_>, predicate: usize) -> bool {
+        let Some((cue, _)) = self.find_noun_cue(&self.phrases.nouns[predicate]) else { return false };
+        let Some(possessor) = self.possessor(predicate) else { return false };
+        for &s in copula.subjects {
+            if let Some(referent) = self.referents[s] {
+                let added = self.add_noun_fact(cue, possessor, referent, copula.polarity, copula.confidence, copula.words);
+                self.covered[predicate] |= added;
+            }
+        }
+        true
+    }
+
+    /// Adds the facts between the subjects: "Priya and I are colleagues".
+    fn read_mutual_predicate(&mut self, copula: &Copula<'_>, predicate: usize) {
+        let np = &self.phrases.nouns[predicate];
+        let Some((cue, _)) = self.find_noun_cue(np) else { return };
+        if !self.cues.relations[cue.relation].symmetric || copula.subjects.len() < 2 || np.possessor != Possessor::Unmarked {
+            return;
+        }
+        let referents: Vec<Referent> = copula.subjects.iter().filter_map(|&s| self.referents[s]).collect();
+        for (i, &a) in referents.iter().enumerate() {
+            for &b in &referents[i + 1..] {
+                let (a, b) = if b == Referent::Speaker { (b, a) } else { (a, b) };
+                self.add_noun_fact(cue, a, b, copula.polarity, copula.confidence, copula.words);
+            }
+        }
+    }
+
+    /// Adds what the subjects are fans of: "I'm a big Elvis fan", "my sister is a history buff".
+    fn read_fan(&mut self, copula: &Copula<'_>, predicate: usize) -> bool {
+        let predicate = &self.phrases.nouns[predicate];
+        if !lexicon().in_set("fans", &self.tokens[predicate.head].lemma) {
+            return false;
+        }
+        if let Some((relation, object)) = self.liked_by_fan(predicate) {
+            for &s in copula.subjects {
+                if let Some(subject) = self.referents[s] {
+                    let span = self.span(copula.words.0, copula.words.1);
+                    let polarity = copula.polarity;
+                    self.add_fact(FactDraft { relation, subject, object, polarity, confidence: 0.9, weak: false, span });
+                }
+            }
+        }
+        true
+    }
+
+    /// Returns the relation of a fan, and the referent of the words before "fan".
+    fn liked_by_fan(&mut self, predicate: &NounPhrase) -> Option<(usize, Referent)> {
+        let cue = self.cues.verb_cues("be").iter().find(|c| c.rest.first().is_some_and(|w| w == "fan"))?;
+        let head = predicate.head.checked_sub(1).filter(|&h| h >= predicate.core && self.tokens[h].nominal())?;
+        let liked = NounPhrase { end: head + 1, head, determiner: None, possessor: Possessor::Unmarked, ..predicate.clone() };
+        let named = describe(self.tokens, &liked, &|_| false)?;
+        Some((cue.relation, self.register(&named)?))
+    }
+
+    /// Adds the activity of "My hobby is painting", which the tagger takes for a progressive.
+    fn read_favourite_activity(&mut self, clause: &Clause, subjects: &[usize]) {
+        let [s] = subjects[..] else { return };
+        let Some((cue, _)) = self.find_noun_cue(&self.phrases.nouns[s]) else { return };
+        if is_personal(self.cues, cue.relation, cue.inverse) || !self.cues.relations[cue.relation].activities {
+            return;
+        }
+        let Some(possessor) = self.possessor(s) else { return };
+        let mut items = Vec::new();
+        let next = self.read_activity(clause.at, clause, &mut items);
+        if self.phrases.chunks.get(next).is_some_and(|c| next < clause.end && matches!(c.kind, ChunkKind::Conj | ChunkKind::Comma)) {
+            let more = self.read_objects(next + 1, clause, true);
+            items.extend(more);
+        }
+        for (item, end) in items {
+            self.add_noun_fact(cue, possessor, item, Polarity::Affirmed, 1.0, (clause.start_token, end));
+        }
+    }
+}

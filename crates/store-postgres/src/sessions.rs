@@ -1,8 +1,6 @@
 //! Creates, reads and lists sessions. `delete` deletes them.
 
 use async_trait::async_trait;
-use sqlx::PgConnection;
-use uuid::Uuid;
 
 use super::{
     PostgresStore, codec,
@@ -14,7 +12,7 @@ use super::{
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::{DeletionExtent, NewSession, Refusal, SessionDeletion, SessionStatements, delete_session};
+use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session};
 
 #[async_trait]
 impl SessionStore for PostgresStore {
@@ -127,17 +125,4 @@ impl SessionStatements for WriteTransaction<'_> {
         );
         row.fetch_one(&mut *self.0).await?.read()
     }
-}
-
-/// Locks the session's row for the rest of the transaction.
-///
-/// So transactions that number messages and events, or queue and end jobs, run one after the other.
-pub(super) async fn lock(c: &mut PgConnection, user: Uuid, session: Uuid) -> Result<(), Failure> {
-    let row = sqlx::query_scalar!(
-        "SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL FOR NO KEY UPDATE",
-        user,
-        session
-    );
-    row.fetch_optional(c).await?.ok_or(Refusal::NotFound)?;
-    Ok(())
 }

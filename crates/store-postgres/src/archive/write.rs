@@ -7,18 +7,20 @@ use super::{
     super::{
         codec::{self, signed},
         failure::Failure,
-        sessions,
         transaction::{Snapshot, WriteTransaction},
     },
     read::{Bound, bind},
 };
-use recall_domain::UserId;
+use recall_domain::{SessionId, UserId};
 use recall_ports::archive::{
     Owner, Record, Restored, Shape, Value,
     shape::{Field, Holds},
 };
-use recall_store::archive::{
-    ArchiveReads, ImportStatements, column_names, count_statement, entity_search, find_statement, insert_job_statement, update_clause,
+use recall_store::{
+    KnowledgeStatements, Refusal,
+    archive::{
+        ArchiveReads, ImportStatements, column_names, count_statement, entity_search, find_statement, insert_job_statement, update_clause,
+    },
 };
 
 #[async_trait]
@@ -66,7 +68,10 @@ impl ImportStatements for WriteTransaction<'_> {
     }
 
     async fn insert_job(&mut self, user: UserId, record: &Record) -> Result<bool, Failure> {
-        sessions::lock(self.0, user.0, record.id("session_id").unwrap_or_default()).await?;
+        // Jobs of a session are queued one after the other.
+        if !self.lock_session(user, SessionId(record.id("session_id").unwrap_or_default())).await? {
+            return Err(Refusal::NotFound.into());
+        }
         let mut query = sqlx::query(AssertSqlSafe(job_statement(record.shape))).bind(user.0);
         for (field, value) in record.shape.fields.iter().zip(&record.values) {
             query = bind(query, field, value);

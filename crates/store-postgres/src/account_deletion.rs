@@ -15,7 +15,6 @@ use super::{
     row_security::RowAccess,
     rows::Column,
     transaction::WriteTransaction,
-    visits,
 };
 use recall_domain::{Caller, Day, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{AccountDeletion, AccountDeletionStep, AccountDeletionStore, StoreError, account_deletion::USAGE};
@@ -197,7 +196,15 @@ impl AccountDeletionStatements for WriteTransaction<'_> {
     }
 
     async fn delete_visitor(&mut self, user: UserId) -> Result<(), Failure> {
-        visits::forget_visitor(self.0, user.0).await
+        let gone = sqlx::query!(
+            "DELETE FROM users WHERE id = $1 AND visitor AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = $1)
+             AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = $1)",
+            user.0,
+        );
+        if gone.execute(&mut *self.0).await?.rows_affected() > 0 {
+            sqlx::query!("DELETE FROM allowances WHERE user_id = $1", user.0).execute(&mut *self.0).await?;
+        }
+        Ok(())
     }
 }
 

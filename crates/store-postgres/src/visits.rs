@@ -215,19 +215,6 @@ async fn move_to_account(
     Ok(Some(adopt_visit(&mut WriteTransaction(c), visitor, account, now).await?))
 }
 
-/// Deletes the user row of a visitor who has no visit and no deletion record left.
-pub(super) async fn forget_visitor(c: &mut PgConnection, user: Uuid) -> Result<(), Failure> {
-    let gone = sqlx::query!(
-        "DELETE FROM users WHERE id = $1 AND visitor AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = $1)
-             AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = $1)",
-        user,
-    );
-    if gone.execute(&mut *c).await?.rows_affected() > 0 {
-        sqlx::query!("DELETE FROM allowances WHERE user_id = $1", user).execute(c).await?;
-    }
-    Ok(())
-}
-
 fn visitor(user: Uuid) -> Caller {
     Caller::verified(UserId(user), ViewerRole::Anonymous)
 }

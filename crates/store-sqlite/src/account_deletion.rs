@@ -11,7 +11,6 @@ use super::{
     failure::Failure,
     rows::Columns,
     transaction::WriteTransaction,
-    visits,
 };
 use recall_domain::{Caller, Day, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{AccountDeletion, AccountDeletionStep, AccountDeletionStore, StoreError, account_deletion::USAGE};
@@ -157,6 +156,11 @@ impl AccountDeletionStatements for WriteTransaction<'_> {
     }
 
     async fn delete_visitor(&mut self, user: UserId) -> Result<(), Failure> {
-        visits::forget_visitor(self.0, bytes(&user.0)).await
+        let gone = sqlx::query(
+            "DELETE FROM users WHERE id = ?1 AND visitor = 1 AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = ?1)
+             AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = ?1)",
+        );
+        gone.bind(bytes(&user.0)).execute(&mut *self.0).await?;
+        Ok(())
     }
 }

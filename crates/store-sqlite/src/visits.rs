@@ -150,16 +150,6 @@ fn of_origin(origin: Option<&str>) -> &'static str {
     if origin.is_some() { "origin = ?2" } else { "?2 IS NULL" }
 }
 
-/// Deletes the user row of a visitor who has no visit and no deletion record left.
-pub(super) async fn forget_visitor(c: &mut SqliteConnection, user: &[u8]) -> Result<(), Failure> {
-    let gone = sqlx::query(
-        "DELETE FROM users WHERE id = ?1 AND visitor = 1 AND NOT EXISTS (SELECT 1 FROM visits WHERE user_id = ?1)
-             AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = ?1)",
-    );
-    gone.bind(user).execute(c).await?;
-    Ok(())
-}
-
 fn visitor(user: Uuid) -> Caller {
     Caller::verified(UserId(user), ViewerRole::Anonymous)
 }

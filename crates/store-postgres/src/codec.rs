@@ -42,6 +42,11 @@ pub(super) fn parse_time_and_id(key: &str) -> Result<(Timestamp, Uuid), Refusal>
     Ok((parse_millis(millis).ok_or(Refusal::BadCursor)?, id))
 }
 
+/// The position after which a list sorted by time and id, latest first, continues: that of the key, or before all rows.
+pub(super) fn latest_before(key: Option<&str>) -> Result<(Timestamp, Uuid), Refusal> {
+    key.map_or(Ok((time(Timestamp::MAX_UTC), Uuid::max())), parse_time_and_id)
+}
+
 /// The length of a lease or delay, in whole milliseconds. A century is the upper limit.
 pub(super) fn interval(d: std::time::Duration) -> PgInterval {
     const CENTURY: i64 = 100 * 365 * 24 * 3_600 * 1_000;

@@ -8,7 +8,8 @@ use super::{
     failure::Failure,
 };
 use recall_domain::{
-    Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Session, SessionId, Span, StoredEvent, Timestamp, UserText,
+    Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Session, SessionId, Span, StoredEvent, Timestamp,
+    UserText,
 };
 use recall_store::Refusal;
 
@@ -207,6 +208,11 @@ pub(super) fn evidence(row: &SqliteRow) -> Result<Evidence, Failure> {
         excerpt: c.text("excerpt")?.into(),
         created_at: c.time("created_at")?,
     })
+}
+
+/// Reads the columns `score` and `reason`, which must not be null.
+pub(super) fn decision(c: &Columns<'_>) -> Result<Decision, Failure> {
+    Ok(Decision { score: c.real("score")?, reason: c.text("reason")? })
 }
 
 /// Reads all columns of `mentions`.

@@ -44,10 +44,15 @@ pub fn client_json(value: &serde_json::Value, what: &'static str) -> Result<Stri
     Ok(text)
 }
 
+/// The form in which texts are searched: Unicode lower case, independent of the database.
+pub(crate) fn folded(text: &str) -> String {
+    text.to_lowercase()
+}
+
 /// The text that entity searches look in: all names in lower case, one a line.
 pub fn search_text(name: &str, aliases: &[String]) -> String {
     let names = std::iter::once(name).chain(aliases.iter().map(String::as_str));
-    names.map(str::to_lowercase).collect::<Vec<_>>().join("\n")
+    names.map(folded).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

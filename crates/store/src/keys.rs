@@ -5,8 +5,8 @@
 
 use uuid::Uuid;
 
-use super::Refusal;
-use recall_domain::{Page, Session, Slice};
+use super::{Refusal, signed};
+use recall_domain::{Entity, Evidence, Fact, Message, Page, Session, Slice, Stance, Timestamp, Word};
 
 /// The key of a list sorted by a number and an id: `<number>.<id>`.
 pub fn number_and_id(number: i64, id: Uuid) -> String {
@@ -15,13 +15,51 @@ pub fn number_and_id(number: i64, id: Uuid) -> String {
 
 /// The key of a list of sessions, latest change first.
 pub fn of_session(session: &Session) -> String {
-    number_and_id(session.updated_at.timestamp_millis(), session.id.0)
+    time_and_id(session.updated_at, session.id.0)
 }
 
 /// The inverse of [`number_and_id`].
 pub fn parse_number_and_id(key: &str) -> Result<(i64, Uuid), Refusal> {
     let (number, id) = key.split_once('.').ok_or(Refusal::BadCursor)?;
     Ok((parse_number(number)?, parse_id(id)?))
+}
+
+/// The key of a list sorted by a time and an id.
+pub fn time_and_id(time: Timestamp, id: Uuid) -> String {
+    number_and_id(time.timestamp_millis(), id)
+}
+
+/// The key of a message in its session.
+pub fn of_message(message: &Message) -> String {
+    message.position.to_string()
+}
+
+/// The key of an entity in the list by mentions.
+pub fn of_entity(entity: &Entity) -> String {
+    number_and_id(signed(entity.mention_count), entity.id.0)
+}
+
+/// The key of a fact in the list by last change.
+pub fn of_fact(fact: &Fact) -> String {
+    time_and_id(fact.updated_at, fact.id.0)
+}
+
+/// The key of evidence in the list of its fact: `<time>.<message>.<stance>`.
+///
+/// It includes the stance because a message may have several stances on one fact.
+pub fn of_evidence(evidence: &Evidence) -> String {
+    format!("{}.{}", time_and_id(evidence.created_at, evidence.message.0), evidence.stance.word())
+}
+
+/// Splits the key of [`of_evidence`] into the key of time and message, and the stance.
+pub fn split_stance(key: &str) -> Result<(&str, Stance), Refusal> {
+    let (place, stance) = key.rsplit_once('.').ok_or(Refusal::BadCursor)?;
+    Ok((place, Stance::parse_word(stance).ok_or(Refusal::BadCursor)?))
+}
+
+/// The position after which a list sorted by time and id, latest first, continues: that of the key, or before all rows.
+pub fn latest_before(key: Option<&str>) -> Result<(i64, Uuid), Refusal> {
+    key.map_or(Ok((i64::MAX, Uuid::max())), parse_number_and_id)
 }
 
 /// Parses exactly what `i64`'s `Display` writes, so that one position has one key.

@@ -14,6 +14,7 @@ mod audit;
 mod codec;
 mod delete;
 mod events;
+pub mod filter;
 mod graph;
 mod jobs;
 pub mod keys;
@@ -42,7 +43,7 @@ pub use events::{EventStatements, NewEvent, PrunedLog, append_events, prune_even
 pub use graph::{FactWithSource, GraphStatements, changed_node, load_changes};
 pub use jobs::{HeldJob, JobStatements, Lane, NewJob, bury, cancel_answer, enqueue, id_and_token, job_work};
 pub use knowledge::{KnowledgeStatements, commit_answer, commit_plan};
-pub use merge::{MergeStatements, Side};
+pub use merge::{MergeStatements, Side, recorded_entities};
 pub use messages::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, append_messages};
 pub use migrations::check_migrations;
 pub use refusal::Refusal;

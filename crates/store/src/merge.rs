@@ -1,9 +1,11 @@
 //! Records the state before a merge of two entities, and undoes merges.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
 use super::{Refusal, Transaction};
-use recall_domain::{Decision, EntityId, FactId, MessageId, Timestamp, UserId};
+use recall_domain::{Decision, Entity, EntityId, FactId, MessageId, Timestamp, UserId};
 use recall_ports::{KnowledgeCommit, Unmerge};
 
 /// Which state of which entity a merge record holds.
@@ -85,4 +87,14 @@ pub(super) async fn undo<T: MergeStatements>(tx: &mut T, user: UserId, unmerge: 
     }
     tx.move_mentions(user, unmerge.from, unmerge.gone, &unmerge.mentions).await?;
     tx.restore_entity_rows(user, unmerge.gone, unmerge.from).await
+}
+
+/// Finds the entities of a merge record by their side: the merged entity, then the surviving one before and after the merge.
+///
+/// # Errors
+/// `Damaged` if one is missing.
+pub fn recorded_entities(mut by_side: HashMap<String, Entity>) -> Result<[Entity; 3], Refusal> {
+    let damaged = Refusal::Damaged { table: "merged_entities", column: "side" };
+    let mut take = |side: Side| by_side.remove(side.word()).ok_or(damaged);
+    Ok([take(Side::Gone)?, take(Side::Before)?, take(Side::After)?])
 }

@@ -1,25 +1,65 @@
-//! The statements that change knowledge.
+//! Changes knowledge.
 
 use async_trait::async_trait;
+use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::super::{
+    PostgresStore,
     codec::{self, Word, column, json, signed, time},
     failure::Failure,
     transaction::WriteTransaction,
 };
 use recall_domain::{
-    Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, MessageId, MessageKind, SessionId, Stance, UserId,
+    Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind, SessionId, Stance,
+    UserId,
 };
-use recall_store::{KnowledgeStatements, search_text};
+use recall_ports::{AnswerCommit, Claim, CommitError, KnowledgeCommit, KnowledgeStore, StoreError};
+use recall_store::{KnowledgeStatements, commit_answer, commit_plan, search_text};
+
+/// The knowledge version inside a transaction; 0 for a user who never wrote.
+pub(in super::super) async fn version(c: &mut PgConnection, user: Uuid) -> Result<u64, Failure> {
+    let version = sqlx::query_scalar!("SELECT knowledge_version FROM users WHERE id = $1", user).fetch_optional(c).await?;
+    Ok(version.unwrap_or(0).unsigned_abs())
+}
+
+#[async_trait]
+impl KnowledgeStore for PostgresStore {
+    async fn knowledge_version(&self, caller: &Caller) -> Result<u64, StoreError> {
+        let version = sqlx::query_scalar!("SELECT knowledge_version FROM users WHERE id = $1", caller.user().0);
+        let version = version.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(version.unwrap_or(0).unsigned_abs())
+    }
+
+    async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit, claim: Option<&Claim>) -> Result<Vec<u64>, CommitError> {
+        let input = (caller, plan, claim);
+        let committed = self.write(caller, &input, |c, &(caller, plan, claim)| {
+            Box::pin(async move { commit_plan(&mut WriteTransaction(c), caller, plan, claim).await })
+        });
+        let seqs = committed.await?;
+        match plan.follow_up {
+            Some(_) => self.notifications.queued(caller, plan.session),
+            None => self.notifications.committed(caller, plan.session),
+        }
+        Ok(seqs)
+    }
+
+    async fn commit_answer(&self, caller: &Caller, answer: &AnswerCommit, claim: &Claim) -> Result<Message, CommitError> {
+        let input = (caller, answer, claim);
+        let committed = self.write(caller, &input, |c, &(caller, answer, claim)| {
+            Box::pin(async move { commit_answer(&mut WriteTransaction(c), caller, answer, claim).await })
+        });
+        let message = committed.await?;
+        self.notifications.committed(caller, message.session);
+        Ok(message)
+    }
+}
 
 #[async_trait]
 impl KnowledgeStatements for WriteTransaction<'_> {
     async fn lock_session(&mut self, user: UserId, session: SessionId) -> Result<bool, Failure> {
-        let locked = sqlx::query_scalar!(
-            "SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL FOR NO KEY UPDATE",
-            user.0,
-            session.0
-        );
+        let locked =
+            sqlx::query_scalar!("SELECT 1 FROM visible_sessions WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE", user.0, session.0);
         Ok(locked.fetch_optional(&mut *self.0).await?.is_some())
     }
 

@@ -10,9 +10,9 @@ use super::super::{
     rows::{self, Column, EvidenceRow, FactRow},
     transaction::WriteTransaction,
 };
-use recall_domain::{Decision, EntityId, FactId, MessageId, Timestamp, UserId};
+use recall_domain::{Decision, EntityId, FactId, Mention, MessageId, Timestamp, UserId};
 use recall_ports::{MergeRecord, Merged};
-use recall_store::{MergeStatements, Refusal, Side};
+use recall_store::{MergeStatements, Side, recorded_entities};
 
 #[async_trait]
 impl MergeStatements for WriteTransaction<'_> {
@@ -234,18 +234,8 @@ async fn read_record(c: &mut PgConnection, user: UserId, gone: EntityId) -> Resu
         gone,
     );
     let Some(head) = head.fetch_optional(&mut *c).await? else { return Ok(None) };
-    let (mut one, mut before, mut after) = (None, None, None);
     let entities = rows::entities_with!("e.side", "FROM merged_entities e WHERE user_id = $1 AND gone_id = $2", user, gone);
-    for row in entities.fetch_all(&mut *c).await? {
-        match row.side.as_str() {
-            "gone" => one = Some(rows::entity_of!(row)?),
-            "before" => before = Some(rows::entity_of!(row)?),
-            _ => after = Some(rows::entity_of!(row)?),
-        }
-    }
-    let (Some(one), Some(before), Some(after)) = (one, before, after) else {
-        return Err(Refusal::Damaged { table: "merged_entities", column: "side" }.into());
-    };
+    let entities = entities.fetch_all(&mut *c).await?.into_iter();
     let facts = rows::facts!(FROM "merged_facts WHERE user_id = $1 AND gone_id = $2 ORDER BY id", user, gone);
     let facts = facts.fetch_all(&mut *c).await?;
     let evidence = rows::evidence!(
@@ -269,9 +259,11 @@ async fn read_record(c: &mut PgConnection, user: UserId, gone: EntityId) -> Resu
         gone,
     );
     let since = since.fetch_all(&mut *c).await?;
+    let by_side = entities.map(|row| Ok((row.side.clone(), rows::entity_of!(row)?)));
+    let [gone, before, after] = recorded_entities(by_side.collect::<Result<_, Failure>>()?)?;
     let ordinal = Column("merged_mentions", "ordinal");
     Ok(Some(MergeRecord {
-        gone: one,
+        gone,
         before,
         after,
         holder: EntityId(head.into_id),
@@ -282,6 +274,15 @@ async fn read_record(c: &mut PgConnection, user: UserId, gone: EntityId) -> Resu
         mentions: mentions.map(|m| Ok((MessageId(m.message_id), ordinal.small(m.ordinal)?))).collect::<Result<_, Failure>>()?,
         since: since.into_iter().map(MessageId).collect(),
     }))
+}
+
+/// Loads all mentions of an entity, also in sessions under deletion: if the undoing of a merge left one behind, the restored entity
+/// would have nothing to be deleted with.
+pub(super) async fn mentions_of(store: &PostgresStore, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
+    let found = rows::mentions!(FROM "mentions WHERE user_id = $1 AND entity_id = $2 ORDER BY message_id, ordinal", user.0, entity.0);
+    let found = found.fetch_all(store.pool.reading(user)).await?.into_iter();
+    let ordinal = Column("mentions", "ordinal");
+    found.map(|row| Ok((MessageId(row.message_id), ordinal.small(row.ordinal)?, row.read()?))).collect()
 }
 
 /// Lists undoable merges into these entities, latest first.

@@ -201,8 +201,9 @@ macro_rules! evidence {
     (FROM $rest:literal $(, $value:expr)* $(,)?) => {
         sqlx::query_as!(
             $crate::rows::EvidenceRow,
-            "SELECT v.fact_id, v.message_id, v.session_id, v.stance, v.confidence, v.span_start, v.span_end, v.excerpt, v.created_at
-             FROM " + $rest $(, $value)*
+            r#"SELECT v.fact_id AS "fact_id!", v.message_id AS "message_id!", v.session_id AS "session_id!", v.stance AS "stance!",
+                    v.confidence AS "confidence!", v.span_start, v.span_end, v.excerpt AS "excerpt!", v.created_at AS "created_at!"
+             FROM "# + $rest $(, $value)*
         )
     };
 }
@@ -239,12 +240,15 @@ pub(in super::super) struct MentionRow {
     pub(in super::super) description: Option<String>,
 }
 
+/// Selects mentions. The arguments are a table and a condition.
 macro_rules! mentions {
-    ($rest:literal $(, $value:expr)* $(,)?) => {
+    (FROM $rest:literal $(, $value:expr)* $(,)?) => {
         sqlx::query_as!(
             $crate::rows::MentionRow,
-            "SELECT message_id, ordinal, entity_id, said_at, name, entity_type, span_start, span_end, confidence, description
-             FROM mentions m " + $rest $(, $value)*
+            r#"SELECT message_id AS "message_id!", ordinal AS "ordinal!", entity_id AS "entity_id!", said_at AS "said_at!", name AS "name!",
+                    entity_type AS "entity_type!", span_start AS "span_start!", span_end AS "span_end!", confidence AS "confidence!",
+                    description
+             FROM "# + $rest $(, $value)*
         )
     };
 }

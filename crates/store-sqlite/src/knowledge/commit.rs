@@ -1,23 +1,58 @@
-//! The statements that change knowledge.
+//! Changes knowledge.
 
 use async_trait::async_trait;
+use sqlx::SqliteConnection;
+use uuid::Uuid;
 
 use super::super::{
+    SqliteStore,
     codec::{Word, bytes, id_list, json, millis, signed},
     failure::Failure,
     rows::Columns,
     transaction::WriteTransaction,
 };
 use recall_domain::{
-    Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, MessageId, MessageKind, SessionId, Stance, UserId,
+    Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind, SessionId, Stance,
+    UserId,
 };
-use recall_store::{KnowledgeStatements, search_text};
+use recall_ports::{AnswerCommit, Claim, CommitError, KnowledgeCommit, KnowledgeStore, StoreError};
+use recall_store::{KnowledgeStatements, commit_answer, commit_plan, search_text};
+
+const VERSION: &str = "SELECT knowledge_version FROM users WHERE id = ?";
+
+/// The knowledge version inside a transaction; 0 for a user who never wrote.
+pub(in super::super) async fn version(c: &mut SqliteConnection, user: Uuid) -> Result<u64, Failure> {
+    let version: Option<i64> = sqlx::query_scalar(VERSION).bind(bytes(&user)).fetch_optional(c).await?;
+    Ok(version.unwrap_or(0).unsigned_abs())
+}
+
+#[async_trait]
+impl KnowledgeStore for SqliteStore {
+    async fn knowledge_version(&self, caller: &Caller) -> Result<u64, StoreError> {
+        let user = caller.user().0;
+        let version = sqlx::query_scalar(VERSION).bind(bytes(&user)).fetch_optional(self.readers.for_user(caller)).await;
+        let version: Option<i64> = version.map_err(Failure::from)?;
+        Ok(version.unwrap_or(0).unsigned_abs())
+    }
+
+    async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit, claim: Option<&Claim>) -> Result<Vec<u64>, CommitError> {
+        let (caller, plan, claim) = (*caller, plan.clone(), claim.cloned());
+        Ok(self
+            .write(move |c| Box::pin(async move { commit_plan(&mut WriteTransaction(c), &caller, &plan, claim.as_ref()).await }))
+            .await?)
+    }
+
+    async fn commit_answer(&self, caller: &Caller, answer: &AnswerCommit, claim: &Claim) -> Result<Message, CommitError> {
+        let (caller, answer, claim) = (*caller, answer.clone(), claim.clone());
+        Ok(self.write(move |c| Box::pin(async move { commit_answer(&mut WriteTransaction(c), &caller, &answer, &claim).await })).await?)
+    }
+}
 
 #[async_trait]
 impl KnowledgeStatements for WriteTransaction<'_> {
     async fn lock_session(&mut self, user: UserId, session: SessionId) -> Result<bool, Failure> {
         // SQLite has one writer, so there is nothing to lock.
-        let found = sqlx::query("SELECT 1 FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NULL");
+        let found = sqlx::query("SELECT 1 FROM visible_sessions WHERE user_id = ? AND id = ?");
         Ok(found.bind(bytes(&user.0)).bind(bytes(&session.0)).fetch_optional(&mut *self.0).await?.is_some())
     }
 

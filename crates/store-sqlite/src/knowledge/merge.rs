@@ -10,9 +10,9 @@ use super::super::{
     rows::{self, Columns},
     transaction::WriteTransaction,
 };
-use recall_domain::{Decision, EntityId, Evidence, FactId, MessageId, Timestamp, UserId};
+use recall_domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Timestamp, UserId};
 use recall_ports::{MergeRecord, Merged};
-use recall_store::{MergeStatements, Refusal, Side};
+use recall_store::{MergeStatements, Side, recorded_entities};
 
 const ENTITY: &str =
     "id, name, entity_type, aliases, description, mention_count, confidence, is_viewer, first_message, created_at, updated_at";
@@ -158,18 +158,8 @@ pub(super) async fn load_record(store: &SqliteStore, user: UserId, gone: EntityI
     let head = "SELECT m.merged_at, m.score, m.reason, e.into_id FROM merges m
          JOIN entity_merges e ON e.user_id = m.user_id AND e.gone_id = m.gone_id WHERE m.user_id = ? AND m.gone_id = ?";
     let Some(head) = sqlx::query(head).bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_optional(&mut *c).await? else { return Ok(None) };
-    let (mut gone_entity, mut before, mut after) = (None, None, None);
     let entities = sqlx::query("SELECT * FROM merged_entities WHERE user_id = ? AND gone_id = ?");
-    for row in entities.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await? {
-        match Columns::of(&row, "merged_entities").text("side")?.as_str() {
-            "gone" => gone_entity = Some(rows::entity(&row)?),
-            "before" => before = Some(rows::entity(&row)?),
-            _ => after = Some(rows::entity(&row)?),
-        }
-    }
-    let (Some(gone_entity), Some(before), Some(after)) = (gone_entity, before, after) else {
-        return Err(Refusal::Damaged { table: "merged_entities", column: "side" }.into());
-    };
+    let entities = entities.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await?;
     let facts = sqlx::query("SELECT * FROM merged_facts WHERE user_id = ? AND gone_id = ? ORDER BY id");
     let facts = facts.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await?;
     let evidence =
@@ -186,22 +176,37 @@ pub(super) async fn load_record(store: &SqliteStore, user: UserId, gone: EntityI
     let since = since.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await?;
     c.commit().await?;
     let head = Columns::of(&head, "merges");
+    let by_side = entities.iter().map(|row| Ok((Columns::of(row, "merged_entities").text("side")?, rows::entity(row)?)));
+    let [gone, before, after] = recorded_entities(by_side.collect::<Result<_, Failure>>()?)?;
     let place = |row| {
         let c = Columns::of(row, "merged_mentions");
         Ok::<_, Failure>((MessageId(c.id("message_id")?), c.small("ordinal")?))
     };
     Ok(Some(MergeRecord {
-        gone: gone_entity,
+        gone,
         before,
         after,
         holder: EntityId(head.id("into_id")?),
         merged_at: head.time("merged_at")?,
-        decision: Decision { score: head.real("score")?, reason: head.text("reason")? },
+        decision: rows::decision(&head)?,
         facts: facts.iter().map(rows::fact).collect::<Result<_, _>>()?,
         evidence: evidence.iter().map(rows::evidence).collect::<Result<Vec<Evidence>, _>>()?,
         mentions: mentions.iter().map(place).collect::<Result<_, _>>()?,
         since: since.iter().map(|row| Ok(MessageId(Columns::of(row, "messages").id("id")?))).collect::<Result<_, Failure>>()?,
     }))
+}
+
+/// Loads all mentions of an entity, also in sessions under deletion: if the undoing of a merge left one behind, the restored entity
+/// would have nothing to be deleted with.
+pub(super) async fn mentions_of(store: &SqliteStore, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
+    // Names the index because SQLite would otherwise read all mentions of the user in the wanted order.
+    let found = "SELECT * FROM mentions INDEXED BY mentions_of_entity WHERE user_id = ? AND entity_id = ? ORDER BY message_id, ordinal";
+    let found = sqlx::query(found).bind(bytes(&user.0)).bind(bytes(&entity.0)).fetch_all(store.readers.for_user(user)).await?;
+    let mentions = found.iter().map(|row| {
+        let c = Columns::of(row, "mentions");
+        Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, rows::mention(row)?))
+    });
+    mentions.collect()
 }
 
 /// Lists undoable merges into these entities, latest first.
@@ -220,9 +225,8 @@ pub(super) async fn merged_into(store: &SqliteStore, user: UserId, entities: &[E
         .iter()
         .map(|row| {
             let c = Columns::of(row, "merges");
-            let decision = Decision { score: c.real("score")?, reason: c.text("reason")? };
-            let merged = Merged { entity: EntityId(c.id("gone_id")?), name: c.text("name")?, merged_at: c.time("merged_at")?, decision };
-            Ok((EntityId(c.id("into_id")?), merged))
+            let (entity, name, merged_at) = (EntityId(c.id("gone_id")?), c.text("name")?, c.time("merged_at")?);
+            Ok((EntityId(c.id("into_id")?), Merged { entity, name, merged_at, decision: rows::decision(&c)? }))
         })
         .collect()
 }

@@ -1,0 +1,93 @@
+//! Reads facts.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::{
+    super::{
+        PostgresStore,
+        codec::{self, column},
+        failure::Failure,
+        keys,
+        rows::{self, FACT, FactRow},
+    },
+    list::ListStatement,
+};
+use recall_domain::{Caller, EntityId, Fact, FactId, Page, Slice};
+use recall_ports::{FactFilter, FactKey, FactStore, StoreError};
+use recall_store::filter;
+
+#[async_trait]
+impl FactStore for PostgresStore {
+    async fn facts_by_key(&self, caller: &Caller, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, StoreError> {
+        // Several keys may find the same fact.
+        let found = rows::facts!(
+            FROM "facts WHERE user_id = $1 AND id IN (
+                 SELECT f.id FROM unnest($2::uuid[], $3::text[], $4::uuid[]) AS k (subject, relation, object)
+                 JOIN facts f ON f.user_id = $1 AND f.subject_id = k.subject AND f.relation = k.relation
+                      AND (k.object IS NULL OR f.object_id = k.object))
+             LIMIT $5",
+            caller.user().0,
+            &column(keys, |k| k.subject.0)[..],
+            &column(keys, |k| codec::text(&k.relation))[..],
+            &column(keys, |k| k.object.map(|o| o.0)) as &[Option<Uuid>],
+            i64::from(most),
+        );
+        read(found.fetch_all(self.pool.reading(caller)).await)
+    }
+
+    async fn facts_by_id(&self, caller: &Caller, ids: &[FactId]) -> Result<Vec<Fact>, StoreError> {
+        let found = rows::facts!(FROM "facts WHERE user_id = $1 AND id = ANY($2)", caller.user().0, &column(ids, |id| id.0)[..]);
+        read(found.fetch_all(self.pool.reading(caller)).await)
+    }
+
+    /// Each side uses its own index. A fact between an entity and itself counts once.
+    async fn facts_of_entities(&self, caller: &Caller, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, StoreError> {
+        let found = rows::facts!(
+            WITH "asked AS (SELECT DISTINCT unnest($2::uuid[]) AS entity),
+             sides AS (
+                 SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN LATERAL (
+                     SELECT id, support FROM facts WHERE user_id = $1 AND subject_id = a.entity ORDER BY support DESC, id LIMIT $3) f
+                 UNION
+                 SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN LATERAL (
+                     SELECT id, support FROM facts WHERE user_id = $1 AND object_id = a.entity ORDER BY support DESC, id LIMIT $3) f),
+             ranked AS (SELECT id, row_number() OVER (PARTITION BY entity ORDER BY support DESC, id) AS place FROM sides) "
+            FROM "facts WHERE user_id = $1 AND id IN (SELECT id FROM ranked WHERE place <= $3) ORDER BY support DESC, id",
+            caller.user().0,
+            &column(entities, |id| id.0)[..],
+            i64::from(limit),
+        );
+        read(found.fetch_all(self.pool.reading(caller)).await)
+    }
+
+    /// Looks up each pair separately: a well-known entity costs no more than an unknown one.
+    async fn facts_between(&self, caller: &Caller, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, StoreError> {
+        let found = rows::facts!(
+            WITH "pairs (subject, object) AS (
+                 SELECT a, b FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b
+                 UNION SELECT b, a FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b) "
+            FROM "pairs p JOIN facts f ON f.user_id = $1 AND f.subject_id = p.subject AND f.object_id = p.object ORDER BY f.id",
+            caller.user().0,
+            &column(some, |id| id.0)[..],
+            &column(others, |id| id.0)[..],
+        );
+        read(found.fetch_all(self.pool.reading(caller)).await)
+    }
+
+    async fn list_facts(&self, caller: &Caller, filter: &FactFilter, page: &Page) -> Result<Slice<Fact>, StoreError> {
+        let mut sql = ListStatement::new(format!("SELECT {FACT} FROM facts f"));
+        filter::fact_page(&mut sql, caller.user(), filter, page)?;
+        let found = sql.rows::<FactRow>(self, caller).await?;
+        Ok(keys::page(found.into_iter().map(FactRow::read), page, keys::of_fact)?)
+    }
+
+    async fn count_facts(&self, caller: &Caller, filter: &FactFilter) -> Result<u64, StoreError> {
+        let mut sql = ListStatement::new("SELECT COUNT(*) FROM facts f");
+        filter::fact_conditions(&mut sql, caller.user(), filter);
+        Ok(sql.count(self, caller).await?)
+    }
+}
+
+fn read(found: Result<Vec<FactRow>, sqlx::Error>) -> Result<Vec<Fact>, StoreError> {
+    Ok(found.map_err(Failure::from)?.into_iter().map(FactRow::read).collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,120 @@
+//! The filters of lists of entities and facts, in SQL that all engines understand.
+//!
+//! A statement contains only the conditions in use. With all of them, it would get a generic plan without an index.
+
+use uuid::Uuid;
+
+use super::{Refusal, codec::folded, keys};
+use recall_domain::{FactStatus, Page, Timestamp, UserId, Word, belief::PRIOR};
+use recall_ports::{EntityFilter, FactFilter};
+
+/// A statement that is built at run time: SQL, and values in the form that their columns store.
+pub trait ListSql {
+    /// The function that finds a text in another one. In contrast to LIKE, it takes no character for a pattern.
+    const POSITION: &'static str;
+
+    /// Adds SQL, which contains no value.
+    fn sql(&mut self, sql: &'static str) -> &mut Self;
+    /// Adds an id.
+    fn id(&mut self, id: Uuid) -> &mut Self;
+    /// Adds a text.
+    fn text(&mut self, text: &str) -> &mut Self;
+    /// Adds an integer.
+    fn integer(&mut self, n: i64) -> &mut Self;
+    /// Adds a real number.
+    fn real(&mut self, n: f64) -> &mut Self;
+    /// Adds a time.
+    fn time(&mut self, t: Timestamp) -> &mut Self;
+    /// Adds the time of a pagination key, in milliseconds.
+    ///
+    /// # Errors
+    /// `BadCursor` if no such time can be stored.
+    fn key_time(&mut self, millis: i64) -> Result<&mut Self, Refusal>;
+}
+
+/// Adds the conditions, the order and the limit of one page of entities `e`, most mentioned first.
+///
+/// # Errors
+/// `BadCursor` if the page does not start at a key of this list.
+pub fn entity_page<S: ListSql>(sql: &mut S, user: UserId, filter: &EntityFilter, page: &Page) -> Result<(), Refusal> {
+    entity_conditions(sql, user, filter);
+    if let Some(key) = &page.after {
+        let (mentions, id) = keys::parse_number_and_id(key)?;
+        sql.sql(" AND (e.mention_count < ").integer(mentions);
+        sql.sql(" OR e.mention_count = ").integer(mentions).sql(" AND e.id < ").id(id).sql(")");
+    }
+    sql.sql(" ORDER BY e.mention_count DESC, e.id DESC LIMIT ").integer(keys::limit(page));
+    Ok(())
+}
+
+/// Adds the conditions on entities `e`.
+pub fn entity_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &EntityFilter) {
+    sql.sql(" WHERE e.user_id = ").id(user.0);
+    if let Some(entity_type) = filter.entity_type {
+        sql.sql(" AND e.entity_type = ").text(entity_type.word());
+    }
+    if let Some(text) = &filter.text {
+        sql.sql(" AND ").sql(S::POSITION).sql("(e.search, ").text(&folded(text)).sql(") > 0");
+    }
+    if let Some(session) = &filter.session {
+        sql.sql(" AND EXISTS (SELECT 1 FROM visible_mentions m WHERE m.user_id = e.user_id AND m.entity_id = e.id AND m.session_id = ");
+        sql.id(session.0).sql(")");
+    }
+}
+
+/// Adds the conditions, the order and the limit of one page of facts `f`, latest change first.
+///
+/// # Errors
+/// `BadCursor` if the page does not start at a key of this list.
+pub fn fact_page<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilter, page: &Page) -> Result<(), Refusal> {
+    fact_conditions(sql, user, filter);
+    if let Some(key) = &page.after {
+        let (updated_at, id) = keys::parse_number_and_id(key)?;
+        sql.sql(" AND (f.updated_at, f.id) < (").key_time(updated_at)?.sql(", ").id(id).sql(")");
+    }
+    sql.sql(" ORDER BY f.updated_at DESC, f.id DESC LIMIT ").integer(keys::limit(page));
+    Ok(())
+}
+
+/// Adds the conditions on facts `f`.
+pub fn fact_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilter) {
+    /// The beginning of a condition that the fact has such evidence.
+    const HAS_EVIDENCE: &str = "EXISTS (SELECT 1 FROM visible_evidence v WHERE v.user_id = f.user_id AND v.fact_id = f.id";
+    sql.sql(" WHERE f.user_id = ").id(user.0);
+    // Excludes facts that rest only on a session under deletion.
+    sql.sql(" AND (NOT EXISTS (SELECT 1 FROM hidden_sessions WHERE user_id = ").id(user.0).sql(") OR ").sql(HAS_EVIDENCE).sql("))");
+    if let Some(subject) = &filter.subject {
+        sql.sql(" AND f.subject_id = ").id(subject.0);
+    }
+    if let Some(object) = &filter.object {
+        sql.sql(" AND f.object_id = ").id(object.0);
+    }
+    if let Some(entity) = &filter.entity {
+        sql.sql(" AND (f.subject_id = ").id(entity.0).sql(" OR f.object_id = ").id(entity.0).sql(")");
+    }
+    if let Some(relation) = &filter.relation {
+        sql.sql(" AND f.relation = ").text(relation);
+    }
+    if let Some(status) = filter.status {
+        sql.sql(" AND f.status = ").text(status.word());
+    }
+    if let Some(session) = &filter.session {
+        sql.sql(" AND ").sql(HAS_EVIDENCE).sql(" AND v.session_id = ").id(session.0).sql(")");
+    }
+    if let Some(message) = &filter.message {
+        sql.sql(" AND ").sql(HAS_EVIDENCE).sql(" AND v.message_id = ").id(message.0).sql(")");
+    }
+    if let Some(belief) = filter.min_belief {
+        sql.sql(" AND (f.support + ").real(PRIOR).sql(") / (f.support + f.opposition + ").real(2.0 * PRIOR).sql(") >= ").real(belief);
+    }
+    if let Some(t) = filter.as_of {
+        // `valid_from` is the time of the first supporting message, so it is also when the fact became known. A retracted fact
+        // never held.
+        sql.sql(" AND f.valid_from <= ").time(t).sql(" AND (f.valid_to IS NULL OR f.valid_to > ").time(t);
+        sql.sql(") AND f.status <> ").text(FactStatus::Retracted.word());
+    }
+    if let Some(text) = &filter.text {
+        sql.sql(" AND EXISTS (SELECT 1 FROM entities e WHERE e.user_id = f.user_id AND e.id IN (f.subject_id, f.object_id) AND ");
+        sql.sql(S::POSITION).sql("(e.search, ").text(&folded(text)).sql(") > 0)");
+    }
+}

@@ -162,6 +162,60 @@ fn statements_for_postgres_are_checked_when_they_are_compiled() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
+/// Files that also read rows of sessions under deletion, of one store or both.
+const READ_HIDDEN: &[(&str, &str)] = &[
+    ("account_deletion.rs", "deletes all rows of a user"),
+    ("archive/", "checks the counters of a restored account, and adopts only without hidden sessions"),
+    ("delete.rs", "deletes sessions"),
+    ("graph/feed.rs", "mirrors rows until their deletion is in the change feed"),
+    ("knowledge/commit.rs", "keeps rows of hidden sessions in step with the facts and entities"),
+    ("knowledge/merge.rs", "moves rows of hidden sessions, so that nothing is left without an entity"),
+    ("session_deletion.rs", "deletes sessions in steps"),
+    ("visits.rs", "locks all sessions of a visitor"),
+];
+
+/// The tables of READ_HIDDEN that a piece of code selects from; `visible_…` and `DELETE FROM` do not count.
+fn selected_tables(code: &str) -> Vec<&str> {
+    let words: Vec<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    let is = |word: Option<&&str>, wanted: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(wanted));
+    let selected = words.iter().enumerate().filter(|&(at, table)| {
+        let before = |n: usize| at.checked_sub(n).and_then(|at| words.get(at));
+        let selects = (is(before(1), "FROM") && !is(before(2), "DELETE")) || is(before(1), "JOIN");
+        selects && ["sessions", "messages", "events", "mentions", "evidence"].contains(table)
+    });
+    selected.map(|(_, table)| *table).collect()
+}
+
+#[test]
+fn statements_read_no_rows_of_sessions_under_deletion() {
+    let (mut broken, mut excused) = (Vec::new(), BTreeSet::new());
+    for name in ["store", "store-sqlite", "store-postgres"] {
+        let folder = root().join("crates").join(name).join("src");
+        for path in rust_files(&folder) {
+            let inside = path.strip_prefix(&folder).unwrap().to_str().unwrap();
+            let code = code(&path);
+            let tables = selected_tables(&code);
+            if tables.is_empty() || inside.ends_with("tests.rs") {
+                continue;
+            }
+            match READ_HIDDEN.iter().find(|(file, _)| inside.starts_with(file)) {
+                Some((file, _)) => _ = excused.insert(*file),
+                None => broken.push(format!("{name}/{inside} reads {tables:?} instead of the views visible_… of migration 0022")),
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+    assert!(excused.len() == READ_HIDDEN.len(), "not needed any more: {:?}", READ_HIDDEN.iter().filter(|(f, _)| !excused.contains(f)));
+}
+
+#[test]
+fn the_scan_of_statements_finds_tables_and_no_views() {
+    let code = r#""SELECT * FROM messages m JOIN sessions s", "DELETE FROM events", "SELECT 1 from visible_messages", "
+        DELETE FROM mentions WHERE id IN (SELECT id
+            FROM evidence)""#;
+    assert_eq!(selected_tables(code), ["messages", "sessions", "evidence"]);
+}
+
 /// A checked row is read by the order of its columns, and where a migration's columns stand differs between databases.
 #[test]
 fn checked_statements_name_their_columns() {

@@ -36,15 +36,11 @@ pub(super) fn parse_millis(millis: i64) -> Option<Timestamp> {
     (EARLIEST..=LATEST).contains(&millis).then(|| DateTime::from_timestamp_millis(millis)).flatten()
 }
 
-/// Parses a pagination key of a time and an id.
-pub(super) fn parse_time_and_id(key: &str) -> Result<(Timestamp, Uuid), Refusal> {
-    let (millis, id) = keys::parse_number_and_id(key)?;
-    Ok((parse_millis(millis).ok_or(Refusal::BadCursor)?, id))
-}
-
 /// The position after which a list sorted by time and id, latest first, continues: that of the key, or before all rows.
 pub(super) fn latest_before(key: Option<&str>) -> Result<(Timestamp, Uuid), Refusal> {
-    key.map_or(Ok((time(Timestamp::MAX_UTC), Uuid::max())), parse_time_and_id)
+    let Some(key) = key else { return Ok((time(Timestamp::MAX_UTC), Uuid::max())) };
+    let (millis, id) = keys::parse_number_and_id(key)?;
+    Ok((parse_millis(millis).ok_or(Refusal::BadCursor)?, id))
 }
 
 /// The length of a lease or delay, in whole milliseconds. A century is the upper limit.

@@ -20,7 +20,8 @@ use recall_store::{EventStatements, NewEvent, PrunedLog, Refusal, append_events,
 impl EventLog for PostgresStore {
     async fn log_state(&self, caller: &Caller, session: SessionId) -> Result<LogState, StoreError> {
         let row = sqlx::query!(
-            "SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL",
+            r#"SELECT epoch AS "epoch!", event_head AS "event_head!", event_floor AS "event_floor!" FROM visible_sessions
+             WHERE user_id = $1 AND id = $2"#,
             caller.user().0,
             session.0,
         );
@@ -32,9 +33,8 @@ impl EventLog for PostgresStore {
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
         let found = sqlx::query_as!(
             EventRow,
-            "SELECT seq, id, kind, created_at, data FROM events WHERE user_id = $1 AND session_id = $2 AND seq > $3
-             AND NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2 AND deletion_at IS NOT NULL)
-             ORDER BY seq LIMIT $4",
+            r#"SELECT seq AS "seq!", id AS "id!", kind AS "kind!", created_at AS "created_at!", data AS "data!" FROM visible_events
+             WHERE user_id = $1 AND session_id = $2 AND seq > $3 ORDER BY seq LIMIT $4"#,
             caller.user().0,
             session.0,
             signed(after),
@@ -113,9 +113,9 @@ impl EventStatements for WriteTransaction<'_> {
 
     async fn logs_to_prune(&mut self, before: Timestamp, keep: i64, limit: u32) -> Result<Vec<PrunedLog>, Failure> {
         let logs = sqlx::query!(
-            "SELECT user_id, id, event_head, event_floor FROM sessions
+            r#"SELECT user_id AS "user_id!", id AS "id!", event_head AS "event_head!", event_floor AS "event_floor!" FROM visible_sessions
              WHERE oldest_event_at < $1 OR (log_length >= $2 AND oldest_event_at IS NOT NULL)
-             LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED",
+             LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED"#,
             time(before),
             keep,
             i64::from(limit),
@@ -131,7 +131,8 @@ impl EventStatements for WriteTransaction<'_> {
 
     async fn first_event_since(&mut self, log: &PrunedLog, since: Timestamp, bound: i64) -> Result<Option<i64>, Failure> {
         let young = sqlx::query_scalar!(
-            "SELECT seq FROM events WHERE user_id = $1 AND session_id = $2 AND seq < $3 AND created_at >= $4 ORDER BY seq LIMIT 1",
+            r#"SELECT seq AS "seq!" FROM visible_events WHERE user_id = $1 AND session_id = $2 AND seq < $3 AND created_at >= $4
+             ORDER BY seq LIMIT 1"#,
             log.user.0,
             log.session.0,
             bound,
@@ -146,7 +147,7 @@ impl EventStatements for WriteTransaction<'_> {
         let deleted = old.execute(&mut *self.0).await?.rows_affected();
         let raised = sqlx::query!(
             "UPDATE sessions SET event_floor = $3,
-                 oldest_event_at = (SELECT created_at FROM events WHERE user_id = $1 AND session_id = $2 AND seq = $3)
+                 oldest_event_at = (SELECT created_at FROM visible_events WHERE user_id = $1 AND session_id = $2 AND seq = $3)
              WHERE user_id = $1 AND id = $2",
             user,
             session,

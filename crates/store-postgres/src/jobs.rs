@@ -243,7 +243,11 @@ impl JobStatements for WriteTransaction<'_> {
     /// Locks the session before the job, like every transaction. A worker that is ending the job holds the session, so this waits for
     /// it.
     async fn answering_job(&mut self, user: UserId, question: MessageId) -> Result<Option<HeldJob>, Failure> {
-        let session = sqlx::query_scalar!("SELECT session_id FROM messages WHERE user_id = $1 AND id = $2", user.0, question.0);
+        let session = sqlx::query_scalar!(
+            r#"SELECT session_id AS "session_id!" FROM visible_messages WHERE user_id = $1 AND id = $2"#,
+            user.0,
+            question.0
+        );
         let Some(session) = session.fetch_optional(&mut *self.0).await? else { return Ok(None) };
         if !self.lock_session(user, SessionId(session)).await? {
             return Ok(None);

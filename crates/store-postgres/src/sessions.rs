@@ -33,44 +33,26 @@ impl SessionStore for PostgresStore {
 
     async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
         let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
-        let found = rows::sessions!("WHERE user_id = $1 AND id = ANY($2) AND deletion_at IS NULL", caller.user().0, &ids[..]);
+        let found = rows::sessions!("WHERE user_id = $1 AND id = ANY($2)", caller.user().0, &ids[..]);
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(SessionRow::read).collect::<Result<_, _>>()?)
     }
 
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
-        let user = caller.user().0;
-        let reading = self.pool.reading(caller);
-        let found = match &page.after {
-            None => {
-                rows::sessions!(
-                    "WHERE user_id = $1 AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $2",
-                    user,
-                    keys::limit(page)
-                )
-                .fetch_all(reading)
-                .await
-            }
-            Some(key) => {
-                let (updated_at, id) = codec::parse_time_and_id(key)?;
-                rows::sessions!(
-                    "WHERE user_id = $1 AND (updated_at, id) < ($2, $3) AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $4",
-                    user,
-                    updated_at,
-                    id,
-                    keys::limit(page)
-                )
-                .fetch_all(reading)
-                .await
-            }
-        };
-        let found = found.map_err(Failure::from)?;
+        let (updated_at, id) = codec::latest_before(page.after.as_deref())?;
+        let found = rows::sessions!(
+            "WHERE user_id = $1 AND (updated_at, id) < ($2, $3) ORDER BY updated_at DESC, id DESC LIMIT $4",
+            caller.user().0,
+            updated_at,
+            id,
+            keys::limit(page),
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(keys::page(found.into_iter().map(SessionRow::read), page, keys::of_session)?)
     }
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let count =
-            sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM sessions WHERE user_id = $1 AND deletion_at IS NULL"#, caller.user().0);
+        let count = sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM visible_sessions WHERE user_id = $1"#, caller.user().0);
         Ok(count.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?.unsigned_abs())
     }
 
@@ -96,8 +78,8 @@ impl SessionStore for PostgresStore {
     ) -> Result<Vec<(Caller, SessionId)>, StoreError> {
         let (user, session) = after.map(|(u, s)| (u.0, s.0)).unzip();
         let found = sqlx::query!(
-            "SELECT user_id, id FROM sessions WHERE ($1::uuid IS NULL OR (user_id, id) > ($1, $2)) AND updated_at < $3 AND deletion_at IS NULL
-             ORDER BY user_id, id LIMIT $4",
+            r#"SELECT user_id AS "user_id!", id AS "id!" FROM visible_sessions
+             WHERE ($1::uuid IS NULL OR (user_id, id) > ($1, $2)) AND updated_at < $3 ORDER BY user_id, id LIMIT $4"#,
             user,
             session,
             codec::time(since),

@@ -39,7 +39,7 @@ impl UsageStore for PostgresStore {
                 let of_messages = sqlx::query!(
                     "INSERT INTO usage_messages (user_id, message_id, input_tokens, output_tokens)
                      SELECT m.user_id, m.id, u.input, u.output FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS u (id, input, output)
-                     JOIN messages m ON m.user_id = $1 AND m.id = u.id ORDER BY m.id
+                     JOIN visible_messages m ON m.user_id = $1 AND m.id = u.id ORDER BY m.id
                      ON CONFLICT (user_id, message_id) DO UPDATE SET
                          input_tokens = usage_messages.input_tokens + excluded.input_tokens,
                          output_tokens = usage_messages.output_tokens + excluded.output_tokens",

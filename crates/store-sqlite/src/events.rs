@@ -9,7 +9,6 @@ use super::{
     failure::Failure,
     rows,
     rows::Columns,
-    session_deletion::hidden_session_ids,
     transaction::WriteTransaction,
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp, UserId};
@@ -19,7 +18,7 @@ use recall_store::{EventStatements, NewEvent, PrunedLog, Refusal, append_events,
 #[async_trait]
 impl EventLog for SqliteStore {
     async fn log_state(&self, caller: &Caller, session: SessionId) -> Result<LogState, StoreError> {
-        let row = sqlx::query("SELECT epoch, event_head, event_floor FROM sessions WHERE user_id = ? AND id = ? AND deletion_at IS NULL")
+        let row = sqlx::query("SELECT epoch, event_head, event_floor FROM visible_sessions WHERE user_id = ? AND id = ?")
             .bind(bytes(&caller.user().0))
             .bind(bytes(&session.0))
             .fetch_optional(self.readers.for_user(caller))
@@ -31,18 +30,14 @@ impl EventLog for SqliteStore {
     }
 
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
-        let found = sqlx::query(concat!(
-            "SELECT * FROM events WHERE user_id = ?1 AND session_id = ?2 AND seq > ?3 AND ?2 NOT IN ",
-            hidden_session_ids!(),
-            " ORDER BY seq LIMIT ?4"
-        ))
-        .bind(bytes(&caller.user().0))
-        .bind(bytes(&session.0))
-        .bind(signed(after))
-        .bind(i64::from(limit))
-        .fetch_all(self.readers.for_user(caller))
-        .await
-        .map_err(Failure::from)?;
+        let found = sqlx::query("SELECT * FROM visible_events WHERE user_id = ? AND session_id = ? AND seq > ? ORDER BY seq LIMIT ?")
+            .bind(bytes(&caller.user().0))
+            .bind(bytes(&session.0))
+            .bind(signed(after))
+            .bind(i64::from(limit))
+            .fetch_all(self.readers.for_user(caller))
+            .await
+            .map_err(Failure::from)?;
         if found.is_empty() {
             // Distinguishes "no new events" from "no such session".
             self.log_state(caller, session).await?;
@@ -109,8 +104,8 @@ impl EventStatements for WriteTransaction<'_> {
 
     async fn logs_to_prune(&mut self, before: Timestamp, keep: i64, limit: u32) -> Result<Vec<PrunedLog>, Failure> {
         let logs = sqlx::query(
-            "SELECT user_id, id, event_head, event_floor FROM sessions WHERE oldest_event_at < ?1
-             UNION SELECT user_id, id, event_head, event_floor FROM sessions
+            "SELECT user_id, id, event_head, event_floor FROM visible_sessions WHERE oldest_event_at < ?1
+             UNION SELECT user_id, id, event_head, event_floor FROM visible_sessions
                    WHERE event_head - event_floor >= ?2 AND oldest_event_at IS NOT NULL
              LIMIT ?3",
         );
@@ -125,7 +120,7 @@ impl EventStatements for WriteTransaction<'_> {
 
     async fn first_event_since(&mut self, log: &PrunedLog, time: Timestamp, bound: i64) -> Result<Option<i64>, Failure> {
         let young = sqlx::query_scalar(
-            "SELECT seq FROM events WHERE user_id = ? AND session_id = ? AND seq < ? AND created_at >= ? ORDER BY seq LIMIT 1",
+            "SELECT seq FROM visible_events WHERE user_id = ? AND session_id = ? AND seq < ? AND created_at >= ? ORDER BY seq LIMIT 1",
         );
         let young = young.bind(bytes(&log.user.0)).bind(bytes(&log.session.0)).bind(bound).bind(millis(time));
         Ok(young.fetch_optional(&mut *self.0).await?)
@@ -137,7 +132,7 @@ impl EventStatements for WriteTransaction<'_> {
         let deleted = old.execute(&mut *self.0).await?.rows_affected();
         let raised = sqlx::query(
             "UPDATE sessions SET event_floor = ?3,
-                 oldest_event_at = (SELECT created_at FROM events WHERE user_id = ?1 AND session_id = ?2 AND seq = ?3)
+                 oldest_event_at = (SELECT created_at FROM visible_events WHERE user_id = ?1 AND session_id = ?2 AND seq = ?3)
              WHERE user_id = ?1 AND id = ?2",
         );
         raised.bind(user).bind(session).bind(floor).execute(&mut *self.0).await?;
@@ -147,6 +142,6 @@ impl EventStatements for WriteTransaction<'_> {
 
 /// Selects logs with events to prune: `?1` before, `?2` keep, `?3` limit.
 const CANDIDATE: &str = "SELECT 1 FROM (
-        SELECT user_id, id FROM sessions WHERE oldest_event_at < ?1
-        UNION SELECT user_id, id FROM sessions WHERE event_head - event_floor >= ?2 AND oldest_event_at IS NOT NULL
+        SELECT user_id, id FROM visible_sessions WHERE oldest_event_at < ?1
+        UNION SELECT user_id, id FROM visible_sessions WHERE event_head - event_floor >= ?2 AND oldest_event_at IS NOT NULL
     ) LIMIT ?3";

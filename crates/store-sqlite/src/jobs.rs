@@ -13,7 +13,6 @@ use super::{
     failure::Failure,
     round_robin::{self, NextUsers},
     rows::Columns,
-    session_deletion::hidden_session_ids,
     transaction::WriteTransaction,
 };
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
@@ -225,11 +224,10 @@ impl JobStatements for WriteTransaction<'_> {
     }
 
     async fn answering_job(&mut self, user: UserId, question: MessageId) -> Result<Option<HeldJob>, Failure> {
-        let job = sqlx::query(concat!(
-            "SELECT * FROM jobs
-             WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1) AND session_id NOT IN ",
-            hidden_session_ids!()
-        ));
+        let job = sqlx::query(
+            "SELECT * FROM jobs WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1)
+             AND session_id NOT IN (SELECT id FROM hidden_sessions WHERE user_id = ?1)",
+        );
         let job = job.bind(bytes(&user.0)).bind(bytes(&question.0)).fetch_optional(&mut *self.0).await?;
         job.as_ref().map(held_job).transpose()
     }

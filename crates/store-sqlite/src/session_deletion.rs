@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
+use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
 use super::{
@@ -18,22 +18,6 @@ use super::{
 use recall_domain::{Caller, EntityId, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, StoreError};
 use recall_store::{DeletionExtent, EvidenceKey, SessionDeletion, SessionDeletionStatements, delete_session, hide_session};
-
-/// SQL for the ids of the hidden sessions. The user is the first parameter of the statement.
-///
-/// SQLite evaluates it once per statement.
-macro_rules! hidden_session_ids {
-    () => {
-        "(SELECT id FROM sessions WHERE user_id = ?1 AND deletion_at IS NOT NULL)"
-    };
-}
-pub(super) use hidden_session_ids;
-
-/// Adds the condition that a column names no hidden session of the user.
-pub(super) fn push_visible(sql: &mut QueryBuilder<Sqlite>, column: &'static str, user: Uuid) {
-    sql.push(" AND ").push(column).push(" NOT IN (SELECT id FROM sessions WHERE user_id = ").push_bind(bytes(&user));
-    sql.push(" AND deletion_at IS NOT NULL)");
-}
 
 #[async_trait]
 impl SessionDeletionStore for SqliteStore {

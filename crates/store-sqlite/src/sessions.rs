@@ -31,40 +31,27 @@ impl SessionStore for SqliteStore {
     }
 
     async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
-        let found = sqlx::query(
-            "SELECT * FROM sessions WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?)) AND deletion_at IS NULL",
-        )
-        .bind(bytes(&caller.user().0))
-        .bind(id_list(ids.iter().map(|id| &id.0)))
-        .fetch_all(self.readers.for_user(caller))
-        .await
-        .map_err(Failure::from)?;
+        let found = sqlx::query("SELECT * FROM visible_sessions WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
+            .bind(bytes(&caller.user().0))
+            .bind(id_list(ids.iter().map(|id| &id.0)))
+            .fetch_all(self.readers.for_user(caller))
+            .await
+            .map_err(Failure::from)?;
         Ok(found.iter().map(rows::session).collect::<Result<_, _>>()?)
     }
 
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
-        let user = caller.user().0;
-        let query = match &page.after {
-            None => {
-                sqlx::query("SELECT * FROM sessions WHERE user_id = ? AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT ?")
-                    .bind(bytes(&user))
-            }
-            Some(key) => {
-                let (updated_at, id) = keys::parse_number_and_id(key)?;
-                sqlx::query(
-                    "SELECT * FROM sessions WHERE user_id = ? AND (updated_at, id) < (?, ?) AND deletion_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT ?",
-                )
-                .bind(bytes(&user))
-                .bind(updated_at)
-                .bind(bytes(&id))
-            }
-        };
-        let found = query.bind(keys::limit(page)).fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
+        let (updated_at, id) = keys::latest_before(page.after.as_deref())?;
+        let found = sqlx::query(
+            "SELECT * FROM visible_sessions WHERE user_id = ? AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?",
+        );
+        let found = found.bind(bytes(&caller.user().0)).bind(updated_at).bind(bytes(&id)).bind(keys::limit(page));
+        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
         Ok(keys::page(found.iter().map(rows::session), page, keys::of_session)?)
     }
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sessions WHERE user_id = ? AND deletion_at IS NULL")
+        let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM visible_sessions WHERE user_id = ?")
             .bind(bytes(&caller.user().0))
             .fetch_one(self.readers.for_user(caller))
             .await
@@ -91,15 +78,16 @@ impl SessionStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<(Caller, SessionId)>, StoreError> {
         let (user, session) = after.map_or((Vec::new(), Vec::new()), |(u, s)| (bytes(&u.0).to_vec(), bytes(&s.0).to_vec()));
-        let found =
-            sqlx::query("SELECT user_id, id FROM sessions WHERE (user_id, id) > (?, ?) AND updated_at < ? AND deletion_at IS NULL ORDER BY user_id, id LIMIT ?")
-                .bind(user)
-                .bind(session)
-                .bind(millis(since))
-                .bind(limit)
-                .fetch_all(self.readers.for_server())
-                .await
-                .map_err(Failure::from)?;
+        let found = sqlx::query(
+            "SELECT user_id, id FROM visible_sessions WHERE (user_id, id) > (?, ?) AND updated_at < ? ORDER BY user_id, id LIMIT ?",
+        )
+        .bind(user)
+        .bind(session)
+        .bind(millis(since))
+        .bind(limit)
+        .fetch_all(self.readers.for_server())
+        .await
+        .map_err(Failure::from)?;
         Ok(found.iter().map(owned).collect::<Result<_, _>>()?)
     }
 }

@@ -106,6 +106,7 @@ async fn lookups_scan_no_table() {
         (super::knowledge::ENTITIES_BY_HINT, "user_id=? AND hint=?"),
         (super::knowledge::RECENTLY_MENTIONED, "mentions_in_session"),
         (super::knowledge::SESSIONS_OF_FACT, "(user_id=? AND fact_id=?)"),
+        (super::messages::ANSWERS, "messages_answers"),
         (super::knowledge::FACTS_BETWEEN, "facts_of_pair (user_id=? AND subject_id=? AND object_id=?)"),
     ] {
         let plan = explain(&store, sql).await;

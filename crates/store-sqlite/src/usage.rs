@@ -35,7 +35,7 @@ impl UsageStore for SqliteStore {
                 for (message, tokens) in &spending.messages {
                     sqlx::query(
                         "INSERT INTO usage_messages (user_id, message_id, input_tokens, output_tokens)
-                         SELECT user_id, id, ?3, ?4 FROM messages WHERE user_id = ?1 AND id = ?2
+                         SELECT user_id, id, ?3, ?4 FROM visible_messages WHERE user_id = ?1 AND id = ?2
                          ON CONFLICT (user_id, message_id) DO UPDATE SET
                              input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens",
                     )

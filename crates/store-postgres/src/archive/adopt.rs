@@ -40,14 +40,14 @@ impl AdoptionStatements for WriteTransaction<'_> {
         let sessions = sqlx::query_as!(
             LogRow,
             "SELECT id AS session, epoch, event_head AS head, event_floor AS floor, oldest_event_at AS oldest FROM sessions
-             WHERE user_id = $1 AND deletion_at IS NULL",
+             WHERE user_id = $1 AND id NOT IN (SELECT id FROM hidden_sessions WHERE user_id = $1)",
             user.0,
         );
         let sessions = sessions.fetch_all(&mut *self.0).await?;
         let events = sqlx::query_as!(
             LoggedEvent,
             r#"SELECT session_id AS session, seq, id, kind, created_at, data::text AS "data!" FROM events WHERE user_id = $1
-             AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))"#,
+             AND session_id NOT IN (SELECT id FROM hidden_sessions WHERE user_id = $1)"#,
             user.0,
         );
         let events = events.fetch_all(&mut *self.0).await?;

@@ -69,32 +69,18 @@ impl ArchiveReads for transaction::Snapshot<'_> {
     }
 
     async fn has_hidden_session(&mut self, user: UserId) -> Result<bool, Failure> {
-        let hidden = sqlx::query_scalar!("SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL LIMIT 1", user.0);
+        let hidden = sqlx::query_scalar!("SELECT id FROM hidden_sessions WHERE user_id = $1 LIMIT 1", user.0);
         Ok(hidden.fetch_optional(&mut *self.0).await?.is_some())
     }
 
     async fn page(&mut self, user: UserId, shape: &'static Shape, after: Option<&[Value]>, limit: u32) -> Result<RecordPage, Failure> {
-        let sql = select_statement('$', shape, after.is_some(), visible_condition(shape));
+        let sql = select_statement('$', shape, after.is_some());
         let mut query = sqlx::query(AssertSqlSafe(sql)).bind(user.0);
         for (value, field) in after.into_iter().flatten().zip(shape.order) {
             query = bind(query, field, value);
         }
         let found = query.bind(i64::from(limit)).fetch_all(&mut *self.0).await?;
         RecordPage::read(shape, &found, |row, field| read_value(row, shape, field))
-    }
-}
-
-/// The condition that excludes rows of sessions under deletion.
-pub(super) fn visible_condition(shape: &Shape) -> &'static str {
-    if shape.table == "sessions" {
-        " AND deletion_at IS NULL"
-    } else if shape.field("session_id").is_some() {
-        " AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))"
-    } else if shape.field("message_id").is_some() {
-        " AND message_id NOT IN (SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
-              SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))"
-    } else {
-        ""
     }
 }
 

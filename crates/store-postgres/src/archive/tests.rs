@@ -4,7 +4,7 @@
 use sqlx::{AssertSqlSafe, Executor, SqlSafeStr};
 use uuid::Uuid;
 
-use super::{super::tests::store, read, write};
+use super::{super::tests::store, write};
 use recall_domain::UserId;
 use recall_ports::{
     Inspect,
@@ -19,8 +19,8 @@ async fn statements_of_all_shapes_fit_the_schema() {
     for shape in SHAPES {
         let record = Record { shape, values: shape.fields.iter().map(|_| Value::Missing).collect() };
         let statements = [
-            select_statement('$', shape, false, read::visible_condition(shape)),
-            select_statement('$', shape, true, read::visible_condition(shape)),
+            select_statement('$', shape, false),
+            select_statement('$', shape, true),
             write::insert_statement(UserId(Uuid::nil()), shape, std::slice::from_ref(&record), "epoch").into_string(),
             find_statement('$', shape),
             count_statement('$', shape),

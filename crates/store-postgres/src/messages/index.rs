@@ -10,13 +10,12 @@ use recall_store::similarity;
 
 pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, Failure> {
     let found = sqlx::query!(
-        r#"SELECT m.feed_row, m.id, m.session_id, m.position, m.role, m.speaker, m.sent_at, i.terms,
+        r#"SELECT m.feed_row AS "feed_row!", m.id AS "id!", m.session_id AS "session_id!", m.position AS "position!", m.role AS "role!",
+                m.speaker, m.sent_at AS "sent_at!", i.terms,
                 CASE WHEN i.model = $2 THEN i.embedding ELSE v.embedding END AS embedding
-         FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+         FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
          LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = $2
-         WHERE m.user_id = $1 AND m.feed_row > $3
-         AND m.session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
-         ORDER BY m.feed_row LIMIT $4"#,
+         WHERE m.user_id = $1 AND m.feed_row > $3 ORDER BY m.feed_row LIMIT $4"#,
         user.0,
         model,
         signed(after),
@@ -86,12 +85,13 @@ async fn nearest_in_session(store: &PostgresStore, query: NearestQuery<'_>, sess
     let found = sqlx::query_as!(
         MessageDistance,
         r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
-             SELECT i.message_id, i.embedding FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             SELECT i.message_id, i.embedding FROM visible_messages m
+             JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
              WHERE m.user_id = $1 AND m.session_id = $6 AND i.model = $2 AND i.dimensions = $4
              UNION ALL
-             SELECT v.message_id, v.embedding FROM messages m JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id
+             SELECT v.message_id, v.embedding FROM visible_messages m
+             JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id
              WHERE m.user_id = $1 AND m.session_id = $6 AND v.model = $2 AND v.dimensions = $4) AS all_of
-         WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1 AND id = $6 AND deletion_at IS NOT NULL)
          ORDER BY 2, message_id LIMIT $5"#,
         query.user.0,
         query.model,
@@ -109,9 +109,7 @@ async fn nearest_of_all(store: &PostgresStore, query: NearestQuery<'_>) -> Resul
         r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
              SELECT message_id, embedding FROM message_index WHERE user_id = $1 AND model = $2 AND dimensions = $4
              UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = $1 AND model = $2 AND dimensions = $4) AS all_of
-         WHERE message_id NOT IN (
-             SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
-                 SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
+         WHERE message_id NOT IN (SELECT id FROM hidden_messages WHERE user_id = $1)
          ORDER BY 2, message_id LIMIT $5"#,
         query.user.0,
         query.model,
@@ -130,8 +128,7 @@ async fn nearest_by_codes(store: &PostgresStore, query: NearestQuery<'_>, messag
         MessageDistance,
         r#"WITH likely AS MATERIALIZED (
              SELECT message_id FROM message_codes WHERE user_id = $1 AND length(code) = (SELECT length(vector_code($3)))
-                 AND message_id NOT IN (SELECT id FROM messages WHERE user_id = $1 AND session_id = ANY(ARRAY(
-                     SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL)))
+                 AND message_id NOT IN (SELECT id FROM hidden_messages WHERE user_id = $1)
              ORDER BY code <~> (SELECT vector_code($3)) LIMIT $6)
          SELECT i.message_id, coalesce(nullif(i.embedding <=> $3, 'NaN'), 1.0) AS "distance!"
          FROM likely JOIN message_index i ON i.user_id = $1 AND i.message_id = likely.message_id

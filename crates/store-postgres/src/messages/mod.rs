@@ -37,12 +37,7 @@ impl MessageStore for PostgresStore {
 
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
         let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
-        let found = rows::messages!(
-            "WHERE user_id = $1 AND id = ANY($2)
-             AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))",
-            caller.user().0,
-            &ids[..]
-        );
+        let found = rows::messages!("WHERE user_id = $1 AND id = ANY($2)", caller.user().0, &ids[..]);
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(MessageRow::read).collect::<Result<_, _>>()?)
     }
@@ -53,9 +48,7 @@ impl MessageStore for PostgresStore {
             true => load_before(self, caller, session, after.unwrap_or(i64::MAX), keys::limit(page)).await?,
             false => {
                 let found = rows::messages!(
-                    "WHERE user_id = $1 AND session_id = $2 AND position > $3
-                     AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
-                     ORDER BY position LIMIT $4",
+                    "WHERE user_id = $1 AND session_id = $2 AND position > $3 ORDER BY position LIMIT $4",
                     caller.user().0,
                     session.0,
                     after.unwrap_or(0),
@@ -64,7 +57,7 @@ impl MessageStore for PostgresStore {
                 found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?
             }
         };
-        Ok(keys::page(found.into_iter().map(MessageRow::read), page, |message| message.position.to_string())?)
+        Ok(keys::page(found.into_iter().map(MessageRow::read), page, keys::of_message)?)
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
@@ -74,13 +67,7 @@ impl MessageStore for PostgresStore {
 
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
         let questions: Vec<_> = questions.iter().map(|id| id.0).collect();
-        let found = rows::messages!(
-            "WHERE user_id = $1 AND answer_to = ANY($2)
-             AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
-             ORDER BY feed_row",
-            caller.user().0,
-            &questions[..]
-        );
+        let found = rows::messages!("WHERE user_id = $1 AND answer_to = ANY($2) ORDER BY feed_row", caller.user().0, &questions[..]);
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         // The statement returns only messages with `answer_to`.
         let pairs = found.into_iter().filter_map(|row| row.answer_to.map(|question| Ok((MessageId(question), row.read()?))));
@@ -123,9 +110,7 @@ async fn load_before(
     limit: i64,
 ) -> Result<Vec<MessageRow>, Failure> {
     let found = rows::messages!(
-        "WHERE user_id = $1 AND session_id = $2 AND position < $3
-         AND session_id <> ALL (ARRAY(SELECT id FROM sessions WHERE user_id = $1 AND deletion_at IS NOT NULL))
-         ORDER BY position DESC LIMIT $4",
+        "WHERE user_id = $1 AND session_id = $2 AND position < $3 ORDER BY position DESC LIMIT $4",
         caller.user().0,
         session.0,
         position,

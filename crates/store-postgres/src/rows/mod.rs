@@ -2,7 +2,7 @@
 //!
 //! Rows are read by the order of their columns, and a column that a migration adds may have another place in another database. So
 //! columns are listed here once, and `*` is never used: `messages!("WHERE …", values)` is a checked statement for rows of that
-//! table.
+//! table. `"x!"` says that a column is not null, because PostgreSQL does not know it of the columns of a view.
 
 mod knowledge;
 
@@ -62,11 +62,13 @@ pub(super) struct SessionRow {
     pub(super) event_head: i64,
 }
 
+/// Selects sessions, except those under deletion.
 macro_rules! sessions {
     ($rest:literal $(, $value:expr)* $(,)?) => {
         sqlx::query_as!(
             $crate::rows::SessionRow,
-            "SELECT id, title, created_at, updated_at, message_count, epoch, event_head FROM sessions " + $rest $(, $value)*
+            r#"SELECT id AS "id!", title, created_at AS "created_at!", updated_at AS "updated_at!", message_count AS "message_count!",
+                    epoch AS "epoch!", event_head AS "event_head!" FROM visible_sessions "# + $rest $(, $value)*
         )
     };
 }
@@ -104,12 +106,14 @@ pub(super) struct MessageRow {
     pub(super) citations: JsonText,
 }
 
+/// Selects messages, except those of sessions under deletion.
 macro_rules! messages {
     ($rest:literal $(, $value:expr)* $(,)?) => {
         sqlx::query_as!(
             $crate::rows::MessageRow,
-            "SELECT id, session_id, position, role, speaker, text, kind, status, sent_at, created_at, source_metadata, external_id,
-                    answer_to, citations FROM messages " + $rest $(, $value)*
+            r#"SELECT id AS "id!", session_id AS "session_id!", position AS "position!", role AS "role!", speaker, text AS "text!", kind,
+                    status AS "status!", sent_at AS "sent_at!", created_at AS "created_at!", source_metadata, external_id, answer_to,
+                    citations AS "citations!" FROM visible_messages "# + $rest $(, $value)*
         )
     };
 }

@@ -40,8 +40,7 @@ impl AdoptionStatements for WriteTransaction<'_> {
                  oldest_event_at = v.oldest_event_at
              FROM sessions v WHERE sessions.user_id = ?1 AND v.user_id = ?2 AND v.id = sessions.id",
             "INSERT INTO events (user_id, session_id, seq, id, kind, created_at, data)
-             SELECT ?1, session_id, seq, id, kind, created_at, data FROM events WHERE user_id = ?2
-             AND session_id IN (SELECT id FROM sessions WHERE user_id = ?2 AND deletion_at IS NULL)",
+             SELECT ?1, session_id, seq, id, kind, created_at, data FROM visible_events WHERE user_id = ?2",
         ] {
             sqlx::query(sql).bind(bytes(&user.0)).bind(bytes(&from.0)).execute(&mut *self.0).await?;
         }

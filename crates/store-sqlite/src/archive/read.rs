@@ -9,7 +9,6 @@ use super::super::{
     codec::{self, bytes},
     failure::Failure,
     rows::Columns,
-    session_deletion::hidden_session_ids,
     transaction,
 };
 use recall_domain::UserId;
@@ -70,31 +69,18 @@ impl ArchiveReads for transaction::Snapshot<'_> {
     }
 
     async fn has_hidden_session(&mut self, user: UserId) -> Result<bool, Failure> {
-        let hidden = sqlx::query("SELECT 1 FROM sessions WHERE user_id = ? AND deletion_at IS NOT NULL LIMIT 1");
+        let hidden = sqlx::query("SELECT 1 FROM hidden_sessions WHERE user_id = ? LIMIT 1");
         Ok(hidden.bind(bytes(&user.0)).fetch_optional(&mut *self.0).await?.is_some())
     }
 
     async fn page(&mut self, user: UserId, shape: &'static Shape, after: Option<&[Value]>, limit: u32) -> Result<RecordPage, Failure> {
-        let sql = select_statement('?', shape, after.is_some(), visible_condition(shape));
+        let sql = select_statement('?', shape, after.is_some());
         let mut query = sqlx::query(AssertSqlSafe(sql)).bind(bytes(&user.0));
         for value in after.into_iter().flatten() {
             query = bind(query, value);
         }
         let found = query.bind(i64::from(limit)).fetch_all(&mut *self.0).await?;
         RecordPage::read(shape, &found, |row, field| read_value(row, shape, field))
-    }
-}
-
-/// The condition that excludes rows of sessions under deletion.
-fn visible_condition(shape: &Shape) -> &'static str {
-    if shape.table == "sessions" {
-        " AND deletion_at IS NULL"
-    } else if shape.field("session_id").is_some() {
-        concat!(" AND session_id NOT IN ", hidden_session_ids!())
-    } else if shape.field("message_id").is_some() {
-        concat!(" AND message_id NOT IN (SELECT id FROM messages WHERE user_id = ?1 AND session_id IN ", hidden_session_ids!(), ")")
-    } else {
-        ""
     }
 }
 

@@ -94,8 +94,8 @@ impl ImportStatements for WriteTransaction<'_> {
     async fn set_lane_heads(&mut self, user: UserId) -> Result<(), Failure> {
         let set = sqlx::query(
             "UPDATE jobs SET head = 1 WHERE id IN (
-                 SELECT min(j.id) FROM jobs j JOIN sessions s ON s.user_id = ?1 AND s.id = j.session_id
-                 WHERE j.user_id = ?1 AND j.state = 'live' AND s.deletion_at IS NULL
+                 SELECT min(j.id) FROM jobs j JOIN visible_sessions s ON s.user_id = ?1 AND s.id = j.session_id
+                 WHERE j.user_id = ?1 AND j.state = 'live'
                  GROUP BY j.session_id, j.lane HAVING max(j.head) = 0)",
         );
         set.bind(bytes(&user.0)).execute(&mut *self.0).await?;

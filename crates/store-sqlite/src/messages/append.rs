@@ -16,8 +16,9 @@ use recall_store::{Counters, FeedCounters, MessageStatements, NumbersWanted, Pen
 #[async_trait]
 impl MessageStatements for WriteTransaction<'_> {
     async fn messages_by_external_id(&mut self, user: UserId, session: SessionId, ids: &[&str]) -> Result<Vec<Message>, Failure> {
-        let found =
-            sqlx::query("SELECT * FROM messages WHERE user_id = ? AND session_id = ? AND external_id IN (SELECT value FROM json_each(?))");
+        let found = sqlx::query(
+            "SELECT * FROM visible_messages WHERE user_id = ? AND session_id = ? AND external_id IN (SELECT value FROM json_each(?))",
+        );
         let found = found.bind(bytes(&user.0)).bind(bytes(&session.0)).bind(json(ids, "an external id")?);
         found.fetch_all(&mut *self.0).await?.iter().map(rows::message).collect()
     }

@@ -7,22 +7,19 @@ use super::super::{
     codec::{bytes, signed, vector as blob},
     failure::Failure,
     rows::Columns,
-    session_deletion::hidden_session_ids,
 };
 use recall_domain::{MessageId, SessionId, UserId};
 use recall_ports::{Embedding, FeedRow};
 use recall_store::similarity;
 
 pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, Failure> {
-    let found = sqlx::query(concat!(
+    let found = sqlx::query(
         "SELECT m.feed_row, m.id, m.session_id, m.position, m.role, m.speaker, m.sent_at, i.terms,
                 CASE WHEN i.model = ?2 THEN i.embedding ELSE COALESCE(v.embedding, x'') END AS embedding
-         FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+         FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
          LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = ?2
-         WHERE m.user_id = ?1 AND m.feed_row > ?3 AND m.session_id NOT IN ",
-        hidden_session_ids!(),
-        " ORDER BY m.feed_row LIMIT ?4"
-    ))
+         WHERE m.user_id = ?1 AND m.feed_row > ?3 ORDER BY m.feed_row LIMIT ?4",
+    )
     .bind(bytes(&user.0))
     .bind(model)
     .bind(signed(after))
@@ -66,25 +63,24 @@ pub(super) async fn nearest(
     let blob = blob(&vector.0);
     let length = signed(blob.len() as u64);
     let sql = match session {
-        None => concat!(
+        None => {
             "SELECT message_id, COALESCE(vec_distance_cosine(embedding, ?3), 1.0) AS distance FROM (
                  SELECT message_id, embedding FROM message_index WHERE user_id = ?1 AND model = ?2
                  UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = ?1 AND model = ?2)
-             WHERE length(embedding) = ?4 AND message_id NOT IN (SELECT id FROM messages WHERE user_id = ?1 AND session_id IN ",
-            hidden_session_ids!(),
-            ") ORDER BY distance, message_id LIMIT ?5"
-        ),
-        Some(_) => concat!(
+             WHERE length(embedding) = ?4 AND message_id NOT IN (SELECT id FROM hidden_messages WHERE user_id = ?1)
+             ORDER BY distance, message_id LIMIT ?5"
+        }
+        Some(_) => {
             "SELECT message_id, COALESCE(vec_distance_cosine(embedding, ?3), 1.0) AS distance FROM (
-                 SELECT i.message_id, i.embedding FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+                 SELECT i.message_id, i.embedding FROM visible_messages m CROSS JOIN message_index i
+                     ON i.user_id = m.user_id AND i.message_id = m.id
                  WHERE m.user_id = ?1 AND m.session_id = ?6 AND i.model = ?2
                  UNION ALL
-                 SELECT v.message_id, v.embedding FROM messages m JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id
+                 SELECT v.message_id, v.embedding FROM visible_messages m CROSS JOIN message_vectors v
+                     ON v.user_id = m.user_id AND v.message_id = m.id
                  WHERE m.user_id = ?1 AND m.session_id = ?6 AND v.model = ?2)
-             WHERE length(embedding) = ?4 AND ?6 NOT IN ",
-            hidden_session_ids!(),
-            " ORDER BY distance, message_id LIMIT ?5"
-        ),
+             WHERE length(embedding) = ?4 ORDER BY distance, message_id LIMIT ?5"
+        }
     };
     let mut query = sqlx::query(sql).bind(bytes(&user.0)).bind(model).bind(blob).bind(length).bind(i64::from(limit));
     if let Some(session) = &session {

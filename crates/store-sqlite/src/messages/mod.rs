@@ -13,7 +13,6 @@ use super::{
     failure::Failure,
     keys, rows,
     rows::Columns,
-    session_deletion::hidden_session_ids,
     transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
@@ -21,11 +20,16 @@ use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMes
 use recall_store::append_messages;
 
 /// Reads the latest messages before a position, latest first.
-const MESSAGES_BEFORE: &str = concat!(
-    "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position < ?3 AND session_id NOT IN ",
-    hidden_session_ids!(),
-    " ORDER BY position DESC LIMIT ?4"
-);
+const MESSAGES_BEFORE: &str =
+    "SELECT * FROM visible_messages WHERE user_id = ? AND session_id = ? AND position < ? ORDER BY position DESC LIMIT ?";
+const MESSAGES_AFTER: &str =
+    "SELECT * FROM visible_messages WHERE user_id = ? AND session_id = ? AND position > ? ORDER BY position LIMIT ?";
+
+/// Finds the answers to questions, oldest first.
+///
+/// `+` keeps SQLite, which has no statistics, from reading all messages of the user in the wanted order.
+pub(super) const ANSWERS: &str = "SELECT * FROM visible_messages
+     WHERE user_id = ? AND answer_to IN (SELECT unhex(value) FROM json_each(?)) ORDER BY +feed_row";
 
 #[async_trait]
 impl MessageStore for SqliteStore {
@@ -37,29 +41,19 @@ impl MessageStore for SqliteStore {
     }
 
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
-        let found = sqlx::query(concat!(
-            "SELECT * FROM messages WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
-            hidden_session_ids!()
-        ))
-        .bind(bytes(&caller.user().0))
-        .bind(id_list(ids.iter().map(|id| &id.0)))
-        .fetch_all(self.readers.for_user(caller))
-        .await
-        .map_err(Failure::from)?;
+        let found = sqlx::query("SELECT * FROM visible_messages WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
+            .bind(bytes(&caller.user().0))
+            .bind(id_list(ids.iter().map(|id| &id.0)))
+            .fetch_all(self.readers.for_user(caller))
+            .await
+            .map_err(Failure::from)?;
         Ok(found.iter().map(rows::message).collect::<Result<_, _>>()?)
     }
 
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError> {
         let after = page.after.as_deref().map(keys::parse_number).transpose()?;
         let (sql, start) = match backwards {
-            false => (
-                concat!(
-                    "SELECT * FROM messages WHERE user_id = ?1 AND session_id = ?2 AND position > ?3 AND session_id NOT IN ",
-                    hidden_session_ids!(),
-                    " ORDER BY position LIMIT ?4"
-                ),
-                0,
-            ),
+            false => (MESSAGES_AFTER, 0),
             true => (MESSAGES_BEFORE, i64::MAX),
         };
         let found = sqlx::query(sql)
@@ -70,7 +64,7 @@ impl MessageStore for SqliteStore {
             .fetch_all(self.readers.for_user(caller))
             .await
             .map_err(Failure::from)?;
-        Ok(keys::page(found.iter().map(rows::message), page, |message| message.position.to_string())?)
+        Ok(keys::page(found.iter().map(rows::message), page, keys::of_message)?)
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
@@ -86,18 +80,12 @@ impl MessageStore for SqliteStore {
     }
 
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
-        let found = sqlx::query(concat!(
-            // Without this index name SQLite would read all messages of the user to sort them.
-            "SELECT * FROM messages INDEXED BY messages_answers
-             WHERE user_id = ?1 AND answer_to IN (SELECT unhex(value) FROM json_each(?2)) AND session_id NOT IN ",
-            hidden_session_ids!(),
-            " ORDER BY feed_row"
-        ))
-        .bind(bytes(&caller.user().0))
-        .bind(id_list(questions.iter().map(|id| &id.0)))
-        .fetch_all(self.readers.for_user(caller))
-        .await
-        .map_err(Failure::from)?;
+        let found = sqlx::query(ANSWERS)
+            .bind(bytes(&caller.user().0))
+            .bind(id_list(questions.iter().map(|id| &id.0)))
+            .fetch_all(self.readers.for_user(caller))
+            .await
+            .map_err(Failure::from)?;
         let pairs = found.iter().map(|row| Ok((MessageId(Columns::of(row, "messages").id("answer_to")?), rows::message(row)?)));
         Ok(pairs.collect::<Result<_, Failure>>()?)
     }

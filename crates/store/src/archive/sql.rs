@@ -9,8 +9,8 @@ use recall_ports::archive::{
 
 /// Selects the rows of a user by the key of the shape: all fields, and those fields of the key that no record has.
 ///
-/// Its parameters are the user, the values of the key if `after` is true, and the limit. `visible` is a further condition.
-pub fn select_statement(parameter: char, shape: &Shape, after: bool, visible: &str) -> String {
+/// Its parameters are the user, the values of the key if `after` is true, and the limit. Rows of sessions under deletion are left out.
+pub fn select_statement(parameter: char, shape: &Shape, after: bool) -> String {
     let hidden = shape.order.iter().filter(|f| shape.field(f.name).is_none());
     let column = |f: &Field| if is_json(f) { format!("{} AS {}", comparable(f, ""), f.name) } else { f.name.to_owned() };
     let columns: Vec<_> = shape.fields.iter().chain(hidden).map(column).collect();
@@ -18,8 +18,21 @@ pub fn select_statement(parameter: char, shape: &Shape, after: bool, visible: &s
     let keys = if after { shape.order.len() } else { 0 };
     let places: Vec<_> = (2..keys + 2).map(|n| format!("{parameter}{n}")).collect();
     let condition = if after { format!(" AND ({order}) > ({})", places.join(", ")) } else { String::new() };
-    let (table, limit) = (shape.table, keys + 2);
+    let (table, limit, visible) = (shape.table, keys + 2, visible_condition(parameter, shape));
     format!("SELECT {columns} FROM {table} WHERE user_id = {parameter}1{condition}{visible} ORDER BY {order} LIMIT {parameter}{limit}")
+}
+
+fn visible_condition(parameter: char, shape: &Shape) -> String {
+    let (column, hidden) = if shape.table == "sessions" {
+        ("id", "hidden_sessions")
+    } else if shape.field("session_id").is_some() {
+        ("session_id", "hidden_sessions")
+    } else if shape.field("message_id").is_some() {
+        ("message_id", "hidden_messages")
+    } else {
+        return String::new();
+    };
+    format!(" AND {column} NOT IN (SELECT id FROM {hidden} WHERE user_id = {parameter}1)")
 }
 
 /// Finds a row that equals a record. Its parameters are the user and all fields.

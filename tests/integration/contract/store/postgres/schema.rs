@@ -116,7 +116,7 @@ async fn frequent_statements_use_their_index() {
         ("SELECT entity_id FROM entity_hints WHERE user_id = $U AND hint = ANY('{a,b}')", "entity_hints_pkey"),
         ("SELECT entity_id FROM entity_keys WHERE user_id = $U AND key = ANY('{a,b}')", "entity_keys_pkey"),
         (
-            "SELECT entity_id FROM mentions WHERE user_id = $U AND session_id = $U AND entity_id = ANY(ARRAY[$U]::uuid[])",
+            "SELECT entity_id FROM visible_mentions WHERE user_id = $U AND session_id = $U AND entity_id = ANY(ARRAY[$U]::uuid[])",
             "mentions_in_session",
         ),
         (
@@ -130,12 +130,15 @@ async fn frequent_statements_use_their_index() {
         ("SELECT user_id FROM logins WHERE idle_until <= now()", "logins_end"),
         ("SELECT user_id FROM erasures WHERE ended_at IS NULL AND touched_at < now() ORDER BY touched_at LIMIT 100", "erasures_unfinished"),
         ("SELECT min(id) FROM jobs WHERE user_id = $U AND session_id = $U AND lane = 'answer' AND state = 'live'", "jobs_in_lane"),
-        ("SELECT * FROM messages WHERE user_id = $U AND session_id = $U AND position > 1 ORDER BY position LIMIT 9", "messages_position"),
-        ("SELECT * FROM messages WHERE user_id = $U AND feed_row > 1 ORDER BY feed_row LIMIT 9", "messages_feed"),
-        ("SELECT * FROM messages WHERE user_id = $U AND session_id = $U AND external_id = ANY('{a,b}')", "messages_external"),
-        ("SELECT * FROM events WHERE user_id = $U AND session_id = $U AND seq > 1 ORDER BY seq LIMIT 9", "events_pkey"),
         (
-            "SELECT * FROM sessions WHERE user_id = $U AND (updated_at, id) < (now(), $U) ORDER BY updated_at DESC, id DESC LIMIT 9",
+            "SELECT * FROM visible_messages WHERE user_id = $U AND session_id = $U AND position > 1 ORDER BY position LIMIT 9",
+            "messages_position",
+        ),
+        ("SELECT * FROM visible_messages WHERE user_id = $U AND feed_row > 1 ORDER BY feed_row LIMIT 9", "messages_feed"),
+        ("SELECT * FROM visible_messages WHERE user_id = $U AND session_id = $U AND external_id = ANY('{a,b}')", "messages_external"),
+        ("SELECT * FROM visible_events WHERE user_id = $U AND session_id = $U AND seq > 1 ORDER BY seq LIMIT 9", "events_pkey"),
+        (
+            "SELECT * FROM visible_sessions WHERE user_id = $U AND (updated_at, id) < (now(), $U) ORDER BY updated_at DESC, id DESC LIMIT 9",
             "sessions_latest",
         ),
         ("SELECT * FROM facts WHERE user_id = $U ORDER BY updated_at DESC, id DESC LIMIT 9", "facts_latest"),
@@ -145,7 +148,7 @@ async fn frequent_statements_use_their_index() {
         ("SELECT id FROM facts WHERE user_id = $U AND object_id = $U ORDER BY support DESC, id LIMIT 9", "facts_of_object"),
         ("SELECT * FROM entities WHERE user_id = $U ORDER BY mention_count DESC, id DESC LIMIT 9", "entities_most_mentioned"),
         (
-            "SELECT * FROM evidence WHERE user_id = $U AND fact_id = $U ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT 9",
+            "SELECT * FROM visible_evidence WHERE user_id = $U AND fact_id = $U ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT 9",
             "evidence_latest",
         ),
     ] {
@@ -232,7 +235,7 @@ async fn pruning_finds_logs_by_index() {
     .await
     .unwrap();
     let mut connection = PgConnection::connect(&schema.url).await.unwrap();
-    let explain = "SET recall.scope = 'pruning'; EXPLAIN SELECT user_id, id, event_head, event_floor FROM sessions
+    let explain = "SET recall.scope = 'pruning'; EXPLAIN SELECT user_id, id, event_head, event_floor FROM visible_sessions
         WHERE oldest_event_at < now() - interval '1 day' OR (log_length >= 1000 AND oldest_event_at IS NOT NULL)
         LIMIT 100 FOR NO KEY UPDATE SKIP LOCKED";
     let plan: Vec<_> = sqlx::raw_sql(explain).fetch_all(&mut connection).await.unwrap();

@@ -52,7 +52,7 @@ impl Auditor {
         self.log.audited(caller, actor, page).await
     }
 
-    /// Writes an entry for the caller of a request if `caller`, for whom the change was made, is that of shared memory.
+    /// Writes an entry if the change was made in shared memory, which is then the user of `caller`. The actor is the caller of the request.
     pub(crate) async fn note_shared_change(
         &self,
         at: Timestamp,

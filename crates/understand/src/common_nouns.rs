@@ -239,15 +239,7 @@ fn has_concept_ending(word: &str) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::{chunker::chunk, fixture::tagged, phrases::Phrases};
-
-    /// Returns the last noun phrase of a text with its tokens.
-    fn parse(text: &str) -> (Vec<Token>, NounPhrase) {
-        let tokens = tagged(text);
-        let Phrases { nouns, .. } = chunk(&tokens);
-        let last = nouns.last().cloned().unwrap();
-        (tokens, last)
-    }
+    use crate::fixture::last_noun_phrase;
 
     #[test]
     fn rules_name_their_examples() {
@@ -265,7 +257,7 @@ mod tests {
             ("generic_place_as_head", "the corner shop", None),
             ("kind_of_music", "jazz music", Some("jazz")),
         ] {
-            let (tokens, np) = parse(text);
+            let (tokens, np) = last_noun_phrase(text);
             let is_role = |word: &str| matches!(word, "sister" | "friend");
             let noun = CommonNoun::new(&tokens, &np, &is_role);
             let (name, verdict) = RULES.iter().find_map(|(name, rule)| Some((*name, rule(&noun)?))).unwrap();
@@ -284,7 +276,7 @@ mod tests {
             ("the backend team", "backend team", EntityType::Organization),
             ("my zorgleness", "zorgleness", EntityType::Concept),
         ] {
-            let (tokens, np) = parse(text);
+            let (tokens, np) = last_noun_phrase(text);
             let named = common_name(&tokens, &np, &|_| false).unwrap();
             assert_eq!((named.name.as_str(), named.ty), (name, ty), "{text}");
         }

@@ -1,7 +1,9 @@
 //! Prepares texts for tests of single steps.
 
 use crate::{
+    chunker::chunk,
     normalise::clean,
+    phrases::{NounPhrase, Phrases},
     sentences,
     tags::{self, ExtraVerb},
     tokens::{Pos, Token, tokenise},
@@ -27,4 +29,12 @@ pub(crate) fn tagged_as(words: &[(&str, Pos)]) -> Vec<Token> {
         token.pos = *pos;
     }
     tokens
+}
+
+/// Returns the last noun phrase of a text with its tokens.
+pub(crate) fn last_noun_phrase(text: &str) -> (Vec<Token>, NounPhrase) {
+    let tokens = tagged(text);
+    let Phrases { nouns, .. } = chunk(&tokens);
+    let last = nouns.last().cloned().unwrap();
+    (tokens, last)
 }

@@ -124,19 +124,7 @@ fn type_after_preposition(guess: TypeGuess, before: Option<&str>, words: usize) 
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::{
-        chunker::chunk,
-        fixture::{tagged, tagged_as},
-        phrases::Phrases,
-    };
-
-    /// Returns the last noun phrase of a text with its tokens.
-    fn parse(text: &str) -> (Vec<Token>, NounPhrase) {
-        let tokens = tagged(text);
-        let Phrases { nouns, .. } = chunk(&tokens);
-        let last = nouns.last().cloned().unwrap();
-        (tokens, last)
-    }
+    use crate::fixture::{last_noun_phrase, tagged_as};
 
     #[test]
     fn names_have_the_type_of_their_title() {
@@ -147,7 +135,7 @@ mod tests {
             ("University of Zorgle", "University of Zorgle", EntityType::Organization),
             ("Lake Zorgle", "Lake Zorgle", EntityType::Place),
         ] {
-            let (tokens, np) = parse(text);
+            let (tokens, np) = last_noun_phrase(text);
             let named = proper_name(&tokens, &np, &|_| false).unwrap();
             assert_eq!((named.name.as_str(), named.ty), (name, ty), "{text}");
         }
@@ -161,7 +149,7 @@ mod tests {
             ("I work at Zorgle", "Zorgle", EntityType::Organization, None),
             ("I watched The Office", "The Office", EntityType::Thing, None),
         ] {
-            let (tokens, np) = parse(text);
+            let (tokens, np) = last_noun_phrase(text);
             let named = proper_name(&tokens, &np, &|word| word == "manager").unwrap();
             assert_eq!((named.name.as_str(), named.ty, named.role.as_deref()), (name, ty, role), "{text}");
         }

@@ -10,6 +10,7 @@
 //! cargo bench --bench workload -- idle                                start-up time and memory at rest
 //! ```
 //! `--database-url postgres://…` also runs `real`, `scale`, `users` and `flood` on that PostgreSQL, in new schemas.
+//! `RECALL_BIN` names another server binary.
 //! `--json FILE` also writes the figures. `real` exits with 1 when an event was lost, duplicated or out of order.
 
 mod data;

@@ -1,4 +1,4 @@
-//! The release binary as a child process: free port, own folder, stopped by process id.
+//! The release binary, or the one that `RECALL_BIN` names, as a child process: free port, own folder, stopped by process id.
 
 use std::{
     io::{BufRead, BufReader},
@@ -52,7 +52,8 @@ impl Server {
     }
 
     fn spawn(data: &Path, database: Option<&str>, settings: &[(&str, String)]) -> anyhow::Result<Self> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
+        let built = || env!("CARGO_BIN_EXE_recall").into();
+        let mut command = Command::new(std::env::var_os("RECALL_BIN").unwrap_or_else(built));
         // Settings in the environment must not reach the server.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("RECALL_")) {
             command.env_remove(name);

@@ -131,13 +131,23 @@ impl Server {
 
     /// Returns the processor time so far, user and system.
     pub(crate) fn processor_time(&self) -> anyhow::Result<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // Fields 14 and 15 of proc_pid_stat(5), in ticks of 10 ms; the name before them ends with the last
-        // parenthesis.
-        let rest = stat.rsplit_once(')').context("no stat")?.1;
-        let ticks: u64 = rest.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
-        Ok(Duration::from_millis(ticks * 10))
+        processor_time(self.id())
     }
+
+    /// Returns the process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+/// Returns the processor time of a process so far, user and system. Fails except on Linux.
+pub(crate) fn processor_time(id: u32) -> anyhow::Result<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
+    // Fields 14 and 15 of proc_pid_stat(5), in ticks of 10 ms; the name before them ends with the last
+    // parenthesis.
+    let rest = stat.rsplit_once(')').context("no stat")?.1;
+    let ticks: u64 = rest.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
+    Ok(Duration::from_millis(ticks * 10))
 }
 
 impl Drop for Server {

@@ -21,6 +21,11 @@ impl Times {
         self.0.extend(other.0);
     }
 
+    /// Returns how many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// Returns the quantile `q` by nearest rank; NaN without times.
     pub(crate) fn quantile(&self, q: f64) -> f64 {
         let mut sorted = self.0.clone();
@@ -37,6 +42,7 @@ pub(crate) struct Figures {
     of: &'static str,
     rows: Vec<(String, Value, String)>,
     limits: Vec<(String, f64, f64, &'static str)>,
+    tables: Vec<String>,
 }
 
 impl Figures {
@@ -50,8 +56,8 @@ impl Figures {
         if times.0.is_empty() {
             return;
         }
-        let [p50, p99, most] = [0.5, 0.99, 1.0].map(|q| rounded(times.quantile(q)));
-        let value = json!({ "unit": "ms", "p50": p50, "p99": p99, "max": most, "n": times.0.len() });
+        let [p50, p95, p99, most] = [0.5, 0.95, 0.99, 1.0].map(|q| rounded(times.quantile(q)));
+        let value = json!({ "unit": "ms", "p50": p50, "p95": p95, "p99": p99, "max": most, "n": times.0.len() });
         self.row(name, value, format!("p50 {p50:>9.2} ms   p99 {p99:>9.2} ms   max {most:>9.2} ms   n {}", times.0.len()));
     }
 
@@ -66,21 +72,29 @@ impl Figures {
         self.limits.push((format!("{}{name}", self.of), rounded(value), limit, unit));
     }
 
+    /// Adds a table, which is printed after the figures.
+    pub(crate) fn table(&mut self, table: String) {
+        self.tables.push(table);
+    }
+
     fn row(&mut self, name: &str, value: Value, text: String) {
         let name = format!("{}{name}", self.of);
         // Printed at once, so that an interrupted run has shown something.
-        eprintln!("{name:<58}{text}");
+        eprintln!("{name:<58} {text}");
         self.rows.push((name, value, text));
     }
 
     pub(crate) fn print(&self) {
         println!();
         for (name, _, text) in &self.rows {
-            println!("{name:<58}{text}");
+            println!("{name:<58} {text}");
         }
         for (name, value, limit, unit) in &self.limits {
             let verdict = if value <= limit { "met   " } else { "MISSED" };
             println!("{verdict} {name}: {value} {unit}, limit {limit} {unit}");
+        }
+        for table in &self.tables {
+            println!("\n{table}");
         }
     }
 

@@ -14,9 +14,9 @@ use chrono::{DateTime, Utc};
 use futures_util::{SinkExt, StreamExt};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::{net::TcpStream, task::JoinHandle};
 use tokio_tungstenite::{
-    connect_async,
+    MaybeTlsStream, WebSocketStream, connect_async,
     tungstenite::{Message, client::IntoClientRequest, http::HeaderValue},
 };
 
@@ -50,6 +50,25 @@ pub(crate) fn now() -> DateTime<Utc> {
     Utc::now()
 }
 
+/// Connects and subscribes to the events of a session after a cursor.
+pub(crate) async fn subscribe(
+    address: &str,
+    token: Option<&str>,
+    session: &str,
+    after: &str,
+) -> anyhow::Result<WebSocketStream<MaybeTlsStream<TcpStream>>> {
+    let mut request = format!("ws://{address}/graphql/ws").into_client_request()?;
+    request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("graphql-transport-ws"));
+    let (mut socket, _) = connect_async(request).await?;
+    let payload = token.map(|token| json!({ "authorization": format!("Bearer {token}") }));
+    socket.send(Message::text(json!({ "type": "connection_init", "payload": payload.unwrap_or_else(|| json!({})) }).to_string())).await?;
+    let acknowledged = socket.next().await.context("the connection ended")??;
+    ensure!(acknowledged.to_text()?.contains("connection_ack"), "no acknowledgement: {acknowledged}");
+    let payload = json!({ "query": EVENTS, "variables": { "id": session, "after": after } });
+    socket.send(Message::text(json!({ "id": "1", "type": "subscribe", "payload": payload }).to_string())).await?;
+    Ok(socket)
+}
+
 /// Follows one session until dropped.
 pub(crate) struct Follower {
     task: JoinHandle<anyhow::Result<()>>,
@@ -66,17 +85,7 @@ impl Follower {
         after: &str,
         processed: Arc<AtomicU64>,
     ) -> anyhow::Result<Self> {
-        let mut request = format!("ws://{address}/graphql/ws").into_client_request()?;
-        request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("graphql-transport-ws"));
-        let (mut socket, _) = connect_async(request).await?;
-        let payload = token.map(|token| json!({ "authorization": format!("Bearer {token}") }));
-        socket
-            .send(Message::text(json!({ "type": "connection_init", "payload": payload.unwrap_or_else(|| json!({})) }).to_string()))
-            .await?;
-        let acknowledged = socket.next().await.context("the connection ended")??;
-        ensure!(acknowledged.to_text()?.contains("connection_ack"), "no acknowledgement: {acknowledged}");
-        let payload = json!({ "query": EVENTS, "variables": { "id": session, "after": after } });
-        socket.send(Message::text(json!({ "id": "1", "type": "subscribe", "payload": payload }).to_string())).await?;
+        let mut socket = subscribe(address, token, session, after).await?;
         let (seen, last) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU64::new(0)));
         let (kept, newest) = (seen.clone(), last.clone());
         let task = tokio::spawn(async move {

@@ -8,8 +8,10 @@
 //! cargo bench --bench workload -- spread TURNS.jsonl [SERVERS]        several servers on one PostgreSQL (3)
 //! cargo bench --bench workload -- flood [PEOPLE SECONDS]              200 users at a moderate rate while one floods the server
 //! cargo bench --bench workload -- idle                                start-up time and memory at rest
+//! cargo bench --bench workload -- peers [SECONDS ROUNDS]              an event to its subscribers, next to NATS and centrifuge
 //! ```
-//! `--database-url postgres://…` also runs `real`, `scale`, `users` and `flood` on that PostgreSQL, in new schemas.
+//! `--database-url postgres://…` also runs `real`, `scale`, `users`, `flood` and `peers` on that PostgreSQL, in new schemas.
+//! `RECALL_BIN` names another server binary.
 //! `--json FILE` also writes the figures. `real` exits with 1 when an event was lost, duplicated or out of order.
 
 mod data;
@@ -19,6 +21,7 @@ mod flooder;
 mod follow;
 mod idle;
 mod ingest;
+mod peers;
 mod people;
 mod place;
 mod real;
@@ -83,7 +86,7 @@ async fn run(asked: &Asked, engine: &Engine, figures: &mut Figures) -> anyhow::R
         ["real", turns, questions] => real::run(turns.as_ref(), questions.as_ref(), engine, figures).await?,
         ["scale"] => scale::run(100_000, asked.wait, engine, figures).await?,
         ["scale", n] => scale::run(n.parse().context("how many messages")?, asked.wait, engine, figures).await?,
-        ["idle"] if !embedded => bail!("--database-url is for real, scale, users and flood"),
+        ["idle"] if !embedded => bail!("--database-url is for real, scale, users, flood and peers"),
         ["users"] => users::run(1_000, 1_000, engine, figures).await?,
         ["users", n, each] => {
             users::run(n.parse().context("how many users")?, each.parse().context("how many messages")?, engine, figures).await?;
@@ -93,13 +96,14 @@ async fn run(asked: &Asked, engine: &Engine, figures: &mut Figures) -> anyhow::R
         ["spread", turns] => spread::run(turns.as_ref(), 3, engine, figures).await?,
         ["spread", turns, n] => spread::run(turns.as_ref(), n.parse().context("how many servers")?, engine, figures).await?,
         ["idle"] => idle::run(figures).await?,
+        ["peers", ref words @ ..] => peers::run(words, engine, figures).await?,
         ["flood", ref words @ ..] => flood::run(words, engine, figures).await?,
         // The flooding half of `flood`, in a separate process.
         ["flooder", ref words @ ..] => flooder::run(words).await?,
         // `cargo bench` without arguments runs every target; this one needs arguments.
         [] => {
             println!(
-                "usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | spread TURNS.jsonl [SERVERS] | flood [PEOPLE SECONDS] | idle   [--database-url URL] [--json FILE]"
+                "usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | spread TURNS.jsonl [SERVERS] | flood [PEOPLE SECONDS] | idle | peers [SECONDS ROUNDS]   [--database-url URL] [--json FILE]"
             );
         }
         _ => bail!("unknown workload {:?}", asked.words),

@@ -1,4 +1,4 @@
-//! The release binary as a child process: free port, own folder, stopped by process id.
+//! The release binary, or the one that `RECALL_BIN` names, as a child process: free port, own folder, stopped by process id.
 
 use std::{
     io::{BufRead, BufReader},
@@ -52,7 +52,8 @@ impl Server {
     }
 
     fn spawn(data: &Path, database: Option<&str>, settings: &[(&str, String)]) -> anyhow::Result<Self> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_recall"));
+        let built = || env!("CARGO_BIN_EXE_recall").into();
+        let mut command = Command::new(std::env::var_os("RECALL_BIN").unwrap_or_else(built));
         // Settings in the environment must not reach the server.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("RECALL_")) {
             command.env_remove(name);
@@ -130,13 +131,23 @@ impl Server {
 
     /// Returns the processor time so far, user and system.
     pub(crate) fn processor_time(&self) -> anyhow::Result<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // Fields 14 and 15 of proc_pid_stat(5), in ticks of 10 ms; the name before them ends with the last
-        // parenthesis.
-        let rest = stat.rsplit_once(')').context("no stat")?.1;
-        let ticks: u64 = rest.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
-        Ok(Duration::from_millis(ticks * 10))
+        processor_time(self.id())
     }
+
+    /// Returns the process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+/// Returns the processor time of a process so far, user and system. Fails except on Linux.
+pub(crate) fn processor_time(id: u32) -> anyhow::Result<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
+    // Fields 14 and 15 of proc_pid_stat(5), in ticks of 10 ms; the name before them ends with the last
+    // parenthesis.
+    let rest = stat.rsplit_once(')').context("no stat")?.1;
+    let ticks: u64 = rest.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
+    Ok(Duration::from_millis(ticks * 10))
 }
 
 impl Drop for Server {

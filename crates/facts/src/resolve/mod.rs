@@ -10,12 +10,13 @@ pub(crate) mod cues;
 mod name_score;
 pub(crate) mod names;
 pub(crate) mod roles;
+mod titles;
 
 use std::collections::{HashMap, HashSet};
 
 use self::{
     cues::{NameCues, Text},
-    names::NameMatch,
+    names::{MentionedName, NameMatch},
     roles::{HolderCount, Role},
 };
 use recall_domain::{CandidateFact, Decision, Entity, EntityId, EntityKey, EntityType, Fact, Mention};
@@ -170,9 +171,9 @@ impl<'a> Resolver<'a> {
         cues: &NameCues,
         resolved: &'e ResolvedEntities,
     ) -> Vec<Candidate<'e>> {
-        let fresh = resolved.fresh.iter();
+        let (fresh, name) = (resolved.fresh.iter(), MentionedName::of(&m.name));
         let found = unique(self.find_entities(m).into_iter().chain(fresh));
-        let mut candidates: Vec<Candidate<'e>> = found.into_iter().filter_map(|e| self.score_entity(m, cues, e, resolved)).collect();
+        let mut candidates: Vec<Candidate<'e>> = found.into_iter().filter_map(|e| self.score_entity(m, &name, cues, e, resolved)).collect();
         let latest = self.most_recent(&candidates);
         for c in &mut candidates {
             let (score, reasons) = self.score_context(index, c.entity, c.score, latest, resolved);
@@ -204,9 +205,16 @@ impl<'a> Resolver<'a> {
     }
 
     /// Scores one entity by the name and its cues; `None` if the mention cannot mean it.
-    fn score_entity<'e>(&self, m: &Mention, cues: &NameCues, e: &'e Entity, resolved: &ResolvedEntities) -> Option<Candidate<'e>> {
+    fn score_entity<'e>(
+        &self,
+        m: &Mention,
+        name: &MentionedName<'_>,
+        cues: &NameCues,
+        e: &'e Entity,
+        resolved: &ResolvedEntities,
+    ) -> Option<Candidate<'e>> {
         let described = NameCues::from_description(e.description.as_deref());
-        let (fit, score, mut reason) = self.score_name(m, cues, e, &described)?;
+        let (fit, score, mut reason) = self.score_name(m, name, cues, e, &described)?;
         // Two names in one text mean two entities, unless one name is a part of the other.
         let joined = matches!(
             fit,
@@ -253,12 +261,13 @@ impl<'a> Resolver<'a> {
     pub(crate) fn find_ambiguity(&self, cues: &[NameCues]) -> Ambiguity {
         let mut open: Vec<EntityId> = Vec::new();
         for (m, cues) in self.mentions.iter().zip(cues) {
-            let fitting = |e: &&Entity| self.score_name(m, cues, e, &NameCues::from_description(e.description.as_deref())).is_some();
+            let name = MentionedName::of(&m.name);
+            let fitting = |e: &&Entity| self.score_name(m, &name, cues, e, &NameCues::from_description(e.description.as_deref())).is_some();
             let found: Vec<&Entity> = self.find_entities(m).into_iter().filter(fitting).collect();
             let clear = match found.as_slice() {
                 [] => true,
                 [one] => {
-                    let same = self.best_name_match(m, one).is_some_and(|(f, _)| f == NameMatch::Same);
+                    let same = self.best_name_match(&name, one).is_some_and(|(f, _)| f == NameMatch::Same);
                     same && !one.is_viewer
                         && m.entity_type == one.entity_type
                         && cues.description().is_none_or(|d| one.description == Some(d))

@@ -3,10 +3,10 @@
 use super::{
     Resolver,
     cues::NameCues,
-    names::{self, NameMatch},
+    names::{MentionedName, NameMatch},
     roles::{Role, RoleClass},
 };
-use recall_domain::{Entity, EntityKey, EntityType, Mention, entity::VIEWER_NAME};
+use recall_domain::{Entity, EntityType, Mention, entity::VIEWER_NAME};
 
 /// Penalty for a match with an alias.
 const ALIAS_PENALTY: f64 = 0.05;
@@ -24,6 +24,7 @@ impl Resolver<'_> {
     pub(super) fn score_name(
         &self,
         m: &Mention,
+        name: &MentionedName<'_>,
         cues: &NameCues,
         e: &Entity,
         described: &NameCues,
@@ -51,21 +52,21 @@ impl Resolver<'_> {
                 same.then(|| (None, score, "a name for the one with this role".to_owned()))
             }
             (None, None) => {
-                let (fit, score) = self.best_name_match(m, e)?;
+                let (fit, score) = self.best_name_match(name, e)?;
                 Some((Some(fit), score, fit.reason().to_owned()))
             }
         }
     }
 
-    pub(super) fn best_name_match(&self, m: &Mention, e: &Entity) -> Option<(NameMatch, f64)> {
+    pub(super) fn best_name_match(&self, name: &MentionedName<'_>, e: &Entity) -> Option<(NameMatch, f64)> {
         let called = !(e.is_viewer && e.name == VIEWER_NAME);
-        let first = if called { names::match_names(&m.name, &e.name, e.entity_type) } else { None };
+        let first = if called { name.match_known(&e.name, e.entity_type) } else { None };
         let first = first.map(|f| (f, f.score()));
-        let others = e.aliases.iter().filter_map(|a| names::match_names(&m.name, a, e.entity_type));
+        let others = e.aliases.iter().filter_map(|a| name.match_known(a, e.entity_type));
         // An alias that is a part of the name ("Anna" of "Anna Schmidt") may be another person's name too.
         let ceiling = first.map_or(1.0, |(f, s)| if f == NameMatch::ShortOfFull { s + ALIAS_PENALTY } else { 1.0 });
         let others = others.map(|f| (f, (f.score() - ALIAS_PENALTY).min(ceiling)));
-        let key = EntityKey::of(&m.name)?;
+        let key = name.key()?;
         // The key belongs to none of its names, so it was set by hand.
         let by_key = Role::of(key.as_str()).is_none() && self.by_key.get(key.as_str()).is_some_and(|of| of.iter().any(|o| o.id == e.id));
         let by_key = by_key.then_some((NameMatch::Same, ceiling.min(NameMatch::Same.score() - ALIAS_PENALTY)));

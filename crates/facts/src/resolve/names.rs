@@ -1,49 +1,17 @@
 //! Matches names that may mean the same entity, and scores the match. Pure; the lists are data.
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeSet, HashMap},
     sync::OnceLock,
 };
 
 use recall_domain::{EntityKey, EntityType};
 
+use super::titles::{is_gendered, is_title, titles_exclude};
+
 const NICKNAMES: &str = include_str!("../../../../data/lexicon/nicknames.txt");
 const ALIASES: &str = include_str!("../../../../data/lexicon/aliases.txt");
-
-/// Titles before a family name. "Mr" and "Mrs" exclude each other, and so do a doctor and a nurse. One person can be "Dr" and "Mrs".
-const MALE: [&str; 4] = ["mr", "mister", "sir", "herr"];
-const FEMALE: [&str; 5] = ["mrs", "ms", "miss", "madam", "frau"];
-const NEUTRAL: [&str; 1] = ["mx"];
-const ACADEMIC: [&str; 4] = ["dr", "doctor", "prof", "professor"];
-const OFFICES: [&str; 14] = [
-    "nurse",
-    "officer",
-    "captain",
-    "judge",
-    "coach",
-    "detective",
-    "sergeant",
-    "pastor",
-    "rabbi",
-    "imam",
-    "senator",
-    "chef",
-    "mayor",
-    "president",
-];
-
-/// Whether a word is a title.
-fn is_title(word: &str) -> bool {
-    [&MALE[..], &FEMALE, &NEUTRAL, &ACADEMIC, &OFFICES].iter().any(|titles| titles.contains(&word))
-}
-
-/// Whether one person is unlikely to have both titles.
-fn titles_exclude(a: &str, b: &str) -> bool {
-    let is = |titles: &[&str], x: &str, y: &str| titles.contains(&x) && !titles.contains(&y);
-    let sexes = (MALE.contains(&a) && FEMALE.contains(&b)) || (FEMALE.contains(&a) && MALE.contains(&b));
-    let works = |x: &str, y: &str| is(&OFFICES, x, y) && ACADEMIC.contains(&y);
-    sexes || works(a, b) || works(b, a) || (OFFICES.contains(&a) && OFFICES.contains(&b) && a != b)
-}
 
 /// Endings that a name of a company or project may have or lack.
 const SUFFIXES: [&str; 18] = [
@@ -139,15 +107,22 @@ struct PersonName {
 }
 
 fn words(name: &str) -> Vec<String> {
-    let key = EntityKey::of(name);
-    let text = key.as_ref().map_or("", EntityKey::as_str);
+    EntityKey::of(name).as_ref().map(words_of_key).unwrap_or_default()
+}
+
+fn words_of_key(key: &EntityKey) -> Vec<String> {
+    let text = key.as_str();
     let bare = |w: &str| w.trim_matches(|c: char| ".,;:!?\"'“”‘’()".contains(c)).to_owned();
     text.split_whitespace().map(bare).filter(|w| !w.is_empty()).take(MAX_WORDS + 1).collect()
 }
 
 impl PersonName {
     fn of(name: &str) -> Option<Self> {
-        let mut words = words(name);
+        Self::of_key(&EntityKey::of(name)?)
+    }
+
+    fn of_key(key: &EntityKey) -> Option<Self> {
+        let mut words = words_of_key(key);
         if words.is_empty() || words.len() > MAX_WORDS {
             return None;
         }
@@ -190,7 +165,7 @@ impl PersonName {
             },
             (None, Some(f), None, Some(g)) => (f == g).then_some(NameMatch::Same),
             (None, Some(f), Some(_), Some(g)) | (Some(_), Some(f), None, Some(g)) => {
-                let gendered = |p: &Self| p.title.as_deref().is_some_and(|t| MALE.contains(&t) || FEMALE.contains(&t));
+                let gendered = |p: &Self| p.title.as_deref().is_some_and(is_gendered);
                 (f == g).then_some(if gendered(self) || gendered(known) { NameMatch::Titled } else { NameMatch::Family })
             }
             _ => None,
@@ -255,8 +230,8 @@ fn known_aliases(key: &str) -> &'static [EntityKey] {
 }
 
 /// Returns the letters and digits of a name without company and project suffixes.
-fn bare_letters(name: &str) -> String {
-    let mut words = words(name);
+fn bare_letters(key: &EntityKey) -> String {
+    let mut words = words_of_key(key);
     while words.len() > 1 && words.last().is_some_and(|w| SUFFIXES.contains(&w.as_str())) {
         words.pop();
     }
@@ -277,24 +252,47 @@ fn is_acronym(name: &str) -> bool {
     (3..=6).contains(&name.chars().count()) && name.chars().all(|c| c.is_ascii_uppercase())
 }
 
+/// A mentioned name, taken apart once for all known names that it is compared with.
+pub(crate) struct MentionedName<'n> {
+    name: &'n str,
+    key: Option<EntityKey>,
+    person: OnceCell<Option<PersonName>>,
+    letters: OnceCell<String>,
+}
+
+impl<'n> MentionedName<'n> {
+    pub(crate) fn of(name: &'n str) -> Self {
+        Self { name, key: EntityKey::of(name), person: OnceCell::new(), letters: OnceCell::new() }
+    }
+
+    pub(crate) fn key(&self) -> Option<&EntityKey> {
+        self.key.as_ref()
+    }
+
+    /// Matches the name with a known name of an entity of this type.
+    pub(crate) fn match_known(&self, known: &str, entity_type: EntityType) -> Option<NameMatch> {
+        let (a, b) = (self.key.as_ref()?, EntityKey::of(known)?);
+        if *a == b {
+            return Some(NameMatch::Same);
+        }
+        if known_aliases(a.as_str()).contains(&b) {
+            return Some(NameMatch::Listed);
+        }
+        if entity_type == EntityType::Person {
+            return self.person.get_or_init(|| PersonName::of_key(a)).as_ref()?.match_known(&PersonName::of_key(&b)?);
+        }
+        let (x, y) = (self.letters.get_or_init(|| bare_letters(a)), bare_letters(&b));
+        if !x.is_empty() && *x == y {
+            return Some(NameMatch::Spelling);
+        }
+        let initials = |short: &str, long: &str| is_acronym(short) && acronym(long).is_some_and(|l| l == short.to_lowercase());
+        (initials(self.name, known) || initials(known, self.name)).then_some(NameMatch::Acronym)
+    }
+}
+
 /// Matches a mentioned name with a known name of an entity of this type. The order of the names matters.
 pub(crate) fn match_names(mentioned: &str, known: &str, entity_type: EntityType) -> Option<NameMatch> {
-    let (a, b) = (EntityKey::of(mentioned)?, EntityKey::of(known)?);
-    if a == b {
-        return Some(NameMatch::Same);
-    }
-    if known_aliases(a.as_str()).contains(&b) {
-        return Some(NameMatch::Listed);
-    }
-    if entity_type == EntityType::Person {
-        return PersonName::of(mentioned)?.match_known(&PersonName::of(known)?);
-    }
-    let (x, y) = (bare_letters(mentioned), bare_letters(known));
-    if !x.is_empty() && x == y {
-        return Some(NameMatch::Spelling);
-    }
-    let initials = |short: &str, long: &str| is_acronym(short) && acronym(long).is_some_and(|l| l == short.to_lowercase());
-    (initials(mentioned, known) || initials(known, mentioned)).then_some(NameMatch::Acronym)
+    MentionedName::of(mentioned).match_known(known, entity_type)
 }
 
 /// Whether a person's name has a given and a family name; two people rarely share both.
@@ -347,8 +345,9 @@ pub(crate) fn hints(name: &str, entity_type: EntityType) -> Vec<String> {
             hints.extend(p.family);
         }
     } else {
-        let (key, bare) = (EntityKey::of(name), bare_letters(name));
-        if key.is_some_and(|k| k.as_str() != bare) && !bare.is_empty() {
+        let Some(key) = EntityKey::of(name) else { return hints };
+        let bare = bare_letters(&key);
+        if key.as_str() != bare && !bare.is_empty() {
             hints.push(bare);
         }
         hints.extend(acronym(name));
@@ -365,7 +364,7 @@ pub(crate) fn lookup_hints(name: &str, entity_type: EntityType) -> Vec<String> {
             asked.push(given);
         }
     } else if is_acronym(name) || name.chars().any(|c| c.is_uppercase()) {
-        asked.push(bare_letters(name));
+        asked.extend(EntityKey::of(name).as_ref().map(bare_letters));
     }
     asked.sort();
     asked.dedup();

@@ -30,7 +30,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::{
-    SinkExt, StreamExt, future,
+    FutureExt, SinkExt, StreamExt, future,
     stream::{BoxStream, SplitStream},
 };
 use serde_json::Value;
@@ -55,6 +55,8 @@ use crate::{
 
 const PROTOCOL: &str = "graphql-transport-ws";
 const MAX_FRAME: usize = 1024 * 1024;
+/// Most frames that are sent at once.
+const FRAMES_TOGETHER: usize = 64;
 /// Time within which the client must send `connection_init`.
 const INIT_WITHIN: Duration = Duration::from_secs(10);
 /// Time within which the client must accept a frame. Subscriptions are not read meanwhile.
@@ -203,29 +205,52 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
     tokio::pin!(init_deadline);
     let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
     let mut last_heard = Instant::now();
+    // What the operations gave while a frame was sent.
+    let mut ahead = None;
     loop {
-        let frame = tokio::select! {
-            message = output.next() => match message {
-                Some(WsMessage::Text(text)) => Message::Text(text.into()),
-                // Between `connection_init` and its answer, the only reason to close is a failed authentication.
-                Some(WsMessage::Close(_, reason)) if init_received.load(Ordering::Relaxed) && identity.get().is_none() => {
-                    close_frame(if auth_unavailable.load(Ordering::Relaxed) { TRY_AGAIN.0 } else { FORBIDDEN }, &reason)
+        let next = match ahead.take() {
+            Some(message) => Next::Output(message),
+            None => tokio::select! {
+                message = output.next() => Next::Output(message),
+                () = &mut init_deadline, if !init_received.load(Ordering::Relaxed) => {
+                    Next::Frame(close_frame(4408, "Connection initialisation timeout"))
                 }
-                Some(WsMessage::Close(code, reason)) => close_frame(code, &reason),
-                None => break,
+                (code, reason) = &mut close_reason => Next::Frame(close_frame(code, reason)),
+                _ = ping.tick() => {
+                    if heard.swap(false, Ordering::Relaxed) {
+                        last_heard = Instant::now();
+                    }
+                    if last_heard.elapsed() > SILENT_AFTER { break; }
+                    Next::Frame(Message::Ping(Bytes::new()))
+                }
             },
-            () = &mut init_deadline, if !init_received.load(Ordering::Relaxed) => close_frame(4408, "Connection initialisation timeout"),
-            (code, reason) = &mut close_reason => close_frame(code, reason),
-            _ = ping.tick() => {
-                if heard.swap(false, Ordering::Relaxed) {
-                    last_heard = Instant::now();
-                }
-                if last_heard.elapsed() > SILENT_AFTER { break; }
-                Message::Ping(Bytes::new())
+        };
+        let frame = match next {
+            Next::Frame(frame) => frame,
+            Next::Output(Some(WsMessage::Text(text))) => Message::Text(text.into()),
+            // Between `connection_init` and its answer, the only reason to close is a failed authentication.
+            Next::Output(Some(WsMessage::Close(_, reason))) if init_received.load(Ordering::Relaxed) && identity.get().is_none() => {
+                close_frame(if auth_unavailable.load(Ordering::Relaxed) { TRY_AGAIN.0 } else { FORBIDDEN }, &reason)
             }
+            Next::Output(Some(WsMessage::Close(code, reason))) => close_frame(code, &reason),
+            Next::Output(None) => break,
         };
         let is_last = matches!(frame, Message::Close(_));
-        if !matches!(timeout(SEND_WITHIN, sink.send(frame)).await, Ok(Ok(()))) {
+        // The events of one commit leave together: a packet for each would cost more than the events.
+        let send = async {
+            sink.feed(frame).await?;
+            for _ in 0..FRAMES_TOGETHER {
+                match output.next().now_or_never() {
+                    Some(Some(WsMessage::Text(text))) if !is_last => sink.feed(Message::Text(text.into())).await?,
+                    other => {
+                        ahead = other;
+                        break;
+                    }
+                }
+            }
+            sink.flush().await
+        };
+        if !matches!(timeout(SEND_WITHIN, send).await, Ok(Ok(()))) {
             break;
         }
         if is_last {
@@ -233,6 +258,14 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
             break;
         }
     }
+}
+
+/// What a connection sends next.
+enum Next {
+    /// What the operations give; `None` at their end.
+    Output(Option<WsMessage>),
+    /// A frame of the connection itself.
+    Frame(Message),
 }
 
 /// Returns a close frame, with the reason cut to the 123 bytes that a frame allows.

@@ -9,6 +9,11 @@ use recall_ports::{
 use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use uuid::Uuid;
 
+#[path = "../tests/integration/planned.rs"]
+mod planned;
+
+use self::planned::Finish;
+
 const LEASE: std::time::Duration = std::time::Duration::from_secs(60);
 
 fn fresh() -> Uuid {
@@ -109,7 +114,7 @@ async fn main() -> anyhow::Result<()> {
         for job in jobs {
             let plan = KnowledgeCommit::empty(store.knowledge_version(&caller).await?, session, at(i));
             let start = Instant::now();
-            store.commit(&caller, &plan, Some(&job.claim)).await?;
+            store.finish(&caller, &plan, &job).await?;
             commits.push(since(start));
         }
     }

@@ -65,7 +65,6 @@ async fn run_turns(
     let server = Arc::new(Server::start_at(&place)?);
     let ingest = ingest::run(std::slice::from_ref(&server), &[], turns, at_once, pace).await?;
     ingest.add_figures(heading, figures);
-    figures.number(&format!("{heading}: stale plans"), server.metric("recall_stale_plans_total", "").await?, "plans");
     figures.number(&format!("{heading}: memory at the end"), server.memory()?.resident, "MB");
     stop_server(server)?;
     place.remove().await?;

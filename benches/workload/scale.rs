@@ -54,7 +54,6 @@ pub(crate) async fn run(n: usize, wait: bool, engine: &Engine, figures: &mut Fig
         wait_until_processed(&server, n).await?;
         figures.number("imported and processed", n as f64 / begun.elapsed().as_secs_f64(), "messages/s");
         figures.number("server's processor time", server.processor_time()?.as_secs_f64() * 1e3 / n as f64, "ms/message");
-        figures.number("stale plans", server.metric("recall_stale_plans_total", "").await?, "plans");
         figures.number("messages given up", server.metric("recall_jobs_total", "outcome=\"dead\"").await?, "messages");
         for list in ["facts", "entities"] {
             let data = server.graphql(&format!("{{ {list}(first: 1) {{ totalCount }} }}"), json!({})).await?;

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// The protocol version of this crate.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -149,7 +150,7 @@ pub enum ServerFrame<'a> {
         /// Time of its commit, RFC 3339.
         ts: &'a str,
         /// Its content.
-        d: &'a serde_json::Value,
+        d: &'a RawValue,
     },
     /// An ephemeral event: not numbered, and it may be lost.
     Eph {
@@ -385,7 +386,13 @@ mod tests {
             r#"{"t":"gap","from":1,"to":2,"reason":"epoch_changed"}"#
         );
         assert_eq!(
-            text(ServerFrame::Ev { seq: 1, id: "i", r#type: "fact_update", ts: "2026-01-01T00:00:00Z", d: &serde_json::json!({"a": 1}) }),
+            text(ServerFrame::Ev {
+                seq: 1,
+                id: "i",
+                r#type: "fact_update",
+                ts: "2026-01-01T00:00:00Z",
+                d: &serde_json::value::to_raw_value(&serde_json::json!({"a": 1})).unwrap()
+            }),
             r#"{"t":"ev","seq":1,"id":"i","type":"fact_update","ts":"2026-01-01T00:00:00Z","d":{"a":1}}"#
         );
         assert_eq!(text(ServerFrame::CaughtUp { seq: 4 }), r#"{"t":"caught_up","seq":4}"#);

@@ -5,9 +5,10 @@ use std::fmt::Debug;
 use std::hash::Hash;
 
 use async_trait::async_trait;
+use serde_json::value::RawValue;
 
 /// One entry of a durable, numbered log.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct NumberedEvent {
     /// Position in the log, from 1, without gaps within one epoch.
     pub seq: u64,
@@ -17,8 +18,8 @@ pub struct NumberedEvent {
     pub kind: String,
     /// Time of the commit, RFC 3339.
     pub ts: String,
-    /// Content, passed on unchanged.
-    pub data: serde_json::Value,
+    /// Content as JSON, passed on unchanged.
+    pub data: Box<RawValue>,
 }
 
 /// The current state of a log.

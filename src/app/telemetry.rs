@@ -62,7 +62,6 @@ fn describe() {
     gauge!("recall_jobs_running", "Jobs running in this process");
     histogram!("recall_job_seconds", "Duration of one attempt at a job");
     histogram!("recall_processing_latency_seconds", "Time from storing a message to the commit of its facts");
-    counter!("recall_stale_plans_total", "Plans computed again because the knowledge had changed meanwhile");
     histogram!("recall_context_seconds", "Time to find the context of a question");
     histogram!("recall_context_part_seconds", "Time spent on one retrieval method");
     gauge!("recall_graph_up", "Whether the projection to the graph engine works: 1 or 0");

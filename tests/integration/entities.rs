@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use recall::system::{RandomIds, SystemClock};
 use recall_domain::{Caller, EntityId, EntityKey, EventId, MessageId, Ontology, Role, SessionId, UserId, ViewerRole};
-use recall_facts::{Learner, Statement};
+use recall_facts::{Learner, SessionLimits, Statement};
 use recall_ports::{Clock, Embedding, ExtractInput, Extractor, FollowUp, Ids, IndexEntry, NewMessage, Store};
 use recall_understand::{LocalExtractor, Pipeline, default_ontology};
 use serde::Deserialize;
@@ -82,7 +82,8 @@ impl LearningFixture {
     fn build_on(stored: Stored) -> Self {
         let ontology = Arc::new(Ontology::parse(default_ontology()).unwrap());
         let store = stored.store.clone();
-        let learner = Learner::new(store.clone(), ontology.clone(), Arc::new(SystemClock), Arc::new(RandomIds::default()));
+        let learner =
+            Learner::new(store.clone(), ontology.clone(), Arc::new(SystemClock), Arc::new(RandomIds::default()), SessionLimits::default());
         Self { store, extractor: LocalExtractor::new(Arc::new(Pipeline::new(ontology))), learner, stored }
     }
 
@@ -167,7 +168,7 @@ impl LearningFixture {
         let input = ExtractInput { message: None, text: text.clone(), speaker: speaker.clone(), previous: previous.to_vec() };
         let extraction = self.extractor.extract(caller, &input).await.unwrap();
         let statement = Statement { message: stored.id, session, at, text: text.clone(), speaker, is_impersonal: false, extraction };
-        self.learner.learn(caller, &statement, None, None).await.unwrap();
+        self.learner.learn(caller, vec![(statement, None)], None).await.unwrap();
         (stored.id, text)
     }
 }

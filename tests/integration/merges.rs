@@ -74,7 +74,7 @@ impl World {
     }
 
     async fn commit(&self, plan: &KnowledgeCommit) {
-        self.house.store.commit(&self.caller, plan, None).await.unwrap();
+        self.house.store.commit(&self.caller, plan).await.unwrap();
     }
 
     async fn merge(&self, into: &Entity, from: &Entity) -> KnowledgeCommit {

@@ -115,7 +115,7 @@ fn reconnect_delay(session: SessionId) -> Duration {
 fn to_sse_event(epoch: &str, delivery: Delivery) -> Event {
     let id = |seq| Cursor { epoch: epoch.to_owned(), seq }.to_string();
     match delivery {
-        Delivery::Event(event) => Event::default().id(id(event.seq)).event(&event.kind).data(event.data.to_string()),
+        Delivery::Event(event) => Event::default().id(id(event.seq)).event(&event.kind).data(event.data.get()),
         // Not numbered, so without an id: a client resumes after the last numbered event.
         Delivery::Ephemeral { kind, data } => Event::default().event(kind).data(data.to_string()),
         Delivery::Gap { from, to, reason } => Event::default().id(id(to)).event("gap").data(gap_json(from, to, reason).to_string()),

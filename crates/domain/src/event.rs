@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use strum::IntoStaticStr;
 
 use super::{
@@ -21,7 +22,7 @@ pub struct EventDraft {
 }
 
 /// An event as stored and sent.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct StoredEvent {
     /// Number within the session, from 1, without gaps.
     pub seq: u64,
@@ -31,8 +32,15 @@ pub struct StoredEvent {
     pub kind: String,
     /// When it was recorded.
     pub created_at: Timestamp,
-    /// The body as JSON, `type` included.
-    pub data: serde_json::Value,
+    /// The body as JSON, `type` included. It is passed on as it was stored.
+    pub data: Box<RawValue>,
+}
+
+impl PartialEq for StoredEvent {
+    fn eq(&self, other: &Self) -> bool {
+        let all = |e: &Self| (e.seq, e.id, e.created_at);
+        all(self) == all(other) && self.kind == other.kind && self.data.get() == other.data.get()
+    }
 }
 
 /// The content of an event.

@@ -23,7 +23,10 @@ use recall_ports::{Announcer, Claim, Clock, CommitError, Job, JobQueue, StoreErr
 #[derive(Debug)]
 pub enum Outcome {
     /// Done and committed, together with the end of the job.
-    Done,
+    Done {
+        /// How many jobs ended: this one, and any that waited behind it and were done with it.
+        jobs: usize,
+    },
     /// The job was already done, or another worker has it now.
     NotOurs,
     /// May work later. Operators see `code`.
@@ -269,10 +272,10 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
                 warn!(error = %e, "a job could not be released; it is tried again");
             }
         }
-        Some(Outcome::Done) => {
+        Some(Outcome::Done { jobs }) => {
             let waited = (inner.clock.now() - job.queued_at).num_milliseconds().max(0) as f64 / 1000.0;
             metrics::histogram!("recall_processing_latency_seconds").record(waited);
-            metrics::counter!("recall_jobs_total", "outcome" => "done").increment(1);
+            metrics::counter!("recall_jobs_total", "outcome" => "done").increment(jobs as u64);
         }
         Some(Outcome::NotOurs) => metrics::counter!("recall_jobs_total", "outcome" => "not_ours").increment(1),
         Some(Outcome::Retry { code, cause }) if job.attempts < inner.config.attempts => {

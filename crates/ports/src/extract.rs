@@ -26,6 +26,12 @@ pub trait Extractor: Send + Sync {
     /// Fails if the extractor cannot work at all; the caller retries and keeps the message.
     async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError>;
 
+    /// Whether an extraction takes no more than a few milliseconds, so that several messages are worth extracting before the first is
+    /// committed.
+    fn is_quick(&self) -> bool {
+        false
+    }
+
     /// Returns how many later messages [`Extractor::extract_ahead`] can use.
     fn looks_ahead(&self) -> u32 {
         0

@@ -1,8 +1,13 @@
 //! What a store knows of entities, mentions, facts and evidence.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
-use super::{AnswerCommit, Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, MergeRecord, Merged, StoreError};
+use super::{
+    AnswerCommit, Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, MergeRecord, Merged, MessagePlanner, NewMessage,
+    StoreError,
+};
 use recall_domain::{
     Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice, Stance,
 };
@@ -79,8 +84,26 @@ pub trait EvidenceStore: Send + Sync {
 pub trait KnowledgeStore: EntityStore + MentionStore + FactStore + EvidenceStore {
     /// Returns the version of the user's knowledge, which counts commits.
     async fn knowledge_version(&self, caller: &Caller) -> Result<u64, StoreError>;
-    /// Commits a plan and, with a claim, the end of its job, in ONE transaction. Returns the numbers of its events.
-    async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit, claim: Option<&Claim>) -> Result<Vec<u64>, CommitError>;
+    /// Commits a plan in ONE transaction. Returns the numbers of its events.
+    async fn commit(&self, caller: &Caller, plan: &KnowledgeCommit) -> Result<Vec<u64>, CommitError>;
+    /// Plans messages of one session and commits the plans, one after another, in ONE transaction; at least one message is given.
+    ///
+    /// With a claim it also ends their jobs: the claim is on the job of the first message, and the others follow in its lane. It may
+    /// stop early: when the lane does not continue with the next message, or when others have waited long enough. Returns the changed
+    /// facts of each message that was committed, at least of the first.
+    async fn learn(
+        &self,
+        caller: &Caller,
+        messages: &[Arc<dyn MessagePlanner>],
+        claim: Option<&Claim>,
+    ) -> Result<Vec<Vec<Fact>>, CommitError>;
+    /// Stores a message together with what it states, in ONE transaction. Returns the changed facts.
+    async fn append_and_learn(
+        &self,
+        caller: &Caller,
+        message: &NewMessage,
+        planner: Arc<dyn MessagePlanner>,
+    ) -> Result<Vec<Fact>, CommitError>;
     /// Stores an answer with its events and the end of its job, in ONE transaction.
     async fn commit_answer(&self, caller: &Caller, answer: &AnswerCommit, claim: &Claim) -> Result<Message, CommitError>;
 }

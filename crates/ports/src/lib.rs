@@ -17,6 +17,7 @@ pub mod graph;
 pub mod ids;
 pub mod index;
 pub mod knowledge;
+pub mod learn;
 pub mod login;
 pub mod queue;
 pub mod session_deletion;
@@ -47,6 +48,7 @@ pub use graph::{
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, MessageIndex};
 pub use knowledge::{EntityStore, EvidenceStore, FactStore, KnowledgeStore, MentionStore};
+pub use learn::{KnowledgeReads, MessagePlanner};
 pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};

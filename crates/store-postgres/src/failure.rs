@@ -1,7 +1,7 @@
 //! The failures of this adapter, and their mapping to the port's errors. No failure carries user text.
 
 use recall_ports::{CommitError, StoreError};
-use recall_store::Refusal;
+use recall_store::{Refusal, original_failure};
 
 /// Every failure of this adapter.
 #[derive(Debug, thiserror::Error)]
@@ -26,10 +26,15 @@ pub(super) enum Failure {
     NoRowSecurity(&'static str),
     #[error("the migrations failed: {0}")]
     Migration(#[source] sqlx::migrate::MigrateError),
+    #[error("the server is PostgreSQL {0}, and 15 or newer is needed")]
+    OldServer(i32),
     #[error("the server did not answer within {0:?}")]
     NoAnswer(std::time::Duration),
     #[error("the database URL cannot be used: {0}")]
     Url(&'static str),
+    /// A read of a plan failed for a reason that does not come from this adapter.
+    #[error("a plan could not be made: {0}")]
+    Planning(#[source] StoreError),
     #[error("the server takes no writes: it is a standby or is set to read-only")]
     ReadOnly,
     /// Why no server can be used, with the address of each.
@@ -64,6 +69,7 @@ impl Failure {
             Self::Rejected { code, .. } => is_transient_code(code),
             Self::Sql(e) => is_connection_lost(e) || matches!(e, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed),
             Self::NotConfirmed(_) | Self::NoAnswer(_) | Self::ReadOnly | Self::NoServer(_) => true,
+            Self::Planning(e) => matches!(e, StoreError::Transient(_)),
             Self::Migration(sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _)) => {
                 let code = e.as_database_error().and_then(sqlx::error::DatabaseError::code);
                 is_connection_lost(e) || code.is_some_and(|c| is_transient_code(&c))
@@ -129,10 +135,18 @@ fn is_transient_code(code: &str) -> bool {
         || matches!(code, "57P01" | "57P02" | "57P03" | "57P05" | "57014" | "55P03" | "25P03" | "25006" | "58030")
 }
 
+/// A failed read of a plan comes back as the failure that it was, so that its transaction is retried like others.
+impl From<StoreError> for Failure {
+    fn from(e: StoreError) -> Self {
+        original_failure(e).unwrap_or_else(Self::Planning)
+    }
+}
+
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Refused(refusal) => refusal.into(),
+            Failure::Planning(e) => e,
             f if f.is_transient() => Self::Transient(Box::new(f)),
             f => Self::Permanent(Box::new(f)),
         }
@@ -168,5 +182,36 @@ mod tests {
         assert!(Failure::from(lost()).is_retryable());
         assert!(!Failure::NotConfirmed(lost()).is_retryable());
         assert!(Failure::NotConfirmed(lost()).is_transient());
+    }
+
+    #[test]
+    fn failed_read_of_a_plan_comes_back_unchanged() {
+        let rejected = |code: &str| Failure::Rejected { code: code.to_owned(), message: "m".to_owned() };
+        let back = |failure: Failure| Failure::from(StoreError::from(failure));
+        // A deadlock is transient and a missing table is not; only the first is retried.
+        assert!(back(rejected("40P01")).is_retryable());
+        assert!(matches!(back(rejected("42P01")), Failure::Rejected { code, .. } if code == "42P01"));
+        for refusal in [
+            Refusal::NotFound,
+            Refusal::BadCursor,
+            Refusal::BeingErased,
+            Refusal::BeingImported,
+            Refusal::SessionBeingDeleted,
+            Refusal::QuotaUsed,
+            Refusal::Damaged { table: "facts", column: "status" },
+            Refusal::AttemptsExhausted(3),
+        ] {
+            assert!(matches!(back(refusal.into()), Failure::Refused(r) if r == refusal), "{refusal:?}");
+        }
+    }
+
+    #[test]
+    fn foreign_failure_of_a_plan_stays_what_it_was() {
+        let transient = Failure::from(StoreError::Transient("busy".into()));
+        assert!(transient.is_transient() && !transient.is_retryable());
+        assert!(matches!(StoreError::from(transient), StoreError::Transient(e) if e.to_string() == "busy"));
+        let permanent = Failure::from(StoreError::Permanent("broken".into()));
+        assert!(!permanent.is_transient());
+        assert!(matches!(StoreError::from(permanent), StoreError::Permanent(e) if e.to_string() == "broken"));
     }
 }

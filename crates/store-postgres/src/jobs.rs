@@ -173,7 +173,7 @@ fn job(row: JobRow) -> Result<Job, Failure> {
         // The identity was verified when the job was queued, so the store vouches for it.
         caller: Caller::verified(UserId(row.user_id), of("role").word(&row.role)?),
         session: SessionId(row.session_id),
-        work: job_work(Lane::parse(&row.lane)?, MessageId(row.message_id), row.answer),
+        work: job_work(of("lane").word(&row.lane)?, MessageId(row.message_id), row.answer),
         attempts: of("attempts").small(row.attempts)?,
         queued_at: row.queued_at,
     })
@@ -185,12 +185,13 @@ struct HeldRow {
     session_id: Uuid,
     lane: String,
     message_id: Uuid,
+    answer: bool,
 }
 
 impl HeldRow {
     fn read(self, user: UserId) -> Result<HeldJob, Failure> {
         let (session, message) = (SessionId(self.session_id), MessageId(self.message_id));
-        Ok(HeldJob { id: self.id, user, session, lane: Lane::parse(&self.lane)?, message })
+        Ok(HeldJob { id: self.id, user, session, lane: Column("jobs", "lane").word(&self.lane)?, message, answer: self.answer })
     }
 }
 
@@ -217,27 +218,38 @@ impl JobStatements for WriteTransaction<'_> {
     }
 
     /// Locks the session and then the job, so no other process can take the job before this transaction ends.
+    ///
+    /// A job is only locked after it was compared with the locked session. The comparison with the claim is repeated then, because the
+    /// job may have changed while this waited for the session. Deleting a session also deletes its jobs.
     async fn claimed_job(&mut self, user: UserId, claim: &Claim) -> Result<Option<HeldJob>, Failure> {
         let (id, token) = id_and_token(claim);
-        let session = sqlx::query_scalar!(
-            "SELECT session_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live'",
-            id,
-            token,
-            user.0
-        );
-        let Some(session) = session.fetch_optional(&mut *self.0).await? else { return Ok(None) };
-        // Deleting a session also deletes its jobs.
-        if !self.lock_session(user, SessionId(session)).await? {
-            return Ok(None);
-        }
         let held = sqlx::query_as!(
             HeldRow,
-            "SELECT id, session_id, lane, message_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' FOR UPDATE",
+            "WITH locked AS MATERIALIZED (
+                 SELECT id FROM visible_sessions WHERE user_id = $3 AND id = (
+                     SELECT session_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live')
+                 FOR NO KEY UPDATE)
+             SELECT id, session_id, lane, message_id, answer FROM jobs
+             WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' AND session_id = (SELECT id FROM locked) FOR UPDATE",
             id,
             token,
             user.0,
         );
         held.fetch_optional(&mut *self.0).await?.map(|row| row.read(user)).transpose()
+    }
+
+    async fn jobs_behind(&mut self, job: &HeldJob, limit: u32) -> Result<Vec<HeldJob>, Failure> {
+        let behind = sqlx::query_as!(
+            HeldRow,
+            "SELECT id, session_id, lane, message_id, answer FROM jobs
+             WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live' AND id > $4 ORDER BY id LIMIT $5 FOR UPDATE",
+            job.user.0,
+            job.session.0,
+            job.lane.word(),
+            job.id,
+            i64::from(limit),
+        );
+        behind.fetch_all(&mut *self.0).await?.into_iter().map(|row| row.read(job.user)).collect()
     }
 
     /// Locks the session before the job, like every transaction. A worker that is ending the job holds the session, so this waits for
@@ -254,7 +266,7 @@ impl JobStatements for WriteTransaction<'_> {
         }
         let job = sqlx::query_as!(
             HeldRow,
-            "SELECT id, session_id, lane, message_id FROM jobs
+            "SELECT id, session_id, lane, message_id, answer FROM jobs
              WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE",
             user.0,
             question.0,

@@ -93,6 +93,7 @@ impl PostgresStore {
     async fn open_inner(url: &str, config: PostgresConfig, now: Timestamp) -> Result<Self, Failure> {
         let servers = Servers::parse(url)?;
         let (server, mut connection) = servers.connect_first(config.acquire_timeout).await?;
+        migrate::check_server(&mut connection).await?;
         match config.migrate {
             true => migrate::run(&mut connection).await?,
             false => migrate::verify(&mut connection).await?,

@@ -15,6 +15,22 @@ use recall_store::{Refusal, check_migrations};
 /// The files in `migrations/postgres`.
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
 
+/// The oldest version with `security_invoker`, which the views need.
+const OLDEST_SERVER: i32 = 150_000;
+
+/// Refuses a server that is too old for the migrations.
+pub(super) async fn check_server(connection: &mut PgConnection) -> Result<(), Failure> {
+    let version = sqlx::query_scalar!(r#"SELECT current_setting('server_version_num')::int AS "version!""#).fetch_one(connection).await?;
+    supported(version)
+}
+
+fn supported(version: i32) -> Result<(), Failure> {
+    match version {
+        OLDEST_SERVER.. => Ok(()),
+        old => Err(Failure::OldServer(old / 10_000)),
+    }
+}
+
 /// Applies the missing files, each in its own transaction, under an advisory lock of the database.
 pub(super) async fn run(connection: &mut PgConnection) -> Result<(), Failure> {
     // Suppresses notices such as "extension already exists". With row security off, a change of rows that row-level security would
@@ -42,6 +58,13 @@ pub(super) async fn verify(connection: &mut PgConnection) -> Result<(), Failure>
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn old_server_is_refused_with_its_version() {
+        assert!(supported(150_000).is_ok() && supported(180_003).is_ok());
+        let refused = supported(140_022).unwrap_err().to_string();
+        assert!(refused.contains("PostgreSQL 14") && refused.contains("15 or newer"), "{refused}");
+    }
 
     #[test]
     fn all_migration_files_are_part_of_the_program_in_order() {

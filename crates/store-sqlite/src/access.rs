@@ -1,14 +1,13 @@
 //! Stores personal access tokens, and the revoked tokens of identity providers.
 
 use async_trait::async_trait;
-use sqlx::sqlite::SqliteRow;
 
 use super::{
     SqliteStore,
-    codec::{bytes, millis},
+    codec::millis,
     failure::Failure,
     rows::Columns,
-    transaction::WriteTransaction,
+    transaction::{WriteTransaction, run},
 };
 use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText};
 use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
@@ -21,54 +20,39 @@ const NEVER: i64 = i64::MAX;
 impl AccessTokenStore for SqliteStore {
     async fn create_access_token(&self, caller: &Caller, token: &AccessToken, digest: TokenDigest) -> Result<(), StoreError> {
         let (user, token) = (caller.user(), token.clone());
-        let created = self.write(move |c| {
-            Box::pin(async move { recall_store::create_access_token(&mut WriteTransaction(c), user, &token, digest).await })
-        });
-        Ok(created.await?)
+        Ok(self.write(move |tx| run(recall_store::create_access_token(tx, user, &token, digest))).await?)
     }
 
     async fn access_tokens(&self, caller: &Caller) -> Result<Vec<AccessToken>, StoreError> {
-        let found = sqlx::query("SELECT * FROM access_tokens WHERE user_id = ? ORDER BY created_at DESC, id DESC")
-            .bind(bytes(&caller.user().0))
-            .fetch_all(self.readers.for_user(caller))
-            .await
-            .map_err(Failure::from)?;
-        Ok(found.iter().map(token).collect::<Result<_, _>>()?)
+        let user = caller.user();
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT * FROM access_tokens WHERE user_id = ? ORDER BY created_at DESC, id DESC";
+            db.rows("access_tokens", sql, (user.0,), token)
+        });
+        Ok(found.await?)
     }
 
     async fn revoke_access_token(&self, caller: &Caller, id: AccessTokenId) -> Result<(), StoreError> {
-        let user = caller.user().0;
-        let revoked = self.write(move |c| {
-            Box::pin(async move {
-                let query = sqlx::query("DELETE FROM access_tokens WHERE user_id = ? AND id = ?");
-                Ok(query.bind(bytes(&user)).bind(bytes(&id.0)).execute(c).await?.rows_affected())
-            })
-        });
+        let user = caller.user();
+        let revoked = self.write(move |tx| tx.0.execute("DELETE FROM access_tokens WHERE user_id = ? AND id = ?", (user.0, id.0)));
         if revoked.await? == 0 { Err(StoreError::NotFound) } else { Ok(()) }
     }
 
     async fn use_access_token(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, AccessToken)>, StoreError> {
-        let found = sqlx::query("SELECT * FROM access_tokens WHERE digest = ? AND expires_at > ?")
-            .bind(digest.0.as_slice())
-            .bind(millis(now))
-            .fetch_optional(self.readers.for_server())
-            .await
-            .map_err(Failure::from)?;
-        let Some(row) = found else { return Ok(None) };
-        let user = Columns::of(&row, "access_tokens").id("user_id")?;
-        let token = token(&row)?;
+        let found = self.readers.for_server(move |db| {
+            let sql = "SELECT * FROM access_tokens WHERE digest = ? AND expires_at > ?";
+            db.row("access_tokens", sql, (digest.0, millis(now)), |c| Ok((UserId(c.id("user_id")?), token(c)?)))
+        });
+        let Some((user, token)) = found.await? else { return Ok(None) };
         if is_last_use_outdated(&token, now) {
-            let id = token.id.0;
-            let noted = self.write_relaxed(move |c| {
-                Box::pin(async move {
-                    let query = sqlx::query("UPDATE access_tokens SET last_used_at = ? WHERE user_id = ? AND id = ?");
-                    query.bind(millis(now)).bind(bytes(&user)).bind(bytes(&id)).execute(c).await?;
-                    Ok(())
-                })
+            let id = token.id;
+            let noted = self.write_relaxed(move |tx| {
+                let sql = "UPDATE access_tokens SET last_used_at = ? WHERE user_id = ? AND id = ?";
+                tx.0.execute(sql, (millis(now), user.0, id.0))
             });
             noted.await?;
         }
-        Ok(Some((token_caller(UserId(user)), token)))
+        Ok(Some((token_caller(user), token)))
     }
 }
 
@@ -76,58 +60,48 @@ impl AccessTokenStore for SqliteStore {
 impl RevocationStore for SqliteStore {
     async fn revoke_token(&self, _caller: &Caller, token: TokenDigest, until: Option<Timestamp>) -> Result<(), StoreError> {
         let until = until.map_or(NEVER, millis);
-        let revoked = self.write(move |c| {
-            Box::pin(async move {
-                let query = sqlx::query(
-                    "INSERT INTO revoked_tokens (digest, expires_at) VALUES (?, ?)
-                     ON CONFLICT (digest) DO UPDATE SET expires_at = max(expires_at, excluded.expires_at)",
-                );
-                query.bind(token.0.as_slice()).bind(until).execute(c).await?;
-                Ok(())
-            })
+        let revoked = self.write(move |tx| {
+            tx.0.execute(
+                "INSERT INTO revoked_tokens (digest, expires_at) VALUES (?, ?)
+                 ON CONFLICT (digest) DO UPDATE SET expires_at = max(expires_at, excluded.expires_at)",
+                (token.0, until),
+            )
         });
-        Ok(revoked.await?)
+        revoked.await?;
+        Ok(())
     }
 
     async fn is_revoked(&self, token: TokenDigest) -> Result<bool, StoreError> {
-        let found = sqlx::query("SELECT 1 FROM revoked_tokens WHERE digest = ?").bind(token.0.as_slice());
-        Ok(found.fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?.is_some())
+        Ok(self.readers.for_server(move |db| db.exists("SELECT 1 FROM revoked_tokens WHERE digest = ?", (token.0,))).await?)
     }
 
     async fn forget_revoked(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let forgotten = self.write(move |c| {
-            Box::pin(async move {
-                let query = sqlx::query("DELETE FROM revoked_tokens WHERE expires_at <= ?").bind(millis(now));
-                Ok(query.execute(c).await?.rows_affected())
-            })
-        });
-        Ok(forgotten.await?)
+        Ok(self.write(move |tx| tx.0.execute("DELETE FROM revoked_tokens WHERE expires_at <= ?", (millis(now),))).await?)
     }
 }
 
 #[async_trait]
 impl AccessStatements for WriteTransaction<'_> {
     async fn insert_access_token(&mut self, user: UserId, token: &AccessToken, digest: TokenDigest) -> Result<(), Failure> {
-        sqlx::query(
+        self.0.execute(
             "INSERT INTO access_tokens (user_id, id, digest, name, scopes, created_at, expires_at, last_used_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(bytes(&user.0))
-        .bind(bytes(&token.id.0))
-        .bind(digest.0.as_slice())
-        .bind(token.name.as_str())
-        .bind(token.scopes.as_str())
-        .bind(millis(token.created_at))
-        .bind(millis(token.expires_at))
-        .bind(token.last_used_at.map(millis))
-        .execute(&mut *self.0)
-        .await?;
+            (
+                user.0,
+                token.id.0,
+                digest.0,
+                token.name.as_str(),
+                &token.scopes,
+                millis(token.created_at),
+                millis(token.expires_at),
+                token.last_used_at.map(millis),
+            ),
+        )?;
         Ok(())
     }
 }
 
-fn token(row: &SqliteRow) -> Result<AccessToken, Failure> {
-    let c = Columns::of(row, "access_tokens");
+fn token(c: &Columns<'_, '_>) -> Result<AccessToken, Failure> {
     Ok(AccessToken {
         id: AccessTokenId(c.id("id")?),
         name: UserText::from(c.text("name")?),

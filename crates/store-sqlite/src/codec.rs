@@ -10,11 +10,6 @@ pub(super) use recall_domain::Word;
 use recall_store::duration_millis;
 pub(super) use recall_store::{client_json, json, signed};
 
-/// The 16 bytes of an id.
-pub(super) fn bytes(id: &Uuid) -> &[u8] {
-    id.as_bytes()
-}
-
 /// A time as milliseconds since 1970 UTC.
 pub(super) fn millis(t: Timestamp) -> i64 {
     t.timestamp_millis()

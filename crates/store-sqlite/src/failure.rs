@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use recall_ports::{CommitError, StoreError};
-use recall_store::Refusal;
+use recall_store::{Refusal, original_failure};
 
 /// Every failure of this adapter.
 #[derive(Debug, thiserror::Error)]
@@ -12,7 +12,7 @@ pub(super) enum Failure {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
-    Sql(#[from] sqlx::Error),
+    Sql(#[from] rusqlite::Error),
     /// The transaction with this write and others could not be committed.
     #[error("the transaction was not committed: {0}")]
     NotCommitted(#[source] Arc<Failure>),
@@ -22,10 +22,20 @@ pub(super) enum Failure {
     NotConfirmed(std::time::Duration),
     #[error("the store is closed")]
     Closed,
-    #[error("a write panicked")]
+    #[error("a read or write panicked")]
     Panicked,
-    #[error("the migrations failed: {0}")]
-    Migration(#[source] sqlx::migrate::MigrateError),
+    #[error("no connection for reading was free within {0:?}")]
+    ReadersBusy(std::time::Duration),
+    /// An algorithm waited inside a transaction, which none may.
+    #[error("an algorithm of the store was suspended")]
+    Suspended,
+    #[error("migration {0} was changed after it was applied to this database")]
+    ChangedMigration(i64),
+    #[error("migration {0} failed in an earlier version of this program: restore the database from a backup")]
+    UnfinishedMigration(i64),
+    /// A read of a plan failed for a reason that does not come from this adapter.
+    #[error("a plan could not be made: {0}")]
+    Planning(#[source] StoreError),
     #[error("the database file cannot be created: {0}")]
     File(#[source] std::io::Error),
 }
@@ -36,34 +46,27 @@ impl Failure {
         match self {
             Self::Sql(e) => is_transient_sql(e),
             Self::NotCommitted(e) => e.is_transient(),
-            Self::WriterBusy(_) | Self::NotConfirmed(_) | Self::Closed => true,
+            Self::Planning(e) => matches!(e, StoreError::Transient(_)),
+            Self::WriterBusy(_) | Self::ReadersBusy(_) | Self::NotConfirmed(_) | Self::Closed => true,
             Self::File(e) => !matches!(e.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::NotADirectory),
-            Self::Migration(sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _)) => {
-                is_transient_sql(e)
-            }
             _ => false,
         }
     }
 
     /// Whether the database rejected the data of a statement, and not its execution at this moment.
     pub(super) fn violates_constraint(&self) -> bool {
-        let Self::Sql(sqlx::Error::Database(e)) = self else { return false };
-        let code = e.code().and_then(|c| c.parse::<i32>().ok());
-        code.is_some_and(|code| code & 0xff == libsqlite3_sys::SQLITE_CONSTRAINT)
+        let Self::Sql(e) = self else { return false };
+        e.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
     }
 }
 
-fn is_transient_sql(e: &sqlx::Error) -> bool {
-    match e {
-        sqlx::Error::Database(e) => e.code().and_then(|c| c.parse::<i32>().ok()).is_some_and(is_transient_code),
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
-        _ => false,
-    }
+fn is_transient_sql(e: &rusqlite::Error) -> bool {
+    e.sqlite_error().is_some_and(|e| is_transient_code(e.extended_code))
 }
 
 /// Whether an SQLite result code (<https://sqlite.org/rescode.html>) is caused by the current state and not by the statement.
 fn is_transient_code(extended: i32) -> bool {
-    use libsqlite3_sys as c;
+    use rusqlite::ffi as c;
     matches!(
         extended & 0xff,
         c::SQLITE_BUSY
@@ -77,10 +80,18 @@ fn is_transient_code(extended: i32) -> bool {
     )
 }
 
+/// A failed read of a plan comes back with the failure that this adapter gave.
+impl From<StoreError> for Failure {
+    fn from(e: StoreError) -> Self {
+        original_failure(e).unwrap_or_else(Self::Planning)
+    }
+}
+
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Refused(refusal) => refusal.into(),
+            Failure::Planning(e) => e,
             f if f.is_transient() => Self::Transient(Box::new(f)),
             f => Self::Permanent(Box::new(f)),
         }

@@ -5,15 +5,14 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
 
 use super::{
     SqliteStore,
-    codec::{Word, bytes, deadline, id_list, millis},
+    codec::{Word, deadline, id_list, millis},
     failure::Failure,
     round_robin::{self, NextUsers},
     rows::Columns,
-    transaction::WriteTransaction,
+    transaction::{WriteTransaction, run},
 };
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, CommitError, Job, JobQueue, StoreError};
@@ -23,27 +22,24 @@ use recall_store::{HeldJob, JobStatements, Lane, NewJob, Refusal, id_and_token, 
 impl JobQueue for SqliteStore {
     async fn claim(&self, now: Timestamp, lease: Duration, limit: u32) -> Result<Vec<Job>, StoreError> {
         let (until, now) = (deadline(now, lease), millis(now));
-        // Workers poll often and mostly find nothing, so only a due job causes a write.
-        let due = sqlx::query("SELECT 1 FROM jobs WHERE head = 1 AND ready_at <= ? LIMIT 1").bind(now);
-        if due.fetch_optional(self.readers.for_server()).await.map_err(Failure::from)?.is_none() {
-            return Ok(Vec::new());
-        }
         let last = self.round_robin.last();
-        let mut reader = self.readers.for_server().acquire().await.map_err(Failure::from)?;
-        let NextUsers { users, is_truncated } = round_robin::next_users(&mut reader, last, now, limit).await?;
-        drop(reader);
+        let next = self.readers.for_server(move |db| {
+            // Workers poll often and mostly find nothing, so only a due job causes a write.
+            if !db.exists("SELECT 1 FROM jobs WHERE head = 1 AND ready_at <= ? LIMIT 1", (now,))? {
+                return Ok(None);
+            }
+            round_robin::next_users(db, last, now, limit).map(Some)
+        });
+        let Some(NextUsers { users, is_truncated }) = next.await? else { return Ok(Vec::new()) };
         let among = id_list(users.iter().map(|user| &user.0));
         // A claim need not outlive the worker that made it.
-        let claimed = self.write_relaxed(move |c| {
-            Box::pin(async move {
-                let fair = sqlx::query(round_robin::CLAIM_OF_USERS).bind(now).bind(until).bind(i64::from(limit)).bind(among);
-                let mut rows = fair.fetch_all(&mut *c).await?;
-                let left = i64::from(limit) - i64::try_from(rows.len()).unwrap_or(i64::MAX);
-                if is_truncated && left > 0 {
-                    rows.extend(sqlx::query(round_robin::CLAIM_OLDEST).bind(now).bind(until).bind(left).fetch_all(c).await?);
-                }
-                rows.iter().map(job).collect::<Result<Vec<_>, _>>()
-            })
+        let claimed = self.write_relaxed(move |tx| {
+            let mut jobs = tx.0.rows("jobs", round_robin::CLAIM_OF_USERS, (now, until, limit, among), job)?;
+            let left = i64::from(limit) - i64::try_from(jobs.len()).unwrap_or(i64::MAX);
+            if is_truncated && left > 0 {
+                jobs.extend(tx.0.rows("jobs", round_robin::CLAIM_OLDEST, (now, until, left), job)?);
+            }
+            Ok(jobs)
         });
         let mut jobs = claimed.await?;
         self.round_robin.served(last, users.into_iter().filter(|user| jobs.iter().any(|job| job.caller.user() == *user)));
@@ -53,11 +49,9 @@ impl JobQueue for SqliteStore {
 
     async fn recover(&self, now: Timestamp) -> Result<u64, StoreError> {
         // The previous process is dead. If it is not, its token is void now, and its commit will be refused.
-        let recovered = self.write(move |c| {
-            Box::pin(async move {
-                let due = sqlx::query("UPDATE jobs SET ready_at = ?1, token = token + 1, held = 0 WHERE head = 1 AND ready_at > ?1");
-                Ok(due.bind(millis(now)).execute(c).await?.rows_affected())
-            })
+        let recovered = self.write(move |tx| {
+            let sql = "UPDATE jobs SET ready_at = ?1, token = token + 1, held = 0 WHERE head = 1 AND ready_at > ?1";
+            tx.0.execute(sql, (millis(now),))
         });
         Ok(recovered.await?)
     }
@@ -65,128 +59,111 @@ impl JobQueue for SqliteStore {
     async fn extend(&self, claim: &Claim, now: Timestamp, lease: Duration) -> Result<bool, StoreError> {
         let (job, token) = id_and_token(claim);
         let until = deadline(now, lease);
-        let extended = self.write_relaxed(move |c| {
-            Box::pin(async move {
-                let done = sqlx::query("UPDATE jobs SET ready_at = ? WHERE id = ? AND token = ? AND state = 'live'");
-                Ok(done.bind(until).bind(job).bind(token).execute(c).await?.rows_affected() == 1)
-            })
+        let extended = self.write_relaxed(move |tx| {
+            tx.0.execute("UPDATE jobs SET ready_at = ? WHERE id = ? AND token = ? AND state = 'live'", (until, job, token))
         });
-        Ok(extended.await?)
+        Ok(extended.await? == 1)
     }
 
     async fn retry(&self, claim: &Claim, now: Timestamp, delay: Duration, code: &str) -> Result<(), CommitError> {
         let (job, token) = id_and_token(claim);
         let due = deadline(now, delay);
         let code = code.to_owned();
-        let done = self.write(move |c| {
-            Box::pin(async move {
-                let done = sqlx::query(
-                    "UPDATE jobs SET ready_at = ?, token = token + 1, code = ?, held = 0 WHERE id = ? AND token = ? AND state = 'live'",
-                );
-                match done.bind(due).bind(code).bind(job).bind(token).execute(c).await?.rows_affected() {
-                    0 => Err(Refusal::NotOurs.into()),
-                    _ => Ok(()),
-                }
-            })
+        let done = self.write(move |tx| {
+            let sql = "UPDATE jobs SET ready_at = ?, token = token + 1, code = ?, held = 0 WHERE id = ? AND token = ? AND state = 'live'";
+            match tx.0.execute(sql, (due, code, job, token))? {
+                0 => Err(Refusal::NotOurs.into()),
+                _ => Ok(()),
+            }
         });
         Ok(done.await?)
     }
 
     async fn release(&self, claims: &[Claim]) -> Result<(), StoreError> {
         let claims: Vec<_> = claims.iter().map(id_and_token).collect();
-        let done = self.write(move |c| {
-            Box::pin(async move {
-                for (job, token) in claims {
-                    sqlx::query(
-                        "UPDATE jobs SET ready_at = queued_at, token = token + 1, attempts = attempts - 1, held = 0
-                         WHERE id = ? AND token = ? AND state = 'live'",
-                    )
-                    .bind(job)
-                    .bind(token)
-                    .execute(&mut *c)
-                    .await?;
-                }
-                Ok(())
-            })
+        let done = self.write(move |tx| {
+            for claim in claims {
+                tx.0.execute(
+                    "UPDATE jobs SET ready_at = queued_at, token = token + 1, attempts = attempts - 1, held = 0
+                     WHERE id = ? AND token = ? AND state = 'live'",
+                    claim,
+                )?;
+            }
+            Ok(())
         });
         Ok(done.await?)
     }
 
     async fn release_lost(&self, held: &[Claim], now: Timestamp) -> Result<u64, StoreError> {
         let held = serde_json::Value::from(held.iter().map(|claim| claim.job).collect::<Vec<_>>()).to_string();
-        let released = self.write(move |c| {
-            Box::pin(async move {
-                let done = sqlx::query(
-                    "UPDATE jobs SET ready_at = ?1, token = token + 1, attempts = max(attempts - 1, 0), held = 0
-                     WHERE head = 1 AND ready_at > ?1 AND held = 1 AND id NOT IN (SELECT value FROM json_each(?2))",
-                );
-                Ok(done.bind(millis(now)).bind(held).execute(c).await?.rows_affected())
-            })
+        let released = self.write(move |tx| {
+            tx.0.execute(
+                "UPDATE jobs SET ready_at = ?1, token = token + 1, attempts = max(attempts - 1, 0), held = 0
+                 WHERE head = 1 AND ready_at > ?1 AND held = 1 AND id NOT IN (SELECT value FROM json_each(?2))",
+                (millis(now), held),
+            )
         });
         Ok(released.await?)
     }
 
     async fn bury(&self, caller: &Caller, claim: &Claim, event: &EventDraft, code: &str, now: Timestamp) -> Result<(), CommitError> {
         let (user, claim, event, code) = (caller.user(), claim.clone(), event.clone(), code.to_owned());
-        let buried = self
-            .write(move |c| Box::pin(async move { recall_store::bury(&mut WriteTransaction(c), user, &claim, &event, &code, now).await }));
-        buried.await?;
+        self.write(move |tx| run(recall_store::bury(tx, user, &claim, &event, &code, now))).await?;
         Ok(())
     }
 
     async fn cancel_answer(&self, caller: &Caller, question: MessageId, event: &EventDraft, now: Timestamp) -> Result<bool, StoreError> {
         let (user, event) = (caller.user(), event.clone());
-        let session = self.write(move |c| {
-            Box::pin(async move { recall_store::cancel_answer(&mut WriteTransaction(c), user, question, &event, now).await })
-        });
+        let session = self.write(move |tx| run(recall_store::cancel_answer(tx, user, question, &event, now)));
         Ok(session.await?.is_some())
     }
 
     async fn next_due(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
-        let due =
-            sqlx::query("SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1").fetch_optional(self.readers.for_server());
-        let due = due.await.map_err(Failure::from)?;
-        let due = due.map(|row| Columns::of(&row, "jobs").time("ready_at")).transpose()?;
-        Ok(due.map(|at| (at - now).to_std().unwrap_or_default()))
+        let due = self.readers.for_server(|db| {
+            let sql = "SELECT ready_at FROM jobs WHERE head = 1 ORDER BY ready_at LIMIT 1";
+            db.row("jobs", sql, (), |c| c.time("ready_at"))
+        });
+        Ok(due.await?.map(|at| (at - now).to_std().unwrap_or_default()))
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
-        let row = sqlx::query(
-            "SELECT (SELECT COUNT(*) FROM jobs WHERE state = 'live') AS live, (SELECT COUNT(*) FROM jobs WHERE state = 'dead') AS dead",
-        );
-        let row = row.fetch_one(self.readers.for_server()).await.map_err(Failure::from)?;
-        let c = Columns::of(&row, "jobs");
-        Ok((c.count("live")?, c.count("dead")?))
+        let depth = self.readers.for_server(|db| {
+            let sql =
+                "SELECT (SELECT COUNT(*) FROM jobs WHERE state = 'live') AS live, (SELECT COUNT(*) FROM jobs WHERE state = 'dead') AS dead";
+            db.only_row("jobs", sql, (), |c| Ok((c.count("live")?, c.count("dead")?)))
+        });
+        Ok(depth.await?)
     }
 
     async fn oldest(&self, now: Timestamp) -> Result<Option<Duration>, StoreError> {
-        let row = sqlx::query("SELECT min(queued_at) AS queued_at FROM jobs WHERE head = 1").fetch_one(self.readers.for_server());
-        let queued = Columns::of(&row.await.map_err(Failure::from)?, "jobs").opt_time("queued_at")?;
-        Ok(queued.map(|at| (now - at).to_std().unwrap_or_default()))
+        let queued = self.readers.for_server(|db| {
+            let sql = "SELECT min(queued_at) AS queued_at FROM jobs WHERE head = 1";
+            db.only_row("jobs", sql, (), |c| c.opt_time("queued_at"))
+        });
+        Ok(queued.await?.map(|at| (now - at).to_std().unwrap_or_default()))
     }
 }
 
-fn job(row: &SqliteRow) -> Result<Job, Failure> {
-    let c = Columns::of(row, "jobs");
+fn job(c: &Columns<'_, '_>) -> Result<Job, Failure> {
     Ok(Job {
         claim: Claim { job: c.count("id")?, token: c.count("token")? },
         // The identity was verified when the job was queued, so the store vouches for it.
         caller: Caller::verified(UserId(c.id("user_id")?), c.word("role")?),
         session: SessionId(c.id("session_id")?),
-        work: job_work(Lane::parse(&c.text("lane")?)?, MessageId(c.id("message_id")?), c.count("answer")? == 1),
+        work: job_work(c.word("lane")?, MessageId(c.id("message_id")?), c.count("answer")? == 1),
         attempts: c.small("attempts")?,
         queued_at: c.time("queued_at")?,
     })
 }
 
-fn held_job(row: &SqliteRow) -> Result<HeldJob, Failure> {
-    let c = Columns::of(row, "jobs");
+fn held_job(c: &Columns<'_, '_>) -> Result<HeldJob, Failure> {
     Ok(HeldJob {
         id: c.integer("id")?,
         user: UserId(c.id("user_id")?),
         session: SessionId(c.id("session_id")?),
-        lane: Lane::parse(&c.text("lane")?)?,
+        lane: c.word("lane")?,
         message: MessageId(c.id("message_id")?),
+        answer: c.flag("answer")?,
     })
 }
 
@@ -194,76 +171,70 @@ fn held_job(row: &SqliteRow) -> Result<HeldJob, Failure> {
 impl JobStatements for WriteTransaction<'_> {
     async fn insert_jobs(&mut self, caller: &Caller, session: SessionId, lane: Lane, jobs: &[NewJob]) -> Result<(), Failure> {
         let Some((first, rest)) = jobs.split_first() else { return Ok(()) };
-        let (user, session) = (caller.user().0, session.0);
-        let head = sqlx::query(
+        let (user, lane, role) = (caller.user(), lane.word(), caller.role().word());
+        self.0.execute(
             "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, NOT EXISTS (
                  SELECT 1 FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live'))",
-        );
-        let head = head.bind(bytes(&user)).bind(bytes(&session)).bind(lane.word()).bind(bytes(&first.message.0));
-        head.bind(caller.role().word()).bind(millis(first.at)).bind(first.answer).execute(&mut *self.0).await?;
-        if rest.is_empty() {
-            return Ok(());
+            (user.0, session.0, lane, first.message.0, role, millis(first.at), first.answer),
+        )?;
+        for job in rest {
+            self.0.execute(
+                "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, 0)",
+                (user.0, session.0, lane, job.message.0, role, millis(job.at), job.answer),
+            )?;
         }
-        let mut sql = QueryBuilder::<Sqlite>::new(
-            "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head) ",
-        );
-        sql.push_values(rest, |mut row, job| {
-            row.push_bind(bytes(&user)).push_bind(bytes(&session)).push_bind(lane.word()).push_bind(bytes(&job.message.0));
-            row.push_bind(caller.role().word()).push_bind(millis(job.at)).push_bind(millis(job.at)).push_bind(job.answer).push_bind(0);
-        });
-        sql.build().persistent(false).execute(&mut *self.0).await?;
         Ok(())
     }
 
     async fn claimed_job(&mut self, user: UserId, claim: &Claim) -> Result<Option<HeldJob>, Failure> {
         let (id, token) = id_and_token(claim);
-        let job = sqlx::query("SELECT * FROM jobs WHERE id = ? AND token = ? AND user_id = ? AND state = 'live'");
-        let job = job.bind(id).bind(token).bind(bytes(&user.0)).fetch_optional(&mut *self.0).await?;
-        job.as_ref().map(held_job).transpose()
+        let sql = "SELECT * FROM jobs j WHERE id = ? AND token = ? AND user_id = ? AND state = 'live'
+             AND EXISTS (SELECT 1 FROM visible_sessions s WHERE s.user_id = j.user_id AND s.id = j.session_id)";
+        self.0.row("jobs", sql, (id, token, user.0), held_job)
+    }
+
+    async fn jobs_behind(&mut self, job: &HeldJob, limit: u32) -> Result<Vec<HeldJob>, Failure> {
+        let sql = "SELECT * FROM jobs WHERE user_id = ? AND session_id = ? AND lane = ? AND state = 'live' AND id > ? ORDER BY id LIMIT ?";
+        self.0.rows("jobs", sql, (job.user.0, job.session.0, job.lane.word(), job.id, limit), held_job)
     }
 
     async fn answering_job(&mut self, user: UserId, question: MessageId) -> Result<Option<HeldJob>, Failure> {
-        let job = sqlx::query(
-            "SELECT * FROM jobs WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1)
-             AND session_id NOT IN (SELECT id FROM hidden_sessions WHERE user_id = ?1)",
-        );
-        let job = job.bind(bytes(&user.0)).bind(bytes(&question.0)).fetch_optional(&mut *self.0).await?;
-        job.as_ref().map(held_job).transpose()
+        let sql = "SELECT * FROM jobs WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1)
+             AND session_id NOT IN (SELECT id FROM hidden_sessions WHERE user_id = ?1)";
+        self.0.row("jobs", sql, (user.0, question.0), held_job)
     }
 
     async fn delete_job(&mut self, job: &HeldJob) -> Result<(), Failure> {
-        sqlx::query("DELETE FROM jobs WHERE id = ?").bind(job.id).execute(&mut *self.0).await?;
+        self.0.execute("DELETE FROM jobs WHERE id = ?", (job.id,))?;
         Ok(())
     }
 
     async fn promote_next(&mut self, job: &HeldJob, now: Timestamp) -> Result<(), Failure> {
-        let next = sqlx::query(
+        self.0.execute(
             "UPDATE jobs SET head = 1, ready_at = MAX(ready_at, ?4) WHERE id = (
-                 SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live')",
-        );
-        let next = next.bind(bytes(&job.user.0)).bind(bytes(&job.session.0)).bind(job.lane.word()).bind(millis(now));
-        next.execute(&mut *self.0).await?;
+             SELECT MIN(id) FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live')",
+            (job.user.0, job.session.0, job.lane.word(), millis(now)),
+        )?;
         Ok(())
     }
 
     async fn mark_dead(&mut self, job: &HeldJob, code: &str) -> Result<(), Failure> {
-        let dead = sqlx::query("UPDATE jobs SET state = 'dead', head = 0, token = token + 1, code = ? WHERE id = ?");
-        dead.bind(code.to_owned()).bind(job.id).execute(&mut *self.0).await?;
+        self.0.execute("UPDATE jobs SET state = 'dead', head = 0, token = token + 1, code = ? WHERE id = ?", (code, job.id))?;
         Ok(())
     }
 
     async fn withdraw_answer(&mut self, job: &HeldJob, now: Timestamp) -> Result<(), Failure> {
-        let queued = sqlx::query(
+        self.0.execute(
             "UPDATE jobs SET answer = 0, token = token + 1, attempts = MAX(attempts - 1, 0), ready_at = MIN(ready_at, ?) WHERE id = ?",
-        );
-        queued.bind(millis(now)).bind(job.id).execute(&mut *self.0).await?;
+            (millis(now), job.id),
+        )?;
         Ok(())
     }
 
     async fn mark_message_failed(&mut self, user: UserId, message: MessageId) -> Result<(), Failure> {
-        let failed = sqlx::query("UPDATE messages SET status = 'failed' WHERE user_id = ? AND id = ?");
-        failed.bind(bytes(&user.0)).bind(bytes(&message.0)).execute(&mut *self.0).await?;
+        self.0.execute("UPDATE messages SET status = 'failed' WHERE user_id = ? AND id = ?", (user.0, message.0))?;
         Ok(())
     }
 }

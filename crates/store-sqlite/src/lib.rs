@@ -12,7 +12,9 @@ mod access;
 mod account_deletion;
 mod archive;
 mod audit;
+mod checkpointer;
 mod codec;
+mod connection;
 mod delete;
 mod events;
 mod extension;
@@ -37,22 +39,15 @@ mod usage;
 mod visits;
 mod writer;
 
-use std::{
-    path::Path,
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
-
-use futures_util::future::BoxFuture;
-use sqlx::{
-    ConnectOptions, Connection, SqliteConnection,
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
-};
+use std::{path::Path, sync::atomic::Ordering, time::Duration};
 
 pub use self::lock::{LockError, ServerLock};
 use self::{
+    connection::{Db, Opener},
+    extension::Counters,
     failure::Failure,
-    readers::Readers,
+    readers::{ReaderKey, Readers},
+    transaction::WriteTransaction,
     writer::{Durability, Writer},
 };
 use recall_domain::Timestamp;
@@ -62,7 +57,7 @@ use recall_store::{RoundRobin, keys};
 /// Options for opening the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteConfig {
-    /// Number of connections for reading, at least 1. Each has its own thread.
+    /// Number of connections for reading, at least 1.
     pub readers: u32,
     /// How long to wait while another process holds the database lock.
     pub busy_timeout: Duration,
@@ -86,16 +81,11 @@ impl Default for SqliteConfig {
     }
 }
 
-/// How many rows a reader's thread may buffer ahead of the task that awaits them.
-///
-/// With sqlx's default of 50, thread and task kept waiting for each other in every larger read.
-const ROW_BUFFER: usize = 4096;
-
 /// The store in one SQLite file.
 pub struct SqliteStore {
     readers: Readers,
     writer: Writer,
-    statements: &'static AtomicU64,
+    counters: &'static Counters,
     round_robin: RoundRobin,
 }
 
@@ -115,45 +105,30 @@ impl SqliteStore {
     ///
     /// For tests that count the statements of a request.
     pub fn statements(&self) -> u64 {
-        self.statements.load(Ordering::Relaxed)
+        self.counters.statements.load(Ordering::Relaxed)
     }
 
     async fn open_inner(path: &Path, config: SqliteConfig, now: Timestamp) -> Result<Self, Failure> {
         extension::register_vectors();
         create_private_file(path).map_err(Failure::File)?;
-        // Never freed, because SQLite keeps a bare pointer to it in each connection. This costs eight bytes per open.
-        let statements: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
-        let opener = Opener { statements };
-        let options = SqliteConnectOptions::new()
-            .filename(path)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(config.busy_timeout)
-            .pragma("cache_size", format!("-{}", config.cache_kib))
-            .pragma("temp_store", "MEMORY")
-            // The WAL file shrinks back to this size after a large transaction.
-            .pragma("journal_size_limit", (64 * 1024 * 1024).to_string())
-            .row_buffer_size(ROW_BUFFER)
-            .disable_statement_logging();
-
-        let mut connection = opener.open(&options).await?;
-        match config.migrate {
-            true => migrate::run(&mut connection).await?,
-            false => migrate::verify(&mut connection).await?,
-        }
-        inspect::ensure_installation(&mut connection, now).await?;
-
-        let readers = SqlitePoolOptions::new()
-            .max_connections(config.readers.max(1))
-            .acquire_timeout(config.acquire_timeout)
-            // Many slow acquires must not flood the log.
-            .acquire_slow_threshold(Duration::MAX)
-            .after_connect(move |connection, _| Box::pin(async move { extension::count_statements(connection, statements).await }))
-            // A write that reaches a reader by mistake fails instead of competing with the writer.
-            .connect_lazy_with(options.clone().pragma("query_only", "ON"));
-        let writer = Writer::start(connection, options, opener);
-        Ok(Self { readers: Readers::new(readers), writer, statements, round_robin: RoundRobin::default() })
+        // Never freed, because SQLite keeps a bare pointer to it in each connection. This costs 16 bytes per open.
+        let counters: &'static Counters = Box::leak(Box::default());
+        let opener = Opener::new(path, config.clone(), counters);
+        let open = opener.clone();
+        // Migrations may take long on a large file.
+        let connection = tokio::task::spawn_blocking(move || {
+            let mut connection = open.writer()?;
+            match config.migrate {
+                true => migrate::run(&mut connection)?,
+                false => migrate::verify(&connection)?,
+            }
+            inspect::ensure_installation(&connection, now)?;
+            Ok(connection)
+        });
+        let connection = connection.await.unwrap_or(Err(Failure::Panicked))?;
+        let readers = Readers::new(opener.clone(), config.readers, config.acquire_timeout);
+        let writer = Writer::start(connection, opener)?;
+        Ok(Self { readers, writer, counters, round_robin: RoundRobin::default() })
     }
 
     async fn close_inner(&self) {
@@ -161,11 +136,20 @@ impl SqliteStore {
         self.writer.close().await;
     }
 
+    /// Reads the data of one user; see [`Readers::for_user`].
+    async fn read<R, F>(&self, user: impl Into<ReaderKey>, read: F) -> Result<R, Failure>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Db) -> Result<R, Failure> + Send + 'static,
+    {
+        self.readers.for_user(user, read).await
+    }
+
     /// Runs one write transaction; see [`Writer::run`].
     async fn write<R, F>(&self, write: F) -> Result<R, Failure>
     where
         R: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
+        F: FnOnce(&mut WriteTransaction<'_>) -> Result<R, Failure> + Send + 'static,
     {
         self.writer.run(Durability::Durable, write).await
     }
@@ -174,23 +158,9 @@ impl SqliteStore {
     async fn write_relaxed<R, F>(&self, write: F) -> Result<R, Failure>
     where
         R: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
+        F: FnOnce(&mut WriteTransaction<'_>) -> Result<R, Failure> + Send + 'static,
     {
         self.writer.run(Durability::Relaxed, write).await
-    }
-}
-
-/// Opens connections that count their statements.
-#[derive(Clone, Copy)]
-struct Opener {
-    statements: &'static AtomicU64,
-}
-
-impl Opener {
-    async fn open(&self, options: &SqliteConnectOptions) -> Result<SqliteConnection, Failure> {
-        let mut connection = SqliteConnection::connect_with(options).await?;
-        extension::count_statements(&mut connection, self.statements).await?;
-        Ok(connection)
     }
 }
 

@@ -1,9 +1,8 @@
 //! The statements that share the workers among users by round robin; see [`recall_store::RoundRobin`].
 
-use sqlx::SqliteConnection;
 use uuid::Uuid;
 
-use super::{codec::bytes, failure::Failure, rows::Columns};
+use super::{connection::Db, failure::Failure};
 use recall_domain::UserId;
 
 /// Most users that one claim examines. Any users beyond this limit wait for the next claim.
@@ -47,27 +46,19 @@ pub(super) struct NextUsers {
 }
 
 /// Selects the users to serve after `last`, `limit` at most.
-pub(super) async fn next_users(c: &mut SqliteConnection, last: UserId, now: i64, limit: u32) -> Result<NextUsers, Failure> {
+pub(super) fn next_users(db: &Db, last: UserId, now: i64, limit: u32) -> Result<NextUsers, Failure> {
     let mut next = NextUsers { users: Vec::new(), is_truncated: false };
     for (after, until) in [(Some(last), Uuid::max()), (None, last.0)] {
         let left = (limit as usize).saturating_sub(next.users.len());
         if left == 0 || next.is_truncated {
             break;
         }
-        let found = sqlx::query(USERS_WITH_HEADS)
-            .bind(now)
-            .bind(i64::try_from(left).unwrap_or(i64::MAX))
-            .bind(after.map(|user| bytes(&user.0).to_vec()).unwrap_or_default())
-            .bind(bytes(&until))
-            .fetch_all(&mut *c)
-            .await?;
+        let left = i64::try_from(left).unwrap_or(i64::MAX);
+        let after = after.map(|user| user.0.as_bytes().to_vec()).unwrap_or_default();
+        let found =
+            db.rows("jobs", USERS_WITH_HEADS, (now, left, after, until), |c| Ok((UserId(c.id("user_id")?), c.count("due")? == 1)))?;
         next.is_truncated = found.len() >= MAX_USERS;
-        for row in &found {
-            let c = Columns::of(row, "jobs");
-            if c.count("due")? == 1 {
-                next.users.push(UserId(c.id("user_id")?));
-            }
-        }
+        next.users.extend(found.into_iter().filter(|(_, due)| *due).map(|(user, _)| user));
     }
     Ok(next)
 }

@@ -1,6 +1,8 @@
 //! Converts rows to domain types. A value that this program never writes is reported as damaged, never guessed.
 
-use sqlx::{Row, sqlite::SqliteRow};
+use std::cell::Cell;
+
+use rusqlite::{Row, types::FromSql};
 use uuid::Uuid;
 
 use super::{
@@ -14,30 +16,54 @@ use recall_domain::{
 use recall_store::Refusal;
 
 /// Typed access to the columns of one row.
-pub(super) struct Columns<'r> {
-    pub(super) row: &'r SqliteRow,
-    pub(super) table: &'static str,
+pub(super) struct Columns<'r, 's> {
+    row: &'r Row<'s>,
+    table: &'static str,
+    /// The column after the one that was read last. Columns are mostly read in their order.
+    next: Cell<usize>,
 }
 
-impl<'r> Columns<'r> {
-    pub(super) fn of(row: &'r SqliteRow, table: &'static str) -> Self {
-        Self { row, table }
+impl<'r, 's> Columns<'r, 's> {
+    pub(super) fn of(row: &'r Row<'s>, table: &'static str) -> Self {
+        Self { row, table, next: Cell::new(0) }
     }
 
     fn damaged(&self, column: &'static str) -> Failure {
         Refusal::Damaged { table: self.table, column }.into()
     }
 
+    /// The index of a column. A search by name looks at all columns before it.
+    fn index(&self, column: &'static str) -> Result<usize, Failure> {
+        let statement = self.row.as_ref();
+        let next = self.next.get();
+        let index = match statement.column_name(next) {
+            Ok(name) if name == column => next,
+            _ => statement.column_index(column)?,
+        };
+        self.next.set(index + 1);
+        Ok(index)
+    }
+
+    /// A value of any type. A value of another type than the column's is damaged.
+    pub(super) fn get<T: FromSql>(&self, column: &'static str) -> Result<T, Failure> {
+        Ok(self.row.get(self.index(column)?)?)
+    }
+
+    /// The text itself, without a copy.
+    fn str(&self, column: &'static str) -> Result<&'r str, Failure> {
+        self.row.get_ref(self.index(column)?)?.as_str().map_err(|_| self.damaged(column))
+    }
+
     pub(super) fn text(&self, column: &'static str) -> Result<String, Failure> {
-        Ok(self.row.try_get(column)?)
+        self.get(column)
     }
 
     pub(super) fn opt_text(&self, column: &'static str) -> Result<Option<String>, Failure> {
-        Ok(self.row.try_get(column)?)
+        self.get(column)
     }
 
     pub(super) fn real(&self, column: &'static str) -> Result<f64, Failure> {
-        Ok(self.row.try_get(column)?)
+        self.get(column)
     }
 
     pub(super) fn flag(&self, column: &'static str) -> Result<bool, Failure> {
@@ -45,7 +71,7 @@ impl<'r> Columns<'r> {
     }
 
     pub(super) fn integer(&self, column: &'static str) -> Result<i64, Failure> {
-        Ok(self.row.try_get(column)?)
+        self.get(column)
     }
 
     pub(super) fn count(&self, column: &'static str) -> Result<u64, Failure> {
@@ -57,7 +83,7 @@ impl<'r> Columns<'r> {
     }
 
     pub(super) fn opt_small(&self, column: &'static str) -> Result<Option<u32>, Failure> {
-        let value: Option<i64> = self.row.try_get(column)?;
+        let value: Option<i64> = self.get(column)?;
         value.map(|v| u32::try_from(v).map_err(|_| self.damaged(column))).transpose()
     }
 
@@ -66,45 +92,49 @@ impl<'r> Columns<'r> {
     }
 
     pub(super) fn opt_time(&self, column: &'static str) -> Result<Option<Timestamp>, Failure> {
-        let value: Option<i64> = self.row.try_get(column)?;
+        let value: Option<i64> = self.get(column)?;
         value.map(|v| codec::parse_millis(v).ok_or_else(|| self.damaged(column))).transpose()
     }
 
+    fn blob(&self, column: &'static str) -> Result<&'r [u8], Failure> {
+        self.row.get_ref(self.index(column)?)?.as_blob().map_err(|_| self.damaged(column))
+    }
+
     pub(super) fn id(&self, column: &'static str) -> Result<Uuid, Failure> {
-        let bytes: &[u8] = self.row.try_get(column)?;
-        Uuid::from_slice(bytes).map_err(|_| self.damaged(column))
+        Uuid::from_slice(self.blob(column)?).map_err(|_| self.damaged(column))
     }
 
     pub(super) fn opt_id(&self, column: &'static str) -> Result<Option<Uuid>, Failure> {
-        let bytes: Option<&[u8]> = self.row.try_get(column)?;
+        let bytes = self.row.get_ref(self.index(column)?)?.as_blob_or_null().map_err(|_| self.damaged(column))?;
         bytes.map(|b| Uuid::from_slice(b).map_err(|_| self.damaged(column))).transpose()
     }
 
     pub(super) fn word<T: Word>(&self, column: &'static str) -> Result<T, Failure> {
-        let word: &str = self.row.try_get(column)?;
-        T::parse_word(word).ok_or_else(|| self.damaged(column))
+        T::parse_word(self.str(column)?).ok_or_else(|| self.damaged(column))
     }
 
     pub(super) fn opt_word<T: Word>(&self, column: &'static str) -> Result<Option<T>, Failure> {
-        let word: Option<&str> = self.row.try_get(column)?;
+        let word = self.row.get_ref(self.index(column)?)?.as_str_or_null().map_err(|_| self.damaged(column))?;
         word.map(|w| T::parse_word(w).ok_or_else(|| self.damaged(column))).transpose()
     }
 
     pub(super) fn json<T: serde::de::DeserializeOwned>(&self, column: &'static str) -> Result<T, Failure> {
-        let text: &str = self.row.try_get(column)?;
         // The parser's own error may quote the text, which belongs to the user.
-        serde_json::from_str(text).map_err(|_| self.damaged(column))
+        serde_json::from_str(self.str(column)?).map_err(|_| self.damaged(column))
     }
 
     pub(super) fn vector(&self, column: &'static str) -> Result<Vec<f32>, Failure> {
-        let bytes: &[u8] = self.row.try_get(column)?;
-        codec::parse_vector(bytes).ok_or_else(|| self.damaged(column))
+        codec::parse_vector(self.blob(column)?).ok_or_else(|| self.damaged(column))
+    }
+
+    pub(super) fn opt_vector(&self, column: &'static str) -> Result<Option<Vec<f32>>, Failure> {
+        let bytes = self.row.get_ref(self.index(column)?)?.as_blob_or_null().map_err(|_| self.damaged(column))?;
+        bytes.map(|b| codec::parse_vector(b).ok_or_else(|| self.damaged(column))).transpose()
     }
 }
 
 /// Reads all columns of `sessions`.
-pub(super) fn session(row: &SqliteRow) -> Result<Session, Failure> {
-    let c = Columns::of(row, "sessions");
+pub(super) fn session(c: &Columns<'_, '_>) -> Result<Session, Failure> {
     Ok(Session {
         id: SessionId(c.id("id")?),
         title: c.opt_text("title")?.map(UserText::from),
@@ -117,8 +147,7 @@ pub(super) fn session(row: &SqliteRow) -> Result<Session, Failure> {
 }
 
 /// Reads all columns of `messages`.
-pub(super) fn message(row: &SqliteRow) -> Result<Message, Failure> {
-    let c = Columns::of(row, "messages");
+pub(super) fn message(c: &Columns<'_, '_>) -> Result<Message, Failure> {
     Ok(Message {
         id: MessageId(c.id("id")?),
         session: SessionId(c.id("session_id")?),
@@ -141,8 +170,7 @@ pub(super) fn message(row: &SqliteRow) -> Result<Message, Failure> {
 }
 
 /// Reads all columns of `events`.
-pub(super) fn event(row: &SqliteRow) -> Result<StoredEvent, Failure> {
-    let c = Columns::of(row, "events");
+pub(super) fn event(c: &Columns<'_, '_>) -> Result<StoredEvent, Failure> {
     Ok(StoredEvent {
         seq: c.count("seq")?,
         id: recall_domain::EventId(c.id("id")?),
@@ -153,8 +181,7 @@ pub(super) fn event(row: &SqliteRow) -> Result<StoredEvent, Failure> {
 }
 
 /// Reads all columns of `entities`.
-pub(super) fn entity(row: &SqliteRow) -> Result<Entity, Failure> {
-    let c = Columns::of(row, "entities");
+pub(super) fn entity(c: &Columns<'_, '_>) -> Result<Entity, Failure> {
     Ok(Entity {
         id: EntityId(c.id("id")?),
         name: c.text("name")?,
@@ -171,8 +198,7 @@ pub(super) fn entity(row: &SqliteRow) -> Result<Entity, Failure> {
 }
 
 /// Reads all columns of `facts`.
-pub(super) fn fact(row: &SqliteRow) -> Result<Fact, Failure> {
-    let c = Columns::of(row, "facts");
+pub(super) fn fact(c: &Columns<'_, '_>) -> Result<Fact, Failure> {
     Ok(Fact {
         id: FactId(c.id("id")?),
         subject: EntityId(c.id("subject_id")?),
@@ -192,8 +218,7 @@ pub(super) fn fact(row: &SqliteRow) -> Result<Fact, Failure> {
 }
 
 /// Reads all columns of `evidence`.
-pub(super) fn evidence(row: &SqliteRow) -> Result<Evidence, Failure> {
-    let c = Columns::of(row, "evidence");
+pub(super) fn evidence(c: &Columns<'_, '_>) -> Result<Evidence, Failure> {
     let span = match (c.opt_small("span_start")?, c.opt_small("span_end")?) {
         (Some(start), Some(end)) => Some(Span { start, end }),
         _ => None,
@@ -211,13 +236,12 @@ pub(super) fn evidence(row: &SqliteRow) -> Result<Evidence, Failure> {
 }
 
 /// Reads the columns `score` and `reason`, which must not be null.
-pub(super) fn decision(c: &Columns<'_>) -> Result<Decision, Failure> {
+pub(super) fn decision(c: &Columns<'_, '_>) -> Result<Decision, Failure> {
     Ok(Decision { score: c.real("score")?, reason: c.text("reason")? })
 }
 
 /// Reads all columns of `mentions`.
-pub(super) fn mention(row: &SqliteRow) -> Result<Mention, Failure> {
-    let c = Columns::of(row, "mentions");
+pub(super) fn mention(c: &Columns<'_, '_>) -> Result<Mention, Failure> {
     Ok(Mention {
         name: c.text("name")?,
         entity_type: c.word("entity_type")?,

@@ -1,9 +1,9 @@
 //! Tests of internals: the settings of each connection, and the index that each statement uses.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use sqlx::{AssertSqlSafe, Row};
+use rusqlite::types::Value;
 
-use super::{SqliteConfig, SqliteStore, failure::Failure};
+use super::{SqliteConfig, SqliteStore, connection::Db, failure::Failure, transaction::WriteTransaction};
 use recall_domain::Timestamp;
 use recall_store::Refusal;
 
@@ -12,6 +12,16 @@ async fn open() -> (tempfile::TempDir, SqliteStore) {
     let now = Timestamp::from_timestamp_millis(1_700_000_000_000).unwrap();
     let store = SqliteStore::open(&folder.path().join("recall.sqlite"), SqliteConfig::default(), now).await.unwrap();
     (folder, store)
+}
+
+/// The value of a pragma, as text.
+fn pragma_value(db: &Db, pragma: &str) -> Result<String, Failure> {
+    let value: Value = db.raw().query_row(&format!("PRAGMA {pragma}"), (), |row| row.get(0))?;
+    Ok(match value {
+        Value::Text(text) => text,
+        Value::Integer(n) => n.to_string(),
+        other => panic!("{pragma} is {other:?}"),
+    })
 }
 
 #[tokio::test]
@@ -27,22 +37,42 @@ async fn pragmas_apply_to_writer_and_readers() {
         ("cache_size", "-8192", "-8192"),
         ("temp_store", "2", "2"),
     ] {
-        let text = |row: sqlx::sqlite::SqliteRow| {
-            row.try_get::<String, _>(0).or_else(|_| row.try_get::<i64, _>(0).map(|n| n.to_string())).unwrap()
-        };
-        let sql = format!("PRAGMA {pragma}");
-        let query = sql.clone();
-        let on_writer = store
-            .write(move |c| Box::pin(async move { Ok(sqlx::query(AssertSqlSafe(query)).fetch_one(c).await?) }))
-            .await
-            .map(text)
-            .unwrap();
+        let on_writer = store.write(move |tx| pragma_value(tx.0, pragma)).await.unwrap();
         assert_eq!(on_writer, writer, "{pragma} on the writer");
-        let on_reader = sqlx::query(AssertSqlSafe(sql)).fetch_one(store.readers.for_server()).await.map(text).unwrap();
+        let on_reader = store.readers.for_server(move |db| pragma_value(db, pragma)).await.unwrap();
         assert_eq!(on_reader, reader, "{pragma} on a reader");
     }
-    let refused = sqlx::query("DELETE FROM users").execute(store.readers.for_server()).await;
+    let refused = store.readers.for_server(|db| db.execute("DELETE FROM users", ())).await;
     assert!(refused.is_err(), "a reader could write");
+}
+
+/// A power failure may undo relaxed writes, but no durable one that follows them.
+#[tokio::test]
+async fn durable_writes_wait_for_the_disk_after_relaxed_ones() {
+    let (_folder, store) = open().await;
+    for _ in 0..3 {
+        assert_eq!(store.write_relaxed(|tx| pragma_value(tx.0, "synchronous")).await.unwrap(), "1");
+        assert_eq!(store.write(|tx| pragma_value(tx.0, "synchronous")).await.unwrap(), "2");
+    }
+}
+
+#[tokio::test]
+async fn log_is_copied_while_the_writer_goes_on() {
+    let (folder, store) = open().await;
+    let size = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().len();
+    let before = size("recall.sqlite");
+    // Each write fills more than a hundred pages of the log.
+    for i in 0..60 {
+        let insert = move |tx: &mut WriteTransaction<'_>| {
+            tx.0.execute("INSERT INTO audit (at, action, instance) VALUES (?, 'test', hex(zeroblob(250000)))", (i,))
+        };
+        store.write(insert).await.unwrap();
+    }
+    // The thread has no deadline; without it the file grows only on closing.
+    while size("recall.sqlite") == before {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(store.readers.for_server(|db| db.number("SELECT COUNT(*) FROM audit", ())).await.unwrap(), 60);
 }
 
 /// The step that reads the sessions under deletion, for all users. Usually there are none.
@@ -50,8 +80,18 @@ const HIDDEN: &str = "SCAN sessions USING INDEX sessions_hidden";
 
 /// SQLite's query plan for a statement, one step per line.
 async fn explain(store: &SqliteStore, sql: &str) -> String {
-    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"))).fetch_all(store.readers.for_server()).await.unwrap();
-    rows.iter().map(|r| r.get::<String, _>("detail")).collect::<Vec<_>>().join("\n")
+    let sql = format!("EXPLAIN QUERY PLAN {sql}");
+    let steps = store.readers.for_server(move |db| {
+        // The parameters stay unbound.
+        let mut statement = db.raw().prepare(&sql)?;
+        let mut rows = statement.raw_query();
+        let mut steps = Vec::new();
+        while let Some(row) = rows.next()? {
+            steps.push(row.get::<_, String>("detail")?);
+        }
+        Ok(steps)
+    });
+    steps.await.unwrap().join("\n")
 }
 
 #[tokio::test]
@@ -121,16 +161,14 @@ async fn lookups_scan_no_table() {
 async fn every_foreign_key_has_a_reverse_index() {
     // Without such an index, deleting a session would scan each table that references it.
     let (_folder, store) = open().await;
-    let keys = sqlx::query(
-        r#"SELECT m.name AS child, f.id, f."table" AS parent, group_concat(f."from" || ' = ?', ' AND ') AS condition
-           FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' GROUP BY m.name, f.id"#,
-    )
-    .fetch_all(store.readers.for_server())
-    .await
-    .unwrap();
+    let keys = store.readers.for_server(|db| {
+        let sql = r#"SELECT m.name AS child, f.id, f."table" AS parent, group_concat(f."from" || ' = ?', ' AND ') AS condition
+           FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' GROUP BY m.name, f.id"#;
+        db.rows("sqlite_schema", sql, (), |c| Ok((c.text("child")?, c.text("condition")?)))
+    });
+    let keys = keys.await.unwrap();
     assert!(keys.len() >= 15, "found only {}", keys.len());
-    for key in keys {
-        let (child, condition) = (key.get::<String, _>("child"), key.get::<String, _>("condition"));
+    for (child, condition) in keys {
         let plan = explain(&store, &format!("SELECT 1 FROM {child} WHERE {condition}")).await;
         let columns = condition.matches('?').count();
         assert!(plan.starts_with("SEARCH") && plan.matches("=?").count() == columns, "{child}: {condition}\n{plan}");
@@ -140,17 +178,16 @@ async fn every_foreign_key_has_a_reverse_index() {
 #[tokio::test]
 async fn primary_keys_start_with_the_user() {
     let (_folder, store) = open().await;
-    let tables = sqlx::query(
-        "SELECT m.name AS tab, c.name AS col FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+    let tables = store.readers.for_server(|db| {
+        let sql = "SELECT m.name AS tab, c.name AS col FROM sqlite_schema m JOIN pragma_table_info(m.name) c
          WHERE m.type = 'table' AND c.pk = 1 AND m.name NOT IN
-             ('installation', 'users', 'jobs', 'graph_feed', 'graph_changes', 'revoked_tokens', 'audit', '_sqlx_migrations', 'sqlite_sequence')",
-    )
-    .fetch_all(store.readers.for_server())
-    .await
-    .unwrap();
+             ('installation', 'users', 'jobs', 'graph_feed', 'graph_changes', 'revoked_tokens', 'audit', '_sqlx_migrations', 'sqlite_sequence')";
+        db.rows("sqlite_schema", sql, (), |c| Ok((c.text("tab")?, c.text("col")?)))
+    });
+    let tables = tables.await.unwrap();
     assert!(tables.len() >= 10);
-    for table in tables {
-        assert_eq!(table.get::<String, _>("col"), "user_id", "{}", table.get::<String, _>("tab"));
+    for (table, column) in tables {
+        assert_eq!(column, "user_id", "{table}");
     }
 }
 
@@ -159,18 +196,16 @@ async fn failed_or_panicked_write_does_not_affect_others() {
     let (_folder, store) = open().await;
     // Queued together, so that they share a transaction.
     let insert = |id: u8| {
-        store.write(move |c| {
-            Box::pin(async move {
-                sqlx::query("INSERT INTO users (id) VALUES (?)").bind(vec![id; 16]).execute(&mut *c).await?;
-                assert!(id != 3, "a defect");
-                if id == 4 { Err(Refusal::NotFound.into()) } else { Ok(id) }
-            })
+        store.write(move |tx| {
+            tx.0.execute("INSERT INTO users (id) VALUES (?)", (vec![id; 16],))?;
+            assert!(id != 3, "a defect");
+            if id == 4 { Err(Refusal::NotFound.into()) } else { Ok(id) }
         })
     };
     let (one, two, three, four, five) = tokio::join!(insert(1), insert(2), insert(3), insert(4), insert(5));
     assert!(matches!((one, two, five), (Ok(1), Ok(2), Ok(5))));
     assert!(matches!(three, Err(Failure::Panicked)));
     assert!(matches!(four, Err(Failure::Refused(Refusal::NotFound))));
-    let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM users").fetch_one(store.readers.for_server()).await.unwrap();
+    let count = store.readers.for_server(|db| db.number("SELECT COUNT(*) FROM users", ())).await.unwrap();
     assert_eq!(count, 3);
 }

@@ -1,21 +1,31 @@
 //! The open write transaction, for the algorithms of `recall-store`.
 
+use std::future::Future;
+
 use async_trait::async_trait;
-use sqlx::SqliteConnection;
+use futures_util::FutureExt;
 
 use super::{
-    codec::{bytes, signed, truncate_to_millis},
+    codec::{signed, truncate_to_millis},
+    connection::Db,
     failure::Failure,
-    rows::Columns,
 };
 use recall_domain::{Timestamp, UserId};
 use recall_store::{Quota, Transaction, UserLock, UserStatements};
 
 /// An open write transaction. Each file implements the statements on its tables.
-pub(super) struct WriteTransaction<'c>(pub(super) &'c mut SqliteConnection);
+pub(super) struct WriteTransaction<'c>(pub(super) &'c mut Db);
 
-/// An open snapshot.
-pub(super) struct Snapshot<'c>(pub(super) &'c mut SqliteConnection);
+/// Reads that see one state of the database: a snapshot, or an open write transaction.
+pub(super) struct ReadTransaction<'c>(pub(super) &'c mut Db);
+
+/// Runs an algorithm of `recall-store` to its end.
+///
+/// The algorithms are asynchronous for engines that wait for a network. Here no statement waits for anything, so the first poll
+/// completes them.
+pub(super) fn run<R>(algorithm: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
+    algorithm.now_or_never().unwrap_or(Err(Failure::Suspended))
+}
 
 #[async_trait]
 impl Transaction for WriteTransaction<'_> {
@@ -33,17 +43,14 @@ impl Transaction for WriteTransaction<'_> {
 #[async_trait]
 impl UserStatements for WriteTransaction<'_> {
     async fn ensure_user(&mut self, user: UserId) -> Result<(), Failure> {
-        sqlx::query("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING").bind(bytes(&user.0)).execute(&mut *self.0).await?;
+        self.0.execute("INSERT INTO users (id) VALUES (?) ON CONFLICT DO NOTHING", (user.0,))?;
         Ok(())
     }
 
     async fn user_lock(&mut self, user: UserId) -> Result<Option<UserLock>, Failure> {
-        let found = sqlx::query("SELECT erasing, importing FROM users WHERE id = ?").bind(bytes(&user.0)).fetch_optional(&mut *self.0);
-        let lock = found.await?.map(|row| {
-            let c = Columns::of(&row, "users");
-            Ok::<_, Failure>(UserLock { erasing: c.flag("erasing")?, importing: c.flag("importing")? })
-        });
-        lock.transpose()
+        self.0.row("users", "SELECT erasing, importing FROM users WHERE id = ?", (user.0,), |c| {
+            Ok(UserLock { erasing: c.flag("erasing")?, importing: c.flag("importing")? })
+        })
     }
 
     async fn take_quota(&mut self, user: UserId, quota: Quota, count: u64) -> Result<bool, Failure> {
@@ -53,6 +60,6 @@ impl UserStatements for WriteTransaction<'_> {
             }
             Quota::Sessions => "UPDATE visits SET sessions_left = sessions_left - ?2 WHERE user_id = ?1 AND sessions_left >= ?2",
         };
-        Ok(sqlx::query(sql).bind(bytes(&user.0)).bind(signed(count)).execute(&mut *self.0).await?.rows_affected() > 0)
+        Ok(self.0.execute(sql, (user.0, signed(count)))? > 0)
     }
 }

@@ -1,26 +1,25 @@
-//! The writer: a task that owns the only write connection and commits waiting writes together.
+//! The writer: a thread that owns the only write connection and commits waiting writes together.
 //!
+//! Each write runs as a whole on this thread, where SQLite runs: a hand-over for each statement would cost more than the statement.
 //! Each commit waits for the disk, so writes that queue meanwhile share the next one (group commit). A write runs to its end even
 //! if its caller stops waiting. So a client that disconnects neither leaves a transaction open nor blocks others.
 //!
 //! Invariant: a caller gets success only after the data is on disk, except for writes with relaxed [`Durability`].
 
 use std::{
-    panic::AssertUnwindSafe,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use futures_util::{FutureExt, future::BoxFuture};
-use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
-use tokio::{
-    sync::{mpsc, oneshot},
-    task::JoinHandle,
-    time::Instant,
-};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{mpsc, oneshot};
 
-use super::{Opener, failure::Failure};
+use super::{
+    checkpointer::Checkpointer,
+    connection::{Db, Opener},
+    failure::Failure,
+    transaction::WriteTransaction,
+};
 
 /// Number of writes that may wait. If the queue is full, callers wait for a place, at most [`QUEUE_WAIT`].
 const QUEUE: usize = 256;
@@ -40,39 +39,43 @@ pub(super) enum Durability {
     Relaxed,
 }
 
-/// Handle to the writer task. The task ends when the handle is dropped or [`Writer::close`] is called.
+/// Handle to the writer's thread. The thread ends when the handle is dropped or [`Writer::close`] is called.
 pub(super) struct Writer {
-    queue: mpsc::Sender<Box<dyn Write>>,
-    stop: CancellationToken,
-    task: Mutex<Option<JoinHandle<()>>>,
+    /// `None` after [`Writer::close`].
+    queue: Mutex<Option<mpsc::Sender<Box<dyn Write>>>>,
+    /// Completes when the thread has ended.
+    ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
 impl Writer {
-    /// Starts the task on an open connection. If that connection fails, `opener` opens another.
-    pub(super) fn start(connection: SqliteConnection, options: SqliteConnectOptions, opener: Opener) -> Self {
+    /// Starts the thread on an open connection. If that connection fails, `opener` opens another.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub(super) fn start(connection: Db, opener: Opener) -> Result<Self, Failure> {
         let (queue, waiting) = mpsc::channel(QUEUE);
-        let stop = CancellationToken::new();
-        let task = WriterTask {
-            waiting,
-            deferred: None,
-            stop: stop.clone(),
-            connection: Some((connection, Durability::Durable)),
-            options,
-            opener,
+        let (running, ended) = oneshot::channel();
+        let checkpointer = Checkpointer::start(opener.clone())?;
+        let thread = WriterThread { waiting, deferred: None, connection: Some((connection, Durability::Durable)), opener, checkpointer };
+        let body = move || {
+            thread.run();
+            drop(running);
         };
-        Self { queue, stop, task: Mutex::new(Some(tokio::spawn(task.run()))) }
+        std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(body).map_err(Failure::File)?;
+        Ok(Self { queue: Mutex::new(Some(queue)), ended: Mutex::new(Some(ended)) })
     }
 
     /// Runs `write` in a transaction and returns its result after the commit. An error of `write` undoes all its changes.
     pub(super) async fn run<R, F>(&self, durability: Durability, write: F) -> Result<R, Failure>
     where
         R: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
+        F: FnOnce(&mut WriteTransaction<'_>) -> Result<R, Failure> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
         let pending = Box::new(PendingWrite { durability, write: Some(write), result: None, reply });
-        match self.queue.send_timeout(pending, QUEUE_WAIT).await {
-            Ok(()) => {}
+        let queue = self.queue().ok_or(Failure::Closed)?;
+        match queue.send_timeout(pending, QUEUE_WAIT).await {
+            Ok(()) => drop(queue),
             Err(mpsc::error::SendTimeoutError::Timeout(_)) => return Err(Failure::WriterBusy(QUEUE_WAIT)),
             Err(mpsc::error::SendTimeoutError::Closed(_)) => return Err(Failure::Closed),
         }
@@ -83,24 +86,29 @@ impl Writer {
         }
     }
 
+    fn queue(&self) -> Option<mpsc::Sender<Box<dyn Write>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Whether the writer still accepts writes.
     pub(super) fn is_open(&self) -> bool {
-        !self.queue.is_closed()
+        self.queue().is_some_and(|queue| !queue.is_closed())
     }
 
     /// Number of queued writes.
     pub(super) fn waiting(&self) -> u32 {
-        u32::try_from(self.queue.max_capacity() - self.queue.capacity()).unwrap_or(u32::MAX)
+        let waiting = self.queue().map_or(0, |queue| queue.max_capacity() - queue.capacity());
+        u32::try_from(waiting).unwrap_or(u32::MAX)
     }
 
     /// Finishes the queued writes, then closes the connection.
     pub(super) async fn close(&self) {
-        self.stop.cancel();
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task
-            && let Err(e) = task.await
-        {
-            tracing::error!(error = %e, "the store's writer task failed");
+        // The thread ends when nobody can send to it any more.
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(ended) = ended {
+            // Nothing is ever sent: the other side is dropped.
+            let _ = ended.await;
         }
     }
 }
@@ -110,7 +118,7 @@ trait Write: Send {
     /// Whether the commit waits for the disk.
     fn durability(&self) -> Durability;
     /// Does the work inside the open transaction and keeps the result. Returns false if the work must be rolled back.
-    fn perform<'a>(&'a mut self, connection: &'a mut SqliteConnection) -> BoxFuture<'a, bool>;
+    fn perform(&mut self, connection: &mut Db) -> bool;
     /// Sends the result to the caller. `failed` overrides a success.
     fn finish(self: Box<Self>, failed: Option<Failure>);
 }
@@ -125,22 +133,19 @@ struct PendingWrite<R, F> {
 impl<R, F> Write for PendingWrite<R, F>
 where
     R: Send + 'static,
-    F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<R, Failure>> + Send + 'static,
+    F: FnOnce(&mut WriteTransaction<'_>) -> Result<R, Failure> + Send + 'static,
 {
     fn durability(&self) -> Durability {
         self.durability
     }
 
-    fn perform<'a>(&'a mut self, connection: &'a mut SqliteConnection) -> BoxFuture<'a, bool> {
-        async move {
-            let Some(write) = self.write.take() else { return false };
-            // A panic is a defect of one write. Without the catch it would end the task, and no later write could succeed.
-            let result = AssertUnwindSafe(async { write(connection).await }).catch_unwind().await.unwrap_or(Err(Failure::Panicked));
-            let keep = result.is_ok();
-            self.result = Some(result);
-            keep
-        }
-        .boxed()
+    fn perform(&mut self, connection: &mut Db) -> bool {
+        let Some(write) = self.write.take() else { return false };
+        // A panic is a defect of one write. Without the catch it would end the thread, and no later write could succeed.
+        let result = catch_unwind(AssertUnwindSafe(|| write(&mut WriteTransaction(connection)))).unwrap_or(Err(Failure::Panicked));
+        let keep = result.is_ok();
+        self.result = Some(result);
+        keep
     }
 
     fn finish(self: Box<Self>, failed: Option<Failure>) {
@@ -156,54 +161,40 @@ where
     }
 }
 
-struct WriterTask {
+struct WriterThread {
     waiting: mpsc::Receiver<Box<dyn Write>>,
     /// A write taken from the queue that did not fit into the open batch.
     deferred: Option<Box<dyn Write>>,
-    stop: CancellationToken,
     /// The connection, with the durability it is set to.
-    connection: Option<(SqliteConnection, Durability)>,
-    options: SqliteConnectOptions,
+    connection: Option<(Db, Durability)>,
     opener: Opener,
+    checkpointer: Checkpointer,
 }
 
-impl WriterTask {
-    async fn run(mut self) {
-        loop {
-            if let Some(deferred) = self.deferred.take() {
-                self.run_batch(deferred).await;
-                continue;
-            }
-            let first = tokio::select! {
-                biased;
-                () = self.stop.cancelled(), if !self.waiting.is_closed() => {
-                    // Refuses new writes. The loop still receives the queued ones.
-                    self.waiting.close();
-                    continue;
-                }
-                write = self.waiting.recv() => write,
-            };
-            let Some(first) = first else { break };
-            self.run_batch(first).await;
+impl WriterThread {
+    fn run(mut self) {
+        while let Some(first) = self.deferred.take().or_else(|| self.waiting.blocking_recv()) {
+            self.run_batch(first);
         }
         if let Some((connection, _)) = self.connection.take()
-            && let Err(e) = connection.close().await
+            && let Err(e) = connection.close()
         {
             tracing::warn!(error = %e, "the store's writing connection did not close cleanly");
         }
+        self.checkpointer.stop();
     }
 
     /// Runs one transaction with `first` and the writes queued behind it.
-    async fn run_batch(&mut self, mut first: Box<dyn Write>) {
+    fn run_batch(&mut self, mut first: Box<dyn Write>) {
         let durability = first.durability();
-        let mut connection = match self.begin(durability).await {
+        let mut connection = match self.begin(durability) {
             Ok(connection) => connection,
             Err(e) => return first.finish(Some(e)),
         };
         let started = Instant::now();
-        if !first.perform(&mut connection).await {
+        if !first.perform(&mut connection) {
             // It is alone in its transaction, so all of it is rolled back.
-            if execute(&mut connection, "ROLLBACK").await.is_ok() {
+            if connection.execute("ROLLBACK", ()).is_ok() {
                 self.connection = Some((connection, durability));
             }
             return first.finish(None);
@@ -216,15 +207,13 @@ impl WriterTask {
                 self.deferred = Some(next);
                 break;
             }
-            outcome = perform_in_savepoint(&mut connection, &mut next).await;
+            outcome = perform_in_savepoint(&mut connection, &mut next);
             done.push(next);
         }
-        if outcome.is_ok() {
-            outcome = execute(&mut connection, "COMMIT").await;
-        }
-        match outcome {
-            Ok(()) => {
+        match outcome.and_then(|()| connection.execute("COMMIT", ())) {
+            Ok(_) => {
                 self.connection = Some((connection, durability));
+                self.checkpointer.wake();
                 done.into_iter().for_each(|w| w.finish(None));
             }
             Err(e) => {
@@ -237,10 +226,10 @@ impl WriterTask {
     }
 
     /// Opens a transaction that already holds the write lock.
-    async fn begin(&mut self, durability: Durability) -> Result<SqliteConnection, Failure> {
-        let (mut connection, promised) = match self.connection.take() {
+    fn begin(&mut self, durability: Durability) -> Result<Db, Failure> {
+        let (connection, promised) = match self.connection.take() {
             Some(kept) => kept,
-            None => (self.opener.open(&self.options).await?, Durability::Durable),
+            None => (self.opener.writer()?, Durability::Durable),
         };
         // SQLite does not allow this change inside a transaction.
         if promised != durability {
@@ -248,9 +237,10 @@ impl WriterTask {
                 Durability::Durable => "PRAGMA synchronous = FULL",
                 Durability::Relaxed => "PRAGMA synchronous = NORMAL",
             };
-            execute(&mut connection, sql).await?;
+            // It takes effect when it is prepared, so a kept statement would do nothing.
+            connection.batch(sql)?;
         }
-        execute(&mut connection, "BEGIN IMMEDIATE").await?;
+        connection.execute("BEGIN IMMEDIATE", ())?;
         Ok(connection)
     }
 }
@@ -258,15 +248,11 @@ impl WriterTask {
 /// Performs one more write in the same transaction, and rolls back only this write if it fails.
 ///
 /// An error means that the whole transaction is in doubt: after a disk error SQLite ends it, and the savepoint no longer exists.
-async fn perform_in_savepoint(connection: &mut SqliteConnection, write: &mut Box<dyn Write>) -> Result<(), Failure> {
-    execute(connection, "SAVEPOINT w").await?;
-    if !write.perform(connection).await {
-        execute(connection, "ROLLBACK TO w").await?;
+fn perform_in_savepoint(connection: &mut Db, write: &mut Box<dyn Write>) -> Result<(), Failure> {
+    connection.execute("SAVEPOINT w", ())?;
+    if !write.perform(connection) {
+        connection.execute("ROLLBACK TO w", ())?;
     }
-    execute(connection, "RELEASE w").await
-}
-
-async fn execute(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), Failure> {
-    sqlx::query(sql).execute(connection).await?;
+    connection.execute("RELEASE w", ())?;
     Ok(())
 }

@@ -70,8 +70,8 @@ pub(super) async fn write_facts<T: DeleteStatements>(
     reweighed: &Reweighed,
     deleted: &mut SessionDeleted,
 ) -> Result<(), T::Error> {
-    for fact in &reweighed.changed {
-        tx.upsert_fact(user, fact).await?;
+    if !reweighed.changed.is_empty() {
+        tx.upsert_facts(user, &reweighed.changed).await?;
     }
     if !reweighed.gone.is_empty() {
         tx.delete_facts(user, &reweighed.gone).await?;

@@ -5,13 +5,15 @@
 //! lanes of a user share the workers evenly.
 
 use async_trait::async_trait;
+use strum::{EnumString, IntoStaticStr};
 
 use super::{EventStatements, Refusal, append_events, signed};
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, JobWork};
 
-/// A kind of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A kind of work; its [`Word`](recall_domain::Word) is in the column `lane`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Lane {
     /// Extracts facts.
     Understand,
@@ -21,22 +23,6 @@ pub enum Lane {
 
 impl Lane {
     const ALL: [Self; 2] = [Self::Understand, Self::Answer];
-
-    /// The word in the column `lane`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Understand => "understand",
-            Self::Answer => "answer",
-        }
-    }
-
-    /// The inverse of [`Lane::word`].
-    ///
-    /// # Errors
-    /// `Damaged` for any other text.
-    pub fn parse(word: &str) -> Result<Self, Refusal> {
-        Self::ALL.into_iter().find(|lane| lane.word() == word).ok_or(Refusal::Damaged { table: "jobs", column: "lane" })
-    }
 }
 
 /// Puts together what the columns of a job say.
@@ -76,6 +62,8 @@ pub struct HeldJob {
     pub lane: Lane,
     /// The message that it is about.
     pub message: MessageId,
+    /// Whether the message is to be answered later.
+    pub answer: bool,
 }
 
 /// Statements on `jobs`.
@@ -83,9 +71,13 @@ pub struct HeldJob {
 pub trait JobStatements: EventStatements {
     /// Inserts jobs of one lane, at least one, in order. The first becomes the head if the lane has no live job.
     async fn insert_jobs(&mut self, caller: &Caller, session: SessionId, lane: Lane, jobs: &[NewJob]) -> Result<(), Self::Error>;
-    /// Returns the job of a valid claim, and keeps others from taking it until the transaction ends. `None` if another worker has the
-    /// lease, the job is done, released or dead, or it belongs to another user.
+    /// Returns the job of a valid claim, and keeps others from taking it, and from numbering events of its session, until the
+    /// transaction ends. `None` if another worker has the lease, the job is done, released or dead, it belongs to another user, or its
+    /// session is being deleted.
     async fn claimed_job(&mut self, user: UserId, claim: &Claim) -> Result<Option<HeldJob>, Self::Error>;
+    /// Returns up to `limit` live jobs behind a job in its lane, in order, and keeps others from changing them until the transaction
+    /// ends.
+    async fn jobs_behind(&mut self, job: &HeldJob, limit: u32) -> Result<Vec<HeldJob>, Self::Error>;
     /// Returns the live job that would answer a question, now or after its message is understood.
     async fn answering_job(&mut self, user: UserId, question: MessageId) -> Result<Option<HeldJob>, Self::Error>;
     /// Deletes a job.
@@ -132,6 +124,19 @@ pub async fn enqueue<T: JobStatements>(
 /// `NotOurs` if the claim is no longer valid.
 pub(super) async fn held_job<T: JobStatements>(tx: &mut T, user: UserId, claim: &Claim) -> Result<HeldJob, T::Error> {
     Ok(tx.claimed_job(user, claim).await?.ok_or(Refusal::NotOurs)?)
+}
+
+/// Returns the job of a claim and those behind it in its lane, at most `count`, in the transaction that will end them.
+///
+/// # Errors
+/// `NotOurs` if the claim is no longer valid.
+pub(super) async fn held_jobs<T: JobStatements>(tx: &mut T, user: UserId, claim: &Claim, count: usize) -> Result<Vec<HeldJob>, T::Error> {
+    let first = held_job(tx, user, claim).await?;
+    let mut held = vec![first];
+    if count > 1 {
+        held.extend(tx.jobs_behind(&first, u32::try_from(count - 1).unwrap_or(u32::MAX)).await?);
+    }
+    Ok(held)
 }
 
 /// Ends a completed job.

@@ -1,5 +1,10 @@
 //! Commits one plan or one answer in one transaction. Only this file changes knowledge.
 
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
 use async_trait::async_trait;
 
 use super::{
@@ -11,7 +16,10 @@ use recall_domain::{
     Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind, SessionId, Stance,
     UserId,
 };
-use recall_ports::{AnswerCommit, Claim, KnowledgeCommit};
+use recall_ports::{AnswerCommit, Claim, KnowledgeCommit, KnowledgeReads, MessagePlanner, NewMessage};
+
+/// A transaction that has planned messages for this long takes no more of them: other writes of the user wait for it.
+const BATCH_TIME: Duration = Duration::from_millis(10);
 
 /// Statements on entities, facts, evidence and mentions.
 #[async_trait]
@@ -19,31 +27,33 @@ pub trait KnowledgeStatements: MessageStatements + MergeStatements {
     /// Checks that a session exists, and keeps others from numbering its events until the transaction ends. Returns false if it is
     /// unknown or being deleted.
     async fn lock_session(&mut self, user: UserId, session: SessionId) -> Result<bool, Self::Error>;
+    /// The reads of a plan, in this transaction.
+    fn reads(&mut self, user: UserId) -> Box<dyn KnowledgeReads + '_>;
     /// Counts one more commit. Returns false, and counts nothing, if `version` is not the current one or the user is locked.
     async fn advance_knowledge(&mut self, user: UserId, version: u64) -> Result<bool, Self::Error>;
     /// Whether a message is in a session.
     async fn is_in_session(&mut self, user: UserId, message: MessageId, session: SessionId) -> Result<bool, Self::Error>;
 
-    /// Inserts an entity or overwrites all its columns.
-    async fn upsert_entity(&mut self, user: UserId, entity: &Entity) -> Result<(), Self::Error>;
+    /// Inserts entities or overwrites all their columns.
+    async fn upsert_entities(&mut self, user: UserId, entities: &[Entity]) -> Result<(), Self::Error>;
     /// Records that an entity is not the user's own.
     async fn clear_viewer_mark(&mut self, user: UserId, entity: EntityId) -> Result<(), Self::Error>;
-    /// Adds a key to an entity, unless another entity has it.
-    async fn insert_key(&mut self, user: UserId, entity: EntityId, key: &EntityKey) -> Result<(), Self::Error>;
-    /// Adds a hint to an entity.
-    async fn insert_hint(&mut self, user: UserId, entity: EntityId, hint: &str) -> Result<(), Self::Error>;
+    /// Adds keys to entities, unless they have them.
+    async fn insert_keys(&mut self, user: UserId, keys: &[(EntityId, EntityKey)]) -> Result<(), Self::Error>;
+    /// Adds hints to entities, unless they have them.
+    async fn insert_hints(&mut self, user: UserId, hints: &[(EntityId, String)]) -> Result<(), Self::Error>;
 
     /// Whether a fact exists.
     async fn fact_exists(&mut self, user: UserId, fact: FactId) -> Result<bool, Self::Error>;
-    /// Inserts a fact or overwrites all its columns.
-    async fn upsert_fact(&mut self, user: UserId, fact: &Fact) -> Result<(), Self::Error>;
+    /// Inserts facts or overwrites all their columns.
+    async fn upsert_facts(&mut self, user: UserId, facts: &[Fact]) -> Result<(), Self::Error>;
     /// Deletes facts with their evidence.
     async fn delete_facts(&mut self, user: UserId, facts: &[FactId]) -> Result<(), Self::Error>;
     /// Frees the statements (subject, relation, object) of facts that are about to be written.
     async fn release_statements(&mut self, user: UserId, facts: &[Fact]) -> Result<(), Self::Error>;
 
     /// Inserts evidence. Existing evidence stays unchanged: a message counts once, however often it is delivered.
-    async fn insert_evidence(&mut self, user: UserId, evidence: &Evidence) -> Result<(), Self::Error>;
+    async fn insert_evidence(&mut self, user: UserId, evidence: &[Evidence]) -> Result<(), Self::Error>;
     /// Moves evidence to another fact, except for what that fact already has.
     async fn move_evidence(&mut self, user: UserId, from: FactId, to: FactId) -> Result<(), Self::Error>;
     /// Deletes one piece of evidence.
@@ -61,26 +71,75 @@ pub trait KnowledgeStatements: MessageStatements + MergeStatements {
     ) -> Result<bool, Self::Error>;
 }
 
-/// Commits a plan and, with a claim, the end of its job. Returns the numbers of its events.
+/// Plans messages of one session and commits the plans. With a claim it also ends their jobs; see
+/// [`KnowledgeStore::learn`](recall_ports::KnowledgeStore::learn).
+///
+/// Each plan sees what the one before it has written, so the result is the same as with a transaction for each.
 ///
 /// # Errors
-/// `NotOurs` if the claim is no longer valid, `NotFound` if the session or a row that the plan names is unknown, `Stale` if the
-/// knowledge changed since the plan was made, `BeingErased` or `BeingImported` if the user is locked.
-pub async fn commit_plan<T: KnowledgeStatements>(
+/// `NotOurs` if the claim is no longer valid; see [`commit_plan`] for the others.
+pub async fn learn<T: KnowledgeStatements>(
     tx: &mut T,
     caller: &Caller,
-    plan: &KnowledgeCommit,
+    messages: &[Arc<dyn MessagePlanner>],
     claim: Option<&Claim>,
-) -> Result<Vec<u64>, T::Error> {
-    let user = caller.user();
-    // Checked first: a worker that lost its lease must stop, not read again and retry.
-    let held = match claim {
-        Some(claim) => Some(jobs::held_job(tx, user, claim).await?),
-        None => None,
+) -> Result<Vec<Vec<Fact>>, T::Error> {
+    let (user, started) = (caller.user(), Instant::now());
+    let jobs = match (claim, messages.first()) {
+        (Some(claim), _) => jobs::held_jobs(tx, user, claim, messages.len()).await?,
+        (None, Some(first)) if tx.lock_session(user, first.session()).await? => Vec::new(),
+        (None, _) => return Err(Refusal::NotFound.into()),
     };
-    if !tx.lock_session(user, plan.session).await? {
+    let mut learned = Vec::new();
+    for (i, message) in messages.iter().enumerate() {
+        let job = jobs.get(i);
+        let is_next = claim.is_none() || job.is_some_and(|job| job.message == message.message());
+        if !is_next || (i > 0 && started.elapsed() > BATCH_TIME) {
+            break;
+        }
+        let mut plan = message.plan(tx.reads(user).as_mut()).await?;
+        plan.follow_up = plan.follow_up.filter(|_| job.is_none_or(|job| job.answer));
+        write_plan(tx, caller, &plan).await?;
+        if let Some(job) = job {
+            tx.delete_job(job).await?;
+        }
+        learned.push(plan);
+    }
+    let last = learned.last().ok_or(Refusal::NotOurs)?;
+    if let Some(job) = jobs.first() {
+        tx.promote_next(job, last.now).await?;
+    }
+    Ok(learned.into_iter().map(|plan| plan.facts).collect())
+}
+
+/// Stores a message and commits what it states. Returns the changed facts.
+///
+/// # Errors
+/// See [`commit_plan`] and [`append_messages`](super::append_messages).
+pub async fn append_and_learn<T: KnowledgeStatements>(
+    tx: &mut T,
+    caller: &Caller,
+    message: &NewMessage,
+    planner: &Arc<dyn MessagePlanner>,
+) -> Result<Vec<Fact>, T::Error> {
+    messages::append_messages(tx, caller, message.session, std::slice::from_ref(message)).await?;
+    Ok(learn(tx, caller, std::slice::from_ref(planner), None).await?.pop().unwrap_or_default())
+}
+
+/// Commits a plan. Returns the numbers of its events.
+///
+/// # Errors
+/// `NotFound` if the session or a row that the plan names is unknown, `Stale` if the knowledge changed since the plan was made,
+/// `BeingErased` or `BeingImported` if the user is locked.
+pub async fn commit_plan<T: KnowledgeStatements>(tx: &mut T, caller: &Caller, plan: &KnowledgeCommit) -> Result<Vec<u64>, T::Error> {
+    if !tx.lock_session(caller.user(), plan.session).await? {
         return Err(Refusal::NotFound.into());
     }
+    write_plan(tx, caller, plan).await
+}
+
+async fn write_plan<T: KnowledgeStatements>(tx: &mut T, caller: &Caller, plan: &KnowledgeCommit) -> Result<Vec<u64>, T::Error> {
+    let user = caller.user();
     if !tx.advance_knowledge(user, plan.version).await? {
         reject_while_locked(tx, user).await?;
         return Err(Refusal::Stale.into());
@@ -99,9 +158,6 @@ pub async fn commit_plan<T: KnowledgeStatements>(
     if let Some(work) = plan.follow_up {
         enqueue(tx, caller, plan.session, &[(work, plan.now)]).await?;
     }
-    if let Some(held) = &held {
-        jobs::finish(tx, held, plan.now).await?;
-    }
     Ok(seqs)
 }
 
@@ -119,8 +175,8 @@ async fn write_entities<T: KnowledgeStatements>(tx: &mut T, user: UserId, plan: 
         // A user has only one viewer entity, and the entity that stays is written next.
         tx.clear_viewer_mark(user, *gone).await?;
     }
-    for entity in &plan.entities {
-        tx.upsert_entity(user, entity).await?;
+    if !plan.entities.is_empty() {
+        tx.upsert_entities(user, &plan.entities).await?;
     }
     for (gone, into) in &plan.merged {
         tx.record_entity(user, *gone, *into, Side::After).await?;
@@ -128,11 +184,11 @@ async fn write_entities<T: KnowledgeStatements>(tx: &mut T, user: UserId, plan: 
     for unmerge in &plan.unmerged {
         merge::undo(tx, user, unmerge).await?;
     }
-    for (entity, key) in &plan.keys {
-        tx.insert_key(user, *entity, key).await?;
+    if !plan.keys.is_empty() {
+        tx.insert_keys(user, &plan.keys).await?;
     }
-    for (entity, hint) in &plan.hints {
-        tx.insert_hint(user, *entity, hint).await?;
+    if !plan.hints.is_empty() {
+        tx.insert_hints(user, &plan.hints).await?;
     }
     if let Some((message, kind, mentions)) = &plan.message
         && !tx.record_extraction(user, *message, *kind, mentions, &plan.decisions).await?
@@ -151,11 +207,11 @@ async fn write_facts<T: KnowledgeStatements>(tx: &mut T, user: UserId, plan: &Kn
         // When a merge is undone, one fact may get the statement that another still has, in any order.
         tx.release_statements(user, &plan.facts).await?;
     }
-    for fact in &plan.facts {
-        tx.upsert_fact(user, fact).await?;
+    if !plan.facts.is_empty() {
+        tx.upsert_facts(user, &plan.facts).await?;
     }
-    for evidence in &plan.evidence {
-        tx.insert_evidence(user, evidence).await?;
+    if !plan.evidence.is_empty() {
+        tx.insert_evidence(user, &plan.evidence).await?;
     }
     for (fact, message, stance) in &plan.dropped_evidence {
         tx.delete_evidence(user, *fact, *message, *stance).await?;
@@ -176,7 +232,7 @@ async fn join_facts<T: KnowledgeStatements>(
     if !tx.fact_exists(user, into).await? {
         // The target is created by this same plan.
         let new = plan.facts.iter().find(|f| f.id == into).ok_or(Refusal::NotFound)?;
-        tx.upsert_fact(user, new).await?;
+        tx.upsert_facts(user, std::slice::from_ref(new)).await?;
     }
     tx.move_evidence(user, gone, into).await?;
     tx.delete_facts(user, &[gone]).await

@@ -42,11 +42,11 @@ pub use delete::DeleteStatements;
 pub use events::{EventStatements, NewEvent, PrunedLog, append_events, prune_events};
 pub use graph::{FactWithSource, GraphStatements, changed_node, load_changes};
 pub use jobs::{HeldJob, JobStatements, Lane, NewJob, bury, cancel_answer, enqueue, id_and_token, job_work};
-pub use knowledge::{KnowledgeStatements, commit_answer, commit_plan};
+pub use knowledge::{KnowledgeStatements, append_and_learn, commit_answer, commit_plan, learn};
 pub use merge::{MergeStatements, Side, recorded_entities};
 pub use messages::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, append_messages};
 pub use migrations::check_migrations;
-pub use refusal::Refusal;
+pub use refusal::{Refusal, original_failure};
 pub use reweighing::{
     AffectedFacts, DeletionExtent, EvidenceKey, Reweighed, ReweighingReads, SessionDeleter, SessionDeletion, delete_session,
     load_affected_facts,

@@ -1,5 +1,7 @@
 //! Why a store operation was refused, on any engine.
 
+use std::error::Error;
+
 use recall_ports::{CommitError, StoreError};
 
 /// A failure that does not come from the engine. It carries no user text.
@@ -51,6 +53,28 @@ pub enum Refusal {
     /// The database lacks a migration, and this program may not apply it.
     #[error("the database schema is older than this program: run `recall migrate` first")]
     OlderDatabase,
+}
+
+/// Returns the engine's failure that was given to a planner as a [`StoreError`] and came back.
+///
+/// # Errors
+/// The error itself, if it does not come from an engine with the failures `F`.
+pub fn original_failure<F: Error + From<Refusal> + 'static>(e: StoreError) -> Result<F, StoreError> {
+    let unpack = |cause: Box<dyn Error + Send + Sync>| match cause.downcast::<F>() {
+        Ok(failure) => Ok(*failure),
+        // Some refusals are in the box themselves.
+        Err(cause) => cause.downcast::<Refusal>().map(|refusal| (*refusal).into()),
+    };
+    match e {
+        StoreError::NotFound => Ok(Refusal::NotFound.into()),
+        StoreError::BadCursor => Ok(Refusal::BadCursor.into()),
+        StoreError::BeingErased => Ok(Refusal::BeingErased.into()),
+        StoreError::BeingImported => Ok(Refusal::BeingImported.into()),
+        StoreError::SessionBeingDeleted => Ok(Refusal::SessionBeingDeleted.into()),
+        StoreError::QuotaUsed => Ok(Refusal::QuotaUsed.into()),
+        StoreError::Transient(cause) => unpack(cause).map_err(StoreError::Transient),
+        StoreError::Permanent(cause) => unpack(cause).map_err(StoreError::Permanent),
+    }
 }
 
 impl From<Refusal> for StoreError {

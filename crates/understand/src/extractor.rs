@@ -27,6 +27,10 @@ impl LocalExtractor {
 
 #[async_trait]
 impl Extractor for LocalExtractor {
+    fn is_quick(&self) -> bool {
+        true
+    }
+
     async fn extract(&self, _caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError> {
         if input.text.as_str().len() <= INLINE_BYTES {
             return Ok(self.pipeline.extract(input));

@@ -6,7 +6,7 @@ use recall_domain::{
     Caller, CandidateFact, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, Mention, MessageKind, Party, Polarity,
     Relation, Role, SessionId, Similarity, Span, UserText, names_user, nearest,
 };
-use recall_facts::{Statement, edit, rival_keys};
+use recall_facts::{LearnError, Statement, edit, rival_keys};
 use recall_ports::{CommitError, FollowUp};
 
 /// Most evidence rows loaded to retract one fact.
@@ -76,8 +76,8 @@ impl UseCases {
             source_metadata: Some(serde_json::json!({ "asserted": true })),
             client_message_id: None,
         };
-        let stored = self.keep(caller, a.session, vec![(message, FollowUp::Nothing)]).await?;
-        let stored = stored.into_iter().next().ok_or_else(|| UseCaseError::Internal { cause: "the store kept nothing".into() })?.message;
+        let new = self.new_messages(caller, a.session, vec![(message, FollowUp::Nothing)]).await?;
+        let new = new.into_iter().next().ok_or_else(|| UseCaseError::Internal { cause: "no message was prepared".into() })?;
         let fact = CandidateFact {
             subject: sides[0],
             relation: relation.name.clone(),
@@ -87,20 +87,27 @@ impl UseCases {
             span: whole,
         };
         let statement = Statement {
-            message: stored.id,
+            message: new.id,
             session: a.session,
-            at: stored.sent_at,
+            at: new.sent_at,
             text: UserText::from(text),
             speaker: None,
             is_impersonal: caller.is_shared(),
             extraction: Extraction { kind: MessageKind::Statement, mentions, facts: vec![fact] },
         };
-        // A task of its own, so that a client that disconnects does not leave a message without its fact.
-        let (learner, caller) = (self.learner.clone(), *caller);
-        let learned = self.background_tasks.run(async move { learner.learn(&caller, &statement, None, None).await }).await;
-        let learned = learned.map_err(|e| UseCaseError::Internal { cause: e.into() })?;
-        let changed = learned.ok_or_else(|| UseCaseError::Internal { cause: "the process stops".into() })??;
-        self.parts.announcer.committed(&caller, a.session);
+        // A task of its own, so that the followers of the session hear of it although the client disconnects.
+        let (learner, parts, caller) = (self.learner.clone(), self.parts.clone(), *caller);
+        let learned = self.background_tasks.run(async move {
+            let changed = learner.append_and_learn(&caller, &new, statement).await?;
+            metrics::counter!("recall_messages_total").increment(1);
+            parts.announcer.committed(&caller, new.session);
+            Ok(changed)
+        });
+        let learned = learned.await.map_err(|e| UseCaseError::Internal { cause: e.into() })?;
+        let changed = learned.ok_or_else(|| UseCaseError::Internal { cause: "the process stops".into() })?.map_err(|e| match e {
+            LearnError::Store(e) => UseCaseError::of(e, "session"),
+            e => e.into(),
+        })?;
         // The asserted fact is changed first, its rivals after it.
         changed.into_iter().find(|f| f.relation == relation.name).ok_or_else(|| {
             let message =

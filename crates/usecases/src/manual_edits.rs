@@ -52,7 +52,7 @@ impl UseCases {
         sessions: &[SessionId],
         heard: Option<&Heard>,
     ) -> Result<bool, UseCaseError> {
-        match self.parts.store.commit(caller, plan, None).await {
+        match self.parts.store.commit(caller, plan).await {
             Ok(_) => {}
             Err(CommitError::Stale) => return Ok(false),
             Err(e) => return Err(e.into()),

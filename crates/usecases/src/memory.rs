@@ -9,7 +9,7 @@ use std::{
 
 use recall_domain::{
     Caller, Day, DayUsage, Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Ontology, Page, Session,
-    SessionId, Slice, Stance, TokenCount,
+    SessionId, Slice, Stance, TokenCount, Word,
 };
 use recall_facts::weigh;
 use recall_ports::{EntityFilter, FactFilter, Merged, Store, StoreError};
@@ -245,12 +245,7 @@ impl MemoryReader {
 
 /// Returns the key of a piece of evidence within its fact.
 pub fn evidence_key(evidence: &Evidence) -> String {
-    let stance = match evidence.stance {
-        Stance::Supports => "supports",
-        Stance::Opposes => "opposes",
-        Stance::Ends => "ends",
-    };
-    format!("{}/{stance}", evidence.message)
+    format!("{}/{}", evidence.message, evidence.stance.word())
 }
 
 /// Collects values by their key, in the order of the rows.

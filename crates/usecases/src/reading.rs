@@ -4,13 +4,18 @@ use super::use_cases::UseCases;
 use recall_domain::{Caller, Message, MessageStatus, Role};
 use recall_ports::{ExtractInput, StoreError};
 
+/// A message with the extractor's input.
+pub(super) struct Reading {
+    pub(super) message: Message,
+    pub(super) input: ExtractInput,
+}
+
 /// Earlier messages that the extractor gets, for pronouns.
 const PREVIOUS: u32 = 2;
 
 impl UseCases {
-    /// Returns the extractor's input for a message, and for as many of the next waiting messages as it can use.
-    pub(super) async fn reading(&self, caller: &Caller, message: &Message) -> Result<(ExtractInput, Vec<ExtractInput>), StoreError> {
-        let ahead = self.parts.extractor.looks_ahead();
+    /// Returns the extractor's input for a message, and for the waiting ones among the `ahead` messages after it.
+    pub(super) async fn readings(&self, caller: &Caller, message: Message, ahead: u32) -> Result<(Reading, Vec<Reading>), StoreError> {
         // If later messages are read too, the message itself is among them.
         let (end, limit) = match ahead {
             0 => (message.position, PREVIOUS),
@@ -22,14 +27,15 @@ impl UseCases {
 }
 
 /// Returns the input of a message and of the waiting messages after it, each with the messages before it.
-fn readings(message: &Message, around: &[Message]) -> (ExtractInput, Vec<ExtractInput>) {
-    let input = |m: &Message| {
+fn readings(message: Message, around: &[Message]) -> (Reading, Vec<Reading>) {
+    let reading = |m: &Message| {
         let before: Vec<_> = around.iter().filter(|b| b.position < m.position).collect();
         let previous = before.iter().skip(before.len().saturating_sub(PREVIOUS as usize)).map(|b| b.text.clone()).collect();
-        ExtractInput { message: Some(m.id), text: m.text.clone(), speaker: m.speaker.clone(), previous }
+        let input = ExtractInput { message: Some(m.id), text: m.text.clone(), speaker: m.speaker.clone(), previous };
+        Reading { message: m.clone(), input }
     };
     let waits = |m: &&Message| m.position > message.position && m.status == MessageStatus::Processing && m.role == Role::User;
-    (input(message), around.iter().filter(waits).map(input).collect())
+    (reading(&message), around.iter().filter(waits).map(reading).collect())
 }
 
 #[cfg(test)]
@@ -58,7 +64,7 @@ mod tests {
         }
     }
 
-    fn told(input: &ExtractInput) -> String {
+    fn told(Reading { input, .. }: &Reading) -> String {
         let previous: Vec<_> = input.previous.iter().map(|p| p.as_str()).collect();
         format!("{} after {}", input.text.as_str(), previous.join(","))
     }
@@ -75,15 +81,15 @@ mod tests {
             message(8, Role::Assistant, done),
             message(9, Role::User, waiting),
         ];
-        let (first, next) = readings(&all[3], &all);
+        let (first, next) = readings(all[3].clone(), &all);
         assert_eq!(
             (told(&first), next.iter().map(told).collect::<Vec<_>>()),
             ("6 after 4,5".into(), vec!["7 after 5,6".into(), "9 after 7,8".into()])
         );
         // Without looking ahead, only earlier messages were read.
-        let (first, next) = readings(&all[3], &all[1..3]);
+        let (first, next) = readings(all[3].clone(), &all[1..3]);
         assert_eq!((told(&first), next.len()), ("6 after 4,5".into(), 0));
-        let (first, _) = readings(&all[0], &[]);
+        let (first, _) = readings(all[0].clone(), &[]);
         assert_eq!(told(&first), "3 after ");
     }
 }

@@ -74,6 +74,23 @@ impl UseCases {
         session: SessionId,
         messages: Vec<(SendMessage, FollowUp)>,
     ) -> Result<Vec<Appended>, UseCaseError> {
+        let rows = self.new_messages(caller, session, messages).await?;
+        let stored = self.parts.store.append(caller, session, rows).await.map_err(|e| UseCaseError::of(e, "session"))?;
+        if stored.iter().any(|a| !a.duplicate) {
+            metrics::counter!("recall_messages_total").increment(stored.iter().filter(|a| !a.duplicate).count() as u64);
+            self.parts.announcer.committed(caller, session);
+            self.parts.wake.notify_one();
+        }
+        Ok(stored)
+    }
+
+    /// Checks messages and prepares them for the store.
+    pub(super) async fn new_messages(
+        &self,
+        caller: &Caller,
+        session: SessionId,
+        messages: Vec<(SendMessage, FollowUp)>,
+    ) -> Result<Vec<NewMessage>, UseCaseError> {
         shared::may_write(caller)?;
         let now = self.parts.clock.now();
         let latest = now + chrono::Duration::from_std(MAX_AHEAD).unwrap_or_default();
@@ -114,13 +131,7 @@ impl UseCases {
                 speaker,
             })
             .collect();
-        let stored = self.parts.store.append(caller, session, rows).await.map_err(|e| UseCaseError::of(e, "session"))?;
-        if stored.iter().any(|a| !a.duplicate) {
-            metrics::counter!("recall_messages_total").increment(stored.iter().filter(|a| !a.duplicate).count() as u64);
-            self.parts.announcer.committed(caller, session);
-            self.parts.wake.notify_one();
-        }
-        Ok(stored)
+        Ok(rows)
     }
 }
 

@@ -51,8 +51,8 @@ pub struct UseCases {
 impl UseCases {
     /// Creates the use cases.
     pub fn new(parts: Parts) -> Self {
-        let learner = Learner::new(parts.store.clone(), parts.ontology.clone(), parts.clock.clone(), parts.ids.clone())
-            .with_limits(parts.session_limits);
+        let Parts { store, ontology, clock, ids, session_limits, .. } = &parts;
+        let learner = Learner::new(store.clone(), ontology.clone(), clock.clone(), ids.clone(), *session_limits);
         let cues = Arc::new(CueTerms::of(&parts.ontology));
         Self {
             parts: Arc::new(parts),

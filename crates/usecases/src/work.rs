@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{context::of_question, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, EventBody, EventDraft, EventId, Message, MessageId, MessageKind, Role, SessionId,
+    Caller, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
     event::{AnswerCompleted, AnswerFailed, MessageFailed},
 };
 use recall_facts::{LearnError, Outcome, Statement, Work};
@@ -15,6 +15,8 @@ use recall_ports::{
     StoreError,
 };
 
+/// Most messages of one session that are learned together.
+const TOGETHER: u32 = 32;
 /// How often a question may be rephrased: "what does my sister's husband do" needs three searches.
 const MAX_HOPS: usize = 3;
 
@@ -34,18 +36,18 @@ impl MessageWork {
 impl Work for MessageWork {
     async fn run(&self, job: &Job) -> Outcome {
         let done = match job.work {
-            JobWork::Understand { message, answer } => self.usecases.understand(job, message, answer).await,
+            JobWork::Understand { message, .. } => self.usecases.understand(job, message).await,
             JobWork::Answer(question) => {
                 let turn = self.usecases.answering.begin(job.caller.user(), question);
                 tokio::select! {
                     // The cancellation already ended the job, so nothing can be committed.
                     () = turn.cancelled() => Err(Failure::NotOurs),
-                    done = self.usecases.answer(job, question) => done,
+                    done = self.usecases.answer(job, question) => done.map(|()| 1),
                 }
             }
         };
         match done {
-            Ok(()) => Outcome::Done,
+            Ok(jobs) => Outcome::Done { jobs },
             Err(failure) => failure.outcome(),
         }
     }
@@ -101,7 +103,6 @@ impl From<LearnError> for Failure {
     fn from(e: LearnError) -> Self {
         match e {
             LearnError::NotOurs => Self::NotOurs,
-            LearnError::Contended => Self::Transient("CONTENDED", e.to_string()),
             LearnError::Store(e) => e.into(),
         }
     }
@@ -154,26 +155,27 @@ impl From<UseCaseError> for Failure {
 }
 
 impl UseCases {
-    async fn understand(&self, job: &Job, id: MessageId, answer: bool) -> Result<(), Failure> {
-        let message = self.message(&job.caller, id).await?;
-        let (input, next) = self.reading(&job.caller, &message).await?;
-        let extraction = self.parts.extractor.extract_ahead(&job.caller, &input, &next).await?;
-        let follow_up = (answer && extraction.kind.asks()).then_some(JobWork::Answer(id));
-        let statement = Statement {
-            message: id,
-            session: message.session,
-            at: message.sent_at,
-            text: message.text,
-            is_impersonal: job.caller.is_shared() && message.speaker.is_none(),
-            speaker: message.speaker,
-            extraction,
-        };
-        self.learner.learn(&job.caller, &statement, follow_up, Some(&job.claim)).await?;
-        self.parts.announcer.committed(&job.caller, job.session);
-        if follow_up.is_some() {
+    /// Learns from a message, and from those that wait behind it if that is quick. Returns how many were done.
+    async fn understand(&self, job: &Job, id: MessageId) -> Result<usize, Failure> {
+        let (caller, extractor) = (&job.caller, &self.parts.extractor);
+        // A message that made an attempt fail must not take others with it.
+        let together = if extractor.is_quick() && job.attempts == 1 { TOGETHER } else { 1 };
+        let message = self.message(caller, id).await?;
+        let (first, next) = self.readings(caller, message, extractor.looks_ahead().max(together - 1)).await?;
+        let ahead: Vec<_> = next.iter().map(|reading| reading.input.clone()).collect();
+        let extraction = extractor.extract_ahead(caller, &first.input, &ahead).await?;
+        let mut statements = vec![statement(caller, first.message, extraction)];
+        for reading in next.into_iter().take(together as usize - 1) {
+            let extraction = extractor.extract(caller, &reading.input).await?;
+            statements.push(statement(caller, reading.message, extraction));
+        }
+        let asks = statements.iter().any(|(_, follow_up)| follow_up.is_some());
+        let learned = self.learner.learn(caller, statements, Some(&job.claim)).await?;
+        self.parts.announcer.committed(caller, job.session);
+        if asks {
             self.parts.wake.notify_one();
         }
-        Ok(())
+        Ok(learned.len())
     }
 
     async fn answer(&self, job: &Job, id: MessageId) -> Result<(), Failure> {
@@ -240,6 +242,21 @@ impl UseCases {
         // The message was deleted in the meantime, with its jobs.
         found.into_iter().next().ok_or(Failure::NotOurs)
     }
+}
+
+/// What a message states, and the job to answer it if it asks.
+fn statement(caller: &Caller, message: Message, extraction: Extraction) -> (Statement, Option<JobWork>) {
+    let follow_up = extraction.kind.asks().then_some(JobWork::Answer(message.id));
+    let statement = Statement {
+        message: message.id,
+        session: message.session,
+        at: message.sent_at,
+        text: message.text,
+        is_impersonal: caller.is_shared() && message.speaker.is_none(),
+        speaker: message.speaker,
+        extraction,
+    };
+    (statement, follow_up)
 }
 
 fn context_ready(question: &Message, context: &recall_domain::context::Context, usecases: &UseCases) -> serde_json::Value {

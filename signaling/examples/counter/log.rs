@@ -66,7 +66,7 @@ impl EventSource for CounterLog {
             id: format!("count-{seq}"),
             kind: "counted".to_owned(),
             ts: String::new(),
-            data: serde_json::json!({"count": seq, "at_us": at_us}),
+            data: serde_json::value::to_raw_value(&serde_json::json!({"count": seq, "at_us": at_us})).unwrap_or_default(),
         });
         Ok(events.collect())
     }

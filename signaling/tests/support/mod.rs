@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rtc::ice::mdns::MulticastDnsMode;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::to_raw_value};
 use signaling::*;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -49,7 +49,7 @@ impl MemoryLog {
             id: format!("{stream}-{seq}"),
             kind: "counted".into(),
             ts: "2026-01-01T00:00:00Z".into(),
-            data,
+            data: to_raw_value(&data).unwrap(),
         });
         seq
     }

@@ -62,7 +62,7 @@ impl Subscription {
                     Delivery::Event(event) => {
                         seq = event.seq;
                         let at = Timestamp::from(chrono::DateTime::parse_from_rfc3339(&event.ts).unwrap_or(now.into()));
-                        node(&epoch, seq, event.kind.clone(), at, event.data.clone())
+                        node(&epoch, seq, event.kind.clone(), at, serde_json::from_str(event.data.get()).unwrap_or_default())
                     }
                     Delivery::Ephemeral { kind, data } => node(&epoch, seq, kind, now, data),
                     Delivery::Gap { from, to, reason } => {

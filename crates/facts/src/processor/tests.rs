@@ -50,7 +50,7 @@ impl<P: Scenario> Work for ScenarioWork<P> {
         let _dropped = DropNotifier(&self.state.dropped);
         self.scenario.scenario(&self.state).await;
         self.state.finished.notify_one();
-        Outcome::Done
+        Outcome::Done { jobs: 1 }
     }
 
     fn gave_up(&self, _job: &Job, code: &str) -> EventDraft {
@@ -291,7 +291,7 @@ impl Work for FailsOnce {
             return Outcome::Retry { code: "STORE", cause: "the connection was lost".into() };
         }
         self.1.notify_one();
-        Outcome::Done
+        Outcome::Done { jobs: 1 }
     }
 
     fn gave_up(&self, _job: &Job, code: &str) -> EventDraft {

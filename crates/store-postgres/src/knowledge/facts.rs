@@ -1,6 +1,7 @@
 //! Reads facts.
 
 use async_trait::async_trait;
+use sqlx::PgExecutor;
 use uuid::Uuid;
 
 use super::{
@@ -13,32 +14,19 @@ use super::{
     },
     list::ListStatement,
 };
-use recall_domain::{Caller, EntityId, Fact, FactId, Page, Slice};
+use recall_domain::{Caller, EntityId, Fact, FactId, Page, Slice, UserId};
 use recall_ports::{FactFilter, FactKey, FactStore, StoreError};
 use recall_store::filter;
 
 #[async_trait]
 impl FactStore for PostgresStore {
     async fn facts_by_key(&self, caller: &Caller, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, StoreError> {
-        // Several keys may find the same fact.
-        let found = rows::facts!(
-            FROM "facts WHERE user_id = $1 AND id IN (
-                 SELECT f.id FROM unnest($2::uuid[], $3::text[], $4::uuid[]) AS k (subject, relation, object)
-                 JOIN facts f ON f.user_id = $1 AND f.subject_id = k.subject AND f.relation = k.relation
-                      AND (k.object IS NULL OR f.object_id = k.object))
-             LIMIT $5",
-            caller.user().0,
-            &column(keys, |k| k.subject.0)[..],
-            &column(keys, |k| codec::text(&k.relation))[..],
-            &column(keys, |k| k.object.map(|o| o.0)) as &[Option<Uuid>],
-            i64::from(most),
-        );
-        read(found.fetch_all(self.pool.reading(caller)).await)
+        Ok(facts_by_key(self.pool.reading(caller), caller.user(), keys, most).await?)
     }
 
     async fn facts_by_id(&self, caller: &Caller, ids: &[FactId]) -> Result<Vec<Fact>, StoreError> {
         let found = rows::facts!(FROM "facts WHERE user_id = $1 AND id = ANY($2)", caller.user().0, &column(ids, |id| id.0)[..]);
-        read(found.fetch_all(self.pool.reading(caller)).await)
+        Ok(read(found.fetch_all(self.pool.reading(caller)).await)?)
     }
 
     /// Each side uses its own index. A fact between an entity and itself counts once.
@@ -57,37 +45,72 @@ impl FactStore for PostgresStore {
             &column(entities, |id| id.0)[..],
             i64::from(limit),
         );
-        read(found.fetch_all(self.pool.reading(caller)).await)
+        Ok(read(found.fetch_all(self.pool.reading(caller)).await)?)
     }
 
-    /// Looks up each pair separately: a well-known entity costs no more than an unknown one.
     async fn facts_between(&self, caller: &Caller, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, StoreError> {
-        let found = rows::facts!(
-            WITH "pairs (subject, object) AS (
-                 SELECT a, b FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b
-                 UNION SELECT b, a FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b) "
-            FROM "pairs p JOIN facts f ON f.user_id = $1 AND f.subject_id = p.subject AND f.object_id = p.object ORDER BY f.id",
-            caller.user().0,
-            &column(some, |id| id.0)[..],
-            &column(others, |id| id.0)[..],
-        );
-        read(found.fetch_all(self.pool.reading(caller)).await)
+        Ok(facts_between(self.pool.reading(caller), caller.user(), some, others).await?)
     }
 
     async fn list_facts(&self, caller: &Caller, filter: &FactFilter, page: &Page) -> Result<Slice<Fact>, StoreError> {
         let mut sql = ListStatement::new(format!("SELECT {FACT} FROM facts f"));
         filter::fact_page(&mut sql, caller.user(), filter, page)?;
-        let found = sql.rows::<FactRow>(self, caller).await?;
+        let found = sql.rows::<FactRow>(self.pool.reading(caller)).await?;
         Ok(keys::page(found.into_iter().map(FactRow::read), page, keys::of_fact)?)
     }
 
     async fn count_facts(&self, caller: &Caller, filter: &FactFilter) -> Result<u64, StoreError> {
-        let mut sql = ListStatement::new("SELECT COUNT(*) FROM facts f");
-        filter::fact_conditions(&mut sql, caller.user(), filter);
-        Ok(sql.count(self, caller).await?)
+        Ok(count_facts(self.pool.reading(caller), caller.user(), filter).await?)
     }
 }
 
-fn read(found: Result<Vec<FactRow>, sqlx::Error>) -> Result<Vec<Fact>, StoreError> {
-    Ok(found.map_err(Failure::from)?.into_iter().map(FactRow::read).collect::<Result<_, _>>()?)
+pub(in super::super) async fn facts_by_key(
+    db: impl PgExecutor<'_>,
+    user: UserId,
+    keys: &[FactKey],
+    most: u32,
+) -> Result<Vec<Fact>, Failure> {
+    // Several keys may find the same fact.
+    let found = rows::facts!(
+        FROM "facts WHERE user_id = $1 AND id IN (
+             SELECT f.id FROM unnest($2::uuid[], $3::text[], $4::uuid[]) AS k (subject, relation, object)
+             JOIN facts f ON f.user_id = $1 AND f.subject_id = k.subject AND f.relation = k.relation
+                  AND (k.object IS NULL OR f.object_id = k.object))
+         LIMIT $5",
+        user.0,
+        &column(keys, |k| k.subject.0)[..],
+        &column(keys, |k| codec::text(&k.relation))[..],
+        &column(keys, |k| k.object.map(|o| o.0)) as &[Option<Uuid>],
+        i64::from(most),
+    );
+    read(found.fetch_all(db).await)
+}
+
+/// Looks up each pair separately: a well-known entity costs no more than an unknown one.
+pub(in super::super) async fn facts_between(
+    db: impl PgExecutor<'_>,
+    user: UserId,
+    some: &[EntityId],
+    others: &[EntityId],
+) -> Result<Vec<Fact>, Failure> {
+    let found = rows::facts!(
+        WITH "pairs (subject, object) AS (
+             SELECT a, b FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b
+             UNION SELECT b, a FROM unnest($2::uuid[]) a CROSS JOIN unnest($3::uuid[]) b) "
+        FROM "pairs p JOIN facts f ON f.user_id = $1 AND f.subject_id = p.subject AND f.object_id = p.object ORDER BY f.id",
+        user.0,
+        &column(some, |id| id.0)[..],
+        &column(others, |id| id.0)[..],
+    );
+    read(found.fetch_all(db).await)
+}
+
+pub(in super::super) async fn count_facts(db: impl PgExecutor<'_>, user: UserId, filter: &FactFilter) -> Result<u64, Failure> {
+    let mut sql = ListStatement::new("SELECT COUNT(*) FROM facts f");
+    filter::fact_conditions(&mut sql, user, filter);
+    sql.count(db).await
+}
+
+fn read(found: Result<Vec<FactRow>, sqlx::Error>) -> Result<Vec<Fact>, Failure> {
+    found?.into_iter().map(FactRow::read).collect()
 }

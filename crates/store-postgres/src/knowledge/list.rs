@@ -1,14 +1,13 @@
 //! Statements of lists by filter, which are built at run time. A test prepares every form.
 
-use sqlx::{FromRow, Postgres, QueryBuilder, postgres::PgRow};
+use sqlx::{FromRow, PgExecutor, Postgres, QueryBuilder, postgres::PgRow};
 use uuid::Uuid;
 
 use super::super::{
-    PostgresStore,
     codec::{self, parse_millis},
     failure::Failure,
 };
-use recall_domain::{Caller, Timestamp};
+use recall_domain::Timestamp;
 use recall_store::{Refusal, filter::ListSql};
 
 /// A statement that lists or counts rows by a filter.
@@ -19,15 +18,15 @@ impl ListStatement {
         Self(QueryBuilder::new(select))
     }
 
-    pub(super) async fn rows<R>(mut self, store: &PostgresStore, caller: &Caller) -> Result<Vec<R>, Failure>
+    pub(super) async fn rows<R>(mut self, db: impl PgExecutor<'_>) -> Result<Vec<R>, Failure>
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        Ok(self.0.build_query_as().fetch_all(store.pool.reading(caller)).await?)
+        Ok(self.0.build_query_as().fetch_all(db).await?)
     }
 
-    pub(super) async fn count(mut self, store: &PostgresStore, caller: &Caller) -> Result<u64, Failure> {
-        let count: i64 = self.0.build_query_scalar().fetch_one(store.pool.reading(caller)).await?;
+    pub(super) async fn count(mut self, db: impl PgExecutor<'_>) -> Result<u64, Failure> {
+        let count: i64 = self.0.build_query_scalar().fetch_one(db).await?;
         Ok(count.unsigned_abs())
     }
 }

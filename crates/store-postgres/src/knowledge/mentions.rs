@@ -1,6 +1,7 @@
 //! Reads mentions of entities.
 
 use async_trait::async_trait;
+use sqlx::PgExecutor;
 
 use super::{
     super::{
@@ -12,7 +13,7 @@ use super::{
     },
     merge,
 };
-use recall_domain::{Caller, Decision, EntityId, Mention, MessageId, Page, SessionId, Slice};
+use recall_domain::{Caller, Decision, EntityId, Mention, MessageId, Page, SessionId, Slice, UserId};
 use recall_ports::{MentionStore, StoreError};
 
 #[async_trait]
@@ -54,18 +55,8 @@ impl MentionStore for PostgresStore {
         Ok(keys::slice(found.into_iter().map(item).collect::<Result<_, _>>()?, page))
     }
 
-    /// For equal times, the message with the greater id is the later one. The ids are compared as text, because `max` of uuids needs
-    /// PostgreSQL 18.
     async fn recently_mentioned(&self, caller: &Caller, session: SessionId, entities: &[EntityId]) -> Result<Vec<EntityId>, StoreError> {
-        let found = sqlx::query_scalar!(
-            r#"SELECT entity_id AS "entity_id!" FROM visible_mentions WHERE user_id = $1 AND session_id = $2 AND entity_id = ANY($3)
-             GROUP BY entity_id ORDER BY max(said_at) DESC, max(message_id::text COLLATE "C") DESC, entity_id"#,
-            caller.user().0,
-            session.0,
-            &column(entities, |id| id.0)[..],
-        );
-        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
-        Ok(found.into_iter().map(EntityId).collect())
+        Ok(recently_mentioned(self.pool.reading(caller), caller.user(), session, entities).await?)
     }
 
     async fn decisions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, u32, Decision)>, StoreError> {
@@ -83,4 +74,22 @@ impl MentionStore for PostgresStore {
         });
         Ok(decisions.collect::<Result<_, _>>()?)
     }
+}
+
+/// For equal times, the message with the greater id is the later one. The ids are compared as text, because `max` of uuids needs
+/// PostgreSQL 18.
+pub(in super::super) async fn recently_mentioned(
+    db: impl PgExecutor<'_>,
+    user: UserId,
+    session: SessionId,
+    entities: &[EntityId],
+) -> Result<Vec<EntityId>, Failure> {
+    let found = sqlx::query_scalar!(
+        r#"SELECT entity_id AS "entity_id!" FROM visible_mentions WHERE user_id = $1 AND session_id = $2 AND entity_id = ANY($3)
+         GROUP BY entity_id ORDER BY max(said_at) DESC, max(message_id::text COLLATE "C") DESC, entity_id"#,
+        user.0,
+        session.0,
+        &column(entities, |id| id.0)[..],
+    );
+    Ok(found.fetch_all(db).await?.into_iter().map(EntityId).collect())
 }

@@ -1,4 +1,5 @@
-//! Entities, mentions, facts and evidence: one file for the reads of each, `commit` for changes, `merge` for merges of entities.
+//! Entities, mentions, facts and evidence: one file for the reads of each, `reads` for those of a plan, `commit` for
+//! changes, `merge` for merges of entities.
 
 mod commit;
 mod entities;
@@ -7,5 +8,6 @@ mod facts;
 mod list;
 mod mentions;
 mod merge;
+mod reads;
 
 pub(super) use self::commit::version;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::super::{codec::bytes, failure::Failure, transaction::WriteTransaction};
+use super::super::{failure::Failure, transaction::WriteTransaction};
 use recall_domain::{Adopted, UserId};
 use recall_store::archive::AdoptionStatements;
 
@@ -16,22 +16,19 @@ impl AdoptionStatements for WriteTransaction<'_> {
     }
 
     async fn delete_jobs(&mut self, user: UserId) -> Result<(), Failure> {
-        sqlx::query("DELETE FROM jobs WHERE user_id = ?").bind(bytes(&user.0)).execute(&mut *self.0).await?;
+        self.0.execute("DELETE FROM jobs WHERE user_id = ?", (user.0,))?;
         Ok(())
     }
 
     async fn extend_feed(&mut self, user: UserId, rows: i64, model: Option<&str>) -> Result<Option<i64>, Failure> {
-        let head = sqlx::query_scalar(
-            "UPDATE users SET feed_head = feed_head + ?2, knowledge_version = knowledge_version + 1,
+        let sql = "UPDATE users SET feed_head = feed_head + ?2, knowledge_version = knowledge_version + 1,
                  embedding_model = CASE WHEN feed_head = 0 THEN ?3 ELSE embedding_model END, embedding_settled = 0
-             WHERE id = ?1 AND erasing = 0 AND importing = 0 RETURNING feed_head",
-        );
-        Ok(head.bind(bytes(&user.0)).bind(rows).bind(model).fetch_optional(&mut *self.0).await?)
+             WHERE id = ?1 AND erasing = 0 AND importing = 0 RETURNING feed_head";
+        self.0.row("users", sql, (user.0, rows, model), |c| c.integer("feed_head"))
     }
 
     async fn has_viewer(&mut self, user: UserId) -> Result<bool, Failure> {
-        let viewer = sqlx::query("SELECT 1 FROM entities WHERE user_id = ? AND is_viewer = 1").bind(bytes(&user.0));
-        Ok(viewer.fetch_optional(&mut *self.0).await?.is_some())
+        self.0.exists("SELECT 1 FROM entities WHERE user_id = ? AND is_viewer = 1", (user.0,))
     }
 
     async fn write_logs(&mut self, user: UserId, from: UserId) -> Result<(), Failure> {
@@ -42,16 +39,15 @@ impl AdoptionStatements for WriteTransaction<'_> {
             "INSERT INTO events (user_id, session_id, seq, id, kind, created_at, data)
              SELECT ?1, session_id, seq, id, kind, created_at, data FROM visible_events WHERE user_id = ?2",
         ] {
-            sqlx::query(sql).bind(bytes(&user.0)).bind(bytes(&from.0)).execute(&mut *self.0).await?;
+            self.0.execute(sql, (user.0, from.0))?;
         }
         Ok(())
     }
 
     async fn insert_adopted(&mut self, user: UserId, entities: &[Adopted]) -> Result<(), Failure> {
         for adopted in entities {
-            let insert = sqlx::query("INSERT INTO adopted (user_id, entity_id, is_viewer) VALUES (?, ?, ?)");
-            let insert = insert.bind(bytes(&user.0)).bind(bytes(&adopted.entity.0)).bind(adopted.is_viewer);
-            insert.execute(&mut *self.0).await?;
+            let sql = "INSERT INTO adopted (user_id, entity_id, is_viewer) VALUES (?, ?, ?)";
+            self.0.execute(sql, (user.0, adopted.entity.0, adopted.is_viewer))?;
         }
         Ok(())
     }

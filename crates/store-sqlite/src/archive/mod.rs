@@ -6,7 +6,7 @@ mod write;
 
 use async_trait::async_trait;
 
-use super::{SqliteStore, failure::Failure, rows::Columns, transaction::WriteTransaction};
+use super::{SqliteStore, transaction::run};
 use recall_domain::{Caller, UserId, ViewerRole};
 use recall_ports::{
     StoreError,
@@ -18,18 +18,13 @@ use recall_store::archive::{self, RestoreBatch, flatten};
 impl Archive for SqliteStore {
     async fn owners(&self, after: Option<UserId>, limit: u32) -> Result<Vec<Caller>, StoreError> {
         let after = after.map(|u| u.0.as_bytes().to_vec()).unwrap_or_default();
-        let found = sqlx::query("SELECT id, visitor FROM users WHERE id > ? ORDER BY id LIMIT ?")
-            .bind(after)
-            .bind(i64::from(limit))
-            .fetch_all(self.readers.for_server())
-            .await
-            .map_err(Failure::from)?;
-        let caller = |row| {
-            let c = Columns::of(row, "users");
-            let role = if c.flag("visitor")? { ViewerRole::Anonymous } else { ViewerRole::User };
-            Ok(Caller::verified(UserId(c.id("id")?), role))
-        };
-        Ok(found.iter().map(caller).collect::<Result<_, Failure>>()?)
+        let owners = self.readers.for_server(move |db| {
+            db.rows("users", "SELECT id, visitor FROM users WHERE id > ? ORDER BY id LIMIT ?", (after, limit), |c| {
+                let role = if c.flag("visitor")? { ViewerRole::Anonymous } else { ViewerRole::User };
+                Ok(Caller::verified(UserId(c.id("id")?), role))
+            })
+        });
+        Ok(owners.await?)
     }
 
     async fn snapshot(&self, user: UserId) -> Result<Box<dyn Snapshot>, StoreError> {
@@ -38,7 +33,7 @@ impl Archive for SqliteStore {
 
     async fn admit(&self, owner: &Owner) -> Result<Admitted, ArchiveError> {
         let owner = *owner;
-        flatten(self.write(move |c| Box::pin(async move { archive::admit(&mut WriteTransaction(c), &owner).await })).await)
+        flatten(self.write(move |tx| run(archive::admit(tx, &owner))).await)
     }
 
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
@@ -47,7 +42,7 @@ impl Archive for SqliteStore {
 
     async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError> {
         let (user, counts) = (caller.user(), counts.to_vec());
-        flatten(self.write(move |c| Box::pin(async move { archive::finish_import(&mut WriteTransaction(c), user, &counts).await })).await)
+        flatten(self.write(move |tx| run(archive::finish_import(tx, user, &counts))).await)
     }
 }
 
@@ -55,9 +50,7 @@ impl Archive for SqliteStore {
 impl RestoreBatch for SqliteStore {
     async fn restore_batch(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError> {
         let (user, records, epoch) = (caller.user(), records.to_vec(), epoch.to_owned());
-        let done =
-            self.write(move |c| Box::pin(async move { archive::restore_records(&mut WriteTransaction(c), user, &records, &epoch).await }));
-        match done.await {
+        match self.write(move |tx| run(archive::restore_records(tx, user, &records, &epoch))).await {
             Err(failure) if failure.violates_constraint() => Err(ArchiveError::Inconsistent(0)),
             done => flatten(done),
         }

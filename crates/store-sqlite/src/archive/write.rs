@@ -1,15 +1,16 @@
 //! The statements that import an archive.
 
 use async_trait::async_trait;
-use sqlx::{AssertSqlSafe, SqliteConnection};
+use rusqlite::{params_from_iter, types::Value as SqlValue};
 
 use super::{
     super::{
-        codec::{bytes, signed},
+        codec::signed,
+        connection::Db,
         failure::Failure,
-        transaction::{Snapshot, WriteTransaction},
+        transaction::{ReadTransaction, WriteTransaction},
     },
-    read::bind,
+    read::sql_values,
 };
 use recall_domain::UserId;
 use recall_ports::archive::{Owner, Record, Restored, Shape};
@@ -20,30 +21,27 @@ use recall_store::archive::{
 #[async_trait]
 impl ImportStatements for WriteTransaction<'_> {
     fn reads(&mut self) -> Box<dyn ArchiveReads<Error = Failure> + '_> {
-        Box::new(Snapshot(self.0))
+        Box::new(ReadTransaction(self.0))
     }
 
     async fn has_data(&mut self, user: UserId) -> Result<bool, Failure> {
-        let data = sqlx::query_scalar(
-            "SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = ?1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = ?1)",
-        );
-        Ok(data.bind(bytes(&user.0)).fetch_one(&mut *self.0).await?)
+        let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = ?1) OR EXISTS (SELECT 1 FROM entities WHERE user_id = ?1)";
+        Ok(self.0.number(sql, (user.0,))? != 0)
     }
 
     async fn mark_importing(&mut self, owner: &Owner) -> Result<(), Failure> {
-        let marked = sqlx::query(
+        self.0.execute(
             "INSERT INTO users (id, feed_head, knowledge_version, importing) VALUES (?1, ?2, ?3, 1)
              ON CONFLICT (id) DO UPDATE SET feed_head = ?2, knowledge_version = ?3, importing = 1, feed_generation = feed_generation + 1",
-        );
-        let marked = marked.bind(bytes(&owner.user.0)).bind(signed(owner.feed_head)).bind(signed(owner.knowledge_version));
-        marked.execute(&mut *self.0).await?;
+            (owner.user.0, signed(owner.feed_head), signed(owner.knowledge_version)),
+        )?;
         Ok(())
     }
 
     async fn insert_records(&mut self, user: UserId, records: &[Record], epoch: &str) -> Result<u64, Failure> {
         let mut new = 0;
         for record in records {
-            new += insert(self.0, user, record, epoch, " ON CONFLICT DO NOTHING").await?;
+            new += insert(self.0, user, record, epoch, " ON CONFLICT DO NOTHING")?;
         }
         Ok(new)
     }
@@ -52,8 +50,8 @@ impl ImportStatements for WriteTransaction<'_> {
         let mut restored = Restored::default();
         for record in records {
             // SQLite does not say whether an upsert has inserted its row.
-            match insert(self.0, user, record, "", " ON CONFLICT DO NOTHING").await? {
-                0 => restored.repaired += insert(self.0, user, record, "", &update_clause(record.shape, &[])).await?,
+            match insert(self.0, user, record, "", " ON CONFLICT DO NOTHING")? {
+                0 => restored.repaired += insert(self.0, user, record, "", &update_clause(record.shape, &[]))?,
                 new => restored.new += new,
             }
         }
@@ -62,60 +60,50 @@ impl ImportStatements for WriteTransaction<'_> {
 
     async fn insert_job(&mut self, user: UserId, record: &Record) -> Result<bool, Failure> {
         let sql = insert_job_statement('?', record.shape, str::to_owned);
-        let mut query = sqlx::query(AssertSqlSafe(sql)).bind(bytes(&user.0));
-        for value in &record.values {
-            query = bind(query, value);
-        }
-        Ok(query.execute(&mut *self.0).await?.rows_affected() > 0)
+        Ok(self.0.execute(&sql, params_from_iter(sql_values(user, &record.values)))? > 0)
     }
 
     async fn has_equal_row(&mut self, user: UserId, record: &Record) -> Result<bool, Failure> {
-        let mut query = sqlx::query(AssertSqlSafe(find_statement('?', record.shape))).bind(bytes(&user.0));
-        for value in &record.values {
-            query = bind(query, value);
-        }
-        Ok(query.fetch_optional(&mut *self.0).await?.is_some())
+        self.0.exists(&find_statement('?', record.shape), params_from_iter(sql_values(user, &record.values)))
     }
 
     async fn count_rows(&mut self, user: UserId, shape: &Shape) -> Result<i64, Failure> {
-        let count = sqlx::query_scalar(AssertSqlSafe(count_statement('?', shape))).bind(bytes(&user.0));
-        Ok(count.fetch_one(&mut *self.0).await?)
+        self.0.number(&count_statement('?', shape), (user.0,))
     }
 
     async fn has_wrong_counters(&mut self, user: UserId) -> Result<bool, Failure> {
-        let wrong = sqlx::query_scalar(
+        let sql =
             "SELECT (SELECT COALESCE(MAX(feed_row), 0) FROM messages WHERE user_id = ?1) > (SELECT feed_head FROM users WHERE id = ?1)
                  OR EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = ?1 AND s.message_count <
-                     (SELECT COALESCE(MAX(m.position), 0) FROM messages m WHERE m.user_id = ?1 AND m.session_id = s.id))",
-        );
-        Ok(wrong.bind(bytes(&user.0)).fetch_one(&mut *self.0).await?)
+                     (SELECT COALESCE(MAX(m.position), 0) FROM messages m WHERE m.user_id = ?1 AND m.session_id = s.id))";
+        Ok(self.0.number(sql, (user.0,))? != 0)
     }
 
     async fn set_lane_heads(&mut self, user: UserId) -> Result<(), Failure> {
-        let set = sqlx::query(
+        self.0.execute(
             "UPDATE jobs SET head = 1 WHERE id IN (
                  SELECT min(j.id) FROM jobs j JOIN visible_sessions s ON s.user_id = ?1 AND s.id = j.session_id
                  WHERE j.user_id = ?1 AND j.state = 'live'
                  GROUP BY j.session_id, j.lane HAVING max(j.head) = 0)",
-        );
-        set.bind(bytes(&user.0)).execute(&mut *self.0).await?;
+            (user.0,),
+        )?;
         Ok(())
     }
 
     async fn end_import(&mut self, user: UserId) -> Result<(), Failure> {
-        let ended = sqlx::query(
+        self.0.execute(
             "UPDATE users SET importing = 0, feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
                  SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
                  WHERE m.user_id = ?1 ORDER BY m.feed_row DESC LIMIT 1)
              WHERE id = ?1",
-        );
-        ended.bind(bytes(&user.0)).execute(&mut *self.0).await?;
+            (user.0,),
+        )?;
         Ok(())
     }
 }
 
 /// Inserts a record. Returns the number of changed rows.
-async fn insert(c: &mut SqliteConnection, user: UserId, record: &Record, epoch: &str, on_conflict: &str) -> Result<u64, Failure> {
+fn insert(db: &Db, user: UserId, record: &Record, epoch: &str, on_conflict: &str) -> Result<u64, Failure> {
     let shape = record.shape;
     let computed = match shape.name {
         "session" => Some(("epoch", epoch.to_owned())),
@@ -128,12 +116,9 @@ async fn insert(c: &mut SqliteConnection, user: UserId, record: &Record, epoch: 
         places.push_str(", ?");
     }
     let sql = format!("INSERT INTO {table} AS present (user_id, {columns}) VALUES (?{places}){on_conflict}");
-    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(bytes(&user.0));
-    for value in &record.values {
-        query = bind(query, value);
-    }
+    let mut values = sql_values(user, &record.values);
     if let Some((_, value)) = computed {
-        query = query.bind(value);
+        values.push(SqlValue::Text(value));
     }
-    Ok(query.execute(c).await?.rows_affected())
+    db.execute(&sql, params_from_iter(values))
 }

@@ -1,13 +1,12 @@
 //! Reads facts as edges, seen from either end.
 
 use async_trait::async_trait;
-use sqlx::Row;
 
 use super::super::{
     SqliteStore,
-    codec::{bytes, id_list, json},
+    codec::{id_list, json},
+    connection::Db,
     failure::Failure,
-    rows::Columns,
 };
 use recall_domain::{Caller, EntityId, FactId, RelationName, UserId};
 use recall_ports::{Connections, Edge, StoreError};
@@ -15,16 +14,16 @@ use recall_ports::{Connections, Edge, StoreError};
 #[async_trait]
 impl Connections for SqliteStore {
     async fn edges(&self, caller: &Caller, of: &[EntityId], relations: &[RelationName]) -> Result<Vec<Edge>, StoreError> {
-        Ok(edges(self, caller.user(), of, relations).await?)
+        let (user, of, relations) = (caller.user(), of.to_vec(), relations.to_vec());
+        Ok(self.read(caller, move |db| edges(db, user, &of, &relations)).await?)
     }
 }
 
 /// All active facts that have one of the entities at either end, seen from that entity.
 ///
 /// The statement names the indexes because SQLite, without statistics, assumes ten rows for any user.
-async fn edges(store: &SqliteStore, user: UserId, of: &[EntityId], relations: &[RelationName]) -> Result<Vec<Edge>, Failure> {
-    let found = sqlx::query(
-        "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2))
+fn edges(db: &Db, user: UserId, of: &[EntityId], relations: &[RelationName]) -> Result<Vec<Edge>, Failure> {
+    let sql = "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2))
          SELECT f.subject_id AS here, f.object_id AS there, f.id, f.support FROM asked a
              CROSS JOIN facts f INDEXED BY facts_of_subject ON f.user_id = ?1 AND f.subject_id = a.entity
              WHERE f.status = 'active' AND f.object_id <> f.subject_id
@@ -33,17 +32,9 @@ async fn edges(store: &SqliteStore, user: UserId, of: &[EntityId], relations: &[
          SELECT f.object_id, f.subject_id, f.id, f.support FROM asked a
              CROSS JOIN facts f INDEXED BY facts_of_object ON f.user_id = ?1 AND f.object_id = a.entity
              WHERE f.status = 'active' AND f.object_id <> f.subject_id
-             AND (?3 = '[]' OR f.relation IN (SELECT value FROM json_each(?3)))",
-    )
-    .bind(bytes(&user.0))
-    .bind(id_list(of.iter().map(|e| &e.0)))
-    .bind(json(relations, "relations")?)
-    .fetch_all(store.readers.for_user(user))
-    .await?;
-    let edges = found.iter().map(|row| {
-        let c = Columns::of(row, "facts");
+             AND (?3 = '[]' OR f.relation IN (SELECT value FROM json_each(?3)))";
+    db.rows("facts", sql, (user.0, id_list(of.iter().map(|e| &e.0)), json(relations, "relations")?), |c| {
         let (from, to) = (EntityId(c.id("here")?), EntityId(c.id("there")?));
-        Ok(Edge { from, to, fact: FactId(c.id("id")?), weight: row.try_get("support")? })
-    });
-    edges.collect()
+        Ok(Edge { from, to, fact: FactId(c.id("id")?), weight: c.real("support")? })
+    })
 }

@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use sqlx::Row;
 
 use super::{
     super::{
         SqliteStore,
-        codec::{bytes, id_list, json},
+        codec::{id_list, json},
+        connection::Db,
         failure::Failure,
         keys, rows,
     },
     list::ListStatement,
     merge,
 };
-use recall_domain::{Caller, Entity, EntityId, EntityKey, Page, Slice};
+use recall_domain::{Caller, Entity, EntityId, EntityKey, Page, Slice, UserId};
 use recall_ports::{EntityFilter, EntityStore, MergeRecord, Merged, StoreError};
 use recall_store::filter;
 
@@ -27,67 +27,84 @@ pub(in super::super) const ENTITIES_BY_HINT: &str =
 #[async_trait]
 impl EntityStore for SqliteStore {
     async fn viewer_entity(&self, caller: &Caller) -> Result<Option<Entity>, StoreError> {
-        let row = sqlx::query("SELECT * FROM entities WHERE user_id = ? AND is_viewer = 1").bind(bytes(&caller.user().0));
-        let row = row.fetch_optional(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        Ok(row.as_ref().map(rows::entity).transpose()?)
+        let user = caller.user();
+        Ok(self.read(caller, move |db| viewer_entity(db, user)).await?)
     }
 
     async fn entities_by_key(&self, caller: &Caller, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, StoreError> {
-        let texts: Vec<&str> = keys.iter().map(EntityKey::as_str).collect();
-        let found = sqlx::query(
-            "SELECT k.key AS found_key, e.* FROM entity_keys k JOIN entities e ON e.user_id = k.user_id AND e.id = k.entity_id
-             WHERE k.user_id = ? AND k.key IN (SELECT value FROM json_each(?)) ORDER BY k.key, e.mention_count DESC, e.id",
-        );
-        let found = found.bind(bytes(&caller.user().0)).bind(json(&texts, "keys")?);
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        let asked: HashMap<&str, &EntityKey> = keys.iter().map(|key| (key.as_str(), key)).collect();
-        let mut pairs = Vec::with_capacity(found.len());
-        for row in &found {
-            // Return the key that the caller passed, so that only `EntityKey::of` ever makes keys.
-            if let Some(key) = asked.get(row.try_get::<&str, _>("found_key").map_err(Failure::from)?) {
-                pairs.push(((*key).clone(), rows::entity(row)?));
-            }
-        }
-        Ok(pairs)
+        let (user, keys) = (caller.user(), keys.to_vec());
+        Ok(self.read(caller, move |db| entities_by_key(db, user, &keys)).await?)
     }
 
     async fn entities_by_hint(&self, caller: &Caller, hints: &[String], limit: u32) -> Result<Vec<(String, Entity)>, StoreError> {
-        let found = sqlx::query(ENTITIES_BY_HINT).bind(bytes(&caller.user().0)).bind(json(hints, "hints")?).bind(i64::from(limit));
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        let pairs = found.iter().map(|row| Ok::<_, Failure>((row.try_get("found_hint")?, rows::entity(row)?)));
-        Ok(pairs.collect::<Result<_, _>>()?)
+        let (user, hints) = (caller.user(), hints.to_vec());
+        Ok(self.read(caller, move |db| entities_by_hint(db, user, &hints, limit)).await?)
     }
 
     async fn entities_by_id(&self, caller: &Caller, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {
-        let found = sqlx::query(
-            "WITH asked AS (SELECT unhex(value) AS id FROM json_each(?2))
-             SELECT * FROM entities WHERE user_id = ?1 AND id IN (
-                 SELECT id FROM asked
-                 UNION SELECT into_id FROM entity_merges WHERE user_id = ?1 AND gone_id IN (SELECT id FROM asked))",
-        );
-        let found = found.bind(bytes(&caller.user().0)).bind(id_list(ids.iter().map(|id| &id.0)));
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        Ok(found.iter().map(rows::entity).collect::<Result<_, _>>()?)
+        let (user, ids) = (caller.user(), ids.to_vec());
+        Ok(self.read(caller, move |db| entities_by_id(db, user, &ids)).await?)
     }
 
     async fn list_entities(&self, caller: &Caller, filter: &EntityFilter, page: &Page) -> Result<Slice<Entity>, StoreError> {
         let mut sql = ListStatement::new("SELECT e.* FROM entities e");
         filter::entity_page(&mut sql, caller.user(), filter, page)?;
-        let found = sql.rows(self, caller).await?;
-        Ok(keys::page(found.iter().map(rows::entity), page, keys::of_entity)?)
+        let found = self.read(caller, move |db| sql.rows(db, "entities", rows::entity)).await?;
+        keys::page(found.into_iter().map(Ok), page, keys::of_entity)
     }
 
     async fn count_entities(&self, caller: &Caller, filter: &EntityFilter) -> Result<u64, StoreError> {
-        let mut sql = ListStatement::new("SELECT COUNT(*) FROM entities e");
-        filter::entity_conditions(&mut sql, caller.user(), filter);
-        Ok(sql.count(self, caller).await?)
+        let (user, filter) = (caller.user(), filter.clone());
+        Ok(self.read(caller, move |db| count_entities(db, user, &filter)).await?)
     }
 
     async fn merge_record(&self, caller: &Caller, gone: EntityId) -> Result<Option<MergeRecord>, StoreError> {
-        Ok(merge::load_record(self, caller.user(), gone).await?)
+        let user = caller.user();
+        // One snapshot, so that no commit changes the record between two reads.
+        Ok(self.read(caller, move |db| db.snapshot(|db| merge::load_record(db, user, gone))).await?)
     }
 
     async fn merged_into(&self, caller: &Caller, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, StoreError> {
-        Ok(merge::merged_into(self, caller.user(), entities).await?)
+        let (user, entities) = (caller.user(), entities.to_vec());
+        Ok(self.read(caller, move |db| merge::merged_into(db, user, &entities)).await?)
     }
+}
+
+/// The user's own entity.
+pub(in super::super) fn viewer_entity(db: &Db, user: UserId) -> Result<Option<Entity>, Failure> {
+    db.row("entities", "SELECT * FROM entities WHERE user_id = ? AND is_viewer = 1", (user.0,), rows::entity)
+}
+
+/// The entities that the keys find, each with its key.
+pub(in super::super) fn entities_by_key(db: &Db, user: UserId, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, Failure> {
+    let texts: Vec<&str> = keys.iter().map(EntityKey::as_str).collect();
+    let sql = "SELECT k.key AS found_key, e.* FROM entity_keys k JOIN entities e ON e.user_id = k.user_id AND e.id = k.entity_id
+             WHERE k.user_id = ? AND k.key IN (SELECT value FROM json_each(?)) ORDER BY k.key, e.mention_count DESC, e.id";
+    let found = db.rows("entities", sql, (user.0, json(&texts, "keys")?), |c| Ok((c.text("found_key")?, rows::entity(c)?)))?;
+    let asked: HashMap<&str, &EntityKey> = keys.iter().map(|key| (key.as_str(), key)).collect();
+    // Return the key that the caller passed, so that only `EntityKey::of` ever makes keys.
+    let pairs = found.into_iter().filter_map(|(text, entity)| asked.get(text.as_str()).map(|key| ((*key).clone(), entity)));
+    Ok(pairs.collect())
+}
+
+/// The entities that the hints find, each with its hint, most mentioned first, at most `limit`.
+pub(in super::super) fn entities_by_hint(db: &Db, user: UserId, hints: &[String], limit: u32) -> Result<Vec<(String, Entity)>, Failure> {
+    let values = (user.0, json(hints, "hints")?, limit);
+    db.rows("entities", ENTITIES_BY_HINT, values, |c| Ok((c.text("found_hint")?, rows::entity(c)?)))
+}
+
+/// The entities with these ids; for a merged id, the surviving entity.
+pub(in super::super) fn entities_by_id(db: &Db, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Failure> {
+    let sql = "WITH asked AS (SELECT unhex(value) AS id FROM json_each(?2))
+             SELECT * FROM entities WHERE user_id = ?1 AND id IN (
+                 SELECT id FROM asked
+                 UNION SELECT into_id FROM entity_merges WHERE user_id = ?1 AND gone_id IN (SELECT id FROM asked))";
+    db.rows("entities", sql, (user.0, id_list(ids.iter().map(|id| &id.0))), rows::entity)
+}
+
+/// The number of matching entities.
+pub(in super::super) fn count_entities(db: &Db, user: UserId, filter: &EntityFilter) -> Result<u64, Failure> {
+    let mut sql = ListStatement::new("SELECT COUNT(*) FROM entities e");
+    filter::entity_conditions(&mut sql, user, filter);
+    sql.count(db)
 }

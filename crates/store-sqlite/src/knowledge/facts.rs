@@ -5,13 +5,14 @@ use async_trait::async_trait;
 use super::{
     super::{
         SqliteStore,
-        codec::{bytes, id_list, json},
+        codec::{id_list, json},
+        connection::Db,
         failure::Failure,
         keys, rows,
     },
     list::ListStatement,
 };
-use recall_domain::{Caller, EntityId, Fact, FactId, Page, Slice};
+use recall_domain::{Caller, EntityId, Fact, FactId, Page, Slice, UserId};
 use recall_ports::{FactFilter, FactKey, FactStore, StoreError};
 use recall_store::filter;
 
@@ -25,31 +26,24 @@ pub(in super::super) const FACTS_BETWEEN: &str =
 #[async_trait]
 impl FactStore for SqliteStore {
     async fn facts_by_key(&self, caller: &Caller, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, StoreError> {
-        let hex = |id: &EntityId| id.0.as_simple().to_string();
-        let asked: Vec<_> = keys.iter().map(|k| (hex(&k.subject), &k.relation, k.object.as_ref().map(hex))).collect();
-        // Names the index because SQLite, without statistics, assumes ten rows for any user and would read all their facts.
-        let found = sqlx::query(
-            "SELECT DISTINCT f.* FROM json_each(?2) k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1
-                 AND f.subject_id = unhex(k.value ->> 0) AND f.relation = (k.value ->> 1)
-                 AND ((k.value ->> 2) IS NULL OR f.object_id = unhex(k.value ->> 2))
-             LIMIT ?3",
-        );
-        let found = found.bind(bytes(&caller.user().0)).bind(json(&asked, "keys")?).bind(i64::from(most));
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        Ok(found.iter().map(rows::fact).collect::<Result<_, _>>()?)
+        let (user, keys) = (caller.user(), keys.to_vec());
+        Ok(self.read(caller, move |db| facts_by_key(db, user, &keys, most)).await?)
     }
 
     async fn facts_by_id(&self, caller: &Caller, ids: &[FactId]) -> Result<Vec<Fact>, StoreError> {
-        let found = sqlx::query("SELECT * FROM facts WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))");
-        let found = found.bind(bytes(&caller.user().0)).bind(id_list(ids.iter().map(|id| &id.0)));
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        Ok(found.iter().map(rows::fact).collect::<Result<_, _>>()?)
+        let values = (caller.user().0, id_list(ids.iter().map(|id| &id.0)));
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT * FROM facts WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))";
+            db.rows("facts", sql, values, rows::fact)
+        });
+        Ok(found.await?)
     }
 
-    /// Each side uses its own index, named for the reason above. A fact between an entity and itself counts once.
+    /// Each side uses its own index, named for the reason given in `facts_by_key`. A fact between an entity and itself counts once.
     async fn facts_of_entities(&self, caller: &Caller, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, StoreError> {
-        let found = sqlx::query(
-            "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2)),
+        let values = (caller.user().0, id_list(entities.iter().map(|id| &id.0)), limit);
+        let found = self.read(caller, move |db| {
+            let sql = "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2)),
              sides AS (
                  SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f ON f.user_id = ?1 AND f.id IN (
                      SELECT id FROM facts INDEXED BY facts_of_subject WHERE user_id = ?1 AND subject_id = a.entity
@@ -59,30 +53,51 @@ impl FactStore for SqliteStore {
                      SELECT id FROM facts INDEXED BY facts_of_object WHERE user_id = ?1 AND object_id = a.entity
                      ORDER BY support DESC, id LIMIT ?3)),
              ranked AS (SELECT id, row_number() OVER (PARTITION BY entity ORDER BY support DESC, id) AS place FROM sides)
-             SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT id FROM ranked WHERE place <= ?3) ORDER BY support DESC, id",
-        );
-        let found = found.bind(bytes(&caller.user().0)).bind(id_list(entities.iter().map(|id| &id.0))).bind(i64::from(limit));
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        Ok(found.iter().map(rows::fact).collect::<Result<_, _>>()?)
+             SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT id FROM ranked WHERE place <= ?3) ORDER BY support DESC, id";
+            db.rows("facts", sql, values, rows::fact)
+        });
+        Ok(found.await?)
     }
 
     async fn facts_between(&self, caller: &Caller, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, StoreError> {
-        let list = |entities: &[EntityId]| id_list(entities.iter().map(|id| &id.0));
-        let found = sqlx::query(FACTS_BETWEEN).bind(bytes(&caller.user().0)).bind(list(some)).bind(list(others));
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        Ok(found.iter().map(rows::fact).collect::<Result<_, _>>()?)
+        let (user, some, others) = (caller.user(), some.to_vec(), others.to_vec());
+        Ok(self.read(caller, move |db| facts_between(db, user, &some, &others)).await?)
     }
 
     async fn list_facts(&self, caller: &Caller, filter: &FactFilter, page: &Page) -> Result<Slice<Fact>, StoreError> {
         let mut sql = ListStatement::new("SELECT f.* FROM facts f");
         filter::fact_page(&mut sql, caller.user(), filter, page)?;
-        let found = sql.rows(self, caller).await?;
-        Ok(keys::page(found.iter().map(rows::fact), page, keys::of_fact)?)
+        let found = self.read(caller, move |db| sql.rows(db, "facts", rows::fact)).await?;
+        keys::page(found.into_iter().map(Ok), page, keys::of_fact)
     }
 
     async fn count_facts(&self, caller: &Caller, filter: &FactFilter) -> Result<u64, StoreError> {
-        let mut sql = ListStatement::new("SELECT COUNT(*) FROM facts f");
-        filter::fact_conditions(&mut sql, caller.user(), filter);
-        Ok(sql.count(self, caller).await?)
+        let (user, filter) = (caller.user(), filter.clone());
+        Ok(self.read(caller, move |db| count_facts(db, user, &filter)).await?)
     }
+}
+
+/// Up to `most` facts that match one of the keys, whatever their status.
+pub(in super::super) fn facts_by_key(db: &Db, user: UserId, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, Failure> {
+    let hex = |id: &EntityId| id.0.as_simple().to_string();
+    let asked: Vec<_> = keys.iter().map(|k| (hex(&k.subject), &k.relation, k.object.as_ref().map(hex))).collect();
+    // Names the index because SQLite, without statistics, assumes ten rows for any user and would read all their facts.
+    let sql = "SELECT DISTINCT f.* FROM json_each(?2) k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1
+                 AND f.subject_id = unhex(k.value ->> 0) AND f.relation = (k.value ->> 1)
+                 AND ((k.value ->> 2) IS NULL OR f.object_id = unhex(k.value ->> 2))
+             LIMIT ?3";
+    db.rows("facts", sql, (user.0, json(&asked, "keys")?, most), rows::fact)
+}
+
+/// Facts between `some` and `others`, in either direction, whatever their status, by id.
+pub(in super::super) fn facts_between(db: &Db, user: UserId, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, Failure> {
+    let list = |entities: &[EntityId]| id_list(entities.iter().map(|id| &id.0));
+    db.rows("facts", FACTS_BETWEEN, (user.0, list(some), list(others)), rows::fact)
+}
+
+/// The number of matching facts.
+pub(in super::super) fn count_facts(db: &Db, user: UserId, filter: &FactFilter) -> Result<u64, Failure> {
+    let mut sql = ListStatement::new("SELECT COUNT(*) FROM facts f");
+    filter::fact_conditions(&mut sql, user, filter);
+    sql.count(db)
 }

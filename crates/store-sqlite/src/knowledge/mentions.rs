@@ -1,20 +1,12 @@
 //! Reads mentions of entities.
 
 use async_trait::async_trait;
-use sqlx::{Row, sqlite::SqliteRow};
-use uuid::Uuid;
 
 use super::{
-    super::{
-        SqliteStore,
-        codec::{bytes, id_list},
-        failure::Failure,
-        keys, rows,
-        rows::Columns,
-    },
+    super::{SqliteStore, codec::id_list, connection::Db, failure::Failure, keys, rows},
     merge,
 };
-use recall_domain::{Caller, Decision, EntityId, Mention, MessageId, Page, SessionId, Slice};
+use recall_domain::{Caller, Decision, EntityId, Mention, MessageId, Page, SessionId, Slice, UserId};
 use recall_ports::{MentionStore, StoreError};
 
 /// Finds which entities a session mentioned last. Runs for each message with an ambiguous name.
@@ -27,61 +19,62 @@ pub(in super::super) const RECENTLY_MENTIONED: &str = "SELECT entity_id FROM vis
 #[async_trait]
 impl MentionStore for SqliteStore {
     async fn mentions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, EntityId, Mention)>, StoreError> {
-        let found = sqlx::query(
-            "SELECT * FROM visible_mentions WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))
-             ORDER BY message_id, ordinal",
-        );
-        let found = found.bind(bytes(&caller.user().0)).bind(id_list(messages.iter().map(|id| &id.0)));
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        let mentions = found.iter().map(|row| {
-            let c = Columns::of(row, "mentions");
-            Ok::<_, Failure>((MessageId(c.id("message_id")?), EntityId(c.id("entity_id")?), rows::mention(row)?))
+        let values = (caller.user().0, id_list(messages.iter().map(|id| &id.0)));
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT * FROM visible_mentions WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))
+             ORDER BY message_id, ordinal";
+            db.rows("mentions", sql, values, |c| Ok((MessageId(c.id("message_id")?), EntityId(c.id("entity_id")?), rows::mention(c)?)))
         });
-        Ok(mentions.collect::<Result<_, _>>()?)
+        Ok(found.await?)
     }
 
     async fn mentions_of(&self, caller: &Caller, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, StoreError> {
-        Ok(merge::mentions_of(self, caller.user(), entity).await?)
+        let user = caller.user();
+        Ok(self.read(caller, move |db| merge::mentions_of(db, user, entity)).await?)
     }
 
     /// A message that names the entity in two ways is listed once, with the first mention.
     async fn list_mentions(&self, caller: &Caller, entity: EntityId, page: &Page) -> Result<Slice<(MessageId, Mention)>, StoreError> {
         let (said_at, message) = keys::latest_before(page.after.as_deref())?;
-        let found = sqlx::query(
-            "SELECT m.* FROM visible_mentions m WHERE m.user_id = ?1 AND m.entity_id = ?2 AND (m.said_at, m.message_id) < (?3, ?4)
+        let values = (caller.user().0, entity.0, said_at, message, keys::limit(page));
+        let found = self.read(caller, move |db| {
+            let sql =
+                "SELECT m.* FROM visible_mentions m WHERE m.user_id = ?1 AND m.entity_id = ?2 AND (m.said_at, m.message_id) < (?3, ?4)
              AND NOT EXISTS (SELECT 1 FROM visible_mentions o WHERE o.user_id = m.user_id AND o.message_id = m.message_id
                              AND o.entity_id = m.entity_id AND o.ordinal < m.ordinal)
-             ORDER BY m.said_at DESC, m.message_id DESC LIMIT ?5",
-        );
-        let found = found.bind(bytes(&caller.user().0)).bind(bytes(&entity.0)).bind(said_at).bind(bytes(&message)).bind(keys::limit(page));
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        let item = |row: &SqliteRow| {
-            let message: Uuid = Columns::of(row, "mentions").id("message_id")?;
-            Ok::<_, Failure>((keys::number_and_id(row.try_get("said_at")?, message), (MessageId(message), rows::mention(row)?)))
-        };
-        Ok(keys::slice(found.iter().map(item).collect::<Result<_, _>>()?, page))
+             ORDER BY m.said_at DESC, m.message_id DESC LIMIT ?5";
+            db.rows("mentions", sql, values, |c| {
+                let message = c.id("message_id")?;
+                Ok((keys::number_and_id(c.integer("said_at")?, message), (MessageId(message), rows::mention(c)?)))
+            })
+        });
+        Ok(keys::slice(found.await?, page))
     }
 
     async fn recently_mentioned(&self, caller: &Caller, session: SessionId, entities: &[EntityId]) -> Result<Vec<EntityId>, StoreError> {
-        let found = sqlx::query(RECENTLY_MENTIONED).bind(bytes(&caller.user().0)).bind(bytes(&session.0));
-        let found = found.bind(id_list(entities.iter().map(|id| &id.0)));
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        let entities = found.iter().map(|row| Columns::of(row, "mentions").id("entity_id").map(EntityId));
-        Ok(entities.collect::<Result<_, _>>()?)
+        let (user, entities) = (caller.user(), entities.to_vec());
+        Ok(self.read(caller, move |db| recently_mentioned(db, user, session, &entities)).await?)
     }
 
     async fn decisions_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, u32, Decision)>, StoreError> {
-        let found = sqlx::query(
-            "SELECT message_id, ordinal, score, reason FROM visible_mentions
+        let values = (caller.user().0, id_list(messages.iter().map(|id| &id.0)));
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT message_id, ordinal, score, reason FROM visible_mentions
              WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?)) AND score IS NOT NULL AND reason IS NOT NULL
-             ORDER BY message_id, ordinal",
-        );
-        let found = found.bind(bytes(&caller.user().0)).bind(id_list(messages.iter().map(|id| &id.0)));
-        let found = found.fetch_all(self.readers.for_user(caller)).await.map_err(Failure::from)?;
-        let decisions = found.iter().map(|row| {
-            let c = Columns::of(row, "mentions");
-            Ok::<_, Failure>((MessageId(c.id("message_id")?), c.small("ordinal")?, rows::decision(&c)?))
+             ORDER BY message_id, ordinal";
+            db.rows("mentions", sql, values, |c| Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, rows::decision(c)?)))
         });
-        Ok(decisions.collect::<Result<_, _>>()?)
+        Ok(found.await?)
     }
+}
+
+/// Those of the entities that the session mentions, latest first.
+pub(in super::super) fn recently_mentioned(
+    db: &Db,
+    user: UserId,
+    session: SessionId,
+    entities: &[EntityId],
+) -> Result<Vec<EntityId>, Failure> {
+    let values = (user.0, session.0, id_list(entities.iter().map(|id| &id.0)));
+    db.rows("mentions", RECENTLY_MENTIONED, values, |c| Ok(EntityId(c.id("entity_id")?)))
 }

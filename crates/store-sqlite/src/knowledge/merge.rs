@@ -1,16 +1,15 @@
 //! The statements on merges and their records.
 
 use async_trait::async_trait;
-use sqlx::AssertSqlSafe;
 
 use super::super::{
-    SqliteStore,
-    codec::{bytes, id_list, json, millis},
+    codec::{id_list, json, millis},
+    connection::Db,
     failure::Failure,
-    rows::{self, Columns},
+    rows,
     transaction::WriteTransaction,
 };
-use recall_domain::{Decision, EntityId, Evidence, FactId, Mention, MessageId, Timestamp, UserId};
+use recall_domain::{Decision, EntityId, FactId, Mention, MessageId, Timestamp, UserId};
 use recall_ports::{MergeRecord, Merged};
 use recall_store::{MergeStatements, Side, recorded_entities};
 
@@ -24,20 +23,18 @@ const EVIDENCE: &str = "fact_id, message_id, stance, session_id, confidence, spa
 #[async_trait]
 impl MergeStatements for WriteTransaction<'_> {
     async fn entity_exists(&mut self, user: UserId, entity: EntityId) -> Result<bool, Failure> {
-        let found = sqlx::query("SELECT 1 FROM entities WHERE user_id = ? AND id = ?").bind(bytes(&user.0)).bind(bytes(&entity.0));
-        Ok(found.fetch_optional(&mut *self.0).await?.is_some())
+        self.0.exists("SELECT 1 FROM entities WHERE user_id = ? AND id = ?", (user.0, entity.0))
     }
 
     async fn delete_entity(&mut self, user: UserId, entity: EntityId) -> Result<(), Failure> {
-        let gone = sqlx::query("DELETE FROM entities WHERE user_id = ? AND id = ?").bind(bytes(&user.0)).bind(bytes(&entity.0));
-        gone.execute(&mut *self.0).await?;
+        self.0.execute("DELETE FROM entities WHERE user_id = ? AND id = ?", (user.0, entity.0))?;
         Ok(())
     }
 
     async fn redirect_entity(&mut self, user: UserId, gone: EntityId, into: EntityId) -> Result<(), Failure> {
         let redirected = "INSERT INTO entity_merges (user_id, gone_id, into_id) VALUES (?1, ?2, ?3)
              ON CONFLICT (user_id, gone_id) DO UPDATE SET into_id = excluded.into_id";
-        self.run_for_pair(&[redirected], user, gone, into).await
+        self.run_for_pair(&[redirected], user, gone, into)
     }
 
     async fn move_entity_rows(&mut self, user: UserId, gone: EntityId, into: EntityId) -> Result<(), Failure> {
@@ -49,16 +46,15 @@ impl MergeStatements for WriteTransaction<'_> {
             "UPDATE mentions SET entity_id = ?3 WHERE user_id = ?1 AND entity_id = ?2",
             "UPDATE entity_merges SET into_id = ?3 WHERE user_id = ?1 AND into_id = ?2",
         ];
-        self.run_for_pair(&moved, user, gone, into).await
+        self.run_for_pair(&moved, user, gone, into)
     }
 
     async fn insert_merge(&mut self, user: UserId, gone: EntityId, at: Timestamp, decision: &Decision) -> Result<(), Failure> {
-        let merge = sqlx::query(
+        self.0.execute(
             "INSERT INTO merges (user_id, gone_id, merged_at, score, reason, feed_head)
              SELECT id, ?2, ?3, ?4, ?5, feed_head FROM users WHERE id = ?1",
-        );
-        let merge = merge.bind(bytes(&user.0)).bind(bytes(&gone.0)).bind(millis(at)).bind(decision.score).bind(&decision.reason);
-        merge.execute(&mut *self.0).await?;
+            (user.0, gone.0, millis(at), decision.score, &decision.reason),
+        )?;
         Ok(())
     }
 
@@ -68,8 +64,7 @@ impl MergeStatements for WriteTransaction<'_> {
              SELECT user_id, ?2, ?4, {ENTITY} FROM entities WHERE user_id = ?1 AND id = ?3
              AND EXISTS (SELECT 1 FROM merges m WHERE m.user_id = ?1 AND m.gone_id = ?2)"
         );
-        let copy = sqlx::query(AssertSqlSafe(sql)).bind(bytes(&user.0)).bind(bytes(&gone.0)).bind(bytes(&entity.0)).bind(side.word());
-        copy.execute(&mut *self.0).await?;
+        self.0.execute(&sql, (user.0, gone.0, entity.0, side.word()))?;
         Ok(())
     }
 
@@ -88,7 +83,7 @@ impl MergeStatements for WriteTransaction<'_> {
             "INSERT INTO merged_mentions (user_id, gone_id, message_id, ordinal)
              SELECT user_id, ?2, message_id, ordinal FROM mentions WHERE user_id = ?1 AND entity_id = ?2 AND ?3 IS NOT NULL",
         ];
-        self.run_for_pair(&names, user, gone, into).await?;
+        self.run_for_pair(&names, user, gone, into)?;
         let facts = id_list(facts.iter().map(|f| &f.0));
         for sql in [
             format!(
@@ -100,24 +95,22 @@ impl MergeStatements for WriteTransaction<'_> {
                  SELECT user_id, ?2, {EVIDENCE} FROM evidence WHERE user_id = ?1 AND fact_id IN (SELECT unhex(value) FROM json_each(?3))"
             ),
         ] {
-            sqlx::query(AssertSqlSafe(sql)).bind(bytes(&user.0)).bind(bytes(&gone.0)).bind(&facts).execute(&mut *self.0).await?;
+            self.0.execute(&sql, (user.0, gone.0, &facts))?;
         }
         Ok(())
     }
 
     async fn has_merge_record(&mut self, user: UserId, gone: EntityId) -> Result<bool, Failure> {
-        let known = sqlx::query("SELECT 1 FROM merges WHERE user_id = ? AND gone_id = ?").bind(bytes(&user.0)).bind(bytes(&gone.0));
-        Ok(known.fetch_optional(&mut *self.0).await?.is_some())
+        self.0.exists("SELECT 1 FROM merges WHERE user_id = ? AND gone_id = ?", (user.0, gone.0))
     }
 
     async fn move_mentions(&mut self, user: UserId, from: EntityId, to: EntityId, mentions: &[(MessageId, u32)]) -> Result<(), Failure> {
         let mentions: Vec<(String, u32)> = mentions.iter().map(|(m, ordinal)| (m.0.as_simple().to_string(), *ordinal)).collect();
-        let moved = sqlx::query(
+        self.0.execute(
             "UPDATE mentions SET entity_id = ?2 WHERE user_id = ?1 AND entity_id = ?3
              AND (message_id, ordinal) IN (SELECT unhex(value ->> 0), value ->> 1 FROM json_each(?4))",
-        );
-        let moved = moved.bind(bytes(&user.0)).bind(bytes(&to.0)).bind(bytes(&from.0)).bind(json(&mentions, "mentions")?);
-        moved.execute(&mut *self.0).await?;
+            (user.0, to.0, from.0, json(&mentions, "mentions")?),
+        )?;
         Ok(())
     }
 
@@ -137,96 +130,60 @@ impl MergeStatements for WriteTransaction<'_> {
                  SELECT earlier_id FROM merged_earlier WHERE user_id = ?1 AND gone_id = ?2)",
             "DELETE FROM entity_merges WHERE user_id = ?1 AND gone_id = ?2 AND ?3 IS NOT NULL",
         ];
-        self.run_for_pair(&restored, user, gone, from).await
+        self.run_for_pair(&restored, user, gone, from)
     }
 }
 
 impl WriteTransaction<'_> {
     /// Runs statements with the user and two entities as parameters.
-    async fn run_for_pair(&mut self, statements: &[&'static str], user: UserId, one: EntityId, other: EntityId) -> Result<(), Failure> {
+    fn run_for_pair(&mut self, statements: &[&'static str], user: UserId, one: EntityId, other: EntityId) -> Result<(), Failure> {
         for sql in statements {
-            sqlx::query(*sql).bind(bytes(&user.0)).bind(bytes(&one.0)).bind(bytes(&other.0)).execute(&mut *self.0).await?;
+            self.0.execute(sql, (user.0, one.0, other.0))?;
         }
         Ok(())
     }
 }
 
 /// Loads the record of a merge, with the entity that now holds the place of the merged one.
-pub(super) async fn load_record(store: &SqliteStore, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
-    // One snapshot, so that no commit changes the record between two reads.
-    let mut c = store.readers.for_server().begin().await?;
+pub(super) fn load_record(db: &Db, user: UserId, gone: EntityId) -> Result<Option<MergeRecord>, Failure> {
+    let values = (user.0, gone.0);
     let head = "SELECT m.merged_at, m.score, m.reason, e.into_id FROM merges m
          JOIN entity_merges e ON e.user_id = m.user_id AND e.gone_id = m.gone_id WHERE m.user_id = ? AND m.gone_id = ?";
-    let Some(head) = sqlx::query(head).bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_optional(&mut *c).await? else { return Ok(None) };
-    let entities = sqlx::query("SELECT * FROM merged_entities WHERE user_id = ? AND gone_id = ?");
-    let entities = entities.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await?;
-    let facts = sqlx::query("SELECT * FROM merged_facts WHERE user_id = ? AND gone_id = ? ORDER BY id");
-    let facts = facts.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await?;
-    let evidence =
-        sqlx::query("SELECT * FROM merged_evidence WHERE user_id = ? AND gone_id = ? ORDER BY fact_id, created_at, message_id, stance");
-    let evidence = evidence.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await?;
-    let mentions = sqlx::query("SELECT message_id, ordinal FROM merged_mentions WHERE user_id = ? AND gone_id = ?");
-    let mentions = mentions.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await?;
-    let since = sqlx::query(
-        "SELECT m.id FROM messages m WHERE m.user_id = ?1
+    let head = db.row("merges", head, values, |c| Ok((EntityId(c.id("into_id")?), c.time("merged_at")?, rows::decision(c)?)))?;
+    let Some((holder, merged_at, decision)) = head else { return Ok(None) };
+    let entities = "SELECT * FROM merged_entities WHERE user_id = ? AND gone_id = ?";
+    let entities = db.rows("merged_entities", entities, values, |c| Ok((c.text("side")?, rows::entity(c)?)))?;
+    let facts = "SELECT * FROM merged_facts WHERE user_id = ? AND gone_id = ? ORDER BY id";
+    let facts = db.rows("merged_facts", facts, values, rows::fact)?;
+    let evidence = "SELECT * FROM merged_evidence WHERE user_id = ? AND gone_id = ? ORDER BY fact_id, created_at, message_id, stance";
+    let evidence = db.rows("merged_evidence", evidence, values, rows::evidence)?;
+    let mentions = "SELECT message_id, ordinal FROM merged_mentions WHERE user_id = ? AND gone_id = ?";
+    let mentions = db.rows("merged_mentions", mentions, values, |c| Ok((MessageId(c.id("message_id")?), c.small("ordinal")?)))?;
+    let since = "SELECT m.id FROM messages m WHERE m.user_id = ?1
          AND m.feed_row > (SELECT feed_head FROM merges WHERE user_id = ?1 AND gone_id = ?2)
          AND (EXISTS (SELECT 1 FROM mentions n WHERE n.user_id = ?1 AND n.message_id = m.id)
-              OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = ?1 AND v.message_id = m.id))",
-    );
-    let since = since.bind(bytes(&user.0)).bind(bytes(&gone.0)).fetch_all(&mut *c).await?;
-    c.commit().await?;
-    let head = Columns::of(&head, "merges");
-    let by_side = entities.iter().map(|row| Ok((Columns::of(row, "merged_entities").text("side")?, rows::entity(row)?)));
-    let [gone, before, after] = recorded_entities(by_side.collect::<Result<_, Failure>>()?)?;
-    let place = |row| {
-        let c = Columns::of(row, "merged_mentions");
-        Ok::<_, Failure>((MessageId(c.id("message_id")?), c.small("ordinal")?))
-    };
-    Ok(Some(MergeRecord {
-        gone,
-        before,
-        after,
-        holder: EntityId(head.id("into_id")?),
-        merged_at: head.time("merged_at")?,
-        decision: rows::decision(&head)?,
-        facts: facts.iter().map(rows::fact).collect::<Result<_, _>>()?,
-        evidence: evidence.iter().map(rows::evidence).collect::<Result<Vec<Evidence>, _>>()?,
-        mentions: mentions.iter().map(place).collect::<Result<_, _>>()?,
-        since: since.iter().map(|row| Ok(MessageId(Columns::of(row, "messages").id("id")?))).collect::<Result<_, Failure>>()?,
-    }))
+              OR EXISTS (SELECT 1 FROM evidence v WHERE v.user_id = ?1 AND v.message_id = m.id))";
+    let since = db.rows("messages", since, values, |c| Ok(MessageId(c.id("id")?)))?.into_iter().collect();
+    let [gone, before, after] = recorded_entities(entities.into_iter().collect())?;
+    Ok(Some(MergeRecord { gone, before, after, holder, merged_at, decision, facts, evidence, mentions, since }))
 }
 
 /// Loads all mentions of an entity, also in sessions under deletion: if the undoing of a merge left one behind, the restored entity
 /// would have nothing to be deleted with.
-pub(super) async fn mentions_of(store: &SqliteStore, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
+pub(super) fn mentions_of(db: &Db, user: UserId, entity: EntityId) -> Result<Vec<(MessageId, u32, Mention)>, Failure> {
     // Names the index because SQLite would otherwise read all mentions of the user in the wanted order.
-    let found = "SELECT * FROM mentions INDEXED BY mentions_of_entity WHERE user_id = ? AND entity_id = ? ORDER BY message_id, ordinal";
-    let found = sqlx::query(found).bind(bytes(&user.0)).bind(bytes(&entity.0)).fetch_all(store.readers.for_user(user)).await?;
-    let mentions = found.iter().map(|row| {
-        let c = Columns::of(row, "mentions");
-        Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, rows::mention(row)?))
-    });
-    mentions.collect()
+    let sql = "SELECT * FROM mentions INDEXED BY mentions_of_entity WHERE user_id = ? AND entity_id = ? ORDER BY message_id, ordinal";
+    db.rows("mentions", sql, (user.0, entity.0), |c| Ok((MessageId(c.id("message_id")?), c.small("ordinal")?, rows::mention(c)?)))
 }
 
 /// Lists undoable merges into these entities, latest first.
-pub(super) async fn merged_into(store: &SqliteStore, user: UserId, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, Failure> {
-    let found = sqlx::query(
-        "SELECT o.into_id, m.gone_id, m.merged_at, m.score, m.reason, e.name FROM entity_merges o
+pub(super) fn merged_into(db: &Db, user: UserId, entities: &[EntityId]) -> Result<Vec<(EntityId, Merged)>, Failure> {
+    let sql = "SELECT o.into_id, m.gone_id, m.merged_at, m.score, m.reason, e.name FROM entity_merges o
          JOIN merges m ON m.user_id = o.user_id AND m.gone_id = o.gone_id
          JOIN merged_entities e ON e.user_id = m.user_id AND e.gone_id = m.gone_id AND e.side = 'gone'
-         WHERE o.user_id = ? AND o.into_id IN (SELECT unhex(value) FROM json_each(?)) ORDER BY m.merged_at DESC, m.gone_id DESC",
-    )
-    .bind(bytes(&user.0))
-    .bind(id_list(entities.iter().map(|id| &id.0)))
-    .fetch_all(store.readers.for_user(user))
-    .await?;
-    found
-        .iter()
-        .map(|row| {
-            let c = Columns::of(row, "merges");
-            let (entity, name, merged_at) = (EntityId(c.id("gone_id")?), c.text("name")?, c.time("merged_at")?);
-            Ok((EntityId(c.id("into_id")?), Merged { entity, name, merged_at, decision: rows::decision(&c)? }))
-        })
-        .collect()
+         WHERE o.user_id = ? AND o.into_id IN (SELECT unhex(value) FROM json_each(?)) ORDER BY m.merged_at DESC, m.gone_id DESC";
+    db.rows("merges", sql, (user.0, id_list(entities.iter().map(|id| &id.0))), |c| {
+        let (entity, name, merged_at) = (EntityId(c.id("gone_id")?), c.text("name")?, c.time("merged_at")?);
+        Ok((EntityId(c.id("into_id")?), Merged { entity, name, merged_at, decision: rows::decision(c)? }))
+    })
 }

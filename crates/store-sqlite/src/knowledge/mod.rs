@@ -7,6 +7,7 @@ mod facts;
 mod list;
 mod mentions;
 mod merge;
+mod reads;
 
 pub(super) use self::commit::version;
 #[cfg(test)]

@@ -1,10 +1,8 @@
 //! Reads for retrieval: the feed that builds an index, and exact vector search.
 
-use sqlx::Row;
-
 use super::super::{
     SqliteStore,
-    codec::{bytes, signed, vector as blob},
+    codec::{signed, vector as blob},
     failure::Failure,
     rows::Columns,
 };
@@ -13,23 +11,14 @@ use recall_ports::{Embedding, FeedRow};
 use recall_store::similarity;
 
 pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, Failure> {
-    let found = sqlx::query(
-        "SELECT m.feed_row, m.id, m.session_id, m.position, m.role, m.speaker, m.sent_at, i.terms,
-                CASE WHEN i.model = ?2 THEN i.embedding ELSE COALESCE(v.embedding, x'') END AS embedding
-         FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-         LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = ?2
-         WHERE m.user_id = ?1 AND m.feed_row > ?3 ORDER BY m.feed_row LIMIT ?4",
-    )
-    .bind(bytes(&user.0))
-    .bind(model)
-    .bind(signed(after))
-    .bind(i64::from(limit))
-    .fetch_all(store.readers.for_user(user))
-    .await?;
-    found
-        .iter()
-        .map(|row| {
-            let c = Columns::of(row, "messages");
+    let model = model.to_owned();
+    let found = store.read(user, move |db| {
+        let sql = "SELECT m.feed_row, m.id, m.session_id, m.position, m.role, m.speaker, m.sent_at, i.terms,
+                    CASE WHEN i.model = ?2 THEN i.embedding ELSE COALESCE(v.embedding, x'') END AS embedding
+             FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
+             LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = ?2
+             WHERE m.user_id = ?1 AND m.feed_row > ?3 ORDER BY m.feed_row LIMIT ?4";
+        db.rows("messages", sql, (user.0, model, signed(after), limit), |c| {
             Ok(FeedRow {
                 row: c.count("feed_row")?,
                 message: MessageId(c.id("id")?),
@@ -42,7 +31,8 @@ pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: 
                 embedding: c.vector("embedding")?,
             })
         })
-        .collect()
+    });
+    found.await
 }
 
 /// Finds the nearest vectors by scanning all vectors of the user.
@@ -60,38 +50,33 @@ pub(super) async fn nearest(
     if vector.0.is_empty() {
         return Ok(Vec::new());
     }
-    let blob = blob(&vector.0);
+    let (model, blob) = (model.to_owned(), blob(&vector.0));
     let length = signed(blob.len() as u64);
-    let sql = match session {
+    let found = store.read(user, move |db| match session {
         None => {
-            "SELECT message_id, COALESCE(vec_distance_cosine(embedding, ?3), 1.0) AS distance FROM (
-                 SELECT message_id, embedding FROM message_index WHERE user_id = ?1 AND model = ?2
-                 UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = ?1 AND model = ?2)
-             WHERE length(embedding) = ?4 AND message_id NOT IN (SELECT id FROM hidden_messages WHERE user_id = ?1)
-             ORDER BY distance, message_id LIMIT ?5"
+            let sql = "SELECT message_id, COALESCE(vec_distance_cosine(embedding, ?3), 1.0) AS distance FROM (
+                     SELECT message_id, embedding FROM message_index WHERE user_id = ?1 AND model = ?2
+                     UNION ALL SELECT message_id, embedding FROM message_vectors WHERE user_id = ?1 AND model = ?2)
+                 WHERE length(embedding) = ?4 AND message_id NOT IN (SELECT id FROM hidden_messages WHERE user_id = ?1)
+                 ORDER BY distance, message_id LIMIT ?5";
+            db.rows("message_index", sql, (user.0, model, blob, length, limit), neighbour)
         }
-        Some(_) => {
-            "SELECT message_id, COALESCE(vec_distance_cosine(embedding, ?3), 1.0) AS distance FROM (
-                 SELECT i.message_id, i.embedding FROM visible_messages m CROSS JOIN message_index i
-                     ON i.user_id = m.user_id AND i.message_id = m.id
-                 WHERE m.user_id = ?1 AND m.session_id = ?6 AND i.model = ?2
-                 UNION ALL
-                 SELECT v.message_id, v.embedding FROM visible_messages m CROSS JOIN message_vectors v
-                     ON v.user_id = m.user_id AND v.message_id = m.id
-                 WHERE m.user_id = ?1 AND m.session_id = ?6 AND v.model = ?2)
-             WHERE length(embedding) = ?4 ORDER BY distance, message_id LIMIT ?5"
+        Some(session) => {
+            let sql = "SELECT message_id, COALESCE(vec_distance_cosine(embedding, ?3), 1.0) AS distance FROM (
+                     SELECT i.message_id, i.embedding FROM visible_messages m CROSS JOIN message_index i
+                         ON i.user_id = m.user_id AND i.message_id = m.id
+                     WHERE m.user_id = ?1 AND m.session_id = ?6 AND i.model = ?2
+                     UNION ALL
+                     SELECT v.message_id, v.embedding FROM visible_messages m CROSS JOIN message_vectors v
+                         ON v.user_id = m.user_id AND v.message_id = m.id
+                     WHERE m.user_id = ?1 AND m.session_id = ?6 AND v.model = ?2)
+                 WHERE length(embedding) = ?4 ORDER BY distance, message_id LIMIT ?5";
+            db.rows("message_index", sql, (user.0, model, blob, length, limit, session.0), neighbour)
         }
-    };
-    let mut query = sqlx::query(sql).bind(bytes(&user.0)).bind(model).bind(blob).bind(length).bind(i64::from(limit));
-    if let Some(session) = &session {
-        query = query.bind(bytes(&session.0));
-    }
-    let found = query.fetch_all(store.readers.for_user(user)).await?;
-    found
-        .iter()
-        .map(|row| {
-            let message = MessageId(Columns::of(row, "message_index").id("message_id")?);
-            Ok((message, similarity(row.try_get("distance")?)))
-        })
-        .collect()
+    });
+    found.await
+}
+
+fn neighbour(c: &Columns<'_, '_>) -> Result<(MessageId, f32), Failure> {
+    Ok((MessageId(c.id("message_id")?), similarity(c.real("distance")?)))
 }

@@ -9,11 +9,10 @@ use async_trait::async_trait;
 
 use super::{
     SqliteStore,
-    codec::{bytes, id_list, signed},
+    codec::{id_list, signed},
     failure::Failure,
     keys, rows,
-    rows::Columns,
-    transaction::WriteTransaction,
+    transaction::run,
 };
 use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
@@ -35,19 +34,16 @@ pub(super) const ANSWERS: &str = "SELECT * FROM visible_messages
 impl MessageStore for SqliteStore {
     async fn append(&self, caller: &Caller, session: SessionId, messages: Vec<NewMessage>) -> Result<Vec<Appended>, StoreError> {
         let caller = *caller;
-        Ok(self
-            .write(move |c| Box::pin(async move { append_messages(&mut WriteTransaction(c), &caller, session, &messages).await }))
-            .await?)
+        Ok(self.write(move |tx| run(append_messages(tx, &caller, session, &messages))).await?)
     }
 
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
-        let found = sqlx::query("SELECT * FROM visible_messages WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))")
-            .bind(bytes(&caller.user().0))
-            .bind(id_list(ids.iter().map(|id| &id.0)))
-            .fetch_all(self.readers.for_user(caller))
-            .await
-            .map_err(Failure::from)?;
-        Ok(found.iter().map(rows::message).collect::<Result<_, _>>()?)
+        let (user, ids) = (caller.user(), id_list(ids.iter().map(|id| &id.0)));
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT * FROM visible_messages WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))";
+            db.rows("messages", sql, (user.0, ids), rows::message)
+        });
+        Ok(found.await?)
     }
 
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError> {
@@ -56,38 +52,24 @@ impl MessageStore for SqliteStore {
             false => (MESSAGES_AFTER, 0),
             true => (MESSAGES_BEFORE, i64::MAX),
         };
-        let found = sqlx::query(sql)
-            .bind(bytes(&caller.user().0))
-            .bind(bytes(&session.0))
-            .bind(after.unwrap_or(start))
-            .bind(keys::limit(page))
-            .fetch_all(self.readers.for_user(caller))
-            .await
-            .map_err(Failure::from)?;
-        Ok(keys::page(found.iter().map(rows::message), page, keys::of_message)?)
+        let values = (caller.user().0, session.0, after.unwrap_or(start), keys::limit(page));
+        let found = self.read(caller, move |db| db.rows("messages", sql, values, rows::message)).await?;
+        Ok(keys::page(found.into_iter().map(Ok::<_, Failure>), page, keys::of_message)?)
     }
 
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
-        let found = sqlx::query(MESSAGES_BEFORE)
-            .bind(bytes(&caller.user().0))
-            .bind(bytes(&session.0))
-            .bind(signed(position))
-            .bind(i64::from(limit))
-            .fetch_all(self.readers.for_user(caller))
-            .await
-            .map_err(Failure::from)?;
-        Ok(found.iter().rev().map(rows::message).collect::<Result<_, _>>()?)
+        let values = (caller.user().0, session.0, signed(position), limit);
+        let mut found = self.read(caller, move |db| db.rows("messages", MESSAGES_BEFORE, values, rows::message)).await?;
+        found.reverse();
+        Ok(found)
     }
 
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
-        let found = sqlx::query(ANSWERS)
-            .bind(bytes(&caller.user().0))
-            .bind(id_list(questions.iter().map(|id| &id.0)))
-            .fetch_all(self.readers.for_user(caller))
-            .await
-            .map_err(Failure::from)?;
-        let pairs = found.iter().map(|row| Ok((MessageId(Columns::of(row, "messages").id("answer_to")?), rows::message(row)?)));
-        Ok(pairs.collect::<Result<_, Failure>>()?)
+        let (user, questions) = (caller.user(), id_list(questions.iter().map(|id| &id.0)));
+        let found = self.read(caller, move |db| {
+            db.rows("messages", ANSWERS, (user.0, questions), |c| Ok((MessageId(c.id("answer_to")?), rows::message(c)?)))
+        });
+        Ok(found.await?)
     }
 
     async fn feed(&self, caller: &Caller, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError> {
@@ -95,14 +77,13 @@ impl MessageStore for SqliteStore {
     }
 
     async fn feed_state(&self, caller: &Caller) -> Result<FeedState, StoreError> {
-        let found = sqlx::query("SELECT feed_generation, embedding_model FROM users WHERE id = ?")
-            .bind(bytes(&caller.user().0))
-            .fetch_optional(self.readers.for_user(caller))
-            .await
-            .map_err(Failure::from)?;
-        let Some(row) = found else { return Ok(FeedState::default()) };
-        let c = Columns::of(&row, "users");
-        Ok(FeedState { generation: c.count("feed_generation")?, model: c.opt_text("embedding_model")? })
+        let user = caller.user();
+        let found = self.read(caller, move |db| {
+            db.row("users", "SELECT feed_generation, embedding_model FROM users WHERE id = ?", (user.0,), |c| {
+                Ok(FeedState { generation: c.count("feed_generation")?, model: c.opt_text("embedding_model")? })
+            })
+        });
+        Ok(found.await?.unwrap_or_default())
     }
 
     async fn nearest(

@@ -69,8 +69,8 @@ async fn session_limits_do_not_apply_to_shared_memory() {
     let server = Server::start().await;
     let c = &server.usecases;
     let limits = SessionLimits { entities: Some(2), facts: Some(1) };
-    let learner = Learner::new(server.store.clone(), c.ontology().clone(), Arc::new(SystemClock), Arc::new(RandomIds::default()));
-    let learner = learner.with_limits(limits);
+    let ids = Arc::new(RandomIds::default());
+    let learner = Learner::new(server.store.clone(), c.ontology().clone(), Arc::new(SystemClock), ids, limits);
     let person = Caller::verified(ADMIN.parse().unwrap(), ViewerRole::Admin);
     for (whose, facts) in [(person, 1), (person.shared_writer().unwrap(), 2)] {
         let session = c.create_session(&whose, None).await.unwrap().id;
@@ -114,6 +114,6 @@ async fn session_limits_do_not_apply_to_shared_memory() {
             is_impersonal: whose.is_shared(),
             extraction,
         };
-        assert_eq!(learner.learn(&whose, &statement, None, None).await.unwrap().len(), facts);
+        assert_eq!(learner.learn(&whose, vec![(statement, None)], None).await.unwrap()[0].len(), facts);
     }
 }

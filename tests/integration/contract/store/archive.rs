@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use crate::planned::Finish;
 use async_trait::async_trait;
 use recall::app::archive::{ImportError, ImportSummary, Owners, PartialImport, export_archive, import_archive};
 use recall_domain::{
@@ -266,7 +267,7 @@ pub(super) async fn imported_data_is_searchable_and_jobs_continue(store: Arc<dyn
         let JobWork::Understand { message, answer: true } = job.work else { panic!("{:?}", job.work) };
         texts.push(store.messages_by_id(&twin, &[message]).await.unwrap().remove(0).text.into_string());
         let plan = KnowledgeCommit::empty(store.knowledge_version(&twin).await.unwrap(), third, at(1_000));
-        store.commit(&twin, &plan, Some(&job.claim)).await.unwrap();
+        store.finish(&twin, &plan, job).await.unwrap();
     }
     assert_eq!(texts, ["one", "two", "three"]);
     let twin = World { caller: twin, ..w.clone() };

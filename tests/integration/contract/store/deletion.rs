@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use crate::planned::Finish;
 use recall_domain::{Entity, EntityId, Evidence, Fact, FactId, MessageId, MessageKind, Page, SessionId, Stance};
 use recall_ports::{
     CommitError, Embedding, EntityFilter, KnowledgeCommit, NewMessage, SessionDeleted, SessionRemainder, Store, StoreError,
@@ -300,7 +301,7 @@ pub(super) async fn hidden_session_behaves_as_nonexistent(store: Arc<dyn Store>)
     // Nothing can be added, and no job runs or is claimed.
     assert!(matches!(store.append(c, s.first, vec![new_message(s.first, "more")]).await, Err(StoreError::NotFound)));
     assert!(matches!(store.append_events(c, s.first, &[event(s.first)], at(6)).await, Err(StoreError::NotFound)));
-    assert!(matches!(store.commit(c, &w.plan(s.first).await, Some(&held.claim)).await, Err(CommitError::NotOurs)));
+    assert!(matches!(store.finish(c, &w.plan(s.first).await, &held).await, Err(CommitError::NotOurs)));
     assert!(!store.cancel_answer(c, s.messages[0], &event(s.first), at(6)).await.unwrap());
     assert!(store.claim(at(1_000_000), LEASE, 10).await.unwrap().is_empty());
     assert_eq!(store.next_due(at(0)).await.unwrap(), None);
@@ -375,7 +376,7 @@ pub(super) async fn concurrent_workers_finish_hidden_session_deletion(store: Arc
             message: Some((later.id, MessageKind::Statement, vec![(s.entities[0], mention("John"))])),
             ..w.plan(s.other).await
         };
-        match store.commit(&w.caller, &plan, None).await {
+        match store.commit(&w.caller, &plan).await {
             Ok(_) => break,
             Err(CommitError::Stale) => {}
             Err(e) => panic!("{e}"),

@@ -132,5 +132,5 @@ pub(super) async fn merge_is_recorded_and_undone_once(store: Arc<dyn Store>) {
     assert_eq!(store.merge_record(&w.caller, johnny.id).await.unwrap(), None);
     assert!(store.merged_into(&w.caller, &[known.john.id]).await.unwrap().is_empty());
     let twice = KnowledgeCommit { version: undo.version + 1, ..undo };
-    assert!(matches!(store.commit(&w.caller, &twice, None).await, Err(CommitError::Stale)));
+    assert!(matches!(store.commit(&w.caller, &twice).await, Err(CommitError::Stale)));
 }

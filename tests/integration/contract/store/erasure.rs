@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use crate::planned::Finish;
 use recall_domain::{
     AccessToken, AccessTokenId, AuditAction, AuditDraft, Caller, Day, MessageKind, ModelOperation, Page, SessionId, Spending, TokenCount,
     TokenDigest, UserId, ViewerRole,
@@ -165,7 +166,7 @@ pub(super) async fn writes_during_erasure_are_refused(store: Arc<dyn Store>) {
     let (late, digest) = token(2);
     refused(store.create_access_token(c, &late, digest).await.unwrap_err());
     for plan in [plan, fresh_plan] {
-        match store.commit(c, &plan, None).await {
+        match store.commit(c, &plan).await {
             Err(CommitError::Store(e)) => refused(e),
             done => panic!("{done:?}"),
         }
@@ -179,7 +180,7 @@ pub(super) async fn writes_during_erasure_are_refused(store: Arc<dyn Store>) {
             JobWork::Understand { message, .. } | JobWork::Answer(message) => message,
         };
         let plan = KnowledgeCommit { message: Some((message, MessageKind::Other, vec![])), ..w.plan(session).await };
-        assert!(matches!(store.commit(c, &plan, Some(&job.claim)).await, Err(CommitError::NotOurs)));
+        assert!(matches!(store.finish(c, &plan, &job).await, Err(CommitError::NotOurs)));
     }
     let session = w.session().await;
     w.say(session, "welcome back").await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use recall_domain::SessionId;
 use recall_ports::{LogState, Store, StoreError};
 
-use super::given::{World, at, event, fresh};
+use super::given::{World, at, content, event, fresh};
 
 pub(super) async fn event_numbers_have_no_gaps(store: Arc<dyn Store>) {
     let w = World::new(&store);
@@ -19,7 +19,7 @@ pub(super) async fn event_numbers_have_no_gaps(store: Arc<dyn Store>) {
     assert_eq!(store.log_state(&w.caller, session).await.unwrap(), LogState { epoch, head: 3, floor: 1 });
     let read = store.events_after(&w.caller, session, 1, 10).await.unwrap();
     assert_eq!(read.iter().map(|e| (e.seq, e.id, e.created_at)).collect::<Vec<_>>(), [(2, drafts[1].id, at(1)), (3, drafts[2].id, at(2))]);
-    assert_eq!(read[0].data, serde_json::to_value(&drafts[1].body).unwrap());
+    assert_eq!(content(&read[0]), serde_json::to_value(&drafts[1].body).unwrap());
     assert_eq!(read[0].kind, drafts[1].body.kind());
     assert_eq!(store.events_after(&w.caller, session, 0, 2).await.unwrap().len(), 2);
     assert!(store.events_after(&w.caller, session, 3, 10).await.unwrap().is_empty());

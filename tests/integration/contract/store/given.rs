@@ -10,7 +10,7 @@ use std::{
 
 use recall_domain::{
     Caller, Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, Message,
-    MessageId, MessageKind, Role, SessionId, Span, Stance, Timestamp, UserId, ViewerRole, event::AnswerFailed,
+    MessageId, MessageKind, Role, SessionId, Span, Stance, StoredEvent, Timestamp, UserId, ViewerRole, event::AnswerFailed,
 };
 use recall_ports::{Embedding, FollowUp, IndexEntry, Job, KnowledgeCommit, NewMessage, Store};
 use uuid::Uuid;
@@ -31,6 +31,11 @@ pub(super) fn at(ms: i64) -> Timestamp {
 pub(super) fn event(session: SessionId) -> EventDraft {
     let body = AnswerFailed { session_id: session, message_id: MessageId(fresh()), code: "test".into(), message: "a test".into() };
     EventDraft { id: EventId(fresh()), body: EventBody::AnswerFailed(body) }
+}
+
+/// Returns what an event says.
+pub(super) fn content(event: &StoredEvent) -> serde_json::Value {
+    serde_json::from_str(event.data.get()).unwrap()
 }
 
 pub(super) fn new_message(session: SessionId, text: &str) -> NewMessage {
@@ -147,6 +152,11 @@ impl World {
         self.append(new_message(session, text)).await
     }
 
+    /// Stores a message that shall be answered if it is a question.
+    pub(super) async fn ask(&self, session: SessionId, text: &str) -> Message {
+        self.append(NewMessage { mining: FollowUp::FactsAndAnswer, ..new_message(session, text) }).await
+    }
+
     /// Stores a message without a job.
     pub(super) async fn note(&self, session: SessionId, text: &str) -> Message {
         self.append(NewMessage { mining: FollowUp::Nothing, ..new_message(session, text) }).await
@@ -159,7 +169,7 @@ impl World {
 
     /// Commits a plan without a job.
     pub(super) async fn commit(&self, plan: KnowledgeCommit) {
-        self.store.commit(&self.caller, &plan, None).await.unwrap();
+        self.store.commit(&self.caller, &plan).await.unwrap();
     }
 
     /// Claims all jobs that are due at `ms`, at most 1,000.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::planned::Finish;
 use recall_domain::{Day, Entity, EntityKey, Fact, Message, MessageKind, ModelOperation, Page, Session, Spending, StoredEvent, TokenCount};
 use recall_ports::{
     AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Store, StoreError,
@@ -125,18 +126,18 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     assert!(matches!(s.append_events(c, known.session, &[event(known.session)], at(1)).await, Err(StoreError::NotFound)));
     assert!(matches!(s.delete_session(c, known.session, &|_, _| None).await, Err(StoreError::NotFound)));
     let refused = |r: Result<Vec<u64>, CommitError>| assert!(matches!(r, Err(CommitError::Store(_))), "{r:?}");
-    refused(s.commit(c, &KnowledgeCommit { session: known.session, ..b.plan(own).await }, None).await);
+    refused(s.commit(c, &KnowledgeCommit { session: known.session, ..b.plan(own).await }).await);
     let foreign_message = Some((known.message.id, MessageKind::Other, vec![(known.john.id, mention("John"))]));
-    refused(s.commit(c, &KnowledgeCommit { message: foreign_message, ..b.plan(own).await }, None).await);
-    refused(s.commit(c, &KnowledgeCommit { facts: vec![known.fact.clone()], ..b.plan(own).await }, None).await);
-    refused(s.commit(c, &KnowledgeCommit { evidence: vec![known.evidence.clone()], ..b.plan(own).await }, None).await);
-    refused(s.commit(c, &KnowledgeCommit { hints: vec![(known.john.id, "john".into())], ..b.plan(own).await }, None).await);
+    refused(s.commit(c, &KnowledgeCommit { message: foreign_message, ..b.plan(own).await }).await);
+    refused(s.commit(c, &KnowledgeCommit { facts: vec![known.fact.clone()], ..b.plan(own).await }).await);
+    refused(s.commit(c, &KnowledgeCommit { evidence: vec![known.evidence.clone()], ..b.plan(own).await }).await);
+    refused(s.commit(c, &KnowledgeCommit { hints: vec![(known.john.id, "john".into())], ..b.plan(own).await }).await);
     let foreign = Unmerge { gone: known.john.id, from: known.mary.id, mentions: vec![(known.message.id, 0)] };
-    let stale = s.commit(c, &KnowledgeCommit { unmerged: vec![foreign], ..b.plan(own).await }, None).await;
+    let stale = s.commit(c, &KnowledgeCommit { unmerged: vec![foreign], ..b.plan(own).await }).await;
     assert!(matches!(stale, Err(CommitError::Stale)));
     let answer = AnswerCommit { message, answer_to: known.message.id, citations: vec![], events: vec![] };
     assert!(matches!(s.commit_answer(c, &answer, &answer_job.claim).await, Err(CommitError::NotOurs)));
-    assert!(matches!(s.commit(c, &b.plan(own).await, Some(&answer_job.claim)).await, Err(CommitError::NotOurs)));
+    assert!(matches!(s.finish(c, &b.plan(own).await, &answer_job).await, Err(CommitError::NotOurs)));
     let buried = s.bury(c, &answer_job.claim, &event(own), "test", at(1)).await;
     assert!(matches!(buried, Err(CommitError::NotOurs)));
     assert!(!s.cancel_answer(c, known.message.id, &event(own), at(1)).await.unwrap());

@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
+use crate::planned::Finish;
 use recall_domain::{Caller, MessageId, MessageStatus, UserId, ViewerRole};
 use recall_ports::{CommitError, FollowUp, JobWork, KnowledgeCommit, Store};
 
@@ -20,7 +21,7 @@ pub(super) async fn lane_runs_one_job_at_a_time_in_order(store: Arc<dyn Store>) 
         assert_eq!(jobs.len(), 1, "a lane has several running jobs");
         assert_eq!((jobs[0].work, jobs[0].session, jobs[0].attempts), (JobWork::Understand { message, answer: false }, session, 1));
         assert!(w.claim(0).await.is_empty());
-        store.commit(&w.caller, &w.plan(session).await, Some(&jobs[0].claim)).await.unwrap();
+        store.finish(&w.caller, &w.plan(session).await, &jobs[0]).await.unwrap();
     }
     assert!(w.claim(0).await.is_empty());
     assert_eq!(store.depth().await.unwrap(), (0, 0));
@@ -30,10 +31,10 @@ pub(super) async fn lane_runs_one_job_at_a_time_in_order(store: Arc<dyn Store>) 
 pub(super) async fn lanes_of_a_session_run_concurrently(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
-    let question = w.say(session, "Who?").await;
+    let question = w.ask(session, "Who?").await;
     let job = w.claim(0).await.remove(0);
     let plan = KnowledgeCommit { follow_up: Some(JobWork::Answer(question.id)), ..w.plan(session).await };
-    store.commit(&w.caller, &plan, Some(&job.claim)).await.unwrap();
+    store.finish(&w.caller, &plan, &job).await.unwrap();
     let next = w.say(session, "And John likes Mary.").await;
     let works: HashSet<_> = w.claim(0).await.iter().map(|j| format!("{:?}", j.work)).collect();
     assert_eq!(
@@ -61,16 +62,16 @@ pub(super) async fn expired_lease_is_due_again_and_fences_late_worker(store: Arc
 
     let plan = KnowledgeCommit { events: vec![event(session)], ..w.plan(session).await };
     let head = store.log_state(&w.caller, session).await.unwrap();
-    assert!(matches!(store.commit(&w.caller, &plan, Some(&late.claim)).await, Err(CommitError::NotOurs)));
+    assert!(matches!(store.finish(&w.caller, &plan, &late).await, Err(CommitError::NotOurs)));
     assert!(matches!(store.retry(&late.claim, at(0), Duration::ZERO, "late").await, Err(CommitError::NotOurs)));
     assert!(matches!(store.bury(&w.caller, &late.claim, &event(session), "late", at(0)).await, Err(CommitError::NotOurs)));
     assert!(!store.extend(&late.claim, at(0), LEASE).await.unwrap());
     store.release(std::slice::from_ref(&late.claim)).await.unwrap();
     assert_eq!(store.log_state(&w.caller, session).await.unwrap(), head);
     // The late worker did not change the new worker's lease.
-    store.commit(&w.caller, &plan, Some(&taken.claim)).await.unwrap();
+    store.finish(&w.caller, &plan, &taken).await.unwrap();
     let again = KnowledgeCommit { version: plan.version + 1, ..plan };
-    assert!(matches!(store.commit(&w.caller, &again, Some(&taken.claim)).await, Err(CommitError::NotOurs)), "a job was committed twice");
+    assert!(matches!(store.finish(&w.caller, &again, &taken).await, Err(CommitError::NotOurs)), "a job was committed twice");
 }
 
 pub(super) async fn retried_job_waits_and_keeps_its_place(store: Arc<dyn Store>) {
@@ -84,7 +85,7 @@ pub(super) async fn retried_job_waits_and_keeps_its_place(store: Arc<dyn Store>)
     assert_eq!(store.next_due(at(200)).await.unwrap(), Some(Duration::from_millis(300)));
     let job = w.claim(500).await.remove(0);
     assert_eq!((job.work, job.attempts), (JobWork::Understand { message: first.id, answer: false }, 2));
-    store.commit(&w.caller, &w.plan(session).await, Some(&job.claim)).await.unwrap();
+    store.finish(&w.caller, &w.plan(session).await, &job).await.unwrap();
     assert_eq!(w.claim(500).await[0].work, JobWork::Understand { message: second.id, answer: false });
 }
 
@@ -160,7 +161,7 @@ pub(super) async fn long_backlog_does_not_starve_other_session(store: Arc<dyn St
         }
         before += 1;
         let plan = KnowledgeCommit { now: at(2_000 + before), ..w.plan(backlog).await };
-        store.commit(&w.caller, &plan, Some(&job.claim)).await.unwrap();
+        store.finish(&w.caller, &plan, &job).await.unwrap();
     }
     assert!(before <= 1, "{before} old jobs ran before the new session's first");
 }
@@ -239,7 +240,7 @@ pub(super) async fn concurrent_workers_never_claim_same_job(store: Arc<dyn Store
                     for job in jobs {
                         loop {
                             let plan = w.plan(job.session).await;
-                            match w.store.commit(&w.caller, &plan, Some(&job.claim)).await {
+                            match w.store.finish(&w.caller, &plan, &job).await {
                                 Ok(_) => break,
                                 Err(CommitError::Stale) => {}
                                 Err(e) => panic!("{e}"),
@@ -286,11 +287,11 @@ pub(super) async fn answer_can_be_cancelled_at_any_stage(store: Arc<dyn Store>) 
     assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, head + 2);
     let follow_up = Some(JobWork::Answer(first.id));
     let late = KnowledgeCommit { follow_up, ..w.plan(session).await };
-    assert!(matches!(store.commit(&w.caller, &late, Some(&reading.claim)).await, Err(CommitError::NotOurs)));
+    assert!(matches!(store.finish(&w.caller, &late, &reading).await, Err(CommitError::NotOurs)));
     for question in [&first, &second] {
         let job = w.claim(2).await.remove(0);
         assert_eq!((job.work, job.attempts), (JobWork::Understand { message: question.id, answer: false }, 1));
-        store.commit(&w.caller, &w.plan(session).await, Some(&job.claim)).await.unwrap();
+        store.finish(&w.caller, &w.plan(session).await, &job).await.unwrap();
     }
 
     // Cancelled while waiting, and while running.

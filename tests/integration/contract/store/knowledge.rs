@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::planned::Finish;
 use recall_domain::{
     Citation, Entity, EntityKey, EntityType, EventId, Evidence, Fact, FactStatus, MessageId, MessageKind, MessageStatus, Page, Role, Stance,
 };
@@ -38,7 +39,8 @@ pub(super) async fn plan_commits_atomically_and_ends_its_job(store: Arc<dyn Stor
         events: vec![event(session), event(session)],
         ..w.plan(session).await
     };
-    assert_eq!(store.commit(&w.caller, &plan, Some(&job.claim)).await.unwrap(), [2, 3]);
+    assert_eq!(store.finish(&w.caller, &plan, &job).await.unwrap(), plan.facts);
+    assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, 3);
     assert_eq!(store.knowledge_version(&w.caller).await.unwrap(), plan.version + 1);
     assert_eq!(store.depth().await.unwrap(), (0, 0));
     let stored = store.messages_by_id(&w.caller, &[message.id]).await.unwrap().remove(0);
@@ -66,12 +68,12 @@ pub(super) async fn plan_from_older_version_is_stale(store: Arc<dyn Store>) {
     let job = w.claim(0).await.remove(0);
     let old = KnowledgeCommit { entities: vec![entity("John")], events: vec![event(session)], ..w.plan(session).await };
     w.commit(w.plan(session).await).await;
-    assert!(matches!(store.commit(&w.caller, &old, Some(&job.claim)).await, Err(CommitError::Stale)));
+    assert!(matches!(store.finish(&w.caller, &old, &job).await, Err(CommitError::Stale)));
     assert_eq!(store.count_entities(&w.caller, &EntityFilter::default()).await.unwrap(), 0);
     assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, 1);
     // The worker still has the job: it decides again and commits.
     let anew = KnowledgeCommit { version: old.version + 1, ..old };
-    store.commit(&w.caller, &anew, Some(&job.claim)).await.unwrap();
+    store.finish(&w.caller, &anew, &job).await.unwrap();
 }
 
 pub(super) async fn only_one_concurrent_plan_is_committed(store: Arc<dyn Store>) {
@@ -81,7 +83,7 @@ pub(super) async fn only_one_concurrent_plan_is_committed(store: Arc<dyn Store>)
     let tasks: Vec<_> = (0..8)
         .map(|_| {
             let (w, plan) = (w.clone(), KnowledgeCommit { events: vec![event(session)], ..plan.clone() });
-            tokio::spawn(async move { w.store.commit(&w.caller, &plan, None).await })
+            tokio::spawn(async move { w.store.commit(&w.caller, &plan).await })
         })
         .collect();
     let mut committed = 0;
@@ -111,7 +113,7 @@ pub(super) async fn refused_plan_leaves_nothing_behind(store: Arc<dyn Store>) {
         events: vec![event(session)],
         ..w.plan(session).await
     };
-    assert!(matches!(store.commit(&w.caller, &plan, Some(&job.claim)).await, Err(CommitError::Store(_))));
+    assert!(matches!(store.finish(&w.caller, &plan, &job).await, Err(CommitError::Store(_))));
     assert!(store.entities_by_id(&w.caller, &[john.id]).await.unwrap().is_empty());
     assert_eq!(store.messages_by_id(&w.caller, &[message.id]).await.unwrap()[0].status, MessageStatus::Processing);
     assert_eq!(store.knowledge_version(&w.caller).await.unwrap(), 0);
@@ -333,10 +335,10 @@ pub(super) async fn facts_and_entities_are_filtered(store: Arc<dyn Store>) {
 pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
-    let question = w.say(session, "Who does John like?").await;
+    let question = w.ask(session, "Who does John like?").await;
     let job = w.claim(0).await.remove(0);
     let plan = KnowledgeCommit { follow_up: Some(JobWork::Answer(question.id)), ..w.plan(session).await };
-    store.commit(&w.caller, &plan, Some(&job.claim)).await.unwrap();
+    store.finish(&w.caller, &plan, &job).await.unwrap();
     let job = w.claim(0).await.remove(0);
     assert_eq!(job.work, JobWork::Answer(question.id));
     let citation = Citation { index: 1, message_id: Some(question.id), fact_id: None, excerpt: "John".into(), shared: true };

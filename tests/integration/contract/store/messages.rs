@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use recall_domain::{Message, MessageKind, MessageStatus, Page, Role, SessionId, Timestamp};
 use recall_ports::{Embedding, FollowUp, IndexEntry, NewMessage, Store, StoreError};
 
-use super::given::{MODEL, World, at, fresh, new_message, with_external_id};
+use super::given::{MODEL, World, at, content, fresh, new_message, with_external_id};
 
 pub(super) async fn stored_message_reads_back_unchanged(store: Arc<dyn Store>) {
     let w = World::new(&store);
@@ -36,8 +36,8 @@ pub(super) async fn stored_message_reads_back_unchanged(store: Arc<dyn Store>) {
     assert_eq!((stored.message_count, stored.head, stored.updated_at), (1, 1, at(9)));
     let events = store.events_after(&w.caller, session, 0, 10).await.unwrap();
     assert_eq!((events[0].seq, events[0].id, events[0].kind.as_str()), (1, message.event, "message_stored"));
-    assert_eq!(events[0].data["message_id"], serde_json::json!(message.id));
-    assert_eq!(events[0].data["status"], "processed");
+    assert_eq!(content(&events[0])["message_id"], serde_json::json!(message.id));
+    assert_eq!(content(&events[0])["status"], "processed");
 }
 
 pub(super) async fn known_external_id_stores_nothing(store: Arc<dyn Store>) {
@@ -131,7 +131,7 @@ pub(super) async fn concurrent_appends_leave_no_gaps_in_numbers(store: Arc<dyn S
         assert!(messages.iter().map(|m| m.position).eq(1..=16 * 7), "positions have gaps");
         // Event n describes message n: both get their number in one transaction.
         for (event, message) in events.iter().zip(&messages) {
-            assert_eq!(event.data["message_id"], serde_json::json!(message.id));
+            assert_eq!(content(event)["message_id"], serde_json::json!(message.id));
         }
     }
 }

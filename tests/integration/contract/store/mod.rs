@@ -13,6 +13,7 @@ pub(crate) mod graph;
 mod isolation;
 mod jobs;
 mod knowledge;
+mod learning;
 mod lists;
 mod logins;
 mod messages;
@@ -71,6 +72,10 @@ macro_rules! store_contract {
             knowledge::names_of_any_length_are_stored_and_found,
             knowledge::answer_is_stored_once_with_its_events,
             knowledge::follow_up_job_is_queued_with_commit,
+            learning::waiting_messages_are_learned_together_in_order,
+            learning::learning_stops_where_the_lane_goes_on_with_another_message,
+            learning::failed_plan_leaves_all_messages_of_its_transaction_waiting,
+            learning::withdrawn_answer_is_not_queued,
             entities::entity_hints_return_most_mentioned_first,
             entities::mentions_keep_decision_and_recent_ones_come_first,
             entities::merge_is_recorded_and_undone_once,

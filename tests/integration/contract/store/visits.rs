@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use crate::planned::Finish;
 use recall_domain::{
     Adopted, Caller, Day, Entity, EntityKey, MessageId, Page, SessionId, TokenDigest, UserId, ViewerRole, Visit, VisitLimits,
 };
@@ -253,9 +254,9 @@ pub(super) async fn account_with_data_adopts_visit_next_to_it(store: Arc<dyn Sto
     assert_eq!(johns.len(), 2, "the entities were merged already");
 
     // An older plan is stale. A job in progress for the visitor is lost and runs again for the account.
-    assert!(matches!(store.commit(&account.caller, &stale, None).await, Err(CommitError::Stale)));
+    assert!(matches!(store.commit(&account.caller, &stale).await, Err(CommitError::Stale)));
     let late = KnowledgeCommit { events: vec![event(theirs.session)], ..w.plan(theirs.session).await };
-    assert!(store.commit(&w.caller, &late, Some(&job.claim)).await.is_err());
+    assert!(store.finish(&w.caller, &late, &job).await.is_err());
     // The worker learns this by its heartbeat, and no worker claims the job for the visitor again, even after the
     // lease.
     assert!(!store.extend(&job.claim, at(2), LEASE).await.unwrap());
@@ -392,6 +393,6 @@ fn records(archive: &str, sort: &str) -> usize {
 /// Returns the state and the events of a session's log.
 pub(super) async fn log(store: &Arc<dyn Store>, caller: &Caller, session: SessionId) -> (recall_ports::LogState, Vec<String>) {
     let events = store.events_after(caller, session, 0, 1_000).await.unwrap();
-    let said = events.iter().map(|e| format!("{} {} {} {} {}", e.seq, e.id, e.kind, e.created_at, e.data)).collect();
+    let said = events.iter().map(|e| format!("{} {} {} {} {}", e.seq, e.id, e.kind, e.created_at, e.data.get())).collect();
     (store.log_state(caller, session).await.unwrap(), said)
 }

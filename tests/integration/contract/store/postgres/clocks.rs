@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::planned::Finish;
 use recall_domain::Timestamp;
 use recall_ports::{KnowledgeCommit, NewMessage};
 
@@ -46,7 +47,7 @@ async fn jobs_queued_by_fast_clock_are_due_at_once() {
     assert_eq!(first.len(), 1, "a message waits for the clock of another server");
     // The server with the fast clock ends the job; the next job of the lane must be due at once, too.
     let plan = KnowledgeCommit { now: clock(SKEW), ..fast.plan(session).await };
-    fast.store.commit(&fast.caller, &plan, Some(&first[0].claim)).await.unwrap();
+    fast.store.finish(&fast.caller, &plan, &first[0]).await.unwrap();
     let second = slow.store.claim(clock(-SKEW), LEASE, 4).await.unwrap().remove(0);
     fast.store.retry(&second.claim, clock(SKEW), Duration::ZERO, "busy").await.unwrap();
     let third = slow.store.claim(clock(-SKEW), LEASE, 4).await.unwrap().remove(0);

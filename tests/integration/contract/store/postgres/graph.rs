@@ -36,7 +36,7 @@ async fn write(w: World, rounds: usize) -> BTreeSet<NodeId> {
         made.insert(NodeId::Entity(new.id));
         loop {
             let plan = KnowledgeCommit { entities: vec![new.clone()], events: vec![event(session)], ..w.plan(session).await };
-            match w.store.commit(&w.caller, &plan, None).await {
+            match w.store.commit(&w.caller, &plan).await {
                 // Another writer of the same user was faster.
                 Err(CommitError::Stale) => {}
                 done => {

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crate::planned::Finish;
 use recall_ports::{Appended, CommitError, KnowledgeCommit, NewMessage, Store, StoreError};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 
@@ -55,9 +56,9 @@ async fn retried_plan_after_lost_commit_applies_once() {
         let job = w.claim(0).await.remove(0);
         let plan = KnowledgeCommit { entities: vec![entity("x")], events: vec![event(session)], ..w.plan(session).await };
         proxy.lose_commits(&[lost]);
-        let unsure = store.commit(&w.caller, &plan, Some(&job.claim)).await;
+        let unsure = store.finish(&w.caller, &plan, &job).await;
         assert!(matches!(unsure, Err(CommitError::Store(StoreError::Transient(_)))), "{unsure:?}");
-        let again = store.commit(&w.caller, &plan, Some(&job.claim)).await;
+        let again = store.finish(&w.caller, &plan, &job).await;
         match lost {
             Lost::Answer => assert!(matches!(again, Err(CommitError::NotOurs | CommitError::Stale)), "{again:?}"),
             Lost::Request => drop(again.unwrap()),

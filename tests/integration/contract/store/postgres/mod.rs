@@ -12,6 +12,7 @@ mod statistics;
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
+use crate::planned::Finish;
 use recall_ports::{CommitError, EntityFilter, Inspect, JobQueue, KnowledgeCommit, Store, StoreError};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use sqlx::Executor;
@@ -132,7 +133,7 @@ async fn concurrent_plans_of_two_servers_are_serialized() {
                 for _ in 0..5 {
                     loop {
                         let plan = KnowledgeCommit { entities: vec![entity("x")], events: vec![event(session)], ..w.plan(session).await };
-                        match w.store.commit(&w.caller, &plan, None).await {
+                        match w.store.commit(&w.caller, &plan).await {
                             Ok(_) => break,
                             Err(CommitError::Stale) => stale += 1,
                             Err(e) => panic!("{e}"),
@@ -207,7 +208,7 @@ async fn lane_always_has_a_claimable_head() {
         assert!(!(jobs.is_empty() && all_queued), "{} of 60 jobs wait and cannot be claimed", 60 - done);
         assert!(jobs.iter().all(|job| claimed.insert(job.claim.job)), "a job was claimed twice");
         for job in jobs {
-            b.store.commit(&b.caller, &b.plan(job.session).await, Some(&job.claim)).await.unwrap();
+            b.store.finish(&b.caller, &b.plan(job.session).await, &job).await.unwrap();
             done += 1;
         }
     }
@@ -227,7 +228,7 @@ async fn session_deletion_during_writes_causes_no_deadlock() {
             let w = worlds[1].clone();
             async move {
                 let plan = w.plan(job.session).await;
-                match w.store.commit(&w.caller, &plan, Some(&job.claim)).await {
+                match w.store.finish(&w.caller, &plan, &job).await {
                     Ok(_) | Err(CommitError::Stale | CommitError::NotOurs | CommitError::Store(StoreError::NotFound)) => {}
                     Err(e) => panic!("{e}"),
                 }

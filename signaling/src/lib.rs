@@ -33,7 +33,7 @@ pub use hub::{Cursor, CursorError, Delivery, Hub, HubConfig, HubStats, Resume, S
 pub use mux::MuxStats;
 pub use sdp::{Offer, Patch};
 pub use service::{Answer, PatchOutcome, Signaling, SignalingConfig, Stats};
-pub use source::{EventSource, LogHead, NumberedEvent, SourceError};
+pub use source::{EventSource, LogHead, LogPage, NumberedEvent, SourceError};
 
 /// Parsers of untrusted bytes, exposed for fuzzing only.
 #[doc(hidden)]

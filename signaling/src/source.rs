@@ -34,6 +34,15 @@ pub struct LogHead {
     pub floor: u64,
 }
 
+/// Entries of a log, with its state at the same moment.
+#[derive(Clone, Debug)]
+pub struct LogPage {
+    /// The state of the log.
+    pub head: LogHead,
+    /// Entries, ascending and contiguous.
+    pub events: Vec<NumberedEvent>,
+}
+
 /// Why a log could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -71,6 +80,6 @@ pub trait EventSource: Send + Sync + 'static {
 
     /// Reads up to `limit` entries after sequence number `after`.
     ///
-    /// They are ascending and contiguous, from the first entry that still exists.
-    async fn read(&self, stream: &Self::Stream, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError>;
+    /// They start with the first entry that still exists. The state of the log is read with them, or after them.
+    async fn read(&self, stream: &Self::Stream, after: u64, limit: usize) -> Result<LogPage, SourceError>;
 }

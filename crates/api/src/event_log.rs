@@ -7,10 +7,10 @@ use std::{
 
 use async_trait::async_trait;
 use chrono::SecondsFormat;
-use signaling::{ByeCode, EventSource, Hub, LogHead, NumberedEvent, SourceError};
+use signaling::{ByeCode, EventSource, Hub, LogHead, LogPage, NumberedEvent, SourceError};
 
 use recall_domain::{Caller, EventBody, SessionId, UserId};
-use recall_ports::{Announcer, EventLog, StoreError};
+use recall_ports::{Announcer, EventLog, LogState, StoreError};
 
 /// The key of a session's event log: the owner of the memory, and the session.
 ///
@@ -96,23 +96,25 @@ impl EventSource for LogSource {
 
     async fn head(&self, stream: &SessionStream) -> Result<LogHead, SourceError> {
         let state = self.store.log_state(&stream.caller, stream.session).await.map_err(to_source_error)?;
-        Ok(LogHead { epoch: state.epoch, head: state.head, floor: state.floor })
+        Ok(to_head(state))
     }
 
-    async fn read(&self, stream: &SessionStream, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
+    async fn read(&self, stream: &SessionStream, after: u64, limit: usize) -> Result<LogPage, SourceError> {
         let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-        let events = self.store.events_after(&stream.caller, stream.session, after, limit).await.map_err(to_source_error)?;
-        Ok(events
-            .into_iter()
-            .map(|e| NumberedEvent {
-                seq: e.seq,
-                id: e.id.to_string(),
-                kind: e.kind,
-                ts: e.created_at.to_rfc3339_opts(SecondsFormat::Millis, true),
-                data: e.data,
-            })
-            .collect())
+        let (state, events) = self.store.log_page(&stream.caller, stream.session, after, limit).await.map_err(to_source_error)?;
+        let events = events.into_iter().map(|e| NumberedEvent {
+            seq: e.seq,
+            id: e.id.to_string(),
+            kind: e.kind,
+            ts: e.created_at.to_rfc3339_opts(SecondsFormat::Millis, true),
+            data: e.data,
+        });
+        Ok(LogPage { head: to_head(state), events: events.collect() })
     }
+}
+
+fn to_head(state: LogState) -> LogHead {
+    LogHead { epoch: state.epoch, head: state.head, floor: state.floor }
 }
 
 fn to_source_error(e: StoreError) -> SourceError {

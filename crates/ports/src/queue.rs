@@ -104,8 +104,19 @@ pub struct LogState {
 pub trait EventLog: Send + Sync {
     /// Returns the state of the log.
     async fn log_state(&self, caller: &Caller, session: SessionId) -> Result<LogState, StoreError>;
+    /// Returns the state of the log with up to `limit` events after `after`, ascending, without gaps. The state is not older than the
+    /// events.
+    async fn log_page(
+        &self,
+        caller: &Caller,
+        session: SessionId,
+        after: u64,
+        limit: u32,
+    ) -> Result<(LogState, Vec<StoredEvent>), StoreError>;
     /// Returns up to `limit` events after `after`, ascending, without gaps.
-    async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError>;
+    async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
+        Ok(self.log_page(caller, session, after, limit).await?.1)
+    }
     /// Appends events outside a plan. Returns their numbers.
     async fn append_events(
         &self,

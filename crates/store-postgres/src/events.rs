@@ -30,22 +30,38 @@ impl EventLog for PostgresStore {
         Ok(LogState { epoch: row.epoch, head: of("event_head").count(row.event_head)?, floor: of("event_floor").count(row.event_floor)? })
     }
 
-    async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
-        let found = sqlx::query_as!(
-            EventRow,
-            r#"SELECT seq AS "seq!", id AS "id!", kind AS "kind!", created_at AS "created_at!", data AS "data!" FROM visible_events
-             WHERE user_id = $1 AND session_id = $2 AND seq > $3 ORDER BY seq LIMIT $4"#,
+    /// One statement reads both. A log without such events gives one row, whose event is NULL.
+    async fn log_page(
+        &self,
+        caller: &Caller,
+        session: SessionId,
+        after: u64,
+        limit: u32,
+    ) -> Result<(LogState, Vec<StoredEvent>), StoreError> {
+        let found = sqlx::query!(
+            r#"SELECT s.epoch AS "epoch!", s.event_head AS "event_head!", s.event_floor AS "event_floor!",
+                 e.seq AS "seq?", e.id AS "id?", e.kind AS "kind?", e.created_at AS "created_at?", e.data AS "data?"
+             FROM visible_sessions s LEFT JOIN LATERAL (
+                 SELECT * FROM visible_events WHERE user_id = $1 AND session_id = $2 AND seq > $3 ORDER BY seq LIMIT $4) e ON true
+             WHERE s.user_id = $1 AND s.id = $2 ORDER BY e.seq"#,
             caller.user().0,
             session.0,
             signed(after),
             i64::from(limit),
         );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
-        if found.is_empty() {
-            // Distinguishes "no new events" from "no such session".
-            self.log_state(caller, session).await?;
-        }
-        Ok(found.into_iter().map(EventRow::read).collect::<Result<_, _>>()?)
+        let first = found.first().ok_or(Refusal::NotFound)?;
+        let of = |column| Column("sessions", column);
+        let (head, floor) = (of("event_head").count(first.event_head)?, of("event_floor").count(first.event_floor)?);
+        let state = LogState { epoch: first.epoch.clone(), head, floor };
+        let events = found.into_iter().filter_map(|row| {
+            let (Some(seq), Some(id), Some(kind), Some(created_at), Some(data)) = (row.seq, row.id, row.kind, row.created_at, row.data)
+            else {
+                return None;
+            };
+            Some(EventRow { seq, id, kind, created_at, data }.read())
+        });
+        Ok((state, events.collect::<Result<_, _>>()?))
     }
 
     async fn append_events(

@@ -21,18 +21,20 @@ impl EventLog for SqliteStore {
         Ok(self.read(caller, move |db| log_state(db, user, session)).await?)
     }
 
-    async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn log_page(
+        &self,
+        caller: &Caller,
+        session: SessionId,
+        after: u64,
+        limit: u32,
+    ) -> Result<(LogState, Vec<StoredEvent>), StoreError> {
         let user = caller.user();
-        let found = self.read(caller, move |db| {
+        let page = self.read(caller, move |db| {
             let sql = "SELECT * FROM visible_events WHERE user_id = ? AND session_id = ? AND seq > ? ORDER BY seq LIMIT ?";
             let found = db.rows("events", sql, (user.0, session.0, signed(after), limit), rows::event)?;
-            if found.is_empty() {
-                // Distinguishes "no new events" from "no such session".
-                log_state(db, user, session)?;
-            }
-            Ok(found)
+            Ok((log_state(db, user, session)?, found))
         });
-        Ok(found.await?)
+        Ok(page.await?)
     }
 
     async fn append_events(

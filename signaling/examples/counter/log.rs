@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use signaling::{EventSource, LogHead, NumberedEvent, SourceError};
+use signaling::{EventSource, LogHead, LogPage, NumberedEvent, SourceError};
 
 /// The name of the only stream.
 pub(crate) const STREAM: &str = "counter";
@@ -56,8 +56,9 @@ impl EventSource for CounterLog {
         Ok(LogHead { epoch: self.1.clone(), head, floor: log.1 })
     }
 
-    async fn read(&self, _: &String, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
+    async fn read(&self, _: &String, after: u64, limit: usize) -> Result<LogPage, SourceError> {
         let log = self.0.lock();
+        let head = LogHead { epoch: self.1.clone(), head: log.1 - 1 + log.0.len() as u64, floor: log.1 };
         let first = (after + 1).max(log.1);
         let skip = usize::try_from(first - log.1).unwrap_or(usize::MAX);
         let counts = (first..).zip(log.0.iter().skip(skip)).take(limit);
@@ -68,6 +69,6 @@ impl EventSource for CounterLog {
             ts: String::new(),
             data: serde_json::value::to_raw_value(&serde_json::json!({"count": seq, "at_us": at_us})).unwrap_or_default(),
         });
-        Ok(events.collect())
+        Ok(LogPage { events: events.collect(), head })
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::stream::{ActiveStream, Next};
 use super::{Hub, Start};
 use crate::frame::{Bye, ByeCode, GapReason, NotRecovered};
-use crate::source::{EventSource, LogHead, NumberedEvent, SourceError};
+use crate::source::{EventSource, LogHead, LogPage, NumberedEvent, SourceError};
 
 /// Number of consecutive failed reads after which the subscription ends with `unavailable`.
 const MAX_FAILED_READS: u32 = 6;
@@ -66,12 +66,7 @@ pub enum Delivery {
     End(Bye),
 }
 
-type PageRead = Pin<Box<dyn Future<Output = Result<Page, SourceError>> + Send>>;
-
-struct Page {
-    events: Vec<NumberedEvent>,
-    head: LogHead,
-}
+type PageRead = Pin<Box<dyn Future<Output = Result<LogPage, SourceError>> + Send>>;
 
 /// A subscription to one stream, until it is dropped.
 pub struct Subscription<S: EventSource> {
@@ -198,13 +193,7 @@ impl<S: EventSource> Subscription<S> {
             if let Some(pause) = pause {
                 sleep(pause).await;
             }
-            let read = async {
-                let events = source.read(&key, after, page).await?;
-                // Read after the entries, as in the tailer: it determines the epoch of the entries.
-                let head = source.head(&key).await?;
-                Ok(Page { events, head })
-            };
-            match timeout(limit, read).await {
+            match timeout(limit, source.read(&key, after, page)).await {
                 Ok(result) => result,
                 Err(elapsed) => Err(SourceError::Unavailable(Box::new(elapsed))),
             }
@@ -212,7 +201,7 @@ impl<S: EventSource> Subscription<S> {
     }
 
     /// Queues the result of a read.
-    fn queue_page(&mut self, page: Result<Page, SourceError>) {
+    fn queue_page(&mut self, page: Result<LogPage, SourceError>) {
         let page = match page {
             Ok(page) => page,
             Err(SourceError::NotFound) => return self.queue_end(ByeCode::Deleted),

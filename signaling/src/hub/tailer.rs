@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::Hub;
 use super::stream::ActiveStream;
 use crate::frame::ByeCode;
-use crate::source::{EventSource, SourceError};
+use crate::source::{EventSource, LogPage, SourceError};
 
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 const LAST_RETRY: Duration = Duration::from_secs(2);
@@ -77,13 +77,12 @@ async fn read_new<S: EventSource>(hub: &Arc<Hub<S>>, stream: &Arc<ActiveStream<S
         let after = stream.head();
         let page = hub.config.page;
         let read = hub.source.read(&stream.key, after, page);
-        let events = match timeout(hub.config.read_timeout, read).await {
+        // If the epoch is unchanged, the entries are of this epoch: it was read with them or after them, and a
+        // replaced epoch never comes back.
+        let LogPage { head, events } = match timeout(hub.config.read_timeout, read).await {
             Ok(result) => result?,
             Err(elapsed) => return Err(SourceError::Unavailable(Box::new(elapsed))),
         };
-        // Read after the entries: if the epoch is unchanged now, the entries are of this epoch, because a
-        // replaced epoch never comes back.
-        let head = hub.head(&stream.key).await?;
         if head.epoch != stream.epoch() || head.head < after {
             hub.end_active(stream, ByeCode::Restart);
             return Ok(());

@@ -12,7 +12,7 @@ use serde_json::{json, value::to_raw_value};
 use tokio::time::sleep;
 
 use super::*;
-use crate::source::NumberedEvent;
+use crate::source::{LogPage, NumberedEvent};
 
 /// A log with slow reads, so that other tasks run in between.
 struct Log {
@@ -70,8 +70,8 @@ impl EventSource for Log {
         Ok(LogHead { epoch, head, floor })
     }
 
-    async fn read(&self, _: &u8, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
-        let (_, head, floor) = self.state.lock().clone();
+    async fn read(&self, _: &u8, after: u64, limit: usize) -> Result<LogPage, SourceError> {
+        let (epoch, head, floor) = self.state.lock().clone();
         self.delay().await?;
         let events = (after.max(floor - 1) + 1..=head).take(limit).map(|seq| NumberedEvent {
             seq,
@@ -80,7 +80,7 @@ impl EventSource for Log {
             ts: String::new(),
             data: to_raw_value(&seq).unwrap(),
         });
-        Ok(events.collect())
+        Ok(LogPage { events: events.collect(), head: LogHead { epoch, head, floor } })
     }
 }
 

@@ -72,14 +72,15 @@ impl EventSource for MemoryLog {
         Ok(LogHead { epoch: log.epoch.clone(), head: log.events.len() as u64, floor: log.floor })
     }
 
-    async fn read(&self, stream: &String, after: u64, limit: usize) -> Result<Vec<NumberedEvent>, SourceError> {
+    async fn read(&self, stream: &String, after: u64, limit: usize) -> Result<LogPage, SourceError> {
+        let head = self.head(stream).await?;
         if self.failing.load(Ordering::Relaxed) {
             return Err(SourceError::Unavailable("switched off".into()));
         }
         let logs = self.logs.lock().unwrap();
         let log = logs.get(stream).ok_or(SourceError::NotFound)?;
         let found = log.events.iter().filter(|event| event.seq > after && event.seq >= log.floor);
-        Ok(found.take(limit).cloned().collect())
+        Ok(LogPage { events: found.take(limit).cloned().collect(), head })
     }
 }
 

@@ -1,11 +1,8 @@
 //! Writes the audit log. If an entry cannot be written, the failure is counted and logged, and the request continues.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
 
 use axum::{
     extract::{Request, State},
@@ -95,7 +92,7 @@ impl Roles {
             return;
         }
         let caller = &identity.caller;
-        let known = self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&caller.user()).copied();
+        let known = self.seen.lock().get(&caller.user()).copied();
         if known.is_some_and(|(role, since)| role == caller.role() || since.elapsed() < MIN_INTERVAL) {
             return;
         }
@@ -110,7 +107,7 @@ impl Roles {
         };
         let now = caller.role() == ViewerRole::Admin;
         {
-            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = self.seen.lock();
             if seen.len() >= MAX_REMEMBERED {
                 seen.clear();
             }

@@ -1,9 +1,8 @@
 //! Limits a warning to once an hour, because any client can cause it at will.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use tokio::time::Instant;
 
@@ -16,7 +15,7 @@ pub(crate) struct HourlyWarning(Mutex<Option<Instant>>);
 impl HourlyWarning {
     /// Whether to log the warning now; if so, it counts as logged.
     pub(crate) fn is_due(&self) -> bool {
-        let (now, mut last) = (Instant::now(), self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let (now, mut last) = (Instant::now(), self.0.lock());
         let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= HOUR);
         if is_due {
             *last = Some(now);
@@ -35,7 +34,7 @@ mod tests {
         let warning = HourlyWarning::default();
         assert!(warning.is_due());
         assert!((0..1_000).all(|_| !warning.is_due()));
-        *warning.0.lock().unwrap() = Instant::now().checked_sub(HOUR);
+        *warning.0.lock() = Instant::now().checked_sub(HOUR);
         assert_eq!((warning.is_due(), warning.is_due()), (true, false));
     }
 }

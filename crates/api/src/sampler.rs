@@ -1,9 +1,8 @@
 //! Limits how many log lines of one kind clients can cause.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use tokio::time::Instant;
 
@@ -28,7 +27,7 @@ impl Sampler {
 
     /// Whether a line may be written now: `Some` with the number left out since the last line.
     pub(crate) fn line(&self, now: Instant) -> Option<u64> {
-        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = self.0.lock();
         let window = window.get_or_insert(Window { begun: now, lines: 0, left_out: 0 });
         if now.saturating_duration_since(window.begun) >= WINDOW {
             (window.begun, window.lines) = (now, 0);

@@ -1,10 +1,8 @@
 //! TLS: presents a certificate and replaces it without closing connections. Must not read files.
 
-use std::{
-    fmt,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
+
+use parking_lot::RwLock;
 
 use rustls::{
     ServerConfig,
@@ -60,7 +58,7 @@ impl Tls {
     /// When it cannot be used; the previous certificate stays in use.
     pub fn replace(&self, chain: &[u8], key: &[u8]) -> Result<(), TlsError> {
         let next = load_certified_key(chain, key, &self.provider)?;
-        *self.current.0.write().unwrap_or_else(PoisonError::into_inner) = next;
+        *self.current.0.write() = next;
         Ok(())
     }
 
@@ -88,7 +86,7 @@ impl fmt::Debug for CurrentCertificate {
 
 impl ResolvesServerCert for CurrentCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.read().unwrap_or_else(PoisonError::into_inner).clone())
+        Some(self.0.read().clone())
     }
 }
 

@@ -3,8 +3,10 @@
 use std::{
     collections::HashMap,
     io::Write,
-    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
+    sync::{Arc, LazyLock, OnceLock},
 };
+
+use parking_lot::Mutex;
 
 use axum::{
     body::{Body, Bytes},
@@ -71,7 +73,7 @@ fn gzipped(path: &str, file: &EmbeddedFile) -> Option<Bytes> {
     if !is_text || file.data.len() < MIN_GZIP_BYTES {
         return None;
     }
-    let cell = GZIPPED.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_owned()).or_default().clone();
+    let cell = GZIPPED.lock().entry(path.to_owned()).or_default().clone();
     let compress = || {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(&file.data).and_then(|()| encoder.finish()).ok().map(Bytes::from)

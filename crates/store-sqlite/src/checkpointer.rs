@@ -14,7 +14,7 @@ use std::{
 
 use super::{connection::Opener, failure::Failure};
 
-/// Size of the log, in pages of 4 KiB, from which this thread copies it. Pages that change often are copied once for several commits.
+/// Growth of the log, in pages of 4 KiB, after which this thread copies it. Pages that change often are copied once for many commits.
 const BACKGROUND_PAGES: u32 = 4_000;
 /// Size of the log, in pages, at which the commit itself copies the rest.
 pub(super) const INLINE_PAGES: u32 = 16_000;
@@ -24,6 +24,7 @@ pub(super) struct Checkpointer {
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
     log_pages: &'static AtomicU32,
+    growth: Growth,
 }
 
 impl Checkpointer {
@@ -37,12 +38,12 @@ impl Checkpointer {
         let (wake, woken) = sync_channel(1);
         let body = move || run(&opener, &woken);
         let thread = std::thread::Builder::new().name("sqlite-checkpoint".to_owned()).spawn(body).map_err(Failure::File)?;
-        Ok(Self { wake: Some(wake), thread: Some(thread), log_pages })
+        Ok(Self { wake: Some(wake), thread: Some(thread), log_pages, growth: Growth::default() })
     }
 
-    /// Wakes the thread if the log is large. Called after each commit.
-    pub(super) fn wake(&self) {
-        if self.log_pages.load(Ordering::Relaxed) >= BACKGROUND_PAGES
+    /// Wakes the thread if the log has grown enough. Called after each commit.
+    pub(super) fn wake(&mut self) {
+        if self.growth.is_due(self.log_pages.load(Ordering::Relaxed))
             && let Some(wake) = &self.wake
         {
             let _ = wake.try_send(());
@@ -59,6 +60,28 @@ impl Checkpointer {
     }
 }
 
+/// How far the log has been handed to the thread.
+#[derive(Debug, Default)]
+struct Growth {
+    /// Size of the log, in pages, when the thread was last woken.
+    handed_over: u32,
+}
+
+impl Growth {
+    /// Whether the thread should copy a log that now has `pages` pages.
+    fn is_due(&mut self, pages: u32) -> bool {
+        if pages < self.handed_over {
+            // The log was copied as a whole, and began again.
+            self.handed_over = 0;
+        }
+        let is_due = pages - self.handed_over >= BACKGROUND_PAGES;
+        if is_due {
+            self.handed_over = pages;
+        }
+        is_due
+    }
+}
+
 fn run(opener: &Opener, woken: &Receiver<()>) {
     let mut connection = None;
     while woken.recv().is_ok() {
@@ -68,5 +91,21 @@ fn run(opener: &Opener, woken: &Receiver<()>) {
             // The writer copies the log itself if this thread cannot.
             Err(e) => tracing::warn!(error = %e, "the write-ahead log was not copied"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_is_copied_after_each_growth_and_when_it_begins_again() {
+        let mut growth = Growth::default();
+        assert!(!growth.is_due(BACKGROUND_PAGES - 1));
+        assert!(growth.is_due(BACKGROUND_PAGES));
+        assert!(!growth.is_due(BACKGROUND_PAGES + 1), "not after each commit of a large log");
+        assert!(growth.is_due(2 * BACKGROUND_PAGES));
+        assert!(!growth.is_due(10), "the log has begun again");
+        assert!(growth.is_due(BACKGROUND_PAGES));
     }
 }

@@ -47,7 +47,7 @@ impl Opener {
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(self.config.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
-        // Otherwise SQLite plans some statements anew whenever a bound value changes.
+        // Otherwise SQLite plans some statements again whenever a bound value changes.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // The WAL file shrinks back to `journal_size_limit` after a large transaction.
         connection.execute_batch(&format!(

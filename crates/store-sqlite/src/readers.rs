@@ -4,11 +4,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
+
+use parking_lot::Mutex;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -112,7 +114,7 @@ impl Readers {
 
     /// Number of open connections that nobody uses.
     pub(super) fn idle(&self) -> u32 {
-        u32::try_from(self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).len()).unwrap_or(u32::MAX)
+        u32::try_from(self.pool.idle.lock().len()).unwrap_or(u32::MAX)
     }
 
     /// Most connections.
@@ -125,13 +127,13 @@ impl Readers {
         let all = self.slots.acquire_many(self.most).await;
         self.slots.close();
         drop(all);
-        self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.pool.idle.lock().clear();
     }
 }
 
 impl ReaderPool {
     fn take(&self) -> Result<Reader, Failure> {
-        if let Some(idle) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+        if let Some(idle) = self.idle.lock().pop() {
             return Ok(idle);
         }
         let db = self.opener.reader()?;
@@ -140,7 +142,7 @@ impl ReaderPool {
     }
 
     fn give_back(&self, reader: Reader) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+        self.idle.lock().push(reader);
     }
 }
 

@@ -8,9 +8,11 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
+
+use parking_lot::Mutex;
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -87,7 +89,7 @@ impl Writer {
     }
 
     fn queue(&self) -> Option<mpsc::Sender<Box<dyn Write>>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.queue.lock().clone()
     }
 
     /// Whether the writer still accepts writes.
@@ -104,8 +106,8 @@ impl Writer {
     /// Finishes the queued writes, then closes the connection.
     pub(super) async fn close(&self) {
         // The thread ends when nobody can send to it any more.
-        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(self.queue.lock().take());
+        let ended = self.ended.lock().take();
         if let Some(ended) = ended {
             // Nothing is ever sent: the other side is dropped.
             let _ = ended.await;

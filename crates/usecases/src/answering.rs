@@ -1,9 +1,8 @@
 //! The answers in progress in this process, so that they can be cancelled.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::Mutex;
 
 use tokio_util::sync::CancellationToken;
 
@@ -28,8 +27,8 @@ impl Answering {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(UserId, MessageId), CancellationToken>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, HashMap<(UserId, MessageId), CancellationToken>> {
+        self.0.lock()
     }
 }
 

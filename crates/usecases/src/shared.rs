@@ -4,10 +4,9 @@
 //!
 //! [`UserId::SHARED`]: recall_domain::UserId::SHARED
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::error::UseCaseError;
 use recall_domain::{
@@ -24,12 +23,12 @@ pub(super) struct InUse(Mutex<Option<(Instant, bool)>>);
 
 impl InUse {
     pub(super) fn known(&self) -> Option<bool> {
-        let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = *self.0.lock();
         known.filter(|(since, _)| since.elapsed() < REMEMBERED).map(|(_, used)| used)
     }
 
     pub(super) fn note(&self, used: bool) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), used));
+        *self.0.lock() = Some((Instant::now(), used));
     }
 }
 

@@ -3,11 +3,13 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
+
+use parking_lot::Mutex;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -49,7 +51,7 @@ impl ExportSlots {
     ///
     /// When all are in use, it evicts the slowest export that is older than `MIN_RUNTIME`; `None` if there is no such export.
     pub(super) fn take(self: &Arc<Self>, user: UserId, now: Instant) -> Option<ExportSlot> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         if running.contains_key(&user) {
             return None;
         }
@@ -88,7 +90,7 @@ impl ExportSlot {
 
 impl Drop for ExportSlot {
     fn drop(&mut self) {
-        let mut running = self.slots.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.slots.running.lock();
         // After an eviction, the user's slot may already belong to a later export.
         if running.get(&self.user).is_some_and(|export| Arc::ptr_eq(export, &self.export)) {
             running.remove(&self.user);

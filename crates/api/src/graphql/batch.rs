@@ -9,11 +9,13 @@ use std::{
     num::NonZeroUsize,
     pin::{Pin, pin},
     sync::{
-        Arc, LazyLock, Mutex, PoisonError,
+        Arc, LazyLock,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Wake, Waker, ready},
 };
+
+use parking_lot::Mutex;
 
 use futures_util::{
     Stream,
@@ -36,7 +38,7 @@ pub(crate) struct BatchQueue(Arc<Mutex<Vec<BoxFuture<'static, ()>>>>);
 impl BatchQueue {
     /// Adds a read.
     pub(crate) fn push(&self, read: BoxFuture<'static, ()>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(read);
+        self.0.lock().push(read);
     }
 
     /// Runs the operation and its reads. Reads that nothing waits for are dropped with it.
@@ -85,7 +87,7 @@ struct WakeFlag {
 impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.woken.store(true, Ordering::Release);
-        self.task.lock().unwrap_or_else(PoisonError::into_inner).wake_by_ref();
+        self.task.lock().wake_by_ref();
     }
 }
 
@@ -118,7 +120,7 @@ impl Driver {
             self.large_permit = ready!(self.large.poll_acquire(context));
         }
         self.budget.start_slice();
-        self.wake_flag.task.lock().unwrap_or_else(PoisonError::into_inner).clone_from(context.waker());
+        self.wake_flag.task.lock().clone_from(context.waker());
         let waker = Waker::from(self.wake_flag.clone());
         loop {
             for _ in 0..MAX_POLLS {
@@ -150,7 +152,7 @@ impl Driver {
     /// Polls the reads. Returns true if all running reads have ended, so that the operation can continue.
     fn poll_reads(&mut self, context: &mut Context<'_>) -> bool {
         if self.running.is_empty() {
-            self.running.extend(std::mem::take(&mut *self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)));
+            self.running.extend(std::mem::take(&mut *self.queue.0.lock()));
         }
         let mut ended = false;
         loop {

@@ -8,11 +8,13 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, Waker},
 };
+
+use parking_lot::Mutex;
 
 use async_graphql::Value;
 use axum::http::StatusCode;
@@ -94,8 +96,8 @@ impl ResponseBudget {
         Poll::Ready(())
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, VecDeque<(Waker, Arc<AtomicBool>)>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waiting(&self) -> parking_lot::MutexGuard<'_, VecDeque<(Waker, Arc<AtomicBool>)>> {
+        self.waiting.lock()
     }
 
     /// Counts a value of the response.

@@ -1,7 +1,9 @@
 //! Subscription to a session's event log over a WebSocket. It uses the same log and cursors as the other transports.
 
-use async_graphql::{Context, ID, Subscription};
+use async_graphql::{Context, ID, Json, Subscription};
 use futures_util::Stream;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use signaling::{Bye, ByeCode, Cursor, Delivery};
 
 use super::{
@@ -62,17 +64,17 @@ impl Subscription {
                     Delivery::Event(event) => {
                         seq = event.seq;
                         let at = Timestamp::from(chrono::DateTime::parse_from_rfc3339(&event.ts).unwrap_or(now.into()));
-                        node(&epoch, seq, event.kind.clone(), at, serde_json::from_str(event.data.get()).unwrap_or_default())
+                        node(&epoch, seq, event.kind.clone(), at, event.data.clone())
                     }
-                    Delivery::Ephemeral { kind, data } => node(&epoch, seq, kind, now, data),
+                    Delivery::Ephemeral { kind, data } => node(&epoch, seq, kind, now, raw(&data)),
                     Delivery::Gap { from, to, reason } => {
                         seq = to;
-                        node(&epoch, seq, "gap".to_owned(), now, gap_json(from, to, reason))
+                        node(&epoch, seq, "gap".to_owned(), now, raw(&gap_json(from, to, reason)))
                     }
                     Delivery::CaughtUp { .. } => continue,
                     Delivery::End(bye) => {
                         end.note(bye);
-                        return Some((node(&epoch, seq, "bye".to_owned(), now, serde_json::json!(bye)), None));
+                        return Some((node(&epoch, seq, "bye".to_owned(), now, raw(&bye)), None));
                     }
                 };
                 return Some((event, Some((subscription, usecases, epoch, seq, lease, open, end))));
@@ -81,7 +83,11 @@ impl Subscription {
     }
 }
 
-fn node(epoch: &str, seq: u64, kind: String, created_at: Timestamp, data: serde_json::Value) -> EventNode {
+fn node(epoch: &str, seq: u64, kind: String, created_at: Timestamp, data: Box<RawValue>) -> EventNode {
     let cursor = Cursor { epoch: epoch.to_owned(), seq }.to_string();
-    EventNode { seq, cursor, r#type: kind, created_at, data }
+    EventNode { seq, cursor, r#type: kind, created_at, data: Json(data) }
+}
+
+fn raw(data: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(data).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

@@ -1,10 +1,8 @@
 //! Limits of one caller: request cost, concurrent requests, messages by minute and day, and open streams.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
 
 use axum::{
     extract::{Request, State},
@@ -125,7 +123,7 @@ impl CallerLimits {
     pub(crate) async fn acquire_slot(&self, caller: Caller) -> Option<OwnedSemaphorePermit> {
         let max_concurrent = self.max_concurrent?;
         let slots = {
-            let mut all = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.slots.lock();
             all.get_or_insert_mut(caller.user(), || Arc::new(Semaphore::new(max_concurrent))).clone()
         };
         slots.acquire_owned().await.ok()
@@ -182,8 +180,8 @@ struct StreamCounts {
 }
 
 impl StreamCounts {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<UserId, u32>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, HashMap<UserId, u32>> {
+        self.open.lock()
     }
 }
 

@@ -1,11 +1,8 @@
 //! Token buckets in memory.
 
-use std::{
-    hash::Hash,
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{hash::Hash, num::NonZeroUsize, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
 
 use lru::LruCache;
 use tokio::time::{Instant, sleep};
@@ -60,7 +57,7 @@ impl<K: Hash + Eq> Limiter<K> {
 
     pub(super) fn take_at(&self, key: K, cost: u32, now: Instant) -> Result<(), Duration> {
         let Some(limit) = self.limit else { return Ok(()) };
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.buckets.lock();
         let bucket = buckets.get_or_insert_mut(key, || LocalBucket { left: f64::from(limit.burst), at: now });
         bucket.fill(limit, now);
         if bucket.left >= 1.0 {
@@ -73,7 +70,7 @@ impl<K: Hash + Eq> Limiter<K> {
     /// Takes tokens without checking, into a debt if necessary.
     pub(super) fn force_charge(&self, key: K, cost: u32) {
         let (Some(limit), now) = (self.limit, Instant::now()) else { return };
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.buckets.lock();
         let bucket = buckets.get_or_insert_mut(key, || LocalBucket { left: f64::from(limit.burst), at: now });
         bucket.fill(limit, now);
         bucket.left -= f64::from(cost);
@@ -81,7 +78,7 @@ impl<K: Hash + Eq> Limiter<K> {
 
     /// Takes tokens without creating a debt.
     pub(super) fn charge(&self, key: &K, cost: f64) {
-        if let Some(bucket) = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).get_mut(key) {
+        if let Some(bucket) = self.buckets.lock().get_mut(key) {
             bucket.left = (bucket.left - cost).max(bucket.left.min(0.0));
         }
     }

@@ -4,10 +4,9 @@
 //! caller without tokens until the store has refilled one. A request waits for the store for at most 100 ms; then the server's
 //! own buckets apply.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
 
 use lru::LruCache;
 use tokio::{
@@ -194,6 +193,6 @@ impl SharedBuckets {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> parking_lot::MutexGuard<'_, T> {
+    mutex.lock()
 }

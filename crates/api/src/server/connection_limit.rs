@@ -1,10 +1,8 @@
 //! Limits connections per address, so that one host cannot use all slots.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, net::IpAddr, sync::Arc};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use ipnet::IpNet;
 use tokio::sync::OwnedSemaphorePermit;
@@ -63,7 +61,7 @@ impl ConnectionLimit {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 }
 

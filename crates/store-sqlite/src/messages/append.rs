@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::super::{
     codec::{Word, client_json, json, millis, signed, vector},
     failure::Failure,
-    rows,
+    rows::{self, Columns},
     transaction::WriteTransaction,
 };
 use recall_domain::{Message, MessageId, SessionId, UserId};
@@ -37,13 +37,19 @@ impl MessageStatements for WriteTransaction<'_> {
     }
 
     async fn reserve_feed_rows(&mut self, user: UserId, count: i64, model: &str) -> Result<Option<FeedCounters>, Failure> {
+        let counters = |c: &Columns<'_, '_>| Ok(FeedCounters { head: c.integer("feed_head")?, model: c.opt_text("embedding_model")? });
+        // Naming the model in SET would write its index again.
+        let usual = "UPDATE users SET feed_head = feed_head + ?2
+             WHERE id = ?1 AND erasing = 0 AND importing = 0 AND feed_head > 0 AND embedding_model IS ?3
+             RETURNING feed_head, embedding_model";
+        if let Some(found) = self.0.row("users", usual, (user.0, count, model), counters)? {
+            return Ok(Some(found));
+        }
         let sql = "UPDATE users SET feed_head = feed_head + ?2,
                  embedding_model = CASE WHEN feed_head = 0 THEN ?3 ELSE embedding_model END,
                  embedding_settled = CASE WHEN feed_head = 0 THEN 1 ELSE embedding_settled AND embedding_model IS ?3 END
              WHERE id = ?1 AND erasing = 0 AND importing = 0 RETURNING feed_head, embedding_model";
-        self.0.row("users", sql, (user.0, count, model), |c| {
-            Ok(FeedCounters { head: c.integer("feed_head")?, model: c.opt_text("embedding_model")? })
-        })
+        self.0.row("users", sql, (user.0, count, model), counters)
     }
 
     async fn insert_messages(&mut self, user: UserId, messages: &[Message], feed_row: i64) -> Result<(), Failure> {

@@ -72,8 +72,8 @@ pub(super) async fn plan_from_older_version_is_stale(store: Arc<dyn Store>) {
     assert_eq!(store.count_entities(&w.caller, &EntityFilter::default()).await.unwrap(), 0);
     assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, 1);
     // The worker still has the job: it decides again and commits.
-    let anew = KnowledgeCommit { version: old.version + 1, ..old };
-    store.finish(&w.caller, &anew, &job).await.unwrap();
+    let new_plan = KnowledgeCommit { version: old.version + 1, ..old };
+    store.finish(&w.caller, &new_plan, &job).await.unwrap();
 }
 
 pub(super) async fn only_one_concurrent_plan_is_committed(store: Arc<dyn Store>) {

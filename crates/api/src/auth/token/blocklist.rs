@@ -3,10 +3,9 @@
 //! Every request with a token and every stream checks the list. Results are cached for a few seconds, so that a flood of requests
 //! does not reach the store.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{num::NonZeroUsize, sync::Arc};
+
+use parking_lot::Mutex;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -51,13 +50,13 @@ impl Blocklist {
     pub(super) async fn has(&self, token: TokenDigest) -> Result<bool, AuthError> {
         // The time before the query, because the result may be that old.
         let now = self.clock.now();
-        if let Some((revoked, at)) = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(&token).copied()
+        if let Some((revoked, at)) = self.answers.lock().get(&token).copied()
             && (at..at + CACHE_TIME).contains(&now)
         {
             return Ok(revoked);
         }
         let revoked = self.store.is_revoked(token).await.map_err(|e| AuthError::Unavailable(Box::new(e)))?;
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).put(token, (revoked, now));
+        self.answers.lock().put(token, (revoked, now));
         Ok(revoked)
     }
 }

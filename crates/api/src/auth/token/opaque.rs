@@ -3,10 +3,9 @@
 //! Results are cached for seconds, and only a few introspection requests run concurrently, so a flood of invented tokens does not
 //! flood the issuer.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{num::NonZeroUsize, sync::Arc};
+
+use parking_lot::Mutex;
 
 use chrono::TimeDelta;
 use lru::LruCache;
@@ -86,7 +85,7 @@ impl Introspector {
                     Some(answer) => answer,
                     None => {
                         let answer = CachedAnswer { granted: self.introspect(token, provider, rules).await?, at: self.clock.now() };
-                        self.answers.lock().unwrap_or_else(PoisonError::into_inner).put(key, answer.clone());
+                        self.answers.lock().put(key, answer.clone());
                         answer
                     }
                 }
@@ -97,7 +96,7 @@ impl Introspector {
     }
 
     fn cached(&self, key: &[u8; 32]) -> Option<CachedAnswer> {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.answers.lock();
         let answer = answers.get(key)?;
         let good_for = if answer.granted.is_some() { VALID_CACHE_TIME } else { INVALID_CACHE_TIME };
         (self.clock.now() - answer.at < good_for).then(|| answer.clone())

@@ -3,11 +3,9 @@
 //! The keys are read when a token needs them: the first time, when the cache is old, and when a token names an unknown key, as
 //! after a rotation. There is at most one read in ten seconds, even if tokens name invented keys or the issuer is down.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+
+use parking_lot::{Mutex, RwLock};
 
 use chrono::TimeDelta;
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation, decode};
@@ -122,7 +120,7 @@ impl Provider {
             KeyLookup::Unknown => {
                 // Only if the keys were read after the token arrived. Otherwise the id may belong to a newer key.
                 if let Some(id) = id.filter(|_| cached.at >= now) {
-                    self.unknown.lock().unwrap_or_else(PoisonError::into_inner).put(id.to_owned(), now);
+                    self.unknown.lock().put(id.to_owned(), now);
                 }
                 Err(refused("key"))
             }
@@ -158,11 +156,11 @@ impl Provider {
     }
 
     fn cached(&self) -> Option<CachedProvider> {
-        self.cached.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.cached.read().clone()
     }
 
     fn is_unknown_key(&self, id: &str, now: Timestamp) -> bool {
-        self.unknown.lock().unwrap_or_else(PoisonError::into_inner).get(id).is_some_and(|at| now - *at < UNKNOWN_KEY_TIME)
+        self.unknown.lock().get(id).is_some_and(|at| now - *at < UNKNOWN_KEY_TIME)
     }
 
     /// Reads the documents, unless another request has just done so.
@@ -179,7 +177,7 @@ impl Provider {
                 Ok(FetchedProvider { keys, introspection, metadata }) => {
                     let introspection = introspection.map(Arc::from);
                     let cached = CachedProvider { keys: Arc::new(keys), introspection, metadata: Arc::new(metadata), at: now };
-                    *self.cached.write().unwrap_or_else(PoisonError::into_inner) = Some(cached.clone());
+                    *self.cached.write() = Some(cached.clone());
                     metrics::counter!("recall_issuer_reads_total", "result" => "read").increment(1);
                     return Ok(cached);
                 }

@@ -1,6 +1,7 @@
 //! GraphQL type `Event`.
 
-use async_graphql::SimpleObject;
+use async_graphql::{Json, SimpleObject};
+use serde_json::value::RawValue;
 
 use recall_domain::Timestamp;
 
@@ -19,5 +20,5 @@ pub(crate) struct EventNode {
     /// When it was recorded.
     pub(crate) created_at: Timestamp,
     /// The content of the event, as defined in `schema.events.json`. A `gap` has `from`, `to` and `reason`.
-    pub(crate) data: serde_json::Value,
+    pub(crate) data: Json<Box<RawValue>>,
 }

@@ -30,14 +30,14 @@ impl Fetch for FakeIssuer {
         let document = match url {
             "https://login.example.org/realm/.well-known/openid-configuration" => {
                 self.reads.fetch_add(1, Ordering::Relaxed);
-                self.discovery.lock().unwrap().clone().ok_or_else(|| FetchError::Status { url: url.to_owned(), status: 500 })?
+                self.discovery.lock().clone().ok_or_else(|| FetchError::Status { url: url.to_owned(), status: 500 })?
             }
             "https://login.example.org/keys" => {
                 let key = |id: &&str| {
                     json!({ "kty": "EC", "crv": "P-256", "kid": id, "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
                         "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0" })
                 };
-                json!({ "keys": self.keys.lock().unwrap().iter().map(key).collect::<Vec<_>>() })
+                json!({ "keys": self.keys.lock().iter().map(key).collect::<Vec<_>>() })
             }
             other => panic!("unexpected request to {other}"),
         };
@@ -98,13 +98,13 @@ async fn rotated_key_replaces_the_old_one() {
     let (fake_issuer, provider) = fake_issuer(&["old"]);
     assert_eq!(ask(&provider, "old").await, "key");
     fake_issuer.wait(30);
-    *fake_issuer.keys.lock().unwrap() = vec!["new"];
+    *fake_issuer.keys.lock() = vec!["new"];
     assert_eq!(ask(&provider, "old").await, "key", "the cache is still fresh");
     assert_eq!(ask(&provider, "new").await, "key");
     assert_eq!(ask(&provider, "old").await, "invalid");
     assert_eq!(fake_issuer.reads(), 2, "the removed key causes no read within ten seconds");
     fake_issuer.wait(300);
-    *fake_issuer.keys.lock().unwrap() = vec![];
+    *fake_issuer.keys.lock() = vec![];
     assert_eq!(ask(&provider, "new").await, "invalid", "a revoked key is accepted for five minutes at most");
 }
 
@@ -134,7 +134,7 @@ async fn invented_key_ids_do_not_reach_the_issuer() {
 async fn cached_keys_are_used_for_an_hour_without_the_issuer() {
     let (fake_issuer, provider) = fake_issuer(&["a"]);
     assert_eq!(ask(&provider, "a").await, "key");
-    *fake_issuer.discovery.lock().unwrap() = None;
+    *fake_issuer.discovery.lock() = None;
     fake_issuer.wait(3_500);
     assert_eq!(ask(&provider, "a").await, "key");
     fake_issuer.wait(101);
@@ -144,7 +144,7 @@ async fn cached_keys_are_used_for_an_hour_without_the_issuer() {
         assert_eq!(ask(&provider, "a").await, "unavailable");
     }
     assert_eq!(fake_issuer.reads(), reads, "requests do not all reach an issuer that is down");
-    *fake_issuer.discovery.lock().unwrap() = Some(discovery());
+    *fake_issuer.discovery.lock() = Some(discovery());
     fake_issuer.wait(10);
     assert_eq!(ask(&provider, "a").await, "key");
 }
@@ -160,7 +160,7 @@ async fn unsafe_discovery_documents_are_refused() {
         json!([]),
     ] {
         let (fake_issuer, provider) = fake_issuer(&["a"]);
-        *fake_issuer.discovery.lock().unwrap() = Some(bad.clone());
+        *fake_issuer.discovery.lock() = Some(bad.clone());
         assert_eq!(ask(&provider, "a").await, "unavailable", "{bad}");
     }
 }

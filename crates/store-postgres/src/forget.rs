@@ -33,7 +33,8 @@ impl ForgetStore for PostgresStore {
     }
 
     async fn forgetting(&self, caller: &Caller, id: ForgettingId) -> Result<Option<Forgetting>, StoreError> {
-        let found = self.snapshot(caller, &(caller.user(), id), |c, &(user, id)| {
+        let input = (caller.user(), id);
+        let found = self.snapshot(caller, &input, |c, &(user, id)| {
             Box::pin(async move {
                 let Some(row) = forgetting(&mut *c, user, id).await? else { return Ok(None) };
                 let messages = sqlx::query!(
@@ -50,7 +51,8 @@ impl ForgetStore for PostgresStore {
     }
 
     async fn restore_forgotten(&self, caller: &Caller, plan: &RestorePlan) -> Result<(), CommitError> {
-        let restored = self.write(caller, &(caller, plan), |c, &(caller, plan)| {
+        let input = (caller, plan);
+        let restored = self.write(caller, &input, |c, &(caller, plan)| {
             Box::pin(async move { recall_store::restore_forgotten(&mut WriteTransaction(c), caller, plan).await })
         });
         restored.await?;
@@ -83,7 +85,7 @@ impl ForgetStore for PostgresStore {
         facts: &[FactId],
         limit: u32,
     ) -> Result<Vec<MessageId>, StoreError> {
-        let cited: Vec<String> = messages.iter().map(|m| m.0.to_string()).chain(facts.iter().map(|f| f.0.to_string())).collect();
+        let cited: Vec<Cow<str>> = messages.iter().map(|m| m.0).chain(facts.iter().map(|f| f.0)).map(|id| Cow::from(id.to_string())).collect();
         let found = sqlx::query_scalar!(
             r#"SELECT m.id AS "id!" FROM visible_messages m WHERE m.user_id = $1 AND m.answer_to IS NOT NULL
              AND EXISTS (SELECT 1 FROM json_array_elements(m.citations) AS c (value)

@@ -131,6 +131,7 @@ impl ForgetStatements for WriteTransaction<'_> {
     async fn insert_mention_rows(&mut self, user: UserId, rows: &[ForgottenMention]) -> Result<(), Failure> {
         for row in rows {
             let (m, decision) = (&row.mention, row.decision.as_ref());
+            let (description, reason) = (opt_text(m.description.as_deref()), opt_text(decision.map(|d| d.reason.as_str())));
             let insert = sqlx::query!(
                 "INSERT INTO mentions (user_id, message_id, ordinal, entity_id, session_id, said_at, name, entity_type, span_start,
                                        span_end, confidence, description, score, reason)
@@ -147,9 +148,9 @@ impl ForgetStatements for WriteTransaction<'_> {
                 i64::from(m.span.start),
                 i64::from(m.span.end),
                 m.confidence,
-                opt_text(m.description.as_deref()).as_deref(),
+                description.as_deref(),
                 decision.map(|d| d.score),
-                opt_text(decision.map(|d| d.reason.as_str())).as_deref(),
+                reason.as_deref(),
             );
             insert.execute(&mut *self.0).await?;
         }

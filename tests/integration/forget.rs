@@ -183,6 +183,7 @@ async fn expired_forgetting_is_deleted_for_good_after_restart() {
     // Kills the process.
     drop(server);
     let chat = Chat { server: Server::start_with(folder.path(), &env), session, folder };
+    chat.say("John likes tea.").await;
     // The events of the forgetting name it until it is deleted.
     let started = std::time::Instant::now();
     while chat.server.events(&chat.session).await.iter().any(|e| e.to_string().contains("Oakwood")) {
@@ -190,7 +191,6 @@ async fn expired_forgetting_is_deleted_for_good_after_restart() {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     assert!(!chat.state().await.to_string().contains("Oakwood"));
-    chat.say("John likes tea.").await;
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ CREATE TABLE forgettings (
 CREATE INDEX forgettings_expired ON forgettings (until);
 SELECT guard_rows('forgettings');
 -- Forgettings that nobody can undo any more are found for all users. They are deleted for their user.
-CREATE POLICY expired ON forgettings FOR SELECT USING ((SELECT row_scope()) = 'forgettings');
+CREATE POLICY forgettings ON forgettings FOR SELECT USING ((SELECT row_scope()) = 'forgettings');
 
 CREATE VIEW hidden_entities WITH (security_invoker = true) AS SELECT user_id, id FROM entities WHERE forgetting_id IS NOT NULL;
 CREATE VIEW hidden_merges WITH (security_invoker = true) AS

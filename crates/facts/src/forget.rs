@@ -241,3 +241,7 @@ pub fn events(changed: &ChangedMemory<'_>) -> BTreeMap<SessionId, Vec<EventBody>
 pub fn retracted(fact: &Fact, now: Timestamp) -> Fact {
     Fact { status: FactStatus::Retracted, valid_to: Some(now), updated_at: now, ..fact.clone() }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -216,6 +216,20 @@ pub(super) async fn forgetting_with_stale_plan_changes_nothing(store: Arc<dyn St
     assert_eq!(state(&w, &[known.session]).await, before);
 }
 
+pub(super) async fn log_that_began_again_twice_has_no_gap(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    let other = w.note(known.session, "Something else.").await;
+    let c = &w.caller;
+    let first = whole(&w, &known).await;
+    store.forget(c, &first).await.unwrap();
+    store.forget(c, &plan(&w, known.session, &[other.id]).await).await.unwrap();
+    let before = store.log_page(c, known.session, 0, 50).await.unwrap();
+    store.purge_forgotten(c, first.id, at(UNTIL)).await.unwrap();
+    assert_eq!(store.log_page(c, known.session, 0, 50).await.unwrap(), before, "the end of the first changes the log");
+    assert_eq!((before.0.floor, before.1.len()), (before.0.head, 1));
+}
+
 pub(super) async fn forgettings_of_others_are_hidden_and_protected(store: Arc<dyn Store>) {
     let (anna, boris) = (World::new(&store), World::new(&store));
     let known = anna.john_likes_mary().await;

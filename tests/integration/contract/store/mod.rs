@@ -115,6 +115,7 @@ macro_rules! store_contract {
             forget::purged_forgetting_leaves_nothing_behind,
             forget::redacted_message_is_evidence_without_text,
             forget::forgetting_with_stale_plan_changes_nothing,
+            forget::log_that_began_again_twice_has_no_gap,
             forget::forgettings_of_others_are_hidden_and_protected,
             forget::deleted_session_takes_its_forgotten_messages_along,
             forget::session_title_can_be_changed,

@@ -1,7 +1,7 @@
 // Parsing of STUN and TURN servers in `Link` headers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseIceServers } from "../../src/client/dist/ice.js";
+import { parseIceServers } from "../dist/ice.js";
 
 test("servers are parsed from single and joined headers", () => {
   const header = '<stun:stun.example.org:3478>; rel="ice-server", <turns:t.example.org:5349?transport=tcp>; rel="ice-server"; username="17:ab"; ' +

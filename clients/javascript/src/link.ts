@@ -2,14 +2,15 @@
 import type { Cursor } from "./cursor.ts";
 import type { Endpoint } from "./graphql.ts";
 
-export type TransportName = "webrtc" | "websocket";
+export type TransportName = "webrtc" | "websocket" | "sse";
 
 /** One numbered entry of the log. `data` carries its own `type` and `session_id`. */
 export interface LogEntry {
   readonly seq: number;
   readonly id: string;
   readonly type: string;
-  readonly ts: string;
+  /** When it was recorded. null: the transport does not say (server-sent events). */
+  readonly ts: string | null;
   readonly data: unknown;
 }
 

@@ -36,7 +36,8 @@ export interface StreamState {
 export interface EventMeta {
   readonly seq: number;
   readonly id: string;
-  readonly ts: string;
+  /** When it was recorded. null: the transport does not say (server-sent events). */
+  readonly ts: string | null;
   /** The event happened before the link opened. */
   readonly replayed: boolean;
   readonly transport: TransportName;
@@ -51,14 +52,14 @@ export interface StreamOptions {
   readonly cursorStore?: CursorStore;
   /** Refetches the state after a gap. Later events wait for it, and the stream retries it if it fails. */
   readonly onGap?: (gap: Gap) => void | Promise<void>;
-  /** Preferred transport first. */
+  /** Preferred transport first. Default: `webrtc`, `websocket`, `sse`, as far as this environment has them. */
   readonly transports?: readonly TransportName[];
   /** STUN and TURN servers, in addition to those that the server names. */
   readonly iceServers?: RTCIceServer[];
   /** `relay`: use TURN servers only. */
   readonly iceTransportPolicy?: RTCIceTransportPolicy;
   readonly openTimeoutMs?: number;
-  /** Opens the fallback transport in parallel if the preferred one takes longer. Default: 1000. */
+  /** Opens the next transport in parallel if the preferred one takes longer. Default: 1000. */
   readonly fallbackAfterMs?: number;
   /** Remembers which transport works with each server. Default: `localStorage`, for a day. */
   readonly transportStore?: TransportStore;

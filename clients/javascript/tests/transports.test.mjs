@@ -1,7 +1,7 @@
 // How the stream chooses between its transports, with simulated ones. Browser tests cover the real transports.
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { webStorageTransports } from "../../src/client/dist/transport-store.js";
+import { webStorageTransports } from "../dist/transport-store.js";
 import { Log, createConnector, createEntry, flushMicrotasks, startStream, twoTransports } from "./simulated-log.mjs";
 
 test("a failed data channel falls back at once and is upgraded later", async (t) => {

@@ -1,5 +1,5 @@
 // A simulated event log and transports for unit tests of the stream.
-import { EventStream } from "../../src/client/dist/event-stream.js";
+import { EventStream } from "../dist/event-stream.js";
 
 /** Simulates the server's log by the rules of recall.events.v1: replay after the cursor, `gap` for pruned events. */
 export class Log {

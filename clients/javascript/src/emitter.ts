@@ -20,8 +20,14 @@ export class Emitter<Events extends { [name: string]: unknown[] }> {
         listener(...args);
       } catch (error) {
         // An error in one listener must not stop the delivery of later events.
-        reportError(error);
+        report(error);
       }
     }
   }
+}
+
+/** Reports an error as uncaught. Node has no `reportError`. */
+function report(error: unknown): void {
+  if (typeof reportError === "function") reportError(error);
+  else queueMicrotask(() => { throw error; });
 }

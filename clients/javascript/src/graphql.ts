@@ -9,15 +9,18 @@ export class RecallError extends Error {
   readonly code: string;
   /** HTTP status. 0: no answer. */
   readonly status: number;
-  constructor(code: string, message: string, status = 0) {
+  /** The names that lead to the wrong argument, such as `["input", "text"]`. Empty if no single argument is wrong. */
+  readonly path: readonly string[];
+  constructor(code: string, message: string, status = 0, path: readonly string[] = []) {
     super(message);
     this.code = code;
     this.status = status;
+    this.path = path;
   }
 }
 
 export interface Endpoint {
-  /** Origin of the server, without a path or trailing slash. Empty: the page's origin. */
+  /** Origin of the server, without a path or trailing slash. Empty: the page's origin; Node has none. */
   readonly url: string;
   /** Returns the user's bearer token. Called before each request. */
   readonly token?: (() => string | undefined) | undefined;
@@ -39,7 +42,7 @@ export const connectionParams = ({ token, csrfToken }: Endpoint): Record<string,
 
 interface GraphqlResponse {
   data?: unknown;
-  errors?: Array<{ message: string; extensions?: { code?: string } }>;
+  errors?: Array<{ message: string; extensions?: { code?: string; path?: string[] } }>;
 }
 
 /**
@@ -70,7 +73,7 @@ export async function graphql<Result, Variables>(
     throw new RecallError("UNREACHABLE", timeout.aborted ? "The server did not answer in time." : "The server cannot be reached.");
   }
   const error = body.errors?.[0];
-  if (error) throw new RecallError(error.extensions?.code ?? "INTERNAL", error.message, response.status);
+  if (error) throw new RecallError(error.extensions?.code ?? "INTERNAL", error.message, response.status, error.extensions?.path);
   if (!response.ok || body.data == null) throw new RecallError("BAD_RESPONSE", `The server answered ${response.status} without data.`, response.status);
   return body.data as Result;
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatCursor, parseCursor, webStorageCursors } from "../../src/client/dist/cursor.js";
-import { fullJitter } from "../../src/client/dist/backoff.js";
-import { parseFrame } from "../../src/client/dist/protocol.js";
+import { formatCursor, parseCursor, webStorageCursors } from "../dist/cursor.js";
+import { fullJitter } from "../dist/backoff.js";
+import { parseFrame } from "../dist/protocol.js";
 
 test("a formatted cursor parses to the same cursor", () => {
   for (const cursor of [{ epoch: "a", seq: 0 }, { epoch: "01J:x:y", seq: 42 }, { epoch: "e", seq: Number.MAX_SAFE_INTEGER }]) {

@@ -7,6 +7,7 @@ import { EventSequence } from "./event-sequence.ts";
 import type { EphemeralEvent, NumberedEvent } from "./events.ts";
 import type { Down, Link, LinkEvents, LogEntry, OpenLink, TransportName, Welcome } from "./link.ts";
 import type { EventMeta, StreamEvents, StreamOptions, StreamState } from "./stream-types.ts";
+import { openSse } from "./sse.ts";
 import { webStorageTransports, type TransportStore } from "./transport-store.ts";
 import { openWebRtc } from "./webrtc.ts";
 import { openWebSocket } from "./websocket.ts";
@@ -20,7 +21,14 @@ const OPEN_TIMEOUT_MS = 5000;
 const FALLBACK_AFTER_MS = 1000;
 const UPGRADE_AFTER_MS = 60_000;
 const UPGRADE_CAP_MS = 600_000;
-const openers: Record<TransportName, OpenLink> = { webrtc: openWebRtc, websocket: openWebSocket };
+const openers: Record<TransportName, OpenLink> = { webrtc: openWebRtc, websocket: openWebSocket, sse: openSse };
+const PREFERENCE: readonly TransportName[] = ["webrtc", "websocket", "sse"];
+/** Node has no WebRTC, and WebSocket only from version 22 on. */
+const isAvailable: Record<TransportName, () => boolean> = {
+  webrtc: () => typeof RTCPeerConnection !== "undefined",
+  websocket: () => typeof WebSocket !== "undefined",
+  sse: () => true,
+};
 
 export class EventStream extends Emitter<StreamEvents> {
   readonly sessionId: string;
@@ -42,6 +50,8 @@ export class EventStream extends Emitter<StreamEvents> {
   #replacedWorking = false;
   /** The preferred transport did not open in this attempt. */
   #blocked = false;
+  /** Index of the transport to use if the preferred one does not open. */
+  #fallbackIndex = 1;
   #upgradeAt = 0;
   #upgradeWaitMs: number;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
@@ -56,8 +66,7 @@ export class EventStream extends Emitter<StreamEvents> {
     this.sessionId = options.sessionId;
     this.#backoff = options.backoff ?? { baseMs: 300, capMs: 15_000 };
     this.#upgradeWaitMs = options.upgradeAfterMs ?? UPGRADE_AFTER_MS;
-    const hasWebRtc = options.connectors?.webrtc !== undefined || typeof RTCPeerConnection !== "undefined";
-    this.#transports = (options.transports ?? ["webrtc", "websocket"]).filter((t) => t !== "webrtc" || hasWebRtc);
+    this.#transports = (options.transports ?? PREFERENCE).filter((t) => options.connectors?.[t] !== undefined || isAvailable[t]());
     this.#transportStore = options.transportStore ?? webStorageTransports();
     const from = typeof options.from === "string" ? parseCursor(options.from) : options.from;
     const cursor = from ?? options.cursorStore?.load(options.sessionId) ?? null;
@@ -144,11 +153,15 @@ export class EventStream extends Emitter<StreamEvents> {
   }
 
   #connect(preferredFailed = false) {
-    const [preferred, fallback] = this.#transports;
+    const [preferred] = this.#transports;
     if (!preferred) return this.close("NO_TRANSPORT");
     this.#heardAt = Date.now();
     if (!preferredFailed) this.#blocked = false;
-    const useFallback = fallback !== undefined && (preferredFailed || this.#transportStore.load(this.#origin()) === fallback);
+    const stored = preferredFailed ? null : this.#transportStore.load(this.#origin());
+    const storedIndex = stored === null ? -1 : this.#transports.indexOf(stored);
+    if (storedIndex > 0) this.#fallbackIndex = storedIndex;
+    const fallback = this.#transports[this.#fallbackIndex];
+    const useFallback = fallback !== undefined && (preferredFailed || storedIndex > 0);
     this.#setState({ phase: "connecting", retryAt: null });
     this.#link = this.#attach(useFallback ? fallback : preferred);
     if (fallback && !useFallback) this.#fallbackTimer = setTimeout(this.#openFallback, this.#options.fallbackAfterMs ?? FALLBACK_AFTER_MS);
@@ -156,7 +169,7 @@ export class EventStream extends Emitter<StreamEvents> {
 
   /** Opens the fallback transport in parallel. The preferred one keeps opening and takes over once it is open. */
   #openFallback = () => {
-    const fallback = this.#transports[1];
+    const fallback = this.#transports[this.#fallbackIndex];
     if (!fallback || !this.#link || this.#welcome) return;
     this.#upgrade = this.#link;
     this.#link = this.#attach(fallback);
@@ -278,6 +291,7 @@ export class EventStream extends Emitter<StreamEvents> {
   #onDown(down: Down) {
     if (this.#upgrade && this.#welcome === null && down.why !== "refused") {
       // The fallback failed while both were opening. Wait for the preferred transport.
+      if (down.why === "blocked") this.#nextFallback();
       this.#link = this.#upgrade;
       this.#upgrade = null;
       return;
@@ -291,11 +305,21 @@ export class EventStream extends Emitter<StreamEvents> {
       // The server answers and only this transport fails, so connect without a wait.
       return this.#connect(true);
     }
-    if (failed !== undefined && failed !== this.#transports[0]) this.#transportStore.save(this.#origin(), null);
+    if (failed !== undefined && failed !== this.#transports[0]) {
+      this.#transportStore.save(this.#origin(), null);
+      if (down.why === "blocked" && this.#nextFallback()) return this.#connect(true);
+    }
     const attempt = wasStable ? 0 : this.#state.attempt + 1;
     const wait = (down.afterMs ?? 0) + fullJitter(Math.max(0, attempt - 1), this.#backoff);
     this.#retryTimer = setTimeout(() => this.#connect(), wait);
     this.#setState({ phase: "waiting", transport: null, latencyMs: null, attempt, retryAt: Date.now() + wait, reason: down.code });
+  }
+
+  /** Chooses the next fallback transport. Returns false after the last one, and starts over. */
+  #nextFallback(): boolean {
+    const next = this.#fallbackIndex + 1;
+    this.#fallbackIndex = next < this.#transports.length ? next : 1;
+    return this.#fallbackIndex === next;
   }
 
   #onUpgradeFailed(down: Down) {
@@ -308,8 +332,8 @@ export class EventStream extends Emitter<StreamEvents> {
 
   /** If only the fallback works, the next page load starts with it. */
   #rememberFallback() {
-    const fallback = this.#transports[1];
-    if (fallback && this.#blocked && this.#welcome && this.#link?.transport === fallback) this.#transportStore.save(this.#origin(), fallback);
+    const transport = this.#link?.transport;
+    if (transport && transport !== this.#transports[0] && this.#blocked && this.#welcome) this.#transportStore.save(this.#origin(), transport);
   }
 
   /** Compares wall-clock times, because timers do not run while a laptop sleeps. */

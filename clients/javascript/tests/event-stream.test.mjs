@@ -1,7 +1,7 @@
 // The stream's guarantees with a simulated log that disconnects, prunes and rebuilds. Browser tests cover the real transports.
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { EventStream } from "../../src/client/dist/event-stream.js";
+import { EventStream } from "../dist/event-stream.js";
 import { Log, createConnector, flushMicrotasks, startStream } from "./simulated-log.mjs";
 
 test("repeated disconnects deliver every event once and in order", async (t) => {

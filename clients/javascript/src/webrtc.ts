@@ -39,7 +39,7 @@ class WebRtcLink implements Link {
     };
     this.#peer.onicegatheringstatechange = () => void this.#checkRoute(false);
     this.#signal().catch(() => this.#down({ why: this.#resource ? "blocked" : "unreachable", code: "SIGNALING_FAILED" }));
-    addEventListener("pagehide", this.#leave);
+    globalThis.addEventListener?.("pagehide", this.#leave);
   }
 
   ack(seq: number): void {
@@ -163,7 +163,7 @@ class WebRtcLink implements Link {
     this.#ended = true;
     clearTimeout(this.#openTimer);
     this.#abort.abort();
-    removeEventListener("pagehide", this.#leave);
+    globalThis.removeEventListener?.("pagehide", this.#leave);
     this.#channel.onopen = this.#channel.onmessage = this.#channel.onclose = this.#channel.onerror = null;
     this.#peer.onconnectionstatechange = this.#peer.oniceconnectionstatechange = this.#peer.onicegatheringstatechange = null;
     return true;

@@ -18,7 +18,7 @@ export function webStorageTransports(storage: () => Storage = () => localStorage
     load(origin) {
       try {
         const [transport, until] = (storage().getItem(prefix + origin) ?? "").split(" ");
-        return transport === "websocket" && Number(until) > Date.now() ? transport : null;
+        return (transport === "websocket" || transport === "sse") && Number(until) > Date.now() ? transport : null;
       } catch {
         return null;
       }

@@ -1,7 +1,7 @@
 // Resumable subscriptions with a simulated client. Browser tests cover the real graphql-ws.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { resume } from "../../src/client/dist/resume.js";
+import { resume } from "../dist/resume.js";
 
 const EVENTS = "subscription Follow($id: ID!, $from: String) { sessionEvents(sessionId: $id, after: $from) { seq cursor } }";
 

@@ -42,6 +42,9 @@ export const connectionParams = ({ token, csrfToken }: Endpoint): Record<string,
 
 interface GraphqlResponse {
   data?: unknown;
+  /** Of an error below GraphQL, such as a refused token (application/problem+json). */
+  code?: string;
+  detail?: string;
   errors?: Array<{ message: string; extensions?: { code?: string; path?: string[] } }>;
 }
 
@@ -74,6 +77,8 @@ export async function graphql<Result, Variables>(
   }
   const error = body.errors?.[0];
   if (error) throw new RecallError(error.extensions?.code ?? "INTERNAL", error.message, response.status, error.extensions?.path);
-  if (!response.ok || body.data == null) throw new RecallError("BAD_RESPONSE", `The server answered ${response.status} without data.`, response.status);
+  if (!response.ok || body.data == null) {
+    throw new RecallError(body.code ?? "BAD_RESPONSE", body.detail ?? `The server answered ${response.status} without data.`, response.status);
+  }
   return body.data as Result;
 }

@@ -149,3 +149,39 @@ test("an unreachable server does not change the transport", async (t) => {
   assert.equal(socket.opened.length, 0);
   stream.close();
 });
+
+test("a fallback that is blocked gives way to the next transport at once", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  log.append(2);
+  const blocked = (transport) => createConnector(log, transport, { refuse: () => ({ why: "blocked", code: "NO_ROUTE" }) });
+  const [peer, socket, sse] = [blocked("webrtc"), blocked("websocket"), createConnector(log, "sse")];
+  const { stream, seen } = startStream(log, {
+    stream: { from: "e1:0", transports: ["webrtc", "websocket", "sse"], connectors: { webrtc: peer.open, websocket: socket.open, sse: sse.open } },
+  });
+  await flushMicrotasks();
+  assert.equal(stream.state.transport, "sse");
+  assert.deepEqual([peer.opened.length, socket.opened.length], [1, 1]);
+  assert.deepEqual(seen, [1, 2]);
+  stream.close();
+});
+
+test("the stream waits after every transport is blocked, and then starts over", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  t.after(() => mock.timers.reset());
+  const log = new Log();
+  const net = { open: false };
+  const names = ["webrtc", "websocket", "sse"];
+  const wires = names.map((name) => createConnector(log, name, { refuse: () => (net.open && name === "websocket" ? null : { why: "blocked", code: "NO_ROUTE" }) }));
+  const connectors = Object.fromEntries(names.map((name, i) => [name, wires[i].open]));
+  const { stream } = startStream(log, { stream: { transports: names, connectors } });
+  await flushMicrotasks();
+  assert.equal(stream.state.phase, "waiting");
+  assert.deepEqual(wires.map((wire) => wire.opened.length), [1, 1, 1]);
+  net.open = true;
+  stream.retryNow();
+  await flushMicrotasks();
+  assert.equal(stream.state.transport, "websocket");
+  stream.close();
+});

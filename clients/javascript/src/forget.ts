@@ -1,4 +1,4 @@
-// Forgetting. Servers before version 0.2 do not have it: the calls then fail with the code `GRAPHQL_VALIDATION_FAILED`.
+// Forgetting. Older servers do not have it: the calls then fail with the code `GRAPHQL_VALIDATION_FAILED`.
 import type { FactFields } from "./generated/operations.ts";
 import type { TypedDocument } from "./graphql.ts";
 

@@ -11,11 +11,14 @@ export class RecallError extends Error {
   readonly status: number;
   /** The names that lead to the wrong argument, such as `["input", "text"]`. Empty if no single argument is wrong. */
   readonly path: readonly string[];
-  constructor(code: string, message: string, status = 0, path: readonly string[] = []) {
+  /** Milliseconds after which the server accepts the call again, if it says so. */
+  readonly retryAfterMs: number | undefined;
+  constructor(code: string, message: string, status = 0, path: readonly string[] = [], retryAfterMs?: number) {
     super(message);
     this.code = code;
     this.status = status;
     this.path = path;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -45,7 +48,7 @@ interface GraphqlResponse {
   /** Of an error below GraphQL, such as a refused token (application/problem+json). */
   code?: string;
   detail?: string;
-  errors?: Array<{ message: string; extensions?: { code?: string; path?: string[] } }>;
+  errors?: Array<{ message: string; extensions?: { code?: string; path?: string[]; retryAfterMs?: number } }>;
 }
 
 /**
@@ -76,7 +79,10 @@ export async function graphql<Result, Variables>(
     throw new RecallError("UNREACHABLE", timeout.aborted ? "The server did not answer in time." : "The server cannot be reached.");
   }
   const error = body.errors?.[0];
-  if (error) throw new RecallError(error.extensions?.code ?? "INTERNAL", error.message, response.status, error.extensions?.path);
+  if (error) {
+    const { code = "INTERNAL", path, retryAfterMs } = error.extensions ?? {};
+    throw new RecallError(code, error.message, response.status, path, retryAfterMs);
+  }
   if (!response.ok || body.data == null) {
     throw new RecallError(body.code ?? "BAD_RESPONSE", body.detail ?? `The server answered ${response.status} without data.`, response.status);
   }

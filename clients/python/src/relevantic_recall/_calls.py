@@ -16,7 +16,7 @@ from .models import (
 
 T = TypeVar("T")
 
-# Not generated: servers before version 0.2 do not have it. The calls then fail with the code `GRAPHQL_VALIDATION_FAILED`.
+# Not generated, because older servers do not have it. The calls then fail with the code `GRAPHQL_VALIDATION_FAILED`.
 _FORGOTTEN = """{
   facts {
     id relation phrase shared weight belief uncertainty relativeWeight status flagged validFrom validTo createdAt updatedAt

@@ -24,7 +24,7 @@ class Proxy:
     def __init__(self) -> None:
         self.target = ("127.0.0.1", 0)
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = "http://127.0.0.1:%d" % self._listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._open: set[socket.socket] = set()
         self._is_cut = False
         threading.Thread(target=self._accept, daemon=True).start()

@@ -46,11 +46,13 @@ def test_llama_index_memory_adds_what_is_known(recall: Recall, new_session: Call
     earlier = new_session()
     recall.send_and_wait(earlier, "Vera lives in Oslo.")
     memory = RecallMemory.from_defaults(client=recall)
-    memory.put_messages([
-        ChatMessage(role=MessageRole.USER, content="Hi!"),
-        ChatMessage(role=MessageRole.TOOL, content="ignored"),
-        ChatMessage(role=MessageRole.ASSISTANT, content="Hello."),
-    ])
+    memory.put_messages(
+        [
+            ChatMessage(role=MessageRole.USER, content="Hi!"),
+            ChatMessage(role=MessageRole.TOOL, content="ignored"),
+            ChatMessage(role=MessageRole.ASSISTANT, content="Hello."),
+        ]
+    )
     known, *latest = memory.get("Where does Vera live?")
     assert known.role == MessageRole.SYSTEM
     assert known.content and known.content.startswith("Memory:") and "Vera lives in Oslo" in known.content

@@ -6,12 +6,14 @@ import inspect
 from collections.abc import Callable
 from datetime import datetime, timezone
 
+import httpx
 import pytest
-from conftest import TOKEN
+from conftest import TOKEN, run_server
 
 from relevantic_recall import (
     AsyncRecall, ImportedMessage, InvalidRequest, NotAuthenticated, NotFound, Recall, RecallError, ServerUnavailable, TimedOut, all_items,
 )  # fmt: skip
+from relevantic_recall import _operations
 
 UNKNOWN = "00000000-0000-0000-0000-000000000000"
 
@@ -121,3 +123,12 @@ def test_both_clients_have_the_same_calls() -> None:
 
     assert calls(Recall) == calls(AsyncRecall)
     assert TOKEN not in repr(Recall("http://127.0.0.1", TOKEN))
+
+
+def test_server_with_listed_documents_runs_every_operation() -> None:
+    texts = {name: text for name, text in vars(_operations).items() if name.isupper()}
+    assert len(texts) > 20
+    with run_server(RECALL_GRAPHQL_DOCUMENTS_ONLY="true", RECALL_GRAPHQL_INTROSPECTION="false") as url, httpx.Client(base_url=url) as http:
+        for name, text in texts.items():
+            assert "DOCUMENT_NOT_LISTED" not in http.post("/graphql", json={"query": text}).text, name
+        assert "DOCUMENT_NOT_LISTED" in http.post("/graphql", json={"query": "{ viewer { id } }"}).text

@@ -98,7 +98,7 @@ def test_async_client_asks_and_follows_through_a_cut(recall: Recall, proxy: Prox
 
 def test_events_that_arrive_in_pieces_are_joined() -> None:
     parser = Parser()
-    text = "id: e1:1\nevent: message_stored\ndata: \"é\u2028\"\n\n: comment\n\ndata: 2\r\n\r\ndata: cut"
+    text = 'id: e1:1\nevent: message_stored\ndata: "é\u2028"\n\n: comment\n\ndata: 2\r\n\r\ndata: cut'
     events = [event for byte in text.encode() for event in parser.feed(bytes([byte]))]
     assert events == [ServerSentEvent("message_stored", "e1:1", '"é\u2028"'), ServerSentEvent("message", "", "2")]
 

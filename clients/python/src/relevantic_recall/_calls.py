@@ -130,7 +130,9 @@ def latest_messages(session_id: str, last: int, before: str | None) -> Call[Page
 
 
 def cancel_answer(message_id: str) -> Call[bool]:
-    return Call(documents.CANCEL_ANSWER, {"input": {"messageId": message_id}}, lambda data: bool(_payload(data, "cancelAnswer", "cancelled")))
+    return Call(
+        documents.CANCEL_ANSWER, {"input": {"messageId": message_id}}, lambda data: bool(_payload(data, "cancelAnswer", "cancelled"))
+    )
 
 
 def context(

@@ -8,13 +8,25 @@ from contextlib import aclosing
 from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import anyio
 import httpx
 
 from . import _calls as calls
 from ._events import Disconnected, Follower, Outcome, Parser, ServerSentEvent
-from ._http import DEFAULT_TIMEOUT, Token, body, event_timeout, headers, may_repeat, read_response, response_error, unreachable, wait_before_retry
+from ._http import (
+    DEFAULT_TIMEOUT,
+    Token,
+    body,
+    event_timeout,
+    headers,
+    may_repeat,
+    read_response,
+    response_error,
+    unreachable,
+    wait_before_retry,
+)
 from .errors import RecallError, make_error
 from .models import (
     Answer, Context, Entity, EntityType, Event, Evidence, Fact, FactStatus, Forgotten, ImportedMessage, Message, Page,
@@ -237,9 +249,7 @@ class AsyncRecall:
     ) -> Page[Fact]:
         """Lists facts that meet all conditions, latest change first."""
         return await self._run(
-            calls.facts(
-                subject_id, object_id, entity_id, relation, status, session_id, min_belief, as_of, text, first, after, shared
-            )
+            calls.facts(subject_id, object_id, entity_id, relation, status, session_id, min_belief, as_of, text, first, after, shared)
         )
 
     async def evidence(self, fact_id: str, *, first: int = 20, after: str | None = None) -> Page[Evidence]:
@@ -296,7 +306,7 @@ class AsyncRecall:
 
     async def _connect(self, session_id: str, follower: Follower) -> AsyncGenerator[ServerSentEvent, None]:
         accept = {"accept": "text/event-stream", **headers(self._token)}
-        url = f"/sessions/{session_id}/events"
+        url = f"/sessions/{quote(session_id, safe='')}/events"
         async with self._http.stream("GET", url, params=follower.params(), headers=accept, timeout=event_timeout()) as response:
             if response.status_code != 200:
                 await response.aread()

@@ -19,9 +19,7 @@ class RecallError(Exception):
     retry_after: float | None
     """Seconds after which the server accepts the call again, if it says so."""
 
-    def __init__(
-        self, code: str, message: str, status: int = 0, path: Sequence[str] = (), retry_after: float | None = None
-    ) -> None:
+    def __init__(self, code: str, message: str, status: int = 0, path: Sequence[str] = (), retry_after: float | None = None) -> None:
         super().__init__(f"{message} ({code})")
         self.code = code
         self.message = message
@@ -83,9 +81,7 @@ _BY_STATUS: dict[int, type[RecallError]] = {
 }
 
 
-def make_error(
-    code: str, message: str, status: int = 0, path: Sequence[str] = (), retry_after: float | None = None
-) -> RecallError:
+def make_error(code: str, message: str, status: int = 0, path: Sequence[str] = (), retry_after: float | None = None) -> RecallError:
     """Returns the error whose class fits the code, or else the status."""
     refused = 0 < status < 500 and code != "BAD_RESPONSE"
     kind = _BY_CODE.get(code) or _BY_STATUS.get(status) or (InvalidRequest if refused else RecallError)

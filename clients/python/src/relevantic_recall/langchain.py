@@ -19,8 +19,8 @@ from .models import ImportedMessage, Message
 class RecallChatMessageHistory(BaseChatMessageHistory):
     """The messages of one session.
 
-    The server finds facts in the user's messages and does not answer them: that is the application's part. Messages of the system and of tools are
-    not stored.
+    The server finds facts in the user's messages and does not answer them: that is the application's part. It does not store messages of
+    the system and of tools.
     """
 
     def __init__(self, client: Recall, session_id: str) -> None:
@@ -37,7 +37,9 @@ class RecallChatMessageHistory(BaseChatMessageHistory):
         self.client.import_messages(
             self.session_id,
             [
-                ImportedMessage(text=message.text, role="USER" if isinstance(message, HumanMessage) else "ASSISTANT", external_id=message.id)
+                ImportedMessage(
+                    text=message.text, role="USER" if isinstance(message, HumanMessage) else "ASSISTANT", external_id=message.id
+                )
                 for message in messages
                 if isinstance(message, HumanMessage | AIMessage) and message.text.strip()
             ],

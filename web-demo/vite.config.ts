@@ -14,6 +14,8 @@ export default defineConfig(({ mode }) => {
   const graphiql = mode === "graphiql";
   return {
     base: "/",
+    // `@relevantic/recall` means the sources of the client, so that a change of it needs no build of the package.
+    resolve: { tsconfigPaths: true },
     plugins: graphiql ? [removeDataUrls] : [],
     build: {
       outDir: "dist",

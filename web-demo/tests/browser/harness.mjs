@@ -244,7 +244,7 @@ export async function clientPage(browser, server, options = {}) {
   const context = options.visitor?.context ?? await browser.chromium.newContext();
   await context.route("**/__client/**", async (route) => {
     const file = new URL(route.request().url()).pathname.replace("/__client/", "");
-    return route.fulfill({ contentType: "text/javascript", body: await readFile(path.join(root, "src/client/dist", file), "utf8") });
+    return route.fulfill({ contentType: "text/javascript", body: await readFile(path.join(root, "../clients/javascript/dist", file), "utf8") });
   });
   const tab = await browser.visit(`${server.url}/healthz`, { visitor: { context } });
   await loadClient(tab);

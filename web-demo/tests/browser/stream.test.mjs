@@ -124,6 +124,35 @@ test("a network without UDP uses the WebSocket", async () => {
   }
 });
 
+test("a network without UDP and WebSocket uses server-sent events", async () => {
+  const session = await server.newSession();
+  server.relay.lossy = true;
+  try {
+    const tab = await clientPage(browser, server);
+    await tab.page.evaluate(() => {
+      window.WebSocket = class {
+        constructor() { setTimeout(() => this.onclose?.({ code: 1006 })); }
+        close() {}
+      };
+    });
+    await open(tab, session, { openTimeoutMs: 1500 });
+    await waitUntilLive(tab, "sse", 40_000);
+    await sendMessages(session, 3);
+    await expectAllEvents(tab, await server.settledHead(session.id));
+    tab.outage = true;
+    await server.kill();
+    await until(async () => (await record(tab)).state.phase === "waiting", "the client to notice");
+    await server.run();
+    await sendMessages(session, 2);
+    const seen = await expectAllEvents(tab, await server.settledHead(session.id));
+    assert.deepEqual(seen.transports, ["sse"]);
+    assert.deepEqual(tab.problems, []);
+    await tab.context.close();
+  } finally {
+    server.relay.lossy = false;
+  }
+});
+
 test("a page that was frozen beyond the server's timeout catches up", async () => {
   const session = await server.newSession();
   const tab = await clientPage(browser, server);

@@ -1,6 +1,6 @@
 // State and actions of the page. Views only read the signals and call the functions of this module.
 import { batch, computed, signal } from "@preact/signals";
-import { EventStream, RecallError, type StreamState } from "../../client/index.ts";
+import { EventStream, RecallError, type StreamState } from "@relevantic/recall";
 import { CancelAnswer, DeleteSession, Head, Place, RetractFact, Sessions, Start, type SessionRow, type StartResult } from "../generated/operations.ts";
 import { client, loadAccount, loginMethods, resetLogin, settleVisitOffer } from "./login.ts";
 import { Memory } from "./memory.ts";

@@ -1,7 +1,7 @@
 // Who uses the page. The login is a cookie that scripts cannot read, so the page asks the server for the account and a CSRF token.
 // A pasted access token stays in memory until the page closes.
 import { signal } from "@preact/signals";
-import { RecallClient, RecallError, type Account, type Who } from "../../client/index.ts";
+import { RecallClient, RecallError, type Account, type Who } from "@relevantic/recall";
 import * as outbox from "./outbox.ts";
 
 /** The logged-in user or the visitor. null: nobody, or a server without login. */

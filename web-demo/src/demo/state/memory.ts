@@ -1,7 +1,7 @@
 // The page's copy of one session: messages, facts, entities. A snapshot fills it and the event stream updates it.
 // Events are idempotent, so a snapshot may be newer than its cursor.
 import { signal } from "@preact/signals";
-import type { EventMeta, EventOf, RecallEvent } from "../../client/index.ts";
+import type { EventMeta, EventOf, RecallEvent } from "@relevantic/recall";
 import type { AroundResult, FactRow, LaterResult, MessageRow, SnapshotResult } from "../generated/operations.ts";
 import type { Change, Entity, Fact, Message, Pulse } from "./model.ts";
 import { phraseFromName } from "./format.ts";

@@ -1,5 +1,5 @@
 // The page's model of a session: messages, facts and entities.
-import type { EntityType, EventOf } from "../../client/index.ts";
+import type { EntityType, EventOf } from "@relevantic/recall";
 
 export interface Entity {
   id: string;

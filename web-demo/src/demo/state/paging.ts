@@ -1,5 +1,5 @@
 // Loads a session's messages and facts into a Memory, page by page.
-import { RecallError } from "../../client/index.ts";
+import { RecallError } from "@relevantic/recall";
 import { Around, Earlier, Later, MoreFacts, Place, Snapshot, type FactRow } from "../generated/operations.ts";
 import { client } from "./login.ts";
 import type { Memory } from "./memory.ts";

@@ -1,0 +1,295 @@
+// Entry point of the package: the usual work, login and event streams of one server.
+import { adoptVisit, beginVisit, endVisit, fetchAccount, type Account, type Adopted } from "./account.ts";
+import { EventStream } from "./event-stream.ts";
+import type { AnswerDelta } from "./events.ts";
+import { Forget, UndoForget, type ForgetInput, type Forgotten } from "./forget.ts";
+import * as operations from "./generated/operations.ts";
+import type { CitationFields, EntityFields, FactFields, MessageFields, SessionFields } from "./generated/operations.ts";
+import type {
+  AssertFactInput, ContextInput, EntityFilter, FactFilter, ImportedMessage, MergeEntitiesInput, RenameEntityInput, ResolveEntityInput, SendMessageInput,
+} from "./generated/schema.ts";
+import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
+import { toPage, type Page, type PageOptions, type SharedPageOptions } from "./pages.ts";
+import type { StreamOptions } from "./stream-types.ts";
+import { waitForOutcome, type Outcome, type WaitOptions } from "./waiting.ts";
+
+export interface RecallClientOptions {
+  /** Origin of the server, without a path. Default: the page's origin. Another server must allow this page (http.cors_origins). Node requires it. */
+  readonly url?: string;
+  /** The user's bearer token, or a function that returns it and is called before each request. */
+  readonly token?: string | (() => string | undefined);
+  /** Returns the CSRF token from `GET /auth/session`, for pages that use the login cookie. Called before each request. */
+  readonly csrfToken?: () => string | undefined;
+}
+
+/** An answer with its sources. */
+export type Answer = MessageFields & { citations: CitationFields[] };
+export type ContextResult = operations.GetContextResult["context"];
+/** What one message says about a fact. */
+export type FactEvidence = NonNullable<operations.GetEvidenceResult["fact"]>["evidence"]["nodes"][number];
+
+export interface AskOptions extends WaitOptions {
+  /** Called for each part of the answer while the server writes it. */
+  readonly onDelta?: (delta: AnswerDelta) => void;
+}
+
+export class RecallClient {
+  readonly endpoint: Endpoint;
+
+  constructor({ url = "", token, csrfToken }: RecallClientOptions = {}) {
+    this.endpoint = { url: url.replace(/\/+$/, ""), token: typeof token === "string" ? () => token : token, csrfToken };
+  }
+
+  /** Runs one typed query or mutation. Throws a `RecallError`. */
+  graphql<Result, Variables>(document: TypedDocument<Result, Variables>, variables: Variables): Promise<Result> {
+    return graphql(this.endpoint, document, variables);
+  }
+
+  /** Returns the user who sends the requests. */
+  async viewer(): Promise<operations.GetViewerResult["viewer"]> {
+    return (await this.graphql(operations.GetViewer, {})).viewer;
+  }
+
+  // Sessions
+
+  /** Creates a session. All signed-in users read a `shared` session; only administrators create and write it. */
+  async createSession(title?: string, { shared = false }: { shared?: boolean } = {}): Promise<SessionFields> {
+    const input = { ...(title === undefined ? {} : { title }), ...(shared ? { shared } : {}) };
+    const { createSession } = await this.graphql(operations.CreateSession, { input });
+    return resultOrThrow(createSession.session, createSession.errors);
+  }
+
+  /** Returns a session, or null if it does not exist. */
+  async session(id: string): Promise<SessionFields | null> {
+    return (await this.graphql(operations.GetSession, { id })).session;
+  }
+
+  /** Lists sessions, latest change first. */
+  async sessions(options: SharedPageOptions = {}): Promise<Page<SessionFields>> {
+    return toPage((await this.graphql(operations.GetSessions, options)).sessions);
+  }
+
+  /** Deletes a session with its messages, events and evidence. */
+  async deleteSession(id: string): Promise<void> {
+    const { deleteSession } = await this.graphql(operations.DeleteSession, { input: { id } });
+    resultOrThrow(deleteSession.deletedId, deleteSession.errors);
+  }
+
+  // Messages
+
+  /** Sends one message. With a `clientMessageId`, a retry returns the first result instead of storing the message twice. */
+  async sendMessage(input: SendMessageInput): Promise<MessageFields> {
+    const { sendMessage } = await this.graphql(operations.SendMessage, { input });
+    return resultOrThrow(sendMessage.message, sendMessage.errors);
+  }
+
+  /** Sends one message and waits until its facts are stored. */
+  async sendAndWait(input: SendMessageInput, options: WaitOptions = {}): Promise<MessageFields> {
+    const from = await this.#head(input.sessionId);
+    const { id, status } = await this.sendMessage(input);
+    const read = async () => resultOrThrow(await this.message(id), []);
+    if (status !== "PROCESSING") return read();
+    await waitForOutcome<true>(
+      {
+        open: (onGap) => this.#follow(input.sessionId, from, onGap),
+        readState: async () => ((await read()).status === "PROCESSING" ? undefined : { value: true }),
+        inspect: (event) => {
+          if (event.type === "message_failed" && event.message_id === id) throw new RecallError(event.code, "The message could not be processed.");
+          return event.type === "message_processed" && event.message_id === id ? { value: true } : undefined;
+        },
+      },
+      options,
+    );
+    return read();
+  }
+
+  /** Sends a question and waits for its answer. Returns null if the message asks nothing. */
+  async ask(input: SendMessageInput, { onDelta, ...options }: AskOptions = {}): Promise<Answer | null> {
+    const from = await this.#head(input.sessionId);
+    const { id, status } = await this.sendMessage(input);
+    const isAnswered = input.role !== "ASSISTANT" && !input.speaker;
+    const readState = async (): Promise<Outcome<Answer | null> | undefined> => {
+      const { message } = await this.graphql(operations.GetAnswer, { id });
+      if (message?.answer) return { value: message.answer };
+      return message?.status === "PROCESSING" || (isAnswered && isQuestion(message?.kind)) ? undefined : { value: null };
+    };
+    // A repeated `clientMessageId` may have been answered before.
+    const outcome = status === "PROCESSING" ? undefined : await readState();
+    if (outcome) return outcome.value;
+    const answered = await waitForOutcome<boolean>(
+      {
+        open: (onGap) => {
+          const stream = this.#follow(input.sessionId, from, onGap);
+          if (onDelta) stream.on("answer_delta", (delta) => delta.answer_to === id && onDelta(delta));
+          return stream;
+        },
+        readState: async () => ((await readState()) ? { value: true } : undefined),
+        inspect: (event) => {
+          if (event.type === "answer_completed" && event.answer_to === id) return { value: true };
+          const failed = event.type === "answer_failed" || event.type === "message_failed";
+          if (failed && event.message_id === id) throw new RecallError(event.code, "The question could not be answered.");
+          const asksNothing = event.type === "message_processed" && event.message_id === id && !(isAnswered && isQuestion(event.kind));
+          return asksNothing ? { value: false } : undefined;
+        },
+      },
+      options,
+    );
+    return answered ? ((await readState())?.value ?? null) : null;
+  }
+
+  /** Stores messages of a conversation that took place elsewhere, up to 500. Either all are stored or none. */
+  async importMessages(sessionId: string, messages: ImportedMessage[]): Promise<MessageFields[]> {
+    const { importMessages } = await this.graphql(operations.ImportMessages, { input: { sessionId, messages } });
+    return resultOrThrow(importMessages.messages, importMessages.errors);
+  }
+
+  /** Returns a message, or null if it does not exist. */
+  async message(id: string): Promise<(MessageFields & { sourceMetadata: unknown }) | null> {
+    return (await this.graphql(operations.GetMessage, { id })).message;
+  }
+
+  /** Lists the messages of a session, oldest first. */
+  async messages(sessionId: string, options: PageOptions = {}): Promise<Page<MessageFields>> {
+    const { session } = await this.graphql(operations.GetMessages, { ...options, sessionId });
+    return toPage(foundOrThrow(session, "session").messages);
+  }
+
+  /** Lists the latest messages of a session, oldest first. `next` is the cursor for `before`. */
+  async latestMessages(sessionId: string, { last = 20, before = null }: { last?: number; before?: string | null } = {}): Promise<Page<MessageFields>> {
+    const { session } = await this.graphql(operations.GetLatestMessages, { sessionId, last, before });
+    const { nodes, pageInfo } = foundOrThrow(session, "session").messages;
+    return { items: nodes, next: pageInfo.hasPreviousPage ? pageInfo.startCursor : null };
+  }
+
+  /** Cancels the answer to a question. Returns false if it was finished. */
+  async cancelAnswer(messageId: string): Promise<boolean> {
+    const { cancelAnswer } = await this.graphql(operations.CancelAnswer, { input: { messageId } });
+    return resultOrThrow(cancelAnswer.cancelled, cancelAnswer.errors);
+  }
+
+  // Memory
+
+  /** Finds the messages, facts and entities that are relevant to a question, best first. */
+  async context(input: string | ContextInput): Promise<ContextResult> {
+    return (await this.graphql(operations.GetContext, { input: typeof input === "string" ? { query: input } : input })).context;
+  }
+
+  /** Finds the entity that a name refers to. */
+  async resolveEntity(input: string | ResolveEntityInput): Promise<operations.ResolveEntityResult["resolveEntity"]> {
+    return (await this.graphql(operations.ResolveEntity, { input: typeof input === "string" ? { mention: input } : input })).resolveEntity;
+  }
+
+  /** Returns an entity, or null if it does not exist. */
+  async entity(id: string): Promise<EntityFields | null> {
+    return (await this.graphql(operations.GetEntity, { id })).entity;
+  }
+
+  /** Lists entities, most mentioned first. */
+  async entities(options: SharedPageOptions & { filter?: EntityFilter } = {}): Promise<Page<EntityFields>> {
+    return toPage((await this.graphql(operations.GetEntities, options)).entities);
+  }
+
+  /** Renames an entity. The old name becomes an alias. */
+  async renameEntity(input: RenameEntityInput): Promise<EntityFields> {
+    const { renameEntity } = await this.graphql(operations.RenameEntity, { input });
+    return resultOrThrow(renameEntity.entity, renameEntity.errors);
+  }
+
+  /** Merges two entities that are the same. */
+  async mergeEntities(input: MergeEntitiesInput): Promise<EntityFields> {
+    const { mergeEntities } = await this.graphql(operations.MergeEntities, { input });
+    return resultOrThrow(mergeEntities.entity, mergeEntities.errors);
+  }
+
+  /** Returns a fact, or null if it does not exist. */
+  async fact(id: string): Promise<FactFields | null> {
+    return (await this.graphql(operations.GetFact, { id })).fact;
+  }
+
+  /** Lists facts, latest change first. */
+  async facts(options: SharedPageOptions & { filter?: FactFilter } = {}): Promise<Page<FactFields>> {
+    return toPage((await this.graphql(operations.GetFacts, options)).facts);
+  }
+
+  /** Lists the messages that support, oppose or end a fact, latest first. */
+  async evidence(factId: string, options: PageOptions = {}): Promise<Page<FactEvidence>> {
+    const { fact } = await this.graphql(operations.GetEvidence, { ...options, factId });
+    return toPage(foundOrThrow(fact, "fact").evidence);
+  }
+
+  /** Records a fact that the user states directly. */
+  async assertFact(input: AssertFactInput): Promise<FactFields> {
+    const { assertFact } = await this.graphql(operations.AssertFact, { input });
+    return resultOrThrow(assertFact.fact, assertFact.errors);
+  }
+
+  /** Retracts a fact. It stays readable but no longer counts, until a later message states it again. */
+  async retractFact(id: string): Promise<FactFields> {
+    const { retractFact } = await this.graphql(operations.RetractFact, { input: { id } });
+    return resultOrThrow(retractFact.fact, retractFact.errors);
+  }
+
+  /** Forgets facts and the messages that state them. By default it only returns what would be forgotten. */
+  async forget(input: ForgetInput): Promise<Forgotten> {
+    const { forget } = await this.graphql(Forget, { input });
+    return resultOrThrow(forget, forget.errors);
+  }
+
+  /** Undoes `forget`, some minutes long. */
+  async undoForget(token: string): Promise<Forgotten> {
+    const { undoForget } = await this.graphql(UndoForget, { input: { token } });
+    return resultOrThrow(undoForget, undoForget.errors);
+  }
+
+  // Login
+
+  /** Returns the logged-in user and the available login methods. */
+  whoIsThere(): Promise<Account> {
+    return fetchAccount(this.endpoint);
+  }
+
+  /** Starts a visit without a login, if the server offers `visit`. Call `whoIsThere()` again afterwards. */
+  beginVisit(): Promise<void> {
+    return beginVisit(this.endpoint);
+  }
+
+  /** Ends this browser's visit and deletes its data. */
+  endVisit(): Promise<void> {
+    return endVisit(this.endpoint);
+  }
+
+  /** Moves this browser's visit into the logged-in account. Returns null without a visit. */
+  adoptVisit(): Promise<Adopted | null> {
+    return adoptVisit(this.endpoint);
+  }
+
+  // Events
+
+  /** Creates the session's event stream. Add listeners, then call `start()`. */
+  stream(sessionId: string, options: Omit<StreamOptions, "endpoint" | "sessionId"> = {}): EventStream {
+    return new EventStream({ ...options, endpoint: this.endpoint, sessionId });
+  }
+
+  /** Follows for a short time. A data channel takes longer to open than the other transports. */
+  #follow(sessionId: string, from: string, onGap: () => Promise<void>): EventStream {
+    return this.stream(sessionId, { from, onGap, transports: ["websocket", "sse"] });
+  }
+
+  async #head(sessionId: string): Promise<string> {
+    return foundOrThrow((await this.graphql(operations.StreamHead, { sessionId })).session, "session").head;
+  }
+}
+
+/** Both spellings: GraphQL writes `QUESTION`, events write `question`. */
+const isQuestion = (kind: string | null | undefined): boolean => ["question", "mixed"].includes(kind?.toLowerCase() ?? "");
+
+function resultOrThrow<T>(value: T | null, errors: ReadonlyArray<{ code: string; message: string; path: readonly string[] }>): T {
+  const error = errors[0];
+  if (value === null || error) throw new RecallError(error?.code ?? "BAD_RESPONSE", error?.message ?? "The server sent no result.", 200, error?.path);
+  return value;
+}
+
+function foundOrThrow<T>(value: T | null, kind: string): T {
+  if (value === null) throw new RecallError("NOT_FOUND", `There is no such ${kind}. Check its id.`, 200);
+  return value;
+}

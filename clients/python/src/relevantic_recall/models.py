@@ -1,0 +1,363 @@
+"""What the server returns, as immutable values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+
+Json = Mapping[str, Any]
+T = TypeVar("T")
+
+EntityType = Literal["PERSON", "ORGANIZATION", "PLACE", "PROJECT", "TOOL", "CONCEPT", "EVENT", "THING"]
+FactStatus = Literal["ACTIVE", "ENDED", "RETRACTED"]
+MessageKind = Literal["STATEMENT", "QUESTION", "MIXED", "OTHER"]
+MessageStatus = Literal["PROCESSING", "PROCESSED", "FAILED"]
+RetrievalMethod = Literal["VECTOR", "KEYWORD", "GRAPH"]
+Role = Literal["USER", "ASSISTANT"]
+Stance = Literal["SUPPORTS", "OPPOSES", "ENDS"]
+ViewerRole = Literal["ADMIN", "USER", "ANONYMOUS"]
+
+
+def parse_time(text: str) -> datetime:
+    """Parses an RFC 3339 time. Python 3.10 reads neither `Z` nor nanoseconds."""
+    return datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.replace("Z", "+00:00")))
+
+
+def _optional_time(text: str | None) -> datetime | None:
+    return None if text is None else parse_time(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """One page of a list."""
+
+    items: tuple[T, ...]
+    next: str | None
+    """The cursor of the next page, for `after`. None: this is the last page."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRef:
+    """An entity as facts name it."""
+
+    id: str
+    name: str
+    type: EntityType
+    is_viewer: bool
+    """Whether it represents the user."""
+
+    @classmethod
+    def parse(cls, data: Json) -> EntityRef:
+        return cls(data["id"], data["name"], data["type"], data["isViewer"])
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """The user who sends the requests."""
+
+    id: str
+    role: ViewerRole
+    name: str | None
+    entity: EntityRef | None
+
+    @classmethod
+    def parse(cls, data: Json) -> Viewer:
+        entity = data["entity"]
+        return cls(data["id"], data["role"], data["name"], EntityRef.parse(entity) if entity else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation with its messages and a numbered event log."""
+
+    id: str
+    title: str | None
+    shared: bool
+    created_at: datetime
+    updated_at: datetime
+    head: str
+    """The cursor of the newest event. Pass it to `events` as `after`."""
+
+    @classmethod
+    def parse(cls, data: Json) -> Session:
+        times = parse_time(data["createdAt"]), parse_time(data["updatedAt"])
+        return cls(data["id"], data["title"], data["shared"], *times, data["head"])
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    id: str
+    session_id: str
+    external_id: str | None
+    """The client's own id."""
+    role: Role
+    speaker: str | None
+    """The speaker, if it is not the user."""
+    text: str
+    kind: MessageKind | None
+    """None until the message is processed."""
+    status: MessageStatus
+    sent_at: datetime
+    created_at: datetime
+    shared: bool
+    source_metadata: Any = None
+    """JSON that the client stored with the message. Only `message` reads it."""
+
+    @classmethod
+    def parse(cls, data: Json) -> Message:
+        return cls(
+            id=data["id"], session_id=data["session"]["id"], external_id=data["externalId"], role=data["role"],
+            speaker=data["speaker"], text=data["text"], kind=data["kind"], status=data["status"],
+            sent_at=parse_time(data["sentAt"]), created_at=parse_time(data["createdAt"]), shared=data["shared"],
+            source_metadata=data.get("sourceMetadata"),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMessage:
+    """One message of a conversation that took place elsewhere."""
+
+    text: str
+    role: Role = "USER"
+    speaker: str | None = None
+    """The speaker, if it is not the user."""
+    sent_at: datetime | None = None
+    """When it was said. Default: now."""
+    external_id: str | None = None
+    """The id in the source system. Importing it again returns the first message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source of an answer, with its number in the text."""
+
+    index: int
+    excerpt: str
+    message_id: str | None
+    fact_id: str | None
+    shared: bool
+
+    @classmethod
+    def parse(cls, data: Json) -> Citation:
+        return cls(data["index"], data["excerpt"], _id_of(data["message"]), _id_of(data["fact"]), data["shared"])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer with its sources."""
+
+    message: Message
+    citations: tuple[Citation, ...]
+
+    @property
+    def text(self) -> str:
+        """The text with marks such as `[1]`."""
+        return self.message.text
+
+    @classmethod
+    def parse(cls, data: Json) -> Answer:
+        return cls(Message.parse(data), tuple(map(Citation.parse, data["citations"])))
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A person, thing or place in the memory."""
+
+    id: str
+    name: str
+    type: EntityType
+    aliases: tuple[str, ...]
+    description: str | None
+    mention_count: int
+    confidence: float
+    is_viewer: bool
+    shared: bool
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def parse(cls, data: Json) -> Entity:
+        return cls(
+            id=data["id"], name=data["name"], type=data["type"], aliases=tuple(data["aliases"]),
+            description=data["description"], mention_count=data["mentionCount"], confidence=data["confidence"],
+            is_viewer=data["isViewer"], shared=data["shared"],
+            created_at=parse_time(data["createdAt"]), updated_at=parse_time(data["updatedAt"]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entity that a name may refer to."""
+
+    entity: Entity
+    confidence: float
+    reason: str
+
+    @classmethod
+    def parse(cls, data: Json) -> Candidate:
+        return cls(Entity.parse(data["entity"]), data["confidence"], data["reason"])
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The entity that a name refers to, with the candidates, best first."""
+
+    entity: Entity | None
+    """None if no candidate is certain enough."""
+    confidence: float
+    candidates: tuple[Candidate, ...]
+
+    @classmethod
+    def parse(cls, data: Json) -> Resolution:
+        entity = data["entity"]
+        candidates = tuple(map(Candidate.parse, data["candidates"]))
+        return cls(Entity.parse(entity) if entity else None, data["confidence"], candidates)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact: subject, relation and object."""
+
+    id: str
+    subject: EntityRef
+    relation: str
+    """The name in the ontology, such as `LIVES_IN`."""
+    phrase: str
+    """The relation in words, such as "lives in"."""
+    object: EntityRef | None
+    """None for facts with a plain value, on servers that have them."""
+    weight: float
+    belief: float
+    uncertainty: float
+    relative_weight: float
+    status: FactStatus
+    flagged: bool
+    shared: bool
+    valid_from: datetime | None
+    valid_to: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    def __str__(self) -> str:
+        return f"{self.subject.name} {self.phrase} {self.object.name if self.object else ''}".rstrip()
+
+    @classmethod
+    def parse(cls, data: Json) -> Fact:
+        object_ = data["object"]
+        return cls(
+            id=data["id"], subject=EntityRef.parse(data["subject"]), relation=data["relation"], phrase=data["phrase"],
+            object=EntityRef.parse(object_) if object_ else None, weight=data["weight"], belief=data["belief"],
+            uncertainty=data["uncertainty"], relative_weight=data["relativeWeight"], status=data["status"],
+            flagged=data["flagged"], shared=data["shared"], valid_from=_optional_time(data["validFrom"]),
+            valid_to=_optional_time(data["validTo"]), created_at=parse_time(data["createdAt"]),
+            updated_at=parse_time(data["updatedAt"]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one message says about a fact."""
+
+    message: Message
+    stance: Stance
+    confidence: float
+    excerpt: str | None
+    created_at: datetime
+
+    @classmethod
+    def parse(cls, data: Json) -> Evidence:
+        message, created_at = Message.parse(data["message"]), parse_time(data["createdAt"])
+        return cls(message, data["stance"], data["confidence"], data["excerpt"], created_at)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMessage:
+    """A message with its relevance, 0 to 1."""
+
+    message: Message
+    score: float
+    methods: tuple[RetrievalMethod, ...]
+
+    @classmethod
+    def parse(cls, data: Json) -> RankedMessage:
+        return cls(Message.parse(data["message"]), data["score"], tuple(data["methods"]))
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFact:
+    """A fact with its relevance, 0 to 1."""
+
+    fact: Fact
+    score: float
+
+    @classmethod
+    def parse(cls, data: Json) -> RankedFact:
+        return cls(Fact.parse(data["fact"]), data["score"])
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The messages, facts and entities found for a question, best first."""
+
+    messages: tuple[RankedMessage, ...]
+    facts: tuple[RankedFact, ...]
+    entities: tuple[Entity, ...]
+    methods_used: tuple[RetrievalMethod, ...]
+    total_ms: float
+
+    @classmethod
+    def parse(cls, data: Json) -> Context:
+        return cls(
+            messages=tuple(map(RankedMessage.parse, data["messages"])), facts=tuple(map(RankedFact.parse, data["facts"])),
+            entities=tuple(map(Entity.parse, data["entities"])), methods_used=tuple(data["methodsUsed"]),
+            total_ms=data["timings"]["totalMs"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenMessage:
+    """A message that was forgotten, or would be."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was forgotten, or would be."""
+
+    facts: tuple[Fact, ...]
+    messages: tuple[ForgottenMessage, ...]
+    token: str | None
+    """Undoes it for some minutes, with `undo_forget`. None after a dry run."""
+
+    @classmethod
+    def parse(cls, data: Json) -> Forgotten:
+        messages = tuple(ForgottenMessage(m["id"], m["text"]) for m in data["messages"])
+        return cls(tuple(map(Fact.parse, data["facts"])), messages, data["token"])
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An entry of a session's event log."""
+
+    type: str
+    """The type, such as `fact_update`. `gap`: events could not be delivered, so read the state again, then continue."""
+    data: dict[str, Any] = field(hash=False)
+    """The content, as defined in `schema.events.json`. A `gap` has `from`, `to` and `reason`."""
+    cursor: str | None
+    """Pass it to `events` as `after` to resume after this event. None: not numbered, and not delivered again."""
+
+    @property
+    def seq(self) -> int | None:
+        """The number within the session, from 1."""
+        return None if self.cursor is None else int(self.cursor.rpartition(":")[2])
+
+
+def _id_of(data: Json | None) -> str | None:
+    return None if data is None else str(data["id"])

@@ -15,9 +15,9 @@ use crate::{
     audit::Auditor,
     auth::{self, Authenticator, personal::AccessTokens, token::revocations::Revocations},
     config::{ApiConfig, ApiState},
-    event_stream, export, graphql, layers, operations,
+    event_stream, export, graphql, layers, mcp, operations,
     operations::Check,
-    mcp, rate, rest, web, whip,
+    rate, rest, web, whip,
 };
 
 /// Builds all routes with their middleware.
@@ -87,7 +87,8 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(authenticator, auth::authenticate));
     let mut api = api.merge(graphql);
     if let Some(resource) = config.login.clone().map(Arc::new) {
-        let metadata = Router::new().route(auth::METADATA_PATH, get(auth::metadata)).route(auth::MCP_METADATA_PATH, get(auth::mcp_metadata));
+        let metadata =
+            Router::new().route(auth::METADATA_PATH, get(auth::metadata)).route(auth::MCP_METADATA_PATH, get(auth::mcp_metadata));
         open = open.merge(metadata.with_state(resource.clone()));
         api = api.layer(from_fn_with_state(resource, auth::add_metadata_link));
     }

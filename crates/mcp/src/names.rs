@@ -64,7 +64,8 @@ pub(crate) fn unsure(name: &str, path: &str, candidates: &[(Entity, bool)]) -> R
     if candidates.is_empty() {
         return Refusal::invalid("UNKNOWN_ENTITY", path, format!("The memory knows nobody and nothing called {quoted}."));
     }
-    let listed: Vec<String> = candidates.iter().map(|(e, _)| format!("{} ({}, {})", serde_json::Value::from(&*e.name), e.entity_type, e.id)).collect();
+    let listed: Vec<String> =
+        candidates.iter().map(|(e, _)| format!("{} ({}, {})", serde_json::Value::from(&*e.name), e.entity_type, e.id)).collect();
     let message = format!("{quoted} may mean several entities. Repeat the call with the id of one: {}.", listed.join("; "));
     Refusal::invalid("AMBIGUOUS_ENTITY", path, message)
 }

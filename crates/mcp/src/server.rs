@@ -77,7 +77,12 @@ pub fn service(usecases: UseCases, graph: Arc<dyn GraphQueries>, gate: Arc<dyn G
 
 impl McpServer {
     /// Runs the work of one request within the time limit, on behalf of its caller and under its tracing span.
-    async fn run<T>(&self, parts: &Parts, caller: Option<Caller>, work: impl Future<Output = Result<T, Fault>> + Send) -> Result<T, Refusal> {
+    async fn run<T>(
+        &self,
+        parts: &Parts,
+        caller: Option<Caller>,
+        work: impl Future<Output = Result<T, Fault>> + Send,
+    ) -> Result<T, Refusal> {
         let work = AssertUnwindSafe(work).catch_unwind();
         let bounded = tokio::time::timeout(self.timeout, async {
             match caller {
@@ -96,7 +101,12 @@ impl McpServer {
     }
 
     /// Runs a read that is no tool.
-    async fn read<T, F>(&self, context: &RequestContext<RoleServer>, cost: usize, work: impl FnOnce(Memories) -> F + Send) -> Result<T, ErrorData>
+    async fn read<T, F>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        cost: usize,
+        work: impl FnOnce(Memories) -> F + Send,
+    ) -> Result<T, ErrorData>
     where
         F: Future<Output = Result<T, Fault>> + Send,
     {
@@ -125,20 +135,10 @@ impl ServerHandler for McpServer {
         self.tools.iter().find(|tool| tool.name == name).cloned()
     }
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
         let parts = parts(&context)?;
         let client = context.meta.client_info().map(|client| client.title.unwrap_or(client.name));
-        let tools = Tools {
-            usecases: &self.usecases,
-            graph: &*self.graph,
-            gate: &*self.gate,
-            request: parts,
-            client: client.as_deref(),
-        };
+        let tools = Tools { usecases: &self.usecases, graph: &*self.graph, gate: &*self.gate, request: parts, client: client.as_deref() };
         let caller = self.gate.admit(parts, Access::Read).or_else(|_| self.gate.admit(parts, Access::Write)).ok();
         let called = self.run(parts, caller, async { Ok(tools.call(&request.name, request.arguments).await.transpose()?) }).await;
         match called {

@@ -312,10 +312,9 @@ pub(crate) mod tests {
 
     #[test]
     fn fact_about_unnamed_user_says_so() {
-        let ontology = Ontology::parse(
-            "[[relation]]\nname = \"LIVES_IN\"\nphrase = \"lives in\"\ndescription = \"Has a home.\"\nhalf_life_days = 10",
-        )
-        .unwrap();
+        let ontology =
+            Ontology::parse("[[relation]]\nname = \"LIVES_IN\"\nphrase = \"lives in\"\ndescription = \"Has a home.\"\nhalf_life_days = 10")
+                .unwrap();
         let (you, ghent) = (entity(1, VIEWER_NAME), entity(2, "Ghent"));
         let view = FactView::of(&fact(), [&you, &ghent], false, &ontology, Timestamp::UNIX_EPOCH);
         assert_eq!((view.text.as_str(), view.belief, view.status), ("the user lives in Ghent", 0.6667, "active"));

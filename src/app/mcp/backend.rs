@@ -36,7 +36,10 @@ impl Endpoint {
     /// The server of `--url`, with or without the path of the endpoint.
     pub(super) fn given(url: &str) -> anyhow::Result<Self> {
         let base = url.trim_end_matches('/').trim_end_matches("/mcp").trim_end_matches('/').to_owned();
-        anyhow::ensure!(base.starts_with("http://") || base.starts_with("https://"), "--url: {url} is not an address such as https://recall.example.org");
+        anyhow::ensure!(
+            base.starts_with("http://") || base.starts_with("https://"),
+            "--url: {url} is not an address such as https://recall.example.org"
+        );
         Ok(Self { base, is_own: false })
     }
 
@@ -198,7 +201,12 @@ mod tests {
 
     #[test]
     fn url_may_name_server_or_endpoint() {
-        for url in ["https://recall.example.org", "https://recall.example.org/", "https://recall.example.org/mcp", "https://recall.example.org/mcp/"] {
+        for url in [
+            "https://recall.example.org",
+            "https://recall.example.org/",
+            "https://recall.example.org/mcp",
+            "https://recall.example.org/mcp/",
+        ] {
             assert_eq!(Endpoint::given(url).unwrap().base, "https://recall.example.org", "{url}");
         }
         assert!(Endpoint::given("recall.example.org").is_err());

@@ -115,7 +115,8 @@ mod tests {
         assert_eq!(headers(&call, Some("2025-11-25")), [("mcp-protocol-version", "2025-11-25".to_owned())]);
         assert!(headers(&json!({ "method": "initialize" }), Some("2025-11-25")).is_empty());
         let read = json!({ "method": "resources/read", "params": { "uri": "recall://entity/ä", "_meta": { META_VERSION: "2026-07-28" } } });
-        let expected = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "resources/read"), ("mcp-name", "=?base64?cmVjYWxsOi8vZW50aXR5L8Ok?=")];
+        let expected =
+            [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "resources/read"), ("mcp-name", "=?base64?cmVjYWxsOi8vZW50aXR5L8Ok?=")];
         assert_eq!(headers(&read, Some("2025-11-25")), expected.map(|(name, value)| (name, value.to_owned())));
         let broken = json!({ "method": "ping\n", "params": { "_meta": { META_VERSION: "x\r\ny" } } });
         assert!(headers(&broken, None).iter().all(|(_, value)| !value.contains(['\r', '\n'])));
@@ -129,7 +130,10 @@ mod tests {
         let unread = response(&id, 400, br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"No."}}"#);
         assert_eq!((&unread["id"], &unread["error"]["message"]), (&id, &json!("No.")));
         let problem = response(&id, 429, br#"{"code":"RATE_LIMITED","detail":"Too many requests."}"#);
-        assert_eq!(problem["error"], json!({ "code": -32603, "message": "Too many requests.", "data": { "status": 429, "code": "RATE_LIMITED" } }));
+        assert_eq!(
+            problem["error"],
+            json!({ "code": -32603, "message": "Too many requests.", "data": { "status": 429, "code": "RATE_LIMITED" } })
+        );
         assert!(response(&id, 401, b"").to_string().contains("RECALL_MCP_TOKEN"));
         assert!(response(&id, 502, b"<html>").to_string().contains("502"));
     }

@@ -87,8 +87,10 @@ impl Definition for Forget {
             true => ["Facts that would be forgotten (nothing has changed)", "Messages that would be forgotten"],
             false => ["Facts forgotten", "Messages forgotten"],
         };
-        let lists =
-            [(facts, output.facts.iter().map(FactView::line).collect()), (messages, output.messages.iter().map(MessageView::line).collect())];
+        let lists = [
+            (facts, output.facts.iter().map(FactView::line).collect()),
+            (messages, output.messages.iter().map(MessageView::line).collect()),
+        ];
         view::lists(&lists, "The memory holds nothing that this names. Nothing was forgotten.")
     }
 }

@@ -121,7 +121,9 @@ impl Definition for HowDoYouKnow {
             lines.push(fact.line());
             lines.extend(evidence.iter().map(|s| s.evidence.line()));
             lines.extend(rivals.iter().map(|r| format!("  contradicted by {}", r.line().trim_start_matches("- "))));
-            lines.extend(decisions.iter().map(|d| format!("  {} was understood so: {} ({:.2})", view::quoted(&d.name), d.reason, d.confidence)));
+            lines.extend(
+                decisions.iter().map(|d| format!("  {} was understood so: {} ({:.2})", view::quoted(&d.name), d.reason, d.confidence)),
+            );
         }
         view::lists(&[("What this is based on", lines)], "No fact about this is known. `recall` may find messages.")
     }

@@ -180,7 +180,8 @@ impl<'m> Found<'m> {
         let named: HashSet<EntityId> = self.entities.iter().map(|(e, _)| e.id).collect();
         // Of a fact about a named entity, the type of the other one counts.
         let has_type = |fact: &Fact| {
-            let of_type = |id: &EntityId| !named.contains(id) && sides.get(id).is_some_and(|e| Some(e.entity_type) == conditions.entity_type);
+            let of_type =
+                |id: &EntityId| !named.contains(id) && sides.get(id).is_some_and(|e| Some(e.entity_type) == conditions.entity_type);
             conditions.entity_type.is_none() || [fact.subject, fact.object].iter().any(of_type)
         };
         self.facts.extend(facts.into_iter().filter(has_type).take(conditions.limit as usize).map(|f| (f, memory)));

@@ -55,6 +55,7 @@ impl Retention {
                         self.resume_session_deletions().await;
                         self.delete_expired_visits().await;
                         self.resume_adoptions().await;
+                        self.purge_forgotten().await;
                     }
                     _ = expiry.tick() => self.delete_expired_data().await,
                 }
@@ -115,6 +116,20 @@ impl Retention {
             if let Err(e) = self.usecases.settle_adoptions(&caller).await {
                 warn!(error = %e, user = %caller.user(), "an adoption was interrupted and will be resumed");
             }
+        }
+    }
+
+    /// Deletes for good what can no longer be restored. Several servers may do this at the same time.
+    async fn purge_forgotten(&self) {
+        let expired = match self.store.expired_forgettings(self.clock.now(), PAGE).await {
+            Ok(expired) => expired,
+            Err(e) => return warn!(error = %e, "expired forgettings could not be looked up"),
+        };
+        for (caller, id) in expired {
+            if let Err(e) = self.usecases.purge_forgotten(&caller, id).await {
+                warn!(error = %e, user = %caller.user(), "forgotten data could not be deleted and will be deleted later");
+            }
+            tokio::time::sleep(PAUSE).await;
         }
     }
 

@@ -110,6 +110,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
         session_limits,
+        forget_undo: config.retention.forget_undo(),
     });
     Ok(Services { store, usecases, hub, announcer, clock, wake, graph, reembedder, checks, allowances })
 }

@@ -114,6 +114,7 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_ANONYMOUS_MODEL_TOKENS_PER_DAY" => "anonymous.model_tokens_per_day",
     "RECALL_ANONYMOUS_HOURS" => "retention.anonymous_hours",
     "RECALL_SESSION_DAYS" => "retention.session_days",
+    "RECALL_FORGET_UNDO_MINUTES" => "retention.forget_undo_minutes",
     "RECALL_AUDIT_DAYS" => "retention.audit_days",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",

@@ -13,6 +13,9 @@ use super::{
 /// Maximum retention time in days.
 const MAX_DAYS: u64 = 100 * 366;
 
+/// Maximum time in which a forgetting can be undone: a month.
+const MAX_FORGET_UNDO_MINUTES: u64 = 31 * 24 * 60;
+
 /// Retention.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -23,6 +26,9 @@ pub struct RetentionConfig {
     /// Hours after the last request of a visitor, after which all data of the visitor is deleted.
     #[serde(deserialize_with = "flexible")]
     pub anonymous_hours: u32,
+    /// Minutes in which a forgetting can be undone. After them, what was forgotten is deleted for good.
+    #[serde(deserialize_with = "flexible")]
+    pub forget_undo_minutes: u32,
     /// Days for which the audit log is kept.
     #[serde(deserialize_with = "flexible")]
     pub audit_days: u32,
@@ -30,7 +36,7 @@ pub struct RetentionConfig {
 
 impl Default for RetentionConfig {
     fn default() -> Self {
-        Self { session_days: 0, anonymous_hours: 24, audit_days: 365 }
+        Self { session_days: 0, anonymous_hours: 24, forget_undo_minutes: 10, audit_days: 365 }
     }
 }
 
@@ -40,11 +46,17 @@ impl RetentionConfig {
         Duration::from_secs(u64::from(self.anonymous_hours) * 3600)
     }
 
+    /// How long a forgetting can be undone.
+    pub fn forget_undo(&self) -> Duration {
+        Duration::from_secs(u64::from(self.forget_undo_minutes) * 60)
+    }
+
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         at_most("retention.session_days", u64::from(self.session_days), MAX_DAYS)?;
         positive("retention.anonymous_hours", u64::from(self.anonymous_hours))?;
         // Browsers keep cookies for at most 400 days.
         at_most("retention.anonymous_hours", u64::from(self.anonymous_hours), 400 * 24)?;
+        at_most("retention.forget_undo_minutes", u64::from(self.forget_undo_minutes), MAX_FORGET_UNDO_MINUTES)?;
         positive("retention.audit_days", u64::from(self.audit_days))?;
         at_most("retention.audit_days", u64::from(self.audit_days), MAX_DAYS)
     }

@@ -15,6 +15,7 @@ mod edit;
 mod entities;
 mod extraction;
 mod failover;
+mod forget;
 mod graph;
 mod instances;
 mod learning;

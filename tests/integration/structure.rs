@@ -168,6 +168,7 @@ const READ_HIDDEN: &[(&str, &str)] = &[
     ("account_deletion.rs", "deletes all rows of a user"),
     ("archive/", "checks the counters of a restored account, and adopts only without hidden sessions"),
     ("delete.rs", "deletes sessions"),
+    ("forget", "hides messages, and deletes them for good"),
     ("graph/feed.rs", "mirrors rows until their deletion is in the change feed"),
     ("knowledge/commit.rs", "keeps rows of hidden sessions in step with the facts and entities"),
     ("knowledge/merge.rs", "moves rows of hidden sessions, so that nothing is left without an entity"),

@@ -42,8 +42,16 @@ actions! {
     AdminRead = "admin.read",
     /// A session was deleted; the target is its id.
     SessionDeleted = "session.deleted",
+    /// A message was deleted; the target is its id.
+    MessageDeleted = "message.deleted",
+    /// Facts and messages were forgotten; the target is their numbers.
+    MemoryForgotten = "memory.forgotten",
+    /// A forgetting was undone; the target is the numbers of facts and messages.
+    MemoryRestored = "memory.restored",
     /// A session of shared memory was created. As in all `shared` actions, the target is the id of what changed.
     SharedSessionCreated = "shared.session.created",
+    /// A session of shared memory got another title.
+    SharedSessionRenamed = "shared.session.renamed",
     /// A session of shared memory was deleted.
     SharedSessionDeleted = "shared.session.deleted",
     /// Messages were stored in shared memory; the target is the first one.

@@ -1,11 +1,12 @@
 //! The result of extracting one message, before stored knowledge is considered.
 
+use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
-use super::{EntityType, MessageKind};
+use super::{EntityType, MessageKind, exact};
 
 /// A range of the message text in Unicode code points, end exclusive.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Span {
     /// First code point.
     pub start: u32,
@@ -25,7 +26,7 @@ pub struct Extraction {
 }
 
 /// A mention: the place where a text names an entity.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mention {
     /// Shortest natural name, without article or possessive, original case.
     pub name: String,
@@ -34,6 +35,7 @@ pub struct Mention {
     /// Its first occurrence.
     pub span: Span,
     /// Confidence, 0 to 1.
+    #[serde(with = "exact")]
     pub confidence: f64,
     /// Its role, if the text gives one ("my manager Dave": "manager").
     pub description: Option<String>,

@@ -76,9 +76,10 @@ pub enum EntityType {
 }
 
 /// Why a mention means a known entity or a new one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// Confidence, 0 to 1.
+    #[serde(with = "super::exact")]
     pub score: f64,
     /// The reason for people: "same name, spoken of in this session". It contains no user text.
     pub reason: String,

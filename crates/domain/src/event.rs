@@ -62,6 +62,10 @@ pub enum EventBody {
     AnswerCompleted(AnswerCompleted),
     /// A question could not be answered.
     AnswerFailed(AnswerFailed),
+    /// Messages were forgotten.
+    MessageForgotten(MessagesChanged),
+    /// Forgotten messages were restored.
+    MessageRestored(MessagesChanged),
 }
 
 impl EventBody {
@@ -298,6 +302,15 @@ pub struct AnswerFailed {
     pub message: String,
 }
 
+/// Messages that were forgotten or restored. Clients load them again: each is gone, has lost its text, or is back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessagesChanged {
+    /// The session.
+    pub session_id: SessionId,
+    /// The messages of this session.
+    pub message_ids: Vec<MessageId>,
+}
+
 impl EventBody {
     /// Returns the same event for the log of another session.
     pub fn in_session(&self, session: SessionId) -> Self {
@@ -310,6 +323,7 @@ impl EventBody {
             Self::FactUpdate(e) => &mut e.session_id,
             Self::AnswerCompleted(e) => &mut e.session_id,
             Self::AnswerFailed(e) => &mut e.session_id,
+            Self::MessageForgotten(e) | Self::MessageRestored(e) => &mut e.session_id,
         };
         *id = session;
         body

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
-use super::{EntityId, FactId, MessageId, RelationName, SessionId, Span, Timestamp, UserText, belief};
+use super::{EntityId, FactId, MessageId, RelationName, SessionId, Span, Timestamp, UserText, belief, exact};
 
 /// A fact: subject, relation and object, with support and opposition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
     /// Identity.
     pub id: FactId,
@@ -18,8 +18,10 @@ pub struct Fact {
     /// The object.
     pub object: EntityId,
     /// Discounted support r at `weighed_at`. Each statement adds its confidence; support halves per half-life. Never negative.
+    #[serde(with = "exact")]
     pub support: f64,
     /// Discounted opposition s at `weighed_at`. Never negative.
+    #[serde(with = "exact")]
     pub opposition: f64,
     /// The moment to which `support` and `opposition` refer: the latest message that changed them.
     pub weighed_at: Timestamp,
@@ -78,7 +80,7 @@ pub enum Stance {
 }
 
 /// One message as evidence for or against one fact.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The fact.
     pub fact: FactId,
@@ -89,6 +91,7 @@ pub struct Evidence {
     /// Whether the message supports, opposes or ends the fact.
     pub stance: Stance,
     /// Extraction confidence, 0 to 1.
+    #[serde(with = "exact")]
     pub confidence: f64,
     /// Position of the words in the message; `None` if the message states a rival.
     pub span: Option<Span>,

@@ -49,6 +49,8 @@ id! {
     EventId,
     /// One personal access token.
     AccessTokenId,
+    /// One forgetting, which can be undone for a while.
+    ForgettingId,
 }
 
 impl UserId {

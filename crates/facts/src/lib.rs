@@ -9,6 +9,7 @@ mod claims;
 mod decide;
 pub mod edit;
 mod events;
+pub mod forget;
 pub mod learn;
 pub mod merge;
 mod message_entities;

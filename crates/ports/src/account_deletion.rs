@@ -13,6 +13,7 @@ use recall_domain::{Caller, Day, SessionId, Timestamp};
 
 /// Tables whose rows are deleted, referencing tables first. A test compares the list with the schemas of both engines.
 pub static ERASED: &[&str] = &[
+    "forgettings",
     "events",
     "jobs",
     "usage_messages",

@@ -4,15 +4,15 @@
 //!
 //! Every function takes a [`Caller`] and touches only that user's rows, with these exceptions:
 //! - [`JobQueue`], [`ChangeFeed`], [`Archive`] and [`VectorStore`] return the caller together with the user's work or data.
-//! - [`AccountDeletionStore::unfinished_erasures`], [`SessionStore::unused_sessions`] and [`SessionDeletionStore::hidden_sessions`] return
-//!   the callers whose data must still be deleted.
+//! - [`AccountDeletionStore::unfinished_erasures`], [`SessionStore::unused_sessions`], [`SessionDeletionStore::hidden_sessions`] and
+//!   [`ForgetStore::expired_forgettings`] return the callers whose data must still be deleted.
 //! - [`AccessTokenStore::use_access_token`], [`LoginStore`] and [`VisitStore`] return the owner of a secret.
 //! - Rows of [`RevocationStore`] and [`AuditLog`] belong to no user.
 
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Connections, Embedding, EventLog, Inspect, JobQueue,
+    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Connections, Embedding, EventLog, ForgetStore, Inspect, JobQueue,
     KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
@@ -23,6 +23,7 @@ use recall_domain::{
 pub trait Store:
     SessionStore
     + SessionDeletionStore
+    + ForgetStore
     + MessageStore
     + KnowledgeStore
     + AccessTokenStore
@@ -44,6 +45,7 @@ pub trait Store:
 impl<T> Store for T where
     T: SessionStore
         + SessionDeletionStore
+        + ForgetStore
         + MessageStore
         + KnowledgeStore
         + AccessTokenStore
@@ -106,6 +108,11 @@ pub trait SessionStore: Send + Sync {
     ) -> Result<Session, StoreError>;
     /// Returns sessions by id; unknown ids are left out.
     async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError>;
+    /// Changes the title of a session and returns it.
+    ///
+    /// # Errors
+    /// `NotFound` if it is not the caller's.
+    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText) -> Result<Session, StoreError>;
     /// Returns the sessions, latest change first.
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError>;
     /// Counts the sessions.

@@ -162,9 +162,10 @@ impl EventStatements for WriteTransaction<'_> {
         let old = sqlx::query!("DELETE FROM events WHERE user_id = $1 AND session_id = $2 AND seq < $3", user, session, floor);
         let deleted = old.execute(&mut *self.0).await?.rows_affected();
         let raised = sqlx::query!(
-            "UPDATE sessions SET event_floor = $3,
-                 oldest_event_at = (SELECT created_at FROM visible_events WHERE user_id = $1 AND session_id = $2 AND seq = $3)
-             WHERE user_id = $1 AND id = $2",
+            "UPDATE sessions s SET event_floor = greatest(s.event_floor, $3), oldest_event_at = (
+                 SELECT e.created_at FROM visible_events e
+                 WHERE e.user_id = $1 AND e.session_id = $2 AND e.seq = greatest(s.event_floor, $3))
+             WHERE s.user_id = $1 AND s.id = $2",
             user,
             session,
             floor,

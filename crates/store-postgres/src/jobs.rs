@@ -180,16 +180,16 @@ fn job(row: JobRow) -> Result<Job, Failure> {
 }
 
 /// The columns of a held job.
-struct HeldRow {
-    id: i64,
-    session_id: Uuid,
-    lane: String,
-    message_id: Uuid,
-    answer: bool,
+pub(super) struct HeldRow {
+    pub(super) id: i64,
+    pub(super) session_id: Uuid,
+    pub(super) lane: String,
+    pub(super) message_id: Uuid,
+    pub(super) answer: bool,
 }
 
 impl HeldRow {
-    fn read(self, user: UserId) -> Result<HeldJob, Failure> {
+    pub(super) fn read(self, user: UserId) -> Result<HeldJob, Failure> {
         let (session, message) = (SessionId(self.session_id), MessageId(self.message_id));
         Ok(HeldJob { id: self.id, user, session, lane: Column("jobs", "lane").word(&self.lane)?, message, answer: self.answer })
     }

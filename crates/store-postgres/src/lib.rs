@@ -19,6 +19,8 @@ mod connect;
 mod delete;
 mod events;
 mod failure;
+mod forget;
+mod forget_knowledge;
 mod graph;
 mod inspect;
 mod jobs;

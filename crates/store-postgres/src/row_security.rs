@@ -25,6 +25,8 @@ pub(super) enum RowAccess {
     Visit,
     /// Account deletions, to find those to resume and those to forget.
     Erasures,
+    /// Forgettings, to find those that can no longer be undone.
+    Forgettings,
     /// Sessions that are no longer used.
     Unused,
     /// Users who need vectors of another model, and locks on their rows.
@@ -89,6 +91,7 @@ impl RowAccess {
             Self::Login => scope("login"),
             Self::Visit => scope("visit"),
             Self::Erasures => scope("erasures"),
+            Self::Forgettings => scope("forgettings"),
             Self::Unused => scope("unused"),
             Self::Vectors => scope("vectors"),
             Self::Budget => scope("budget"),

@@ -12,7 +12,7 @@ use super::{
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session};
+use recall_store::{DeletionExtent, NewSession, Refusal, SessionDeletion, SessionStatements, delete_session, reject_while_locked};
 
 #[async_trait]
 impl SessionStore for PostgresStore {
@@ -36,6 +36,25 @@ impl SessionStore for PostgresStore {
         let found = rows::sessions!("WHERE user_id = $1 AND id = ANY($2)", caller.user().0, &ids[..]);
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(SessionRow::read).collect::<Result<_, _>>()?)
+    }
+
+    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText) -> Result<Session, StoreError> {
+        let input = (caller.user(), id, title);
+        let renamed = self.write(caller, &input, |c, &(user, id, title)| {
+            Box::pin(async move {
+                reject_while_locked(&mut WriteTransaction(c), user).await?;
+                let row = sqlx::query_as!(
+                    SessionRow,
+                    "UPDATE sessions SET title = $3 WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL
+                     RETURNING id, title, created_at, updated_at, message_count, epoch, event_head",
+                    user.0,
+                    id.0,
+                    &*codec::text(title.as_str()),
+                );
+                row.fetch_optional(c).await?.ok_or(Refusal::NotFound)?.read()
+            })
+        });
+        Ok(renamed.await?)
     }
 
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {

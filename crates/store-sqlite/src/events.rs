@@ -111,8 +111,8 @@ impl EventStatements for WriteTransaction<'_> {
         let values = (log.user.0, log.session.0, floor);
         let deleted = self.0.execute("DELETE FROM events WHERE user_id = ? AND session_id = ? AND seq < ?", values)?;
         self.0.execute(
-            "UPDATE sessions SET event_floor = ?3,
-                 oldest_event_at = (SELECT created_at FROM visible_events WHERE user_id = ?1 AND session_id = ?2 AND seq = ?3)
+            "UPDATE sessions SET event_floor = MAX(event_floor, ?3), oldest_event_at = (
+                 SELECT created_at FROM visible_events WHERE user_id = ?1 AND session_id = ?2 AND seq = MAX(sessions.event_floor, ?3))
              WHERE user_id = ?1 AND id = ?2",
             values,
         )?;

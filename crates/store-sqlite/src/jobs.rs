@@ -156,7 +156,7 @@ fn job(c: &Columns<'_, '_>) -> Result<Job, Failure> {
     })
 }
 
-fn held_job(c: &Columns<'_, '_>) -> Result<HeldJob, Failure> {
+pub(super) fn held_job(c: &Columns<'_, '_>) -> Result<HeldJob, Failure> {
     Ok(HeldJob {
         id: c.integer("id")?,
         user: UserId(c.id("user_id")?),

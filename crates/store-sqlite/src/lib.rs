@@ -19,6 +19,8 @@ mod delete;
 mod events;
 mod extension;
 mod failure;
+mod forget;
+mod forget_knowledge;
 mod graph;
 mod inspect;
 mod jobs;

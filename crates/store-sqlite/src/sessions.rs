@@ -12,7 +12,7 @@ use super::{
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session};
+use recall_store::{DeletionExtent, NewSession, Refusal, SessionDeletion, SessionStatements, delete_session, reject_while_locked};
 
 #[async_trait]
 impl SessionStore for SqliteStore {
@@ -35,6 +35,18 @@ impl SessionStore for SqliteStore {
             db.rows("sessions", sql, (user.0, ids), rows::session)
         });
         Ok(found.await?)
+    }
+
+    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText) -> Result<Session, StoreError> {
+        let (user, title) = (caller.user(), title.clone());
+        let renamed = self.write(move |tx| {
+            run(async {
+                reject_while_locked(tx, user).await?;
+                let sql = "UPDATE sessions SET title = ?3 WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING *";
+                Ok(tx.0.row("sessions", sql, (user.0, id.0, title.as_str()), rows::session)?.ok_or(Refusal::NotFound)?)
+            })
+        });
+        Ok(renamed.await?)
     }
 
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {

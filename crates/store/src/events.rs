@@ -66,7 +66,8 @@ pub trait EventStatements: Transaction {
     async fn logs_to_prune(&mut self, before: Timestamp, keep: i64, limit: u32) -> Result<Vec<PrunedLog>, Self::Error>;
     /// Returns the number of the first event from `time` on, among those below `bound`.
     async fn first_event_since(&mut self, log: &PrunedLog, time: Timestamp, bound: i64) -> Result<Option<i64>, Self::Error>;
-    /// Deletes the events below `floor`, which becomes the number of the oldest event. Returns how many were deleted.
+    /// Deletes the events below `floor`, which becomes the number of the oldest event unless that is higher. Returns how many were
+    /// deleted.
     async fn delete_events_below(&mut self, log: &PrunedLog, floor: i64) -> Result<u64, Self::Error>;
 }
 

@@ -49,7 +49,7 @@ pub fn entity_page<S: ListSql>(sql: &mut S, user: UserId, filter: &EntityFilter,
 
 /// Adds the conditions on entities `e`.
 pub fn entity_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &EntityFilter) {
-    sql.sql(" WHERE e.user_id = ").id(user.0);
+    sql.sql(" WHERE e.user_id = ").id(user.0).sql(" AND e.forgetting_id IS NULL");
     if let Some(entity_type) = filter.entity_type {
         sql.sql(" AND e.entity_type = ").text(entity_type.word());
     }

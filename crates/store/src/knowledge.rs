@@ -13,7 +13,7 @@ use super::{
     messages, reject_while_locked,
 };
 use recall_domain::{
-    Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind, SessionId, Stance,
+    Caller, Citation, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind, SessionId, Stance,
     UserId,
 };
 use recall_ports::{AnswerCommit, Claim, KnowledgeCommit, KnowledgeReads, MessagePlanner, NewMessage};
@@ -33,6 +33,9 @@ pub trait KnowledgeStatements: MessageStatements + MergeStatements {
     async fn advance_knowledge(&mut self, user: UserId, version: u64) -> Result<bool, Self::Error>;
     /// Whether a message is in a session.
     async fn is_in_session(&mut self, user: UserId, message: MessageId, session: SessionId) -> Result<bool, Self::Error>;
+
+    /// Whether one of the messages, at least one, is hidden because it was forgotten.
+    async fn any_hidden(&mut self, user: UserId, messages: &[MessageId]) -> Result<bool, Self::Error>;
 
     /// Inserts entities or overwrites all their columns.
     async fn upsert_entities(&mut self, user: UserId, entities: &[Entity]) -> Result<(), Self::Error>;
@@ -241,7 +244,8 @@ async fn join_facts<T: KnowledgeStatements>(
 /// Stores an answer and ends its job.
 ///
 /// # Errors
-/// `NotOurs` if the claim is no longer valid, `NotFound` if the question is unknown or in another session.
+/// `NotOurs` if the claim is no longer valid, `NotFound` if the question is unknown or in another session, `Stale` if a source was
+/// forgotten meanwhile.
 pub async fn commit_answer<T: KnowledgeStatements>(
     tx: &mut T,
     caller: &Caller,
@@ -256,9 +260,21 @@ pub async fn commit_answer<T: KnowledgeStatements>(
     if !tx.is_in_session(user, *answer_to, session).await? {
         return Err(Refusal::NotFound.into());
     }
+    reject_forgotten_sources(tx, user, citations).await?;
     let new = PendingMessage { message, answer_to: Some(*answer_to), citations };
     let stored = messages::store(tx, caller, session, &[new]).await?.pop().ok_or(Refusal::NotFound)?;
     append_events(tx, user, session, events, now).await?;
     jobs::finish(tx, &held, now).await?;
     Ok(stored)
+}
+
+/// Refuses an answer that cites what was forgotten while it was made. The job is retried.
+async fn reject_forgotten_sources<T: KnowledgeStatements>(tx: &mut T, user: UserId, citations: &[Citation]) -> Result<(), T::Error> {
+    let own = || citations.iter().filter(|c| !c.shared);
+    let messages: Vec<MessageId> = own().filter_map(|c| c.message_id).collect();
+    let mut forgotten = !messages.is_empty() && tx.any_hidden(user, &messages).await?;
+    for fact in own().filter_map(|c| c.fact_id) {
+        forgotten = forgotten || !tx.fact_exists(user, fact).await?;
+    }
+    if forgotten { Err(Refusal::Stale.into()) } else { Ok(()) }
 }

@@ -12,6 +12,8 @@ mod context;
 mod entities;
 mod error;
 mod forget;
+mod forget_query;
+mod forget_undo;
 mod knowledge;
 mod manual_edits;
 mod memory;

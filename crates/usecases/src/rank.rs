@@ -72,6 +72,15 @@ impl CueTerms {
         let hit = |cues: &[Vec<String>]| cues.iter().any(|cue| cue.iter().all(|t| asked.stems.contains(t)));
         self.0.iter().filter(|(_, cues)| hit(cues)).map(|(name, _)| name.as_str()).collect()
     }
+
+    /// Returns the words of the question that are in no cue of these relations and in none of these names.
+    pub(super) fn unexplained<'q>(&self, asked: &'q QuestionTerms, relations: &HashSet<&str>, names: &[&str]) -> HashSet<&'q str> {
+        let in_names: HashSet<String> = names.iter().flat_map(|name| terms(name)).map(|(t, _)| t).collect();
+        let hit = |cue: &&Vec<String>| cue.iter().all(|t| asked.stems.contains(t));
+        let cues = self.0.iter().filter(|(name, _)| relations.contains(name.as_str())).flat_map(|(_, cues)| cues.iter().filter(hit));
+        let in_cues: HashSet<&String> = cues.flatten().collect();
+        asked.stems.iter().filter(|t| !in_names.contains(*t) && !in_cues.contains(t)).map(String::as_str).collect()
+    }
 }
 
 /// Scores the relevance of a fact, 0 to 1, from the named entities, the requested relation and its belief.

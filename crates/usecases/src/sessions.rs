@@ -32,6 +32,16 @@ impl UseCases {
         }
     }
 
+    /// Changes the title of a session.
+    ///
+    /// # Errors
+    /// `Invalid` for a title that is empty or too long, `NotFound` if the session is not the caller's.
+    pub async fn rename_session(&self, caller: &Caller, id: SessionId, title: String) -> Result<Session, UseCaseError> {
+        shared::may_write(caller)?;
+        let title = UserText::from(check::title(&title)?);
+        self.parts.store.rename_session(caller, id, &title).await.map_err(|e| UseCaseError::of(e, "session"))
+    }
+
     async fn create_session_with_id(&self, caller: &Caller, id: SessionId, title: Option<String>) -> Result<Session, UseCaseError> {
         shared::may_write(caller)?;
         let title = title.map(|t| check::title(&t)).transpose()?;

@@ -1,6 +1,6 @@
 //! The use cases as one value, with the adapters that they need. Each use case is in the file of its subject.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Notify;
 
@@ -34,6 +34,8 @@ pub struct Parts {
     pub wake: Arc<Notify>,
     /// Limits of the knowledge that one session may add.
     pub session_limits: SessionLimits,
+    /// How long a forgetting can be undone.
+    pub forget_undo: Duration,
 }
 
 /// The use cases.

@@ -185,6 +185,7 @@ impl Server {
             ids: Arc::new(RandomIds::default()),
             wake: Arc::new(Notify::new()),
             session_limits: recall_facts::SessionLimits::default(),
+            forget_undo: std::time::Duration::from_secs(600),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -77,6 +77,7 @@ impl Own {
             ("sessionId", "ID") => self.session.as_str(),
             ("intoId" | "fromId" | "toId" | "oneId" | "otherId", "ID") => &self.friend,
             ("text" | "query", "String") => "Where is the code?",
+            ("title", "String") => "Plans",
             ("subject" | "name" | "mention", "String") => "Peter",
             ("object", "String") => "Mary",
             ("relation", "String") => "LIKES",
@@ -277,6 +278,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/chat", "session_id, user_id"),
     ("/context/{session_id}", "session_id"),
     ("/entity/resolve", "session_id"),
+    ("/forget", "fact_ids, message_ids"),
     ("/signaling/{session_id}", "session_id"),
     ("/signaling/{session_id}/{peer_id}", "session_id, peer_id"),
     ("/sessions/{session_id}/events", "session_id, cursor"),
@@ -343,6 +345,7 @@ async fn foreign_id_equals_unknown_id_on_every_route() {
     let post = |path: &str, body: Value| server.post(BORIS, path).json(&body);
     let chat = |session: &str| post("/chat", json!({ "session_id": session, "message": "Hello" }));
     let resolve = |session: &str| post("/entity/resolve", json!({ "mention": SECRET, "session_id": session }));
+    let forget = |kind: &str, id: &str| post("/forget", json!({ kind: [id], "dry_run": false }));
     let context = |session: &str| server.get(BORIS, &format!("/context/{session}?q=code&scope=session"));
     let events = |session: &str, after: &str| server.get(BORIS, &format!("/sessions/{session}/events?after={after}"));
     let head = anna.cursors.last().unwrap();
@@ -351,6 +354,8 @@ async fn foreign_id_equals_unknown_id_on_every_route() {
         ("chat", chat(&anna.session), chat(&unknown)),
         ("context", context(&anna.session), context(&unknown)),
         ("resolve", resolve(&anna.session), resolve(&unknown)),
+        ("forget a fact", forget("fact_ids", &anna.fact), forget("fact_ids", &unknown)),
+        ("forget a message", forget("message_ids", &anna.message), forget("message_ids", &unknown)),
         ("events", events(&anna.session, "a:0"), events(&unknown, "a:0")),
         ("events after a foreign cursor", events(&anna.session, head), events(&unknown, head)),
         ("offer", offer(BORIS, &anna.session), offer(BORIS, &unknown)),

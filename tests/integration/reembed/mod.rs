@@ -106,6 +106,7 @@ fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usi
         ids: Arc::new(RandomIds::default()),
         wake: Arc::new(Notify::new()),
         session_limits: recall_facts::SessionLimits::default(),
+        forget_undo: std::time::Duration::from_secs(600),
     })
 }
 

@@ -84,6 +84,10 @@ const CONTRACT: &[&str] = &[
     "Mutation.openEventStream(input: OpenEventStreamInput!): OpenEventStreamPayload!",
     "Mutation.assertFact(input: AssertFactInput!): AssertFactPayload!",
     "Mutation.retractFact(input: RetractFactInput!): RetractFactPayload!",
+    "Mutation.updateSession(input: UpdateSessionInput!): UpdateSessionPayload!",
+    "Mutation.forget(input: ForgetInput!): ForgetPayload!",
+    "Mutation.undoForget(input: UndoForgetInput!): ForgetPayload!",
+    "Mutation.deleteMessage(input: DeleteMessageInput!): DeleteMessagePayload!",
     "Mutation.renameEntity(input: RenameEntityInput!): RenameEntityPayload!",
     "Mutation.mergeEntities(input: MergeEntitiesInput!): MergeEntitiesPayload!",
     "Mutation.unmergeEntities(input: UnmergeEntitiesInput!): UnmergeEntitiesPayload!",
@@ -309,7 +313,17 @@ fn event_schema_contains_every_event() {
     let schema: Value = serde_json::from_str(&crate::event_log::events_schema()).unwrap();
     let text = schema.to_string();
     for kind in
-        ["message_stored", "message_processed", "message_failed", "entity_update", "fact_update", "answer_completed", "answer_failed"]
+        [
+            "message_stored",
+            "message_processed",
+            "message_failed",
+            "message_forgotten",
+            "message_restored",
+            "entity_update",
+            "fact_update",
+            "answer_completed",
+            "answer_failed",
+        ]
     {
         assert!(text.contains(&format!("\"const\":\"{kind}\"")), "{kind}");
     }

@@ -3,6 +3,7 @@
 mod chat;
 mod context;
 mod entity;
+mod forget;
 mod input;
 mod view;
 
@@ -19,7 +20,8 @@ use recall_usecases::UseCases;
 /// Builds the REST routes.
 pub(crate) fn routes(limits: Arc<CallerLimits>, auditor: Auditor) -> Router<UseCases> {
     Router::new()
-        .route("/chat", post(chat::post).layer(Extension((limits, auditor))))
+        .route("/chat", post(chat::post).layer(Extension((limits, auditor.clone()))))
         .route("/context/{session_id}", get(context::get))
         .route("/entity/resolve", post(entity::resolve))
+        .route("/forget", post(forget::post).layer(Extension(auditor)))
 }

@@ -52,9 +52,9 @@ impl ChangeFeed for PostgresStore {
     async fn size(&self, caller: &Caller) -> Result<(u64, u64), StoreError> {
         let counted = sqlx::query!(
             r#"SELECT
-                 (SELECT count(*) FROM sessions WHERE user_id = $1) + (SELECT count(*) FROM entities WHERE user_id = $1)
-                     + (SELECT count(*) FROM messages WHERE user_id = $1) AS "nodes!",
-                 (SELECT count(*) FROM facts WHERE user_id = $1) + (SELECT count(*) FROM messages WHERE user_id = $1)
+                 (SELECT count(*) FROM sessions WHERE user_id = $1) + (SELECT count(*) FROM entities WHERE user_id = $1 AND forgetting_id IS NULL)
+                     + (SELECT count(*) FROM messages WHERE user_id = $1 AND forgotten IS DISTINCT FROM 'hidden') AS "nodes!",
+                 (SELECT count(*) FROM facts WHERE user_id = $1) + (SELECT count(*) FROM messages WHERE user_id = $1 AND forgotten IS DISTINCT FROM 'hidden')
                      + (SELECT count(DISTINCT (message_id, entity_id)) FROM mentions WHERE user_id = $1) AS "relationships!""#,
             caller.user().0
         );
@@ -99,7 +99,7 @@ impl GraphStatements for Snapshot<'_> {
     }
 
     async fn graph_entities(&mut self, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Failure> {
-        let found = rows::entities!("WHERE user_id = $1 AND id = ANY($2)", user.0, &column(ids, |id| id.0)[..]);
+        let found = rows::entities!("WHERE user_id = $1 AND forgetting_id IS NULL AND id = ANY($2)", user.0, &column(ids, |id| id.0)[..]);
         found.fetch_all(&mut *self.0).await?.into_iter().map(EntityRow::read).collect()
     }
 
@@ -107,7 +107,7 @@ impl GraphStatements for Snapshot<'_> {
         let found = sqlx::query!(
             r#"SELECT id, session_id, position, role, speaker, kind, sent_at, array(
                  SELECT DISTINCT n.entity_id FROM mentions n WHERE n.user_id = m.user_id AND n.message_id = m.id ORDER BY 1) AS "mentions!"
-             FROM messages m WHERE user_id = $1 AND id = ANY($2)"#,
+             FROM messages m WHERE user_id = $1 AND forgotten IS DISTINCT FROM 'hidden' AND id = ANY($2)"#,
             user.0,
             &column(ids, |id| id.0)[..],
         );

@@ -127,6 +127,15 @@ impl KnowledgeStatements for WriteTransaction<'_> {
     }
 
     /// Writes the rows in the order of the entities, like the other statements on arrays.
+    async fn any_hidden(&mut self, user: UserId, messages: &[MessageId]) -> Result<bool, Failure> {
+        let found = sqlx::query_scalar!(
+            "SELECT id FROM messages WHERE user_id = $1 AND id = ANY($2) AND forgotten = 'hidden' LIMIT 1",
+            user.0,
+            &column(messages, |m| m.0)[..],
+        );
+        Ok(found.fetch_optional(&mut *self.0).await?.is_some())
+    }
+
     async fn upsert_entities(&mut self, user: UserId, entities: &[Entity]) -> Result<(), Failure> {
         let aliases = entities.iter().map(|e| json(&e.aliases, "aliases").map(Cow::Owned)).collect::<Result<Vec<_>, _>>()?;
         let search = column(entities, |e| search_text(&e.name, &e.aliases));

@@ -72,7 +72,7 @@ pub(in super::super) async fn entities_by_key(
     let found = rows::entities_with!(
         "k.key AS found_key",
         "FROM entity_keys k JOIN entities e ON e.user_id = k.user_id AND e.id = k.entity_id
-         WHERE k.user_id = $1 AND k.key = ANY($2) ORDER BY k.key, e.mention_count DESC, e.id",
+         WHERE k.user_id = $1 AND k.key = ANY($2) AND e.forgetting_id IS NULL ORDER BY k.key, e.mention_count DESC, e.id",
         user.0,
         &keys[..],
     );
@@ -98,7 +98,7 @@ pub(in super::super) async fn entities_by_hint(
     let found = rows::entities_with!(
         "h.hint AS found_hint",
         "FROM entity_hints h JOIN entities e ON e.user_id = h.user_id AND e.id = h.entity_id
-         WHERE h.user_id = $1 AND h.hint = ANY($2) ORDER BY e.mention_count DESC, e.id, h.hint LIMIT $3",
+         WHERE h.user_id = $1 AND h.hint = ANY($2) AND e.forgetting_id IS NULL ORDER BY e.mention_count DESC, e.id, h.hint LIMIT $3",
         user.0,
         &hints[..],
         i64::from(limit),

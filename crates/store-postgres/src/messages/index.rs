@@ -15,7 +15,7 @@ pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after
                 CASE WHEN i.model = $2 THEN i.embedding ELSE v.embedding END AS embedding
          FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
          LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = $2
-         WHERE m.user_id = $1 AND m.feed_row > $3 ORDER BY m.feed_row LIMIT $4"#,
+         WHERE m.user_id = $1 AND m.forgotten IS NULL AND m.feed_row > $3 ORDER BY m.feed_row LIMIT $4"#,
         user.0,
         model,
         signed(after),
@@ -87,11 +87,11 @@ async fn nearest_in_session(store: &PostgresStore, query: NearestQuery<'_>, sess
         r#"SELECT message_id AS "message_id!", coalesce(nullif(embedding <=> $3, 'NaN'), 1.0) AS "distance!" FROM (
              SELECT i.message_id, i.embedding FROM visible_messages m
              JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-             WHERE m.user_id = $1 AND m.session_id = $6 AND i.model = $2 AND i.dimensions = $4
+             WHERE m.user_id = $1 AND m.forgotten IS NULL AND m.session_id = $6 AND i.model = $2 AND i.dimensions = $4
              UNION ALL
              SELECT v.message_id, v.embedding FROM visible_messages m
              JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id
-             WHERE m.user_id = $1 AND m.session_id = $6 AND v.model = $2 AND v.dimensions = $4) AS all_of
+             WHERE m.user_id = $1 AND m.forgotten IS NULL AND m.session_id = $6 AND v.model = $2 AND v.dimensions = $4) AS all_of
          ORDER BY 2, message_id LIMIT $5"#,
         query.user.0,
         query.model,

@@ -38,7 +38,7 @@ impl VectorStore for PostgresStore {
     async fn without_vector(&self, caller: &Caller, model: &str, after: u64, upto: u64) -> Result<Vec<MessageWithoutVector>, StoreError> {
         let found = sqlx::query!(
             r#"SELECT m.id AS "id!", m.text AS "text!" FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-             WHERE m.user_id = $1 AND m.feed_row > $3 AND m.feed_row <= $4 AND i.model <> $2
+             WHERE m.user_id = $1 AND m.forgotten IS NULL AND m.feed_row > $3 AND m.feed_row <= $4 AND i.model <> $2
              AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = $1 AND v.message_id = m.id AND v.model = $2)
              ORDER BY m.feed_row DESC"#,
             caller.user().0,
@@ -181,7 +181,7 @@ impl VectorStatements for WriteTransaction<'_> {
     async fn count_without_vector(&mut self, user: UserId, model: &str, after: u64) -> Result<i64, Failure> {
         let count = sqlx::query_scalar!(
             r#"SELECT count(*) AS "count!" FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-             WHERE m.user_id = $1 AND m.feed_row > $2 AND i.model <> $3
+             WHERE m.user_id = $1 AND m.forgotten IS NULL AND m.feed_row > $2 AND i.model <> $3
              AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = $1 AND v.message_id = m.id AND v.model = $3)"#,
             user.0,
             signed(after),
@@ -193,7 +193,7 @@ impl VectorStatements for WriteTransaction<'_> {
     async fn count_not_replaced(&mut self, user: UserId, model: &str, after: u64) -> Result<i64, Failure> {
         let count = sqlx::query_scalar!(
             r#"SELECT count(*) AS "count!" FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-             WHERE m.user_id = $1 AND m.feed_row > $2 AND i.model <> $3"#,
+             WHERE m.user_id = $1 AND m.forgotten IS NULL AND m.feed_row > $2 AND i.model <> $3"#,
             user.0,
             signed(after),
             model,

@@ -48,9 +48,9 @@ impl ChangeFeed for SqliteStore {
         let user = caller.user();
         let counted = self.read(caller, move |db| {
             let sql = "SELECT
-                 (SELECT count(*) FROM sessions WHERE user_id = ?1) + (SELECT count(*) FROM entities WHERE user_id = ?1)
-                     + (SELECT count(*) FROM messages WHERE user_id = ?1) AS nodes,
-                 (SELECT count(*) FROM facts WHERE user_id = ?1) + (SELECT count(*) FROM messages WHERE user_id = ?1)
+                 (SELECT count(*) FROM sessions WHERE user_id = ?1) + (SELECT count(*) FROM entities WHERE user_id = ?1 AND forgetting_id IS NULL)
+                     + (SELECT count(*) FROM messages WHERE user_id = ?1 AND forgotten IS NOT 'hidden') AS nodes,
+                 (SELECT count(*) FROM facts WHERE user_id = ?1) + (SELECT count(*) FROM messages WHERE user_id = ?1 AND forgotten IS NOT 'hidden')
                      + (SELECT count(*) FROM (SELECT DISTINCT message_id, entity_id FROM mentions WHERE user_id = ?1)) AS relationships";
             db.only_row("graph_changes", sql, (user.0,), |c| Ok((c.count("nodes")?, c.count("relationships")?)))
         });
@@ -99,7 +99,7 @@ impl GraphStatements for ReadTransaction<'_> {
     }
 
     async fn graph_entities(&mut self, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Failure> {
-        let sql = "SELECT * FROM entities WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))";
+        let sql = "SELECT * FROM entities WHERE user_id = ? AND forgetting_id IS NULL AND id IN (SELECT unhex(value) FROM json_each(?))";
         self.0.rows("entities", sql, (user.0, id_list(ids.iter().map(|id| &id.0))), rows::entity)
     }
 
@@ -114,7 +114,7 @@ impl GraphStatements for ReadTransaction<'_> {
             mentions.entry(message).or_default().push(entity);
         }
         let sql = "SELECT id, session_id, position, role, speaker, kind, sent_at FROM messages
-             WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))";
+             WHERE user_id = ? AND forgotten IS NOT 'hidden' AND id IN (SELECT unhex(value) FROM json_each(?))";
         let mut messages = self.0.rows("messages", sql, (user.0, &list), |c| {
             Ok(GraphMessage {
                 id: MessageId(c.id("id")?),

@@ -87,6 +87,11 @@ impl KnowledgeStatements for WriteTransaction<'_> {
         self.0.exists("SELECT 1 FROM messages WHERE user_id = ? AND id = ? AND session_id = ?", (user.0, message.0, session.0))
     }
 
+    async fn any_hidden(&mut self, user: UserId, messages: &[MessageId]) -> Result<bool, Failure> {
+        let sql = "SELECT 1 FROM messages WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?)) AND forgotten = 'hidden'";
+        self.0.exists(sql, (user.0, id_list(messages.iter().map(|m| &m.0))))
+    }
+
     async fn upsert_entities(&mut self, user: UserId, entities: &[Entity]) -> Result<(), Failure> {
         for e in entities {
             self.0.execute(

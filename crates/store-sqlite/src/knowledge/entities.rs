@@ -22,7 +22,7 @@ use recall_store::filter;
 /// Finds people by part of a name. Runs for each message that names a person.
 pub(in super::super) const ENTITIES_BY_HINT: &str =
     "SELECT h.hint AS found_hint, e.* FROM entity_hints h JOIN entities e ON e.user_id = h.user_id AND e.id = h.entity_id
-     WHERE h.user_id = ? AND h.hint IN (SELECT value FROM json_each(?)) ORDER BY e.mention_count DESC, e.id, h.hint LIMIT ?";
+     WHERE h.user_id = ? AND h.hint IN (SELECT value FROM json_each(?)) AND e.forgetting_id IS NULL ORDER BY e.mention_count DESC, e.id, h.hint LIMIT ?";
 
 #[async_trait]
 impl EntityStore for SqliteStore {
@@ -79,7 +79,8 @@ pub(in super::super) fn viewer_entity(db: &Db, user: UserId) -> Result<Option<En
 pub(in super::super) fn entities_by_key(db: &Db, user: UserId, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, Failure> {
     let texts: Vec<&str> = keys.iter().map(EntityKey::as_str).collect();
     let sql = "SELECT k.key AS found_key, e.* FROM entity_keys k JOIN entities e ON e.user_id = k.user_id AND e.id = k.entity_id
-             WHERE k.user_id = ? AND k.key IN (SELECT value FROM json_each(?)) ORDER BY k.key, e.mention_count DESC, e.id";
+             WHERE k.user_id = ? AND k.key IN (SELECT value FROM json_each(?)) AND e.forgetting_id IS NULL
+             ORDER BY k.key, e.mention_count DESC, e.id";
     let found = db.rows("entities", sql, (user.0, json(&texts, "keys")?), |c| Ok((c.text("found_key")?, rows::entity(c)?)))?;
     let asked: HashMap<&str, &EntityKey> = keys.iter().map(|key| (key.as_str(), key)).collect();
     // Return the key that the caller passed, so that only `EntityKey::of` ever makes keys.

@@ -17,7 +17,7 @@ pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: 
                     CASE WHEN i.model = ?2 THEN i.embedding ELSE COALESCE(v.embedding, x'') END AS embedding
              FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
              LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = ?2
-             WHERE m.user_id = ?1 AND m.feed_row > ?3 ORDER BY m.feed_row LIMIT ?4";
+             WHERE m.user_id = ?1 AND m.forgotten IS NULL AND m.feed_row > ?3 ORDER BY m.feed_row LIMIT ?4";
         db.rows("messages", sql, (user.0, model, signed(after), limit), |c| {
             Ok(FeedRow {
                 row: c.count("feed_row")?,
@@ -65,11 +65,11 @@ pub(super) async fn nearest(
             let sql = "SELECT message_id, COALESCE(vec_distance_cosine(embedding, ?3), 1.0) AS distance FROM (
                      SELECT i.message_id, i.embedding FROM visible_messages m CROSS JOIN message_index i
                          ON i.user_id = m.user_id AND i.message_id = m.id
-                     WHERE m.user_id = ?1 AND m.session_id = ?6 AND i.model = ?2
+                     WHERE m.user_id = ?1 AND m.forgotten IS NULL AND m.session_id = ?6 AND i.model = ?2
                      UNION ALL
                      SELECT v.message_id, v.embedding FROM visible_messages m CROSS JOIN message_vectors v
                          ON v.user_id = m.user_id AND v.message_id = m.id
-                     WHERE m.user_id = ?1 AND m.session_id = ?6 AND v.model = ?2)
+                     WHERE m.user_id = ?1 AND m.forgotten IS NULL AND m.session_id = ?6 AND v.model = ?2)
                  WHERE length(embedding) = ?4 ORDER BY distance, message_id LIMIT ?5";
             db.rows("message_index", sql, (user.0, model, blob, length, limit, session.0), neighbour)
         }

@@ -49,7 +49,7 @@ impl VectorStore for SqliteStore {
         let (user, model) = (caller.user(), model.to_owned());
         let messages = self.read(caller, move |db| {
             let sql = "SELECT m.id, m.text FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-             WHERE m.user_id = ?1 AND m.feed_row > ?3 AND m.feed_row <= ?4 AND i.model <> ?2
+             WHERE m.user_id = ?1 AND m.forgotten IS NULL AND m.feed_row > ?3 AND m.feed_row <= ?4 AND i.model <> ?2
              AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = ?1 AND v.message_id = m.id AND v.model = ?2)
              ORDER BY m.feed_row DESC";
             db.rows("messages", sql, (user.0, model, signed(after), signed(upto)), |c| {
@@ -157,7 +157,7 @@ impl VectorStatements for WriteTransaction<'_> {
     async fn count_without_vector(&mut self, user: UserId, model: &str, after: u64) -> Result<i64, Failure> {
         self.0.number(
             "SELECT COUNT(*) FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-             WHERE m.user_id = ?1 AND m.feed_row > ?2 AND i.model <> ?3
+             WHERE m.user_id = ?1 AND m.forgotten IS NULL AND m.feed_row > ?2 AND i.model <> ?3
              AND NOT EXISTS (SELECT 1 FROM message_vectors v WHERE v.user_id = ?1 AND v.message_id = m.id AND v.model = ?3)",
             (user.0, signed(after), model),
         )
@@ -166,7 +166,7 @@ impl VectorStatements for WriteTransaction<'_> {
     async fn count_not_replaced(&mut self, user: UserId, model: &str, after: u64) -> Result<i64, Failure> {
         self.0.number(
             "SELECT COUNT(*) FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-             WHERE m.user_id = ?1 AND m.feed_row > ?2 AND i.model <> ?3",
+             WHERE m.user_id = ?1 AND m.forgotten IS NULL AND m.feed_row > ?2 AND i.model <> ?3",
             (user.0, signed(after), model),
         )
     }

@@ -9,7 +9,8 @@ use recall_ports::archive::{
 
 /// Selects the rows of a user by the key of the shape: all fields, and those fields of the key that no record has.
 ///
-/// Its parameters are the user, the values of the key if `after` is true, and the limit. Rows of sessions under deletion are left out.
+/// Its parameters are the user, the values of the key if `after` is true, and the limit. Rows of sessions under deletion and
+/// forgotten rows are left out.
 pub fn select_statement(parameter: char, shape: &Shape, after: bool) -> String {
     let hidden = shape.order.iter().filter(|f| shape.field(f.name).is_none());
     let column = |f: &Field| if is_json(f) { format!("{} AS {}", comparable(f, ""), f.name) } else { f.name.to_owned() };
@@ -18,21 +19,36 @@ pub fn select_statement(parameter: char, shape: &Shape, after: bool) -> String {
     let keys = if after { shape.order.len() } else { 0 };
     let places: Vec<_> = (2..keys + 2).map(|n| format!("{parameter}{n}")).collect();
     let condition = if after { format!(" AND ({order}) > ({})", places.join(", ")) } else { String::new() };
-    let (table, limit, visible) = (shape.table, keys + 2, visible_condition(parameter, shape));
+    // The view has no text of redacted messages.
+    let table = if shape.table == "messages" { "visible_messages" } else { shape.table };
+    let (limit, visible) = (keys + 2, visible_condition(parameter, shape));
     format!("SELECT {columns} FROM {table} WHERE user_id = {parameter}1{condition}{visible} ORDER BY {order} LIMIT {parameter}{limit}")
 }
 
+/// Leaves out sessions under deletion, and what is forgotten.
 fn visible_condition(parameter: char, shape: &Shape) -> String {
-    let (column, hidden) = if shape.table == "sessions" {
-        ("id", "hidden_sessions")
-    } else if shape.field("session_id").is_some() {
-        ("session_id", "hidden_sessions")
-    } else if shape.field("message_id").is_some() {
-        ("message_id", "hidden_messages")
-    } else {
-        return String::new();
-    };
-    format!(" AND {column} NOT IN (SELECT id FROM {hidden} WHERE user_id = {parameter}1)")
+    let absent = |column: &str, hidden: &str| format!(" AND {column} NOT IN (SELECT id FROM {hidden} WHERE user_id = {parameter}1)");
+    let mut conditions = String::new();
+    match shape.table {
+        "messages" => {}
+        "sessions" => conditions.push_str(&absent("id", "hidden_sessions")),
+        "entities" => conditions.push_str(" AND forgetting_id IS NULL"),
+        "entity_keys" | "entity_hints" => conditions.push_str(&absent("entity_id", "hidden_entities")),
+        "entity_merges" => conditions.push_str(&absent("into_id", "hidden_entities")),
+        table => {
+            if shape.field("session_id").is_some() {
+                conditions.push_str(&absent("session_id", "hidden_sessions"));
+            }
+            // Evidence of a forgotten message that is still there is about other facts.
+            if shape.field("message_id").is_some() && table != "evidence" {
+                conditions.push_str(&absent("message_id", "hidden_messages"));
+            }
+            if shape.field("gone_id").is_some() {
+                conditions.push_str(&absent("gone_id", "hidden_merges"));
+            }
+        }
+    }
+    conditions
 }
 
 /// Finds a row that equals a record. Its parameters are the user and all fields.

@@ -8,6 +8,7 @@ mod deletion;
 mod entities;
 mod erasure;
 mod events;
+mod forget;
 mod given;
 pub(crate) mod graph;
 mod isolation;
@@ -109,6 +110,15 @@ macro_rules! store_contract {
             deletion::hidden_session_behaves_as_nonexistent,
             deletion::stepwise_deletion_equals_deletion_at_once,
             deletion::concurrent_workers_finish_hidden_session_deletion,
+            forget::forgotten_data_is_in_no_read,
+            forget::undone_forgetting_restores_everything,
+            forget::purged_forgetting_leaves_nothing_behind,
+            forget::redacted_message_is_evidence_without_text,
+            forget::forgetting_with_stale_plan_changes_nothing,
+            forget::log_that_began_again_twice_has_no_gap,
+            forget::forgettings_of_others_are_hidden_and_protected,
+            forget::deleted_session_takes_its_forgotten_messages_along,
+            forget::session_title_can_be_changed,
             erasure::erasure_removes_all_data_of_one_user_only,
             erasure::interrupted_erasure_resumes_and_counts_rows_once,
             erasure::writes_during_erasure_are_refused,

@@ -224,6 +224,12 @@ export class Memory {
         break;
       }
       case "fact_update": this.#applyFact(event, meta); break;
+      case "message_forgotten":
+        for (const id of event.message_ids) {
+          const message = this.byId(id);
+          if (message) this.messages.delete(message.key);
+        }
+        break;
       case "answer_delta": this.#applyDelta(event); break;
       case "context_ready":
         for (const { fact_id } of event.facts) {

@@ -4,6 +4,7 @@ mod access_tokens;
 mod account_deletion;
 mod entities;
 mod facts;
+mod forget;
 mod messages;
 mod sessions;
 mod stream;
@@ -16,6 +17,7 @@ pub(crate) struct Mutation(
     sessions::SessionMutations,
     messages::MessageMutations,
     facts::FactMutations,
+    forget::ForgetMutations,
     entities::EntityMutations,
     stream::StreamMutations,
     access_tokens::AccessTokenMutations,

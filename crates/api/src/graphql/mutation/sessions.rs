@@ -1,4 +1,4 @@
-//! Mutations that create and delete sessions.
+//! Mutations that create, rename and delete sessions.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
@@ -28,6 +28,24 @@ pub(crate) struct CreateSessionInput {
 #[derive(SimpleObject)]
 pub(crate) struct CreateSessionPayload {
     /// The new session.
+    session: Option<SessionNode>,
+    /// Errors that the client can correct; empty on success.
+    errors: Vec<UserError>,
+}
+
+/// The new title of a session.
+#[derive(InputObject)]
+pub(crate) struct UpdateSessionInput {
+    /// The id of the session.
+    session_id: ID,
+    /// The new title.
+    title: String,
+}
+
+/// The result of `updateSession`.
+#[derive(SimpleObject)]
+pub(crate) struct UpdateSessionPayload {
+    /// The session after the change.
     session: Option<SessionNode>,
     /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
@@ -95,6 +113,26 @@ impl SessionMutations {
             audit_shared_change(ctx, memory, AuditAction::SharedSessionCreated, session.id).await?;
         }
         Ok(CreateSessionPayload { session, errors })
+    }
+
+    /// Changes the title of a session.
+    #[graphql(complexity = "CHANGE + child_complexity")]
+    async fn update_session(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The session and its new title.")] input: UpdateSessionInput,
+    ) -> async_graphql::Result<UpdateSessionPayload> {
+        let s = scope(ctx)?;
+        let update = async {
+            let id: SessionId = read_id(&input.session_id, "input.sessionId")?;
+            let title = input.title;
+            let rename = |caller| async move { s.usecases.rename_session(&caller, id, title).await.map_err(ApiError::from) };
+            let (session, memory) = s.change(&[ResourceId::Session(id)], rename).await.map_err(|e| e.at("input.sessionId"))?;
+            audit_shared_change(ctx, memory, AuditAction::SharedSessionRenamed, id).await?;
+            Ok(SessionNode(session, memory.clone()))
+        };
+        let (session, errors) = split_user_errors(update.await)?;
+        Ok(UpdateSessionPayload { session, errors })
     }
 
     /// Deletes a session with its messages, its events and its evidence. Facts with other evidence are re-weighed.

@@ -52,6 +52,7 @@ async fn policies_beyond_one_user_are_exactly_these() {
             "access_tokens SELECT token token",
             "adopted SELECT visit visit",
             "erasures SELECT erasures erasures",
+            "forgettings SELECT forgettings forgettings",
             "graph_heads SELECT graph graph",
             "jobs ALL queue queue",
             "logins SELECT login login",

@@ -1,0 +1,240 @@
+//! Forgetting, end to end: what is forgotten is found nowhere, undoing restores it exactly, and it is deleted for good later.
+
+use serde_json::{Value, json};
+
+use crate::server::{Server, TIMEOUT};
+
+const FORGET: &str = "mutation($input: ForgetInput!) { forget(input: $input) {
+    facts(first: 100) { id status subject { name } relation object { name } } messages(first: 100) { id text } token factCount messageCount
+    errors { code message path } } }";
+
+struct Chat {
+    server: Server,
+    session: String,
+    folder: tempfile::TempDir,
+}
+
+impl Chat {
+    async fn of(texts: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::start(folder.path());
+        let session = server.create_session().await;
+        let chat = Self { server, session, folder };
+        for text in texts {
+            chat.say(text).await;
+        }
+        chat
+    }
+
+    async fn say(&self, text: &str) -> String {
+        let sent = self.server.send(json!({ "sessionId": self.session, "text": text })).await.unwrap();
+        self.server.settle(&self.session).await;
+        sent["id"].as_str().unwrap_or_default().to_owned()
+    }
+
+    async fn forget(&self, input: Value) -> Value {
+        self.server.graphql(FORGET, json!({ "input": input })).await["forget"].clone()
+    }
+
+    async fn undo(&self, token: &Value) -> Value {
+        let query = "mutation($t: String!) { undoForget(input: { token: $t }) { facts { id status } messages { id } errors { code } } }";
+        self.server.graphql(query, json!({ "t": token })).await["undoForget"].clone()
+    }
+
+    /// Everything that a client sees, in an order that does not change.
+    async fn state(&self) -> Value {
+        let query = "query($s: ID!) {
+            session(id: $s) { title messages(first: 100) { nodes { id text kind status sourceMetadata citations { index excerpt }
+                entities { entity { name } } facts { fact { id } } answer { id } } } }
+            facts(first: 100) { nodes { id relation status weight belief uncertainty relativeWeight flagged validFrom validTo updatedAt
+                subject { name } object { name } evidence { nodes { stance confidence excerpt message { id } } } } }
+            entities(first: 100) { nodes { id name type aliases mentionCount facts { nodes { id } } mentions { nodes { id } } } }
+            live: context(input: { query: \"Where do I live?\" }) { ...c } dog: context(input: { query: \"Do I have a dog in Oakwood?\" }) { ...c } }
+            fragment c on Context { messages { message { id text } score methods } facts { fact { id } score } entities { id } }";
+        self.server.graphql(query, json!({ "s": self.session })).await
+    }
+
+    /// Returns the answer to a question.
+    async fn ask(&self, question: &str) -> String {
+        let id = self.say(question).await;
+        let query = "query($id: ID!) { message(id: $id) { answer { text citations { excerpt } } } }";
+        let started = std::time::Instant::now();
+        loop {
+            let data = self.server.graphql(query, json!({ "id": id })).await;
+            if !data["message"]["answer"].is_null() {
+                return data["message"]["answer"].to_string();
+            }
+            assert!(started.elapsed() < TIMEOUT, "no answer");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Returns facts as "subject relation object".
+fn facts(found: &Value) -> Vec<String> {
+    let side = |f: &Value, s: &str| f[s]["name"].as_str().unwrap().to_owned();
+    let words = |f: &Value| format!("{} {} {}", side(f, "subject"), f["relation"].as_str().unwrap(), side(f, "object"));
+    let mut facts: Vec<String> = found["facts"].as_array().unwrap().iter().map(words).collect();
+    facts.sort();
+    facts
+}
+
+fn texts(found: &Value) -> Vec<String> {
+    found["messages"].as_array().unwrap().iter().map(|m| m["text"].as_str().unwrap().to_owned()).collect()
+}
+
+const TOLD: &[&str] = &["I live in Oakwood.", "John likes Mary.", "Mary lives in Oakwood and John likes coffee.", "John works with Peter."];
+
+#[tokio::test]
+async fn dry_run_changes_nothing_and_shows_what_is_meant() {
+    let chat = Chat::of(TOLD).await;
+    let before = chat.state().await;
+    let found = chat.forget(json!({ "query": "Forget everything about Oakwood." })).await;
+    assert_eq!(facts(&found), ["Mary LIVES_IN Oakwood", "You LIVES_IN Oakwood"], "{found:#}");
+    assert_eq!(texts(&found), ["I live in Oakwood.", "Mary lives in Oakwood and John likes coffee."]);
+    assert_eq!((&found["token"], &found["errors"]), (&Value::Null, &json!([])));
+    for (query, wanted) in [
+        ("where I live", &["You LIVES_IN Oakwood"][..]),
+        ("that John likes Mary", &["John LIKES Mary"]),
+        ("Mary", &["John LIKES Mary", "Mary LIVES_IN Oakwood"]),
+        ("that John likes Anna", &[]),
+        ("that I like Mary", &[]),
+        ("everything about Nobody", &[]),
+        ("everything", &[]),
+    ] {
+        assert_eq!(facts(&chat.forget(json!({ "query": query })).await), wanted, "{query}");
+    }
+    assert_eq!(chat.state().await, before);
+}
+
+#[tokio::test]
+async fn forgotten_words_are_found_nowhere() {
+    let chat = Chat::of(TOLD).await;
+    assert!(chat.ask("Where do I live?").await.contains("Oakwood"));
+    let forgotten = chat.forget(json!({ "query": "everything about Oakwood", "dryRun": false })).await;
+    assert_eq!(forgotten["errors"], json!([]));
+    assert!(forgotten["facts"].as_array().unwrap().iter().all(|f| f["status"] == "RETRACTED"), "{forgotten:#}");
+    assert!(texts(&forgotten).len() == 3, "the answer that cites it stays: {forgotten:#}");
+    let state = chat.state().await.to_string();
+    assert!(!state.contains("Oakwood"), "{state}");
+    // The other fact of a message keeps its evidence.
+    let kept = chat.server.facts().await.into_iter().map(|(words, ..)| words).collect::<Vec<_>>();
+    assert!(kept.contains(&"John LIKES coffee".to_owned()), "{kept:?}");
+    let events = chat.server.events(&chat.session).await;
+    let told = |e: &Value| e["type"] == "fact_update" && e["data"]["change"] == "retracted";
+    assert!(events.iter().any(|e| e["type"] == "message_forgotten") && events.iter().any(told), "{events:#?}");
+    assert!(events.iter().filter(|e| !told(e)).all(|e| !e.to_string().contains("Oakwood")), "{events:#?}");
+    assert!(!chat.ask("Where do I live?").await.contains("Oakwood"));
+    let rest = chat.server.graphql("{ resolveEntity(input: { mention: \"Oakwood\" }) { entity { id } } }", json!({})).await;
+    assert_eq!(rest["resolveEntity"]["entity"], Value::Null);
+}
+
+#[tokio::test]
+async fn forgetting_and_undoing_is_the_identity() {
+    let chat = Chat::of(&[TOLD, &["I moved from Oakwood to Ghent.", "I live in Lyon."]].concat()).await;
+    chat.ask("Where does Mary live?").await;
+    let before = chat.state().await;
+    let ids = |list: &Value| list["nodes"].as_array().unwrap().iter().map(|n| n["id"].clone()).collect::<Vec<_>>();
+    let facts = ids(&before["facts"]).into_iter().map(|id| json!({ "factIds": [id] }));
+    let messages = ids(&before["session"]["messages"]).into_iter().map(|id| json!({ "messageIds": [id] }));
+    let both = json!({ "factIds": ids(&before["facts"])[..2], "messageIds": ids(&before["session"]["messages"])[..2] });
+    let queries = ["everything about Mary", "everything about me", "John"].map(|query| json!({ "query": query }));
+    for mut input in facts.chain(messages).chain(queries).chain([both]) {
+        input["dryRun"] = json!(false);
+        let forgotten = chat.forget(input.clone()).await;
+        assert!(forgotten["token"].is_string(), "{input}: {forgotten:#}");
+        assert_ne!(chat.state().await, before, "{input}");
+        let undone = chat.undo(&forgotten["token"]).await;
+        assert_eq!(undone["errors"], json!([]));
+        assert_eq!(undone["messages"].as_array().unwrap().len(), forgotten["messages"].as_array().unwrap().len());
+        let after = chat.state().await;
+        assert_eq!(after, before, "{input}");
+        assert_eq!(chat.undo(&forgotten["token"]).await["errors"][0]["code"], "NOT_FOUND");
+    }
+}
+
+#[tokio::test]
+async fn fact_that_is_stated_again_keeps_all_evidence_after_undoing() {
+    let chat = Chat::of(&["John likes Mary."]).await;
+    let forgotten = chat.forget(json!({ "query": "that John likes Mary", "dryRun": false })).await;
+    chat.say("John likes Mary.").await;
+    let believed = chat.server.facts().await;
+    assert_eq!(believed.iter().map(|f| format!("{} {:.2}", f.0, f.2)).collect::<Vec<_>>(), ["John LIKES Mary 0.67"]);
+    assert_eq!(chat.undo(&forgotten["token"]).await["errors"], json!([]));
+    let sum: usize = chat.server.facts().await.len();
+    // The entities were forgotten, too, so the new statement is about new ones.
+    assert!((1..=2).contains(&sum), "{:?}", chat.server.facts().await);
+}
+
+#[tokio::test]
+async fn expired_forgetting_is_deleted_for_good_after_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    // Nothing can be undone.
+    let env = [("RECALL_FORGET_UNDO_MINUTES", "0")];
+    let server = Server::start_with(folder.path(), &env);
+    let session = server.create_session().await;
+    let chat = Chat { server, session, folder };
+    for text in TOLD {
+        chat.say(text).await;
+    }
+    let forgotten = chat.forget(json!({ "query": "everything about Oakwood", "dryRun": false })).await;
+    assert_eq!(chat.undo(&forgotten["token"]).await["errors"][0]["code"], "NOT_FOUND");
+    let Chat { server, session, folder } = chat;
+    // Kills the process.
+    drop(server);
+    let chat = Chat { server: Server::start_with(folder.path(), &env), session, folder };
+    chat.say("John likes tea.").await;
+    // The events of the forgetting name it until it is deleted.
+    let started = std::time::Instant::now();
+    while chat.server.events(&chat.session).await.iter().any(|e| e.to_string().contains("Oakwood")) {
+        assert!(started.elapsed() < TIMEOUT, "nothing deletes it");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert!(!chat.state().await.to_string().contains("Oakwood"));
+}
+
+#[tokio::test]
+async fn deleted_message_takes_its_evidence_along() {
+    let chat = Chat::of(&["John likes Mary."]).await;
+    let second = chat.say("John likes Mary, and Peter likes tea.").await;
+    let delete = "mutation($id: ID!) { deleteMessage(input: { messageId: $id }) { deletedId errors { code } } }";
+    let deleted = chat.server.graphql(delete, json!({ "id": second })).await["deleteMessage"].clone();
+    assert_eq!(deleted, json!({ "deletedId": second, "errors": [] }));
+    let left = chat.server.facts().await;
+    assert_eq!(left.iter().map(|f| format!("{} {:.2}", f.0, f.2)).collect::<Vec<_>>(), ["John LIKES Mary 0.67"]);
+    let state = chat.state().await.to_string();
+    assert!(!state.contains("Peter") && !state.contains(&second), "{state}");
+    let again = chat.server.graphql(delete, json!({ "id": second })).await["deleteMessage"].clone();
+    assert_eq!(again["errors"][0]["code"], "NOT_FOUND");
+}
+
+#[tokio::test]
+async fn session_can_be_renamed() {
+    let chat = Chat::of(&["John likes Mary."]).await;
+    let rename = "mutation($s: ID!) { updateSession(input: { sessionId: $s, title: \" Plans  for May \" }) { session { title } errors { code } } }";
+    let renamed = chat.server.graphql(rename, json!({ "s": chat.session })).await;
+    assert_eq!(renamed["updateSession"], json!({ "session": { "title": "Plans for May" }, "errors": [] }));
+    chat.say("John likes tea.").await;
+    assert_eq!(chat.state().await["session"]["title"], "Plans for May");
+}
+
+#[tokio::test]
+async fn rest_forgets_like_graphql() {
+    let chat = Chat::of(TOLD).await;
+    let http = reqwest::Client::new();
+    let post = async |body: Value| {
+        let answer = http.post(chat.server.url("/forget")).json(&body).send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+    };
+    let (status, dry) = post(json!({ "query": "that John likes Mary" })).await;
+    assert_eq!((status, dry["facts"][0]["relation"].as_str(), dry["token"].clone()), (200, Some("likes"), Value::Null), "{dry:#}");
+    assert_eq!(dry["messages"][0]["text"], "John likes Mary.");
+    let (status, done) = post(json!({ "fact_ids": [dry["facts"][0]["fact_id"]], "dry_run": false })).await;
+    assert_eq!((status, done["facts"][0]["status"].as_str(), done["token"].is_string()), (200, Some("retracted"), true), "{done:#}");
+    assert!(!chat.state().await.to_string().contains("John likes Mary."));
+    assert_eq!(chat.undo(&done["token"]).await["errors"], json!([]));
+    let (status, problem) = post(json!({ "fact_ids": ["x"] })).await;
+    assert_eq!((status, problem["code"].as_str()), (400, Some("INVALID_ID")), "{problem:#}");
+    let (status, problem) = post(json!({})).await;
+    assert_eq!((status, problem["code"].as_str()), (400, Some("NOTHING_NAMED")), "{problem:#}");
+}

@@ -16,13 +16,14 @@ use serde_json::json;
 use tracing::Span;
 
 use crate::{
+    audit::Auditor,
     auth::{AuthError, Authenticated, Permission},
     error::{ApiError, report_all},
     graphql::extra_requests,
     limits::Limits,
     rate::CallerLimits,
 };
-use recall_domain::Caller;
+use recall_domain::{AuditAction, Caller};
 use recall_mcp::{Access, Failure, Gate, McpLimits, Refusal};
 use recall_ports::GraphQueries;
 use recall_usecases::UseCases;
@@ -33,14 +34,24 @@ pub(crate) const PATH: &str = "/mcp";
 const MAX_REFUSAL_BYTES: usize = 4 * 1024;
 
 /// Builds the route.
-pub(crate) fn routes(usecases: UseCases, graph: Arc<dyn GraphQueries>, limiter: Arc<CallerLimits>, limits: &Limits) -> Router {
+pub(crate) fn routes(
+    usecases: UseCases,
+    graph: Arc<dyn GraphQueries>,
+    (limiter, auditor): (Arc<CallerLimits>, Auditor),
+    limits: &Limits,
+) -> Router {
     let limits = McpLimits { body_bytes: limits.body_bytes, timeout: limits.operation_timeout };
-    let service = recall_mcp::service(usecases, graph, Arc::new(CallerGate(limiter)), limits);
+    let gate = CallerGate { usecases: usecases.clone(), limiter, auditor };
+    let service = recall_mcp::service(usecases, graph, Arc::new(gate), limits);
     Router::new().route("/mcp", any_service(service)).layer(from_fn(refusals_as_json_rpc)).layer(from_fn(keep_span))
 }
 
-/// Applies permissions and rate limits to calls.
-struct CallerGate(Arc<CallerLimits>);
+/// Applies permissions and rate limits to calls, and writes the audit log.
+struct CallerGate {
+    usecases: UseCases,
+    limiter: Arc<CallerLimits>,
+    auditor: Auditor,
+}
 
 /// The tracing span of a request. A call runs in a task of its own, which would not know it.
 #[derive(Clone)]
@@ -60,11 +71,17 @@ impl Gate for CallerGate {
     }
 
     async fn charge(&self, caller: Caller, cost: usize) -> Result<(), Refusal> {
-        self.0.charge_extra(caller, extra_requests(cost)).await.map_err(|e| refusal(&e))
+        self.limiter.charge_extra(caller, extra_requests(cost)).await.map_err(|e| refusal(&e))
     }
 
     async fn count_message(&self, caller: Caller) -> Result<(), Refusal> {
-        self.0.messages(caller, 1).await.map_err(|e| refusal(&e))
+        self.limiter.messages(caller, 1).await.map_err(|e| refusal(&e))
+    }
+
+    async fn audit(&self, request: &Parts, action: AuditAction, target: String) {
+        if let Some(Authenticated(identity)) = request.extensions.get() {
+            self.auditor.note_request(self.usecases.now(), identity, action, Some(target)).await;
+        }
     }
 
     fn refuse(&self, failure: Failure) -> Refusal {

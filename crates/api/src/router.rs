@@ -45,7 +45,7 @@ pub fn router(state: ApiState) -> Router {
         revocations: Revocations { issuers, store: store.clone() },
         auditor,
     };
-    let mcp = mcp::routes(usecases.clone(), services.graph.clone(), limiter.clone(), &limits);
+    let mcp = mcp::routes(usecases.clone(), services.graph.clone(), (limiter.clone(), services.auditor.clone()), &limits);
     let engine = graphql::Engine::new(usecases.clone(), services, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, config.ice_servers, limiter.clone());
     let transport = layers::Transport::of(config.public_url.as_ref());

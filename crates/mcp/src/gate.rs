@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use http::request::Parts;
 
-use recall_domain::Caller;
+use recall_domain::{AuditAction, Caller};
 use recall_ports::StoreError;
 use recall_usecases::UseCaseError;
 
@@ -100,6 +100,9 @@ pub trait Gate: Send + Sync + 'static {
     /// # Errors
     /// Refuses callers who exceed their limit of messages.
     async fn count_message(&self, caller: Caller) -> Result<(), Refusal>;
+
+    /// Writes an entry of the audit log for the caller of a request. `target` is an id or a text that the server made, never user text.
+    async fn audit(&self, request: &Parts, action: AuditAction, target: String);
 
     /// Converts a failure to what the client gets, and logs causes that only the operator may see.
     fn refuse(&self, failure: Failure) -> Refusal;

@@ -132,6 +132,33 @@ async fn entities_and_timeline_show_what_is_known() {
 }
 
 #[tokio::test]
+async fn forget_shows_first_and_forgets_after_consent() {
+    let (server, _folder) = start();
+    let stored = remember(&server, "I have a dog called Rex.").await;
+    remember(&server, "John lives in Ghent.").await;
+    let forget = async |arguments: Value| data(&server, ANNA, "forget", arguments).await;
+    let shown = forget(json!({ "query": "everything about Rex" })).await;
+    assert_eq!(
+        (&shown["dry_run"], &shown["messages"][0]["id"], shown.get("token")),
+        (&json!(true), &stored["message_id"], None),
+        "{shown:#}"
+    );
+    let known = async || data(&server, ANNA, "recall", json!({ "query": "What is Rex?" })).await.to_string();
+    assert!(known().await.contains("Rex."), "a dry run changes nothing");
+    let done = forget(json!({ "query": "everything about Rex", "dry_run": false })).await;
+    assert!(done["token"].is_string() && done["message_count"] == 1, "{done:#}");
+    assert!(!known().await.contains("dog"), "{}", known().await);
+    let fact = data(&server, ANNA, "query_graph", json!({ "entity": "John" })).await["facts"][0]["id"].clone();
+    let done = forget(json!({ "fact_ids": [fact], "dry_run": false })).await;
+    assert_eq!((facts(&done), &done["fact_count"]), (vec!["John lives in Ghent"], &json!(1)));
+    let nothing = forget(json!({ "query": "everything about Oakwood", "dry_run": false })).await;
+    assert_eq!((&nothing["fact_count"], &nothing["message_count"]), (&json!(0), &json!(0)));
+    let log = server.graphql("{ auditLog { nodes { action target } } }", json!({})).await["auditLog"]["nodes"].to_string();
+    assert_eq!(log.matches("memory.forgotten").count(), 2, "{log}");
+    assert!(log.contains("1 facts, 1 messages") && !log.contains("Rex"), "{log}");
+}
+
+#[tokio::test]
 async fn resources_list_and_read_sessions_and_entities() {
     let (server, _folder) = start();
     let stored = remember(&server, "John lives in Ghent.").await;

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{CHANGE, Call, Definition, Effects, SEARCH, STATEMENT};
 use crate::{
-    arguments,
+    arguments::{self, MAX_ITEMS},
     gate::{Access, Fault, Refusal},
     view::{self, FactView, MessageView},
 };
-use recall_domain::FactId;
+use recall_domain::{AuditAction, FactId};
 use recall_usecases::{ForgetRequest, Forgotten};
 
 /// Most facts in one call.
@@ -38,7 +38,11 @@ fn yes() -> bool {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Output {
     dry_run: bool,
+    fact_count: usize,
+    message_count: usize,
+    /// The first of them.
     facts: Vec<FactView>,
+    /// The first of them.
     messages: Vec<MessageView>,
     /// Undoes it for some minutes, over GraphQL.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,11 +75,20 @@ impl Definition for Forget {
         }
         let dry_run = arguments.dry_run;
         let request = ForgetRequest { query, facts, messages: Vec::new(), dry_run };
-        let Forgotten { facts, messages, token } = call.tools.usecases.forget(&call.caller, request).await?;
+        let Forgotten { mut facts, mut messages, token } = call.tools.usecases.forget(&call.caller, request).await?;
+        let (fact_count, message_count) = (facts.len(), messages.len());
+        if token.is_some() {
+            let counts = format!("{fact_count} facts, {message_count} messages");
+            call.tools.gate.audit(call.tools.request, AuditAction::MemoryForgotten, counts).await;
+        }
+        facts.truncate(MAX_ITEMS as usize);
+        messages.truncate(MAX_ITEMS as usize);
         let memory = &call.memories.own;
         let sides = memory.sides_of(&facts).await?;
         Ok(Output {
             dry_run,
+            fact_count,
+            message_count,
             facts: FactView::all(&call.memories, memory, &sides, &facts),
             messages: messages.iter().map(|m| MessageView::short(m, false)).collect(),
             token,
@@ -83,15 +96,16 @@ impl Definition for Forget {
     }
 
     fn text(output: &Output) -> String {
-        let [facts, messages] = match output.dry_run {
-            true => ["Facts that would be forgotten (nothing has changed)", "Messages that would be forgotten"],
-            false => ["Facts forgotten", "Messages forgotten"],
+        let Output { dry_run, fact_count, message_count, facts, messages, .. } = output;
+        if fact_count + message_count == 0 {
+            return "The memory holds nothing that this names. Nothing was forgotten.".to_owned();
+        }
+        let head = match dry_run {
+            true => format!("Nothing has changed yet. This would forget {fact_count} facts and {message_count} messages."),
+            false => format!("Forgotten: {fact_count} facts and {message_count} messages."),
         };
-        let lists = [
-            (facts, output.facts.iter().map(FactView::line).collect()),
-            (messages, output.messages.iter().map(MessageView::line).collect()),
-        ];
-        view::lists(&lists, "The memory holds nothing that this names. Nothing was forgotten.")
+        let lists = [("Facts", facts.iter().map(FactView::line).collect()), ("Messages", messages.iter().map(MessageView::line).collect())];
+        format!("{head}\n{}", view::lists(&lists, ""))
     }
 }
 

@@ -230,4 +230,5 @@ async fn mcp_refusal_names_metadata_of_endpoint() {
         (&json!("https://recall.example.org"), &json!("https://recall.example.org/mcp"))
     );
     assert_eq!(of_server["authorization_servers"], of_endpoint["authorization_servers"]);
+    assert_eq!(of_endpoint["scopes_supported"], json!(["recall.read", "recall.write"]), "agents ask for all of them");
 }

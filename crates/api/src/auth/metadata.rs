@@ -34,11 +34,12 @@ impl ProtectedResource {
         format!("{}{metadata}", self.resource)
     }
 
-    fn describe(&self, resource: &str) -> Response {
+    fn describe(&self, resource: &str, permissions: &[Permission]) -> Response {
+        let scopes: Vec<_> = permissions.iter().map(|p| p.scope()).collect();
         Json(json!({
             "resource": resource,
             "authorization_servers": self.authorization_servers,
-            "scopes_supported": Permission::ALL.map(Permission::scope),
+            "scopes_supported": scopes,
             "bearer_methods_supported": ["header"],
             "resource_name": "Relevantic Recall",
         }))
@@ -48,10 +49,12 @@ impl ProtectedResource {
 
 /// `GET /.well-known/oauth-protected-resource`: returns the metadata. It needs no token, because clients read it first.
 pub(crate) async fn metadata(State(resource): State<Arc<ProtectedResource>>) -> Response {
-    resource.describe(&resource.resource)
+    resource.describe(&resource.resource, &Permission::ALL)
 }
 
 /// `GET /.well-known/oauth-protected-resource/mcp`: the same for the MCP endpoint.
+///
+/// Agents ask for all scopes that it names, and no tool needs an administrator.
 pub(crate) async fn mcp_metadata(State(resource): State<Arc<ProtectedResource>>) -> Response {
-    resource.describe(&format!("{}{}", resource.resource, mcp::PATH))
+    resource.describe(&format!("{}{}", resource.resource, mcp::PATH), &[Permission::Read, Permission::Write])
 }

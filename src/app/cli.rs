@@ -199,7 +199,13 @@ pub fn run() -> anyhow::Result<()> {
             let owners = if trust_owners { Owners::Trusted } else { Owners::Local };
             runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref(), owners))
         }
-        Command::Mcp { url, token_file } => runtime()?.block_on(super::mcp::run(cli.settings.load()?, url, token_file.as_deref())),
+        Command::Mcp { url, token_file } => {
+            let runtime = runtime()?;
+            let done = runtime.block_on(super::mcp::run(cli.settings.load()?, url, token_file.as_deref()));
+            // A read of standard input cannot be cancelled. After a signal, the runtime would wait for the agent's next line.
+            runtime.shutdown_background();
+            done
+        }
         Command::User { command } => runtime()?.block_on(super::user::run(&cli.settings.load()?, command)),
         Command::Health => runtime()?.block_on(super::health::run(&cli.settings.load()?)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),

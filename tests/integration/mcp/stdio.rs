@@ -71,6 +71,11 @@ impl Bridge {
     /// Closes standard input and returns whether the exit was successful.
     fn end(mut self) -> bool {
         self.input = None;
+        self.wait()
+    }
+
+    /// Waits for the exit and returns whether it was successful.
+    fn wait(&mut self) -> bool {
         let started = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -80,6 +85,19 @@ impl Bridge {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+#[test]
+fn signal_ends_bridge_and_its_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = free_address();
+    let mut bridge = Bridge::start(folder.path(), &["--listen", &address], &[]);
+    bridge.initialize();
+    let pid = bridge.child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    // Standard input stays open, as that of an agent that hangs.
+    assert!(bridge.wait());
+    assert!(std::net::TcpStream::connect(&address).is_err());
 }
 
 /// An address on which nothing listens.

@@ -112,6 +112,18 @@ enum Command {
         #[arg(long, conflicts_with = "into")]
         trust_owners: bool,
     },
+    /// Connect a desktop agent to the memory (Model Context Protocol)
+    ///
+    /// Speaks JSON-RPC over standard input and output, and forwards it to the endpoint /mcp of a server. If no server answers at the
+    /// listen address, it runs one in this process, with the same settings as `recall serve`. docs/mcp.md shows how to configure agents.
+    Mcp {
+        /// URL of the server [default: the listen address]
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+        /// File with the token for the server [default: RECALL_MCP_TOKEN]
+        #[arg(long, value_name = "FILE")]
+        token_file: Option<PathBuf>,
+    },
     /// List, show and delete users, and revoke their access tokens
     User {
         #[command(subcommand)]
@@ -155,6 +167,8 @@ impl Settings {
         ];
         let flags = Flags { values: given.into_iter().filter_map(|(k, v)| v.map(|v| (k, v))).collect() };
         let environment = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        // The token of an agent is no setting of the server.
+        let environment = environment.filter(|(name, _)| !super::mcp::TOKEN_VARIABLES.contains(&name.as_str()));
         Ok(Config::load(self.config.as_deref(), environment, &flags)?)
     }
 }
@@ -184,6 +198,13 @@ pub fn run() -> anyhow::Result<()> {
         Command::Import { into, trust_owners } => {
             let owners = if trust_owners { Owners::Trusted } else { Owners::Local };
             runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref(), owners))
+        }
+        Command::Mcp { url, token_file } => {
+            let runtime = runtime()?;
+            let done = runtime.block_on(super::mcp::run(cli.settings.load()?, url, token_file.as_deref()));
+            // A read of standard input cannot be cancelled. After a signal, the runtime would wait for the agent's next line.
+            runtime.shutdown_background();
+            done
         }
         Command::User { command } => runtime()?.block_on(super::user::run(&cli.settings.load()?, command)),
         Command::Health => runtime()?.block_on(super::health::run(&cli.settings.load()?)),

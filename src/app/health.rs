@@ -106,7 +106,7 @@ impl ServerCertVerifier for AcceptAnyCertificate {
 }
 
 /// The address for a request from this machine: a wildcard address becomes the loopback address.
-fn local_address(listen: SocketAddr) -> SocketAddr {
+pub(super) fn local_address(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

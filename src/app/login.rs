@@ -89,7 +89,7 @@ pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Stor
     };
     let tokens = TokenConfig {
         issuers: auth.issuers.clone(),
-        audiences: auth.audiences.clone(),
+        audiences: audiences(config),
         algorithms: auth.algorithms.clone(),
         types: auth.token_types.clone(),
         role_claim: auth.role_claim.clone(),
@@ -105,6 +105,18 @@ pub(super) fn tokens(config: &Config, local: UserId, store: Option<&Arc<dyn Stor
         fixed: auth.token.as_ref().map(|t| (t.expose().to_owned(), local)),
     };
     Ok(Tokens::new(tokens, fetch.as_ref(), clock.clone())?)
+}
+
+/// Returns the accepted audiences: the configured ones, and the URL of the MCP endpoint if the URL of this server is one of them.
+///
+/// Agents ask the provider for a token for the endpoint's own URL (RFC 8707).
+fn audiences(config: &Config) -> Vec<String> {
+    let mut audiences = config.auth.audiences.clone();
+    let own = config.server.public_url.as_deref().map(|url| url.trim_end_matches('/'));
+    if let Some(own) = own.filter(|own| audiences.iter().any(|audience| audience.trim_end_matches('/') == *own)) {
+        audiences.push(format!("{own}/mcp"));
+    }
+    audiences
 }
 
 /// How long a successful check of the issuers is cached. Load balancers ask for readiness every second.
@@ -166,4 +178,20 @@ pub(super) fn resource(config: &Config, scheme: &str, address: SocketAddr) -> Op
 fn own_address(config: &Config, scheme: &str, address: SocketAddr) -> String {
     let own = || format!("{scheme}://{address}");
     config.server.public_url.as_deref().map_or_else(own, |url| url.trim_end_matches('/').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audience_of_own_url_covers_mcp_endpoint() {
+        let mut config = Config::default();
+        config.auth.audiences = vec!["https://recall.example.org".to_owned()];
+        assert_eq!(audiences(&config), ["https://recall.example.org"]);
+        config.server.public_url = Some("https://recall.example.org/".to_owned());
+        assert_eq!(audiences(&config), ["https://recall.example.org", "https://recall.example.org/mcp"]);
+        config.auth.audiences = vec!["recall".to_owned()];
+        assert_eq!(audiences(&config), ["recall"]);
+    }
 }

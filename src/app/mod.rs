@@ -9,6 +9,7 @@ mod graph;
 mod health;
 mod login;
 mod maintenance;
+mod mcp;
 mod models;
 mod operator;
 mod output;

@@ -3,6 +3,7 @@
 use std::{io::Write, net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context;
+use metrics_exporter_prometheus::PrometheusHandle;
 use signaling::{Bye, ByeCode, SignalingConfig};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +19,8 @@ use super::{
 use crate::config::Config;
 use recall_api::{self as api, ApiConfig, ApiState, Listener, Origin, RateLimit};
 use recall_facts::{Processor, ProcessorConfig};
+use recall_projection::Projector;
+use recall_store_sqlite::ServerLock;
 use recall_usecases::MessageWork;
 
 /// Time for WebRTC peers to receive their `bye`.
@@ -36,83 +39,117 @@ const STORE_GRACE: Duration = Duration::from_secs(5);
 /// Runs the server until a signal stops it.
 pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     telemetry::logs(&config.log)?;
-    let metrics = telemetry::metrics()?;
-    api::describe_metrics();
-    let certificate = Certificate::load(&config)?;
-    // A second server on the same file would take the jobs of this one, and neither would see the events of the other.
-    let lock = adapters::lock_database(&config)?;
-    let services = wiring::services(&config).await?;
-    let listener = TcpListener::bind(config.server.listen)
-        .await
-        .with_context(|| format!("server.listen (RECALL_LISTEN): {} cannot be used", config.server.listen))?;
-    let address = listener.local_addr()?;
-    let scheme = if certificate.is_some() { "https" } else { "http" };
-    let login::AuthSetup { authenticator, logins, visits } =
-        login::setup(&config, scheme, address, &services.store, &services.clock).await?;
-    let signaling = bind_signaling(&config, &services).await?;
-
-    let processor = start_processor(&config, &services).await?;
-    // Before the listener accepts requests: data under deletion must stay hidden.
-    services.usecases.look_for_erasures().await?;
-    let projector = services.graph.start_projector();
-    let stop = CancellationToken::new();
-    let instance = wiring::instance_name(address);
-    let tasks = Tasks::start(&config, &services, &instance, &stop);
-
-    let tls = certificate.as_ref().map(Certificate::tls);
-    let renewal = certificate.map(|certificate| tokio::spawn(certificate.reload_on_change(stop.clone())));
-    let mut api_config = api_config(&config, &services, scheme, address)?;
-    api_config.instance.clone_from(&instance);
-    api_config.is_tls = tls.is_some();
-    api_config.logins.clone_from(&logins);
-    api_config.visits = visits;
-    let mut connections = api::ServerConfig { trusted_proxies: config.http.proxies(), ..api::ServerConfig::default() };
-    // Without a login there is only the local user, who needs no limits.
-    if config.auth.is_configured() {
-        set_limits(&config, &mut api_config.limits, &mut connections);
-    }
-    let router = api::router(ApiState {
-        usecases: services.usecases.clone(),
-        store: services.store.clone(),
-        hub: services.hub.clone(),
-        signaling: signaling.clone(),
-        authenticator,
-        config: api_config,
-        metrics,
-        graph: services.graph.queries.clone(),
-        checks: services.checks.iter().cloned().chain(login::check(&config, &services.clock)?).collect(),
-        allowances: services.allowances.clone(),
-    });
-    let listener = Listener::new(listener, tls);
-    let server = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
-
+    let server = RunningServer::start(&config, telemetry::metrics()?).await?;
     // Before the address is printed: a script that waits for it may send a signal at once, and without a handler that would kill.
     let signal = signal()?;
-    announce(scheme, address)?;
-    info!(%address, instance, udp = %signaling.udp_addr(), store = services.store.engine(), "recall serves");
+    announce(server.scheme, server.address)?;
     signal.await?;
+    server.stop().await
+}
 
-    info!("recall stops");
-    // Streams end first. As open requests they would delay the stop, and their clients should reconnect to the next server soon.
-    stop.cancel();
-    services.usecases.background_tasks().wind_up();
-    // Peers and subscriptions end together: a WebSocket that waited for the peers would close without its `bye`.
-    tokio::join!(signaling.shutdown(STREAM_GRACE), async { services.hub.shutdown(Bye::from(ByeCode::Restart)) });
-    server.await.context("the HTTP server task failed")?;
-    processor.shutdown(JOB_GRACE).await;
-    if let Some(projector) = projector {
-        projector.shutdown(GRAPH_GRACE).await;
+/// A server that runs in this process.
+pub(super) struct RunningServer {
+    /// `http` or `https`.
+    pub(super) scheme: &'static str,
+    /// Address of the listener, with its actual port.
+    pub(super) address: SocketAddr,
+    services: Services,
+    signaling: Arc<api::Signaling>,
+    logins: Option<api::Logins>,
+    stop: CancellationToken,
+    server: JoinHandle<()>,
+    processor: Processor,
+    projector: Option<Projector>,
+    tasks: Tasks,
+    renewal: Option<JoinHandle<()>>,
+    _lock: Option<ServerLock>,
+}
+
+impl RunningServer {
+    /// Starts a server.
+    ///
+    /// # Errors
+    /// If the database or an address is in use, or a configured service cannot be used.
+    pub(super) async fn start(config: &Config, metrics: PrometheusHandle) -> anyhow::Result<Self> {
+        api::describe_metrics();
+        let certificate = Certificate::load(config)?;
+        // A second server on the same file would take the jobs of this one, and neither would see the events of the other.
+        let lock = adapters::lock_database(config)?;
+        let services = wiring::services(config).await?;
+        let listener = TcpListener::bind(config.server.listen)
+            .await
+            .with_context(|| format!("server.listen (RECALL_LISTEN): {} cannot be used", config.server.listen))?;
+        let address = listener.local_addr()?;
+        let scheme = if certificate.is_some() { "https" } else { "http" };
+        let login::AuthSetup { authenticator, logins, visits } =
+            login::setup(config, scheme, address, &services.store, &services.clock).await?;
+        let signaling = bind_signaling(config, &services).await?;
+
+        let processor = start_processor(config, &services).await?;
+        // Before the listener accepts requests: data under deletion must stay hidden.
+        services.usecases.look_for_erasures().await?;
+        let projector = services.graph.start_projector();
+        let stop = CancellationToken::new();
+        let instance = wiring::instance_name(address);
+        let tasks = Tasks::start(config, &services, &instance, &stop);
+
+        let tls = certificate.as_ref().map(Certificate::tls);
+        let renewal = certificate.map(|certificate| tokio::spawn(certificate.reload_on_change(stop.clone())));
+        let mut api_config = api_config(config, &services, scheme, address)?;
+        api_config.instance.clone_from(&instance);
+        api_config.is_tls = tls.is_some();
+        api_config.logins.clone_from(&logins);
+        api_config.visits = visits;
+        let mut connections = api::ServerConfig { trusted_proxies: config.http.proxies(), ..api::ServerConfig::default() };
+        // Without a login there is only the local user, who needs no limits.
+        if config.auth.is_configured() {
+            set_limits(config, &mut api_config.limits, &mut connections);
+        }
+        let router = api::router(ApiState {
+            usecases: services.usecases.clone(),
+            store: services.store.clone(),
+            hub: services.hub.clone(),
+            signaling: signaling.clone(),
+            authenticator,
+            config: api_config,
+            metrics,
+            graph: services.graph.queries.clone(),
+            checks: services.checks.iter().cloned().chain(login::check(config, &services.clock)?).collect(),
+            allowances: services.allowances.clone(),
+        });
+        let listener = Listener::new(listener, tls);
+        let server = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
+        info!(%address, instance, udp = %signaling.udp_addr(), store = services.store.engine(), "recall serves");
+        Ok(Self { scheme, address, services, signaling, logins, stop, server, processor, projector, tasks, renewal, _lock: lock })
     }
-    let login_tasks = logins.map(|logins| logins.background_tasks().clone()).unwrap_or_default();
-    tokio::join!(services.usecases.background_tasks().end(TASK_GRACE), login_tasks.end(TASK_GRACE));
-    tasks.join().await?;
-    if let Some(renewal) = renewal {
-        renewal.await.context("the certificate reload task failed")?;
+
+    /// Stops the server in order.
+    ///
+    /// # Errors
+    /// If one of its tasks panicked.
+    pub(super) async fn stop(self) -> anyhow::Result<()> {
+        let Self { services, .. } = self;
+        info!("recall stops");
+        // Streams end first. As open requests they would delay the stop, and their clients should reconnect to the next server soon.
+        self.stop.cancel();
+        services.usecases.background_tasks().wind_up();
+        // Peers and subscriptions end together: a WebSocket that waited for the peers would close without its `bye`.
+        tokio::join!(self.signaling.shutdown(STREAM_GRACE), async { services.hub.shutdown(Bye::from(ByeCode::Restart)) });
+        self.server.await.context("the HTTP server task failed")?;
+        self.processor.shutdown(JOB_GRACE).await;
+        if let Some(projector) = self.projector {
+            projector.shutdown(GRAPH_GRACE).await;
+        }
+        let login_tasks = self.logins.map(|logins| logins.background_tasks().clone()).unwrap_or_default();
+        tokio::join!(services.usecases.background_tasks().end(TASK_GRACE), login_tasks.end(TASK_GRACE));
+        self.tasks.join().await?;
+        if let Some(renewal) = self.renewal {
+            renewal.await.context("the certificate reload task failed")?;
+        }
+        let _ = tokio::time::timeout(STORE_GRACE, services.store.close()).await;
+        info!("recall has stopped");
+        Ok(())
     }
-    let _ = tokio::time::timeout(STORE_GRACE, services.store.close()).await;
-    drop(lock);
-    info!("recall has stopped");
-    Ok(())
 }
 
 /// Opens the UDP port for WebRTC.
@@ -232,7 +269,7 @@ fn announce(scheme: &str, address: SocketAddr) -> std::io::Result<()> {
 
 /// Installs handlers for SIGTERM and SIGINT; the future ends with the first signal.
 #[cfg(unix)]
-fn signal() -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
+pub(super) fn signal() -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
@@ -246,6 +283,6 @@ fn signal() -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
 
 /// Waits for Ctrl-C.
 #[cfg(not(unix))]
-fn signal() -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
+pub(super) fn signal() -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
     Ok(async { Ok(tokio::signal::ctrl_c().await?) })
 }

@@ -14,9 +14,9 @@ const SECONDS: [f64; 14] = [0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05
 /// If the filter is malformed or logging was already started.
 pub(super) fn logs(config: &LogConfig) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&config.filter)?;
-    // The client library for model servers logs responses that it cannot parse, and those may quote user text. So its events are
-    // dropped whatever the filter says. Our own errors report the same failures.
-    let quiet = filter_fn(|event| !event.target().starts_with("async_openai"));
+    // The client library for model servers logs responses that it cannot parse, and the library for MCP logs the requests of agents. Both
+    // quote user text, so their events are dropped whatever the filter says. Our own errors report the same failures.
+    let quiet = filter_fn(|event| !["async_openai", "rmcp"].iter().any(|library| event.target().starts_with(library)));
     let registry = tracing_subscriber::registry().with(filter).with(quiet);
     match config.format {
         LogFormat::Text => registry.with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false)).try_init()?,

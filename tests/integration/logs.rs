@@ -31,6 +31,10 @@ async fn user_text_is_in_no_log() {
         )
         .await
         .unwrap();
+    let tool = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "recall", "arguments": { "query": SECRET, SECRET: 1 } } });
+    let called =
+        server.http.post(server.url("/mcp")).header("accept", "application/json, text/event-stream").json(&tool).send().await.unwrap();
+    assert_eq!(called.status(), 200);
     let url = server.url(&format!("/context/{session}?q={SECRET}"));
     assert!(server.http.get(url).send().await.unwrap().status().is_success());
     server

@@ -20,6 +20,7 @@ mod graph;
 mod instances;
 mod learning;
 mod logs;
+mod mcp;
 mod merges;
 mod metrics;
 mod models;

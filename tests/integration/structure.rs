@@ -23,7 +23,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("store-sqlite", &["domain", "ports", "store"]),
     ("store-postgres", &["domain", "ports", "store"]),
     ("graph-neo4j", &["domain", "ports"]),
-    ("api", &["domain", "ports", "facts", "usecases"]),
+    ("mcp", &["domain", "ports", "facts", "usecases"]),
+    ("api", &["domain", "ports", "facts", "usecases", "mcp"]),
 ];
 
 /// Crates without input or output, and what their manifests must not name.

@@ -18,6 +18,7 @@ mod hourly_warning;
 mod ice;
 mod layers;
 mod limits;
+mod mcp;
 mod operations;
 mod rate;
 mod rest;

@@ -15,7 +15,7 @@ use crate::{
     audit::Auditor,
     auth::{self, Authenticator, personal::AccessTokens, token::revocations::Revocations},
     config::{ApiConfig, ApiState},
-    event_stream, export, graphql, layers, operations,
+    event_stream, export, graphql, layers, mcp, operations,
     operations::Check,
     rate, rest, web, whip,
 };
@@ -45,6 +45,7 @@ pub fn router(state: ApiState) -> Router {
         revocations: Revocations { issuers, store: store.clone() },
         auditor,
     };
+    let mcp = mcp::routes(usecases.clone(), services.graph.clone(), (limiter.clone(), services.auditor.clone()), &limits);
     let engine = graphql::Engine::new(usecases.clone(), services, limits.clone(), limiter.clone(), config.admission);
     let whip = whip::Whip::new(signaling, config.ice_servers, limiter.clone());
     let transport = layers::Transport::of(config.public_url.as_ref());
@@ -67,6 +68,7 @@ pub fn router(state: ApiState) -> Router {
         )
         .merge(Router::new().route("/export", get(export::get)).with_state(exports))
         .merge(adoption_routes(visit_state.clone()))
+        .merge(mcp)
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
     let mut api =
         timed.merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())));
@@ -85,7 +87,9 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(authenticator, auth::authenticate));
     let mut api = api.merge(graphql);
     if let Some(resource) = config.login.clone().map(Arc::new) {
-        open = open.merge(Router::new().route(auth::METADATA_PATH, get(auth::metadata)).with_state(resource.clone()));
+        let metadata =
+            Router::new().route(auth::METADATA_PATH, get(auth::metadata)).route(auth::MCP_METADATA_PATH, get(auth::mcp_metadata));
+        open = open.merge(metadata.with_state(resource.clone()));
         api = api.layer(from_fn_with_state(resource, auth::add_metadata_link));
     }
     let api = api.layer(DefaultBodyLimit::max(limits.body_bytes));

@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{CommitError, StoreError};
-use recall_domain::{Caller, Decision, EntityId, EventDraft, Evidence, Fact, FactId, ForgettingId, Mention, MessageId, SessionId, Timestamp};
+use recall_domain::{
+    Caller, Decision, EntityId, EventDraft, Evidence, Fact, FactId, ForgettingId, Mention, MessageId, SessionId, Timestamp,
+};
 
 /// Everything that one forgetting changes. Committed as a whole or not at all.
 #[derive(Clone, Debug)]

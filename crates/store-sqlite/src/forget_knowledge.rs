@@ -40,7 +40,8 @@ impl ForgetStatements for WriteTransaction<'_> {
     }
 
     async fn jobs_of_messages(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<HeldJob>, Failure> {
-        let sql = "SELECT * FROM jobs WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?)) AND state = 'live' ORDER BY id";
+        let sql =
+            "SELECT * FROM jobs WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?)) AND state = 'live' ORDER BY id";
         self.0.rows("jobs", sql, (user.0, id_list(ids(messages))), held_job)
     }
 

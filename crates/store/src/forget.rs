@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{EvidenceKey, HeldJob, PrunedLog, Refusal, SessionDeletionStatements, append_events, enqueue, json, reject_while_locked, signed};
-use recall_domain::{
-    Caller, EntityId, EventDraft, Evidence, FactId, ForgettingId, MessageId, MessageStatus, SessionId, Timestamp, UserId,
+use super::{
+    EvidenceKey, HeldJob, PrunedLog, Refusal, SessionDeletionStatements, append_events, enqueue, json, reject_while_locked, signed,
 };
+use recall_domain::{Caller, EntityId, EventDraft, Evidence, FactId, ForgettingId, MessageId, MessageStatus, SessionId, Timestamp, UserId};
 use recall_ports::{ForgetPlan, Forgetting, ForgottenKnowledge, ForgottenMention, JobWork, RestorePlan};
 
 /// How a forgotten message is treated.

@@ -239,7 +239,10 @@ impl UseCases {
     ///
     /// Returns `None` if the caller may not read it, is already that reader, or if shared memory is empty. On a server without shared
     /// memory, the only cost is one check every few seconds.
-    async fn shared_reader(&self, caller: &Caller) -> Result<Option<Caller>, StoreError> {
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    pub async fn shared_reader(&self, caller: &Caller) -> Result<Option<Caller>, StoreError> {
         let Some(reader) = caller.shared_reader().filter(|_| !caller.is_shared()) else { return Ok(None) };
         let used = match self.shared_in_use.known() {
             Some(used) => used,

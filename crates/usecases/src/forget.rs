@@ -12,7 +12,7 @@ use recall_facts::{
     forget::{self, ChangedMemory, ForgetInput, ForgetOutcome},
     rival_keys,
 };
-use recall_ports::{CommitError, ForgetPlan, FactKey, StoreError};
+use recall_ports::{CommitError, FactKey, ForgetPlan, StoreError};
 
 /// Most ids in one call.
 const MAX_IDS: usize = 1_000;
@@ -213,7 +213,8 @@ impl UseCases {
         let other_ids: Vec<FactId> = others.iter().map(|f| f.id).collect();
         evidence.extend(store.evidence_of(caller, &other_ids, MAX_EVIDENCE).await?);
         let ontology = &self.parts.ontology;
-        let input = ForgetInput { facts: &facts, named: &named, mentioning: &mentioning, others: &others, evidence: &evidence, ontology, now };
+        let input =
+            ForgetInput { facts: &facts, named: &named, mentioning: &mentioning, others: &others, evidence: &evidence, ontology, now };
         let mut outcome = forget::forget(&input);
         self.hide_citing_answers(caller, &mut outcome).await?;
         let ids: Vec<MessageId> = outcome.hidden.iter().chain(&outcome.redacted).copied().collect();

@@ -26,7 +26,7 @@ async fn foreign_host_or_origin_is_refused_on_every_route() {
         let image = get().header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "no-cors");
         assert_eq!(refusal(image).await.0, 403, "{path}");
     }
-    for path in ["/graphql", "/chat", "/entity/resolve", "/signaling/x"] {
+    for path in ["/graphql", "/chat", "/entity/resolve", "/signaling/x", "/mcp"] {
         let post = server.post(ANNA, path).header("origin", "http://localhost:3000").json(&json!({}));
         assert_eq!(refusal(post).await, (403, "FOREIGN_ORIGIN".to_owned()), "{path}");
     }

@@ -287,6 +287,8 @@ const ROUTES: &[(&str, &str)] = &[
     ("/healthz", "takes no id"),
     ("/readyz", "takes no id"),
     ("METADATA_PATH", "takes no id"),
+    ("MCP_METADATA_PATH", "takes no id"),
+    ("/mcp", "ids of facts, entities and sessions; mcp/isolation"),
     ("/auth/session", "takes no id"),
     ("/auth/login", "takes no id"),
     ("/auth/visit", "takes no id; auth/login/visits"),

@@ -179,3 +179,56 @@ async fn shared_memory_requires_admin_scope_and_role() {
     }
     assert_eq!(code(&graphql(&server, &root, SEND, json!({ "s": session })).await), Value::Null);
 }
+
+#[tokio::test]
+async fn mcp_tools_require_scopes() {
+    use crate::mcp::{refusal, request};
+    let (issuer, server) = world().await;
+    let _work = server.work();
+    let token = |scope: &str| issuer.token("anna", json!({ "scope": scope }));
+    let (read, write, nothing) = (token("recall.read"), token("recall.write"), token("openid"));
+    let call = async |token: &str, name: &str, arguments: Value| {
+        let params = json!({ "name": name, "arguments": arguments });
+        let sent = request(server.http.post(server.url("/mcp")).bearer_auth(token), "tools/call", params).send().await.unwrap();
+        sent.json::<Value>().await.unwrap()["result"].clone()
+    };
+    let remember = json!({ "text": "John likes Mary." });
+    for token in [&read, &nothing] {
+        assert_eq!(refusal(&call(token, "remember", remember.clone()).await), "INSUFFICIENT_SCOPE");
+    }
+    let stored = call(&write, "remember", remember).await;
+    assert_eq!((&stored["isError"], &stored["structuredContent"]["facts"]), (&json!(false), &json!([])), "facts need the scope to read");
+    let tools = ["recall", "query_graph", "how_do_you_know", "forget", "list_entities", "timeline"];
+    for (name, arguments) in
+        tools.into_iter().zip([json!({ "query": "x" }), json!({ "query": "x" }), json!({ "question": "x" })].iter().cycle())
+    {
+        for token in [&write, &nothing] {
+            assert_eq!(refusal(&call(token, name, arguments.clone()).await), "INSUFFICIENT_SCOPE", "{name}");
+        }
+    }
+    assert_eq!(refusal(&call(&read, "forget", json!({ "query": "John" })).await), "INSUFFICIENT_SCOPE");
+    assert_eq!(call(&read, "recall", json!({ "query": "John" })).await["isError"], false);
+    for method in ["resources/list", "prompts/get"] {
+        let params = json!({ "name": "what_do_you_know", "arguments": { "about": "John" } });
+        let sent = request(server.http.post(server.url("/mcp")).bearer_auth(&write), method, params).send().await.unwrap();
+        assert_eq!(sent.json::<Value>().await.unwrap()["error"]["data"]["code"], "INSUFFICIENT_SCOPE", "{method}");
+    }
+}
+
+#[tokio::test]
+async fn mcp_refusal_names_metadata_of_endpoint() {
+    let (_issuer, server) = world().await;
+    let refused = crate::mcp::request(server.http.post(server.url("/mcp")), "tools/list", json!({})).send().await.unwrap();
+    assert_eq!(refused.status(), 401);
+    let challenge = refused.headers()["www-authenticate"].to_str().unwrap();
+    assert!(challenge.contains("resource_metadata=\"https://recall.example.org/.well-known/oauth-protected-resource/mcp\""), "{challenge}");
+    let metadata = async |path: &str| server.http.get(server.url(path)).send().await.unwrap().json::<Value>().await.unwrap();
+    let [of_server, of_endpoint] =
+        [metadata("/.well-known/oauth-protected-resource").await, metadata("/.well-known/oauth-protected-resource/mcp").await];
+    assert_eq!(
+        (&of_server["resource"], &of_endpoint["resource"]),
+        (&json!("https://recall.example.org"), &json!("https://recall.example.org/mcp"))
+    );
+    assert_eq!(of_server["authorization_servers"], of_endpoint["authorization_servers"]);
+    assert_eq!(of_endpoint["scopes_supported"], json!(["recall.read", "recall.write"]), "agents ask for all of them");
+}

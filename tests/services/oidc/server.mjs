@@ -34,6 +34,8 @@ const createProvider = (issuer, jwks) => {
     // Grant every request. Put roles into the ID token, like most providers.
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, name: `${id} of the provider`, roles: id === "root" ? ["recall-admin"] : [] }) }),
     claims: { openid: ["sub", "roles"], profile: ["name"] },
+    // Clients that register themselves name the scopes of the resource.
+    scopes: ["openid", "offline_access", "recall.read", "recall.write"],
     conformIdTokenClaims: false,
     // The default dispatcher blocks loopback addresses (SSRF protection), so logout notifications would not arrive.
     fetch: (url, { dispatcher, ...options }) => fetch(url, options),

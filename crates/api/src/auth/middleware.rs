@@ -47,11 +47,12 @@ async fn authenticate_request(authenticator: &dyn Authenticator, request: Reques
 
 /// Middleware: adds the URL of the metadata to refusals that need a token (RFC 9728, section 5.1).
 pub(crate) async fn add_metadata_link(State(resource): State<Arc<ProtectedResource>>, request: Request, next: Next) -> Response {
+    let metadata_url = resource.metadata_url(request.uri().path());
     let mut response = next.run(request).await;
     let refused = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     if let Some(challenge) = response.headers().get(header::WWW_AUTHENTICATE).and_then(|v| v.to_str().ok()).filter(|_| refused) {
         let separator = if challenge.contains('=') { "," } else { "" };
-        let full = format!("{challenge}{separator} resource_metadata=\"{}\"", resource.metadata_url());
+        let full = format!("{challenge}{separator} resource_metadata=\"{metadata_url}\"");
         if let Ok(full) = HeaderValue::from_str(&full) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, full);
         }

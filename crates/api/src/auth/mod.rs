@@ -24,5 +24,5 @@ pub(crate) use identity::Lease;
 pub use identity::{Identity, Permission, Permissions, Proof};
 pub use local::{LocalUser, NotLoopback};
 pub use metadata::ProtectedResource;
-pub(crate) use metadata::{METADATA_PATH, metadata};
+pub(crate) use metadata::{MCP_METADATA_PATH, METADATA_PATH, mcp_metadata, metadata};
 pub(crate) use middleware::{add_metadata_link, authenticate, authenticate_optionally};

@@ -124,6 +124,10 @@ async fn charge_caller(context: &ExtensionContext<'_>, cost: usize) -> Result<()
     let (Some(scope), Some(limits)) = (context.data_opt::<Arc<OperationScope>>(), context.data_opt::<Arc<CallerLimits>>()) else {
         return Ok(());
     };
-    let more = u32::try_from(cost.saturating_sub(1) / COST_PER_REQUEST).unwrap_or(u32::MAX);
-    limits.charge_extra(scope.caller, more).await
+    limits.charge_extra(scope.caller, extra_requests(cost)).await
+}
+
+/// Returns how many requests an operation of this cost counts as, besides itself.
+pub(crate) fn extra_requests(cost: usize) -> u32 {
+    u32::try_from(cost.saturating_sub(1) / COST_PER_REQUEST).unwrap_or(u32::MAX)
 }

@@ -29,6 +29,7 @@ pub(crate) mod throttle;
 mod websocket;
 
 pub(crate) use budget::ResponseBudget;
+pub(crate) use cost::extra_requests;
 pub(crate) use engine::Engine;
 pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;

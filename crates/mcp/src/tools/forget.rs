@@ -1,0 +1,137 @@
+//! `forget`: shows what would be forgotten, and forgets it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{CHANGE, Call, Definition, Effects, SEARCH, STATEMENT};
+use crate::{
+    arguments::{self, MAX_ITEMS},
+    gate::{Access, Fault, Refusal},
+    view::{self, FactView, MessageView},
+};
+use recall_domain::{AuditAction, FactId};
+use recall_usecases::{ForgetRequest, Forgotten};
+
+/// Most facts in one call.
+const MAX_FACTS: usize = 100;
+
+pub(super) struct Forget;
+
+/// Arguments of `forget`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arguments {
+    /// What to forget: "that I have a dog", "everything about Oakwood".
+    query: Option<String>,
+    /// Or the facts, as another tool returned them; at most 100.
+    #[serde(default)]
+    fact_ids: Vec<String>,
+    /// Only show what would be forgotten. Set it to false after the user has agreed.
+    #[serde(default = "yes")]
+    dry_run: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Output {
+    dry_run: bool,
+    fact_count: usize,
+    message_count: usize,
+    /// The first of them.
+    facts: Vec<FactView>,
+    /// The first of them.
+    messages: Vec<MessageView>,
+    /// Undoes it for some minutes, over GraphQL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+impl Definition for Forget {
+    const NAME: &'static str = "forget";
+    const TITLE: &'static str = "Forget";
+    const DESCRIPTION: &'static str = "Remove something from memory when the user asks for it. Call it first with `dry_run` true, show the user the result, and \
+         after their consent repeat it with `dry_run` false. Give `query` or `fact_ids`.";
+    // The result shows what is known.
+    const ACCESS: &'static [Access] = &[Access::Read, Access::Write];
+    type Arguments = Arguments;
+    type Output = Output;
+
+    fn effects() -> Option<Effects> {
+        Some(Effects { is_destructive: true, is_idempotent: true })
+    }
+
+    fn cost(arguments: &Arguments) -> usize {
+        SEARCH + 2 * CHANGE + 5 * STATEMENT + arguments.fact_ids.len().min(MAX_FACTS)
+    }
+
+    async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Fault> {
+        let query = arguments::not_blank(arguments.query.as_deref(), "query")?.map(str::to_owned);
+        let facts = fact_ids(&arguments.fact_ids)?;
+        if query.is_some() != facts.is_empty() {
+            return Err(Refusal::invalid("INVALID_ARGUMENTS", "query", "Give either `query` or `fact_ids`.").into());
+        }
+        let dry_run = arguments.dry_run;
+        let request = ForgetRequest { query, facts, messages: Vec::new(), dry_run };
+        let Forgotten { mut facts, mut messages, token } = call.tools.usecases.forget(&call.caller, request).await?;
+        let (fact_count, message_count) = (facts.len(), messages.len());
+        if token.is_some() {
+            let counts = format!("{fact_count} facts, {message_count} messages");
+            call.tools.gate.audit(call.tools.request, AuditAction::MemoryForgotten, counts).await;
+        }
+        facts.truncate(MAX_ITEMS as usize);
+        messages.truncate(MAX_ITEMS as usize);
+        let memory = &call.memories.own;
+        let sides = memory.sides_of(&facts).await?;
+        Ok(Output {
+            dry_run,
+            fact_count,
+            message_count,
+            facts: FactView::all(&call.memories, memory, &sides, &facts),
+            messages: messages.iter().map(|m| MessageView::short(m, false)).collect(),
+            token,
+        })
+    }
+
+    fn text(output: &Output) -> String {
+        let Output { dry_run, fact_count, message_count, facts, messages, .. } = output;
+        if fact_count + message_count == 0 {
+            return "The memory holds nothing that this names. Nothing was forgotten.".to_owned();
+        }
+        let head = match dry_run {
+            true => format!("Nothing has changed yet. This would forget {fact_count} facts and {message_count} messages."),
+            false => format!("Forgotten: {fact_count} facts and {message_count} messages."),
+        };
+        let lists = [("Facts", facts.iter().map(FactView::line).collect()), ("Messages", messages.iter().map(MessageView::line).collect())];
+        format!("{head}\n{}", view::lists(&lists, ""))
+    }
+}
+
+fn fact_ids(given: &[String]) -> Result<Vec<FactId>, Refusal> {
+    if given.len() > MAX_FACTS {
+        return Err(Refusal::invalid("TOO_MANY_IDS", "fact_ids", format!("Give at most {MAX_FACTS} ids in one call.")));
+    }
+    let wrong = |_| Refusal::invalid("INVALID_ID", "fact_ids", "An id is a UUID, as this server returned it.");
+    given.iter().map(|id| id.trim().parse().map_err(wrong)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dry_run_is_the_default() {
+        let read: Arguments = serde_json::from_value(serde_json::json!({ "query": "my dog" })).unwrap();
+        assert!(read.dry_run && read.fact_ids.is_empty());
+    }
+
+    #[test]
+    fn ids_of_facts_are_checked() {
+        assert_eq!(fact_ids(&["7".to_owned()]).unwrap_err().code, "INVALID_ID");
+        let id = "00000000-0000-4000-8000-000000000001".to_owned();
+        assert_eq!(fact_ids(&vec![id.clone(); MAX_FACTS + 1]).unwrap_err().code, "TOO_MANY_IDS");
+        assert_eq!(fact_ids(&[id]).unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,11 @@
+export type { Account, Adopted, Who } from "./account.ts";
+export { RecallClient, type RecallClientOptions } from "./client.ts";
+export { formatCursor, parseCursor, webStorageCursors, type Cursor, type CursorStore } from "./cursor.ts";
+export { EventStream } from "./event-stream.ts";
+export { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
+export type { Down, Gap, Link, LinkEvents, LinkRequest, LogEntry, OpenLink, TransportName, Welcome } from "./link.ts";
+export type { EventMeta, Phase, StreamEvents, StreamOptions, StreamState } from "./stream-types.ts";
+export { webStorageTransports, type TransportStore } from "./transport-store.ts";
+export type { AnswerDelta, ContextReady, EphemeralEvent, EventOf, NumberedEvent, RecallEvent } from "./events.ts";
+export { alwaysRetry, resume, type SubscriptionClient, type SubscriptionRequest, type SubscriptionSink } from "./resume.ts";
+export type * from "./generated/schema.ts";

@@ -1,0 +1,2 @@
+import type { Link, LinkEvents, LinkRequest } from "./link.ts";
+export declare const openWebRtc: (request: LinkRequest, events: LinkEvents) => Link;

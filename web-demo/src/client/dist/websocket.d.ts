@@ -1,0 +1,2 @@
+import type { Link, LinkEvents, LinkRequest } from "./link.ts";
+export declare const openWebSocket: (request: LinkRequest, events: LinkEvents) => Link;

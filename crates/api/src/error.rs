@@ -210,7 +210,9 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotFound => Self::not_found("object"),
-            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "The cursor is not one of this list. Take one from `pageInfo`.", "after"),
+            StoreError::BadCursor => {
+                Self::invalid("BAD_CURSOR", "The cursor is not one of this list. Take one from `pageInfo` or `next`.", "after")
+            }
             StoreError::BeingErased | StoreError::BeingImported | StoreError::SessionBeingDeleted | StoreError::QuotaUsed => {
                 UseCaseError::from(error).into()
             }

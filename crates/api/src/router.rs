@@ -58,7 +58,7 @@ pub fn router(state: ApiState) -> Router {
     let limit = limits.operation_timeout + Duration::from_secs(10);
     let deletion_state = usecases.clone();
     let timed = Router::new()
-        .merge(rest::routes(limiter.clone(), login_auditor.clone()).with_state(usecases))
+        .merge(rest::routes().with_state(usecases.clone()))
         .merge(
             Router::new()
                 .route("/signaling/{session_id}", post(whip::post).options(whip::options))
@@ -68,6 +68,9 @@ pub fn router(state: ApiState) -> Router {
         .merge(Router::new().route("/export", get(export::get)).with_state(exports))
         .merge(adoption_routes(visit_state.clone()))
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
+    let chat = rest::ChatServices { limits: limiter.clone(), auditor: login_auditor.clone(), hub: hub.clone() };
+    let waiting = rest::waiting_routes(chat).with_state(usecases);
+    let timed = timed.merge(waiting.layer(from_fn_with_state(limit + rest::MAX_WAIT, layers::enforce_timeout)));
     let mut api =
         timed.merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())));
     let mut open = Router::new();

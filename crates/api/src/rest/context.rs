@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     input::with_rest_names,
-    view::{EntityView, FactView, MessageView},
+    view::{EntityView, FactView, MessageView, NamedFact},
 };
 use crate::{
     auth::Reader,
@@ -83,6 +83,7 @@ pub(super) async fn get(
         request_scope.budget.count_bytes(found.message.text.as_str().len());
     }
     request_scope.budget.check()?;
+    let facts: Vec<NamedFact<'_>> = context.facts.iter().map(Into::into).collect();
     Ok(Json(ContextResponse {
         session_id: session.id,
         messages: context
@@ -93,7 +94,7 @@ pub(super) async fn get(
         facts: request_scope
             .batches
             .clone()
-            .drive(request_scope.budget.clone(), FactView::of(&request_scope, &context.facts))
+            .drive(request_scope.budget.clone(), FactView::of(&request_scope, &facts))
             .await??
             .into_iter()
             .zip(&context.facts)

@@ -9,7 +9,7 @@ use axum::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    input::{read_session, with_rest_names},
+    input::{read_session, read_type, with_rest_names},
     view::EntityView,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     error::ApiError,
     graphql::{MAX_CANDIDATES, OperationScope, ResponseBudget},
 };
-use recall_domain::{EntityId, EntityType, Word};
+use recall_domain::EntityId;
 use recall_facts::CandidateEntity;
 use recall_usecases::{ResourceId, UseCases};
 
@@ -53,14 +53,7 @@ pub(super) async fn resolve(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Json<ResolveResponse>, ApiError> {
     let request: ResolveRequest = body::json(&headers, bytes)?;
-    let unknown_type = || {
-        ApiError::invalid(
-            "UNKNOWN_TYPE",
-            "There is no such type. Use person, organization, place, project, tool, concept, event or thing.",
-            "type",
-        )
-    };
-    let wanted = request.r#type.map(|t| EntityType::parse_word(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
+    let wanted = read_type(request.r#type.as_deref())?;
     let session = request.session_id.as_deref().map(read_session).transpose()?;
     let (scope, mention) = (OperationScope::new(identity, usecases, ResponseBudget::default()), &request.mention);
     let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();

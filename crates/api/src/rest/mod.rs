@@ -4,22 +4,34 @@ mod chat;
 mod context;
 mod entity;
 mod input;
+mod knowledge;
+mod list;
+mod sessions;
 mod view;
-
-use std::sync::Arc;
+mod wait;
 
 use axum::{
     Extension, Router,
     routing::{get, post},
 };
 
-use crate::{audit::Auditor, rate::CallerLimits};
 use recall_usecases::UseCases;
 
+pub(crate) use chat::ChatServices;
+pub(crate) use wait::MAX_WAIT;
+
 /// Builds the REST routes.
-pub(crate) fn routes(limits: Arc<CallerLimits>, auditor: Auditor) -> Router<UseCases> {
+pub(crate) fn routes() -> Router<UseCases> {
     Router::new()
-        .route("/chat", post(chat::post).layer(Extension((limits, auditor))))
         .route("/context/{session_id}", get(context::get))
         .route("/entity/resolve", post(entity::resolve))
+        .route("/sessions", get(sessions::list))
+        .route("/sessions/{session_id}/messages", get(sessions::messages))
+        .route("/facts", get(knowledge::facts))
+        .route("/entities", get(knowledge::entities))
+}
+
+/// Builds the route that may wait up to [`MAX_WAIT`] for an answer.
+pub(crate) fn waiting_routes(services: ChatServices) -> Router<UseCases> {
+    Router::new().route("/chat", post(chat::post).layer(Extension(services)))
 }

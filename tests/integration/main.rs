@@ -16,6 +16,7 @@ mod entities;
 mod extraction;
 mod failover;
 mod graph;
+mod imports;
 mod instances;
 mod learning;
 mod logs;

@@ -14,14 +14,62 @@ const VERBS: &[(&str, &str)] = &[
 
 /// Other verbs with which a note without a subject may begin. Other words that end in "s" may be plural nouns.
 const BEGINNINGS: &[&str] = &[
-    "adores", "appreciates", "attends", "avoids", "believes", "builds", "collects", "comes", "cooks", "dislikes", "drinks", "drives", "eats",
-    "enjoys", "feels", "follows", "hates", "holds", "hopes", "keeps", "knows", "lacks", "learns", "likes", "listens", "lives", "loves", "manages",
-    "needs", "owns", "plans", "plays", "practices", "prefers", "reads", "runs", "speaks", "studies", "suffers", "supports", "teaches", "thinks",
-    "travels", "uses", "visits", "wants", "watches", "wears", "wishes", "works", "writes",
+    "adores",
+    "appreciates",
+    "attends",
+    "avoids",
+    "believes",
+    "builds",
+    "collects",
+    "comes",
+    "cooks",
+    "dislikes",
+    "drinks",
+    "drives",
+    "eats",
+    "enjoys",
+    "feels",
+    "follows",
+    "hates",
+    "holds",
+    "hopes",
+    "keeps",
+    "knows",
+    "lacks",
+    "learns",
+    "likes",
+    "listens",
+    "lives",
+    "loves",
+    "manages",
+    "needs",
+    "owns",
+    "plans",
+    "plays",
+    "practices",
+    "prefers",
+    "reads",
+    "runs",
+    "speaks",
+    "studies",
+    "suffers",
+    "supports",
+    "teaches",
+    "thinks",
+    "travels",
+    "uses",
+    "visits",
+    "wants",
+    "watches",
+    "wears",
+    "wishes",
+    "works",
+    "writes",
 ];
 
 /// Nouns with which a note may begin that says what something of the user is.
-const NOUNS: &[&str] = &["name", "age", "birthday", "favorite", "favourite", "hobby", "hobbies", "job", "hometown", "nickname", "occupation"];
+const NOUNS: &[&str] =
+    &["name", "age", "birthday", "favorite", "favourite", "hobby", "hobbies", "job", "hometown", "nickname", "occupation"];
 
 /// Returns the note in the first person, or unchanged if it does not speak of the user.
 pub(super) fn in_first_person(note: &str) -> String {
@@ -65,7 +113,9 @@ fn without_ending(verb: &str) -> String {
 
 /// Removes the first prefix that fits, ignoring case. The prefixes are in lower case.
 fn strip_any<'n>(note: &'n str, prefixes: &[&str]) -> Option<&'n str> {
-    prefixes.iter().find_map(|prefix| note.get(..prefix.len()).filter(|start| start.to_lowercase() == **prefix).map(|_| &note[prefix.len()..]))
+    prefixes
+        .iter()
+        .find_map(|prefix| note.get(..prefix.len()).filter(|start| start.to_lowercase() == **prefix).map(|_| &note[prefix.len()..]))
 }
 
 #[cfg(test)]

@@ -79,6 +79,8 @@ enum Command {
         #[arg(long, conflicts_with = "events")]
         settings: bool,
     },
+    /// Print the OpenAPI description of the HTTP endpoints
+    Openapi,
     /// Apply database migrations
     ///
     /// `recall serve` also applies them, unless storage.migrate is false.
@@ -184,6 +186,7 @@ pub fn run() -> anyhow::Result<()> {
             };
             output::print(format_args!("{text}"))
         }
+        Command::Openapi => output::print(format_args!("{}", recall_api::openapi())),
         Command::Extract { policy } => super::extract::run(&cli.settings.load_with(policy)?),
         Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Rebuild } => runtime()?.block_on(super::graph::rebuild(&cli.settings.load()?)),

@@ -18,6 +18,7 @@ mod hourly_warning;
 mod ice;
 mod layers;
 mod limits;
+mod openapi;
 mod operations;
 mod rate;
 mod rest;
@@ -47,6 +48,7 @@ pub use graphql::{
 pub use ice::{IceServer, IceServers, TurnConfig};
 pub use layers::describe_metrics;
 pub use limits::{DocumentLimits, Limits, RateLimit, ResponseLimits};
+pub use openapi::openapi;
 pub use operations::{Check, Problem};
 pub use router::router;
 pub use server::{Listener, ServerConfig, serve};

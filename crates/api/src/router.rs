@@ -15,7 +15,7 @@ use crate::{
     audit::Auditor,
     auth::{self, Authenticator, personal::AccessTokens, token::revocations::Revocations},
     config::{ApiConfig, ApiState},
-    event_stream, export, graphql, layers, operations,
+    event_stream, export, graphql, layers, openapi, operations,
     operations::Check,
     rate, rest, web, whip,
 };
@@ -73,7 +73,7 @@ pub fn router(state: ApiState) -> Router {
     let timed = timed.merge(waiting.layer(from_fn_with_state(limit + rest::MAX_WAIT, layers::enforce_timeout)));
     let mut api =
         timed.merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())));
-    let mut open = Router::new();
+    let mut open = Router::new().route("/openapi.json", get(openapi::describe));
     let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);
     // With a login configured, strangers can reach the server, so only administrators may read the metrics.
     match config.login.is_some() {

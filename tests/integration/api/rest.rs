@@ -85,7 +85,7 @@ async fn rest_context_and_resolution_equal_graphql() {
 
     let rest: Value =
         server.get(ANNA, &format!("/context/{session}?q=Where%20does%20John%20live%3F")).send().await.unwrap().json().await.unwrap();
-    let query = "{ context(input: { query: \"Where does John live?\" }) { methodsUsed messages { score methods message { id text } }
+    let query = "{ context(input: { query: \"Where does John live?\" }) { methodsUsed route { chosen reason } messages { score methods message { id text } }
         facts { score fact { id relation phrase relativeWeight subject { name } object { name } } } entities { id name } } }";
     let graphql = server.data(ANNA, query, json!({})).await["context"].clone();
     let pairs = |list: &Value, id: &dyn Fn(&Value) -> Value| -> Vec<(Value, f64)> {
@@ -102,6 +102,14 @@ async fn rest_context_and_resolution_equal_graphql() {
     assert_eq!(one["relation_name"], other["relation"]);
     assert_eq!(one["relative_weight"], other["relativeWeight"]);
     assert_eq!(rest["entities"][0]["entity_id"], graphql["entities"][0]["id"]);
+    assert_eq!(rest["route"]["chosen"], text(&graphql["route"]["chosen"]).to_lowercase());
+    assert_eq!(rest["route"]["reason"], graphql["route"]["reason"]);
+    for (route, methods) in [("graph", json!(["graph"])), ("vector", json!(["vector", "keyword"]))] {
+        let path = format!("/context/{session}?q=Where%20does%20John%20live%3F&route={route}");
+        let forced: Value = server.get(ANNA, &path).send().await.unwrap().json().await.unwrap();
+        assert_eq!((&forced["route"], &forced["methods_used"]), (&json!({ "chosen": route, "reason": "requested" }), &methods));
+    }
+    assert_eq!(server.get(ANNA, &format!("/context/{session}?q=a&route=x")).send().await.unwrap().status(), 400);
 
     let rest: Value =
         server.post(ANNA, "/entity/resolve").json(&json!({ "mention": "mary", "type": null })).send().await.unwrap().json().await.unwrap();

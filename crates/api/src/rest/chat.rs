@@ -10,6 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
@@ -32,11 +33,16 @@ use recall_usecases::{ResourceId, SendMessage, UseCases};
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// A message to store.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 pub(super) struct ChatRequest {
+    /// The session. Default: a new one.
+    #[schema(format = Uuid)]
     session_id: Option<String>,
+    /// The id of the caller. Other ids are refused.
     user_id: Option<Uuid>,
+    /// The text.
     message: String,
+    /// Who wrote it. Default: the user.
     #[serde(default = "default_role")]
     role: Role,
 }
@@ -46,7 +52,7 @@ fn default_role() -> Role {
 }
 
 /// What became of the message.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ChatStatus {
     /// Stored and searchable; its facts are not known yet.
@@ -70,7 +76,7 @@ impl From<MessageStatus> for ChatStatus {
 }
 
 /// The stored message, and its answer if the request waited for one.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct ChatResponse {
     status: ChatStatus,
     /// The answer; `pending` while one may follow over the event stream.
@@ -146,6 +152,26 @@ pub(crate) struct ChatServices {
 }
 
 /// Stores a message, in a new session if none is given.
+///
+/// The answer to a question follows over the event stream, or in the response to a request that prefers to wait.
+#[utoipa::path(
+    post, path = "/chat", operation_id = "sendMessage", tag = "messages", security((), ("token" = ["recall.write"])),
+    params((
+        "Prefer" = Option<String>, Header, example = "wait=20",
+        description = "`wait=N` waits up to N seconds, at most 60, for the answer (RFC 7240). It requires `recall.read` too."
+    )),
+    request_body = ChatRequest,
+    responses(
+        (
+            status = 200, description = "The message is answered.", body = ChatResponse,
+            headers(("Preference-Applied" = String, description = "The wait that was applied, such as `wait=20`."))
+        ),
+        (
+            status = 202, description = "The message is stored. If `status` is `processing`, an answer may follow.", body = ChatResponse,
+            headers(("Preference-Applied" = String, description = "The wait that was applied, if there was one."))
+        ),
+    )
+)]
 pub(super) async fn post(
     State(usecases): State<UseCases>,
     Extension(services): Extension<ChatServices>,

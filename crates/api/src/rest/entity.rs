@@ -7,6 +7,7 @@ use axum::{
     http::HeaderMap,
 };
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{
     input::{read_session, read_type, with_rest_names},
@@ -22,30 +23,49 @@ use recall_domain::EntityId;
 use recall_facts::CandidateEntity;
 use recall_usecases::{ResourceId, UseCases};
 
-#[derive(Deserialize)]
+/// A name to resolve to an entity.
+#[derive(Deserialize, ToSchema)]
 pub(super) struct ResolveRequest {
+    /// The name as written in a text, such as "my sister" or "Mary".
     mention: String,
+    /// The expected type: person, organization, place, project, tool, concept, event or thing. Default: any.
     r#type: Option<String>,
+    /// Prefer entities that this session mentions.
+    #[schema(format = Uuid)]
     session_id: Option<String>,
 }
 
-#[derive(Serialize)]
+/// The entity that a name means, with the candidates.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Resolution)]
 pub(super) struct ResolveResponse {
+    /// The name of the entity; null if no candidate is certain enough.
     canonical_form: Option<String>,
     entity_id: Option<EntityId>,
+    /// Confidence in the choice, 0 to 1.
     confidence: f64,
+    /// The possible entities, best first.
     candidates: Vec<CandidateView>,
 }
 
-#[derive(Serialize)]
+/// An entity that a name may mean.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Candidate)]
 struct CandidateView {
     #[serde(flatten)]
     entity: EntityView,
+    /// How well it matches, 0 to 1.
     confidence: f64,
+    /// The reason, for people.
     reason: String,
 }
 
-/// Resolves a mention.
+/// Finds the entity that a name means.
+#[utoipa::path(
+    post, path = "/entity/resolve", operation_id = "resolveEntity", tag = "memory", security((), ("token" = ["recall.read"])),
+    request_body = ResolveRequest,
+    responses((status = 200, description = "The entity and the candidates.", body = ResolveResponse))
+)]
 pub(super) async fn resolve(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,

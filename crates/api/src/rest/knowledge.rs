@@ -5,10 +5,11 @@ use axum::{
     http::Uri,
 };
 use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::{
     input::{read_id, read_type, read_word, with_rest_names},
-    list::{ListResponse, next_cursor},
+    list::{List, ListResponse, next_cursor},
     view::{EntityDetails, FactView, NamedFact},
 };
 use crate::{
@@ -21,7 +22,8 @@ use recall_ports::{EntityFilter, FactFilter};
 use recall_usecases::UseCases;
 
 /// Conditions on facts, all of which must hold, and a page of the list.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct FactsParameters {
     /// Page size, 1 to 100. Default: 20.
     first: Option<i32>,
@@ -31,20 +33,25 @@ pub(super) struct FactsParameters {
     #[serde(default)]
     shared: bool,
     /// The subject is this entity.
+    #[param(format = Uuid)]
     subject_id: Option<String>,
     /// The object is this entity.
+    #[param(format = Uuid)]
     object_id: Option<String>,
     /// The subject or the object is this entity.
+    #[param(format = Uuid)]
     entity_id: Option<String>,
     /// The fact uses this relation of the ontology, such as `LIVES_IN`.
     relation: Option<String>,
     /// The fact has this status: `active`, `ended` or `retracted`.
     status: Option<String>,
     /// The fact has evidence in this session.
+    #[param(format = Uuid)]
     session_id: Option<String>,
     /// The belief was at least this high when the fact last changed, 0 to 1.
     min_belief: Option<f64>,
     /// The fact was known and held at this time.
+    #[param(value_type = Option<String>, format = DateTime)]
     as_of: Option<Timestamp>,
     /// The name of the subject or object contains this text, ignoring case.
     text: Option<String>,
@@ -75,6 +82,11 @@ impl FactsParameters {
 }
 
 /// Lists the facts in the caller's memory, latest change first.
+#[utoipa::path(
+    get, path = "/facts", operation_id = "listFacts", tag = "memory", security((), ("token" = ["recall.read"])),
+    params(FactsParameters),
+    responses((status = 200, description = "A page of the list.", body = List<FactView>, headers(("Link" = String, description = "The next page, with `rel=\"next\"` (RFC 8288). Absent on the last page."))))
+)]
 pub(super) async fn facts(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,
@@ -101,7 +113,8 @@ pub(super) async fn facts(
 }
 
 /// Conditions on entities, all of which must hold, and a page of the list.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct EntitiesParameters {
     /// Page size, 1 to 100. Default: 20.
     first: Option<i32>,
@@ -115,10 +128,16 @@ pub(super) struct EntitiesParameters {
     /// The name or an alias contains this text, ignoring case.
     text: Option<String>,
     /// A message of this session mentions the entity.
+    #[param(format = Uuid)]
     session_id: Option<String>,
 }
 
 /// Lists the entities in the caller's memory, most mentioned first.
+#[utoipa::path(
+    get, path = "/entities", operation_id = "listEntities", tag = "memory", security((), ("token" = ["recall.read"])),
+    params(EntitiesParameters),
+    responses((status = 200, description = "A page of the list.", body = List<EntityDetails>, headers(("Link" = String, description = "The next page, with `rel=\"next\"` (RFC 8288). Absent on the last page."))))
+)]
 pub(super) async fn entities(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,

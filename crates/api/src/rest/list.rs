@@ -6,12 +6,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::graphql::encode_cursor;
 use recall_domain::Slice;
 
 /// A page of a list.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct List<T> {
     /// The items, in the order of the list.
     items: Vec<T>,

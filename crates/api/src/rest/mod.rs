@@ -15,10 +15,17 @@ use axum::{
     routing::{get, post},
 };
 
+use utoipa::OpenApi;
+
 use recall_usecases::UseCases;
 
 pub(crate) use chat::ChatServices;
 pub(crate) use wait::MAX_WAIT;
+
+/// Describes the REST routes. A test finds routes that are missing here.
+#[derive(OpenApi)]
+#[openapi(paths(chat::post, context::get, entity::resolve, sessions::list, sessions::messages, knowledge::facts, knowledge::entities))]
+pub(crate) struct Description;
 
 /// Builds the REST routes.
 pub(crate) fn routes() -> Router<UseCases> {

@@ -5,9 +5,10 @@ use axum::{
     http::Uri,
 };
 use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::{
-    list::{ListResponse, next_cursor},
+    list::{List, ListResponse, next_cursor},
     view::{MessageView, SessionView},
 };
 use crate::{
@@ -19,7 +20,8 @@ use recall_domain::SessionId;
 use recall_usecases::{ResourceId, UseCases};
 
 /// Selects a page of the sessions.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct SessionsParameters {
     /// Page size, 1 to 100. Default: 20.
     first: Option<i32>,
@@ -31,6 +33,11 @@ pub(super) struct SessionsParameters {
 }
 
 /// Lists the caller's sessions, latest change first.
+#[utoipa::path(
+    get, path = "/sessions", operation_id = "listSessions", tag = "messages", security((), ("token" = ["recall.read"])),
+    params(SessionsParameters),
+    responses((status = 200, description = "A page of the list.", body = List<SessionView>, headers(("Link" = String, description = "The next page, with `rel=\"next\"` (RFC 8288). Absent on the last page."))))
+)]
 pub(super) async fn list(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,
@@ -47,7 +54,8 @@ pub(super) async fn list(
 }
 
 /// Selects a page of the messages.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct MessagesParameters {
     /// Page size, 1 to 100. Default: 20.
     first: Option<i32>,
@@ -56,6 +64,11 @@ pub(super) struct MessagesParameters {
 }
 
 /// Lists the messages of a session, oldest first.
+#[utoipa::path(
+    get, path = "/sessions/{session_id}/messages", operation_id = "listMessages", tag = "messages", security((), ("token" = ["recall.read"])),
+    params(("session_id" = String, Path, description = "A session of the caller or of shared memory.", format = Uuid), MessagesParameters),
+    responses((status = 200, description = "A page of the list.", body = List<MessageView>, headers(("Link" = String, description = "The next page, with `rel=\"next\"` (RFC 8288). Absent on the last page."))))
+)]
 pub(super) async fn messages(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
     error::ApiError,
@@ -15,14 +16,17 @@ use recall_domain::{
 use recall_facts::weigh;
 
 /// A session: one conversation.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Session)]
 pub(super) struct SessionView {
     session_id: SessionId,
     /// The title, chosen by the user or taken from the first message.
     title: Option<String>,
     /// When it was created.
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When its last message was stored.
+    #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
     /// Number of messages stored so far.
     message_count: u64,
@@ -47,7 +51,8 @@ impl SessionView {
 }
 
 /// A message: one turn of a conversation.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Message)]
 pub(super) struct MessageView {
     id: MessageId,
     session_id: SessionId,
@@ -59,8 +64,10 @@ pub(super) struct MessageView {
     kind: Option<MessageKind>,
     status: MessageStatus,
     /// When it was said, according to the client.
+    #[schema(value_type = String, format = DateTime)]
     sent_at: Timestamp,
     /// When it was stored.
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// The client's own id of the message.
     external_id: Option<String>,
@@ -93,7 +100,8 @@ impl MessageView {
 }
 
 /// An entity.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = EntityName)]
 pub(super) struct EntityView {
     entity_id: EntityId,
     name: String,
@@ -108,7 +116,8 @@ impl EntityView {
 }
 
 /// An entity with everything that is known about it apart from facts.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Entity)]
 pub(super) struct EntityDetails {
     #[serde(flatten)]
     entity: EntityView,
@@ -122,7 +131,9 @@ pub(super) struct EntityDetails {
     confidence: f64,
     /// Whether it stands for the user.
     is_viewer: bool,
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
 }
 
@@ -156,7 +167,8 @@ impl<'f> From<&'f RankedFact> for NamedFact<'f> {
 }
 
 /// A fact, with the same names as the event `fact_update`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Fact)]
 pub(super) struct FactView {
     fact_id: FactId,
     /// Name of the subject.
@@ -181,12 +193,16 @@ pub(super) struct FactView {
     /// Whether all its support has low confidence.
     flagged: bool,
     /// The time from which it is known to hold.
+    #[schema(value_type = Option<String>, format = DateTime)]
     valid_from: Option<Timestamp>,
     /// When it ended.
+    #[schema(value_type = Option<String>, format = DateTime)]
     valid_to: Option<Timestamp>,
     /// When it was first recorded.
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When it last changed.
+    #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
     /// Whether it belongs to shared memory.
     shared: bool,

@@ -138,7 +138,9 @@ mod tests {
 
     fn wait(values: &[&'static str]) -> Option<u64> {
         let mut headers = HeaderMap::new();
-        values.iter().for_each(|value| drop(headers.append("prefer", HeaderValue::from_static(value))));
+        for value in values {
+            headers.append("prefer", HeaderValue::from_static(value));
+        }
         preferred_wait(&headers).map(|time| time.as_secs())
     }
 

@@ -22,7 +22,12 @@ use crate::{
 pub(crate) const CONTEXT: &str = "query($q: String!) { context(input: { query: $q, first: 10, scope: USER }) {
     messages { score message { id text speaker sentAt } }
     facts { score fact { id relation belief subject { name } object { name } } }
+    route { chosen }
     timings { embedMs vectorMs keywordMs graphMs totalMs } } }";
+
+/// The same on one route only.
+const ROUTED: &str = "query($q: String!, $route: RetrievalRoute!) { context(input: { query: $q, first: 10, scope: USER, route: $route }) {
+    messages { score message { id } } } }";
 
 /// Number of concurrent senders for throughput.
 const AT_ONCE: usize = 4;
@@ -84,9 +89,22 @@ struct Shares {
     questions: u32,
 }
 
+impl Shares {
+    /// Adds a question: the turns that it needs, and those that were found, best first.
+    fn add(&mut self, wanted: &[String], found: &[&str]) {
+        let share = |k: usize| {
+            let hits = wanted.iter().filter(|turn| found.iter().take(k).any(|f| f == turn)).count();
+            hits as f64 / wanted.len().max(1) as f64
+        };
+        self.at_5 += share(5);
+        self.at_10 += share(10);
+        self.questions += 1;
+    }
+}
+
 /// Measures recall with one server per conversation, because a local server has one user.
 async fn recall(turns: &[Turn], questions: &[Question], engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
-    let mut shares: BTreeMap<&str, Shares> = BTreeMap::new();
+    let (mut shares, mut routed): (BTreeMap<&str, Shares>, BTreeMap<String, Shares>) = Default::default();
     let (mut requests, mut crowded) = (Times::default(), Times::default());
     let mut parts: BTreeMap<&str, Times> = BTreeMap::new();
     let mut crowd = Duration::ZERO;
@@ -107,17 +125,21 @@ async fn recall(turns: &[Turn], questions: &[Question], engine: &Engine, figures
             for part in ["totalMs", "embedMs", "vectorMs", "keywordMs", "graphMs"] {
                 parts.entry(part).or_default().push(data["context"]["timings"][part].as_f64().unwrap_or(f64::NAN));
             }
-            let found: Vec<&str> = ranked(&data["context"]).iter().filter_map(|id| Some(ingest.turns.get(*id)?.1.as_str())).collect();
-            let share = |k: usize| {
-                let hits = question.evidence.iter().filter(|e| found.iter().take(k).any(|f| f == e)).count();
-                hits as f64 / question.evidence.len().max(1) as f64
+            let turns_of = |data: &Value| -> Vec<String> {
+                ranked(&data["context"]).iter().filter_map(|id| Some(ingest.turns.get(*id)?.1.clone())).collect()
             };
+            let found = turns_of(&data);
+            let found: Vec<&str> = found.iter().map(String::as_str).collect();
             for name in ["all", question.category.as_str()] {
-                let shares = shares.entry(name).or_default();
-                shares.at_5 += share(5);
-                shares.at_10 += share(10);
-                shares.questions += 1;
+                shares.entry(name).or_default().add(&question.evidence, &found);
             }
+            let route = data["context"]["route"]["chosen"].as_str().unwrap_or_default();
+            let by_route = turns_of(&server.graphql(ROUTED, json!({ "q": question.question, "route": route })).await?);
+            let by_route: Vec<&str> = by_route.iter().map(String::as_str).collect();
+            for (name, found) in [("only its route", &by_route), ("all methods", &found)] {
+                routed.entry(format!("{route}, {name}")).or_default().add(&question.evidence, found);
+            }
+            routed.entry("all routes, only its route".to_owned()).or_default().add(&question.evidence, &by_route);
         }
         let started = Instant::now();
         let texts: Vec<String> = asked.iter().map(|q| q.question.clone()).collect();
@@ -130,6 +152,10 @@ async fn recall(turns: &[Turn], questions: &[Question], engine: &Engine, figures
         let n = f64::from(s.questions);
         figures.number(&format!("recall@10, {name} ({n} questions)"), 100.0 * s.at_10 / n, "%");
         figures.number(&format!("recall@5, {name}"), 100.0 * s.at_5 / n, "%");
+    }
+    for (name, s) in &routed {
+        let n = f64::from(s.questions);
+        figures.number(&format!("recall@10, {name} ({n} questions)"), 100.0 * s.at_10 / n, "%");
     }
     figures.times("context: request, one at a time", &requests);
     for (part, times) in &parts {

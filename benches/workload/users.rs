@@ -140,6 +140,7 @@ async fn ask(usecases: &UseCases, caller: &Caller, question: String) -> anyhow::
         scope: Scope::User,
         first: 10,
         methods: Vec::new(),
+        route: None,
         as_of: None,
         exclude: None,
         shared: true,

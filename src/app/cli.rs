@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::{archive::Owners, output, user::UserCommand};
+use super::{archive::Owners, chats, output, user::UserCommand};
 use crate::config::{Config, Flags};
 
 /// The text below the flags in the help.
@@ -79,6 +79,8 @@ enum Command {
         #[arg(long, conflicts_with = "events")]
         settings: bool,
     },
+    /// Print the OpenAPI description of the HTTP endpoints
+    Openapi,
     /// Apply database migrations
     ///
     /// `recall serve` also applies them, unless storage.migrate is false.
@@ -100,14 +102,24 @@ enum Command {
         #[arg(long, value_name = "ID")]
         user: Option<String>,
     },
-    /// Import an archive that `recall export` wrote
+    /// Import an archive that `recall export` wrote, or chats of another program
     ///
     /// Reads the archive from standard input, verifies all of it, and then writes it. An interrupted import can be repeated. By default
-    /// only the data of a local user is accepted, and written for the local user of this server.
+    /// only the data of a local user is accepted, and written for the local user of this server. With --format it reads the file that
+    /// another program exported, and a running server may work meanwhile; docs/import.md describes the formats.
     Import {
-        /// Import the one user of the archive as this user: an id, `local`, or `shared` for shared memory
+        /// Import as this user: an id, `local`, or `shared` for shared memory [default: the local user]
         #[arg(long, value_name = "ID")]
         into: Option<String>,
+        /// Import chats that this program exported
+        #[arg(long, value_name = "FORMAT", requires = "file", conflicts_with = "trust_owners")]
+        format: Option<chats::Format>,
+        /// Import the chats of this user, if the file contains those of several users
+        #[arg(long, value_name = "ID", requires = "format")]
+        source_user: Option<String>,
+        /// File that the other program exported
+        #[arg(requires = "format")]
+        file: Option<PathBuf>,
         /// Accept every owner that the archive names, also shared memory; only for archives that nobody else could edit
         #[arg(long, conflicts_with = "into")]
         trust_owners: bool,
@@ -188,6 +200,7 @@ pub fn run() -> anyhow::Result<()> {
             };
             output::print(format_args!("{text}"))
         }
+        Command::Openapi => output::print(format_args!("{}", recall_api::openapi())),
         Command::Extract { policy } => super::extract::run(&cli.settings.load_with(policy)?),
         Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Rebuild } => runtime()?.block_on(super::graph::rebuild(&cli.settings.load()?)),
@@ -195,7 +208,11 @@ pub fn run() -> anyhow::Result<()> {
         Command::Embed => runtime()?.block_on(super::reembed::run(&cli.settings.load()?)),
         Command::Migrate => runtime()?.block_on(super::check::migrate(&cli.settings.load()?)),
         Command::Export { user } => runtime()?.block_on(super::archive::export(&cli.settings.load()?, user.as_deref())),
-        Command::Import { into, trust_owners } => {
+        Command::Import { into, format: Some(format), file: Some(file), source_user, .. } => {
+            let import = chats::Import { format, file, into, source_user };
+            runtime()?.block_on(chats::run(&cli.settings.load()?, import))
+        }
+        Command::Import { into, trust_owners, .. } => {
             let owners = if trust_owners { Owners::Trusted } else { Owners::Local };
             runtime()?.block_on(super::archive::import(&cli.settings.load()?, into.as_deref(), owners))
         }

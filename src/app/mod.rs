@@ -2,6 +2,7 @@
 
 mod adapters;
 pub mod archive;
+mod chats;
 mod check;
 mod cli;
 mod extract;

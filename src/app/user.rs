@@ -95,7 +95,7 @@ pub(super) async fn run(config: &Config, command: UserCommand) -> anyhow::Result
 }
 
 /// Finds a user that has data in the store or once had some.
-async fn find_user(store: &dyn Store, name: &str) -> anyhow::Result<Caller> {
+pub(super) async fn find_user(store: &dyn Store, name: &str) -> anyhow::Result<Caller> {
     let user = parse_user(store, Some(name)).await?.context("no user is named")?;
     // The list has no lookup by id, so this asks for the first user after the preceding id.
     let before = user.0.as_u128().checked_sub(1).map(|id| UserId(Uuid::from_u128(id)));

@@ -17,6 +17,7 @@ mod extraction;
 mod failover;
 mod forget;
 mod graph;
+mod imports;
 mod instances;
 mod learning;
 mod logs;

@@ -13,6 +13,7 @@ use axum::{
 };
 use serde::Serialize;
 use tokio::time::Instant;
+use utoipa::ToSchema;
 
 use crate::sampler::Sampler;
 use recall_ports::StoreError;
@@ -210,7 +211,9 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotFound => Self::not_found("object"),
-            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "The cursor is not one of this list. Take one from `pageInfo`.", "after"),
+            StoreError::BadCursor => {
+                Self::invalid("BAD_CURSOR", "The cursor is not one of this list. Take one from `pageInfo` or `next`.", "after")
+            }
             StoreError::BeingErased | StoreError::BeingImported | StoreError::SessionBeingDeleted | StoreError::QuotaUsed => {
                 UseCaseError::from(error).into()
             }
@@ -246,14 +249,18 @@ impl From<ApiError> for async_graphql::Error {
 }
 
 /// Body of `application/problem+json` (RFC 9457).
-#[derive(Serialize)]
-struct Problem<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Problem<'a> {
     r#type: &'static str,
     title: &'a str,
     status: u16,
+    /// A sentence for people.
     detail: &'a str,
+    /// A stable code for programs.
     code: &'a str,
+    /// The names that lead to the wrong value. Absent if no argument is wrong.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    #[schema(value_type = Vec<String>, required = false)]
     path: &'a [String],
 }
 

@@ -16,6 +16,7 @@ use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Cursor, Delivery, GapReason, Resume, SourceError, Subscription};
+use utoipa::IntoParams;
 
 use super::{auth::Reader, error::ApiError, rate::CallerLimits};
 use crate::event_log::{EventHub, LogSource, SessionStream};
@@ -60,14 +61,26 @@ pub(crate) fn gap_json(from: u64, to: u64, reason: GapReason) -> Value {
     json!({ "from": from, "to": to, "reason": reason })
 }
 
-#[derive(Deserialize)]
+/// Where to begin.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct EventsQuery {
+    /// Deliver events after this cursor. Default: from now on.
     after: Option<String>,
 }
 
-/// `GET /sessions/{session_id}/events`: the log as server-sent events.
+/// Follows the events of a session as server-sent events.
 ///
 /// `Last-Event-ID`, which browsers send when they reconnect, overrides `?after=`.
+#[utoipa::path(
+    get, path = "/sessions/{session_id}/events", operation_id = "followEvents", tag = "events", security((), ("token" = ["recall.read"])),
+    params(
+        ("session_id" = String, Path, description = "A session of the caller or of shared memory.", format = Uuid),
+        EventsQuery,
+        ("Last-Event-ID" = Option<String>, Header, description = "The cursor of the last event that the client saw.")
+    ),
+    responses((status = 200, description = "Events. `id` is the cursor; schema.events.json describes `data`.", body = String, content_type = "text/event-stream"))
+)]
 pub(crate) async fn events(
     State((hub, limits)): State<(Arc<EventHub>, Arc<CallerLimits>)>,
     Reader(identity): Reader,

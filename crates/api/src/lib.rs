@@ -19,6 +19,7 @@ mod ice;
 mod layers;
 mod limits;
 mod mcp;
+mod openapi;
 mod operations;
 mod rate;
 mod rest;
@@ -48,6 +49,7 @@ pub use graphql::{
 pub use ice::{IceServer, IceServers, TurnConfig};
 pub use layers::describe_metrics;
 pub use limits::{DocumentLimits, Limits, RateLimit, ResponseLimits};
+pub use openapi::openapi;
 pub use operations::{Check, Problem};
 pub use router::router;
 pub use server::{Listener, ServerConfig, serve};

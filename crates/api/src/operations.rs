@@ -13,6 +13,7 @@ use futures_util::future::join_all;
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
 use tokio::{sync::Mutex, time::Instant};
+use utoipa::ToSchema;
 
 use recall_ports::Inspect;
 
@@ -58,27 +59,36 @@ impl Check for StoreCheck {
     }
 }
 
-#[derive(Serialize)]
-struct Health {
+/// The state of the process.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Health {
     status: &'static str,
     version: &'static str,
 }
 
-/// `GET /healthz`: reports that the process runs.
+/// Reports that the process runs.
 ///
 /// It ignores dependencies, because a restart would not bring a lost database back.
+#[utoipa::path(
+    get, path = "/healthz", operation_id = "checkHealth", tag = "operations", security(()),
+    responses((status = 200, description = "The process runs.", body = Health))
+)]
 pub(crate) async fn healthz() -> Response {
     Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") }).into_response()
 }
 
-#[derive(Serialize)]
-struct Readiness<'c> {
+/// The state of the configured services.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Readiness<'c> {
+    /// `ready`, `degraded` or `not_ready`.
     status: &'static str,
+    #[schema(value_type = Vec<CheckResult>)]
     checks: &'c [CheckResult],
 }
 
-#[derive(Serialize)]
-struct CheckResult {
+/// The state of one service.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CheckResult {
     name: String,
     ready: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,10 +134,18 @@ async fn run_check(check: &dyn Check) -> CheckResult {
     CheckResult { name: check.name().to_owned(), ready: problem.is_none(), problem, is_needed: check.is_needed() }
 }
 
-/// `GET /readyz`: reports whether all configured services can be reached, and which cannot.
+/// Reports whether all configured services can be reached, and which cannot.
 ///
 /// `?exclude=neo4j,model` ignores these services in the status, as in Kubernetes. `?exclude=optional` ignores all that the
 /// server can work without. A load balancer should use it: all servers share these services, so otherwise none would be ready.
+#[utoipa::path(
+    get, path = "/readyz", operation_id = "checkReadiness", tag = "operations", security(()),
+    params(("exclude" = Option<String>, Query, description = "Names of services to leave out, separated by commas; `optional` for all that the server can work without.")),
+    responses(
+        (status = 200, description = "All services can be reached, except for those that are left out.", body = Readiness),
+        (status = 503, description = "A service cannot be reached.", body = Readiness),
+    )
+)]
 pub(crate) async fn readyz(State(checks): State<Arc<Checks>>, Query(parameters): Query<Vec<(String, String)>>) -> Response {
     let excluded: Vec<&str> = parameters.iter().filter(|(k, _)| k == "exclude").flat_map(|(_, v)| v.split(',')).map(str::trim).collect();
     let checks = checks.results().await;
@@ -140,7 +158,11 @@ pub(crate) async fn readyz(State(checks): State<Arc<Checks>>, Query(parameters):
     (status, Json(Readiness { status: word, checks: &checks })).into_response()
 }
 
-/// `GET /metrics`: returns the metrics as Prometheus text.
+/// Returns the metrics as Prometheus text. Only administrators may read them if a login is configured.
+#[utoipa::path(
+    get, path = "/metrics", operation_id = "readMetrics", tag = "operations", security((), ("token" = ["recall.admin"])),
+    responses((status = 200, description = "The metrics.", body = String, content_type = "text/plain"))
+)]
 pub(crate) async fn metrics(State(handle): State<PrometheusHandle>) -> Response {
     let mut response = handle.render().into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"));

@@ -15,7 +15,7 @@ use crate::{
     audit::Auditor,
     auth::{self, Authenticator, personal::AccessTokens, token::revocations::Revocations},
     config::{ApiConfig, ApiState},
-    event_stream, export, graphql, layers, mcp, operations,
+    event_stream, export, graphql, layers, mcp, openapi, operations,
     operations::Check,
     rate, rest, web, whip,
 };
@@ -59,7 +59,7 @@ pub fn router(state: ApiState) -> Router {
     let limit = limits.operation_timeout + Duration::from_secs(10);
     let deletion_state = usecases.clone();
     let timed = Router::new()
-        .merge(rest::routes(limiter.clone(), login_auditor.clone()).with_state(usecases))
+        .merge(rest::routes(login_auditor.clone()).with_state(usecases.clone()))
         .merge(
             Router::new()
                 .route("/signaling/{session_id}", post(whip::post).options(whip::options))
@@ -70,9 +70,12 @@ pub fn router(state: ApiState) -> Router {
         .merge(adoption_routes(visit_state.clone()))
         .merge(mcp)
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
+    let chat = rest::ChatServices { limits: limiter.clone(), auditor: login_auditor.clone(), hub: hub.clone() };
+    let waiting = rest::waiting_routes(chat).with_state(usecases);
+    let timed = timed.merge(waiting.layer(from_fn_with_state(limit + rest::MAX_WAIT, layers::enforce_timeout)));
     let mut api =
         timed.merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())));
-    let mut open = Router::new();
+    let mut open = Router::new().route("/openapi.json", get(openapi::describe));
     let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);
     // With a login configured, strangers can reach the server, so only administrators may read the metrics.
     match config.login.is_some() {

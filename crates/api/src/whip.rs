@@ -51,10 +51,14 @@ impl Whip {
     }
 }
 
-/// `OPTIONS /signaling/{session_id}`: allowed methods and types, and the STUN and TURN servers (RFC 9725, section 4.6).
+/// Returns the STUN and TURN servers, and the allowed methods and types (RFC 9725, section 4.6).
 ///
 /// Clients can read the servers here before they send an offer. The response does not depend on the session.
-pub(crate) async fn options(State(whip): State<Whip>, Reader(_): Reader) -> Response {
+#[utoipa::path(
+    options, path = "/signaling/{session_id}", operation_id = "listIceServers", tag = "events", security((), ("token" = ["recall.read"])), params(("session_id" = String, Path, description = "A session of the caller or of shared memory.", format = Uuid)),
+    responses((status = 204, description = "The servers.", headers(("Link" = String, description = "A server, with `rel=\"ice-server\"`."))))
+)]
+pub(crate) async fn options(State(whip): State<Whip>, Reader(_identity): Reader) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
     headers.insert(header::ALLOW, HeaderValue::from_static("OPTIONS, POST"));
@@ -143,7 +147,15 @@ fn read_session_id(text: &str) -> Result<SessionId, ApiError> {
     text.parse().map_err(|_| ApiError::not_found("session"))
 }
 
-/// `POST /signaling/{session_id}`: answers an offer.
+/// Answers a WebRTC offer for the events of a session.
+#[utoipa::path(
+    post, path = "/signaling/{session_id}", operation_id = "openPeer", tag = "events", security((), ("token" = ["recall.read"])), params(("session_id" = String, Path, description = "A session of the caller or of shared memory.", format = Uuid)),
+    request_body(content = String, content_type = "application/sdp", description = "The offer."),
+    responses((
+        status = 201, description = "The answer.", body = String, content_type = "application/sdp",
+        headers(("Location" = String, description = "The peer."), ("ETag" = String, description = "The ICE session."))
+    ))
+)]
 pub(crate) async fn post(
     State(whip): State<Whip>,
     Reader(identity): Reader,
@@ -163,7 +175,16 @@ pub(crate) async fn post(
     Ok(response)
 }
 
-/// `PATCH /signaling/{session_id}/{peer_id}`: adds candidates or restarts ICE.
+/// Adds candidates to a peer, or restarts its ICE.
+#[utoipa::path(
+    patch, path = "/signaling/{session_id}/{peer_id}", operation_id = "changePeer", tag = "events", security((), ("token" = ["recall.read"])),
+    params(("session_id" = String, Path, description = "A session of the caller or of shared memory.", format = Uuid), ("peer_id" = String, Path, description = "The peer, from `Location` of the answer."), ("If-Match" = String, Header, description = "The ICE session, from `ETag`.")),
+    request_body(content = String, content_type = "application/trickle-ice-sdpfrag", description = "Candidates, or new credentials."),
+    responses(
+        (status = 200, description = "ICE was restarted.", body = String, content_type = "application/trickle-ice-sdpfrag"),
+        (status = 204, description = "The candidates were added."),
+    )
+)]
 pub(crate) async fn patch(
     State(whip): State<Whip>,
     Reader(identity): Reader,
@@ -191,7 +212,11 @@ pub(crate) async fn patch(
     }
 }
 
-/// `DELETE /signaling/{session_id}/{peer_id}`: closes a peer.
+/// Closes a peer.
+#[utoipa::path(
+    delete, path = "/signaling/{session_id}/{peer_id}", operation_id = "closePeer", tag = "events", security((), ("token" = ["recall.read"])), params(("session_id" = String, Path, description = "A session of the caller or of shared memory.", format = Uuid), ("peer_id" = String, Path, description = "The peer, from `Location` of the answer.")),
+    responses((status = 200, description = "The peer is closed."))
+)]
 pub(crate) async fn delete(
     State(whip): State<Whip>,
     Reader(identity): Reader,

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Citation, Entity, EntityId, Evidence, Fact, Message, SessionId, Timestamp};
 
@@ -11,8 +12,9 @@ use super::{Citation, Entity, EntityId, Evidence, Fact, Message, SessionId, Time
 pub const SHARED_SPEAKER: &str = "Shared memory";
 
 /// Search methods.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = RetrievalMethod)]
 pub enum Method {
     /// By meaning: vector search.
     Vector,
@@ -20,6 +22,34 @@ pub enum Method {
     Keyword,
     /// By facts about the named entities.
     Graph,
+}
+
+/// How a question is best answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = RetrievalRoute)]
+pub enum Route {
+    /// By facts: it asks for a relation of a known entity.
+    Graph,
+    /// By messages that match it in words or meaning: it names no known entity, or asks what was said.
+    Vector,
+    /// By both.
+    Combined,
+}
+
+/// The route of a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
+pub struct RouteChoice {
+    /// The route.
+    pub chosen: Route,
+    /// Why, for people. It contains no user text.
+    pub reason: &'static str,
+}
+
+impl Default for RouteChoice {
+    fn default() -> Self {
+        Self { chosen: Route::Combined, reason: "" }
+    }
 }
 
 /// The scope of a search.
@@ -42,6 +72,8 @@ pub struct ContextQuery {
     pub first: u32,
     /// Search methods to use; all if empty.
     pub methods: Vec<Method>,
+    /// The route to take; without one, all methods are used. Ignored if `methods` are given.
+    pub route: Option<Route>,
     /// Only facts that held, and messages that were said, at this moment.
     pub as_of: Option<Timestamp>,
     /// A message to exclude: the question itself.
@@ -63,6 +95,8 @@ pub struct Context {
     pub shared_entities: HashSet<EntityId>,
     /// Search methods that found something.
     pub methods_used: Vec<Method>,
+    /// The route of the question.
+    pub route: RouteChoice,
     /// Duration of each part.
     pub timings: Timings,
 }
@@ -76,7 +110,8 @@ impl Context {
 
     /// Merges the context of a rephrased question, whose results come first.
     pub fn join(&mut self, nearer: Self) {
-        let Self { messages, facts, entities, shared_entities, methods_used, timings } = nearer;
+        let Self { messages, facts, entities, shared_entities, methods_used, route, timings } = nearer;
+        self.route = route;
         let old = std::mem::replace(&mut self.messages, messages);
         let add: Vec<_> = old.into_iter().filter(|o| !self.messages.iter().any(|m| m.message.id == o.message.id)).collect();
         self.messages.extend(add);
@@ -129,7 +164,8 @@ pub struct RankedFact {
 }
 
 /// Milliseconds spent on each part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
+#[schema(as = RetrievalTimings)]
 pub struct Timings {
     /// Embedding the question.
     pub embed_ms: f64,

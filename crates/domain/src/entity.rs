@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
+use utoipa::ToSchema;
 
 use super::{EntityId, MessageId, Timestamp};
 
@@ -49,6 +50,7 @@ pub struct Entity {
     Serialize,
     Deserialize,
     JsonSchema,
+    ToSchema,
     Display,
     EnumString,
     IntoStaticStr,

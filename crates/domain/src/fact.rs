@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
+use utoipa::ToSchema;
 
 use super::{EntityId, FactId, MessageId, RelationName, SessionId, Span, Timestamp, UserText, belief, exact};
 
@@ -54,7 +55,9 @@ impl Fact {
 }
 
 /// The status of a fact.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, EnumString, IntoStaticStr, VariantNames)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, ToSchema, EnumString, IntoStaticStr, VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum FactStatus {

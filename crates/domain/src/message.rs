@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
+use utoipa::ToSchema;
 
 use super::{FactId, MessageId, SessionId, Timestamp, UserText};
 
@@ -10,7 +11,9 @@ use super::{FactId, MessageId, SessionId, Timestamp, UserText};
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;
 
 /// Who wrote a message.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, EnumString, IntoStaticStr, VariantNames)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, ToSchema, EnumString, IntoStaticStr, VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Role {
@@ -21,7 +24,9 @@ pub enum Role {
 }
 
 /// The kind of a message.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, EnumString, IntoStaticStr, VariantNames)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, ToSchema, EnumString, IntoStaticStr, VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum MessageKind {
@@ -43,7 +48,9 @@ impl MessageKind {
 }
 
 /// The processing status of a message.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, EnumString, IntoStaticStr, VariantNames)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, ToSchema, EnumString, IntoStaticStr, VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum MessageStatus {
@@ -89,7 +96,7 @@ pub struct Message {
 }
 
 /// The source behind one numbered mark of an answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 pub struct Citation {
     /// The number in the text, from 1.
     pub index: u32,

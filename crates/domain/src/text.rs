@@ -4,9 +4,10 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A piece of user text. `Debug` is redacted and there is no `Display`; call [`UserText::as_str`] to show it on purpose.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(transparent)]
 pub struct UserText(String);
 

@@ -7,7 +7,7 @@ use std::{
 
 use tracing::warn;
 
-use super::{check, error::UseCaseError, rank, use_cases::UseCases};
+use super::{check, error::UseCaseError, rank, route, use_cases::UseCases};
 use recall_domain::{
     Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Page, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
@@ -37,7 +37,7 @@ impl UseCases {
     ///
     /// # Errors
     /// `Invalid` for bad input, `NotFound` for a session that is not the caller's.
-    pub async fn context(&self, caller: &Caller, query: ContextQuery) -> Result<Context, UseCaseError> {
+    pub async fn context(&self, caller: &Caller, mut query: ContextQuery) -> Result<Context, UseCaseError> {
         check::query(query.text.as_str())?;
         if query.first == 0 || query.first > MAX_FIRST {
             let message = format!("The number of messages is out of range. Ask for 1 to {MAX_FIRST}.");
@@ -48,6 +48,8 @@ impl UseCases {
         }
         let started = Instant::now();
         let mut timings = Timings::default();
+        let requested = query.clone();
+        query.methods = route::methods(&query);
         let wants = |m: Method| query.methods.is_empty() || query.methods.contains(&m);
 
         let clock = Instant::now();
@@ -55,16 +57,17 @@ impl UseCases {
             Scope::User if query.shared => self.shared_reader(caller).await?,
             _ => None,
         };
+        let asked = rank::QuestionTerms::of(query.text.as_str());
         let (mut entities, mut facts, mut shared_entities) = (Vec::new(), Vec::new(), HashSet::new());
         if wants(Method::Graph) {
             let of_shared = async {
                 match &shared {
-                    Some(reader) => self.graph(reader, &query, MAX_SHARED_FACTS).await.map(Some),
+                    Some(reader) => self.graph(reader, &query, &asked, MAX_SHARED_FACTS).await.map(Some),
                     None => Ok(None),
                 }
             };
             let found;
-            ((entities, facts), found) = tokio::try_join!(self.graph(caller, &query, MAX_FACTS), of_shared)?;
+            ((entities, facts), found) = tokio::try_join!(self.graph(caller, &query, &asked, MAX_FACTS), of_shared)?;
             if caller.is_shared() {
                 shared_entities.extend(entities.iter().map(|e| e.id));
             }
@@ -76,6 +79,7 @@ impl UseCases {
                 facts.sort_by(|a, b| b.score.total_cmp(&a.score));
             }
         }
+        let route = route::choose(&requested, &asked, &entities, &self.cues);
         timings.graph_ms = millis(clock);
 
         let found = self.messages(caller, shared, &query, boosts(&facts), &mut timings).await?;
@@ -95,7 +99,7 @@ impl UseCases {
         {
             metrics::histogram!("recall_context_part_seconds", "part" => part).record(ms / 1000.0);
         }
-        Ok(Context { messages, facts, entities, shared_entities, methods_used, timings })
+        Ok(Context { messages, facts, entities, shared_entities, methods_used, route, timings })
     }
 
     /// Loads the messages of the hits, in order. Messages deleted in the meantime are left out.
@@ -164,9 +168,14 @@ impl UseCases {
     }
 
     /// Returns the entities named in the question and the facts about them, best first, at most `most` facts.
-    async fn graph(&self, caller: &Caller, query: &ContextQuery, most: usize) -> Result<(Vec<Entity>, Vec<RankedFact>), UseCaseError> {
+    async fn graph(
+        &self,
+        caller: &Caller,
+        query: &ContextQuery,
+        asked: &rank::QuestionTerms,
+        most: usize,
+    ) -> Result<(Vec<Entity>, Vec<RankedFact>), UseCaseError> {
         let store = &self.parts.store;
-        let asked = rank::QuestionTerms::of(query.text.as_str());
         let mut named: Vec<Entity> = Vec::new();
         let by_key = store.entities_by_key(caller, &asked.keys).await?;
         // A word that is no complete name may be a part of one. Entities named in full are not searched by parts.
@@ -191,7 +200,7 @@ impl UseCases {
         let mut facts = store.facts_of_entities(caller, &ids, FACTS_PER_ENTITY).await?;
         facts.retain(|f| f.status != FactStatus::Retracted && query.as_of.is_none_or(|at| known_at(f, at)));
         let now = query.as_of.unwrap_or_else(|| self.now());
-        let asked_for = self.cues.asked_for(&asked);
+        let asked_for = self.cues.asked_for(asked);
         let mut scored: Vec<(f64, Fact)> =
             facts.into_iter().map(|f| (rank::score(&f, &ids, &asked_for, &self.parts.ontology, now), f)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.updated_at.cmp(&a.1.updated_at)).then_with(|| a.1.id.cmp(&b.1.id)));
@@ -288,6 +297,7 @@ pub(super) fn of_question(text: &UserText, question: MessageId) -> ContextQuery 
         scope: Scope::User,
         first: 10,
         methods: Vec::new(),
+        route: None,
         as_of: None,
         exclude: Some(question),
         shared: true,

@@ -80,7 +80,9 @@ impl UseCaseError {
     pub fn of(e: StoreError, noun: &'static str) -> Self {
         match e {
             StoreError::NotFound => Self::NotFound { noun },
-            StoreError::BadCursor => Self::invalid("BAD_CURSOR", "after", "The cursor is not one of this list. Take one from `pageInfo`."),
+            StoreError::BadCursor => {
+                Self::invalid("BAD_CURSOR", "after", "The cursor is not one of this list. Take one from `pageInfo` or `next`.")
+            }
             StoreError::BeingErased => {
                 Self::Refused { code: "DATA_BEING_DELETED", message: "Your data is being deleted. Try again when that is done." }
             }

@@ -19,6 +19,7 @@ mod manual_edits;
 mod memory;
 mod rank;
 mod reading;
+mod route;
 mod send;
 mod session_deletion;
 mod sessions;

@@ -12,6 +12,7 @@ mod hostile;
 mod http2;
 mod isolation;
 mod nodes;
+mod openapi;
 mod operations;
 mod origins;
 mod pace;

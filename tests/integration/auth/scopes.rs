@@ -130,6 +130,10 @@ async fn rest_signaling_and_metrics_require_scopes() {
         (post(&read, "/chat", json!({ "message": "Hi" })).await.unwrap(), "recall.write"),
         (post(&write, "/entity/resolve", json!({ "mention": "x" })).await.unwrap(), "recall.read"),
         (get(&write, &format!("/context/{id}?q=x")).await.unwrap(), "recall.read"),
+        (get(&write, "/sessions").await.unwrap(), "recall.read"),
+        (get(&write, &format!("/sessions/{id}/messages")).await.unwrap(), "recall.read"),
+        (get(&write, "/facts").await.unwrap(), "recall.read"),
+        (get(&write, "/entities").await.unwrap(), "recall.read"),
         (get(&write, "/export").await.unwrap(), "recall.read"),
         (get(&write, &format!("/sessions/{id}/events")).await.unwrap(), "recall.read"),
         (post(&write, &format!("/signaling/{id}"), json!({})).await.unwrap(), "recall.read"),
@@ -144,6 +148,10 @@ async fn rest_signaling_and_metrics_require_scopes() {
         assert_eq!(answer.json::<Value>().await.unwrap()["code"], "INSUFFICIENT_SCOPE");
     }
     assert_eq!(post(&write, "/chat", json!({ "message": "Hi" })).await.unwrap().status(), 202);
+    // A caller who may not read gets no answer, whatever it prefers.
+    let waiting = server.http.post(server.url("/chat")).bearer_auth(&write).header("prefer", "wait=60");
+    let waiting = waiting.json(&json!({ "message": "Who are you?" })).send().await.unwrap();
+    assert_eq!((waiting.status().as_u16(), waiting.headers().get("preference-applied")), (202, None));
     assert_eq!(post(&read, "/entity/resolve", json!({ "mention": "x" })).await.unwrap().status(), 200);
     let forbidden = get(&admin, "/metrics").await.unwrap();
     assert_eq!((forbidden.status().as_u16(), forbidden.json::<Value>().await.unwrap()["code"].clone()), (403, json!("FORBIDDEN")));

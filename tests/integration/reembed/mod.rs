@@ -145,8 +145,16 @@ impl Person {
         let (mut found, mut asked, mut used) = (0, 0, Vec::new());
         for (n, id) in self.messages.iter().enumerate().filter(|(n, _)| n % 7 == 0 || *n + 4 > self.messages.len()) {
             let text = text(n).replace("we saw a ", "").into();
-            let query =
-                ContextQuery { text, scope: Scope::User, first: 10, methods: methods.to_vec(), as_of: None, exclude: None, shared: true };
+            let query = ContextQuery {
+                text,
+                scope: Scope::User,
+                first: 10,
+                methods: methods.to_vec(),
+                route: None,
+                as_of: None,
+                exclude: None,
+                shared: true,
+            };
             let context = server.context(&self.caller, query).await.unwrap();
             found += usize::from(context.messages.iter().any(|m| m.message.id == *id));
             asked += 1;

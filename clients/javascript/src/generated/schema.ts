@@ -129,6 +129,8 @@ export interface Context {
   entities: Entity[];
   /** Retrieval methods that contributed results. */
   methodsUsed: RetrievalMethod[];
+  /** The route that suits the question. It limits the search only if the query requests it. */
+  route: RouteChoice;
   /** The time that each step took. */
   timings: RetrievalTimings;
 }
@@ -145,6 +147,8 @@ export interface ContextInput {
   first?: number | null;
   /** The retrieval methods to use. Default: all. */
   methods?: RetrievalMethod[] | null;
+  /** The route to take. Default: all methods are used, and the route that suits the question is only reported. Ignored if `methods` are given. */
+  route?: RetrievalRoute | null;
   /** Use only messages sent, and facts that were known and held, at this time. Default: now. */
   asOf?: DateTime | null;
   /** Whether to search shared memory too. Has no effect for visitors or if `scope` is `SESSION`. */
@@ -786,6 +790,9 @@ export interface RetractFactPayload {
 /** A retrieval method. */
 export type RetrievalMethod = "VECTOR" | "KEYWORD" | "GRAPH";
 
+/** How a question is best answered. */
+export type RetrievalRoute = "GRAPH" | "VECTOR" | "COMBINED";
+
 /** The time spent on each step of retrieval, in milliseconds. */
 export interface RetrievalTimings {
   /** Embedding the question. */
@@ -830,6 +837,14 @@ export interface RevokeTokenPayload {
   revoked: boolean;
   /** Errors that the client can correct; empty on success. */
   errors: UserError[];
+}
+
+/** The route of a question. */
+export interface RouteChoice {
+  /** The route. */
+  chosen: RetrievalRoute;
+  /** The reason, for people, such as "asks for a relation of a known entity". */
+  reason: string;
 }
 
 /** A message to store and process. */

@@ -14,9 +14,9 @@ const MAX_AGE: &str = "600";
 const METHODS: &str = "GET, POST, PATCH, DELETE, OPTIONS";
 /// Headers that clients of this API send.
 const REQUEST_HEADERS: &str = "authorization, content-type, if-match, last-event-id, mcp-method, mcp-name, \
-     mcp-protocol-version, x-request-id";
+     mcp-protocol-version, prefer, x-request-id";
 /// Response headers that scripts may read.
-const EXPOSED_HEADERS: &str = "etag, link, location, retry-after, www-authenticate, x-request-id";
+const EXPOSED_HEADERS: &str = "etag, link, location, preference-applied, retry-after, www-authenticate, x-request-id";
 
 /// Whether the request is a CORS preflight.
 pub(super) fn is_preflight(request: &Request) -> bool {

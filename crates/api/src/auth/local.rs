@@ -39,6 +39,11 @@ impl LocalUser {
             Err(NotLoopback(listener))
         }
     }
+
+    /// Returns the caller for commands of the operator, who has the database anyway.
+    pub fn caller(&self) -> Caller {
+        self.caller
+    }
 }
 
 #[async_trait]

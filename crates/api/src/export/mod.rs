@@ -73,7 +73,13 @@ impl Exports {
     }
 }
 
-/// Starts an export and streams it as fast as the client reads. If it is cut off, the last line is missing.
+/// Exports all data of the caller.
+///
+/// Streams it as fast as the client reads. If it is cut off, the last line is missing.
+#[utoipa::path(
+    get, path = "/export", operation_id = "exportData", tag = "memory", security((), ("token" = ["recall.read"])),
+    responses((status = 200, description = "An archive that `recall import` reads, one JSON object a line.", body = String, content_type = "application/x-ndjson"))
+)]
 pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): Reader) -> Result<Response, ApiError> {
     if identity.caller.role() == ViewerRole::Anonymous {
         // Anonymous clients could delay everyone else and fill the audit log.

@@ -97,9 +97,14 @@ fn decode_cursor(cursor: Option<String>, name: &str) -> Result<Option<String>, A
     cursor.map(read).transpose().map_err(|_| ApiError::invalid("BAD_CURSOR", "The cursor was not issued by this server.", name))
 }
 
+/// Returns the cursor of the item with this key.
+pub(crate) fn encode_cursor(key: String) -> String {
+    OpaqueCursor(key).encode_cursor()
+}
+
 /// Returns the cursor of a message in the list of its session. The key is its position.
 pub(crate) fn message_cursor(message: &Message) -> String {
-    OpaqueCursor(message.position.to_string()).encode_cursor()
+    encode_cursor(message.position.to_string())
 }
 
 /// Checks `first` and `after`.

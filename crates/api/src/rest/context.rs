@@ -5,10 +5,11 @@ use axum::{
     extract::{Path, Query, State},
 };
 use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::{
     input::with_rest_names,
-    view::{EntityView, FactView, MessageView},
+    view::{EntityView, FactView, MessageView, NamedFact},
 };
 use crate::{
     auth::Reader,
@@ -17,43 +18,70 @@ use crate::{
 };
 use recall_domain::{
     SessionId,
-    context::{ContextQuery, Method, Scope as Where, Timings},
+    context::{ContextQuery, Method, Route, RouteChoice, Scope as Where, Timings},
 };
 use recall_usecases::{ResourceId, UseCases};
 
-#[derive(Deserialize)]
+/// A question, and where to search.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct ContextParameters {
+    /// The question. Required.
+    #[param(required)]
     q: Option<String>,
+    /// The largest number of messages, 1 to 100. Default: 10.
     first: Option<u32>,
+    /// Whether to search all sessions of the caller (`user`, the default) or only this one (`session`).
     scope: Option<String>,
+    /// The route to take: `graph`, `vector` or `combined`. Default: all methods are used, and the suitable route is only reported.
+    #[param(inline)]
+    route: Option<Route>,
 }
 
-#[derive(Serialize)]
+/// What was found for a question, best first.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Context)]
 pub(super) struct ContextResponse {
     session_id: SessionId,
     messages: Vec<RankedMessageView>,
     facts: Vec<RankedFactView>,
+    /// Entities that the question names.
     entities: Vec<EntityView>,
+    /// Retrieval methods that contributed results.
     methods_used: Vec<Method>,
+    /// The route that suits the question. It limits the search only if the request names it.
+    route: RouteChoice,
     timings: Timings,
 }
 
-#[derive(Serialize)]
+/// A message with its score.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RankedMessage)]
 struct RankedMessageView {
     message: MessageView,
+    /// Relevance, 0 to 1; comparable only within this result.
     score: f64,
+    /// Retrieval methods that found it.
     methods: Vec<Method>,
 }
 
-#[derive(Serialize)]
+/// A fact with its score.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RankedFact)]
 struct RankedFactView {
     fact: FactView,
+    /// Relevance, 0 to 1; comparable only within this result.
     score: f64,
 }
 
 /// Returns the context of a question.
 ///
 /// It comes from all sessions of the caller, or with `scope=session` from this one.
+#[utoipa::path(
+    get, path = "/context/{session_id}", operation_id = "findContext", tag = "memory", security((), ("token" = ["recall.read"])),
+    params(("session_id" = String, Path, description = "A session of the caller or of shared memory.", format = Uuid), ContextParameters),
+    responses((status = 200, description = "What was found.", body = ContextResponse))
+)]
 pub(super) async fn get(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,
@@ -75,7 +103,16 @@ pub(super) async fn get(
         return Err(ApiError::invalid("INVALID_PAGE_SIZE", "The page size is out of range. Ask for 1 to 100.", "first"));
     }
     let text = parameters.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "The question is missing. Ask it with `?q=…`.", "q"))?;
-    let query = ContextQuery { text: text.into(), scope, first, methods: Vec::new(), as_of: None, exclude: None, shared: true };
+    let query = ContextQuery {
+        text: text.into(),
+        scope,
+        first,
+        methods: Vec::new(),
+        route: parameters.route,
+        as_of: None,
+        exclude: None,
+        shared: true,
+    };
     // In a session of shared memory, the scope `user` still means the caller's own memory.
     let owner = if matches!(query.scope, Where::User) { request_scope.caller } else { memory.caller() };
     let context = usecases.context(&owner, query).await.map_err(with_rest_names)?;
@@ -83,6 +120,7 @@ pub(super) async fn get(
         request_scope.budget.count_bytes(found.message.text.as_str().len());
     }
     request_scope.budget.check()?;
+    let facts: Vec<NamedFact<'_>> = context.facts.iter().map(Into::into).collect();
     Ok(Json(ContextResponse {
         session_id: session.id,
         messages: context
@@ -93,7 +131,7 @@ pub(super) async fn get(
         facts: request_scope
             .batches
             .clone()
-            .drive(request_scope.budget.clone(), FactView::of(&request_scope, &context.facts))
+            .drive(request_scope.budget.clone(), FactView::of(&request_scope, &facts))
             .await??
             .into_iter()
             .zip(&context.facts)
@@ -101,6 +139,7 @@ pub(super) async fn get(
             .collect(),
         entities: context.entities.iter().map(|e| EntityView::of(e, context.shared_entities.contains(&e.id))).collect(),
         methods_used: context.methods_used,
+        route: context.route,
         timings: context.timings,
     }))
 }

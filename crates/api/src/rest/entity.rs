@@ -7,9 +7,10 @@ use axum::{
     http::HeaderMap,
 };
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{
-    input::{read_session, with_rest_names},
+    input::{read_session, read_type, with_rest_names},
     view::EntityView,
 };
 use crate::{
@@ -18,34 +19,53 @@ use crate::{
     error::ApiError,
     graphql::{MAX_CANDIDATES, OperationScope, ResponseBudget},
 };
-use recall_domain::{EntityId, EntityType, Word};
+use recall_domain::EntityId;
 use recall_facts::CandidateEntity;
 use recall_usecases::{ResourceId, UseCases};
 
-#[derive(Deserialize)]
+/// A name to resolve to an entity.
+#[derive(Deserialize, ToSchema)]
 pub(super) struct ResolveRequest {
+    /// The name as written in a text, such as "my sister" or "Mary".
     mention: String,
+    /// The expected type: person, organization, place, project, tool, concept, event or thing. Default: any.
     r#type: Option<String>,
+    /// Prefer entities that this session mentions.
+    #[schema(format = Uuid)]
     session_id: Option<String>,
 }
 
-#[derive(Serialize)]
+/// The entity that a name means, with the candidates.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Resolution)]
 pub(super) struct ResolveResponse {
+    /// The name of the entity; null if no candidate is certain enough.
     canonical_form: Option<String>,
     entity_id: Option<EntityId>,
+    /// Confidence in the choice, 0 to 1.
     confidence: f64,
+    /// The possible entities, best first.
     candidates: Vec<CandidateView>,
 }
 
-#[derive(Serialize)]
+/// An entity that a name may mean.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Candidate)]
 struct CandidateView {
     #[serde(flatten)]
     entity: EntityView,
+    /// How well it matches, 0 to 1.
     confidence: f64,
+    /// The reason, for people.
     reason: String,
 }
 
-/// Resolves a mention.
+/// Finds the entity that a name means.
+#[utoipa::path(
+    post, path = "/entity/resolve", operation_id = "resolveEntity", tag = "memory", security((), ("token" = ["recall.read"])),
+    request_body = ResolveRequest,
+    responses((status = 200, description = "The entity and the candidates.", body = ResolveResponse))
+)]
 pub(super) async fn resolve(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,
@@ -53,14 +73,7 @@ pub(super) async fn resolve(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Json<ResolveResponse>, ApiError> {
     let request: ResolveRequest = body::json(&headers, bytes)?;
-    let unknown_type = || {
-        ApiError::invalid(
-            "UNKNOWN_TYPE",
-            "There is no such type. Use person, organization, place, project, tool, concept, event or thing.",
-            "type",
-        )
-    };
-    let wanted = request.r#type.map(|t| EntityType::parse_word(&t.to_lowercase()).ok_or_else(unknown_type)).transpose()?;
+    let wanted = read_type(request.r#type.as_deref())?;
     let session = request.session_id.as_deref().map(read_session).transpose()?;
     let (scope, mention) = (OperationScope::new(identity, usecases, ResponseBudget::default()), &request.mention);
     let things: Vec<ResourceId> = session.into_iter().map(ResourceId::Session).collect();

@@ -7,6 +7,7 @@ use axum::{
     http::HeaderMap,
 };
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::view::{FactView, MessageView};
 use crate::{
@@ -19,13 +20,19 @@ use crate::{
 use recall_domain::{AuditAction, EntityId, Fact, FactId, MessageId, context::RankedFact};
 use recall_usecases::{ForgetRequest, ResourceId, UseCases};
 
-#[derive(Deserialize)]
+/// What to forget: words, ids, or both.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = ForgetRequest)]
 pub(super) struct ForgetBody {
+    /// What is meant, such as "everything about Oakwood" or "that I have a dog".
     query: Option<String>,
     #[serde(default)]
+    #[schema(value_type = Vec<uuid::Uuid>)]
     fact_ids: Vec<String>,
     #[serde(default)]
+    #[schema(value_type = Vec<uuid::Uuid>)]
     message_ids: Vec<String>,
+    /// Whether only to return what would be forgotten. Default: true.
     #[serde(default = "default_dry_run")]
     dry_run: bool,
 }
@@ -34,7 +41,9 @@ fn default_dry_run() -> bool {
     true
 }
 
-#[derive(Serialize)]
+/// What was forgotten, or would be.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Forgotten)]
 pub(super) struct ForgetResponse {
     facts: Vec<FactView>,
     messages: Vec<MessageView>,
@@ -45,7 +54,13 @@ pub(super) struct ForgetResponse {
 /// REST names of the inputs of the use case.
 const NAMES: [(&str, &str); 2] = [("factIds", "fact_ids"), ("messageIds", "message_ids")];
 
-/// Forgets facts and messages.
+/// Forgets facts and messages, or returns what would be forgotten.
+///
+/// `undoForget` of GraphQL restores them with the token.
+#[utoipa::path(
+    post, path = "/forget", operation_id = "forget", tag = "memory", request_body = ForgetBody,
+    responses((status = 200, description = "The facts and messages.", body = ForgetResponse))
+)]
 pub(super) async fn post(
     State(usecases): State<UseCases>,
     Extension(auditor): Extension<Auditor>,

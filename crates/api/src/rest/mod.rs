@@ -5,23 +5,43 @@ mod context;
 mod entity;
 mod forget;
 mod input;
+mod knowledge;
+mod list;
+mod sessions;
 mod view;
-
-use std::sync::Arc;
+mod wait;
 
 use axum::{
     Extension, Router,
     routing::{get, post},
 };
 
-use crate::{audit::Auditor, rate::CallerLimits};
+use utoipa::OpenApi;
+
+use crate::audit::Auditor;
 use recall_usecases::UseCases;
 
+pub(crate) use chat::ChatServices;
+pub(crate) use wait::MAX_WAIT;
+
+/// Describes the REST routes. A test finds routes that are missing here.
+#[derive(OpenApi)]
+#[openapi(paths(chat::post, context::get, entity::resolve, forget::post, sessions::list, sessions::messages, knowledge::facts, knowledge::entities))]
+pub(crate) struct Description;
+
 /// Builds the REST routes.
-pub(crate) fn routes(limits: Arc<CallerLimits>, auditor: Auditor) -> Router<UseCases> {
+pub(crate) fn routes(auditor: Auditor) -> Router<UseCases> {
     Router::new()
-        .route("/chat", post(chat::post).layer(Extension((limits, auditor.clone()))))
         .route("/context/{session_id}", get(context::get))
         .route("/entity/resolve", post(entity::resolve))
         .route("/forget", post(forget::post).layer(Extension(auditor)))
+        .route("/sessions", get(sessions::list))
+        .route("/sessions/{session_id}/messages", get(sessions::messages))
+        .route("/facts", get(knowledge::facts))
+        .route("/entities", get(knowledge::entities))
+}
+
+/// Builds the route that may wait up to [`MAX_WAIT`] for an answer.
+pub(crate) fn waiting_routes(services: ChatServices) -> Router<UseCases> {
+    Router::new().route("/chat", post(chat::post).layer(Extension(services)))
 }

@@ -3,29 +3,79 @@
 use std::{collections::HashMap, sync::Arc};
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{
     error::ApiError,
     graphql::{OperationScope, RivalsOf},
 };
 use recall_domain::{
-    Entity, EntityId, EntityType, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Role, SessionId, Timestamp,
-    context::RankedFact,
+    Citation, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Role, Session,
+    SessionId, Timestamp, context::RankedFact,
 };
 use recall_facts::weigh;
 
-/// A message.
-#[derive(Serialize)]
+/// A session: one conversation.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Session)]
+pub(super) struct SessionView {
+    session_id: SessionId,
+    /// The title, chosen by the user or taken from the first message.
+    title: Option<String>,
+    /// When it was created.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When its last message was stored.
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    /// Number of messages stored so far.
+    message_count: u64,
+    /// Cursor of the newest event, for `GET /sessions/{session_id}/events?after=…`.
+    head: String,
+    /// Whether it belongs to shared memory.
+    shared: bool,
+}
+
+impl SessionView {
+    pub(super) fn of(s: Session, shared: bool) -> Self {
+        Self {
+            shared,
+            head: s.head_cursor(),
+            session_id: s.id,
+            title: s.title.map(|t| t.into_string()),
+            created_at: s.created_at,
+            updated_at: s.updated_at,
+            message_count: s.message_count,
+        }
+    }
+}
+
+/// A message: one turn of a conversation.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Message)]
 pub(super) struct MessageView {
     id: MessageId,
     session_id: SessionId,
     role: Role,
+    /// The speaker, if it is not the user.
     speaker: Option<String>,
     text: String,
+    /// The kind, once the message is processed.
     kind: Option<MessageKind>,
     status: MessageStatus,
+    /// When it was said, according to the client.
+    #[schema(value_type = String, format = DateTime)]
     sent_at: Timestamp,
+    /// When it was stored.
+    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+    /// The client's own id of the message.
+    external_id: Option<String>,
+    /// The question that this message answers.
+    answer_to: Option<MessageId>,
+    /// The sources of an answer, in the order of the numbers in its text.
+    citations: Vec<Citation>,
+    /// Whether it belongs to shared memory.
     shared: bool,
 }
 
@@ -42,12 +92,16 @@ impl MessageView {
             status: m.status,
             sent_at: m.sent_at,
             created_at: m.created_at,
+            external_id: m.external_id,
+            answer_to: m.answer_to,
+            citations: m.citations,
         }
     }
 }
 
 /// An entity.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = EntityName)]
 pub(super) struct EntityView {
     entity_id: EntityId,
     name: String,
@@ -61,29 +115,102 @@ impl EntityView {
     }
 }
 
+/// An entity with everything that is known about it apart from facts.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Entity)]
+pub(super) struct EntityDetails {
+    #[serde(flatten)]
+    entity: EntityView,
+    /// Other names of the same entity.
+    aliases: Vec<String>,
+    /// A short description from the messages, such as "manager".
+    description: Option<String>,
+    /// Number of messages that mention it.
+    mention_count: u64,
+    /// The highest confidence with which a mention was recognized, 0 to 1.
+    confidence: f64,
+    /// Whether it stands for the user.
+    is_viewer: bool,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl EntityDetails {
+    pub(super) fn of(e: Entity, shared: bool) -> Self {
+        Self {
+            entity: EntityView::of(&e, shared),
+            aliases: e.aliases,
+            description: e.description,
+            mention_count: e.mention_count,
+            confidence: e.confidence,
+            is_viewer: e.is_viewer && !shared,
+            created_at: e.created_at,
+            updated_at: e.updated_at,
+        }
+    }
+}
+
+/// A fact with the entities on both sides, to be shown.
+pub(super) struct NamedFact<'f> {
+    pub(super) fact: &'f Fact,
+    pub(super) subject: &'f Entity,
+    pub(super) object: &'f Entity,
+    pub(super) shared: bool,
+}
+
+impl<'f> From<&'f RankedFact> for NamedFact<'f> {
+    fn from(ranked: &'f RankedFact) -> Self {
+        Self { fact: &ranked.fact, subject: &ranked.subject, object: &ranked.object, shared: ranked.shared }
+    }
+}
+
 /// A fact, with the same names as the event `fact_update`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Fact)]
 pub(super) struct FactView {
     fact_id: FactId,
+    /// Name of the subject.
     entity: String,
     entity_id: EntityId,
+    /// The relation in words, such as "lives in".
     relation: String,
+    /// The relation in the ontology, such as `LIVES_IN`.
     relation_name: String,
+    /// Name of the object.
     target: String,
     target_id: EntityId,
+    /// The support at the time of the request.
     weight: f64,
+    /// The estimated probability that the fact holds, 0 to 1.
     belief: f64,
+    /// How little evidence there is, 0 to 1.
     uncertainty: f64,
+    /// Its share of the support of itself and its rivals, 0 to 1.
     relative_weight: f64,
     status: FactStatus,
+    /// Whether all its support has low confidence.
+    flagged: bool,
+    /// The time from which it is known to hold.
+    #[schema(value_type = Option<String>, format = DateTime)]
     valid_from: Option<Timestamp>,
+    /// When it ended.
+    #[schema(value_type = Option<String>, format = DateTime)]
     valid_to: Option<Timestamp>,
+    /// When it was first recorded.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When it last changed.
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    /// Whether it belongs to shared memory.
     shared: bool,
 }
 
 impl FactView {
-    /// Loads the views of ranked facts, in their order.
-    pub(super) async fn of(scope: &OperationScope, facts: &[RankedFact]) -> Result<Vec<Self>, ApiError> {
+    /// Loads the views of facts, in their order.
+    pub(super) async fn of(scope: &OperationScope, facts: &[NamedFact<'_>]) -> Result<Vec<Self>, ApiError> {
         let ontology = scope.usecases.ontology();
         let mut rivals = HashMap::new();
         for shared in [false, true] {
@@ -91,27 +218,30 @@ impl FactView {
             let found = scope.found_in(shared).load.load_many(of).await?;
             rivals.extend(found.into_iter().map(|(of, candidates)| (of.0.id, candidates)));
         }
-        let view = |ranked: &RankedFact| {
-            let fact = &ranked.fact;
+        let view = |named: &NamedFact<'_>| {
+            let fact = named.fact;
             let relation = ontology.get(&fact.relation);
             let standing = weigh::standing(fact, relation, scope.now);
             let candidates = rivals.get(&fact.id);
             Self {
                 fact_id: fact.id,
-                entity: ranked.subject.name.clone(),
-                entity_id: ranked.subject.id,
+                entity: named.subject.name.clone(),
+                entity_id: named.subject.id,
                 relation: relation.map_or_else(|| fact.relation.to_lowercase().replace('_', " "), |r| r.phrase.clone()),
                 relation_name: fact.relation.clone(),
-                target: ranked.object.name.clone(),
-                target_id: ranked.object.id,
+                target: named.object.name.clone(),
+                target_id: named.object.id,
                 weight: standing.weight,
                 belief: standing.belief,
                 uncertainty: standing.uncertainty,
                 relative_weight: candidates.map_or(1.0, |of| of.relative_weight(fact, ontology, scope.now)),
                 status: fact.status,
+                flagged: fact.flagged,
                 valid_from: fact.valid_from,
                 valid_to: fact.valid_to,
-                shared: ranked.shared,
+                created_at: fact.created_at,
+                updated_at: fact.updated_at,
+                shared: named.shared,
             }
         };
         Ok(facts.iter().map(view).collect())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_graphql::SimpleObject;
 
 use super::{
-    enums::RetrievalMethod,
+    enums::{RetrievalMethod, RetrievalRoute},
     nodes::{EntityNode, FactNode, MessageNode},
 };
 use crate::graphql::{
@@ -28,8 +28,19 @@ pub(crate) struct ContextNode {
     entities: Vec<EntityNode>,
     /// Retrieval methods that contributed results.
     methods_used: Vec<RetrievalMethod>,
+    /// The route that suits the question. It limits the search only if the query requests it.
+    route: RouteChoice,
     /// The time that each step took.
     timings: RetrievalTimings,
+}
+
+/// The route of a question.
+#[derive(SimpleObject)]
+pub(crate) struct RouteChoice {
+    /// The route.
+    chosen: RetrievalRoute,
+    /// The reason, for people, such as "asks for a relation of a known entity".
+    reason: &'static str,
 }
 
 /// A message with its score.
@@ -102,6 +113,7 @@ impl ContextNode {
             facts: context.facts.into_iter().map(fact).collect(),
             entities: context.entities.into_iter().map(entity).collect(),
             methods_used: context.methods_used.into_iter().map(Into::into).collect(),
+            route: RouteChoice { chosen: context.route.chosen.into(), reason: context.route.reason },
             timings: context.timings.into(),
         }
     }

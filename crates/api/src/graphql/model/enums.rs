@@ -126,3 +126,15 @@ pub(crate) enum ModelOperation {
     /// Writing an answer.
     Answer,
 }
+
+/// How a question is best answered.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "recall_domain::context::Route")]
+pub(crate) enum RetrievalRoute {
+    /// By facts: the question asks for a relation of a known entity.
+    Graph,
+    /// By messages that match in words or meaning: the question names no known entity, or asks what was said.
+    Vector,
+    /// By both.
+    Combined,
+}

@@ -21,7 +21,7 @@ pub(crate) use access_token::AccessTokenNode;
 pub(crate) use audit::AuditEntryNode;
 pub(crate) use context::{ContextNode, EntityResolution};
 pub(crate) use deletion::DeletionReceipt;
-pub(crate) use enums::{ContextScope, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod};
+pub(crate) use enums::{ContextScope, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod, RetrievalRoute};
 pub(crate) use event::EventNode;
 pub(crate) use fact::{EvidenceNode, list_facts};
 pub(crate) use nodes::{EntityNode, FactNode, MessageNode, SessionNode};

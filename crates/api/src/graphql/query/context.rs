@@ -5,7 +5,7 @@ use async_graphql::{Context, ID, InputObject, Object};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{ContextNode, ContextScope, EntityResolution, EntityType, RetrievalMethod},
+        model::{ContextNode, ContextScope, EntityResolution, EntityType, RetrievalMethod, RetrievalRoute},
         page::{MAX_PAGE, SEARCH, STATEMENT, list_cost},
         scope::{Needs, read_optional_id, scope},
     },
@@ -31,6 +31,8 @@ pub(crate) struct ContextInput {
     first: Option<i32>,
     /// The retrieval methods to use. Default: all.
     methods: Option<Vec<RetrievalMethod>>,
+    /// The route to take. Default: all methods are used, and the route that suits the question is only reported. Ignored if `methods` are given.
+    route: Option<RetrievalRoute>,
     /// Use only messages sent, and facts that were known and held, at this time. Default: now.
     as_of: Option<Timestamp>,
     /// Whether to search shared memory too. Has no effect for visitors or if `scope` is `SESSION`.
@@ -57,6 +59,7 @@ impl ContextInput {
                 ApiError::invalid("INVALID_PAGE_SIZE", format!("The page size is out of range. Ask for 1 to {MAX_PAGE}."), "input.first")
             })?,
             methods: self.methods.unwrap_or_default().into_iter().map(Into::into).collect(),
+            route: self.route.map(Into::into),
             as_of: self.as_of,
             exclude: None,
             shared: self.shared.unwrap_or(true),

@@ -25,6 +25,7 @@ mod mcp;
 mod merges;
 mod metrics;
 mod models;
+mod openai;
 mod planned;
 mod postgres;
 mod problems;

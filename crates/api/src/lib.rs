@@ -19,6 +19,7 @@ mod ice;
 mod layers;
 mod limits;
 mod mcp;
+pub mod openai;
 mod openapi;
 mod operations;
 mod rate;
@@ -33,6 +34,7 @@ mod whip;
 pub use audit::Auditor;
 pub use auth::{
     Authenticator, Identity, LocalUser, Permission, Permissions, ProtectedResource,
+    frontend::{FrontendConfig, Frontends},
     login::{LoginConfig, Logins},
     origin::Origin,
     token::{Introspection, TokenConfig, Tokens},
@@ -49,6 +51,7 @@ pub use graphql::{
 pub use ice::{IceServer, IceServers, TurnConfig};
 pub use layers::describe_metrics;
 pub use limits::{DocumentLimits, Limits, RateLimit, ResponseLimits};
+pub use openai::{Citations, OpenAi, OpenAiSettings};
 pub use openapi::openapi;
 pub use operations::{Check, Problem};
 pub use router::router;

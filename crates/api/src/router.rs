@@ -15,14 +15,14 @@ use crate::{
     audit::Auditor,
     auth::{self, Authenticator, personal::AccessTokens, token::revocations::Revocations},
     config::{ApiConfig, ApiState},
-    event_stream, export, graphql, layers, mcp, openapi, operations,
+    event_stream, export, graphql, layers, mcp, openai, openapi, operations,
     operations::Check,
     rate, rest, web, whip,
 };
 
 /// Builds all routes with their middleware.
 pub fn router(state: ApiState) -> Router {
-    let ApiState { usecases, store, hub, signaling, authenticator, config, metrics, graph, checks, allowances } = state;
+    let ApiState { usecases, store, hub, signaling, authenticator, config, metrics, graph, openai, checks, allowances } = state;
     let policy = Arc::new(origin_policy(&config));
     let limits = Arc::new(config.limits);
     let limiter = rate::CallerLimits::new(&limits, allowances.as_ref(), usecases.background_tasks());
@@ -71,10 +71,11 @@ pub fn router(state: ApiState) -> Router {
         .merge(mcp)
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
     let chat = rest::ChatServices { limits: limiter.clone(), auditor: login_auditor.clone(), hub: hub.clone() };
-    let waiting = rest::waiting_routes(chat).with_state(usecases);
+    let waiting = rest::waiting_routes(chat).with_state(usecases.clone());
     let timed = timed.merge(waiting.layer(from_fn_with_state(limit + rest::MAX_WAIT, layers::enforce_timeout)));
-    let mut api =
-        timed.merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())));
+    let mut api = timed
+        .merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())))
+        .merge(openai::routes(usecases, limiter.clone(), openai, limit));
     let mut open = Router::new().route("/openapi.json", get(openapi::describe));
     let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);
     // With a login configured, strangers can reach the server, so only administrators may read the metrics.
@@ -105,7 +106,8 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn(layers::problem_details))
         .fallback_service(Router::new().fallback(web::static_file))
         .layer(from_fn_with_state(address_limits, rate::limit_addresses))
-        .layer(from_fn_with_state(policy, auth::origin::guard));
+        .layer(from_fn_with_state(policy, auth::origin::guard))
+        .layer(from_fn(openai::use_openai_errors));
     guarded
         .merge(probe_routes(all_checks))
         .layer(CatchPanicLayer::custom(layers::panic_response))
@@ -141,8 +143,8 @@ fn origin_policy(config: &ApiConfig) -> auth::origin::OriginPolicy {
         is_tls: config.is_tls,
         public: config.public_url.clone(),
         allowed: config.cors_origins.clone(),
-        // Without a login, any program that uses the right host may read the metrics.
-        by_token: if config.login.is_some() { &["/metrics"] } else { &[] },
+        // Without a login, any program that uses the right host may read the metrics. With one, programs need no public host name.
+        by_token: if config.login.is_some() { [&["/metrics"], openai::PATHS].concat() } else { Vec::new() },
     }
 }
 

@@ -9,6 +9,7 @@ mod being_erased;
 mod cancel;
 mod check;
 mod context;
+mod conversation;
 mod entities;
 mod error;
 mod forget;
@@ -29,6 +30,7 @@ mod vectors;
 mod work;
 
 pub use cancel::CANCELLED;
+pub use conversation::{Conversation, Recollection, Recognised, Remembered, Source, Turn, write_sources};
 pub use entities::Resolution;
 pub use error::UseCaseError;
 pub use forget::{ForgetRequest, Forgotten};

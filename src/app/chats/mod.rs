@@ -93,7 +93,7 @@ async fn find_caller(config: &Config, store: &dyn Store, into: Option<&str>) -> 
     let wanted = parse_user(store, into).await?.unwrap_or(local);
     match find_user(store, &wanted.to_string()).await {
         Ok(caller) => Ok(caller),
-        Err(_) if wanted == local && !config.auth.is_configured() => Ok(LocalUser::behind(config.server.listen, local)?.caller()),
+        Err(_) if wanted == local && !config.has_login() => Ok(LocalUser::behind(config.server.listen, local)?.caller()),
         Err(unknown) => Err(unknown),
     }
 }

@@ -10,6 +10,10 @@ use super::{harness::Server, sweep};
 const LEFT_OUT: &[(&str, &str)] = &[
     ("/graphql", "schema.graphql describes it"),
     ("/graphql/ws", "schema.graphql describes it"),
+    ("/mcp", "the Model Context Protocol describes it"),
+    ("/v1/chat/completions", "the OpenAI protocol describes it"),
+    ("/v1/models", "the OpenAI protocol describes it"),
+    ("/v1/embeddings", "the OpenAI protocol describes it"),
     ("METADATA_PATH", "a standard describes it, and clients find it through a header"),
     ("/auth/session", "for the pages of this server"),
     ("/auth/login", "for the pages of this server"),

@@ -9,15 +9,15 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::view::{FactView, MessageView};
+use super::view::{FactView, MessageView, NamedFact};
 use crate::{
     audit::Auditor,
     auth::Writer,
     body,
     error::ApiError,
-    graphql::{Memory, OperationScope, ResponseBudget},
+    graphql::{OperationScope, ResponseBudget},
 };
-use recall_domain::{AuditAction, EntityId, Fact, FactId, MessageId, context::RankedFact};
+use recall_domain::{AuditAction, EntityId, FactId, MessageId};
 use recall_usecases::{ForgetRequest, ResourceId, UseCases};
 
 /// What to forget: words, ids, or both.
@@ -85,20 +85,16 @@ pub(super) async fn post(
         let counts = format!("{} facts, {} messages", found.facts.len(), found.messages.len());
         auditor.note_request(scope.now, scope.identity(), AuditAction::MemoryForgotten, Some(counts)).await;
     }
-    let facts = FactView::of(&scope, &with_sides(memory, found.facts).await?).await?;
+    // The entities on either side exist as long as the forgetting can be undone.
+    let sides: Vec<EntityId> = found.facts.iter().flat_map(|f| [f.subject, f.object]).collect();
+    let entities = memory.read.entities(&sides).await?;
+    let named = found.facts.iter().filter_map(|fact| {
+        let (subject, object) = (entities.get(&fact.subject)?, entities.get(&fact.object)?);
+        Some(NamedFact { fact, subject, object, shared: memory.is_shared() })
+    });
+    let facts = FactView::of(&scope, &named.collect::<Vec<_>>()).await?;
     let messages = found.messages.into_iter().map(|m| MessageView::of(m, memory.is_shared())).collect();
     Ok(Json(ForgetResponse { facts, messages, token: found.token }))
-}
-
-/// Loads the entities on either side of facts. They exist as long as the forgetting can be undone.
-async fn with_sides(memory: &Memory, facts: Vec<Fact>) -> Result<Vec<RankedFact>, ApiError> {
-    let sides: Vec<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();
-    let entities = memory.read.entities(&sides).await?;
-    let ranked = facts.into_iter().filter_map(|fact| {
-        let (subject, object) = (entities.get(&fact.subject)?.clone(), entities.get(&fact.object)?.clone());
-        Some(RankedFact { fact, subject, object, evidence: Vec::new(), score: 1.0, shared: memory.is_shared() })
-    });
-    Ok(ranked.collect())
 }
 
 fn read_ids<T: std::str::FromStr>(ids: &[String], path: &str) -> Result<Vec<T>, ApiError> {

@@ -19,6 +19,8 @@ use zip::ZipArchive;
 const ZIP: [u8; 4] = *b"PK\x03\x04";
 /// Names under which an export contains its list, if it is not a list itself.
 const LISTS: [&str; 4] = ["results", "memories", "conversations", "data"];
+/// Why a file is refused that is JSON and no export.
+const NO_LIST: &str = "this is not an export: it contains no list";
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 20;
 
@@ -61,7 +63,6 @@ fn is_conversations(name: &str) -> bool {
 fn read_list(input: impl Read, each: &mut dyn FnMut(&str) -> bool) -> anyhow::Result<()> {
     let mut json = serde_json::Deserializer::from_reader(input);
     let mut stopped = false;
-    // Errors of serde_json name a line and a column, and no text.
     match (Elements { each, stopped: &mut stopped }).deserialize(&mut json) {
         _ if stopped => Ok(()),
         read => Ok(read.and_then(|()| json.end())?),
@@ -89,6 +90,11 @@ impl<'de> Visitor<'de> for Elements<'_> {
         f.write_str("a list of exported conversations or memories")
     }
 
+    // The default would repeat the text in the error.
+    fn visit_str<E: de::Error>(self, _: &str) -> Result<(), E> {
+        Err(E::custom(NO_LIST))
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while let Some(element) = list.next_element::<Box<RawValue>>()? {
             if !(self.each)(element.get()) {
@@ -109,7 +115,7 @@ impl<'de> Visitor<'de> for Elements<'_> {
                 object.next_value::<IgnoredAny>()?;
             }
         }
-        if has_list { Ok(()) } else { Err(de::Error::custom("this is not an export: it contains no list")) }
+        if has_list { Ok(()) } else { Err(de::Error::custom(NO_LIST)) }
     }
 }
 

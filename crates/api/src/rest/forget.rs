@@ -70,7 +70,8 @@ pub(super) async fn post(
         let counts = format!("{} facts, {} messages", found.facts.len(), found.messages.len());
         auditor.note_request(scope.now, scope.identity(), AuditAction::MemoryForgotten, Some(counts)).await;
     }
-    let facts = FactView::of(&scope, &with_sides(memory, found.facts).await?).await?;
+    let ranked = with_sides(memory, found.facts).await?;
+    let facts = scope.batches.clone().drive(scope.budget.clone(), FactView::of(&scope, &ranked)).await??;
     let messages = found.messages.into_iter().map(|m| MessageView::of(m, memory.is_shared())).collect();
     Ok(Json(ForgetResponse { facts, messages, token: found.token }))
 }

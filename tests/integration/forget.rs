@@ -45,7 +45,7 @@ impl Chat {
     async fn state(&self) -> Value {
         let query = "query($s: ID!) {
             session(id: $s) { title messages(first: 100) { nodes { id text kind status sourceMetadata citations { index excerpt }
-                entities { entity { name } } facts { fact { id } } answer { id } } } }
+                entities { name } facts { id } answer { id } } } }
             facts(first: 100) { nodes { id relation status weight belief uncertainty relativeWeight flagged validFrom validTo updatedAt
                 subject { name } object { name } evidence { nodes { stance confidence excerpt message { id } } } } }
             entities(first: 100) { nodes { id name type aliases mentionCount facts { nodes { id } } mentions { nodes { id } } } }

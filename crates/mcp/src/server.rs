@@ -140,7 +140,7 @@ impl ServerHandler for McpServer {
         let client = context.meta.client_info().map(|client| client.title.unwrap_or(client.name));
         let tools = Tools { usecases: &self.usecases, graph: &*self.graph, gate: &*self.gate, request: parts, client: client.as_deref() };
         let caller = self.gate.admit(parts, Access::Read).or_else(|_| self.gate.admit(parts, Access::Write)).ok();
-        let called = self.run(parts, caller, async { Ok(tools.call(&request.name, request.arguments).await.transpose()?) }).await;
+        let called = self.run(parts, caller, async { tools.call(&request.name, request.arguments).await.transpose() }).await;
         match called {
             Ok(Some(result)) => Ok(result.into()),
             Ok(None) => Err(ErrorData::invalid_params("There is no such tool. `tools/list` lists all.", None)),

@@ -49,7 +49,7 @@ async fn recall_returns_facts_and_dated_messages() {
     let stored = remember(&server, "John lives in Ghent.").await;
     remember(&server, "John likes Mary.").await;
     let found = data(&server, ANNA, "recall", json!({ "query": "Where does John live?", "limit": 1 })).await;
-    assert_eq!(facts(&found)[0], "John lives in Ghent");
+    assert!(facts(&found).contains(&"John lives in Ghent"), "{found:#}");
     let fact = &found["facts"][0];
     assert!(fact["belief"].as_f64().is_some_and(|b| b > 0.5) && fact["status"] == "active", "{found:#}");
     let messages = found["messages"].as_array().unwrap();
@@ -71,7 +71,7 @@ async fn query_graph_filters_facts_and_finds_connections() {
     let found = query(json!({ "entity": "John", "relation": "lives in" })).await;
     assert_eq!(facts(&found), ["John lives in Ghent"]);
     let source = &found["facts"][0]["sources"][0];
-    assert_eq!((&source["stance"], &source["confidence"]), (&json!("supports"), &json!(1.0)), "{found:#}");
+    assert!(source["stance"] == "supports" && source["confidence"].as_f64().is_some_and(|c| c > 0.5), "{found:#}");
     assert!(source["message_id"].is_string() && source["excerpt"].as_str().is_some_and(|e| e.contains("Ghent")));
     assert_eq!(found["entities"][0]["type"], "person");
     assert_eq!(facts(&query(json!({ "entity": "John", "as_of": "2001-01-01" })).await).len(), 0);

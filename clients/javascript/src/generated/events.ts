@@ -2,7 +2,16 @@
 /**
  * The content of an event.
  */
-export type NumberedEvent = MessageStored | MessageProcessed | MessageFailed | EntityUpdate | FactUpdate | AnswerCompleted | AnswerFailed;
+export type NumberedEvent =
+  | MessageStored
+  | MessageProcessed
+  | MessageFailed
+  | EntityUpdate
+  | FactUpdate
+  | AnswerCompleted
+  | AnswerFailed
+  | MessagesChanged
+  | MessagesChanged1;
 /**
  * One turn of a conversation.
  */
@@ -398,6 +407,34 @@ export interface AnswerFailed {
    * One turn of a conversation.
    */
   message_id: string;
+  /**
+   * The session.
+   */
+  session_id: string;
+}
+/**
+ * Messages were forgotten.
+ */
+export interface MessagesChanged {
+  type: "message_forgotten";
+  /**
+   * The messages of this session.
+   */
+  message_ids: MessageId[];
+  /**
+   * The session.
+   */
+  session_id: string;
+}
+/**
+ * Forgotten messages were restored.
+ */
+export interface MessagesChanged1 {
+  type: "message_restored";
+  /**
+   * The messages of this session.
+   */
+  message_ids: MessageId[];
   /**
    * The session.
    */

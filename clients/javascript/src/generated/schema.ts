@@ -204,6 +204,20 @@ export interface DeletedRows {
   count: number;
 }
 
+/** The message to delete. */
+export interface DeleteMessageInput {
+  /** The id of the message. */
+  messageId: string;
+}
+
+/** The result of `deleteMessage`. */
+export interface DeleteMessagePayload {
+  /** The id of the deleted message. */
+  deletedId: string | null;
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
+
 /** The confirmation that all data is to be deleted. */
 export interface DeleteMyDataInput {
   /** The word `DELETE`, which prevents accidents. */
@@ -470,6 +484,33 @@ export interface FactFilter {
 
 /** Whether a fact holds. */
 export type FactStatus = "ACTIVE" | "ENDED" | "RETRACTED";
+
+/** What to forget. The parts add up. */
+export interface ForgetInput {
+  /** Words that name it, such as "everything about Oakwood" or "that I have a dog". They are looked up in the viewer's own memory. */
+  query?: string | null;
+  /** Ids of facts, at most 1,000. */
+  factIds?: string[] | null;
+  /** Ids of messages, at most 1,000. They vanish, whatever they state. */
+  messageIds?: string[] | null;
+  /** Whether to change nothing and only return what would be forgotten. */
+  dryRun?: boolean;
+}
+
+export interface ForgetPayload {
+  /** The facts that are forgotten, would be forgotten, or were restored. */
+  facts: Fact[];
+  /** The messages that vanish or lose their text, as they were before, or that were restored. */
+  messages: Message[];
+  /** The number of these facts. */
+  factCount: number;
+  /** The number of these messages. */
+  messageCount: number;
+  /** Undoes the forgetting, for ten minutes by default. Null in a dry run, and if nothing was found. */
+  token: string | null;
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
 
 /** A STUN or TURN server. */
 export interface IceServer {
@@ -935,6 +976,12 @@ export interface TokenUsage {
   outputTokens: number;
 }
 
+/** The forgetting to undo. */
+export interface UndoForgetInput {
+  /** The `token` of the forgetting. */
+  token: string;
+}
+
 /** A merge to undo. */
 export interface UnmergeEntitiesInput {
   /** The id of the entity that was merged, or of the one that stayed. The latter undoes its latest merge. */
@@ -947,6 +994,22 @@ export interface UnmergeEntitiesPayload {
   entity: Entity | null;
   /** The entity that it had been merged into. */
   from: Entity | null;
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
+
+/** The new title of a session. */
+export interface UpdateSessionInput {
+  /** The id of the session. */
+  sessionId: string;
+  /** The new title. */
+  title: string;
+}
+
+/** The result of `updateSession`. */
+export interface UpdateSessionPayload {
+  /** The session after the change. */
+  session: Session | null;
   /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }

@@ -92,7 +92,8 @@ pub(super) async fn post(
         let (subject, object) = (entities.get(&fact.subject)?, entities.get(&fact.object)?);
         Some(NamedFact { fact, subject, object, shared: memory.is_shared() })
     });
-    let facts = FactView::of(&scope, &named.collect::<Vec<_>>()).await?;
+    let named: Vec<NamedFact<'_>> = named.collect();
+    let facts = scope.batches.clone().drive(scope.budget.clone(), FactView::of(&scope, &named)).await??;
     let messages = found.messages.into_iter().map(|m| MessageView::of(m, memory.is_shared())).collect();
     Ok(Json(ForgetResponse { facts, messages, token: found.token }))
 }

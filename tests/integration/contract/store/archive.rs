@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
+use super::forget;
 use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, with_external_id};
 
 /// An embedder that always returns the same vector.
@@ -541,7 +542,7 @@ async fn every_user_column_is_exported_or_excluded() {
     // New vectors during a change of the model; copies that are kept for a day; pending changes for a graph engine;
     // usage of model servers, because budgets are not transferred; tokens and logins, which are valid on one server
     // only;
-    // deletion receipts; rate limits; visits; unfinished adoptions.
+    // deletion receipts; rate limits; visits; unfinished adoptions; what is forgotten.
     let tables = [
         "message_vectors",
         "events",
@@ -554,11 +555,13 @@ async fn every_user_column_is_exported_or_excluded() {
         "allowances",
         "visits",
         "adopted",
+        "forgettings",
     ];
-    // The event log starts again; derived columns; columns of this store's queue.
+    // The event log starts again; what is forgotten is left out; derived columns; columns of this store's queue.
     let columns = [
         ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at", "deletion_at", "deletion"]),
-        ("entities", vec!["search"]),
+        ("messages", vec!["forgotten", "forgetting_id"]),
+        ("entities", vec!["search", "forgetting_id"]),
         ("jobs", vec!["id", "head", "ready_at", "token", "attempts", "held"]),
     ];
     let (folder, store) = other().await;
@@ -577,6 +580,27 @@ async fn every_user_column_is_exported_or_excluded() {
         let excused = tables.contains(&table.as_str()) || columns.iter().any(|(t, cs)| *t == table && cs.contains(&column.as_str()));
         assert!(exported != excused, "{table}.{column}");
     }
+}
+
+pub(super) async fn export_leaves_out_what_is_forgotten(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    let kept = w.note(known.session, "Something else.").await;
+    let secret = w.note(known.session, "Xylophagia.").await;
+    let mut plan = forget::whole(&w, &known).await;
+    plan.redacted = vec![secret.id];
+    store.forget(&w.caller, &plan).await.unwrap();
+    let archive = export(&store, w.caller.user()).await;
+    for gone in ["John", "Mary", "LIKES", "Xylophagia", "john"] {
+        assert!(!archive.contains(gone), "{gone}: {archive}");
+    }
+    let twin = Caller::verified(UserId(fresh()), ViewerRole::User);
+    let input = Cursor::new(archive.as_bytes());
+    import_archive(store.as_ref(), &Model(MODEL), &ontology(), Owners::Into(twin.user()), |_| {}, "epoch", input).await.unwrap();
+    let session = store.list_sessions(&twin, &recall_domain::Page::first(1)).await.unwrap().items.remove(0).1.id;
+    let texts = store.list_messages(&twin, session, &recall_domain::Page::first(9), false).await.unwrap().items;
+    assert_eq!(texts.iter().map(|(_, m)| m.text.as_str()).collect::<Vec<_>>(), [kept.text.as_str(), ""]);
+    assert_eq!(store.feed(&twin, MODEL, 0, 9).await.unwrap().len(), 1);
 }
 
 pub(super) async fn vectors_of_another_model_are_recomputed_on_import(store: Arc<dyn Store>) {

@@ -20,6 +20,7 @@ use tokio::{sync::Barrier, task::JoinSet};
 
 use super::{
     archive::{other, rich},
+    forget,
     given::{MODEL, World, at, fresh, new_message},
     logins::login,
     visits::{ROOM, visit, visitor},
@@ -53,6 +54,8 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     visitor.john_likes_mary().await;
     store.adopt(&w.caller, theirs.digest, at(0)).await.unwrap();
     store.begin_visit(&w.caller, &visit(1, 1), &ROOM).await.unwrap();
+    let forgotten = w.note(session, "forget me").await;
+    store.forget(&w.caller, &forget::plan(&w, session, &[forgotten.id]).await).await.unwrap();
     let mut message = new_message(session, "costs tokens");
     // As during a change of the embedding model.
     message.prepared.further = vec![(message.prepared.model, message.prepared.embedding)];

@@ -19,7 +19,7 @@ fn told(session: SessionId, messages: &[MessageId]) -> Vec<(SessionId, Vec<Event
     vec![(session, vec![EventDraft { id: EventId(fresh()), body }])]
 }
 
-async fn plan(w: &World, session: SessionId, hidden: &[MessageId]) -> ForgetPlan {
+pub(super) async fn plan(w: &World, session: SessionId, hidden: &[MessageId]) -> ForgetPlan {
     ForgetPlan {
         id: ForgettingId(fresh()),
         version: w.store.knowledge_version(&w.caller).await.unwrap(),
@@ -34,13 +34,13 @@ async fn plan(w: &World, session: SessionId, hidden: &[MessageId]) -> ForgetPlan
 }
 
 /// Plans to forget "John likes Mary" with its message.
-async fn whole(w: &World, known: &Known) -> ForgetPlan {
+pub(super) async fn whole(w: &World, known: &Known) -> ForgetPlan {
     let knowledge =
         ForgottenKnowledge { facts: vec![known.fact.clone()], evidence: vec![known.evidence.clone()], ..ForgottenKnowledge::default() };
     ForgetPlan { knowledge, ..plan(w, known.session, &[known.message.id]).await }
 }
 
-async fn undoing(w: &World, plan: &ForgetPlan) -> RestorePlan {
+pub(super) async fn undoing(w: &World, plan: &ForgetPlan) -> RestorePlan {
     let knowledge = plan.knowledge.clone();
     RestorePlan {
         id: plan.id,

@@ -136,6 +136,7 @@ macro_rules! store_contract {
             archive::import_refuses_user_with_other_data,
             archive::inconsistent_records_are_refused_by_line,
             archive::export_is_a_consistent_snapshot,
+            archive::export_leaves_out_what_is_forgotten,
             archive::vectors_of_another_model_are_recomputed_on_import,
             archive::local_user_maps_to_local_user_of_target,
             vectors::first_message_sets_embedding_model_of_user,
@@ -149,6 +150,7 @@ macro_rules! store_contract {
             feed::feed_items_have_current_state_and_source,
             feed::repeated_change_is_listed_once_under_latest_number,
             feed::deleted_items_are_listed_as_gone,
+            feed::forgotten_items_are_listed_as_gone,
             feed::merge_lists_everything_it_changes,
             feed::feeds_of_users_are_separate,
         }

@@ -1,11 +1,12 @@
 //! The graph feed lists each changed item once, under the number of its latest change.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use recall_domain::{EntityKey, FactStatus, MessageKind, Stance};
 use recall_ports::{Change, KnowledgeCommit, NodeId, NodeState, Store};
 
 use super::{
+    super::forget,
     super::given::{World, entity, evidence, fact, mention, new_message},
     Folder, know,
 };
@@ -165,4 +166,37 @@ pub(in super::super) async fn feeds_of_users_are_separate(store: Arc<dyn Store>)
     let theirs = changes(&folder, &other, 0).await;
     assert!(theirs.iter().any(|c| id(c) == NodeId::Fact(known.fact.id)));
     assert!(changes(&folder, &one, 0).await.iter().all(|c| id(c) != NodeId::Fact(known.fact.id)));
+}
+
+pub(in super::super) async fn forgotten_items_are_listed_as_gone(store: Arc<dyn Store>) {
+    let folder = Folder::over(store.clone());
+    let w = folder.world();
+    folder.feed().start().await.unwrap();
+    let known = w.john_likes_mary().await;
+    let quiet = w.note(known.session, "Names nobody.").await;
+    let mark = folder.feed().head(&w.caller).await.unwrap();
+    let mut plan = forget::whole(&w, &known).await;
+    plan.hidden.push(quiet.id);
+    store.forget(&w.caller, &plan).await.unwrap();
+    let gone: HashSet<NodeId> = changes(&folder, &w, mark)
+        .await
+        .into_iter()
+        .filter_map(|c| match c.thing {
+            NodeState::Gone(id) => Some(id),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        NodeId::Message(known.message.id),
+        NodeId::Message(quiet.id),
+        NodeId::Fact(known.fact.id),
+        NodeId::Entity(known.john.id),
+        NodeId::Entity(known.mary.id),
+    ];
+    assert_eq!(gone, HashSet::from(expected));
+    let mark = folder.feed().head(&w.caller).await.unwrap();
+    store.restore_forgotten(&w.caller, &forget::undoing(&w, &plan).await).await.unwrap();
+    let back: HashSet<NodeId> = changes(&folder, &w, mark).await.iter().map(id).collect();
+    assert!(expected.iter().all(|node| back.contains(node)), "{back:?}");
+    assert!(changes(&folder, &w, mark).await.iter().all(|c| !matches!(c.thing, NodeState::Gone(_))));
 }

@@ -211,7 +211,8 @@ async fn deleted_message_takes_its_evidence_along() {
 #[tokio::test]
 async fn session_can_be_renamed() {
     let chat = Chat::of(&["John likes Mary."]).await;
-    let rename = "mutation($s: ID!) { updateSession(input: { sessionId: $s, title: \" Plans  for May \" }) { session { title } errors { code } } }";
+    let rename =
+        "mutation($s: ID!) { updateSession(input: { sessionId: $s, title: \" Plans  for May \" }) { session { title } errors { code } } }";
     let renamed = chat.server.graphql(rename, json!({ "s": chat.session })).await;
     assert_eq!(renamed["updateSession"], json!({ "session": { "title": "Plans for May" }, "errors": [] }));
     chat.say("John likes tea.").await;

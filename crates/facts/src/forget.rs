@@ -100,7 +100,11 @@ fn affected_messages(input: &ForgetInput<'_>, forgotten: &HashSet<FactId>) -> (B
     let mut hidden: BTreeSet<MessageId> = input.named.iter().copied().collect();
     let mut redacted = BTreeSet::new();
     for message in stating.chain(input.mentioning.iter().copied()).filter(|m| !input.named.contains(m)) {
-        if states_others.contains(&message) { redacted.insert(message) } else { hidden.insert(message) };
+        if states_others.contains(&message) {
+            redacted.insert(message)
+        } else {
+            hidden.insert(message)
+        };
     }
     (hidden, redacted)
 }
@@ -179,7 +183,8 @@ pub fn restore(input: &RestoreInput<'_>) -> RestoreOutcome {
     }
     for (before, after) in &knowledge.changed {
         let Some(target) = targets.get(&before.id) else { continue };
-        let fresh = if target == after && complete(before.id) { Some(before.clone()) } else { weigh_again(target, &outcome.evidence, input) };
+        let fresh =
+            if target == after && complete(before.id) { Some(before.clone()) } else { weigh_again(target, &outcome.evidence, input) };
         written.extend(fresh.map(|f| (f.id, f)));
     }
     outcome.evidence.retain(|e| written.contains_key(&e.fact));

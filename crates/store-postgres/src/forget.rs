@@ -69,11 +69,8 @@ impl ForgetStore for PostgresStore {
     }
 
     async fn expired_forgettings(&self, now: Timestamp, limit: u32) -> Result<Vec<(Caller, ForgettingId)>, StoreError> {
-        let found = sqlx::query!(
-            "SELECT user_id, id FROM forgettings WHERE until <= $1 ORDER BY until LIMIT $2",
-            time(now),
-            i64::from(limit)
-        );
+        let found =
+            sqlx::query!("SELECT user_id, id FROM forgettings WHERE until <= $1 ORDER BY until LIMIT $2", time(now), i64::from(limit));
         let found = found.fetch_all(self.pool.reading(RowAccess::Forgettings)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(|row| (Caller::verified(UserId(row.user_id), ViewerRole::User), ForgettingId(row.id))).collect())
     }
@@ -85,7 +82,8 @@ impl ForgetStore for PostgresStore {
         facts: &[FactId],
         limit: u32,
     ) -> Result<Vec<MessageId>, StoreError> {
-        let cited: Vec<Cow<str>> = messages.iter().map(|m| m.0).chain(facts.iter().map(|f| f.0)).map(|id| Cow::from(id.to_string())).collect();
+        let cited: Vec<Cow<str>> =
+            messages.iter().map(|m| m.0).chain(facts.iter().map(|f| f.0)).map(|id| Cow::from(id.to_string())).collect();
         let found = sqlx::query_scalar!(
             r#"SELECT m.id AS "id!" FROM visible_messages m WHERE m.user_id = $1 AND m.answer_to IS NOT NULL
              AND EXISTS (SELECT 1 FROM json_array_elements(m.citations) AS c (value)

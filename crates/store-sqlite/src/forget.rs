@@ -27,7 +27,8 @@ impl ForgetStore for SqliteStore {
         let found = self.read(caller, move |db| {
             db.snapshot(|db| {
                 let Some(row) = forgetting(db, user, id)? else { return Ok(None) };
-                let sql = "SELECT m.id, m.session_id FROM messages m JOIN visible_sessions s ON s.user_id = m.user_id AND s.id = m.session_id
+                let sql =
+                    "SELECT m.id, m.session_id FROM messages m JOIN visible_sessions s ON s.user_id = m.user_id AND s.id = m.session_id
                      WHERE m.user_id = ? AND m.forgetting_id = ? ORDER BY m.feed_row";
                 let messages =
                     db.rows("messages", sql, (user.0, id.0), |c| Ok((MessageId(c.id("id")?), SessionId(c.id("session_id")?))))?;
@@ -82,7 +83,12 @@ impl ForgetStore for SqliteStore {
 fn forgetting(db: &Db, user: UserId, id: ForgettingId) -> Result<Option<ForgettingRow>, Failure> {
     let sql = "SELECT id, created_at, until, record FROM forgettings WHERE user_id = ? AND id = ?";
     db.row("forgettings", sql, (user.0, id.0), |c| {
-        Ok(ForgettingRow { id: ForgettingId(c.id("id")?), created_at: c.time("created_at")?, until: c.time("until")?, record: c.text("record")? })
+        Ok(ForgettingRow {
+            id: ForgettingId(c.id("id")?),
+            created_at: c.time("created_at")?,
+            until: c.time("until")?,
+            record: c.text("record")?,
+        })
     })
 }
 

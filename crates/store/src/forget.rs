@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{EvidenceKey, HeldJob, PrunedLog, Refusal, SessionDeletionStatements, append_events, enqueue, json, reject_while_locked, signed};
-use recall_domain::{
-    Caller, EntityId, EventDraft, Evidence, FactId, ForgettingId, MessageId, MessageStatus, SessionId, Timestamp, UserId,
+use super::{
+    EvidenceKey, HeldJob, PrunedLog, Refusal, SessionDeletionStatements, append_events, enqueue, json, reject_while_locked, signed,
 };
-use recall_ports::{ForgetPlan, Forgetting, ForgottenKnowledge, ForgottenMention, JobWork, RestorePlan};
+use recall_domain::{
+    Caller, EntityId, EventDraft, Evidence, FactId, ForgettingId, MessageId, MessageStatus, SessionId, Timestamp, UserId, UserText,
+};
+use recall_ports::{ForgetPlan, Forgetting, ForgottenKnowledge, ForgottenMention, JobWork, ReplacedTitle, RestorePlan};
 
 /// How a forgotten message is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,7 @@ struct Record {
     first_messages: Vec<(EntityId, MessageId)>,
     /// The clients' ids of hidden messages. Meanwhile, a client may store such a message again.
     external_ids: Vec<(MessageId, String)>,
+    titles: Vec<ReplacedTitle>,
     /// Each log with the number of its last event that still names what is forgotten.
     logs: Vec<(SessionId, u64)>,
 }
@@ -118,6 +121,14 @@ pub trait ForgetStatements: SessionDeletionStatements {
     /// Sets the first messages of entities, unless the message does not exist any more.
     async fn set_first_messages(&mut self, user: UserId, first: &[(EntityId, MessageId)]) -> Result<(), Self::Error>;
 
+    /// Replaces the title of a session, unless it is another one.
+    async fn replace_title(
+        &mut self,
+        user: UserId,
+        session: SessionId,
+        from: Option<&UserText>,
+        to: Option<&UserText>,
+    ) -> Result<(), Self::Error>;
     /// Sets the excerpts of evidence.
     async fn set_excerpts(&mut self, user: UserId, excerpts: &[(EvidenceKey, &str)]) -> Result<(), Self::Error>;
     /// Hides those of the entities that no mention or fact references. The user's own entity stays.
@@ -135,7 +146,10 @@ pub trait ForgetStatements: SessionDeletionStatements {
 pub async fn forget<T: ForgetStatements>(tx: &mut T, user: UserId, plan: &ForgetPlan) -> Result<(), T::Error> {
     lock_and_void(tx, user, &plan.events, plan.version).await?;
     let messages: Vec<MessageId> = plan.hidden.iter().chain(&plan.redacted).copied().collect();
-    let mut record = Record { knowledge: plan.knowledge.clone(), ..Record::default() };
+    let mut record = Record { knowledge: plan.knowledge.clone(), titles: plan.titles.clone(), ..Record::default() };
+    for title in &plan.titles {
+        tx.replace_title(user, title.session, Some(&title.before), title.after.as_ref()).await?;
+    }
     if !messages.is_empty() {
         for earlier in tx.forgettings_of(user, &messages).await? {
             if let Some(row) = tx.lock_forgetting(user, earlier).await? {
@@ -292,6 +306,9 @@ pub async fn restore_forgotten<T: ForgetStatements>(tx: &mut T, caller: &Caller,
     let record = record(&row)?;
     let messages = tx.forgotten_messages(user, plan.id).await?;
     tx.clear_forgotten(user, plan.id).await?;
+    for title in &record.titles {
+        tx.replace_title(user, title.session, title.after.as_ref(), Some(&title.before)).await?;
+    }
     if !record.external_ids.is_empty() {
         tx.restore_external_ids(user, &record.external_ids).await?;
     }

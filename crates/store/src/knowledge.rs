@@ -13,8 +13,8 @@ use super::{
     messages, reject_while_locked,
 };
 use recall_domain::{
-    Caller, Citation, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind, SessionId, Stance,
-    UserId,
+    Caller, Citation, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind, SessionId,
+    Stance, UserId,
 };
 use recall_ports::{AnswerCommit, Claim, KnowledgeCommit, KnowledgeReads, MessagePlanner, NewMessage};
 

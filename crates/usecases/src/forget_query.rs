@@ -11,19 +11,8 @@ use super::{
 use recall_domain::{Caller, Entity, EntityId, EntityKey, Fact, FactStatus, MessageId, Page, names_user};
 
 /// Beginnings that say nothing about what is meant. A beginning before another one that it starts with comes later.
-const COMMANDS: &[&str] = &[
-    "please",
-    "can you",
-    "could you",
-    "would you",
-    "i want you to",
-    "forget",
-    "delete",
-    "remove",
-    "erase",
-    "the fact that",
-    "that",
-];
+const COMMANDS: &[&str] =
+    &["please", "can you", "could you", "would you", "i want you to", "forget", "delete", "remove", "erase", "the fact that", "that"];
 /// Beginnings after which a name means everything about what it names.
 const EVERYTHING: &[&str] = &[
     "everything that you know about",

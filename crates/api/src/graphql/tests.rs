@@ -312,19 +312,17 @@ fn schema_text_is_stable() {
 fn event_schema_contains_every_event() {
     let schema: Value = serde_json::from_str(&crate::event_log::events_schema()).unwrap();
     let text = schema.to_string();
-    for kind in
-        [
-            "message_stored",
-            "message_processed",
-            "message_failed",
-            "message_forgotten",
-            "message_restored",
-            "entity_update",
-            "fact_update",
-            "answer_completed",
-            "answer_failed",
-        ]
-    {
+    for kind in [
+        "message_stored",
+        "message_processed",
+        "message_failed",
+        "message_forgotten",
+        "message_restored",
+        "entity_update",
+        "fact_update",
+        "answer_completed",
+        "answer_failed",
+    ] {
         assert!(text.contains(&format!("\"const\":\"{kind}\"")), "{kind}");
     }
 }

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use recall_domain::{
-    Entity, EntityId, EntityKey, ForgettingId, Message, MessageId, MessageKind, MessageStatus, Page, SessionId, Stance, event::MessagesChanged,
+    Entity, EntityId, EntityKey, ForgettingId, Message, MessageId, MessageKind, MessageStatus, Page, SessionId, Stance,
+    event::MessagesChanged,
 };
 use recall_domain::{EventBody, EventDraft, EventId};
-use recall_ports::{
-    CommitError, Embedding, EntityFilter, FactFilter, ForgetPlan, ForgottenKnowledge, KnowledgeCommit, RestorePlan, Store,
-};
+use recall_ports::{CommitError, Embedding, EntityFilter, FactFilter, ForgetPlan, ForgottenKnowledge, KnowledgeCommit, RestorePlan, Store};
 
 use super::given::{Known, MODEL, World, at, entity, evidence, fact, fresh, mention, new_message, with_external_id};
 
@@ -29,6 +28,7 @@ pub(super) async fn plan(w: &World, session: SessionId, hidden: &[MessageId]) ->
         hidden: hidden.to_vec(),
         redacted: Vec::new(),
         kept_mentions: Vec::new(),
+        titles: Vec::new(),
         knowledge: ForgottenKnowledge::default(),
         events: told(session, hidden),
     }
@@ -68,7 +68,10 @@ async fn state(w: &World, sessions: &[SessionId]) -> String {
     let entities = store.list_entities(c, &EntityFilter::default(), &Page::first(50)).await.unwrap().items;
     seen.push(format!("{:?}", messages.iter().map(|m| (m, m.text.as_str().to_owned())).collect::<Vec<_>>()));
     seen.push(format!("{facts:?} {entities:?}"));
-    seen.push(format!("{:?}", store.evidence_of(c, &fact_ids, 50).await.unwrap().iter().map(|e| (e, e.excerpt.as_str().to_owned())).collect::<Vec<_>>()));
+    seen.push(format!(
+        "{:?}",
+        store.evidence_of(c, &fact_ids, 50).await.unwrap().iter().map(|e| (e, e.excerpt.as_str().to_owned())).collect::<Vec<_>>()
+    ));
     seen.push(format!("{:?} {:?}", store.mentions_in(c, &ids).await.unwrap(), store.decisions_in(c, &ids).await.unwrap()));
     seen.push(format!("{:?}", store.feed(c, MODEL, 0, 50).await.unwrap()));
     seen.push(format!("{:?}", store.nearest(c, MODEL, &Embedding(vec![1.0, 0.0]), None, 50).await.unwrap()));

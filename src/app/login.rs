@@ -12,7 +12,8 @@ use tokio::{sync::Mutex, time::Instant};
 use crate::config::Config;
 use crate::{http_client::WebDocuments, system::RandomIds};
 use recall_api::{
-    Authenticator, Check, FrontendConfig, Frontends, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens, VisitConfig, Visits,
+    Authenticator, Check, FrontendConfig, Frontends, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens,
+    VisitConfig, Visits,
 };
 use recall_domain::UserId;
 use recall_ports::{Clock, Fetch, Store};

@@ -11,8 +11,8 @@ use crate::config::{Config, Extraction, Secret};
 use recall_api::Check;
 use recall_domain::Ontology;
 use recall_models::{
-    Budget, Endpoint, ModelAnswerer, ModelAnswererOptions, ModelClient, ModelEmbedder, ModelEmbedderOptions, ModelExtractor, ModelUpstream, Policy,
-    UpstreamLimits, answerer, extractor,
+    Budget, Endpoint, ModelAnswerer, ModelAnswererOptions, ModelClient, ModelEmbedder, ModelEmbedderOptions, ModelExtractor, ModelUpstream,
+    Policy, UpstreamLimits, answerer, extractor,
 };
 use recall_ports::{Answerer, ChatUpstream, Clock, Embedder, Extractor, UsageStore};
 

@@ -81,8 +81,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     let mut checks: Vec<Arc<dyn Check>> = check.into_iter().collect();
     let mut extractor: Arc<dyn Extractor> = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
-    let mut openai =
-        OpenAi { upstream: None, answerer: answerer.clone(), extractor: extractor.clone(), settings: openai_settings(config) };
+    let mut openai = OpenAi { upstream: None, answerer: answerer.clone(), extractor: extractor.clone(), settings: openai_settings(config) };
     if let Some(client) = models::client(config)? {
         models::probe_in_background(client.clone());
         checks.push(Arc::new(models::ServerCheck { name: "model", client: client.clone() }));

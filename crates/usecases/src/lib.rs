@@ -30,7 +30,7 @@ mod vectors;
 mod work;
 
 pub use cancel::CANCELLED;
-pub use conversation::{Conversation, Recollection, Recognised, Remembered, Source, Turn, write_sources};
+pub use conversation::{Conversation, Recognised, Recollection, Remembered, Source, Turn, write_sources};
 pub use entities::Resolution;
 pub use error::UseCaseError;
 pub use forget::{ForgetRequest, Forgotten};

@@ -12,8 +12,8 @@ use recall_domain::{
 };
 use recall_facts::{LearnError, Outcome, Statement, Work};
 use recall_ports::{
-    Announcer, AnswerCommit, AnswerError, AnswerSink, Answerer, Asked, CommitError, EmbedError, ExtractError, FollowUp, Job, JobWork, NewMessage,
-    StoreError,
+    Announcer, AnswerCommit, AnswerError, AnswerSink, Answerer, Asked, CommitError, EmbedError, ExtractError, FollowUp, Job, JobWork,
+    NewMessage, StoreError,
 };
 
 /// Most messages of one session that are learned together.

@@ -19,7 +19,8 @@ async fn chat_is_remembered_and_known_in_the_next_one() {
     let system = json!({ "role": "system", "content": "Be kind." });
     let question = json!({ "role": "user", "content": "Where does my sister live?" });
     let body = json!({ "model": MODEL, "messages": [system, question], "temperature": 0.7, "unknown": { "x": [1, null] } });
-    let reply: Value = request(&server, Some("two"), &body).header("x-recall-citations", "text").send().await.unwrap().json().await.unwrap();
+    let reply: Value =
+        request(&server, Some("two"), &body).header("x-recall-citations", "text").send().await.unwrap().json().await.unwrap();
     let answer = reply["choices"][0]["message"]["content"].as_str().unwrap();
     assert!(answer.starts_with("Answer 1 [1].\n\nSources:\n[1] “") && answer.contains("Ghent"), "{answer}");
     let sent = seen(&model, 1);

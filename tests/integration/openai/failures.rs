@@ -69,7 +69,9 @@ async fn incomplete_answer_is_not_stored() {
     .await;
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &model, &[("RECALL_FRONTEND_SILENCE_SECONDS", "1")]);
-    for (code, way) in [(Some("UPSTREAM_UNAVAILABLE"), "broken"), (None, "stopped"), (None, "complaint"), (Some("UPSTREAM_TIMEOUT"), "silent")] {
+    for (code, way) in
+        [(Some("UPSTREAM_UNAVAILABLE"), "broken"), (None, "stopped"), (None, "complaint"), (Some("UPSTREAM_TIMEOUT"), "silent")]
+    {
         let reply = request(&server, Some("one"), &streamed("Hello")).send().await.unwrap().text().await.unwrap();
         assert!(reply.contains("Hal") && !reply.contains("[DONE]"), "{way}: {reply}");
         assert!(code.is_none_or(|code| reply.contains(code)), "{way}: {reply}");
@@ -81,7 +83,8 @@ async fn incomplete_answer_is_not_stored() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hanging_up_ends_the_request_to_the_model_server() {
-    let model = ModelServer::start(|n, _| if n == 0 { Reaction::Hang("Once upon".to_owned()) } else { Reaction::Say("Hi.".to_owned()) }).await;
+    let model =
+        ModelServer::start(|n, _| if n == 0 { Reaction::Hang("Once upon".to_owned()) } else { Reaction::Say("Hi.".to_owned()) }).await;
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &model, &[]);
     let reply = request(&server, Some("one"), &streamed("Tell me a story.")).send().await.unwrap();
@@ -97,7 +100,8 @@ async fn hanging_up_ends_the_request_to_the_model_server() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kill_nine_during_a_stream_loses_no_message() {
-    let model = ModelServer::start(|n, _| if n < 2 { Reaction::Hang("Once upon".to_owned()) } else { Reaction::Say("Hi.".to_owned()) }).await;
+    let model =
+        ModelServer::start(|n, _| if n < 2 { Reaction::Hang("Once upon".to_owned()) } else { Reaction::Say("Hi.".to_owned()) }).await;
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..2 {
         let server = start(folder.path(), &model, &[]);
@@ -119,7 +123,8 @@ async fn broken_requests_are_refused_in_the_shape_of_the_protocol() {
     let model = ModelServer::start(|_, _| Reaction::Say("Hi.".to_owned())).await;
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &model, &[]);
-    let post = |body: &str| server.http.post(server.url("/v1/chat/completions")).header("content-type", "application/json").body(body.to_owned());
+    let post =
+        |body: &str| server.http.post(server.url("/v1/chat/completions")).header("content-type", "application/json").body(body.to_owned());
     for (body, status, code) in [
         ("[]", 400, "BAD_JSON"),
         ("{", 400, "BAD_JSON"),

@@ -18,7 +18,8 @@ const ENV: [(&str, &str); 2] = [("RECALL_FRONTEND_KEY", KEY), ("RECALL_FRONTEND_
 /// Signs a person as Open WebUI does.
 fn signed(id: &str) -> String {
     let now = chrono::Utc::now().timestamp();
-    let claims = json!({ "sub": id, "email": "x@example.org", "name": "X", "role": "admin", "iss": "open-webui", "iat": now, "exp": now + 300 });
+    let claims =
+        json!({ "sub": id, "email": "x@example.org", "name": "X", "role": "admin", "iss": "open-webui", "iat": now, "exp": now + 300 });
     let content = [json!({ "alg": "HS256", "typ": "JWT" }), claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".");
     let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes()), content.as_bytes());
     format!("{content}.{}", URL_SAFE_NO_PAD.encode(signature))

@@ -120,7 +120,8 @@ impl Frontends {
     fn check_times(&self, claims: &Map<String, Value>) -> Result<Option<Timestamp>, AuthError> {
         let now = self.clock.now();
         let skew = TimeDelta::from_std(self.config.clock_skew).unwrap_or_default();
-        let time = |name: &str| claims.get(name).map(|value| claims::parse_numeric_date(value).ok_or_else(|| refused("expiry"))).transpose();
+        let time =
+            |name: &str| claims.get(name).map(|value| claims::parse_numeric_date(value).ok_or_else(|| refused("expiry"))).transpose();
         for name in ["nbf", "iat"] {
             if time(name)?.is_some_and(|from| from > now + skew) {
                 return Err(refused("early"));

@@ -120,8 +120,16 @@ async fn forward(
     if !(200..300).contains(&reply.status) {
         return Ok(reply::pass(reply));
     }
-    let keeper =
-        Keeper { handlers: handlers.clone(), upstream, caller, remembering, citations, sent, answer: AnswerCollector::default(), _open: open };
+    let keeper = Keeper {
+        handlers: handlers.clone(),
+        upstream,
+        caller,
+        remembering,
+        citations,
+        sent,
+        answer: AnswerCollector::default(),
+        _open: open,
+    };
     // A server may ignore the wish for a stream.
     if is_event_stream(&reply) { Ok(stream::relay(reply, keeper)) } else { Ok(reply::keep_complete(reply, keeper).await) }
 }

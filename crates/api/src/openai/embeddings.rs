@@ -85,7 +85,8 @@ pub(super) async fn create(
         let message = format!("The vectors of this server have {dimension} dimensions. Leave `dimensions` out.");
         return Err(ApiError::invalid("INVALID_DIMENSIONS", message, "dimensions"));
     }
-    let data = vectors.iter().enumerate().map(|(index, vector)| json!({ "object": "embedding", "index": index, "embedding": encode(vector) }));
+    let data =
+        vectors.iter().enumerate().map(|(index, vector)| json!({ "object": "embedding", "index": index, "embedding": encode(vector) }));
     let tokens: usize = texts.iter().map(|text| text.as_str().len().div_ceil(BYTES_PER_TOKEN)).sum();
     Ok(Json(json!({
         "object": "list", "model": model, "data": data.collect::<Vec<_>>(),

@@ -52,9 +52,11 @@ pub(super) fn unknown_model(model: &str) -> ApiError {
 impl From<ChatFailure> for ApiError {
     fn from(failure: ChatFailure) -> Self {
         let (status, code, message) = match failure {
-            ChatFailure::Unreachable => {
-                (StatusCode::BAD_GATEWAY, "UPSTREAM_UNAVAILABLE", "The model server cannot be reached, or its reply broke off. Try again later.")
-            }
+            ChatFailure::Unreachable => (
+                StatusCode::BAD_GATEWAY,
+                "UPSTREAM_UNAVAILABLE",
+                "The model server cannot be reached, or its reply broke off. Try again later.",
+            ),
             ChatFailure::Timeout => {
                 (StatusCode::GATEWAY_TIMEOUT, "UPSTREAM_TIMEOUT", "The model server did not answer in time. Try again later.")
             }
@@ -78,7 +80,8 @@ mod tests {
     #[test]
     fn error_has_the_shape_of_the_protocol() {
         let error = ApiError::invalid("BAD_MESSAGES", "Wrong.", "messages");
-        let expected = json!({ "error": { "message": "Wrong.", "type": "invalid_request_error", "param": "messages", "code": "BAD_MESSAGES" } });
+        let expected =
+            json!({ "error": { "message": "Wrong.", "type": "invalid_request_error", "param": "messages", "code": "BAD_MESSAGES" } });
         assert_eq!(body(&error), expected);
         assert_eq!(body(&ApiError::from(ChatFailure::Timeout))["error"]["type"], "server_error");
         assert_eq!(unknown_model("x\n").status(), StatusCode::NOT_FOUND);

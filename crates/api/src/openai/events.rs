@@ -78,7 +78,8 @@ pub(super) enum EventKind {
 /// Reads an event.
 pub(super) fn read(event: &[u8]) -> EventKind {
     let Ok(text) = std::str::from_utf8(event) else { return EventKind::Other };
-    let data: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("data:")).map(|data| data.strip_prefix(' ').unwrap_or(data)).collect();
+    let data: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("data:")).map(|data| data.strip_prefix(' ').unwrap_or(data)).collect();
     let data = data.join("\n");
     match data.trim() {
         "" => EventKind::Other,
@@ -233,7 +234,9 @@ mod tests {
     #[test]
     fn first_choice_is_collected_until_it_ends() {
         let mut answer = AnswerCollector::default();
-        assert!(!answer.take(chunk(json!({ "id": "x", "choices": [{ "index": 1, "delta": { "content": "B" }, "finish_reason": "stop" }] }))));
+        assert!(
+            !answer.take(chunk(json!({ "id": "x", "choices": [{ "index": 1, "delta": { "content": "B" }, "finish_reason": "stop" }] })))
+        );
         assert!(!answer.take(chunk(json!({ "choices": [{ "index": 0, "delta": { "content": "A" }, "finish_reason": null }] }))));
         assert!(!answer.is_finished());
         assert!(answer.take(chunk(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] }))));

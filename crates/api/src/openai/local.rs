@@ -65,7 +65,11 @@ fn write(handlers: &Handlers, draft: &AnswerDraft, form: Form) -> Response {
     };
     let (input, output) = (form.sent.div_ceil(BYTES_PER_TOKEN), text.len().div_ceil(BYTES_PER_TOKEN));
     let usage = json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output });
-    if form.is_streamed { stream(names, &text, &sources, form.wants_usage.then_some(&usage)) } else { complete(names, &text, sources, &usage) }
+    if form.is_streamed {
+        stream(names, &text, &sources, form.wants_usage.then_some(&usage))
+    } else {
+        complete(names, &text, sources, &usage)
+    }
 }
 
 fn complete(names: Names<'_>, text: &str, sources: Vec<Value>, usage: &Value) -> Response {

@@ -87,6 +87,7 @@ pub(crate) fn routes(usecases: UseCases, limits: Arc<CallerLimits>, openai: Open
         .route("/v1/embeddings", post(embeddings::create))
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
     // A stream goes on after its head, so this limit does not cut it.
-    let chat = Router::new().route("/v1/chat/completions", post(chat::complete)).layer(from_fn_with_state(chat_limit, layers::enforce_timeout));
+    let chat =
+        Router::new().route("/v1/chat/completions", post(chat::complete)).layer(from_fn_with_state(chat_limit, layers::enforce_timeout));
     timed.merge(chat).with_state(handlers)
 }

@@ -35,7 +35,9 @@ impl<'n> From<&'n AnswerCollector> for Names<'n> {
 /// Writes a chunk of a streamed reply as an event.
 pub(super) fn chunk(names: Names<'_>, delta: &Value, finish: Option<&str>) -> Bytes {
     let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
-    event(&json!({ "id": names.id, "object": "chat.completion.chunk", "created": names.created, "model": names.model, "choices": [choice] }))
+    event(
+        &json!({ "id": names.id, "object": "chat.completion.chunk", "created": names.created, "model": names.model, "choices": [choice] }),
+    )
 }
 
 /// Writes a source as the event that Open WebUI expects from servers of the protocol.

@@ -34,14 +34,8 @@ struct Relay {
 
 /// Returns the response that passes a reply on.
 pub(super) fn relay(reply: ChatReply, keeper: Keeper) -> Response {
-    let relay = Relay {
-        upstream: reply.body,
-        splitter: EventSplitter::default(),
-        keeper,
-        ready: VecDeque::new(),
-        is_over: false,
-        is_kept: false,
-    };
+    let relay =
+        Relay { upstream: reply.body, splitter: EventSplitter::default(), keeper, ready: VecDeque::new(), is_over: false, is_kept: false };
     let parts = stream::unfold(relay, |mut relay| async { relay.next().await.map(|part| (Ok::<_, Infallible>(part), relay)) });
     reply::event_stream(Body::from_stream(parts))
 }

@@ -133,7 +133,9 @@ mod tests {
     use super::*;
 
     fn read(body: &Value) -> Result<ChatBody, ApiError> {
-        ChatBody::read(serde_json::from_value::<BTreeMap<String, Value>>(body.clone()).unwrap().into_iter().map(|(k, v)| (k, raw(&v))).collect())
+        ChatBody::read(
+            serde_json::from_value::<BTreeMap<String, Value>>(body.clone()).unwrap().into_iter().map(|(k, v)| (k, raw(&v))).collect(),
+        )
     }
 
     fn raw(value: &Value) -> Box<RawValue> {
@@ -149,7 +151,10 @@ mod tests {
     fn everything_else_is_forwarded_as_it_was_written() {
         let body = r#"{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:x"}},{"type":"text","text":"hi"}],"x":1e3}],"model":"m","stop":null,"temperature":0.70,"tools":[{"a": 1}],"z":123456789012345678901234567890}"#;
         assert_eq!(forwarded(body, None), body);
-        let with = forwarded(r#"{"messages":[{"role":"system","content":"a"},{"role":"developer","content":"b"},{"role":"user","content":"c"},{"role":"system","content":"d"}]}"#, Some("Memory: x"));
+        let with = forwarded(
+            r#"{"messages":[{"role":"system","content":"a"},{"role":"developer","content":"b"},{"role":"user","content":"c"},{"role":"system","content":"d"}]}"#,
+            Some("Memory: x"),
+        );
         let roles: Value = serde_json::from_str(&with).unwrap();
         assert_eq!(roles["model"], "default");
         let contents: Vec<&str> = roles["messages"].as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap()).collect();
@@ -159,7 +164,8 @@ mod tests {
     #[test]
     fn texts_of_parts_are_joined_without_images() {
         let content = json!([{ "type": "text", "text": "a" }, { "type": "image_url", "image_url": {} }, { "type": "text", "text": "b" }]);
-        let body = read(&json!({ "messages": [{ "role": "user", "content": content }, { "role": "assistant", "content": null }] })).unwrap();
+        let body =
+            read(&json!({ "messages": [{ "role": "user", "content": content }, { "role": "assistant", "content": null }] })).unwrap();
         assert_eq!(body.last_user_text().unwrap(), "a\nb");
         assert_eq!(body.messages[1].text(), "");
     }
@@ -175,7 +181,8 @@ mod tests {
         ] {
             assert_eq!(read(&body).err().unwrap().path(), [path], "{body}");
         }
-        let read = read(&json!({ "messages": [], "stream": true, "stream_options": { "include_usage": true }, "metadata": { "chat_id": "c" } }));
+        let read =
+            read(&json!({ "messages": [], "stream": true, "stream_options": { "include_usage": true }, "metadata": { "chat_id": "c" } }));
         let read = read.unwrap();
         assert!(read.is_streamed && read.wants_usage && read.chat_id.as_deref() == Some("c") && read.model.is_none());
     }

@@ -26,7 +26,16 @@ pub(crate) use wait::MAX_WAIT;
 
 /// Describes the REST routes. A test finds routes that are missing here.
 #[derive(OpenApi)]
-#[openapi(paths(chat::post, context::get, entity::resolve, forget::post, sessions::list, sessions::messages, knowledge::facts, knowledge::entities))]
+#[openapi(paths(
+    chat::post,
+    context::get,
+    entity::resolve,
+    forget::post,
+    sessions::list,
+    sessions::messages,
+    knowledge::facts,
+    knowledge::entities
+))]
 pub(crate) struct Description;
 
 /// Builds the REST routes.

@@ -37,7 +37,16 @@ pub(super) struct Output {
 
 /// Builds the query of a question over everything that the caller may read.
 pub(crate) fn question(text: String, first: u32) -> ContextQuery {
-    ContextQuery { text: text.into(), scope: Scope::User, first, methods: Vec::new(), as_of: None, exclude: None, route: None, shared: true }
+    ContextQuery {
+        text: text.into(),
+        scope: Scope::User,
+        first,
+        methods: Vec::new(),
+        as_of: None,
+        exclude: None,
+        route: None,
+        shared: true,
+    }
 }
 
 impl Output {

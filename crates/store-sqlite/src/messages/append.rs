@@ -4,10 +4,10 @@ use async_trait::async_trait;
 
 use super::{
     super::{
-    codec::{Word, client_json, json, millis, signed, vector},
-    failure::Failure,
-    rows::{self, Columns},
-    transaction::WriteTransaction,
+        codec::{Word, client_json, json, millis, signed, vector},
+        failure::Failure,
+        rows::{self, Columns},
+        transaction::WriteTransaction,
     },
     BY_EXTERNAL_ID,
 };

@@ -2,6 +2,8 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use futures_util::StreamExt;
+use recall::system::SystemClock;
+use recall_ports::Clock;
 use ring::hmac;
 use serde_json::{Value, json};
 
@@ -17,7 +19,7 @@ const ENV: [(&str, &str); 2] = [("RECALL_FRONTEND_KEY", KEY), ("RECALL_FRONTEND_
 
 /// Signs a person as Open WebUI does.
 fn signed(id: &str) -> String {
-    let now = chrono::Utc::now().timestamp();
+    let now = SystemClock.now().timestamp();
     let claims =
         json!({ "sub": id, "email": "x@example.org", "name": "X", "role": "admin", "iss": "open-webui", "iat": now, "exp": now + 300 });
     let content = [json!({ "alg": "HS256", "typ": "JWT" }), claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".");

@@ -77,7 +77,10 @@ impl Drop for Keeper {
     fn drop(&mut self) {
         let (upstream, caller, tokens) = (self.upstream.clone(), self.caller, self.answer.tokens(self.sent));
         let question = self.remembering.as_ref().and_then(|remembering| remembering.stored.question());
-        // The client may be gone, so no task waits for this.
+        // The client may be gone, so no task waits for this. The process may be ending, too.
+        if tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
         self.handlers.usecases.background_tasks().run(async move { upstream.spend(&caller, tokens, question).await });
     }
 }

@@ -262,6 +262,8 @@ pub trait MessageStore: Send + Sync {
     async fn append(&self, caller: &Caller, session: SessionId, messages: Vec<NewMessage>) -> Result<Vec<Appended>, StoreError>;
     /// Returns messages by id; unknown ids are left out.
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError>;
+    /// Returns those messages of a session that have one of the clients' ids. Unknown ids are left out; the order is not defined.
+    async fn messages_by_external_id(&self, caller: &Caller, session: SessionId, ids: &[String]) -> Result<Vec<Message>, StoreError>;
     /// Returns the messages of a session in order; `backwards` starts with the newest.
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError>;
     /// Returns up to `limit` messages before `position`, oldest first.

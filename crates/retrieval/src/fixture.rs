@@ -104,6 +104,10 @@ impl MessageStore for MemoryFeed {
         Ok(found.map(message).collect())
     }
 
+    async fn messages_by_external_id(&self, _: &Caller, _: SessionId, _: &[String]) -> Result<Vec<Message>, StoreError> {
+        Err(unsupported())
+    }
+
     async fn list_messages(&self, _: &Caller, _: SessionId, _: &Page, _: bool) -> Result<Slice<Message>, StoreError> {
         Err(unsupported())
     }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use super::{
     PostgresStore,
-    codec::signed,
+    codec::{self, signed},
     failure::Failure,
     keys,
     rows::{self, Column, MessageRow},
@@ -38,6 +38,14 @@ impl MessageStore for PostgresStore {
     async fn messages_by_id(&self, caller: &Caller, ids: &[MessageId]) -> Result<Vec<Message>, StoreError> {
         let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
         let found = rows::messages!("WHERE user_id = $1 AND id = ANY($2)", caller.user().0, &ids[..]);
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(MessageRow::read).collect::<Result<_, _>>()?)
+    }
+
+    async fn messages_by_external_id(&self, caller: &Caller, session: SessionId, ids: &[String]) -> Result<Vec<Message>, StoreError> {
+        let ids = codec::texts(ids.iter().map(String::as_str));
+        let found =
+            rows::messages!("WHERE user_id = $1 AND session_id = $2 AND external_id = ANY($3)", caller.user().0, session.0, &ids[..]);
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(MessageRow::read).collect::<Result<_, _>>()?)
     }

@@ -2,11 +2,14 @@
 
 use async_trait::async_trait;
 
-use super::super::{
-    codec::{Word, client_json, json, millis, signed, vector},
-    failure::Failure,
-    rows,
-    transaction::WriteTransaction,
+use super::{
+    super::{
+        codec::{Word, client_json, json, millis, signed, vector},
+        failure::Failure,
+        rows,
+        transaction::WriteTransaction,
+    },
+    BY_EXTERNAL_ID,
 };
 use recall_domain::{Message, MessageId, SessionId, UserId};
 use recall_ports::Embedding;
@@ -16,8 +19,7 @@ use rusqlite::params;
 #[async_trait]
 impl MessageStatements for WriteTransaction<'_> {
     async fn messages_by_external_id(&mut self, user: UserId, session: SessionId, ids: &[&str]) -> Result<Vec<Message>, Failure> {
-        let sql = "SELECT * FROM visible_messages WHERE user_id = ? AND session_id = ? AND external_id IN (SELECT value FROM json_each(?))";
-        self.0.rows("messages", sql, (user.0, session.0, json(ids, "an external id")?), rows::message)
+        self.0.rows("messages", BY_EXTERNAL_ID, (user.0, session.0, json(ids, "an external id")?), rows::message)
     }
 
     async fn reserve_positions(

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use super::{
     SqliteStore,
-    codec::{id_list, signed},
+    codec::{id_list, json, signed},
     failure::Failure,
     keys, rows,
     transaction::run,
@@ -23,6 +23,10 @@ const MESSAGES_BEFORE: &str =
     "SELECT * FROM visible_messages WHERE user_id = ? AND session_id = ? AND position < ? ORDER BY position DESC LIMIT ?";
 const MESSAGES_AFTER: &str =
     "SELECT * FROM visible_messages WHERE user_id = ? AND session_id = ? AND position > ? ORDER BY position LIMIT ?";
+
+/// Finds messages of a session by the clients' ids.
+pub(super) const BY_EXTERNAL_ID: &str =
+    "SELECT * FROM visible_messages WHERE user_id = ? AND session_id = ? AND external_id IN (SELECT value FROM json_each(?))";
 
 /// Finds the answers to questions, oldest first.
 ///
@@ -44,6 +48,11 @@ impl MessageStore for SqliteStore {
             db.rows("messages", sql, (user.0, ids), rows::message)
         });
         Ok(found.await?)
+    }
+
+    async fn messages_by_external_id(&self, caller: &Caller, session: SessionId, ids: &[String]) -> Result<Vec<Message>, StoreError> {
+        let values = (caller.user().0, session.0, json(ids, "an external id").map_err(Failure::from)?);
+        Ok(self.read(caller, move |db| db.rows("messages", BY_EXTERNAL_ID, values, rows::message)).await?)
     }
 
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError> {

@@ -9,7 +9,7 @@ use recall_ports::{
     Unmerge, UsageTotals,
 };
 
-use super::given::{MODEL, World, at, event, mention, new_message};
+use super::given::{MODEL, World, at, event, mention, new_message, with_external_id};
 
 const PAGE: Page = Page { first: 100, after: None };
 
@@ -62,6 +62,10 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     assert_eq!(s.list_sessions(c, &PAGE).await.unwrap().items.len(), 1);
     assert_eq!(s.count_sessions(c).await.unwrap(), 1);
     assert!(s.messages_by_id(c, &[known.message.id]).await.unwrap().is_empty());
+    let stored = World::new(&store);
+    let theirs = stored.session().await;
+    stored.append(with_external_id(new_message(theirs, "x"), "an id of a client")).await;
+    assert!(s.messages_by_external_id(c, theirs, &["an id of a client".to_owned()]).await.unwrap().is_empty());
     assert!(s.list_messages(c, known.session, &PAGE, false).await.unwrap().items.is_empty());
     assert!(s.list_messages(c, known.session, &PAGE, true).await.unwrap().items.is_empty());
     assert!(s.messages_before(c, known.session, 100, 10).await.unwrap().is_empty());

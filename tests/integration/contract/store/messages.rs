@@ -54,6 +54,25 @@ pub(super) async fn known_external_id_stores_nothing(store: Arc<dyn Store>) {
     assert!(!elsewhere[0].duplicate, "an external id counts in another session");
 }
 
+pub(super) async fn messages_are_found_by_the_ids_of_the_client(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let (session, other) = (w.session().await, w.session().await);
+    let odd = "a\u{1F600} 'b' \"c\" {d} %";
+    let first = w.append(with_external_id(new_message(session, "one"), odd)).await;
+    let second = w.append(with_external_id(new_message(session, "two"), "second")).await;
+    w.say(session, "without an id").await;
+    w.append(with_external_id(new_message(other, "elsewhere"), "second")).await;
+    let find = async |ids: &[&str]| {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        let mut found = w.store.messages_by_external_id(&w.caller, session, &ids).await.unwrap();
+        found.sort_by_key(|m| m.position);
+        found
+    };
+    assert_eq!(find(&["second", "unknown", odd]).await, [first, second.clone()]);
+    assert_eq!(find(&["second", "second"]).await, [second]);
+    assert!(find(&[]).await.is_empty() && find(&["", "%", "one"]).await.is_empty());
+}
+
 pub(super) async fn duplicates_within_one_batch_are_stored_once(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;

@@ -33,6 +33,7 @@ macro_rules! store_contract {
             messages::stored_message_reads_back_unchanged,
             messages::extreme_timestamps_are_stored_and_listed,
             messages::known_external_id_stores_nothing,
+            messages::messages_are_found_by_the_ids_of_the_client,
             messages::duplicates_within_one_batch_are_stored_once,
             messages::concurrent_duplicates_are_stored_once,
             messages::append_to_unknown_session_stores_nothing,

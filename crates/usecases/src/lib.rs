@@ -9,6 +9,7 @@ mod being_erased;
 mod cancel;
 mod check;
 mod context;
+mod conversation;
 mod entities;
 mod error;
 mod knowledge;
@@ -25,6 +26,7 @@ mod vectors;
 mod work;
 
 pub use cancel::CANCELLED;
+pub use conversation::{Conversation, Recognised, Recollection, Remembered, Source, Turn, write_sources};
 pub use entities::Resolution;
 pub use error::UseCaseError;
 pub use knowledge::AssertFact;

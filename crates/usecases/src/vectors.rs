@@ -2,7 +2,7 @@
 
 use tracing::warn;
 
-use super::use_cases::UseCases;
+use super::{error::UseCaseError, use_cases::UseCases};
 use recall_domain::UserText;
 use recall_ports::{EmbedError, Embedding, IndexEntry, embed::by_model};
 use recall_text::index_terms;
@@ -34,6 +34,15 @@ impl UseCases {
             }
         }
         Ok(all)
+    }
+
+    /// Embeds texts with the configured embedder. Returns the name of its model too.
+    ///
+    /// # Errors
+    /// Fails if the embedder is unreachable or rejects the input.
+    pub async fn embed(&self, texts: &[UserText]) -> Result<(&str, Vec<Embedding>), UseCaseError> {
+        let embedder = &self.parts.embedder;
+        Ok((embedder.model(), embedder.embed(texts).await?))
     }
 
     /// Returns the vector of a question by `model`; `None` if no embedder for that model is available.

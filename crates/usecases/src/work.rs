@@ -7,12 +7,13 @@ use async_trait::async_trait;
 use super::{context::of_question, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
     Caller, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
+    context::Context,
     event::{AnswerCompleted, AnswerFailed, MessageFailed},
 };
 use recall_facts::{LearnError, Outcome, Statement, Work};
 use recall_ports::{
-    Announcer, AnswerCommit, AnswerError, AnswerSink, Asked, CommitError, EmbedError, ExtractError, FollowUp, Job, JobWork, NewMessage,
-    StoreError,
+    Announcer, AnswerCommit, AnswerError, AnswerSink, Answerer, Asked, CommitError, EmbedError, ExtractError, FollowUp, Job, JobWork,
+    NewMessage, StoreError,
 };
 
 /// Most messages of one session that are learned together.
@@ -181,12 +182,7 @@ impl UseCases {
     async fn answer(&self, job: &Job, id: MessageId) -> Result<(), Failure> {
         let question = self.message(&job.caller, id).await?;
         let mut asked = Asked { message: Some(id), text: question.text.clone(), at: question.sent_at };
-        let mut context = self.context(&job.caller, of_question(&asked.text, id)).await?;
-        for _ in 0..MAX_HOPS {
-            let Some(text) = self.parts.answerer.rephrase(&asked, &context) else { break };
-            context.join(self.context(&job.caller, of_question(&text, id)).await?);
-            asked.text = text;
-        }
+        let context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, id).await?;
         self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
         let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
         let timings = context.timings;
@@ -235,6 +231,23 @@ impl UseCases {
         metrics::counter!("recall_answers_total", "grounded" => if draft.grounded { "yes" } else { "no" }).increment(1);
         self.parts.announcer.committed(&job.caller, job.session);
         Ok(())
+    }
+
+    /// Finds the context of a question. Rephrases the question while the answerer can improve it.
+    pub(super) async fn context_of_question(
+        &self,
+        caller: &Caller,
+        answerer: &dyn Answerer,
+        asked: &mut Asked,
+        question: MessageId,
+    ) -> Result<Context, UseCaseError> {
+        let mut context = self.context(caller, of_question(&asked.text, question)).await?;
+        for _ in 0..MAX_HOPS {
+            let Some(text) = answerer.rephrase(asked, &context) else { break };
+            context.join(self.context(caller, of_question(&text, question)).await?);
+            asked.text = text;
+        }
+        Ok(context)
     }
 
     async fn message(&self, caller: &Caller, id: MessageId) -> Result<Message, Failure> {

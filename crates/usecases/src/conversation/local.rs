@@ -1,0 +1,47 @@
+//! Answers the last message of a conversation without a model server.
+
+use recall_domain::{Caller, MessageKind, UserText};
+use recall_ports::{AnswerDraft, AnswerSink, Answerer, Asked, ExtractInput, Extractor};
+
+use super::{Conversation, Remembered, block};
+use crate::{error::UseCaseError, use_cases::UseCases};
+
+/// The reply to a message that only states something.
+const NOTED: &str = "Noted. I will remember that.";
+
+/// Receives parts of an answer that is sent as a whole.
+struct Whole;
+
+impl AnswerSink for Whole {
+    fn delta(&self, _: &str) {}
+}
+
+impl UseCases {
+    /// Answers the last message of a stored conversation with `answerer`. `extractor` finds out whether it asks something.
+    ///
+    /// # Errors
+    /// As [`UseCases::context`], and if the answerer fails.
+    pub async fn answer_conversation(
+        &self,
+        caller: &Caller,
+        conversation: &Conversation,
+        stored: &Remembered,
+        answerer: &dyn Answerer,
+        extractor: &dyn Extractor,
+    ) -> Result<AnswerDraft, UseCaseError> {
+        let text = conversation.question().cloned().unwrap_or_default();
+        let Some(question) = stored.question() else {
+            return Ok(AnswerDraft { text: UserText::from(""), citations: Vec::new(), grounded: false, answerer: None });
+        };
+        let input = ExtractInput { message: None, text: text.clone(), speaker: None, previous: Vec::new() };
+        let kind = extractor.extract(caller, &input).await.map(|extraction| extraction.kind);
+        if matches!(kind, Ok(MessageKind::Statement)) {
+            return Ok(AnswerDraft { text: NOTED.into(), citations: Vec::new(), grounded: false, answerer: None });
+        }
+        let text = block::searchable(&text);
+        let mut asked = Asked { message: Some(question), text, at: self.now() };
+        let context = self.context_of_question(caller, answerer, &mut asked, question).await?;
+        let draft = answerer.answer(caller, &asked, &context, &Whole).await;
+        draft.map_err(|error| UseCaseError::Internal { cause: error.into() })
+    }
+}

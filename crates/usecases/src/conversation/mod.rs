@@ -1,0 +1,255 @@
+//! Remembers conversations that clients of the OpenAI protocol send whole each time.
+//!
+//! `chain` recognises messages, `plan` finds the new ones, `block` writes what is known for the model, and `local` answers without one.
+
+mod block;
+mod chain;
+mod local;
+mod plan;
+
+use std::collections::{HashMap, HashSet};
+
+use super::{error::UseCaseError, send::MAX_IMPORT, send::SendMessage, use_cases::UseCases};
+use recall_domain::{Caller, Message, MessageId, Role, Session, SessionId, UserText};
+use recall_ports::FollowUp;
+
+pub use block::{Recollection, Source, write_sources};
+use plan::Unstored;
+
+/// Stored messages that are read at a time to find a place in a conversation.
+const PAGE: u32 = 100;
+/// Most pages that are read to find the message that an edited one replaces.
+const MAX_PAGES: usize = 5;
+
+/// A user message of a conversation, and the answers that follow it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// What the user says.
+    pub text: UserText,
+    /// What the assistant says before the next user message.
+    pub answers: Vec<UserText>,
+}
+
+/// A conversation as a client sends it.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// The client's id of the conversation. Without it, the first user message names the conversation.
+    chat: Option<String>,
+    /// The user messages with their answers, in order.
+    turns: Vec<Turn>,
+}
+
+impl Conversation {
+    /// Creates a conversation. The texts are made storable.
+    pub fn new(chat: Option<String>, turns: Vec<Turn>) -> Self {
+        let storable = |text: UserText| chain::storable(text.as_str());
+        let turn = |turn: Turn| Turn { text: storable(turn.text), answers: turn.answers.into_iter().map(storable).collect() };
+        Self { chat, turns: turns.into_iter().map(turn).collect() }
+    }
+
+    /// Returns the last user message.
+    pub fn question(&self) -> Option<&UserText> {
+        self.turns.last().map(|turn| &turn.text)
+    }
+
+    /// The name of its session.
+    fn name(&self) -> String {
+        match &self.chat {
+            Some(chat) => format!("chat:{chat}"),
+            None => format!("first:{}", chain::name_of_first(self.turns.first().map_or("", |turn| turn.text.as_str()))),
+        }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &UserText> {
+        self.turns.iter().flat_map(|turn| std::iter::once(&turn.text).chain(&turn.answers))
+    }
+}
+
+/// The stored messages of a conversation by their keys.
+type Known = HashMap<String, Place>;
+
+/// A stored message and its position in the session.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    id: MessageId,
+    position: u64,
+}
+
+impl Place {
+    fn of(message: Message) -> Option<(String, Self)> {
+        Some((message.external_id?, Self { id: message.id, position: message.position }))
+    }
+}
+
+/// A conversation whose place in the memory is known.
+#[derive(Debug)]
+pub struct Recognised {
+    session: Session,
+    /// The key of the last user message.
+    last: String,
+    known: Known,
+    new: Vec<SendMessage>,
+}
+
+impl Recognised {
+    /// Returns how many messages are new.
+    pub fn new_messages(&self) -> usize {
+        self.new.len()
+    }
+}
+
+/// A conversation whose messages are stored.
+#[derive(Clone, Debug)]
+pub struct Remembered {
+    session: SessionId,
+    last: String,
+    /// The last user message, unless it has no text.
+    question: Option<MessageId>,
+    /// The stored messages that the client sent.
+    history: HashSet<MessageId>,
+}
+
+impl Remembered {
+    /// Returns the last user message, unless it has no text.
+    pub fn question(&self) -> Option<MessageId> {
+        self.question
+    }
+}
+
+impl UseCases {
+    /// Finds the session of a conversation, and which of its messages are new. Creates the session if it is new.
+    ///
+    /// # Errors
+    /// As [`UseCases::session_named`].
+    pub async fn recognise(&self, caller: &Caller, conversation: &Conversation) -> Result<Recognised, UseCaseError> {
+        let session = self.session_named(caller, &conversation.name(), None).await?;
+        let mut turns = conversation.turns.as_slice();
+        let mut keys = chain::keys_of(turns, None);
+        let mut known = HashMap::new();
+        if session.message_count > 0 {
+            known = self.known_messages(caller, &session, &keys).await?;
+            let begins_elsewhere = keys.first().is_some_and(|first| !known.contains_key(first));
+            if begins_elsewhere && turns.len() > 1 {
+                let latest = self.parts.store.messages_before(caller, session.id, session.message_count + 1, PAGE).await?;
+                if let Some((at, found)) = chain::continue_from(turns, &latest) {
+                    (turns, keys) = (turns.get(at..).unwrap_or_default(), found);
+                    known = self.known_messages(caller, &session, &keys).await?;
+                }
+            }
+        }
+        let (unstored, first) = plan::unstored(turns, &keys, &known);
+        let mut new: Vec<SendMessage> = unstored.into_iter().map(|message| of_client(session.id, message)).collect();
+        let parent = first.and_then(|at| Some(keys.get(at.checked_sub(1)?)?.as_str()));
+        let after = match parent {
+            Some(parent) => known.get(parent).map(|place| place.position),
+            // Clients send the whole history, so a first message can replace another only if it comes alone.
+            None => (first == Some(0) && turns.len() == 1).then_some(0),
+        };
+        if conversation.chat.is_some()
+            && let Some(after) = after
+            && let Some(replaced) = self.edited_message(caller, &session, parent, after).await?
+            && let Some(message) = new.iter_mut().find(|message| message.role == Role::User)
+        {
+            replace_edited(replaced, message);
+        }
+        Ok(Recognised { session, last: keys.pop().unwrap_or_default(), known, new })
+    }
+
+    /// Returns the stored messages of a conversation by their keys.
+    async fn known_messages(&self, caller: &Caller, session: &Session, keys: &[String]) -> Result<Known, UseCaseError> {
+        let ids: Vec<String> = keys.iter().flat_map(|key| [key.clone(), chain::answer_key(key, 0)]).collect();
+        let found = self.parts.store.messages_by_external_id(caller, session.id, &ids).await?;
+        Ok(found.into_iter().filter_map(Place::of).collect())
+    }
+
+    /// Returns the latest message that followed the user message `parent`, which has the position `after`.
+    async fn edited_message(
+        &self,
+        caller: &Caller,
+        session: &Session,
+        parent: Option<&str>,
+        after: u64,
+    ) -> Result<Option<MessageId>, UseCaseError> {
+        let mut before = session.message_count + 1;
+        for _ in 0..MAX_PAGES {
+            if before <= after + 1 {
+                break;
+            }
+            let found = self.parts.store.messages_before(caller, session.id, before, PAGE).await?;
+            if let Some(message) = found.iter().rev().find(|m| m.position > after && chain::follows(m, parent)) {
+                return Ok(Some(message.id));
+            }
+            before = found.first().map_or(0, |oldest| oldest.position);
+        }
+        Ok(None)
+    }
+
+    /// Stores the new messages of a conversation in order, in one transaction for each [`MAX_IMPORT`]. Questions are not answered.
+    ///
+    /// # Errors
+    /// As [`UseCases::send`].
+    pub async fn remember(&self, caller: &Caller, recognised: Recognised) -> Result<Remembered, UseCaseError> {
+        let Recognised { session, last, mut known, mut new } = recognised;
+        while !new.is_empty() {
+            let rest = new.split_off(new.len().min(MAX_IMPORT));
+            let messages = new.into_iter().map(|message| {
+                let follow_up = if message.role == Role::User { FollowUp::Facts } else { FollowUp::Nothing };
+                (message, follow_up)
+            });
+            let stored = self.keep(caller, session.id, messages.collect()).await?;
+            known.extend(stored.into_iter().filter_map(|appended| Place::of(appended.message)));
+            new = rest;
+        }
+        let question = known.get(&last).map(|place| place.id);
+        Ok(Remembered { session: session.id, last, question, history: known.into_values().map(|place| place.id).collect() })
+    }
+
+    /// Stores the answer to the last user message. A new answer to a message that has one is stored after it.
+    ///
+    /// # Errors
+    /// As [`UseCases::send`].
+    pub async fn remember_answer(&self, caller: &Caller, to: &Remembered, text: &str, model: &str) -> Result<(), UseCaseError> {
+        let text = chain::storable(block::without_sources(text));
+        if text.as_str().trim().is_empty() {
+            return Ok(());
+        }
+        let message = |key: Option<String>| SendMessage {
+            session: to.session,
+            text: text.as_str().to_owned(),
+            role: Role::Assistant,
+            speaker: None,
+            sent_at: None,
+            source_metadata: Some(serde_json::json!({ "model": model })),
+            client_message_id: key,
+        };
+        let first = message(Some(chain::answer_key(&to.last, 0)));
+        let stored = self.keep(caller, to.session, vec![(first, FollowUp::Nothing)]).await?;
+        if stored.iter().any(|appended| appended.duplicate) {
+            self.keep(caller, to.session, vec![(message(None), FollowUp::Nothing)]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Links an edited message to the one that it replaces, in `sourceMetadata.edits`.
+///
+/// The replaced message and its facts stay in the memory.
+fn replace_edited(replaced: MessageId, message: &mut SendMessage) {
+    message.source_metadata = Some(serde_json::json!({ "edits": replaced }));
+}
+
+fn of_client(session: SessionId, message: Unstored) -> SendMessage {
+    let text = match message.role {
+        Role::User => message.text.as_str(),
+        Role::Assistant => block::without_sources(message.text.as_str()),
+    };
+    SendMessage {
+        session,
+        text: text.to_owned(),
+        role: message.role,
+        speaker: None,
+        sent_at: None,
+        source_metadata: None,
+        client_message_id: Some(message.key),
+    }
+}

@@ -116,6 +116,16 @@ impl ModelClient {
         *self.dialect.lock()
     }
 
+    /// Returns the HTTP client.
+    pub(super) fn http(&self) -> &openai_http::Client {
+        &self.http
+    }
+
+    /// Returns the address and the headers of the server.
+    pub(super) fn server(&self) -> &impl Config {
+        self.openai.config()
+    }
+
     pub(super) fn set_dialect(&self, dialect: Dialect) {
         *self.dialect.lock() = dialect;
     }

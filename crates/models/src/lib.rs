@@ -1,4 +1,4 @@
-//! Adapters for model servers of the OpenAI protocol: embedder, extractor and answerer.
+//! Adapters for model servers of the OpenAI protocol: embedder, extractor, answerer and proxy.
 //!
 //! A server may be slow, down or wrong, and a message may try to instruct the model. So each reply is checked, and the
 //! extractor and the answerer fall back to a local adapter.
@@ -15,6 +15,7 @@ pub mod failure;
 mod probe;
 mod text_search;
 mod token_stream;
+pub mod upstream;
 mod usage;
 mod wire;
 
@@ -29,6 +30,7 @@ pub use dialect::{Dialect, Format};
 pub use embedder::{ModelEmbedder, ModelEmbedderOptions};
 pub use extractor::{ModelExtractor, Policy};
 pub use failure::ModelError;
+pub use upstream::{ModelUpstream, UpstreamLimits};
 
 /// The address, the model and the limits of one model server.
 #[derive(Clone, Debug)]

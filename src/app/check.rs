@@ -66,7 +66,11 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
 
 /// Fetches the keys of every token issuer.
 async fn check_login(config: &Config) -> anyhow::Result<()> {
-    if !config.auth.is_configured() {
+    if config.frontend.key.is_some() {
+        let users = if config.frontend.unsigned_user { "unsigned users are accepted" } else { "users are signed" };
+        say!("front ends: a key is set; {users}")?;
+    }
+    if !config.has_login() {
         say!("login: none; only clients on this machine are served")?;
         return Ok(());
     }

@@ -12,7 +12,8 @@ use tokio::{sync::Mutex, time::Instant};
 use crate::config::Config;
 use crate::{http_client::WebDocuments, system::RandomIds};
 use recall_api::{
-    Authenticator, Check, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens, VisitConfig, Visits,
+    Authenticator, Check, FrontendConfig, Frontends, Introspection, LocalUser, LoginConfig, Logins, ProtectedResource, TokenConfig, Tokens,
+    VisitConfig, Visits,
 };
 use recall_domain::UserId;
 use recall_ports::{Clock, Fetch, Store};
@@ -36,6 +37,7 @@ pub(super) async fn setup(
     clock: &Arc<dyn Clock>,
 ) -> anyhow::Result<AuthSetup> {
     let (authenticator, logins) = setup_logins(config, scheme, address, store, clock).await?;
+    let authenticator = with_frontends(config, authenticator, clock)?;
     if !config.anonymous.enabled {
         return Ok(AuthSetup { authenticator, logins, visits: None });
     }
@@ -50,7 +52,21 @@ pub(super) async fn setup(
     Ok(AuthSetup { authenticator: Arc::new(visits.clone()), logins, visits: Some(visits) })
 }
 
-/// Builds the authenticator for callers other than visitors.
+/// Accepts the key of front ends too, if one is configured.
+fn with_frontends(config: &Config, others: Arc<dyn Authenticator>, clock: &Arc<dyn Clock>) -> anyhow::Result<Arc<dyn Authenticator>> {
+    let frontend = &config.frontend;
+    let Some(key) = &frontend.key else { return Ok(others) };
+    let settings = FrontendConfig {
+        key: key.expose().to_owned(),
+        user_header: frontend.user_header.parse().context("frontend.user_header (RECALL_FRONTEND_USER_HEADER)")?,
+        user_secret: frontend.user_secret.as_ref().map(|secret| secret.expose().to_owned()),
+        unsigned_user: frontend.unsigned_user,
+        clock_skew: config.auth.clock_skew(),
+    };
+    Ok(Arc::new(Frontends::new(settings, others, clock.clone())))
+}
+
+/// Builds the authenticator for callers other than visitors and front ends.
 async fn setup_logins(
     config: &Config,
     scheme: &str,
@@ -59,7 +75,7 @@ async fn setup_logins(
     clock: &Arc<dyn Clock>,
 ) -> anyhow::Result<(Arc<dyn Authenticator>, Option<Logins>)> {
     let local = store.local_user().await?;
-    if !config.auth.is_configured() {
+    if !config.has_login() {
         return Ok((Arc::new(LocalUser::behind(address, local)?), None));
     }
     let tokens = Arc::new(tokens(config, local, Some(store), clock)?);
@@ -157,8 +173,7 @@ pub(super) fn check(config: &Config, clock: &Arc<dyn Clock>) -> anyhow::Result<O
 /// Builds the metadata that tells clients where to get a token.
 pub(super) fn resource(config: &Config, scheme: &str, address: SocketAddr) -> Option<ProtectedResource> {
     config
-        .auth
-        .is_configured()
+        .has_login()
         .then(|| ProtectedResource { resource: own_address(config, scheme, address), authorization_servers: config.auth.issuers.clone() })
 }
 

@@ -11,10 +11,10 @@ use crate::config::{Config, Extraction, Secret};
 use recall_api::Check;
 use recall_domain::Ontology;
 use recall_models::{
-    Budget, Endpoint, ModelAnswerer, ModelAnswererOptions, ModelClient, ModelEmbedder, ModelEmbedderOptions, ModelExtractor, Policy,
-    answerer, extractor,
+    Budget, Endpoint, ModelAnswerer, ModelAnswererOptions, ModelClient, ModelEmbedder, ModelEmbedderOptions, ModelExtractor, ModelUpstream,
+    Policy, UpstreamLimits, answerer, extractor,
 };
-use recall_ports::{Answerer, Clock, Embedder, Extractor, UsageStore};
+use recall_ports::{Answerer, ChatUpstream, Clock, Embedder, Extractor, UsageStore};
 
 /// Pauses in seconds between attempts to probe an unreachable server.
 const PROBE_DELAYS: [u64; 6] = [2, 5, 15, 60, 300, 900];
@@ -90,6 +90,13 @@ pub(super) fn answerer(
 ) -> Arc<dyn Answerer> {
     let options = ModelAnswererOptions { context_tokens: config.model.context_tokens, answer_tokens: config.model.answer_tokens };
     Arc::new(ModelAnswerer::new(client, fallback, ontology, budget, options))
+}
+
+/// Builds the proxy for chat requests of clients.
+pub(super) fn upstream(config: &Config, client: Arc<ModelClient>, budget: Arc<Budget>) -> Arc<dyn ChatUpstream> {
+    let c = &config.frontend;
+    let limits = UpstreamLimits { timeout: c.timeout(), silence: c.silence(), concurrency: c.concurrency };
+    Arc::new(ModelUpstream::new(client, budget, limits))
 }
 
 /// Probes in the background which structured output the server supports, and logs the result.

@@ -68,7 +68,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
     api_config.visits = visits;
     let mut connections = api::ServerConfig { trusted_proxies: config.http.proxies(), ..api::ServerConfig::default() };
     // Without a login there is only the local user, who needs no limits.
-    if config.auth.is_configured() {
+    if config.has_login() {
         set_limits(&config, &mut api_config.limits, &mut connections);
     }
     let router = api::router(ApiState {
@@ -80,6 +80,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<()> {
         config: api_config,
         metrics,
         graph: services.graph.queries.clone(),
+        openai: services.openai.clone(),
         checks: services.checks.iter().cloned().chain(login::check(&config, &services.clock)?).collect(),
         allowances: services.allowances.clone(),
     });

@@ -84,6 +84,7 @@ fn describe() {
     counter!("recall_answers_instead_total", "Answers made without the model, by reason");
     counter!("recall_answer_citations_dropped_total", "Citations of a model that refer to nothing");
     counter!("recall_answers_uncited_total", "Answers of a model without any citation, which are discarded");
+    counter!("recall_conversations_without_memory_total", "Proxied requests that were forwarded without memory because the search failed");
     counter!("recall_answers_cancelled_total", "Answers that were cancelled");
     counter!("recall_answers_cut_total", "Answers of a model that reached the token limit");
     counter!("recall_audit_failed_total", "Entries of the audit log that could not be written");

@@ -11,11 +11,11 @@ use super::{
     models,
     reembed::{Pace, Reembedder},
 };
-use crate::config::Config;
+use crate::config::{Citations, Config};
 use crate::system::{RandomIds, SystemClock};
 use recall_answering::ExtractiveAnswerer;
 use recall_api::event_log::{EventHub, HubAnnouncer, LogSource};
-use recall_api::{Admission, Check, Documents};
+use recall_api::{Admission, Check, Documents, OpenAi, OpenAiSettings};
 use recall_facts::SessionLimits;
 use recall_ports::{Allowances, Answerer, Clock, Extractor, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
@@ -39,6 +39,8 @@ pub(super) struct Services {
     pub(super) wake: Arc<Notify>,
     pub(super) graph: super::graph::GraphParts,
     pub(super) reembedder: Reembedder,
+    /// What the OpenAI protocol needs.
+    pub(super) openai: OpenAi,
     /// Readiness checks of the services other than the store.
     pub(super) checks: Vec<Arc<dyn Check>>,
     /// The limits that several servers share through one store.
@@ -55,6 +57,17 @@ pub(super) fn admission(config: &Config) -> anyhow::Result<Admission> {
     Ok(Admission { introspection: c.introspection, documents: Arc::new(documents) })
 }
 
+/// The settings of the OpenAI protocol.
+fn openai_settings(config: &Config) -> OpenAiSettings {
+    let c = &config.frontend;
+    let citations = match c.citations {
+        Citations::None => recall_api::Citations::None,
+        Citations::Text => recall_api::Citations::Text,
+        Citations::Openwebui => recall_api::Citations::OpenWebUi,
+    };
+    OpenAiSettings { citations, context_tokens: c.context_tokens, task_prompts: c.task_prompts.clone(), timeout: c.timeout() }
+}
+
 /// How often the hub polls the log of a stream if other servers write to the same store. A lost notification delays events by at most
 /// this.
 const SHARED_STORE_POLL: Duration = Duration::from_secs(1);
@@ -68,11 +81,13 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     let mut checks: Vec<Arc<dyn Check>> = check.into_iter().collect();
     let mut extractor: Arc<dyn Extractor> = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
+    let mut openai = OpenAi { upstream: None, answerer: answerer.clone(), extractor: extractor.clone(), settings: openai_settings(config) };
     if let Some(client) = models::client(config)? {
         models::probe_in_background(client.clone());
         checks.push(Arc::new(models::ServerCheck { name: "model", client: client.clone() }));
         let budget = models::budget(config, clock.clone(), store.clone());
         extractor = models::extractor(config, extractor, client.clone(), ontology.clone(), budget.clone());
+        openai.upstream = Some(models::upstream(config, client.clone(), budget.clone()));
         answerer = models::answerer(config, answerer, client, ontology.clone(), budget);
     }
     let options = RecallIndexOptions {
@@ -94,7 +109,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     }
     let allowances = shared.map(|shared| -> Arc<dyn Allowances> { shared });
     // Session limits protect users from each other. With the static token alone there is only one user.
-    let has_several_users = !config.auth.issuers.is_empty() || config.anonymous.enabled;
+    let has_several_users = !config.auth.issuers.is_empty() || config.anonymous.enabled || config.frontend.key.is_some();
     let some = |count: u32| (count > 0 && has_several_users).then_some(count);
     let session_limits = SessionLimits { entities: some(config.limits.entities_per_session), facts: some(config.limits.facts_per_session) };
     let reembedder = Reembedder::new(store.clone(), embedder.clone(), clock.clone(), Pace::from_config(config));
@@ -111,5 +126,5 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         wake: wake.clone(),
         session_limits,
     });
-    Ok(Services { store, usecases, hub, announcer, clock, wake, graph, reembedder, checks, allowances })
+    Ok(Services { store, usecases, hub, announcer, clock, wake, graph, reembedder, openai, checks, allowances })
 }

@@ -6,6 +6,7 @@
 mod anonymous;
 mod auth;
 mod env;
+mod frontend;
 mod graphql;
 mod http;
 mod limits;
@@ -34,6 +35,7 @@ use recall_domain::{Similarity, nearest};
 pub use anonymous::AnonymousConfig;
 pub use auth::AuthConfig;
 pub use env::{VARIABLES, Variable};
+pub use frontend::{Citations, FrontendConfig};
 pub use graphql::GraphqlConfig;
 pub use http::HttpConfig;
 pub use limits::LimitsConfig;
@@ -73,6 +75,8 @@ pub struct Config {
     pub graphql: GraphqlConfig,
     /// Authentication.
     pub auth: AuthConfig,
+    /// Front ends and programs that speak the OpenAI protocol.
+    pub frontend: FrontendConfig,
     /// Login with a browser.
     pub login: LoginConfig,
     /// Visitors.
@@ -145,14 +149,20 @@ impl Config {
         Ok(config)
     }
 
+    /// Whether callers must authenticate: with a token, a login, or the key of a front end.
+    pub fn has_login(&self) -> bool {
+        self.auth.is_configured() || self.frontend.key.is_some()
+    }
+
     fn check(&self) -> Result<(), ConfigError> {
         self.auth.check()?;
         self.login.check(&self.auth, &self.server)?;
+        self.frontend.check()?;
         self.anonymous.check(&self.auth, &self.server)?;
         self.limits.check()?;
         self.retention.check()?;
-        self.server.check(self.auth.is_configured())?;
-        self.http.check(self.auth.is_configured())?;
+        self.server.check(self.has_login())?;
+        self.http.check(self.has_login())?;
         self.graphql.check()?;
         self.storage.check()?;
         self.stream.check(&self.server)?;

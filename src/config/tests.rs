@@ -63,7 +63,11 @@ fn every_variable_sets_an_existing_key() {
         "http.tls_certificate" | "http.tls_key" => "other.pem",
         "auth.algorithms" => "ES256",
         "login.scopes" => "openid, email",
-        "auth.token" => "0123456789abcdef0123456789abcdef",
+        "auth.token" | "frontend.key" | "frontend.user_secret" => "0123456789abcdef0123456789abcdef",
+        "frontend.user_header" => "x-user",
+        "frontend.unsigned_user" => "true",
+        "frontend.citations" => "text",
+        "frontend.task_prompts" => "### Task:, Do this",
         "understanding.extraction" => "hybrid",
         "model.url" | "embeddings.url" => "https://models.example.org/v1",
         "model.key" | "model.name" | "embeddings.key" | "embeddings.model" => "some-word",
@@ -76,6 +80,7 @@ fn every_variable_sets_an_existing_key() {
         let servers = "[model]\nurl = \"http://localhost:1\"\nname = \"a\"\n[embeddings]\nurl = \"http://localhost:2\"\nmodel = \"b\"
             [http]\ntls_certificate = \"a.pem\"\ntls_key = \"a.key\"
             [auth]\nissuers = [\"https://a.example\"]\naudiences = [\"a\"]\nintrospection_client_id = \"a\"\nintrospection_client_secret = \"a\"
+            [frontend]\nkey = \"a-key-of-a-front-end-0123456789abcdef\"\nuser_secret = \"a-secret-of-a-front-end-0123456789ab\"
             [login]\nclient_id = \"a\"
             [webrtc]\nturn_urls = [\"turn:a\"]\nturn_secret = \"another-secret-of-turn\"";
         // The issuer for introspection and logins must be one of the issuers.
@@ -146,6 +151,16 @@ fn errors_name_the_key() {
         ),
         ("", &[("RECALL_TOKEN", "short")][..], "auth.token (RECALL_TOKEN): must have at least 32"),
         ("", &[("RECALL_TOKEN", "0123456789abcdef 0123456789abcdef")][..], "auth.token (RECALL_TOKEN): may have"),
+        ("", &[("RECALL_FRONTEND_KEY", "short")][..], "frontend.key (RECALL_FRONTEND_KEY): must have at least 32"),
+        (
+            "",
+            &[("RECALL_FRONTEND_KEY", "0123456789abcdef0123456789abcdef")][..],
+            "frontend.user_secret (RECALL_FRONTEND_USER_SECRET): is needed",
+        ),
+        ("", &[("RECALL_FRONTEND_UNSIGNED_USER", "true")][..], "frontend.key (RECALL_FRONTEND_KEY): is needed"),
+        ("", &[("RECALL_FRONTEND_USER_HEADER", "a b")][..], "frontend.user_header (RECALL_FRONTEND_USER_HEADER)"),
+        ("", &[("RECALL_FRONTEND_CITATIONS", "html")][..], "frontend.citations (RECALL_FRONTEND_CITATIONS)"),
+        ("", &[("RECALL_FRONTEND_CONCURRENCY", "0")][..], "frontend.concurrency (RECALL_FRONTEND_CONCURRENCY)"),
         ("[server]\nlissen = 1", &[][..], "server.lissen is not a setting of this version; did you mean server.listen?"),
         ("[sever]\nlisten = 1", &[][..], "sever is not a setting of this version; did you mean server?"),
         ("[server]\nworkers = 1", &[][..], "server.workers is not a setting of this version; did you mean processing.workers?"),

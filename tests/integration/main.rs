@@ -22,6 +22,7 @@ mod logs;
 mod merges;
 mod metrics;
 mod models;
+mod openai;
 mod planned;
 mod postgres;
 mod problems;

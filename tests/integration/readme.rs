@@ -1,4 +1,4 @@
-//! Runs the examples of the README and of docs/shared-memory.md.
+//! Runs the examples of the README, of docs/shared-memory.md and of docs/openai.md.
 
 use std::process::Command;
 
@@ -60,4 +60,21 @@ fn readme_shared_memory_example_works_as_pasted() {
     assert_eq!(answers[0]["data"]["sendMessage"], serde_json::json!({ "status": "PROCESSING", "errors": [] }));
     let found = &answers[1]["data"]["context"]["messages"][0];
     assert_eq!((&found["shared"], &found["message"]["session"]["title"]), (&serde_json::json!(true), &serde_json::json!("Handbook")));
+}
+
+#[test]
+fn openai_examples_work_as_pasted() {
+    let page = include_str!("../../docs/openai.md");
+    let block = page.split("<!-- openai -->").nth(1).and_then(|t| t.split("<!-- /openai -->").next()).expect("the marks are there");
+    let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let script = script.replacen("sleep 1\n", &wait_for("PROCESSED"), 1).replace("127.0.0.1:8080", &server.address);
+    let done = Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("bash runs");
+    let out = String::from_utf8(done.stdout).unwrap();
+    assert!(done.status.success(), "{out}\n{}", String::from_utf8_lossy(&done.stderr));
+    let answers: Vec<serde_json::Value> = out.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap()).collect();
+    let content = answers[1]["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(content.starts_with("John likes Mary [1].\n\nSources:\n[1] "), "{content}");
+    assert_eq!(answers[2]["data"][0]["id"], "recall");
 }

@@ -11,6 +11,7 @@ use crate::{
     graphql::documents::Admission,
     ice::IceServers,
     limits::Limits,
+    openai::OpenAi,
     operations::Check,
 };
 use recall_ports::{Allowances, GraphQueries, Store};
@@ -35,6 +36,8 @@ pub struct ApiState {
     pub metrics: PrometheusHandle,
     /// Answers graph queries.
     pub graph: Arc<dyn GraphQueries>,
+    /// Serves the OpenAI protocol.
+    pub openai: OpenAi,
     /// Services that `/readyz` checks, in addition to the store.
     pub checks: Vec<Arc<dyn Check>>,
     /// Store of the limits that servers share; without it each server counts alone.

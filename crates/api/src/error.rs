@@ -279,6 +279,8 @@ impl IntoResponse for ApiError {
         if let Some(challenge) = self.challenge.map(HeaderValue::from_static) {
             headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
+        // For middleware that writes errors in another shape.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -178,6 +178,7 @@ pub fn describe_metrics() {
     metrics::describe_counter!("recall_http_connections_refused_total", "Connections refused because their address had too many");
     metrics::describe_counter!("recall_http_unknown_proxy_requests_total", "Requests through proxies that are not in http.trusted_proxies");
     metrics::describe_counter!("recall_http_answers_untaken_total", "HTTP/2 responses ended because the client read nothing of them");
+    metrics::describe_counter!("recall_proxied_answers_not_stored_total", "Answers of proxied conversations that could not be stored");
     metrics::describe_counter!("recall_requests_limited_total", "Requests refused because a caller or an address sent too many");
     metrics::describe_counter!("recall_shared_limits_missed_total", "Times that a shared limit could not be read from the database");
     metrics::describe_counter!("recall_tokens_refused_total", "Tokens refused, by reason");

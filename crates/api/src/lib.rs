@@ -18,6 +18,7 @@ mod hourly_warning;
 mod ice;
 mod layers;
 mod limits;
+pub mod openai;
 mod operations;
 mod rate;
 mod rest;
@@ -31,6 +32,7 @@ mod whip;
 pub use audit::Auditor;
 pub use auth::{
     Authenticator, Identity, LocalUser, Permission, Permissions, ProtectedResource,
+    frontend::{FrontendConfig, Frontends},
     login::{LoginConfig, Logins},
     origin::Origin,
     token::{Introspection, TokenConfig, Tokens},
@@ -47,6 +49,7 @@ pub use graphql::{
 pub use ice::{IceServer, IceServers, TurnConfig};
 pub use layers::describe_metrics;
 pub use limits::{DocumentLimits, Limits, RateLimit, ResponseLimits};
+pub use openai::{Citations, OpenAi, OpenAiSettings};
 pub use operations::{Check, Problem};
 pub use router::router;
 pub use server::{Listener, ServerConfig, serve};

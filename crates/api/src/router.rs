@@ -15,14 +15,14 @@ use crate::{
     audit::Auditor,
     auth::{self, Authenticator, personal::AccessTokens, token::revocations::Revocations},
     config::{ApiConfig, ApiState},
-    event_stream, export, graphql, layers, operations,
+    event_stream, export, graphql, layers, openai, operations,
     operations::Check,
     rate, rest, web, whip,
 };
 
 /// Builds all routes with their middleware.
 pub fn router(state: ApiState) -> Router {
-    let ApiState { usecases, store, hub, signaling, authenticator, config, metrics, graph, checks, allowances } = state;
+    let ApiState { usecases, store, hub, signaling, authenticator, config, metrics, graph, openai, checks, allowances } = state;
     let policy = Arc::new(origin_policy(&config));
     let limits = Arc::new(config.limits);
     let limiter = rate::CallerLimits::new(&limits, allowances.as_ref(), usecases.background_tasks());
@@ -58,7 +58,7 @@ pub fn router(state: ApiState) -> Router {
     let limit = limits.operation_timeout + Duration::from_secs(10);
     let deletion_state = usecases.clone();
     let timed = Router::new()
-        .merge(rest::routes(limiter.clone(), login_auditor.clone()).with_state(usecases))
+        .merge(rest::routes(limiter.clone(), login_auditor.clone()).with_state(usecases.clone()))
         .merge(
             Router::new()
                 .route("/signaling/{session_id}", post(whip::post).options(whip::options))
@@ -68,8 +68,9 @@ pub fn router(state: ApiState) -> Router {
         .merge(Router::new().route("/export", get(export::get)).with_state(exports))
         .merge(adoption_routes(visit_state.clone()))
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
-    let mut api =
-        timed.merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())));
+    let mut api = timed
+        .merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())))
+        .merge(openai::routes(usecases, limiter.clone(), openai, limit));
     let mut open = Router::new();
     let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);
     // With a login configured, strangers can reach the server, so only administrators may read the metrics.
@@ -98,7 +99,8 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn(layers::problem_details))
         .fallback_service(Router::new().fallback(web::static_file))
         .layer(from_fn_with_state(address_limits, rate::limit_addresses))
-        .layer(from_fn_with_state(policy, auth::origin::guard));
+        .layer(from_fn_with_state(policy, auth::origin::guard))
+        .layer(from_fn(openai::use_openai_errors));
     guarded
         .merge(probe_routes(all_checks))
         .layer(CatchPanicLayer::custom(layers::panic_response))
@@ -134,8 +136,8 @@ fn origin_policy(config: &ApiConfig) -> auth::origin::OriginPolicy {
         is_tls: config.is_tls,
         public: config.public_url.clone(),
         allowed: config.cors_origins.clone(),
-        // Without a login, any program that uses the right host may read the metrics.
-        by_token: if config.login.is_some() { &["/metrics"] } else { &[] },
+        // Without a login, any program that uses the right host may read the metrics. With one, programs need no public host name.
+        by_token: if config.login.is_some() { [&["/metrics"], openai::PATHS].concat() } else { Vec::new() },
     }
 }
 

@@ -9,7 +9,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use recall::system::{RandomIds, SystemClock};
 use recall_answering::ExtractiveAnswerer;
 use recall_api::{
-    self as api, ApiConfig, ApiState, Authenticator, Identity, Logins, ProtectedResource, Visits,
+    self as api, ApiConfig, ApiState, Authenticator, Identity, Logins, OpenAi, OpenAiSettings, ProtectedResource, Visits,
     auth::AuthError,
     event_log::{HubAnnouncer, LogSource},
 };
@@ -171,13 +171,19 @@ impl Server {
         let clock = Arc::new(SystemClock);
         let embedder = LocalEmbedder::load().unwrap();
         let ontology = Arc::new(Ontology::parse(ONTOLOGY).unwrap());
+        let openai = OpenAi {
+            upstream: None,
+            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
+            extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
+            settings: OpenAiSettings::default(),
+        };
         let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
         let announcer = Arc::new(HubAnnouncer(hub.clone()));
         let usecases = UseCases::new(Parts {
             store: store.clone(),
             index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
-            extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
-            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
+            extractor: openai.extractor.clone(),
+            answerer: openai.answerer.clone(),
             embedder: Arc::new(embedder),
             announcer: announcer.clone(),
             ontology,
@@ -208,6 +214,7 @@ impl Server {
             config,
             metrics: PrometheusBuilder::new().build_recorder().handle(),
             graph: Arc::new(recall_projection::StoreGraph::new(store.clone(), "sqlite")),
+            openai,
             checks: Vec::new(),
             allowances: None,
         });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use axum::http::request::Parts;
+use axum::http::{StatusCode, request::Parts};
 
 use super::identity::Identity;
 use crate::error::ApiError;
@@ -42,6 +42,9 @@ pub enum AuthError {
     /// The token is bound to a key, and this server cannot verify the possession of keys.
     #[error("the token is bound to a key")]
     Bound,
+    /// The key of a front end comes without a person.
+    #[error("the front end names no user")]
+    FrontendUser,
     /// The credentials cannot be checked now.
     #[error("authentication is not available")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -56,6 +59,12 @@ impl From<AuthError> for ApiError {
                 "The token is bound to a key (claim `cnf`), and this server checks neither DPoP nor client certificates. Use a plain bearer token.",
                 true,
             ),
+            AuthError::FrontendUser => Self::refused(
+                StatusCode::UNAUTHORIZED,
+                "FRONTEND_USER_REQUIRED",
+                "The key of the front end needs a user. Send a signed user in the header that `frontend.user_header` names.",
+            )
+            .with_challenge("Bearer error=\"invalid_request\""),
             AuthError::Unavailable(_) => Self::unavailable(std::time::Duration::from_secs(1), Arc::new(error) as Arc<_>),
         }
     }

@@ -13,7 +13,11 @@ use axum::{
 const MAX_AGE: &str = "600";
 const METHODS: &str = "GET, POST, PATCH, DELETE, OPTIONS";
 /// Headers that clients of this API send.
-const REQUEST_HEADERS: &str = "authorization, content-type, if-match, last-event-id, x-request-id";
+///
+/// Those with `stainless` come from the official clients of the OpenAI protocol.
+const REQUEST_HEADERS: &str = "authorization, content-type, if-match, last-event-id, x-request-id, x-recall-citations, x-openwebui-chat-id, \
+    x-openwebui-task, x-stainless-arch, x-stainless-helper-method, x-stainless-lang, x-stainless-os, x-stainless-package-version, \
+    x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout";
 /// Response headers that scripts may read.
 const EXPOSED_HEADERS: &str = "etag, link, location, retry-after, www-authenticate, x-request-id";
 

@@ -7,6 +7,7 @@ mod authenticator;
 mod cors;
 mod csrf;
 mod extract;
+pub mod frontend;
 mod identity;
 mod local;
 pub mod login;

@@ -93,7 +93,7 @@ pub struct OriginPolicy {
     /// Paths that programs with a token may use under any host name.
     ///
     /// A scraper knows only the address of a pod. A page with DNS rebinding does not have the token, and browsers do not add it.
-    pub by_token: &'static [&'static str],
+    pub by_token: Vec<&'static str>,
 }
 
 impl OriginPolicy {
@@ -231,7 +231,7 @@ mod tests {
             public: public.map(|p| p.parse().unwrap()),
             is_tls: false,
             allowed: vec!["https://app.example.org".parse().unwrap()],
-            by_token: &["/metrics"],
+            by_token: vec!["/metrics"],
         };
         let mut map = HeaderMap::new();
         for (name, value) in headers {

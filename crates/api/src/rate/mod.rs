@@ -12,4 +12,4 @@ mod shared;
 mod tests;
 
 pub(crate) use addresses::{AddressLimits, limit_addresses};
-pub(crate) use callers::{CallerLimits, limit_callers};
+pub(crate) use callers::{CallerLimits, OpenStream, limit_callers};

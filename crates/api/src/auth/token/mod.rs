@@ -245,7 +245,7 @@ fn public_key_algorithm(name: &str) -> Option<Algorithm> {
 }
 
 /// Reads the token from `Bearer …`; the scheme is not case-sensitive.
-fn bearer(credentials: &str) -> Option<&str> {
+pub(super) fn bearer(credentials: &str) -> Option<&str> {
     let (scheme, token) = credentials.split_once(' ')?;
     let token = token.trim_matches(' ');
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=');

@@ -104,6 +104,7 @@ async fn ask(introspector: &Introspector, provider: &Provider, token: &str) -> &
         Err(AuthError::Unavailable(_)) => "unavailable",
         Err(AuthError::Missing) => "missing",
         Err(AuthError::Bound) => "bound",
+        Err(AuthError::FrontendUser) => "front end",
     }
 }
 

@@ -81,6 +81,7 @@ async fn ask(provider: &Provider, id: &str) -> &'static str {
         Err(AuthError::Unavailable(_)) => "unavailable",
         Err(AuthError::Missing) => "missing",
         Err(AuthError::Bound) => "bound",
+        Err(AuthError::FrontendUser) => "front end",
     }
 }
 

@@ -1,0 +1,139 @@
+//! `POST /v1/chat/completions`: remembers the conversation, adds what is known, and forwards the request.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use axum::{
+    body::Bytes,
+    extract::{FromRequest, Request, State},
+    http::HeaderMap,
+    response::Response,
+};
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::{
+    Handlers, LOCAL_MODEL,
+    conversation::conversation_of,
+    errors::unknown_model,
+    events::AnswerCollector,
+    keeper::{Keeper, Remembering},
+    local::{self, Form},
+    options::{self, Citations},
+    reply, stream,
+    wire::ChatBody,
+};
+use crate::{auth::Writer, body, error::ApiError, rate::OpenStream};
+use recall_domain::Caller;
+use recall_ports::{ChatReply, ChatRequest, ChatUpstream};
+use recall_usecases::{Conversation, Recollection, Remembered};
+
+/// Longest time in which a client may send the body of a request.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// New messages that count as one more request of the caller.
+const MESSAGES_PER_REQUEST: usize = 50;
+
+/// Answers a chat request.
+pub(super) async fn complete(State(handlers): State<Handlers>, Writer(identity): Writer, request: Request) -> Result<Response, ApiError> {
+    let headers = request.headers().clone();
+    let bytes = timeout(BODY_TIMEOUT, Bytes::from_request(request, &())).await.map_err(|_| ApiError::timeout())?;
+    let body = ChatBody::read(body::json::<BTreeMap<String, Box<RawValue>>>(&headers, bytes)?)?;
+    let citations = Citations::of(&headers, handlers.openai.settings.citations)?;
+    let caller = identity.caller;
+    // Counted until the reply has ended, like an event stream.
+    let open = handlers.limits.stream(caller)?;
+    let model = body.model.as_deref();
+    match handlers.openai.upstream.clone() {
+        _ if model == Some(LOCAL_MODEL) => answer(&handlers, &caller, body, &headers, citations).await,
+        Some(upstream) => forward(&handlers, caller, upstream, body, &headers, citations, open).await,
+        // Without a model server, a request without a model can only mean this one.
+        None if model.is_none() => answer(&handlers, &caller, body, &headers, citations).await,
+        None => Err(unknown_model(model.unwrap_or_default())),
+    }
+}
+
+/// Returns the conversation of a request that is to be remembered.
+///
+/// What front ends send in the background is not: it quotes the conversation, and asks for something that nobody said.
+fn conversation(handlers: &Handlers, body: &ChatBody, headers: &HeaderMap) -> Option<Conversation> {
+    if options::is_task(headers, body.last_user_text().as_deref(), &handlers.openai.settings.task_prompts) {
+        return None;
+    }
+    conversation_of(body, options::chat_id(headers, body.chat_id.as_deref()))
+}
+
+/// Stores what is new in a conversation.
+async fn remember(handlers: &Handlers, caller: &Caller, conversation: &Conversation) -> Result<Remembered, ApiError> {
+    // One message at least: the answer.
+    handlers.limits.messages(*caller, 1).await?;
+    let recognised = handlers.usecases.recognise(caller, conversation).await?;
+    let new = recognised.new_messages();
+    if new > 1 {
+        handlers.limits.messages(*caller, new - 1).await?;
+        handlers.limits.charge_extra(*caller, u32::try_from(new / MESSAGES_PER_REQUEST).unwrap_or(u32::MAX)).await?;
+    }
+    Ok(handlers.usecases.remember(caller, recognised).await?)
+}
+
+/// Answers for the model `recall`.
+async fn answer(
+    handlers: &Handlers,
+    caller: &Caller,
+    body: ChatBody,
+    headers: &HeaderMap,
+    citations: Citations,
+) -> Result<Response, ApiError> {
+    let sent = body.messages.iter().map(|message| message.text().len()).sum();
+    let form = Form { is_streamed: body.is_streamed, wants_usage: body.wants_usage, citations, sent };
+    let Some(conversation) = conversation(handlers, &body, headers) else { return Ok(local::empty(handlers, form)) };
+    let stored = remember(handlers, caller, &conversation).await?;
+    local::answer(handlers, caller, &conversation, &stored, form).await
+}
+
+/// Forwards a request to the model server.
+async fn forward(
+    handlers: &Handlers,
+    caller: Caller,
+    upstream: Arc<dyn ChatUpstream>,
+    body: ChatBody,
+    headers: &HeaderMap,
+    citations: Citations,
+    open: OpenStream,
+) -> Result<Response, ApiError> {
+    let remembering = match conversation(handlers, &body, headers) {
+        Some(conversation) => {
+            let stored = remember(handlers, &caller, &conversation).await?;
+            let tokens = handlers.openai.settings.context_tokens;
+            let recollection = match tokens {
+                0 => Recollection::default(),
+                _ => handlers.usecases.recollect(&caller, &conversation, &stored, tokens, citations != Citations::None).await,
+            };
+            Some(Remembering { stored, recollection })
+        }
+        None => None,
+    };
+    let block = remembering.as_ref().and_then(|remembering| remembering.recollection.block.clone());
+    let is_streamed = body.is_streamed;
+    let body = body.forwarded(upstream.model(), block.as_ref().map(|block| block.as_str()));
+    let body = body.map_err(|error| ApiError::internal(Arc::new(error) as Arc<_>))?;
+    let sent = body.len();
+    let reply = upstream.chat(&caller, ChatRequest { body, is_streamed }).await?;
+    if !(200..300).contains(&reply.status) {
+        return Ok(reply::pass(reply));
+    }
+    let keeper = Keeper {
+        handlers: handlers.clone(),
+        upstream,
+        caller,
+        remembering,
+        citations,
+        sent,
+        answer: AnswerCollector::default(),
+        _open: open,
+    };
+    // A server may ignore the wish for a stream.
+    if is_event_stream(&reply) { Ok(stream::relay(reply, keeper)) } else { Ok(reply::keep_complete(reply, keeper).await) }
+}
+
+fn is_event_stream(reply: &ChatReply) -> bool {
+    reply.headers.iter().any(|(name, value)| name == "content-type" && value.trim_start().starts_with("text/event-stream"))
+}

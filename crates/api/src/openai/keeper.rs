@@ -1,0 +1,98 @@
+//! What happens with an answer: it is stored, its tokens are counted, and its sources are shown.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{Handlers, events::AnswerCollector, options::Citations};
+use crate::rate::OpenStream;
+use recall_domain::Caller;
+use recall_ports::{ChatUpstream, asked_by};
+use recall_usecases::{Recollection, Remembered, Source};
+
+/// Longest time to store an answer. The client waits for it.
+const STORE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The conversation of a request, as far as it is stored.
+pub(super) struct Remembering {
+    pub(super) stored: Remembered,
+    pub(super) recollection: Recollection,
+}
+
+/// Keeps the answer to a forwarded request. Dropping it counts the tokens used so far.
+pub(super) struct Keeper {
+    pub(super) handlers: Handlers,
+    pub(super) upstream: Arc<dyn ChatUpstream>,
+    pub(super) caller: Caller,
+    /// `None` for requests that are not remembered.
+    pub(super) remembering: Option<Remembering>,
+    pub(super) citations: Citations,
+    /// Bytes of the request.
+    pub(super) sent: usize,
+    /// The answer so far.
+    pub(super) answer: AnswerCollector,
+    /// Counts the request as open.
+    pub(super) _open: OpenStream,
+}
+
+impl Keeper {
+    /// Stores the answer, if the model ended it.
+    ///
+    /// If that fails, the client gets its answer all the same. It sends the answer with its next request, which then stores it.
+    pub(super) async fn store(&self) {
+        let Some(remembering) = self.remembering.as_ref().filter(|_| !self.answer.has_failed()) else { return };
+        let stored = self.handlers.usecases.remember_answer(&self.caller, &remembering.stored, self.answer.text(), &self.answer.model);
+        let reason = match timeout(STORE_TIMEOUT, asked_by(self.caller.user(), stored)).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.code(),
+            Err(_) => "TIMEOUT",
+        };
+        metrics::counter!("recall_proxied_answers_not_stored_total").increment(1);
+        tracing::warn!(reason, "the answer of a proxied conversation is not stored");
+    }
+
+    /// Returns the sources as text for the end of the answer; empty unless they are shown as text.
+    pub(super) fn text_sources(&self) -> String {
+        match (&self.remembering, self.citations) {
+            (Some(remembering), Citations::Text) => remembering.recollection.sources_of(self.answer.text()),
+            _ => String::new(),
+        }
+    }
+
+    /// Returns the sources as Open WebUI shows them; empty unless they are shown there.
+    pub(super) fn source_objects(&self) -> Vec<Value> {
+        match (&self.remembering, self.citations) {
+            (Some(remembering), Citations::OpenWebUi) => {
+                // Open WebUI counts the sources, so those before a cited one are needed too.
+                let last = remembering.recollection.cited(self.answer.text()).last().map_or(0, |source| source.number);
+                remembering.recollection.sources.iter().take(last).map(source_object).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let (upstream, caller, tokens) = (self.upstream.clone(), self.caller, self.answer.tokens(self.sent));
+        let question = self.remembering.as_ref().and_then(|remembering| remembering.stored.question());
+        // The client may be gone, so no task waits for this. The process may be ending, too.
+        if tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        self.handlers.usecases.background_tasks().run(async move { upstream.spend(&caller, tokens, question).await });
+    }
+}
+
+/// A source in the shape of Open WebUI.
+fn source_object(source: &Source) -> Value {
+    let id = source.fact.map(|id| id.to_string()).or_else(|| source.message.map(|id| id.to_string())).unwrap_or_default();
+    source_entry(source.number, &id, source.excerpt.as_str())
+}
+
+/// Writes a source in the shape of Open WebUI. The id keeps sources with the same words apart.
+pub(super) fn source_entry(number: usize, id: &str, excerpt: &str) -> Value {
+    let name = format!("Memory {number}");
+    json!({ "source": { "name": name, "id": id }, "document": [excerpt], "metadata": [{ "source": id, "name": name }] })
+}

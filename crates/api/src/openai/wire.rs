@@ -1,0 +1,189 @@
+//! Chat requests of the OpenAI protocol.
+//!
+//! Everything that this server does not need stays as the client wrote it: images, tools, and fields that it does not know.
+
+use std::collections::BTreeMap;
+
+use axum::body::Bytes;
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use crate::error::ApiError;
+
+/// Most messages of one request.
+const MAX_MESSAGES: usize = 5_000;
+
+/// A chat request, with its fields unread.
+pub(super) struct ChatBody {
+    fields: BTreeMap<String, Box<RawValue>>,
+    raw: Vec<Box<RawValue>>,
+    /// Its messages, as far as they are needed.
+    pub(super) messages: Vec<WireMessage>,
+    /// The requested model.
+    pub(super) model: Option<String>,
+    /// Whether the reply shall be streamed.
+    pub(super) is_streamed: bool,
+    /// Whether the stream shall end with the usage.
+    pub(super) wants_usage: bool,
+    /// `metadata.chat_id`.
+    pub(super) chat_id: Option<String>,
+}
+
+/// A message of a request.
+#[derive(Debug, Deserialize)]
+pub(super) struct WireMessage {
+    /// Who says it: `system`, `developer`, `user`, `assistant`, `tool`.
+    pub(super) role: String,
+    #[serde(default)]
+    content: Option<Content>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+    Other(serde::de::IgnoredAny),
+}
+
+impl std::fmt::Debug for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<content>")
+    }
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    text: Option<String>,
+}
+
+impl WireMessage {
+    /// Returns the text, without images and the like.
+    pub(super) fn text(&self) -> String {
+        match &self.content {
+            Some(Content::Text(text)) => text.clone(),
+            Some(Content::Parts(parts)) => {
+                let is_text = |part: &&Part| matches!(part.kind.as_deref(), None | Some("text" | "input_text" | "output_text"));
+                parts.iter().filter(is_text).filter_map(|part| part.text.as_deref()).collect::<Vec<_>>().join("\n")
+            }
+            Some(Content::Other(_)) | None => String::new(),
+        }
+    }
+
+    fn is_instruction(&self) -> bool {
+        matches!(self.role.as_str(), "system" | "developer")
+    }
+}
+
+impl ChatBody {
+    /// Takes the fields of a request.
+    ///
+    /// # Errors
+    /// 400 if a field that this server reads has another type.
+    pub(super) fn read(mut fields: BTreeMap<String, Box<RawValue>>) -> Result<Self, ApiError> {
+        let wrong = |path: &'static str, expected: &str| {
+            ApiError::invalid("BAD_REQUEST_FIELD", format!("The field `{path}` is missing or is not {expected}."), path)
+        };
+        let raw: Vec<Box<RawValue>> = fields
+            .remove("messages")
+            .and_then(|messages| serde_json::from_str(messages.get()).ok())
+            .ok_or_else(|| wrong("messages", "a list"))?;
+        if raw.len() > MAX_MESSAGES {
+            let message = format!("The request has {} messages. Send {MAX_MESSAGES} at most.", raw.len());
+            return Err(ApiError::invalid("TOO_MANY_MESSAGES", message, "messages"));
+        }
+        let messages: Result<Vec<WireMessage>, _> = raw.iter().map(|message| serde_json::from_str(message.get())).collect();
+        let messages = messages.map_err(|_| wrong("messages", "a list of objects with a role"))?;
+        let model = match fields.get("model").map(|model| serde_json::from_str::<Option<String>>(model.get())) {
+            None => None,
+            Some(model) => model.map_err(|_| wrong("model", "a text"))?,
+        };
+        let value = |name: &str| fields.get(name).and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()).unwrap_or_default();
+        let is_streamed = value("stream") == true;
+        let wants_usage = value("stream_options")["include_usage"] == true;
+        let chat_id = value("metadata")["chat_id"].as_str().map(str::to_owned);
+        Ok(Self { raw, messages, model, is_streamed, wants_usage, chat_id, fields })
+    }
+
+    /// Returns the text of the last user message.
+    pub(super) fn last_user_text(&self) -> Option<String> {
+        self.messages.iter().rev().find(|message| message.role == "user").map(WireMessage::text)
+    }
+
+    /// Writes the request for the model server, with `block` as a system message behind the leading ones.
+    pub(super) fn forwarded(mut self, default_model: &str, block: Option<&str>) -> Result<Bytes, serde_json::Error> {
+        if let Some(block) = block {
+            let at = self.messages.iter().take_while(|message| message.is_instruction()).count();
+            self.raw.insert(at, serde_json::value::to_raw_value(&json!({ "role": "system", "content": block }))?);
+        }
+        if self.model.is_none() {
+            self.fields.insert("model".to_owned(), serde_json::value::to_raw_value(default_model)?);
+        }
+        self.fields.insert("messages".to_owned(), serde_json::value::to_raw_value(&self.raw)?);
+        Ok(serde_json::to_vec(&self.fields)?.into())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn read(body: &Value) -> Result<ChatBody, ApiError> {
+        ChatBody::read(
+            serde_json::from_value::<BTreeMap<String, Value>>(body.clone()).unwrap().into_iter().map(|(k, v)| (k, raw(&v))).collect(),
+        )
+    }
+
+    fn raw(value: &Value) -> Box<RawValue> {
+        serde_json::value::to_raw_value(value).unwrap()
+    }
+
+    fn forwarded(body: &str, block: Option<&str>) -> String {
+        let body = ChatBody::read(serde_json::from_str(body).unwrap()).unwrap();
+        String::from_utf8(body.forwarded("default", block).unwrap().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn everything_else_is_forwarded_as_it_was_written() {
+        let body = r#"{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:x"}},{"type":"text","text":"hi"}],"x":1e3}],"model":"m","stop":null,"temperature":0.70,"tools":[{"a": 1}],"z":123456789012345678901234567890}"#;
+        assert_eq!(forwarded(body, None), body);
+        let with = forwarded(
+            r#"{"messages":[{"role":"system","content":"a"},{"role":"developer","content":"b"},{"role":"user","content":"c"},{"role":"system","content":"d"}]}"#,
+            Some("Memory: x"),
+        );
+        let roles: Value = serde_json::from_str(&with).unwrap();
+        assert_eq!(roles["model"], "default");
+        let contents: Vec<&str> = roles["messages"].as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap()).collect();
+        assert_eq!(contents, ["a", "b", "Memory: x", "c", "d"]);
+    }
+
+    #[test]
+    fn texts_of_parts_are_joined_without_images() {
+        let content = json!([{ "type": "text", "text": "a" }, { "type": "image_url", "image_url": {} }, { "type": "text", "text": "b" }]);
+        let body =
+            read(&json!({ "messages": [{ "role": "user", "content": content }, { "role": "assistant", "content": null }] })).unwrap();
+        assert_eq!(body.last_user_text().unwrap(), "a\nb");
+        assert_eq!(body.messages[1].text(), "");
+    }
+
+    #[test]
+    fn wrong_types_are_refused_by_field() {
+        for (body, path) in [
+            (json!({}), "messages"),
+            (json!({ "messages": "x" }), "messages"),
+            (json!({ "messages": [1] }), "messages"),
+            (json!({ "messages": [{ "content": "x" }] }), "messages"),
+            (json!({ "messages": [], "model": 7 }), "model"),
+        ] {
+            assert_eq!(read(&body).err().unwrap().path(), [path], "{body}");
+        }
+        let read =
+            read(&json!({ "messages": [], "stream": true, "stream_options": { "include_usage": true }, "metadata": { "chat_id": "c" } }));
+        let read = read.unwrap();
+        assert!(read.is_streamed && read.wants_usage && read.chat_id.as_deref() == Some("c") && read.model.is_none());
+    }
+}

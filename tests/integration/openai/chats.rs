@@ -107,18 +107,23 @@ async fn whole_history_is_stored_once_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn edit_is_linked_and_regenerated_answer_follows() {
+async fn edited_message_is_forgotten_and_regenerated_answer_follows() {
     let (model, folder) = (agreeable().await, tempfile::tempdir().unwrap());
     let server = start(folder.path(), &model, &[]);
     ask(&server, Some("one"), &["Hello", "Hi", "My dog is called Rex."]).await;
     ask(&server, Some("one"), &["Hello", "Hi", "My dog is called Rex."]).await;
     assert_eq!(texts(&server).await, ["Hello", "Hi", "My dog is called Rex.", "Answer 0 [1].", "Answer 1 [1]."]);
+    let before = stored(&server).await;
     ask(&server, Some("one"), &["Hello", "Hi", "My dog is called Max."]).await;
     let found = stored(&server).await;
     let edited = found.iter().find(|m| m["text"] == "My dog is called Max.").unwrap();
-    assert_eq!(edited["sourceMetadata"], json!({ "edits": found[2]["id"] }));
-    assert_eq!(found[2]["sourceMetadata"], Value::Null);
-    // The first message, edited twice: each replaces the one before it.
+    assert_eq!(edited["sourceMetadata"], json!({ "edits": before[2]["id"] }));
+    assert!(found.iter().all(|m| m["id"] != before[2]["id"]), "{found:#?}");
+    // The first version again.
+    ask(&server, Some("one"), &["Hello", "Hi", "My dog is called Rex."]).await;
+    let found = texts(&server).await;
+    assert!(found.iter().any(|t| t == "My dog is called Rex.") && found.iter().all(|t| t != "My dog is called Max."), "{found:?}");
+    // The first message, edited twice: each names the one before it, and all stay, because some clients send no history.
     ask(&server, Some("two"), &["One"]).await;
     ask(&server, Some("two"), &["Two"]).await;
     ask(&server, Some("two"), &["Three"]).await;
@@ -133,6 +138,19 @@ async fn edit_is_linked_and_regenerated_answer_follows() {
     let of = |text: &str| found.iter().find(|m| m["text"] == text).unwrap();
     assert_eq!(of("Another way")["sourceMetadata"], Value::Null);
     assert_eq!(of("Another way")["session"], of("One way")["session"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn message_without_an_answer_stays_next_to_its_edit() {
+    let failing = ModelServer::start(|n, _| if n == 0 { Reaction::Say("Hi".to_owned()) } else { Reaction::Status(500) }).await;
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), &failing, &[]);
+    ask(&server, Some("one"), &["Hello"]).await;
+    for text in ["From the phone.", "From the desk."] {
+        let body = json!({ "model": MODEL, "messages": turns(&["Hello", "Hi", text]) });
+        assert_eq!(request(&server, Some("one"), &body).send().await.unwrap().status(), 500);
+    }
+    assert_eq!(texts(&server).await, ["Hello", "Hi", "From the phone.", "From the desk."]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

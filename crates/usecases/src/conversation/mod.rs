@@ -9,7 +9,7 @@ mod plan;
 
 use std::collections::{HashMap, HashSet};
 
-use super::{error::UseCaseError, send::MAX_IMPORT, send::SendMessage, use_cases::UseCases};
+use super::{error::UseCaseError, forget::ForgetRequest, send::MAX_IMPORT, send::SendMessage, use_cases::UseCases};
 use recall_domain::{Caller, Message, MessageId, Role, Session, SessionId, UserText};
 use recall_ports::FollowUp;
 
@@ -20,6 +20,8 @@ use plan::Unstored;
 const PAGE: u32 = 100;
 /// Most pages that are read to find the message that an edited one replaces.
 const MAX_PAGES: usize = 5;
+/// How long a message without an answer may be the question of another device.
+const UNSETTLED: chrono::Duration = chrono::Duration::minutes(1);
 
 /// A user message of a conversation, and the answers that follow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +91,8 @@ pub struct Recognised {
     last: String,
     known: Known,
     new: Vec<SendMessage>,
+    /// The message that the first new one replaces, if it is to be forgotten.
+    outdated: Option<MessageId>,
 }
 
 impl Recognised {
@@ -145,14 +149,19 @@ impl UseCases {
             // Clients send the whole history, so a first message can replace another only if it comes alone.
             None => (first == Some(0) && turns.len() == 1).then_some(0),
         };
+        let mut outdated = None;
         if conversation.chat.is_some()
             && let Some(after) = after
             && let Some(replaced) = self.edited_message(caller, &session, parent, after).await?
             && let Some(message) = new.iter_mut().find(|message| message.role == Role::User)
         {
-            replace_edited(replaced, message);
+            message.source_metadata = Some(serde_json::json!({ "edits": replaced.id }));
+            // A client that sends only its latest message looks like one that edits its first message again and again.
+            if parent.is_some() && self.is_settled(caller, &session, &replaced).await? {
+                outdated = Some(replaced.id);
+            }
         }
-        Ok(Recognised { session, last: keys.pop().unwrap_or_default(), known, new })
+        Ok(Recognised { session, last: keys.pop().unwrap_or_default(), known, new, outdated })
     }
 
     /// Returns the stored messages of a conversation by their keys.
@@ -169,19 +178,32 @@ impl UseCases {
         session: &Session,
         parent: Option<&str>,
         after: u64,
-    ) -> Result<Option<MessageId>, UseCaseError> {
+    ) -> Result<Option<Message>, UseCaseError> {
         let mut before = session.message_count + 1;
         for _ in 0..MAX_PAGES {
             if before <= after + 1 {
                 break;
             }
             let found = self.parts.store.messages_before(caller, session.id, before, PAGE).await?;
-            if let Some(message) = found.iter().rev().find(|m| m.position > after && chain::follows(m, parent)) {
-                return Ok(Some(message.id));
+            let oldest = found.first().map_or(0, |oldest| oldest.position);
+            if let Some(message) = found.into_iter().rev().find(|m| m.position > after && chain::follows(m, parent)) {
+                return Ok(Some(message));
             }
-            before = found.first().map_or(0, |oldest| oldest.position);
+            before = oldest;
         }
         Ok(None)
+    }
+
+    /// Whether a message that seems to be replaced has an answer, or is old.
+    ///
+    /// Otherwise another device of the user may have sent it just now.
+    async fn is_settled(&self, caller: &Caller, session: &Session, message: &Message) -> Result<bool, UseCaseError> {
+        if self.now() - message.created_at > UNSETTLED {
+            return Ok(true);
+        }
+        let Some(key) = &message.external_id else { return Ok(false) };
+        let answer = self.parts.store.messages_by_external_id(caller, session.id, &[chain::answer_key(key, 0)]).await?;
+        Ok(!answer.is_empty())
     }
 
     /// Stores the new messages of a conversation in order, in one transaction for each [`MAX_IMPORT`]. Questions are not answered.
@@ -189,7 +211,7 @@ impl UseCases {
     /// # Errors
     /// As [`UseCases::send`].
     pub async fn remember(&self, caller: &Caller, recognised: Recognised) -> Result<Remembered, UseCaseError> {
-        let Recognised { session, last, mut known, mut new } = recognised;
+        let Recognised { session, last, mut known, mut new, outdated } = recognised;
         while !new.is_empty() {
             let rest = new.split_off(new.len().min(MAX_IMPORT));
             let messages = new.into_iter().map(|message| {
@@ -200,8 +222,21 @@ impl UseCases {
             known.extend(stored.into_iter().filter_map(|appended| Place::of(appended.message)));
             new = rest;
         }
+        if let Some(outdated) = outdated {
+            self.forget_outdated(caller, outdated).await;
+        }
         let question = known.get(&last).map(|place| place.id);
         Ok(Remembered { session: session.id, last, question, history: known.into_values().map(|place| place.id).collect() })
+    }
+
+    /// Forgets a message that the user has replaced. If that fails, it stays; the new message still names it.
+    async fn forget_outdated(&self, caller: &Caller, message: MessageId) {
+        let request = ForgetRequest { query: None, facts: Vec::new(), messages: vec![message], dry_run: false };
+        match self.forget(caller, request).await {
+            // Another request may have forgotten it.
+            Ok(_) | Err(UseCaseError::NotFound { .. }) => {}
+            Err(failure) => tracing::warn!(code = failure.code(), "a replaced message was not forgotten"),
+        }
     }
 
     /// Stores the answer to the last user message. A new answer to a message that has one is stored after it.
@@ -229,13 +264,6 @@ impl UseCases {
         }
         Ok(())
     }
-}
-
-/// Links an edited message to the one that it replaces, in `sourceMetadata.edits`.
-///
-/// The replaced message and its facts stay in the memory.
-fn replace_edited(replaced: MessageId, message: &mut SendMessage) {
-    message.source_metadata = Some(serde_json::json!({ "edits": replaced }));
 }
 
 fn of_client(session: SessionId, message: Unstored) -> SendMessage {

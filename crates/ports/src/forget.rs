@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CommitError, StoreError};
 use recall_domain::{
-    Caller, Decision, EntityId, EventDraft, Evidence, Fact, FactId, ForgettingId, Mention, MessageId, SessionId, Timestamp,
+    Caller, Decision, EntityId, EventDraft, Evidence, Fact, FactId, ForgettingId, Mention, MessageId, SessionId, Timestamp, UserText,
 };
 
 /// Everything that one forgetting changes. Committed as a whole or not at all.
@@ -28,6 +28,8 @@ pub struct ForgetPlan {
     pub redacted: Vec<MessageId>,
     /// Entities on either side of the facts for which a redacted message stays evidence. Its other mentions vanish.
     pub kept_mentions: Vec<(MessageId, EntityId)>,
+    /// Titles that were made from these messages.
+    pub titles: Vec<ReplacedTitle>,
     /// The changes of the knowledge.
     pub knowledge: ForgottenKnowledge,
     /// The sessions whose logs contain what is forgotten, each with its new events. Older events of these logs are deleted.
@@ -45,6 +47,17 @@ pub struct ForgottenKnowledge {
     pub evidence: Vec<Evidence>,
     /// Evidence that loses its excerpt.
     pub excerpts: Vec<Evidence>,
+}
+
+/// The title of a session that was made from a forgotten message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplacedTitle {
+    /// The session.
+    pub session: SessionId,
+    /// The title that quotes the message.
+    pub before: UserText,
+    /// The title that replaces it.
+    pub after: Option<UserText>,
 }
 
 /// A deleted mention.

@@ -12,7 +12,7 @@ use super::{
     rows::{Column, MentionRow},
     transaction::WriteTransaction,
 };
-use recall_domain::{Decision, EntityId, FactId, ForgettingId, MessageId, UserId};
+use recall_domain::{Decision, EntityId, FactId, ForgettingId, MessageId, SessionId, UserId, UserText};
 use recall_ports::ForgottenMention;
 use recall_store::{EvidenceKey, ForgetStatements, ForgettingRow, ForgottenMessage, HeldJob, Treatment};
 
@@ -190,6 +190,25 @@ impl ForgetStatements for WriteTransaction<'_> {
             &column(first, |(_, message)| message.0)[..],
         );
         set.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn replace_title(
+        &mut self,
+        user: UserId,
+        session: SessionId,
+        from: Option<&UserText>,
+        to: Option<&UserText>,
+    ) -> Result<(), Failure> {
+        let (from, to) = (opt_text(from.map(UserText::as_str)), opt_text(to.map(UserText::as_str)));
+        let replaced = sqlx::query!(
+            "UPDATE sessions SET title = $4 WHERE user_id = $1 AND id = $2 AND title IS NOT DISTINCT FROM $3",
+            user.0,
+            session.0,
+            from.as_deref(),
+            to.as_deref(),
+        );
+        replaced.execute(&mut *self.0).await?;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use super::{
     rows::{self, Columns},
     transaction::WriteTransaction,
 };
-use recall_domain::{EntityId, FactId, ForgettingId, MessageId, UserId};
+use recall_domain::{EntityId, FactId, ForgettingId, MessageId, SessionId, UserId, UserText};
 use recall_ports::ForgottenMention;
 use recall_store::{EvidenceKey, ForgetStatements, ForgettingRow, ForgottenMessage, HeldJob, Treatment};
 
@@ -146,6 +146,18 @@ impl ForgetStatements for WriteTransaction<'_> {
                 (user.0, entity.0, message.0),
             )?;
         }
+        Ok(())
+    }
+
+    async fn replace_title(
+        &mut self,
+        user: UserId,
+        session: SessionId,
+        from: Option<&UserText>,
+        to: Option<&UserText>,
+    ) -> Result<(), Failure> {
+        let sql = "UPDATE sessions SET title = ?4 WHERE user_id = ?1 AND id = ?2 AND title IS ?3";
+        self.0.execute(sql, (user.0, session.0, from.map(UserText::as_str), to.map(UserText::as_str)))?;
         Ok(())
     }
 

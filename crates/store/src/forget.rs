@@ -5,33 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    EvidenceKey, HeldJob, PrunedLog, Refusal, SessionDeletionStatements, append_events, enqueue, json, reject_while_locked, signed,
+    EvidenceKey, ForgetStatements, ForgettingRow, PrunedLog, Refusal, Treatment, append_events, enqueue, json, reject_while_locked, signed,
 };
-use recall_domain::{Caller, EntityId, EventDraft, Evidence, FactId, ForgettingId, MessageId, MessageStatus, SessionId, Timestamp, UserId};
-use recall_ports::{ForgetPlan, Forgetting, ForgottenKnowledge, ForgottenMention, JobWork, RestorePlan};
-
-/// How a forgotten message is treated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
-    /// It vanishes.
-    Hidden,
-    /// It stays as evidence for other facts, without its text.
-    Redacted,
-}
-
-impl Treatment {
-    /// The word in the column `forgotten`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Hidden => "hidden",
-            Self::Redacted => "redacted",
-        }
-    }
-}
+use recall_domain::{Caller, EntityId, EventDraft, Evidence, ForgettingId, MessageId, MessageStatus, SessionId, Timestamp, UserId};
+use recall_ports::{ForgetPlan, Forgetting, ForgottenKnowledge, ForgottenMention, JobWork, ReplacedTitle, RestorePlan};
 
 /// The content of the column `record`.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -42,90 +22,10 @@ struct Record {
     first_messages: Vec<(EntityId, MessageId)>,
     /// The clients' ids of hidden messages. Meanwhile, a client may store such a message again.
     external_ids: Vec<(MessageId, String)>,
+    /// The titles that quoted the messages.
+    titles: Vec<ReplacedTitle>,
     /// Each log with the number of its last event that still names what is forgotten.
     logs: Vec<(SessionId, u64)>,
-}
-
-/// A row of `forgettings`.
-#[derive(Clone, Debug)]
-pub struct ForgettingRow {
-    /// Its id.
-    pub id: ForgettingId,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// Until when it can be undone.
-    pub until: Timestamp,
-    /// What it moved away, in JSON.
-    pub record: String,
-}
-
-/// A forgotten message.
-#[derive(Clone, Copy, Debug)]
-pub struct ForgottenMessage {
-    /// Its id.
-    pub id: MessageId,
-    /// Its session.
-    pub session: SessionId,
-    /// Its status.
-    pub status: MessageStatus,
-    /// Whether it is hidden or redacted.
-    pub treatment: Treatment,
-}
-
-/// Statements on forgotten rows. Lists that they take are not empty.
-#[async_trait]
-pub trait ForgetStatements: SessionDeletionStatements {
-    /// Inserts a forgetting.
-    async fn insert_forgetting(&mut self, user: UserId, row: &ForgettingRow) -> Result<(), Self::Error>;
-    /// Returns a forgetting, and keeps others from changing it until the transaction ends.
-    async fn lock_forgetting(&mut self, user: UserId, id: ForgettingId) -> Result<Option<ForgettingRow>, Self::Error>;
-    /// Deletes a forgetting.
-    async fn delete_forgetting(&mut self, user: UserId, id: ForgettingId) -> Result<(), Self::Error>;
-
-    /// Returns the forgettings that can still restore one of these messages.
-    async fn forgettings_of(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<ForgettingId>, Self::Error>;
-    /// Returns the live jobs of messages, in order, and keeps others from changing them until the transaction ends.
-    async fn jobs_of_messages(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<HeldJob>, Self::Error>;
-    /// Marks messages as forgotten; hidden ones lose their client's id. Returns how many exist and were not.
-    async fn mark_forgotten(
-        &mut self,
-        user: UserId,
-        messages: &[MessageId],
-        treatment: Treatment,
-        id: ForgettingId,
-    ) -> Result<u64, Self::Error>;
-    /// Returns the clients' ids of messages that have one.
-    async fn external_ids(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<(MessageId, String)>, Self::Error>;
-    /// Gives messages their clients' ids back, unless another message of the session has the id.
-    async fn restore_external_ids(&mut self, user: UserId, ids: &[(MessageId, String)]) -> Result<(), Self::Error>;
-    /// Returns the messages of a forgetting.
-    async fn forgotten_messages(&mut self, user: UserId, id: ForgettingId) -> Result<Vec<ForgottenMessage>, Self::Error>;
-    /// Clears the marks of the messages of a forgetting.
-    async fn clear_forgotten(&mut self, user: UserId, id: ForgettingId) -> Result<(), Self::Error>;
-    /// Deletes text, terms, vectors and copies of excerpts of redacted messages.
-    async fn erase_texts(&mut self, user: UserId, messages: &[MessageId]) -> Result<(), Self::Error>;
-
-    /// Returns all mentions in messages.
-    async fn full_mentions_in(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<ForgottenMention>, Self::Error>;
-    /// Deletes mentions by message and position.
-    async fn delete_mention_rows(&mut self, user: UserId, rows: &[(MessageId, u32)]) -> Result<(), Self::Error>;
-    /// Inserts mentions, except those whose message or entity does not exist any more.
-    async fn insert_mention_rows(&mut self, user: UserId, rows: &[ForgottenMention]) -> Result<(), Self::Error>;
-    /// Returns the first messages of entities.
-    async fn first_messages(&mut self, user: UserId, entities: &[EntityId]) -> Result<Vec<(EntityId, MessageId)>, Self::Error>;
-    /// Adds to the mention counts of entities.
-    async fn add_mentions(&mut self, user: UserId, counts: &[(EntityId, u32)]) -> Result<(), Self::Error>;
-    /// Sets the first messages of entities, unless the message does not exist any more.
-    async fn set_first_messages(&mut self, user: UserId, first: &[(EntityId, MessageId)]) -> Result<(), Self::Error>;
-
-    /// Sets the excerpts of evidence.
-    async fn set_excerpts(&mut self, user: UserId, excerpts: &[(EvidenceKey, &str)]) -> Result<(), Self::Error>;
-    /// Hides those of the entities that no mention or fact references. The user's own entity stays.
-    async fn hide_unused_entities(&mut self, user: UserId, entities: &[EntityId], id: ForgettingId) -> Result<(), Self::Error>;
-    /// Shows the entities that a forgetting hid, and returns them.
-    async fn show_entities(&mut self, user: UserId, id: ForgettingId) -> Result<Vec<EntityId>, Self::Error>;
-    /// Deletes the copies of facts in the records of merges.
-    async fn delete_merged_facts(&mut self, user: UserId, facts: &[FactId]) -> Result<(), Self::Error>;
 }
 
 /// Commits a forgetting. Earlier forgettings of the same messages become final.
@@ -135,7 +35,10 @@ pub trait ForgetStatements: SessionDeletionStatements {
 pub async fn forget<T: ForgetStatements>(tx: &mut T, user: UserId, plan: &ForgetPlan) -> Result<(), T::Error> {
     lock_and_void(tx, user, &plan.events, plan.version).await?;
     let messages: Vec<MessageId> = plan.hidden.iter().chain(&plan.redacted).copied().collect();
-    let mut record = Record { knowledge: plan.knowledge.clone(), ..Record::default() };
+    let mut record = Record { knowledge: plan.knowledge.clone(), titles: plan.titles.clone(), ..Record::default() };
+    for title in &plan.titles {
+        tx.replace_title(user, title.session, Some(&title.before), title.after.as_ref()).await?;
+    }
     if !messages.is_empty() {
         for earlier in tx.forgettings_of(user, &messages).await? {
             if let Some(row) = tx.lock_forgetting(user, earlier).await? {
@@ -292,6 +195,9 @@ pub async fn restore_forgotten<T: ForgetStatements>(tx: &mut T, caller: &Caller,
     let record = record(&row)?;
     let messages = tx.forgotten_messages(user, plan.id).await?;
     tx.clear_forgotten(user, plan.id).await?;
+    for title in &record.titles {
+        tx.replace_title(user, title.session, title.after.as_ref(), Some(&title.before)).await?;
+    }
     if !record.external_ids.is_empty() {
         tx.restore_external_ids(user, &record.external_ids).await?;
     }

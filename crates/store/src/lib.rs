@@ -16,6 +16,7 @@ mod delete;
 mod events;
 pub mod filter;
 mod forget;
+mod forget_statements;
 mod graph;
 mod jobs;
 pub mod keys;
@@ -41,9 +42,8 @@ pub use audit::audited_actor;
 pub use codec::{client_json, duration_millis, json, search_text, signed, similarity};
 pub use delete::DeleteStatements;
 pub use events::{EventStatements, NewEvent, PrunedLog, append_events, prune_events};
-pub use forget::{
-    ForgetStatements, ForgettingRow, ForgottenMessage, Treatment, forget, purge_forgotten, read_forgetting, restore_forgotten,
-};
+pub use forget::{forget, purge_forgotten, read_forgetting, restore_forgotten};
+pub use forget_statements::{ForgetStatements, ForgettingRow, ForgottenMessage, Treatment};
 pub use graph::{FactWithSource, GraphStatements, changed_node, load_changes};
 pub use jobs::{HeldJob, JobStatements, Lane, NewJob, bury, cancel_answer, enqueue, id_and_token, job_work};
 pub use knowledge::{KnowledgeStatements, append_and_learn, commit_answer, commit_plan, learn};

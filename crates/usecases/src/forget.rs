@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::manual_edits::{MAX_SESSIONS, MAX_STALE};
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, EntityId, EventBody, EventDraft, EventId, Evidence, Fact, FactId, ForgettingId, Message, MessageId, SessionId, Timestamp,
-    event::FactChange,
+    Caller, EntityId, EventBody, EventDraft, EventId, Evidence, Fact, FactId, ForgettingId, Message, MessageId, Page, Role, SessionId,
+    Timestamp, UserText, event::FactChange,
 };
 use recall_facts::{
     forget::{self, ChangedMemory, ForgetInput, ForgetOutcome},
     rival_keys,
 };
-use recall_ports::{CommitError, FactKey, ForgetPlan, StoreError};
+use recall_ports::{CommitError, FactKey, ForgetPlan, ReplacedTitle, StoreError};
 
 /// Most ids in one call.
 const MAX_IDS: usize = 1_000;
@@ -20,6 +20,8 @@ const MAX_IDS: usize = 1_000;
 pub(super) const MAX_FORGOTTEN: usize = 2_000;
 /// Most evidence rows loaded per fact.
 pub(super) const MAX_EVIDENCE: u32 = 10_000;
+/// Messages that are read to find another title.
+const TITLE_MESSAGES: u32 = 50;
 /// How often answers to answers are followed.
 const MAX_CITING: usize = 3;
 
@@ -228,6 +230,7 @@ impl UseCases {
             until: now + undo,
             hidden: outcome.hidden.into_iter().collect(),
             redacted: outcome.redacted.into_iter().collect(),
+            titles: self.quoting_titles(caller, &found).await?,
             kept_mentions: outcome.kept_mentions,
             knowledge: outcome.knowledge,
             events,
@@ -248,6 +251,24 @@ impl UseCases {
         others.sort_by_key(|f| f.id);
         others.dedup_by_key(|f| f.id);
         Ok(others)
+    }
+
+    /// Returns the titles that were made from forgotten messages, with those that the sessions get instead.
+    async fn quoting_titles(&self, caller: &Caller, forgotten: &[Message]) -> Result<Vec<ReplacedTitle>, UseCaseError> {
+        let store = &self.parts.store;
+        let sessions: BTreeSet<SessionId> = forgotten.iter().map(|m| m.session).collect();
+        let mut titles = Vec::new();
+        for session in store.sessions_by_id(caller, &sessions.into_iter().collect::<Vec<_>>()).await? {
+            let quotes =
+                |title: &UserText| forgotten.iter().any(|m| m.session == session.id && check::title_of(m.text.as_str()) == title.as_str());
+            let Some(before) = session.title.filter(quotes) else { continue };
+            let first = store.list_messages(caller, session.id, &Page::first(TITLE_MESSAGES), false).await?.items;
+            let makes_title =
+                |m: &&Message| m.role == Role::User && !m.text.as_str().trim().is_empty() && !forgotten.iter().any(|f| f.id == m.id);
+            let after = first.iter().map(|(_, m)| m).find(makes_title).map(|m| UserText::from(check::title_of(m.text.as_str())));
+            titles.push(ReplacedTitle { session: session.id, before, after });
+        }
+        Ok(titles)
     }
 
     /// Hides the answers that cite what is forgotten.

@@ -28,6 +28,7 @@ pub(super) async fn plan(w: &World, session: SessionId, hidden: &[MessageId]) ->
         hidden: hidden.to_vec(),
         redacted: Vec::new(),
         kept_mentions: Vec::new(),
+        titles: Vec::new(),
         knowledge: ForgottenKnowledge::default(),
         events: told(session, hidden),
     }

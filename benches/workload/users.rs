@@ -64,6 +64,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
         session_limits: recall_facts::SessionLimits::default(),
+        forget_undo: std::time::Duration::from_secs(600),
     });
     let callers: Vec<Caller> = (1..=users).map(|n| Caller::verified(UserId(Uuid::from_u128(n as u128)), ViewerRole::User)).collect();
     let learn_every = users.div_ceil(LEARNING).max(1);

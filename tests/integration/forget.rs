@@ -121,7 +121,7 @@ async fn forgotten_words_are_found_nowhere() {
     let kept = chat.server.facts().await.into_iter().map(|(words, ..)| words).collect::<Vec<_>>();
     assert!(kept.contains(&"John LIKES coffee".to_owned()), "{kept:?}");
     let events = chat.server.events(&chat.session).await;
-    let told = |e: &Value| e["type"] == "fact_update" && e["data"]["change"] == "retracted";
+    let told = |e: &Value| e["type"] == "fact_update" && e["change"] == "retracted";
     assert!(events.iter().any(|e| e["type"] == "message_forgotten") && events.iter().any(told), "{events:#?}");
     assert!(events.iter().filter(|e| !told(e)).all(|e| !e.to_string().contains("Oakwood")), "{events:#?}");
     assert!(!chat.ask("Where do I live?").await.contains("Oakwood"));

@@ -150,7 +150,7 @@ proptest! {
     ) {
         let ontology = ontology();
         let memory = Memory::of(&rows, &ontology);
-        let is_chosen = |n: usize| chosen & (1 << (n % 16)) != 0 && n % 3 == 0;
+        let is_chosen = |n: usize| chosen & (1 << (n % 16)) != 0 && n.is_multiple_of(3);
         let (facts, others): (Vec<_>, Vec<_>) = memory.facts.values().cloned().enumerate().partition(|(n, _)| is_chosen(*n));
         let (facts, others): (Vec<Fact>, Vec<Fact>) = (facts.into_iter().map(|f| f.1).collect(), others.into_iter().map(|f| f.1).collect());
         let named: HashSet<MessageId> = (0..6).filter(|n| named & (1 << n) != 0 && named & 0x80 != 0).map(message).collect();

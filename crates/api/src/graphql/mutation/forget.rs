@@ -52,12 +52,13 @@ pub(crate) struct DeleteMessagePayload {
     errors: Vec<UserError>,
 }
 
-/// The result of `forget` and `undoForget`.
+/// What a forgetting found, and the memory that it is about.
 pub(crate) struct ForgetPayload {
     found: Option<(Forgotten, Arc<Memory>)>,
     errors: Vec<UserError>,
 }
 
+/// The result of `forget` and `undoForget`.
 #[Object]
 impl ForgetPayload {
     /// The facts that are forgotten, would be forgotten, or were restored.

@@ -142,7 +142,7 @@ async fn edited_message_is_forgotten_and_regenerated_answer_follows() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn message_without_an_answer_stays_next_to_its_edit() {
-    let failing = ModelServer::start(|n, _| if n == 0 { Reaction::Say("Hi".to_owned()) } else { Reaction::Status(500) }).await;
+    let failing = ModelServer::start(|n, _| if n == 0 { Reaction::Say("Hi".to_owned()) } else { Reaction::Fail(500) }).await;
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), &failing, &[]);
     ask(&server, Some("one"), &["Hello"]).await;

@@ -493,6 +493,7 @@ export interface ForgetInput {
   dryRun?: boolean;
 }
 
+/** The result of `forget` and `undoForget`. */
 export interface ForgetPayload {
   /** The facts that are forgotten, would be forgotten, or were restored. */
   facts: Fact[];

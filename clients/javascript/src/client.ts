@@ -2,11 +2,11 @@
 import { adoptVisit, beginVisit, endVisit, fetchAccount, type Account, type Adopted } from "./account.ts";
 import { EventStream } from "./event-stream.ts";
 import type { AnswerDelta } from "./events.ts";
-import { Forget, UndoForget, type ForgetInput, type Forgotten } from "./forget.ts";
 import * as operations from "./generated/operations.ts";
-import type { CitationFields, EntityFields, FactFields, MessageFields, SessionFields } from "./generated/operations.ts";
+import type { CitationFields, EntityFields, FactFields, ForgottenFields, MessageFields, SessionFields } from "./generated/operations.ts";
 import type {
-  AssertFactInput, ContextInput, EntityFilter, FactFilter, ImportedMessage, MergeEntitiesInput, RenameEntityInput, ResolveEntityInput, SendMessageInput,
+  AssertFactInput, ContextInput, EntityFilter, FactFilter, ForgetInput, ImportedMessage, MergeEntitiesInput, RenameEntityInput, ResolveEntityInput,
+  SendMessageInput,
 } from "./generated/schema.ts";
 import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 import { toPage, type Page, type PageOptions, type SharedPageOptions } from "./pages.ts";
@@ -27,6 +27,8 @@ export type Answer = MessageFields & { citations: CitationFields[] };
 export type ContextResult = operations.GetContextResult["context"];
 /** What one message says about a fact. */
 export type FactEvidence = NonNullable<operations.GetEvidenceResult["fact"]>["evidence"]["nodes"][number];
+/** Up to 100 facts and 100 messages that are forgotten, would be or were restored. `factCount` and `messageCount` count all of them. */
+export type Forgotten = ForgottenFields;
 
 export interface AskOptions extends WaitOptions {
   /** Called for each part of the answer while the server writes it. */
@@ -67,6 +69,12 @@ export class RecallClient {
   /** Lists sessions, latest change first. */
   async sessions(options: SharedPageOptions = {}): Promise<Page<SessionFields>> {
     return toPage((await this.graphql(operations.GetSessions, options)).sessions);
+  }
+
+  /** Gives a session another title. */
+  async renameSession(sessionId: string, title: string): Promise<SessionFields> {
+    const { updateSession } = await this.graphql(operations.UpdateSession, { input: { sessionId, title } });
+    return resultOrThrow(updateSession.session, updateSession.errors);
   }
 
   /** Deletes a session with its messages, events and evidence. */
@@ -161,6 +169,12 @@ export class RecallClient {
     return { items: nodes, next: pageInfo.hasPreviousPage ? pageInfo.startCursor : null };
   }
 
+  /** Deletes a message for good, with its evidence and the answers that cite it. `forget` can be undone. */
+  async deleteMessage(messageId: string): Promise<void> {
+    const { deleteMessage } = await this.graphql(operations.DeleteMessage, { input: { messageId } });
+    resultOrThrow(deleteMessage.deletedId, deleteMessage.errors);
+  }
+
   /** Cancels the answer to a question. Returns false if it was finished. */
   async cancelAnswer(messageId: string): Promise<boolean> {
     const { cancelAnswer } = await this.graphql(operations.CancelAnswer, { input: { messageId } });
@@ -229,15 +243,15 @@ export class RecallClient {
     return resultOrThrow(retractFact.fact, retractFact.errors);
   }
 
-  /** Forgets facts and the messages that state them. By default it only returns what would be forgotten. */
+  /** Forgets facts and messages, by words or ids. By default (`dryRun`) it only returns what would be forgotten. */
   async forget(input: ForgetInput): Promise<Forgotten> {
-    const { forget } = await this.graphql(Forget, { input });
+    const { forget } = await this.graphql(operations.Forget, { input });
     return resultOrThrow(forget, forget.errors);
   }
 
-  /** Undoes `forget`, some minutes long. */
+  /** Restores what `forget` took, for ten minutes by default. `token`: its result. */
   async undoForget(token: string): Promise<Forgotten> {
-    const { undoForget } = await this.graphql(UndoForget, { input: { token } });
+    const { undoForget } = await this.graphql(operations.UndoForget, { input: { token } });
     return resultOrThrow(undoForget, undoForget.errors);
   }
 

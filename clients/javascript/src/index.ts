@@ -1,9 +1,8 @@
 // Public names of @relevantic/recall.
 export type { Account, Adopted, Who } from "./account.ts";
-export { RecallClient, type Answer, type AskOptions, type ContextResult, type FactEvidence, type RecallClientOptions } from "./client.ts";
+export { RecallClient, type Answer, type AskOptions, type ContextResult, type FactEvidence, type Forgotten, type RecallClientOptions } from "./client.ts";
 export { formatCursor, parseCursor, webStorageCursors, type Cursor, type CursorStore } from "./cursor.ts";
 export { EventStream } from "./event-stream.ts";
-export type { ForgetInput, Forgotten } from "./forget.ts";
 export type { CitationFields, EntityFields, EntityName, FactFields, MessageFields, SessionFields } from "./generated/operations.ts";
 export { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 export type { Down, Gap, Link, LinkEvents, LinkRequest, LogEntry, OpenLink, TransportName, Welcome } from "./link.ts";

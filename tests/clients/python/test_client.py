@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable
 from datetime import datetime, timezone
+from typing import Any
 
 import httpx
 import pytest
 from conftest import TOKEN, run_server
 
 from relevantic_recall import (
-    AsyncRecall, ImportedMessage, InvalidRequest, NotAuthenticated, NotFound, Recall, RecallError, ServerUnavailable, TimedOut, all_items,
+    AsyncRecall, ImportedMessage, InvalidRequest, NotAuthenticated, NotFound, Recall, ServerUnavailable, TimedOut, all_items,
 )  # fmt: skip
 from relevantic_recall import _operations
 
@@ -60,20 +62,71 @@ def test_memory_is_corrected(recall: Recall, new_session: Callable[[], str]) -> 
     assert [entity.name for entity in recall.entities(session_id=session_id, type="PERSON").items] == ["Nadia Costa"]
 
 
-def test_forgetting_works_or_says_that_the_server_lacks_it(recall: Recall, new_session: Callable[[], str]) -> None:
+def test_forgotten_things_are_gone_until_it_is_undone(recall: Recall, new_session: Callable[[], str]) -> None:
     session_id = new_session()
-    recall.send_and_wait(session_id, "Otto likes Zoe.")
+    message = recall.send_and_wait(session_id, "Otto likes Zoe.")
     (fact,) = recall.facts(session_id=session_id).items
-    try:
-        forgotten = recall.forget(fact_ids=[fact.id], dry_run=False)
-    except RecallError as error:
-        assert error.code == "GRAPHQL_VALIDATION_FAILED"
-        return
-    assert [fact.id for fact in forgotten.facts] == [fact.id]
-    assert forgotten.token
-    recall.undo_forget(forgotten.token)
-    restored = recall.fact(fact.id)
-    assert restored and restored.status == "ACTIVE"
+
+    def known() -> tuple[int, int]:
+        return len(recall.facts(session_id=session_id).items), len(recall.messages(session_id).items)
+
+    inputs: list[dict[str, Any]] = [
+        {"query": "that Otto likes Zoe"},
+        {"fact_ids": [fact.id]},
+        {"message_ids": [message.id]},
+        {"fact_ids": [fact.id], "message_ids": [message.id]},
+    ]
+    for arguments in inputs:
+        dry = recall.forget(**arguments)
+        assert (dry.fact_count, dry.message_count, dry.token) == (1, 1, None)
+        assert ([fact.id for fact in dry.facts], dry.messages) == ([fact.id], (message,))
+        assert known() == (1, 1)
+        forgotten = recall.forget(**arguments, dry_run=False)
+        assert (str(forgotten.facts[0]), forgotten.messages[0].text) == ("Otto likes Zoe", "Otto likes Zoe.")
+        assert known() == (0, 0)
+        assert recall.message(message.id) is None
+        assert forgotten.token
+        restored = recall.undo_forget(forgotten.token)
+        assert (restored.fact_count, restored.message_count, restored.facts[0].id) == (1, 1, fact.id)
+        assert known() == (1, 1)
+        with pytest.raises(NotFound):
+            recall.undo_forget(forgotten.token)
+    with pytest.raises(InvalidRequest, match="NOTHING_NAMED"):
+        recall.forget()
+
+
+def test_message_is_deleted_and_session_is_renamed(recall: Recall, new_session: Callable[[], str]) -> None:
+    session_id = new_session()
+    message = recall.send_and_wait(session_id, "Ines likes Omar.")
+    recall.delete_message(message.id)
+    assert recall.message(message.id) is None
+    assert recall.facts(session_id=session_id).items == ()
+    with pytest.raises(NotFound):
+        recall.delete_message(message.id)
+    assert recall.rename_session(session_id, "After").title == "After"
+    renamed = recall.session(session_id)
+    assert renamed and renamed.title == "After"
+    with pytest.raises(InvalidRequest, match="TITLE_EMPTY"):
+        recall.rename_session(session_id, "")
+
+
+def test_async_client_forgets_deletes_and_renames(url: str) -> None:
+    async def work() -> None:
+        async with AsyncRecall(url, TOKEN) as recall:
+            session = await recall.create_session("Before")
+            message = await recall.send_and_wait(session.id, "Uma likes Pia.")
+            (fact,) = (await recall.facts(session_id=session.id)).items
+            assert (await recall.forget("that Uma likes Pia")).fact_count == 1
+            for facts, messages in (([fact.id], None), (None, [message.id])):
+                forgotten = await recall.forget(fact_ids=facts, message_ids=messages, dry_run=False)
+                assert forgotten.token
+                assert await recall.message(message.id) is None
+                assert (await recall.undo_forget(forgotten.token)).message_count == 1
+            await recall.delete_message(message.id)
+            assert await recall.message(message.id) is None
+            assert (await recall.rename_session(session.id, "After")).title == "After"
+
+    asyncio.run(work())
 
 
 def test_large_import_is_split_and_listed(recall: Recall) -> None:

@@ -7,14 +7,14 @@ from .errors import (
 )  # fmt: skip
 from .models import (
     Answer, Candidate, Citation, Context, Entity, EntityRef, EntityType, Event, Evidence, Fact, FactStatus, Forgotten,
-    ForgottenMessage, ImportedMessage, Message, MessageKind, MessageStatus, Page, RankedFact, RankedMessage, Resolution,
-    RetrievalMethod, Role, Session, Stance, Viewer, ViewerRole,
+    ImportedMessage, Message, MessageKind, MessageStatus, Page, RankedFact, RankedMessage, Resolution, RetrievalMethod, Role, Session,
+    Stance, Viewer, ViewerRole,
 )  # fmt: skip
 
 __all__ = [
     "Answer", "AsyncRecall", "Candidate", "Citation", "Context", "Entity", "EntityRef", "EntityType", "Event", "Evidence", "Fact",
-    "FactStatus", "Forgotten", "ForgottenMessage", "ImportedMessage", "InvalidRequest", "Message", "MessageKind", "MessageStatus",
-    "NotAllowed", "NotAuthenticated", "NotFound", "Page", "RankedFact", "RankedMessage", "RateLimited", "Recall", "RecallError",
+    "FactStatus", "Forgotten", "ImportedMessage", "InvalidRequest", "Message", "MessageKind", "MessageStatus", "NotAllowed",
+    "NotAuthenticated", "NotFound", "Page", "RankedFact", "RankedMessage", "RateLimited", "Recall", "RecallError",
     "Resolution", "RetrievalMethod", "Role", "ServerUnavailable", "Session", "Stance", "TimedOut", "Viewer", "ViewerRole",
     "all_items", "all_items_async",
 ]  # fmt: skip

@@ -16,20 +16,6 @@ from .models import (
 
 T = TypeVar("T")
 
-# Not generated, because older servers do not have it. The calls then fail with the code `GRAPHQL_VALIDATION_FAILED`.
-_FORGOTTEN = """{
-  facts {
-    id relation phrase shared weight belief uncertainty relativeWeight status flagged validFrom validTo createdAt updatedAt
-    subject { id name type isViewer }
-    object { id name type isViewer }
-  }
-  messages { id text }
-  token
-  errors { code message path }
-}"""
-FORGET = f"mutation Forget($input: ForgetInput!) {{ forget(input: $input) {_FORGOTTEN} }}"
-UNDO_FORGET = f"mutation UndoForget($input: UndoForgetInput!) {{ undoForget(input: $input) {_FORGOTTEN} }}"
-
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
@@ -71,6 +57,11 @@ def session(id: str) -> Call[Session | None]:
 def sessions(first: int, after: str | None, shared: bool) -> Call[Page[Session]]:
     variables = {"first": first, "after": after, "shared": shared}
     return Call(documents.GET_SESSIONS, variables, lambda data: _page(Session.parse, data["sessions"]))
+
+
+def rename_session(id: str, title: str) -> Call[Session]:
+    variables = {"input": {"sessionId": id, "title": title}}
+    return Call(documents.UPDATE_SESSION, variables, lambda data: Session.parse(_payload(data, "updateSession", "session")), safe=False)
 
 
 def delete_session(id: str) -> Call[None]:
@@ -127,6 +118,13 @@ def latest_messages(session_id: str, last: int, before: str | None) -> Call[Page
         return Page(tuple(map(Message.parse, connection["nodes"])), info["startCursor"] if info["hasPreviousPage"] else None)
 
     return Call(documents.GET_LATEST_MESSAGES, {"sessionId": session_id, "last": last, "before": before}, read)
+
+
+def delete_message(id: str) -> Call[None]:
+    def read(data: Json) -> None:
+        _payload(data, "deleteMessage", "deletedId")
+
+    return Call(documents.DELETE_MESSAGE, {"input": {"messageId": id}}, read, safe=False)
 
 
 def cancel_answer(message_id: str) -> Call[bool]:
@@ -208,13 +206,14 @@ def retract_fact(id: str) -> Call[Fact]:
     return Call(documents.RETRACT_FACT, {"input": {"id": id}}, lambda data: Fact.parse(_payload(data, "retractFact", "fact")), safe=False)
 
 
-def forget(query: str | None, fact_ids: Iterable[str] | None, dry_run: bool) -> Call[Forgotten]:
-    variables = {"input": _given(query=query, factIds=None if fact_ids is None else list(fact_ids), dryRun=dry_run)}
-    return Call(FORGET, variables, lambda data: Forgotten.parse(_payload(data, "forget")), safe=dry_run)
+def forget(query: str | None, fact_ids: Iterable[str] | None, message_ids: Iterable[str] | None, dry_run: bool) -> Call[Forgotten]:
+    facts, messages = (None if ids is None else list(ids) for ids in (fact_ids, message_ids))
+    variables = {"input": _given(query=query, factIds=facts, messageIds=messages, dryRun=dry_run)}
+    return Call(documents.FORGET, variables, lambda data: Forgotten.parse(_payload(data, "forget")), safe=dry_run)
 
 
 def undo_forget(token: str) -> Call[Forgotten]:
-    return Call(UNDO_FORGET, {"input": {"token": token}}, lambda data: Forgotten.parse(_payload(data, "undoForget")), safe=False)
+    return Call(documents.UNDO_FORGET, {"input": {"token": token}}, lambda data: Forgotten.parse(_payload(data, "undoForget")), safe=False)
 
 
 def _given(**arguments: Any) -> dict[str, Any]:

@@ -88,6 +88,10 @@ class AsyncRecall:
         """Lists sessions, latest change first."""
         return await self._run(calls.sessions(first, after, shared))
 
+    async def rename_session(self, id: str, title: str) -> Session:
+        """Gives a session another title."""
+        return await self._run(calls.rename_session(id, title))
+
     async def delete_session(self, id: str) -> None:
         """Deletes a session with its messages, events and evidence."""
         await self._run(calls.delete_session(id))
@@ -181,6 +185,10 @@ class AsyncRecall:
         """Lists the latest messages of a session, oldest first. `next` is the cursor for `before`."""
         return await self._run(calls.latest_messages(session_id, last, before))
 
+    async def delete_message(self, id: str) -> None:
+        """Deletes a message for good, with its evidence and the answers that cite it. `forget` can be undone."""
+        await self._run(calls.delete_message(id))
+
     async def cancel_answer(self, message_id: str) -> bool:
         """Cancels the answer to a question. Returns False if it was finished."""
         return await self._run(calls.cancel_answer(message_id))
@@ -273,12 +281,19 @@ class AsyncRecall:
         """Retracts a fact. It stays readable but no longer counts, until a later message states it again."""
         return await self._run(calls.retract_fact(id))
 
-    async def forget(self, query: str | None = None, *, fact_ids: Iterable[str] | None = None, dry_run: bool = True) -> Forgotten:
-        """Forgets facts and the messages that state them. By default it only returns what would be forgotten."""
-        return await self._run(calls.forget(query, fact_ids, dry_run))
+    async def forget(
+        self,
+        query: str | None = None,
+        *,
+        fact_ids: Iterable[str] | None = None,
+        message_ids: Iterable[str] | None = None,
+        dry_run: bool = True,
+    ) -> Forgotten:
+        """Forgets facts and messages, by words or ids. By default it only returns what would be forgotten."""
+        return await self._run(calls.forget(query, fact_ids, message_ids, dry_run))
 
     async def undo_forget(self, token: str) -> Forgotten:
-        """Undoes `forget`, some minutes long."""
+        """Restores what `forget` took, for ten minutes by default. `token`: its result."""
         return await self._run(calls.undo_forget(token))
 
     def events(self, session_id: str, *, after: str | None = None) -> AsyncGenerator[Event, None]:

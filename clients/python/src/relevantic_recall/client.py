@@ -89,6 +89,10 @@ class Recall:
         """Lists sessions, latest change first."""
         return self._run(calls.sessions(first, after, shared))
 
+    def rename_session(self, id: str, title: str) -> Session:
+        """Gives a session another title."""
+        return self._run(calls.rename_session(id, title))
+
     def delete_session(self, id: str) -> None:
         """Deletes a session with its messages, events and evidence."""
         self._run(calls.delete_session(id))
@@ -182,6 +186,10 @@ class Recall:
         """Lists the latest messages of a session, oldest first. `next` is the cursor for `before`."""
         return self._run(calls.latest_messages(session_id, last, before))
 
+    def delete_message(self, id: str) -> None:
+        """Deletes a message for good, with its evidence and the answers that cite it. `forget` can be undone."""
+        self._run(calls.delete_message(id))
+
     def cancel_answer(self, message_id: str) -> bool:
         """Cancels the answer to a question. Returns False if it was finished."""
         return self._run(calls.cancel_answer(message_id))
@@ -274,12 +282,19 @@ class Recall:
         """Retracts a fact. It stays readable but no longer counts, until a later message states it again."""
         return self._run(calls.retract_fact(id))
 
-    def forget(self, query: str | None = None, *, fact_ids: Iterable[str] | None = None, dry_run: bool = True) -> Forgotten:
-        """Forgets facts and the messages that state them. By default it only returns what would be forgotten."""
-        return self._run(calls.forget(query, fact_ids, dry_run))
+    def forget(
+        self,
+        query: str | None = None,
+        *,
+        fact_ids: Iterable[str] | None = None,
+        message_ids: Iterable[str] | None = None,
+        dry_run: bool = True,
+    ) -> Forgotten:
+        """Forgets facts and messages, by words or ids. By default it only returns what would be forgotten."""
+        return self._run(calls.forget(query, fact_ids, message_ids, dry_run))
 
     def undo_forget(self, token: str) -> Forgotten:
-        """Undoes `forget`, some minutes long."""
+        """Restores what `forget` took, for ten minutes by default. `token`: its result."""
         return self._run(calls.undo_forget(token))
 
     def events(self, session_id: str, *, after: str | None = None) -> Generator[Event, None, None]:

@@ -320,26 +320,24 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class ForgottenMessage:
-    """A message that was forgotten, or would be."""
-
-    id: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was forgotten, or would be."""
+    """What is forgotten, would be forgotten, or was restored."""
 
     facts: tuple[Fact, ...]
-    messages: tuple[ForgottenMessage, ...]
+    """At most 100."""
+    messages: tuple[Message, ...]
+    """At most 100, as they were before."""
+    fact_count: int
+    """The number of all these facts."""
+    message_count: int
+    """The number of all these messages."""
     token: str | None
-    """Undoes it for some minutes, with `undo_forget`. None after a dry run."""
+    """For `undo_forget`. None after a dry run, and if nothing was found."""
 
     @classmethod
     def parse(cls, data: Json) -> Forgotten:
-        messages = tuple(ForgottenMessage(m["id"], m["text"]) for m in data["messages"])
-        return cls(tuple(map(Fact.parse, data["facts"])), messages, data["token"])
+        facts, messages = tuple(map(Fact.parse, data["facts"])), tuple(map(Message.parse, data["messages"]))
+        return cls(facts, messages, data["factCount"], data["messageCount"], data["token"])
 
 
 @dataclass(frozen=True, slots=True)

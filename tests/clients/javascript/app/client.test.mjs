@@ -95,15 +95,42 @@ test("errors have a stable code", async () => {
   await assert.rejects(recall.ask({ sessionId: session.id, text: "Who is Bo?" }, { signal: aborted }), /stop/);
 });
 
-test("forgetting works, or says that the server does not have it", async () => {
+test("forgotten facts and messages are gone until the forgetting is undone", async () => {
   const session = await recall.createSession("Forget");
-  await recall.sendAndWait({ sessionId: session.id, text: "Otto likes Zoe." });
-  const [fact] = (await recall.facts({ filter: { sessionId: session.id } })).items;
-  const forgotten = await recall.forget({ factIds: [fact.id], dryRun: false }).catch((error) => error);
-  if (forgotten instanceof RecallError) return assert.equal(forgotten.code, "GRAPHQL_VALIDATION_FAILED");
-  assert.deepEqual(forgotten.facts.map(({ id }) => id), [fact.id]);
-  await recall.undoForget(forgotten.token);
-  assert.equal((await recall.fact(fact.id)).status, "ACTIVE");
+  const message = await recall.sendAndWait({ sessionId: session.id, text: "Otto likes Zoe." });
+  const filter = { sessionId: session.id };
+  const [fact] = (await recall.facts({ filter })).items;
+  const isKnown = async () => [(await recall.facts({ filter })).items.length, (await recall.messages(session.id)).items.length];
+  const inputs = [{ query: "that Otto likes Zoe" }, { factIds: [fact.id] }, { messageIds: [message.id] }, { factIds: [fact.id], messageIds: [message.id] }];
+  for (const input of inputs) {
+    const dry = await recall.forget(input);
+    assert.deepEqual([dry.factCount, dry.messageCount, dry.token], [1, 1, null]);
+    assert.deepEqual([dry.facts[0].id, dry.facts[0].subject.name, dry.messages[0].id], [fact.id, "Otto", message.id]);
+    assert.deepEqual(await isKnown(), [1, 1], "a dry run changes nothing");
+    const forgotten = await recall.forget({ ...input, dryRun: false });
+    assert.deepEqual([forgotten.facts[0].id, forgotten.messages[0].text], [fact.id, "Otto likes Zoe."]);
+    assert.deepEqual(await isKnown(), [0, 0]);
+    assert.equal(await recall.message(message.id), null);
+    const restored = await recall.undoForget(forgotten.token);
+    assert.deepEqual([restored.factCount, restored.messageCount, restored.facts[0].id], [1, 1, fact.id]);
+    assert.deepEqual(await isKnown(), [1, 1]);
+    assert.equal((await recall.fact(fact.id)).status, "ACTIVE");
+    await assert.rejects(recall.undoForget(forgotten.token), { code: "NOT_FOUND" });
+  }
+  await assert.rejects(recall.forget({}), { code: "NOTHING_NAMED" });
+  await assert.rejects(recall.forget({ messageIds: ["x"] }), { code: "INVALID_ID" });
+});
+
+test("a message is deleted with its facts, and a session gets another title", async () => {
+  const session = await recall.createSession("Before");
+  const { id } = await recall.sendAndWait({ sessionId: session.id, text: "Ines likes Omar." });
+  await recall.deleteMessage(id);
+  assert.equal(await recall.message(id), null);
+  assert.deepEqual((await recall.facts({ filter: { sessionId: session.id } })).items, []);
+  await assert.rejects(recall.deleteMessage(id), { code: "NOT_FOUND" });
+  assert.equal((await recall.renameSession(session.id, "After")).title, "After");
+  assert.equal((await recall.session(session.id)).title, "After");
+  await assert.rejects(recall.renameSession(session.id, ""), { code: "TITLE_EMPTY" });
 });
 
 // Node has WebSocket from version 22 on.

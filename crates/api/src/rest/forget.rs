@@ -58,7 +58,8 @@ const NAMES: [(&str, &str); 2] = [("factIds", "fact_ids"), ("messageIds", "messa
 ///
 /// `undoForget` of GraphQL restores them with the token.
 #[utoipa::path(
-    post, path = "/forget", operation_id = "forget", tag = "memory", request_body = ForgetBody,
+    post, path = "/forget", operation_id = "forget", tag = "memory", security((), ("token" = ["recall.write"])),
+    request_body = ForgetBody,
     responses((status = 200, description = "The facts and messages.", body = ForgetResponse))
 )]
 pub(super) async fn post(

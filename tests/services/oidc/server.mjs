@@ -35,7 +35,7 @@ const createProvider = (issuer, jwks) => {
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, name: `${id} of the provider`, roles: id === "root" ? ["recall-admin"] : [] }) }),
     claims: { openid: ["sub", "roles"], profile: ["name"] },
     // Clients that register themselves name the scopes of the resource.
-    scopes: ["openid", "offline_access", "recall.read", "recall.write"],
+    scopes: ["openid", "offline_access", "recall.read", "recall.write", "recall.admin"],
     conformIdTokenClaims: false,
     // The default dispatcher blocks loopback addresses (SSRF protection), so logout notifications would not arrive.
     fetch: (url, { dispatcher, ...options }) => fetch(url, options),

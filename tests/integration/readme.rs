@@ -11,22 +11,31 @@ fn wait_for(text: &str) -> String {
     format!("until {ask} | grep -q '\"{text}\"'; do sleep 0.2; done\n")
 }
 
-#[test]
-fn readme_examples_work_as_pasted() {
-    let readme = include_str!("../../README.md");
-    let block = readme.split("<!-- examples -->").nth(1).and_then(|t| t.split("<!-- /examples -->").next()).expect("the marks are there");
-    let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
+/// Returns the script between the marks `<!-- mark -->` and `<!-- /mark -->` of a page.
+fn script_of(page: &str, mark: &str) -> String {
+    let block = page.split(&format!("<!-- {mark} -->")).nth(1).and_then(|t| t.split(&format!("<!-- /{mark} -->")).next());
+    block.expect("the marks are there").trim().trim_start_matches("```sh").trim_end_matches("```").to_owned()
+}
+
+/// Runs a script against a new server. Returns the lines of its output that are JSON objects.
+fn run(script: &str) -> Vec<serde_json::Value> {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
-    // One second is enough for a person; a slow machine may need more.
-    let script = script.replacen("sleep 1\n", &wait_for("PROCESSED"), 1).replacen("sleep 1\n", &wait_for("ASSISTANT"), 1);
     let script = script.replace("127.0.0.1:8080", &server.address);
     let done = Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("bash runs");
     let out = String::from_utf8(done.stdout).unwrap();
     assert!(done.status.success(), "{out}\n{}", String::from_utf8_lossy(&done.stderr));
+    let objects = out.lines().filter(|line| line.starts_with('{'));
+    objects.map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+}
+
+#[test]
+fn readme_examples_work_as_pasted() {
+    let script = script_of(include_str!("../../README.md"), "examples");
+    // One second is enough for a person; a slow machine may need more.
+    let script = script.replacen("sleep 1\n", &wait_for("PROCESSED"), 1).replacen("sleep 1\n", &wait_for("ASSISTANT"), 1);
     // Compares values and not text, because GraphQL answers may order fields freely.
-    let answers: Vec<serde_json::Value> =
-        out.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap_or_else(|e| panic!("{e}: {l}"))).collect();
+    let answers = run(&script);
     for a in &answers {
         assert!(a.get("errors").is_none() && a.get("code").is_none(), "{a}");
     }
@@ -47,16 +56,7 @@ fn readme_examples_work_as_pasted() {
 
 #[test]
 fn readme_shared_memory_example_works_as_pasted() {
-    let readme = include_str!("../../docs/shared-memory.md");
-    let block = readme.split("<!-- shared -->").nth(1).and_then(|t| t.split("<!-- /shared -->").next()).expect("the marks are there");
-    let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path());
-    let script = script.replace("127.0.0.1:8080", &server.address);
-    let done = Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("bash runs");
-    let out = String::from_utf8(done.stdout).unwrap();
-    assert!(done.status.success(), "{out}\n{}", String::from_utf8_lossy(&done.stderr));
-    let answers: Vec<serde_json::Value> = out.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap()).collect();
+    let answers = run(&script_of(include_str!("../../docs/shared-memory.md"), "shared"));
     assert_eq!(answers[0]["data"]["sendMessage"], serde_json::json!({ "status": "PROCESSING", "errors": [] }));
     let found = &answers[1]["data"]["context"]["messages"][0];
     assert_eq!((&found["shared"], &found["message"]["session"]["title"]), (&serde_json::json!(true), &serde_json::json!("Handbook")));
@@ -64,17 +64,8 @@ fn readme_shared_memory_example_works_as_pasted() {
 
 #[test]
 fn mcp_examples_work_as_pasted() {
-    let page = include_str!("../../docs/mcp.md");
-    let block = page.split("<!-- mcp -->").nth(1).and_then(|t| t.split("<!-- /mcp -->").next()).expect("the marks are there");
-    let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path());
-    let script = script.replace("127.0.0.1:8080", &server.address);
-    let done = Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("bash runs");
-    let out = String::from_utf8(done.stdout).unwrap();
-    assert!(done.status.success(), "{out}\n{}", String::from_utf8_lossy(&done.stderr));
-    let answers: Vec<serde_json::Value> = out.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap()).collect();
-    assert_eq!(answers.len(), 5, "{out}");
+    let answers = run(&script_of(include_str!("../../docs/mcp.md"), "mcp"));
+    assert_eq!(answers.len(), 5, "{answers:?}");
     for answer in &answers {
         assert_eq!(answer["result"]["isError"], false, "{answer}");
         assert!(answer["result"]["structuredContent"].to_string().contains("Ghent"), "{answer}");
@@ -83,16 +74,8 @@ fn mcp_examples_work_as_pasted() {
 
 #[test]
 fn openai_examples_work_as_pasted() {
-    let page = include_str!("../../docs/openai.md");
-    let block = page.split("<!-- openai -->").nth(1).and_then(|t| t.split("<!-- /openai -->").next()).expect("the marks are there");
-    let script = block.trim().trim_start_matches("```sh").trim_end_matches("```");
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path());
-    let script = script.replacen("sleep 1\n", &wait_for("PROCESSED"), 1).replace("127.0.0.1:8080", &server.address);
-    let done = Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("bash runs");
-    let out = String::from_utf8(done.stdout).unwrap();
-    assert!(done.status.success(), "{out}\n{}", String::from_utf8_lossy(&done.stderr));
-    let answers: Vec<serde_json::Value> = out.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).unwrap()).collect();
+    let script = script_of(include_str!("../../docs/openai.md"), "openai");
+    let answers = run(&script.replacen("sleep 1\n", &wait_for("PROCESSED"), 1));
     let content = answers[1]["choices"][0]["message"]["content"].as_str().unwrap();
     assert!(content.starts_with("John likes Mary [1].\n\nSources:\n[1] "), "{content}");
     assert_eq!(answers[2]["data"][0]["id"], "recall");

@@ -79,7 +79,7 @@ fn strip(schema: &mut JsonObject) {
     }
 }
 
-/// Returns the type of which the other alternative is null. Results leave out absent fields, and absent arguments are left out too.
+/// Returns the type without its alternative `null`. Absent fields and arguments are left out instead.
 fn only_type(types: &Value) -> Option<Value> {
     let types = types.as_array()?;
     let mut others = types.iter().filter(|t| *t != "null");

@@ -40,7 +40,7 @@ const ATTEMPTS: u32 = 10;
 /// Most messages of adjacent elements that are imported together.
 const JOINED: usize = 500;
 
-/// What to import, and for whom.
+/// The file to import, and the user who gets it.
 pub(super) struct Import {
     pub(super) format: Format,
     pub(super) file: PathBuf,

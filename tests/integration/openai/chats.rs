@@ -107,7 +107,7 @@ async fn whole_history_is_stored_once_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn edited_message_is_forgotten_and_regenerated_answer_follows() {
+async fn edited_message_is_deleted_and_regenerated_answer_follows() {
     let (model, folder) = (agreeable().await, tempfile::tempdir().unwrap());
     let server = start(folder.path(), &model, &[]);
     ask(&server, Some("one"), &["Hello", "Hi", "My dog is called Rex."]).await;

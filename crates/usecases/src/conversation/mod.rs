@@ -9,7 +9,7 @@ mod plan;
 
 use std::collections::{HashMap, HashSet};
 
-use super::{error::UseCaseError, forget::ForgetRequest, send::MAX_IMPORT, send::SendMessage, use_cases::UseCases};
+use super::{error::UseCaseError, send::MAX_IMPORT, send::SendMessage, use_cases::UseCases};
 use recall_domain::{Caller, Message, MessageId, Role, Session, SessionId, UserText};
 use recall_ports::FollowUp;
 
@@ -91,7 +91,7 @@ pub struct Recognised {
     last: String,
     known: Known,
     new: Vec<SendMessage>,
-    /// The message that the first new one replaces, if it is to be forgotten.
+    /// The message that the first new one replaces, if it is to be deleted.
     outdated: Option<MessageId>,
 }
 
@@ -223,19 +223,20 @@ impl UseCases {
             new = rest;
         }
         if let Some(outdated) = outdated {
-            self.forget_outdated(caller, outdated).await;
+            self.delete_outdated(caller, outdated).await;
         }
         let question = known.get(&last).map(|place| place.id);
         Ok(Remembered { session: session.id, last, question, history: known.into_values().map(|place| place.id).collect() })
     }
 
-    /// Forgets a message that the user has replaced. If that fails, it stays; the new message still names it.
-    async fn forget_outdated(&self, caller: &Caller, message: MessageId) {
-        let request = ForgetRequest { query: None, facts: Vec::new(), messages: vec![message], dry_run: false };
-        match self.forget(caller, request).await {
-            // Another request may have forgotten it.
-            Ok(_) | Err(UseCaseError::NotFound { .. }) => {}
-            Err(failure) => tracing::warn!(code = failure.code(), "a replaced message was not forgotten"),
+    /// Deletes a message that the user has replaced. If that fails, it stays; the new message still names it.
+    ///
+    /// Nobody would get the token that undoes a forgetting.
+    async fn delete_outdated(&self, caller: &Caller, message: MessageId) {
+        match self.delete_message(caller, message).await {
+            // Another request may have deleted it.
+            Ok(()) | Err(UseCaseError::NotFound { .. }) => {}
+            Err(failure) => tracing::warn!(code = failure.code(), "a replaced message was not deleted"),
         }
     }
 

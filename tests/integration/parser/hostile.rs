@@ -77,7 +77,9 @@ async fn deep_nesting_ends_no_process_but_the_child() {
     let quotes = format!("{}deep", "> ".repeat(depth));
     let lists: String = (0..2_000).map(|n| format!("{}- deep\n", "  ".repeat(n))).collect();
     let arrays = pdf_with(&[content(&[(50, 700, 10, "deep")])], &format!("/X {}{}", "[".repeat(depth), "]".repeat(depth)), "");
-    for (bytes, name) in [(html.as_bytes(), ""), (&xml, ""), (quotes.as_bytes(), "a.md"), (lists.as_bytes(), "a.md"), (&arrays, "")] {
+    let given: [(&[u8], &str); 5] =
+        [(html.as_bytes(), ""), (&xml, ""), (quotes.as_bytes(), "a.md"), (lists.as_bytes(), "a.md"), (&arrays, "")];
+    for (bytes, name) in given {
         match parse_with(ChildLimits { seconds: 5, ..LIMITS }, bytes, name).await {
             Ok(document) => assert!(text(&document).contains("deep")),
             Err(error) => assert!(matches!(error, ParseError::TooComplex | ParseError::Damaged), "{error:?}"),

@@ -109,7 +109,12 @@ impl<'d> Flow<'d> {
                 let count = if large { self.heading_lines(&lines[at..], &same) } else { 1 };
                 let text: String = lines[at..at + count].iter().map(|line| line.text.as_str()).collect();
                 let letters = text.chars().filter(|c| c.is_alphabetic()).count();
-                let is_text = !first.is_upright || first.is_monospace || first.has_cells && !large || letters < 2;
+                let is_text = is_entry(&text)
+                    || (first.has_cells && text.ends_with(|c: char| c.is_ascii_digit()))
+                    || !first.is_upright
+                    || first.is_monospace
+                    || first.has_cells && !large
+                    || letters < 2;
                 let length = text.chars().count();
                 if (large || is_bold_and_numbered(first)) && !is_text && length <= MAX_HEADING && count <= MAX_HEADING_LINES {
                     groups.push(((page, at), count, first.size, numbered_level(&text)));
@@ -208,7 +213,7 @@ impl<'d> Builder<'_, 'd> {
         let next = self.open.as_ref().map_or(Next::Separate, |open| self.next(open, line, page, is_item));
         let Some(open) = self.open.as_mut().filter(|_| next != Next::Separate) else {
             self.close();
-            let kind = if is_item || line.has_cells { Kind::Line } else { Kind::Paragraph };
+            let kind = if is_item || line.has_cells || is_entry(&line.text) { Kind::Line } else { Kind::Paragraph };
             let block = Block { kind, text: line.text.clone(), pages: vec![(0, number(page))] };
             self.open = Some(Paragraph { block, last: line, last_page: page, lines: 1, is_item, left: line.x });
             return;
@@ -243,6 +248,9 @@ impl<'d> Builder<'_, 'd> {
         }
         if line.is_monospace {
             return if apart || elsewhere { Next::Separate } else { Next::NewLine };
+        }
+        if is_entry(&line.text) || is_entry(&last.text) {
+            return Next::Separate;
         }
         if line.has_cells || last.has_cells || (line.size - last.size).abs() > 0.15 * size {
             return Next::Separate;
@@ -295,9 +303,6 @@ fn key(text: &str) -> String {
 
 /// Finds the lines of a title among the keys of a page's lines. Returns the first line and their number.
 fn find_title(keys: &[String], title: &str, is_taken: impl Fn(usize) -> bool) -> Option<(usize, usize)> {
-    /// Longest number of a heading that its bookmark leaves out, or the other way round.
-    const NUMBER: usize = 14;
-    let is_number = |rest: &str| rest.len() <= NUMBER;
     let mut best = None;
     for first in (0..keys.len()).filter(|first| !keys[*first].is_empty() && !is_taken(*first)) {
         let mut text = String::new();
@@ -306,16 +311,27 @@ fn find_title(keys: &[String], title: &str, is_taken: impl Fn(usize) -> bool) ->
             if text == title {
                 return Some((first, lines));
             }
-            let close = text.strip_suffix(title).or_else(|| title.strip_suffix(text.as_str()).filter(|_| text.len() > 3));
-            if close.is_some_and(is_number) {
+            // The bookmark or the heading may lack the number.
+            let rest = text.strip_suffix(title).or_else(|| title.strip_suffix(text.as_str()));
+            if rest.is_some_and(is_number) {
                 best.get_or_insert((first, lines));
-            }
-            if text.len() > title.len() + NUMBER {
-                break;
             }
         }
     }
     best
+}
+
+/// Whether the key of a text is the number of a heading, such as `2.1` or `Chapter 3`.
+fn is_number(key: &str) -> bool {
+    let number =
+        ["chapter", "appendix", "section", "part", "kapitel", "anhang"].iter().find_map(|word| key.strip_prefix(word)).unwrap_or(key);
+    let letters = number.chars().filter(|c| !c.is_numeric()).count();
+    number.chars().count() <= 8 && letters <= 1
+}
+
+/// Whether a line is an entry of a table of contents, with points up to the number of the page.
+fn is_entry(text: &str) -> bool {
+    text.contains("....") || text.contains(". . .")
 }
 
 #[cfg(test)]

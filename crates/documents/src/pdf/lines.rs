@@ -26,6 +26,8 @@ pub(super) struct Line {
     pub(super) size: f32,
     pub(super) is_bold: bool,
     pub(super) is_monospace: bool,
+    /// The width of all of its glyphs in sizes of the font, if they are equally wide.
+    pub(super) glyph_width: Option<f32>,
     /// Whether the text is not turned.
     pub(super) is_upright: bool,
     /// Whether it consists of cells with wide gaps, as a row of a table does.
@@ -129,7 +131,8 @@ impl Open {
     fn close(self) -> Option<Line> {
         let text = self.text.trim_end().to_owned();
         let size = self.sizes.iter().max_by_key(|(_, count)| *count)?.0;
-        let equal_widths = self.chars >= MIN_MONOSPACE && self.widths.1 - self.widths.0 < 0.01;
+        let glyph_width = (self.widths.1 - self.widths.0 < 0.01).then_some(self.widths.1);
+        let equal_widths = self.chars >= MIN_MONOSPACE && glyph_width.is_some();
         (!text.is_empty()).then_some(Line {
             text,
             x: self.first.x,
@@ -138,6 +141,7 @@ impl Open {
             size,
             is_bold: self.bold * 2 > self.chars,
             is_monospace: equal_widths || self.monospace * 2 > self.chars,
+            glyph_width,
             is_upright: self.first.turns == 0,
             has_cells: false,
             right: self.end,

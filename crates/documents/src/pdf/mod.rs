@@ -121,7 +121,12 @@ fn is_title(title: &str) -> bool {
 /// Removes headers, footers and page numbers.
 fn remove_running_lines(pages: &mut [Vec<Line>]) {
     let edges: Vec<_> = pages.iter().map(|page| edge_lines(page)).collect();
-    for (page, running) in pages.iter_mut().zip(running_lines(&edges)) {
+    let running = running_lines(&edges);
+    // Pages that differ only in a number, as labels do.
+    if pages.iter().zip(&running).all(|(page, running)| running.len() == page.len()) {
+        return;
+    }
+    for (page, running) in pages.iter_mut().zip(running) {
         let mut index = 0;
         page.retain(|_| {
             index += 1;

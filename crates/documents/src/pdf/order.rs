@@ -44,6 +44,7 @@ pub(super) fn reading_order(fragments: Vec<Line>, width: f32) -> Vec<Line> {
         lines = join(by_place(upright, &column), &column);
     }
     set_right_edges(&mut lines, &column);
+    mark_short_code(&mut lines);
     // Text along the margin comes last.
     lines.extend(join(turned, &|_| Column::Full));
     for line in &mut lines {
@@ -99,6 +100,8 @@ fn append(line: &mut Line, fragment: &Line, before: bool) {
     if fragment.text.len() > line.text.len() {
         (line.size, line.is_bold, line.is_monospace, line.y) = (fragment.size, fragment.is_bold, fragment.is_monospace, fragment.y);
     }
+    let same_width = line.glyph_width.zip(fragment.glyph_width).is_some_and(|(a, b)| (a - b).abs() < 0.01);
+    line.glyph_width = line.glyph_width.filter(|_| same_width);
     if before {
         line.text.insert_str(0, &fragment.text);
     } else {
@@ -204,6 +207,17 @@ fn is_column(fragments: &[&Line], text_width: f32) -> bool {
     filled[median] >= MIN_FILLED * (right - left) && chars[median] >= MIN_CHARS
 }
 
+/// Marks lines that are too short to tell their font, but go on with the font of the code before.
+fn mark_short_code(lines: &mut [Line]) {
+    for at in 1..lines.len() {
+        let (before, line) = (&lines[at - 1], &lines[at]);
+        let same_width = before.glyph_width.zip(line.glyph_width).is_some_and(|(a, b)| (a - b).abs() < 0.01);
+        if before.is_monospace && same_width && (before.size - line.size).abs() < 0.3 {
+            lines[at].is_monospace = true;
+        }
+    }
+}
+
 /// Tells every line where its column ends.
 fn set_right_edges(lines: &mut [Line], column: &dyn Fn(&Line) -> Column) {
     for which in [Column::Full, Column::Left, Column::Right] {
@@ -218,7 +232,19 @@ mod tests {
 
     fn fragment(text: &str, x: f32, end: f32, y: f32) -> Line {
         let text = text.to_owned();
-        Line { text, x, end, y, size: 10.0, is_bold: false, is_monospace: false, is_upright: true, has_cells: false, right: end }
+        Line {
+            text,
+            x,
+            end,
+            y,
+            size: 10.0,
+            is_bold: false,
+            is_monospace: false,
+            glyph_width: None,
+            is_upright: true,
+            has_cells: false,
+            right: end,
+        }
     }
 
     fn two_columns() -> (Vec<Line>, Vec<Line>) {

@@ -4,7 +4,7 @@ use super::*;
 
 fn line(text: &str, x: f32, end: f32, y: f32, size: f32) -> Line {
     let text = text.to_owned();
-    Line { text, x, end, y, size, is_bold: false, is_monospace: false, is_upright: true, has_cells: false, right: 500.0 }
+    Line { text, x, end, y, size, is_bold: false, is_monospace: false, glyph_width: None, is_upright: true, has_cells: false, right: 500.0 }
 }
 
 fn page() -> Vec<Line> {
@@ -61,4 +61,24 @@ fn code_keeps_its_lines_and_indentation() {
     let pages = [code];
     let blocks = Flow::new(&pages, &[]).blocks();
     assert_eq!(texts(&blocks), [(Kind::Paragraph, "if x:\n    return")]);
+}
+
+#[test]
+fn entries_of_a_table_of_contents_are_lines_and_no_headings() {
+    let entry = |text: &str, y| line(text, 50.0, 500.0, y, 16.0);
+    let pages = [
+        vec![entry("1 Owls ........ 2", 50.0), entry("2 Ducks . . . . . 3", 70.0)],
+        vec![line("Text of the document in its usual size, which is most of it.", 50.0, 500.0, 50.0, 10.0)],
+    ];
+    let blocks = Flow::new(&pages, &[]).blocks();
+    assert_eq!(texts(&blocks)[..2], [(Kind::Line, "1 Owls ........ 2"), (Kind::Line, "2 Ducks . . . . . 3")]);
+}
+
+#[test]
+fn title_is_found_with_or_without_its_number_and_not_within_a_sentence() {
+    let keys = ["theend", "21firststeps", "moreoffirststeps", "firststeps"].map(str::to_owned);
+    assert_eq!(find_title(&keys, "firststeps", |_| false), Some((3, 1)));
+    assert_eq!(find_title(&keys, "firststeps", |line| line == 3), Some((1, 1)));
+    assert_eq!(find_title(&keys[..1], "21end", |_| false), None);
+    assert_eq!(find_title(&["chapter2".to_owned(), "ducks".to_owned()], "ducks", |_| false), Some((1, 1)));
 }

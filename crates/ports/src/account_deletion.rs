@@ -19,6 +19,7 @@ pub static ERASED: &[&str] = &[
     "usage_messages",
     "message_vectors",
     "message_index",
+    "resources",
     "merged_evidence",
     "merged_facts",
     "merged_mentions",

@@ -16,7 +16,8 @@ use super::{
     JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
-    Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserId, UserText,
+    Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId,
+    UserText,
 };
 
 /// The complete store.
@@ -177,6 +178,8 @@ pub struct NewMessage {
     pub source_metadata: Option<serde_json::Value>,
     /// The client's id, unique in the session.
     pub external_id: Option<String>,
+    /// What the message contains or links to.
+    pub resources: Vec<Resource>,
     /// Index terms with counts, and the vector.
     pub prepared: IndexEntry,
     /// The work that follows.
@@ -261,7 +264,7 @@ pub struct FeedState {
 pub trait MessageStore: Send + Sync {
     /// Stores messages of one session in order, in ONE transaction.
     ///
-    /// For each message it writes the row, terms, vector, job (unless `mining` is `Nothing`) and `message_stored` event. A message with a
+    /// For each message it writes the row, resources, terms, vector, job (unless `mining` is `Nothing`) and `message_stored` event. A message with a
     /// known external id returns the stored one as a duplicate.
     ///
     /// # Errors
@@ -277,6 +280,8 @@ pub trait MessageStore: Send + Sync {
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError>;
     /// Returns the answers to questions, as (question, answer).
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError>;
+    /// Returns the resources of messages, in order.
+    async fn resources_of(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, Resource)>, StoreError>;
     /// Returns feed rows after `after`, ascending, with vectors of `model`.
     async fn feed(&self, caller: &Caller, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError>;
     /// Returns the state of the feed.

@@ -14,8 +14,8 @@ use axum::http::StatusCode;
 use super::budget::ResponseBudget;
 use crate::error::ApiError;
 use recall_domain::{
-    Decision, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology, Session, SessionId, Stance,
-    Timestamp, TokenCount,
+    Decision, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology, Resource, Session, SessionId,
+    Stance, Timestamp, TokenCount,
 };
 use recall_facts::weigh;
 use recall_ports::Merged;
@@ -167,6 +167,8 @@ related! {
     MentionsIn(MessageId) -> Vec<(EntityId, Mention)> = mentions;
     /// Key: the decisions about which entities the mentions of a message refer to, by index of the mention in its message.
     DecisionsIn(MessageId) -> HashMap<u32, Decision> = decisions;
+    /// Key: the resources of a message.
+    ResourcesOf(MessageId) -> Vec<Resource> = resources;
     /// Key: the facts that a message is evidence for or against, each once.
     FactsIn(MessageId) -> Vec<(FactId, Stance)> = facts_in;
     /// Key: the tokens that model servers used for a message.

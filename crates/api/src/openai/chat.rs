@@ -1,15 +1,13 @@
 //! `POST /v1/chat/completions`: remembers the conversation, adds what is known, and forwards the request.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
-    body::Bytes,
-    extract::{FromRequest, Request, State},
+    extract::{Request, State},
     http::HeaderMap,
     response::Response,
 };
 use serde_json::value::RawValue;
-use tokio::time::timeout;
 
 use super::{
     Handlers, LOCAL_MODEL,
@@ -27,15 +25,14 @@ use recall_domain::Caller;
 use recall_ports::{ChatReply, ChatRequest, ChatUpstream};
 use recall_usecases::{Conversation, Recollection, Remembered};
 
-/// Longest time in which a client may send the body of a request.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// New messages that count as one more request of the caller.
 const MESSAGES_PER_REQUEST: usize = 50;
 
 /// Answers a chat request.
 pub(super) async fn complete(State(handlers): State<Handlers>, Writer(identity): Writer, request: Request) -> Result<Response, ApiError> {
     let headers = request.headers().clone();
-    let bytes = timeout(BODY_TIMEOUT, Bytes::from_request(request, &())).await.map_err(|_| ApiError::timeout())?;
+    // Reserved until the reply begins: then the request is forwarded.
+    let (bytes, _reserved) = handlers.bodies.read(request).await?;
     let body = ChatBody::read(body::json::<BTreeMap<String, Box<RawValue>>>(&headers, bytes)?)?;
     let citations = Citations::of(&headers, handlers.openai.settings.citations)?;
     let caller = identity.caller;
@@ -54,11 +51,12 @@ pub(super) async fn complete(State(handlers): State<Handlers>, Writer(identity):
 /// Returns the conversation of a request that is to be remembered.
 ///
 /// What front ends send in the background is not: it quotes the conversation, and asks for something that nobody said.
-fn conversation(handlers: &Handlers, body: &ChatBody, headers: &HeaderMap) -> Option<Conversation> {
+fn conversation(handlers: &Handlers, body: &mut ChatBody, headers: &HeaderMap) -> Option<Conversation> {
     if options::is_task(headers, body.last_user_text().as_deref(), &handlers.openai.settings.task_prompts) {
         return None;
     }
-    conversation_of(body, options::chat_id(headers, body.chat_id.as_deref()))
+    let chat = options::chat_id(headers, body.chat_id.as_deref());
+    conversation_of(body, chat)
 }
 
 /// Stores what is new in a conversation.
@@ -78,13 +76,13 @@ async fn remember(handlers: &Handlers, caller: &Caller, conversation: &Conversat
 async fn answer(
     handlers: &Handlers,
     caller: &Caller,
-    body: ChatBody,
+    mut body: ChatBody,
     headers: &HeaderMap,
     citations: Citations,
 ) -> Result<Response, ApiError> {
     let sent = body.messages.iter().map(|message| message.text().len()).sum();
     let form = Form { is_streamed: body.is_streamed, wants_usage: body.wants_usage, citations, sent };
-    let Some(conversation) = conversation(handlers, &body, headers) else { return Ok(local::empty(handlers, form)) };
+    let Some(conversation) = conversation(handlers, &mut body, headers) else { return Ok(local::empty(handlers, form)) };
     let stored = remember(handlers, caller, &conversation).await?;
     local::answer(handlers, caller, &conversation, &stored, form).await
 }
@@ -94,12 +92,12 @@ async fn forward(
     handlers: &Handlers,
     caller: Caller,
     upstream: Arc<dyn ChatUpstream>,
-    body: ChatBody,
+    mut body: ChatBody,
     headers: &HeaderMap,
     citations: Citations,
     open: OpenStream,
 ) -> Result<Response, ApiError> {
-    let remembering = match conversation(handlers, &body, headers) {
+    let remembering = match conversation(handlers, &mut body, headers) {
         Some(conversation) => {
             let stored = remember(handlers, &caller, &conversation).await?;
             let tokens = handlers.openai.settings.context_tokens;

@@ -8,7 +8,9 @@ use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
+use super::parts::Content;
 use crate::error::ApiError;
+use recall_usecases::Attachment;
 
 /// Most messages of one request.
 const MAX_MESSAGES: usize = 5_000;
@@ -38,39 +40,15 @@ pub(super) struct WireMessage {
     content: Option<Content>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
-    Other(serde::de::IgnoredAny),
-}
-
-impl std::fmt::Debug for Content {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("<content>")
-    }
-}
-
-#[derive(Deserialize)]
-struct Part {
-    #[serde(default, rename = "type")]
-    kind: Option<String>,
-    #[serde(default)]
-    text: Option<String>,
-}
-
 impl WireMessage {
     /// Returns the text, without images and the like.
     pub(super) fn text(&self) -> String {
-        match &self.content {
-            Some(Content::Text(text)) => text.clone(),
-            Some(Content::Parts(parts)) => {
-                let is_text = |part: &&Part| matches!(part.kind.as_deref(), None | Some("text" | "input_text" | "output_text"));
-                parts.iter().filter(is_text).filter_map(|part| part.text.as_deref()).collect::<Vec<_>>().join("\n")
-            }
-            Some(Content::Other(_)) | None => String::new(),
-        }
+        self.content.as_ref().map(Content::text).unwrap_or_default()
+    }
+
+    /// Takes what is attached to the text.
+    pub(super) fn take_attachments(&mut self) -> Vec<Attachment> {
+        self.content.as_mut().map(Content::take_attachments).unwrap_or_default()
     }
 
     fn is_instruction(&self) -> bool {

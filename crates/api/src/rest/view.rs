@@ -10,8 +10,8 @@ use crate::{
     graphql::{OperationScope, RivalsOf},
 };
 use recall_domain::{
-    Citation, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Role, Session,
-    SessionId, Timestamp, context::RankedFact,
+    Citation, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Resource,
+    ResourceOrigin, Role, Session, SessionId, Timestamp, context::RankedFact,
 };
 use recall_facts::weigh;
 
@@ -96,6 +96,45 @@ impl MessageView {
             answer_to: m.answer_to,
             citations: m.citations,
         }
+    }
+}
+
+/// A message of a session, with what it contains or links to.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SessionMessage)]
+pub(super) struct SessionMessageView {
+    #[serde(flatten)]
+    message: MessageView,
+    /// Images, recordings and files that the message contains, and pages that it links to.
+    resources: Vec<ResourceView>,
+}
+
+impl SessionMessageView {
+    pub(super) fn of(message: Message, resources: Vec<Resource>, shared: bool) -> Self {
+        let resources = resources.into_iter().map(ResourceView::of).collect();
+        Self { message: MessageView::of(message, shared), resources }
+    }
+}
+
+/// Something that a message contains or links to. Its content is not stored.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Resource)]
+struct ResourceView {
+    /// The address in standard form. Content that was sent with the message is named by its digest (RFC 6920).
+    uri: String,
+    /// The media type, if named.
+    media_type: Option<String>,
+    /// The size, if the content was sent.
+    bytes: Option<u64>,
+    /// The SHA-256 digest in hexadecimal, if the content was sent.
+    sha256: Option<String>,
+    /// `part` if it was sent with the text, `link` if the text contains its address.
+    origin: ResourceOrigin,
+}
+
+impl ResourceView {
+    fn of(r: Resource) -> Self {
+        Self { uri: r.uri.into_string(), media_type: r.media_type, bytes: r.bytes, sha256: r.sha256, origin: r.origin }
     }
 }
 

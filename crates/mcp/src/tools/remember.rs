@@ -78,6 +78,7 @@ impl Definition for Remember {
             sent_at,
             source_metadata: None,
             client_message_id: None,
+            resources: Vec::new(),
         };
         // An import: its facts are learned, and the server itself answers nothing.
         let stored = usecases.import(&call.caller, session, vec![message]).await?;

@@ -7,7 +7,7 @@
 use strum::VariantNames;
 use uuid::Uuid;
 
-use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, Role, Stance, ViewerRole};
+use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, ResourceOrigin, Role, Stance, ViewerRole};
 
 /// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,6 +205,10 @@ pub static SHAPES: &[Shape] = &[
         one("status", Holds::Word(MessageStatus::VARIANTS)), time("sent_at"), time("created_at"),
         maybe("source_metadata", Holds::Json(Form::Any)), maybe("external_id", Holds::Text), maybe("answer_to", Holds::Id),
         one("citations", Holds::Json(Form::Citations)),
+    }),
+    shape!("resource" in "resources" by ["id"] ordered [id("id")] derived false {
+        id("id"), id("message_id"), one("ordinal", Holds::Small), one("uri", Holds::Text), maybe("media_type", Holds::Text),
+        maybe("bytes", Holds::Count), maybe("sha256", Holds::Text), one("origin", Holds::Word(ResourceOrigin::VARIANTS)),
     }),
     shape!("index" in "message_index" by ["message_id"] ordered [id("message_id")] derived true {
         id("message_id"), one("model", Holds::Text), one("terms", Holds::Json(Form::Terms)), one("embedding", Holds::Vector),

@@ -12,10 +12,10 @@ use super::{
     codec::{self, signed},
     failure::Failure,
     keys,
-    rows::{self, Column, MessageRow},
+    rows::{self, Column, MessageRow, ResourceRow},
     transaction::WriteTransaction,
 };
-use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
+use recall_domain::{Caller, Message, MessageId, Page, Resource, SessionId, Slice};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, FollowUp, MessageStore, NewMessage, StoreError};
 use recall_store::append_messages;
 
@@ -80,6 +80,19 @@ impl MessageStore for PostgresStore {
         // The statement returns only messages with `answer_to`.
         let pairs = found.into_iter().filter_map(|row| row.answer_to.map(|question| Ok((MessageId(question), row.read()?))));
         Ok(pairs.collect::<Result<_, Failure>>()?)
+    }
+
+    async fn resources_of(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, Resource)>, StoreError> {
+        let ids: Vec<_> = messages.iter().map(|id| id.0).collect();
+        let found = sqlx::query_as!(
+            ResourceRow,
+            r#"SELECT id AS "id!", message_id AS "message_id!", uri AS "uri!", media_type, bytes, sha256, origin AS "origin!"
+             FROM visible_resources WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, ordinal"#,
+            caller.user().0,
+            &ids[..],
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(|row| Ok((MessageId(row.message_id), row.read()?))).collect::<Result<_, Failure>>()?)
     }
 
     async fn feed(&self, caller: &Caller, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError> {

@@ -14,7 +14,7 @@ use super::{
     keys, rows,
     transaction::run,
 };
-use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
+use recall_domain::{Caller, Message, MessageId, Page, Resource, SessionId, Slice};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
 use recall_store::append_messages;
 
@@ -77,6 +77,16 @@ impl MessageStore for SqliteStore {
         let (user, questions) = (caller.user(), id_list(questions.iter().map(|id| &id.0)));
         let found = self.read(caller, move |db| {
             db.rows("messages", ANSWERS, (user.0, questions), |c| Ok((MessageId(c.id("answer_to")?), rows::message(c)?)))
+        });
+        Ok(found.await?)
+    }
+
+    async fn resources_of(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, Resource)>, StoreError> {
+        let values = (caller.user().0, id_list(messages.iter().map(|id| &id.0)));
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT * FROM visible_resources WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))
+             ORDER BY message_id, ordinal";
+            db.rows("resources", sql, values, |c| Ok((MessageId(c.id("message_id")?), rows::resource(c)?)))
         });
         Ok(found.await?)
     }

@@ -40,7 +40,7 @@ pub(super) fn answer_key(user: &str, n: usize) -> String {
 pub(super) fn keys_of(turns: &[Turn], parent: Option<&str>) -> Vec<String> {
     let mut keys: Vec<String> = Vec::with_capacity(turns.len());
     for turn in turns {
-        let key = key_after(keys.last().map(String::as_str).or(parent), turn.text.as_str());
+        let key = key_after(keys.last().map(String::as_str).or(parent), turn.identity());
         keys.push(key);
     }
     keys
@@ -54,6 +54,9 @@ pub(super) fn continue_from(turns: &[Turn], latest: &[Message]) -> Option<(usize
     let stored: HashSet<&str> = latest.iter().filter(|m| m.role == Role::User).filter_map(|m| m.external_id.as_deref()).collect();
     // The last turn alone may repeat an earlier text by chance.
     for (at, turn) in turns.iter().enumerate().take(turns.len().saturating_sub(1)) {
+        if turn.text.as_str().trim().is_empty() {
+            continue;
+        }
         let same = |m: &&Message| m.role == Role::User && m.text.as_str().trim() == turn.text.as_str().trim();
         let candidates = latest.iter().filter(same).filter_map(|m| Some((m.position, m.external_id.clone()?)));
         let best = candidates

@@ -9,8 +9,13 @@ mod plan;
 
 use std::collections::{HashMap, HashSet};
 
-use super::{error::UseCaseError, send::MAX_IMPORT, send::SendMessage, use_cases::UseCases};
-use recall_domain::{Caller, Message, MessageId, Role, Session, SessionId, UserText};
+use super::{
+    error::UseCaseError,
+    resources::{Attachment, describe},
+    send::{MAX_IMPORT, SendMessage},
+    use_cases::UseCases,
+};
+use recall_domain::{Caller, Message, MessageId, Resource, Role, Session, SessionId, UserText};
 use recall_ports::FollowUp;
 
 pub use block::{Recollection, Source, write_sources};
@@ -28,8 +33,20 @@ const UNSETTLED: chrono::Duration = chrono::Duration::minutes(1);
 pub struct Turn {
     /// What the user says.
     pub text: UserText,
+    /// What the user sends with it.
+    pub attachments: Vec<Attachment>,
     /// What the assistant says before the next user message.
     pub answers: Vec<UserText>,
+}
+
+impl Turn {
+    /// Returns what distinguishes it from other messages: its text, or what is sent without one.
+    fn identity(&self) -> &str {
+        match self.text.as_str().trim() {
+            "" => self.attachments.first().map_or("", Attachment::as_written),
+            text => text,
+        }
+    }
 }
 
 /// A conversation as a client sends it.
@@ -45,7 +62,11 @@ impl Conversation {
     /// Creates a conversation. The texts are made storable.
     pub fn new(chat: Option<String>, turns: Vec<Turn>) -> Self {
         let storable = |text: UserText| chain::storable(text.as_str());
-        let turn = |turn: Turn| Turn { text: storable(turn.text), answers: turn.answers.into_iter().map(storable).collect() };
+        let turn = |turn: Turn| Turn {
+            text: storable(turn.text),
+            attachments: turn.attachments,
+            answers: turn.answers.into_iter().map(storable).collect(),
+        };
         Self { chat, turns: turns.into_iter().map(turn).collect() }
     }
 
@@ -58,7 +79,7 @@ impl Conversation {
     fn name(&self) -> String {
         match &self.chat {
             Some(chat) => format!("chat:{chat}"),
-            None => format!("first:{}", chain::name_of_first(self.turns.first().map_or("", |turn| turn.text.as_str()))),
+            None => format!("first:{}", chain::name_of_first(self.turns.first().map_or("", Turn::identity))),
         }
     }
 
@@ -142,7 +163,7 @@ impl UseCases {
             }
         }
         let (unstored, first) = plan::unstored(turns, &keys, &known);
-        let mut new: Vec<SendMessage> = unstored.into_iter().map(|message| of_client(session.id, message)).collect();
+        let mut new = self.messages_of_client(session.id, unstored).await?;
         let parent = first.and_then(|at| Some(keys.get(at.checked_sub(1)?)?.as_str()));
         let after = match parent {
             Some(parent) => known.get(parent).map(|place| place.position),
@@ -162,6 +183,20 @@ impl UseCases {
             }
         }
         Ok(Recognised { session, last: keys.pop().unwrap_or_default(), known, new, outdated })
+    }
+
+    /// Prepares new messages. A message without a text is left out, unless it has an attachment that can be read.
+    async fn messages_of_client(&self, session: SessionId, new: Vec<Unstored>) -> Result<Vec<SendMessage>, UseCaseError> {
+        let ids = self.parts.ids.clone();
+        let prepare = move || {
+            let message = |message: Unstored| {
+                let resources = describe(&message.attachments, || ids.fresh());
+                of_client(session, message, resources)
+            };
+            new.into_iter().map(message).filter(|m| !m.text.is_empty() || !m.resources.is_empty()).collect()
+        };
+        // A digest of several megabytes takes milliseconds.
+        tokio::task::spawn_blocking(prepare).await.map_err(|error| UseCaseError::Internal { cause: Box::new(error) })
     }
 
     /// Returns the stored messages of a conversation by their keys.
@@ -215,7 +250,8 @@ impl UseCases {
         while !new.is_empty() {
             let rest = new.split_off(new.len().min(MAX_IMPORT));
             let messages = new.into_iter().map(|message| {
-                let follow_up = if message.role == Role::User { FollowUp::Facts } else { FollowUp::Nothing };
+                let states = message.role == Role::User && !message.text.is_empty();
+                let follow_up = if states { FollowUp::Facts } else { FollowUp::Nothing };
                 (message, follow_up)
             });
             let stored = self.keep(caller, session.id, messages.collect()).await?;
@@ -257,6 +293,7 @@ impl UseCases {
             sent_at: None,
             source_metadata: Some(serde_json::json!({ "model": model })),
             client_message_id: key,
+            resources: Vec::new(),
         };
         let first = message(Some(chain::answer_key(&to.last, 0)));
         let stored = self.keep(caller, to.session, vec![(first, FollowUp::Nothing)]).await?;
@@ -267,11 +304,12 @@ impl UseCases {
     }
 }
 
-fn of_client(session: SessionId, message: Unstored) -> SendMessage {
+fn of_client(session: SessionId, message: Unstored, resources: Vec<Resource>) -> SendMessage {
     let text = match message.role {
         Role::User => message.text.as_str(),
         Role::Assistant => block::without_sources(message.text.as_str()),
     };
+    let text = if text.trim().is_empty() { "" } else { text };
     SendMessage {
         session,
         text: text.to_owned(),
@@ -280,5 +318,6 @@ fn of_client(session: SessionId, message: Unstored) -> SendMessage {
         sent_at: None,
         source_metadata: None,
         client_message_id: Some(message.key),
+        resources,
     }
 }

@@ -22,7 +22,7 @@ use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
 use super::forget;
-use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, with_external_id};
+use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, resources, with_external_id};
 
 /// An embedder that always returns the same vector.
 struct Model(&'static str);
@@ -166,6 +166,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
         kind: Some(MessageKind::Other),
         mining: FollowUp::Nothing,
         title: Some("Tïtle".into()),
+        resources: resources(),
         ..with_external_id(new_message(other, &"line\r\n\u{2028}\u{1F600}\0\u{10FFFF}\"\\".repeat(3_000)), "an id\0")
     };
     w.append(hard).await;

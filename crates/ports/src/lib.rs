@@ -59,8 +59,8 @@ pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use store::{
-    AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageStore, NewMessage, SessionDeleted, SessionStore, Store,
-    StoreError,
+    AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageRange, MessageStore, NewMessage, SessionDeleted, SessionStore,
+    Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::{UsageStore, UsageTotals};

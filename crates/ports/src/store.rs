@@ -250,6 +250,26 @@ pub struct FeedRow {
     pub embedding: Vec<f32>,
 }
 
+/// Messages by place and time. What is missing does not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageRange {
+    /// Their session.
+    pub session: Option<SessionId>,
+    /// They were said at this moment or later.
+    pub after: Option<Timestamp>,
+    /// They were said before this moment.
+    pub before: Option<Timestamp>,
+}
+
+impl MessageRange {
+    /// Whether the range contains a message.
+    pub fn contains(&self, message: &Message) -> bool {
+        self.session.is_none_or(|session| session == message.session)
+            && self.after.is_none_or(|after| message.sent_at >= after)
+            && self.before.is_none_or(|before| message.sent_at < before)
+    }
+}
+
 /// The state of the feed, which decides whether an index is valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeedState {
@@ -278,6 +298,8 @@ pub trait MessageStore: Send + Sync {
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError>;
     /// Returns up to `limit` messages before `position`, oldest first.
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError>;
+    /// Returns up to `limit` messages of a session, or of all, that were said at `after` or later and before `before`, in order of storing.
+    async fn messages_within(&self, caller: &Caller, range: &MessageRange, limit: u32) -> Result<Vec<MessageId>, StoreError>;
     /// Returns the answers to questions, as (question, answer).
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError>;
     /// Returns the resources of messages, in order.

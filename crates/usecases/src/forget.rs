@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::manual_edits::{MAX_SESSIONS, MAX_STALE};
-use super::{check, error::UseCaseError, shared, use_cases::UseCases};
+use super::{check, error::UseCaseError, memory::ResourceId, shared, use_cases::UseCases};
 use recall_domain::{
     Caller, EntityId, EventBody, EventDraft, EventId, Evidence, Fact, FactId, ForgettingId, Message, MessageId, Page, Role, SessionId,
     Timestamp, UserText, event::FactChange,
@@ -12,7 +12,7 @@ use recall_facts::{
     forget::{self, ChangedMemory, ForgetInput, ForgetOutcome},
     rival_keys,
 };
-use recall_ports::{CommitError, FactKey, ForgetPlan, ReplacedTitle, StoreError};
+use recall_ports::{CommitError, FactKey, ForgetPlan, MessageRange, ReplacedTitle, StoreError};
 
 /// Most ids in one call.
 const MAX_IDS: usize = 1_000;
@@ -25,7 +25,7 @@ const TITLE_MESSAGES: u32 = 50;
 /// How often answers to answers are followed.
 const MAX_CITING: usize = 3;
 
-/// What to forget. The parts add up.
+/// What to forget: `query`, `facts`, `messages` and `entities` add up, and `range` narrows them.
 #[derive(Clone, Debug, Default)]
 pub struct ForgetRequest {
     /// Words that name it, such as "everything about Oakwood".
@@ -34,8 +34,38 @@ pub struct ForgetRequest {
     pub facts: Vec<FactId>,
     /// Messages to forget, whatever they state.
     pub messages: Vec<MessageId>,
+    /// Entities about which to forget everything.
+    pub entities: Vec<EntityId>,
+    /// Messages by session and time. Alone it names all of them. Otherwise those of them that the other parts name vanish, whatever they
+    /// state, and no other message.
+    pub range: MessageRange,
     /// Whether to change nothing and only return what would be forgotten.
     pub dry_run: bool,
+}
+
+impl ForgetRequest {
+    /// Returns all ids that it names.
+    pub fn ids(&self) -> Vec<ResourceId> {
+        let facts = self.facts.iter().map(|id| ResourceId::Fact(*id));
+        let messages = self.messages.iter().map(|id| ResourceId::Message(*id));
+        let entities = self.entities.iter().map(|id| ResourceId::Entity(*id));
+        facts.chain(messages).chain(entities).chain(self.range.session.map(ResourceId::Session)).collect()
+    }
+
+    /// Returns the input of the first id that it names.
+    pub fn first_input(&self) -> &'static str {
+        match self.ids().first() {
+            Some(ResourceId::Fact(_)) => "factIds",
+            Some(ResourceId::Message(_)) | None => "messageIds",
+            Some(ResourceId::Entity(_)) => "entityIds",
+            Some(ResourceId::Session(_)) => "sessionId",
+        }
+    }
+
+    /// Whether it names facts, messages or entities, not only a range.
+    fn names_something(&self) -> bool {
+        self.query.is_some() || !(self.facts.is_empty() && self.messages.is_empty() && self.entities.is_empty())
+    }
 }
 
 /// What was forgotten, would be forgotten, or was restored.
@@ -170,13 +200,42 @@ impl UseCases {
         }
     }
 
-    /// Finds the facts and messages that a request names.
+    /// Finds the facts and messages that a request names, within its range.
     async fn target(&self, caller: &Caller, request: &ForgetRequest) -> Result<Target, UseCaseError> {
+        let range = &request.range;
+        if *range == MessageRange::default() {
+            return self.named_target(caller, request).await;
+        }
+        let store = &self.parts.store;
+        if let Some(session) = range.session
+            && store.sessions_by_id(caller, &[session]).await?.is_empty()
+        {
+            return Err(UseCaseError::NotFound { noun: "session" });
+        }
+        if !request.names_something() {
+            let named = store.messages_within(caller, range, MAX_FORGOTTEN as u32 + 1).await?.into_iter().collect();
+            return Ok(Target { named, ..Target::default() });
+        }
+        let Target { facts, named, mentioning } = self.named_target(caller, request).await?;
+        let facts: Vec<FactId> = facts.iter().map(|f| f.id).collect();
+        let evidence = store.evidence_of(caller, &facts, MAX_EVIDENCE).await?;
+        let stating = evidence.iter().filter(|e| e.span.is_some()).map(|e| e.message);
+        let messages: HashSet<MessageId> = stating.chain(named).chain(mentioning).collect();
+        let messages = store.messages_by_id(caller, &messages.into_iter().collect::<Vec<_>>()).await?;
+        let named = messages.iter().filter(|m| range.contains(m)).map(|m| m.id).collect();
+        Ok(Target { named, ..Target::default() })
+    }
+
+    /// Finds the facts and messages that a request names, wherever they are.
+    async fn named_target(&self, caller: &Caller, request: &ForgetRequest) -> Result<Target, UseCaseError> {
         let store = &self.parts.store;
         let mut target = match &request.query {
             Some(query) => self.target_of_query(caller, query).await?,
             None => Target::default(),
         };
+        let about = self.target_of_entities(caller, &request.entities).await?;
+        target.facts.extend(about.facts);
+        target.mentioning.extend(about.mentioning);
         let facts = store.facts_by_id(caller, &request.facts).await?;
         if request.facts.iter().any(|id| !facts.iter().any(|f| f.id == *id)) {
             return Err(UseCaseError::NotFound { noun: "fact" });
@@ -209,7 +268,7 @@ impl UseCases {
         let messages: Vec<MessageId> = messages.into_iter().collect();
         let others = self.other_facts(caller, &facts, &messages).await?;
         if messages.len() > MAX_FORGOTTEN || facts.len() + others.len() > 2 * MAX_FORGOTTEN {
-            let message = "This is too much to forget at once. Name less, or delete whole sessions.";
+            let message = "This is too much to forget at once. Name less, or give a range of time.";
             return Err(UseCaseError::invalid("FORGETS_TOO_MUCH", "query", message));
         }
         let other_ids: Vec<FactId> = others.iter().map(|f| f.id).collect();
@@ -336,11 +395,18 @@ impl UseCases {
 
 fn check_request(request: &ForgetRequest) -> Result<(), UseCaseError> {
     request.query.as_deref().map_or(Ok(()), check::query)?;
-    if request.query.is_none() && request.facts.is_empty() && request.messages.is_empty() {
-        let message = "Nothing to forget is named. Give a query, or ids of facts or messages.";
+    if !request.names_something() && request.range == MessageRange::default() {
+        let message = "Nothing to forget is named. Give a query, ids, a session or a time.";
         return Err(UseCaseError::invalid("NOTHING_NAMED", "query", message));
     }
-    for (ids, path) in [(request.facts.len(), "factIds"), (request.messages.len(), "messageIds")] {
+    if let (Some(after), Some(before)) = (request.range.after, request.range.before)
+        && after >= before
+    {
+        let message = "The range of time is empty. Give an `after` that is earlier than `before`.";
+        return Err(UseCaseError::invalid("EMPTY_RANGE", "before", message));
+    }
+    let counts = [(request.facts.len(), "factIds"), (request.messages.len(), "messageIds"), (request.entities.len(), "entityIds")];
+    for (ids, path) in counts {
         if ids > MAX_IDS {
             let message = format!("{ids} ids are too many. Give {MAX_IDS} at most.");
             return Err(UseCaseError::invalid("TOO_MANY_IDS", path, message));

@@ -278,7 +278,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/chat", "session_id, user_id"),
     ("/context/{session_id}", "session_id"),
     ("/entity/resolve", "session_id"),
-    ("/forget", "fact_ids, message_ids"),
+    ("/forget", "fact_ids, message_ids, entity_ids, session_id"),
     ("/sessions", "cursor"),
     ("/sessions/{session_id}/messages", "session_id, cursor"),
     ("/facts", "ids of the filter, cursor"),
@@ -359,6 +359,7 @@ async fn foreign_id_equals_unknown_id_on_every_route() {
     let chat = |session: &str| post("/chat", json!({ "session_id": session, "message": "Hello" }));
     let resolve = |session: &str| post("/entity/resolve", json!({ "mention": SECRET, "session_id": session }));
     let forget = |kind: &str, id: &str| post("/forget", json!({ kind: [id], "dry_run": false }));
+    let forget_session = |id: &str| post("/forget", json!({ "session_id": id, "dry_run": false }));
     let context = |session: &str| server.get(BORIS, &format!("/context/{session}?q=code&scope=session"));
     let messages = |session: &str| server.get(BORIS, &format!("/sessions/{session}/messages"));
     let list = |filter: &str, id: &str| server.get(BORIS, &format!("/{filter}={id}"));
@@ -378,6 +379,8 @@ async fn foreign_id_equals_unknown_id_on_every_route() {
         ("resolve", resolve(&anna.session), resolve(&unknown)),
         ("forget a fact", forget("fact_ids", &anna.fact), forget("fact_ids", &unknown)),
         ("forget a message", forget("message_ids", &anna.message), forget("message_ids", &unknown)),
+        ("forget an entity", forget("entity_ids", &anna.entity), forget("entity_ids", &unknown)),
+        ("forget a session", forget_session(&anna.session), forget_session(&unknown)),
         ("events", events(&anna.session, "a:0"), events(&unknown, "a:0")),
         ("events after a foreign cursor", events(&anna.session, head), events(&unknown, head)),
         ("offer", offer(BORIS, &anna.session), offer(BORIS, &unknown)),

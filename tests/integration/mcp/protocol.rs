@@ -147,6 +147,8 @@ async fn wrong_arguments_are_tool_errors_with_codes() {
         ("forget", json!({}), "INVALID_ARGUMENTS"),
         ("forget", json!({ "query": "x", "fact_ids": [id] }), "INVALID_ARGUMENTS"),
         ("forget", json!({ "fact_ids": ["7"] }), "INVALID_ID"),
+        ("forget", json!({ "fact_ids": [id], "entity_ids": [id] }), "INVALID_ARGUMENTS"),
+        ("forget", json!({ "after": "yesterday" }), "INVALID_TIME"),
         ("list_entities", json!({ "type": "king" }), "UNKNOWN_TYPE"),
         ("timeline", json!({ "entity": "Nobody" }), "UNKNOWN_ENTITY"),
         ("timeline", json!({ "entity": "" }), "ARGUMENT_EMPTY"),

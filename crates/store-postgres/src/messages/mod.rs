@@ -9,14 +9,14 @@ use async_trait::async_trait;
 
 use super::{
     PostgresStore,
-    codec::{self, signed},
+    codec::{self, signed, time},
     failure::Failure,
     keys,
     rows::{self, Column, MessageRow, ResourceRow},
     transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Message, MessageId, Page, Resource, SessionId, Slice};
-use recall_ports::{Appended, Embedding, FeedRow, FeedState, FollowUp, MessageStore, NewMessage, StoreError};
+use recall_ports::{Appended, Embedding, FeedRow, FeedState, FollowUp, MessageRange, MessageStore, NewMessage, StoreError};
 use recall_store::append_messages;
 
 #[async_trait]
@@ -71,6 +71,19 @@ impl MessageStore for PostgresStore {
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
         let found = load_before(self, caller, session, signed(position), i64::from(limit)).await?;
         Ok(found.into_iter().rev().map(MessageRow::read).collect::<Result<_, _>>()?)
+    }
+
+    async fn messages_within(&self, caller: &Caller, range: &MessageRange, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+        let found = sqlx::query_scalar!(
+            r#"SELECT id AS "id!" FROM visible_messages WHERE user_id = $1 AND ($2::uuid IS NULL OR session_id = $2)
+             AND ($3::timestamptz IS NULL OR sent_at >= $3) AND ($4::timestamptz IS NULL OR sent_at < $4) ORDER BY feed_row LIMIT $5"#,
+            caller.user().0,
+            range.session.map(|session| session.0),
+            range.after.map(time),
+            range.before.map(time),
+            i64::from(limit),
+        );
+        Ok(found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?.into_iter().map(MessageId).collect())
     }
 
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {

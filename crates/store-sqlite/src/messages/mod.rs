@@ -9,13 +9,13 @@ use async_trait::async_trait;
 
 use super::{
     SqliteStore,
-    codec::{id_list, json, signed},
+    codec::{id_list, json, millis, signed},
     failure::Failure,
     keys, rows,
     transaction::run,
 };
 use recall_domain::{Caller, Message, MessageId, Page, Resource, SessionId, Slice};
-use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
+use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageRange, MessageStore, NewMessage, StoreError};
 use recall_store::append_messages;
 
 /// Reads the latest messages before a position, latest first.
@@ -71,6 +71,17 @@ impl MessageStore for SqliteStore {
         let mut found = self.read(caller, move |db| db.rows("messages", MESSAGES_BEFORE, values, rows::message)).await?;
         found.reverse();
         Ok(found)
+    }
+
+    async fn messages_within(&self, caller: &Caller, range: &MessageRange, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+        let MessageRange { session, after, before } = *range;
+        let values = (caller.user().0, session.map(|s| s.0), after.map(millis), before.map(millis), limit);
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT id FROM visible_messages WHERE user_id = ?1 AND (?2 IS NULL OR session_id = ?2)
+             AND (?3 IS NULL OR sent_at >= ?3) AND (?4 IS NULL OR sent_at < ?4) ORDER BY feed_row LIMIT ?5";
+            db.rows("messages", sql, values, |c| Ok(MessageId(c.id("id")?)))
+        });
+        Ok(found.await?)
     }
 
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {

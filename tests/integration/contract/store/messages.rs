@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use recall_domain::{Message, MessageKind, MessageStatus, Page, Role, SessionId, Timestamp};
-use recall_ports::{Embedding, FollowUp, IndexEntry, NewMessage, SessionRemainder, Store, StoreError};
+use recall_ports::{Embedding, FollowUp, IndexEntry, MessageRange, NewMessage, SessionRemainder, Store, StoreError};
 
 use super::given::{MODEL, World, at, content, fresh, new_message, resources, with_external_id};
 
@@ -59,6 +59,24 @@ pub(super) async fn resources_are_read_in_order_and_deleted_with_their_message(s
     assert_eq!(held.get("resources"), Some(&4));
     while w.store.delete_hidden(&w.caller, session, at(6), 100, &|_, _| None).await.unwrap().left != SessionRemainder::Nothing {}
     assert_eq!(store.holdings(&w.caller).await.unwrap().get("resources"), None);
+}
+
+pub(super) async fn messages_are_found_by_session_and_time(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let (first, second) = (w.session().await, w.session().await);
+    let mut ids = Vec::new();
+    for (session, said) in [(first, 3), (second, 1), (first, 2), (first, 5)] {
+        ids.push(w.append(NewMessage { sent_at: at(said), ..new_message(session, "m") }).await.id);
+    }
+    let within = async |session, after: Option<i64>, before: Option<i64>, limit| {
+        let range = MessageRange { session, after: after.map(at), before: before.map(at) };
+        store.messages_within(&w.caller, &range, limit).await.unwrap()
+    };
+    assert_eq!(within(None, None, None, 9).await, ids);
+    assert_eq!(within(None, None, None, 2).await, ids[..2]);
+    assert_eq!(within(Some(first), None, None, 9).await, [ids[0], ids[2], ids[3]]);
+    assert_eq!(within(None, Some(2), Some(5), 9).await, [ids[0], ids[2]], "the beginning counts, the end does not");
+    assert_eq!(within(Some(second), Some(2), None, 9).await, []);
 }
 
 pub(super) async fn message_without_text_has_no_index_entry(store: Arc<dyn Store>) {

@@ -32,6 +32,7 @@ macro_rules! store_contract {
             isolation::store_functions_never_cross_users,
             isolation::two_users_can_have_same_ids,
             messages::stored_message_reads_back_unchanged,
+            messages::messages_are_found_by_session_and_time,
             messages::resources_are_read_in_order_and_deleted_with_their_message,
             messages::message_without_text_has_no_index_entry,
             messages::extreme_timestamps_are_stored_and_listed,

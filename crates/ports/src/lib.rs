@@ -37,7 +37,7 @@ pub use answer::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 pub use archive::{Archive, ArchiveError};
 pub use audit::AuditLog;
 pub use background_tasks::BackgroundTasks;
-pub use chat::{ChatFailure, ChatReply, ChatRequest, ChatUpstream};
+pub use chat::{ChatEndpoint, ChatFailure, ChatReply, ChatRequest, ChatUpstream};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, ProcessedMessage, Unmerge};
 pub use document_parser::{Chunking, DocumentFormat, DocumentParser, ParseError, ParsedChunk, ParsedDocument, ParsedSection};
 pub use embed::{EmbedError, Embedder, Embedding};

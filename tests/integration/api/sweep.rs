@@ -289,6 +289,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/export", "takes no id"),
     ("/metrics", "takes no id"),
     ("/openapi.json", "takes no id"),
+    ("/v1/responses", "chat ids name sessions of the caller only; openai/people"),
     ("/v1/chat/completions", "chat ids name sessions of the caller only; openai/people"),
     ("/v1/models", "takes no id"),
     ("/v1/embeddings", "takes no id"),

@@ -5,6 +5,7 @@ mod failures;
 mod local;
 mod people;
 mod resources;
+mod responses;
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `POST /v1/chat/completions`: remembers the conversation, adds what is known, and forwards the request.
+//! `POST /v1/chat/completions` and `POST /v1/responses`: remembers the conversation, adds what is known, and forwards the request.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 
 use super::{
     Handlers, LOCAL_MODEL,
+    answer::AnswerCollector,
     conversation::conversation_of,
     errors::unknown_model,
-    events::AnswerCollector,
     keeper::{Keeper, Remembering},
     local::{self, Form},
     options::{self, Citations},
@@ -22,28 +22,37 @@ use super::{
 };
 use crate::{auth::Writer, body, error::ApiError, rate::OpenStream};
 use recall_domain::Caller;
-use recall_ports::{ChatReply, ChatRequest, ChatUpstream};
+use recall_ports::{ChatEndpoint, ChatReply, ChatRequest, ChatUpstream};
 use recall_usecases::{Conversation, Recollection, Remembered};
 
 /// New messages that count as one more request of the caller.
 const MESSAGES_PER_REQUEST: usize = 50;
 
-/// Answers a chat request.
+/// Answers a request of chat completions.
 pub(super) async fn complete(State(handlers): State<Handlers>, Writer(identity): Writer, request: Request) -> Result<Response, ApiError> {
+    chat(&handlers, identity.caller, request, ChatEndpoint::Completions).await
+}
+
+/// Answers a request of responses.
+pub(super) async fn respond(State(handlers): State<Handlers>, Writer(identity): Writer, request: Request) -> Result<Response, ApiError> {
+    chat(&handlers, identity.caller, request, ChatEndpoint::Responses).await
+}
+
+/// Answers a chat request.
+async fn chat(handlers: &Handlers, caller: Caller, request: Request, endpoint: ChatEndpoint) -> Result<Response, ApiError> {
     let headers = request.headers().clone();
     // Reserved until the reply begins: then the request is forwarded.
     let (bytes, _reserved) = handlers.bodies.read(request).await?;
-    let body = ChatBody::read(body::json::<BTreeMap<String, Box<RawValue>>>(&headers, bytes)?)?;
+    let body = ChatBody::read(endpoint, body::json::<BTreeMap<String, Box<RawValue>>>(&headers, bytes)?)?;
     let citations = Citations::of(&headers, handlers.openai.settings.citations)?;
-    let caller = identity.caller;
     // Counted until the reply has ended, like an event stream.
     let open = handlers.limits.stream(caller)?;
     let model = body.model.as_deref();
     match handlers.openai.upstream.clone() {
-        _ if model == Some(LOCAL_MODEL) => answer(&handlers, &caller, body, &headers, citations).await,
-        Some(upstream) => forward(&handlers, caller, upstream, body, &headers, citations, open).await,
+        _ if model == Some(LOCAL_MODEL) => answer(handlers, &caller, body, &headers, citations).await,
+        Some(upstream) => forward(handlers, caller, upstream, body, &headers, citations, open).await,
         // Without a model server, a request without a model can only mean this one.
-        None if model.is_none() => answer(&handlers, &caller, body, &headers, citations).await,
+        None if model.is_none() => answer(handlers, &caller, body, &headers, citations).await,
         None => Err(unknown_model(model.unwrap_or_default())),
     }
 }
@@ -81,7 +90,7 @@ async fn answer(
     citations: Citations,
 ) -> Result<Response, ApiError> {
     let sent = body.messages.iter().map(|message| message.text().len()).sum();
-    let form = Form { is_streamed: body.is_streamed, wants_usage: body.wants_usage, citations, sent };
+    let form = Form { endpoint: body.endpoint, is_streamed: body.is_streamed, wants_usage: body.wants_usage, citations, sent };
     let Some(conversation) = conversation(handlers, &mut body, headers) else { return Ok(local::empty(handlers, form)) };
     let stored = remember(handlers, caller, &conversation).await?;
     local::answer(handlers, caller, &conversation, &stored, form).await
@@ -110,17 +119,18 @@ async fn forward(
         None => None,
     };
     let block = remembering.as_ref().and_then(|remembering| remembering.recollection.block.clone());
-    let is_streamed = body.is_streamed;
+    let (endpoint, is_streamed) = (body.endpoint, body.is_streamed);
     let body = body.forwarded(upstream.model(), block.as_ref().map(|block| block.as_str()));
     let body = body.map_err(|error| ApiError::internal(Arc::new(error) as Arc<_>))?;
     let sent = body.len();
-    let reply = upstream.chat(&caller, ChatRequest { body, is_streamed }).await?;
+    let reply = upstream.chat(&caller, ChatRequest { endpoint, body, is_streamed }).await?;
     if !(200..300).contains(&reply.status) {
         return Ok(reply::pass(reply));
     }
     let keeper = Keeper {
         handlers: handlers.clone(),
         upstream,
+        endpoint,
         caller,
         remembering,
         citations,

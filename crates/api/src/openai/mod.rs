@@ -1,8 +1,9 @@
-//! The OpenAI protocol: chat completions with memory, models and embeddings.
+//! The OpenAI protocol: chat completions and responses with memory, models and embeddings.
 //!
 //! A chat request is forwarded to the configured model server with what the memory knows, and the conversation is remembered. `wire`
 //! and `parts` read requests, `conversation` finds the conversation in them, `chat` answers them, and `stream` passes streamed replies on.
 
+mod answer;
 mod body;
 mod chat;
 mod conversation;
@@ -15,6 +16,7 @@ mod models;
 mod options;
 mod parts;
 mod reply;
+mod responses;
 mod stream;
 mod wire;
 
@@ -35,7 +37,7 @@ pub(crate) use errors::use_openai_errors;
 pub use options::Citations;
 
 /// The routes, for clients that send a token under another host name.
-pub(crate) const PATHS: &[&str] = &["/v1/chat/completions", "/v1/models", "/v1/embeddings"];
+pub(crate) const PATHS: &[&str] = &["/v1/chat/completions", "/v1/responses", "/v1/models", "/v1/embeddings"];
 
 /// The model that answers from the memory, without a model server.
 const LOCAL_MODEL: &str = "recall";
@@ -106,6 +108,7 @@ pub(crate) fn routes(usecases: UseCases, limits: Arc<CallerLimits>, openai: Open
     // A stream goes on after its head, so this limit does not cut it.
     let chat = Router::new()
         .route("/v1/chat/completions", post(chat::complete))
+        .route("/v1/responses", post(chat::respond))
         .layer(body_limit)
         .layer(from_fn_with_state(chat_limit, layers::enforce_timeout));
     timed.merge(chat).with_state(handlers)

@@ -180,7 +180,7 @@ pub(super) async fn store<T: MessageStatements>(
 
     let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| as_stored::<T>(n, session, position)).collect();
     tx.insert_messages(user, &messages, feed.head - count + 1).await?;
-    let placed = new.iter().flat_map(|n| (0..).zip(&n.message.resources).map(|(place, resource)| (n.message.id, place, resource)));
+    let placed = new.iter().flat_map(|n| (0..).zip(&n.message.resources).map(move |(place, resource)| (n.message.id, place, resource)));
     let resources: Vec<_> = placed.collect();
     if !resources.is_empty() {
         tx.insert_resources(user, &resources).await?;

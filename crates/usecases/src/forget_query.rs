@@ -91,6 +91,9 @@ impl UseCases {
     /// # Errors
     /// `NotFound` for an entity that is not the caller's.
     pub(super) async fn target_of_entities(&self, caller: &Caller, ids: &[EntityId]) -> Result<Target, UseCaseError> {
+        if ids.is_empty() {
+            return Ok(Target::default());
+        }
         let found = self.memory(*caller).entities(ids).await?;
         if ids.iter().any(|id| !found.contains_key(id)) {
             return Err(UseCaseError::NotFound { noun: "entity" });

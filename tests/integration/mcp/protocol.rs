@@ -144,7 +144,7 @@ async fn wrong_arguments_are_tool_errors_with_codes() {
         ("how_do_you_know", json!({}), "INVALID_ARGUMENTS"),
         ("how_do_you_know", json!({ "fact_id": "7" }), "INVALID_ID"),
         ("how_do_you_know", json!({ "fact_id": id }), "NOT_FOUND"),
-        ("forget", json!({}), "INVALID_ARGUMENTS"),
+        ("forget", json!({}), "NOTHING_NAMED"),
         ("forget", json!({ "query": "x", "fact_ids": [id] }), "INVALID_ARGUMENTS"),
         ("forget", json!({ "fact_ids": ["7"] }), "INVALID_ID"),
         ("forget", json!({ "fact_ids": [id], "entity_ids": [id] }), "INVALID_ARGUMENTS"),

@@ -91,6 +91,11 @@ pub(crate) fn text_bytes<'m>(messages: impl IntoIterator<Item = &'m Message>) ->
     messages.into_iter().map(|message| message.text.as_str().len()).sum()
 }
 
+/// Returns the total bytes of the addresses of resources, each up to 2 KiB.
+fn uri_bytes<'r>(resources: impl IntoIterator<Item = &'r Resource>) -> usize {
+    resources.into_iter().map(|resource| resource.uri.as_str().len()).sum()
+}
+
 type Batch<K, V> = Result<HashMap<K, V>, ApiError>;
 
 impl dataloader::Loader<SessionId> for Loader {
@@ -167,14 +172,28 @@ related! {
     MentionsIn(MessageId) -> Vec<(EntityId, Mention)> = mentions;
     /// Key: the decisions about which entities the mentions of a message refer to, by index of the mention in its message.
     DecisionsIn(MessageId) -> HashMap<u32, Decision> = decisions;
-    /// Key: the resources of a message.
-    ResourcesOf(MessageId) -> Vec<Resource> = resources;
     /// Key: the facts that a message is evidence for or against, each once.
     FactsIn(MessageId) -> Vec<(FactId, Stance)> = facts_in;
     /// Key: the tokens that model servers used for a message.
     UsageOf(MessageId) -> TokenCount = usage_of_messages;
     /// Key: the entities that were merged into an entity.
     MergedInto(EntityId) -> Vec<Merged> = merged_into;
+}
+
+/// Key: the resources of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ResourcesOf(pub(crate) MessageId);
+
+impl dataloader::Loader<ResourcesOf> for Loader {
+    type Value = Vec<Resource>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[ResourcesOf]) -> Batch<ResourcesOf, Self::Value> {
+        let ids: Vec<_> = keys.iter().map(|key| key.0).collect();
+        let resources = self.memory.resources(&ids).await?;
+        self.budget.count_loaded_bytes(uri_bytes(resources.values().flatten()));
+        Ok(resources.into_iter().map(|(message, resources)| (ResourcesOf(message), resources)).collect())
+    }
 }
 
 impl dataloader::Loader<EvidenceOf> for Loader {

@@ -111,15 +111,14 @@ impl AnswerCollector {
     /// Takes a part of the reply.
     pub(super) fn take(&mut self, chunk: Chunk) -> Progress {
         self.failed |= chunk.error.is_some();
-        match &chunk.kind {
-            Some(_) if chunk.choices.is_empty() => self.take_event(chunk),
-            _ if !chunk.output.is_empty() => {
-                self.take_response(ResponseObject { id: chunk.id, model: chunk.model, output: chunk.output, usage: chunk.usage });
-                Progress::Ends
-            }
-            _ if self.take_chunk(chunk) => Progress::TextEnds,
-            _ => Progress::Open,
+        if chunk.kind.is_some() && chunk.choices.is_empty() {
+            return self.take_event(chunk);
         }
+        if !chunk.output.is_empty() {
+            self.take_response(ResponseObject { id: chunk.id, model: chunk.model, output: chunk.output, usage: chunk.usage });
+            return Progress::Ends;
+        }
+        if self.take_chunk(chunk) { Progress::TextEnds } else { Progress::Open }
     }
 
     /// Takes an event of a response.
@@ -139,7 +138,7 @@ impl AnswerCollector {
 
     /// Takes a complete response. Its text replaces the parts.
     fn take_response(&mut self, response: ResponseObject) {
-        let (bytes, is_new) = (self.bytes, self.text.is_empty());
+        let bytes = self.bytes;
         (self.text, self.bytes, self.is_cut) = (String::new(), 0, false);
         for (n, text) in response.output.iter().flat_map(OutputItem::texts).enumerate() {
             if n > 0 {
@@ -147,9 +146,7 @@ impl AnswerCollector {
             }
             self.push(text);
         }
-        if !is_new {
-            self.bytes = self.bytes.max(bytes);
-        }
+        self.bytes = self.bytes.max(bytes);
         self.usage = response.usage.or(self.usage);
         self.id = response.id.unwrap_or_default();
         self.model = response.model.unwrap_or_default();

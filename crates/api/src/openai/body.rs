@@ -28,6 +28,8 @@ const ROOM_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct BodyMemory {
     largest: usize,
     room: Arc<Semaphore>,
+    /// How long a body waits for others.
+    wait: Duration,
 }
 
 /// A part of that memory, until dropped.
@@ -37,7 +39,8 @@ pub(super) struct Reserved(#[allow(dead_code, reason = "held for its drop")] Opt
 impl BodyMemory {
     /// `largest` is the maximum size of one body in bytes, `total` that of all bodies.
     pub(super) fn new(largest: usize, total: usize) -> Self {
-        Self { largest, room: Arc::new(Semaphore::new(total.max(largest).div_ceil(UNIT).min(Semaphore::MAX_PERMITS))) }
+        let units = total.max(largest).div_ceil(UNIT).min(Semaphore::MAX_PERMITS);
+        Self { largest, room: Arc::new(Semaphore::new(units)), wait: ROOM_TIMEOUT }
     }
 
     /// Reads the body of a request. Keep the second result until the body and its copies are dropped.
@@ -58,7 +61,7 @@ impl BodyMemory {
             return Ok(Reserved(None));
         }
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
-        match timeout(ROOM_TIMEOUT, self.room.clone().acquire_many_owned(units)).await {
+        match timeout(self.wait, self.room.clone().acquire_many_owned(units)).await {
             Ok(Ok(permit)) => Ok(Reserved(Some(permit))),
             _ => {
                 let message = "Too many large requests are being processed. Try again in a moment.";
@@ -75,9 +78,9 @@ mod tests {
 
     const MEGABYTE: u64 = 1024 * 1024;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn large_bodies_share_their_memory() {
-        let memory = BodyMemory::new(4 * MEGABYTE as usize, 6 * MEGABYTE as usize);
+        let memory = BodyMemory { wait: Duration::ZERO, ..BodyMemory::new(4 * MEGABYTE as usize, 6 * MEGABYTE as usize) };
         let first = memory.reserve(None).await.unwrap();
         assert_eq!(memory.reserve(Some(3 * MEGABYTE)).await.unwrap_err().code(), "TOO_MANY_LARGE_BODIES");
         let second = memory.reserve(Some(2 * MEGABYTE)).await.unwrap();

@@ -20,8 +20,13 @@ use super::{
     reply, stream,
     wire::ChatBody,
 };
-use crate::{auth::Writer, body, error::ApiError, rate::OpenStream};
-use recall_domain::Caller;
+use crate::{
+    auth::{Identity, Writer},
+    body,
+    error::ApiError,
+    rate::OpenStream,
+};
+use recall_domain::AuditAction;
 use recall_ports::{ChatEndpoint, ChatReply, ChatRequest, ChatUpstream};
 use recall_usecases::{Conversation, Recollection, Remembered};
 
@@ -30,29 +35,29 @@ const MESSAGES_PER_REQUEST: usize = 50;
 
 /// Answers a request of chat completions.
 pub(super) async fn complete(State(handlers): State<Handlers>, Writer(identity): Writer, request: Request) -> Result<Response, ApiError> {
-    chat(&handlers, identity.caller, request, ChatEndpoint::Completions).await
+    chat(&handlers, &identity, request, ChatEndpoint::Completions).await
 }
 
 /// Answers a request of responses.
 pub(super) async fn respond(State(handlers): State<Handlers>, Writer(identity): Writer, request: Request) -> Result<Response, ApiError> {
-    chat(&handlers, identity.caller, request, ChatEndpoint::Responses).await
+    chat(&handlers, &identity, request, ChatEndpoint::Responses).await
 }
 
 /// Answers a chat request.
-async fn chat(handlers: &Handlers, caller: Caller, request: Request, endpoint: ChatEndpoint) -> Result<Response, ApiError> {
+async fn chat(handlers: &Handlers, identity: &Identity, request: Request, endpoint: ChatEndpoint) -> Result<Response, ApiError> {
     let headers = request.headers().clone();
     // Reserved until the reply begins: then the request is forwarded.
     let (bytes, _reserved) = handlers.bodies.read(request).await?;
     let body = ChatBody::read(endpoint, body::json::<BTreeMap<String, Box<RawValue>>>(&headers, bytes)?)?;
     let citations = Citations::of(&headers, handlers.openai.settings.citations)?;
     // Counted until the reply has ended, like an event stream.
-    let open = handlers.limits.stream(caller)?;
+    let open = handlers.limits.stream(identity.caller)?;
     let model = body.model.as_deref();
     match handlers.openai.upstream.clone() {
-        _ if model == Some(LOCAL_MODEL) => answer(handlers, &caller, body, &headers, citations).await,
-        Some(upstream) => forward(handlers, caller, upstream, body, &headers, citations, open).await,
+        _ if model == Some(LOCAL_MODEL) => answer(handlers, identity, body, &headers, citations).await,
+        Some(upstream) => forward(handlers, identity, upstream, body, &headers, citations, open).await,
         // Without a model server, a request without a model can only mean this one.
-        None if model.is_none() => answer(handlers, &caller, body, &headers, citations).await,
+        None if model.is_none() => answer(handlers, identity, body, &headers, citations).await,
         None => Err(unknown_model(model.unwrap_or_default())),
     }
 }
@@ -69,7 +74,8 @@ fn conversation(handlers: &Handlers, body: &mut ChatBody, headers: &HeaderMap) -
 }
 
 /// Stores what is new in a conversation.
-async fn remember(handlers: &Handlers, caller: &Caller, conversation: &Conversation) -> Result<Remembered, ApiError> {
+async fn remember(handlers: &Handlers, identity: &Identity, conversation: &Conversation) -> Result<Remembered, ApiError> {
+    let caller = &identity.caller;
     // One message at least: the answer.
     handlers.limits.messages(*caller, 1).await?;
     let recognised = handlers.usecases.recognise(caller, conversation).await?;
@@ -78,13 +84,18 @@ async fn remember(handlers: &Handlers, caller: &Caller, conversation: &Conversat
         handlers.limits.messages(*caller, new - 1).await?;
         handlers.limits.charge_extra(*caller, u32::try_from(new / MESSAGES_PER_REQUEST).unwrap_or(u32::MAX)).await?;
     }
-    Ok(handlers.usecases.remember(caller, recognised).await?)
+    let stored = handlers.usecases.remember(caller, recognised).await?;
+    if let Some(deleted) = stored.deleted() {
+        let (now, target) = (handlers.usecases.now(), Some(deleted.to_string()));
+        handlers.auditor.note_request(now, identity, AuditAction::MessageDeleted, target).await;
+    }
+    Ok(stored)
 }
 
 /// Answers for the model `recall`.
 async fn answer(
     handlers: &Handlers,
-    caller: &Caller,
+    identity: &Identity,
     mut body: ChatBody,
     headers: &HeaderMap,
     citations: Citations,
@@ -92,23 +103,24 @@ async fn answer(
     let sent = body.messages.iter().map(|message| message.text().len()).sum();
     let form = Form { endpoint: body.endpoint, is_streamed: body.is_streamed, wants_usage: body.wants_usage, citations, sent };
     let Some(conversation) = conversation(handlers, &mut body, headers) else { return Ok(local::empty(handlers, form)) };
-    let stored = remember(handlers, caller, &conversation).await?;
-    local::answer(handlers, caller, &conversation, &stored, form).await
+    let stored = remember(handlers, identity, &conversation).await?;
+    local::answer(handlers, &identity.caller, &conversation, &stored, form).await
 }
 
 /// Forwards a request to the model server.
 async fn forward(
     handlers: &Handlers,
-    caller: Caller,
+    identity: &Identity,
     upstream: Arc<dyn ChatUpstream>,
     mut body: ChatBody,
     headers: &HeaderMap,
     citations: Citations,
     open: OpenStream,
 ) -> Result<Response, ApiError> {
+    let caller = identity.caller;
     let remembering = match conversation(handlers, &mut body, headers) {
         Some(conversation) => {
-            let stored = remember(handlers, &caller, &conversation).await?;
+            let stored = remember(handlers, identity, &conversation).await?;
             let tokens = handlers.openai.settings.context_tokens;
             let recollection = match tokens {
                 0 => Recollection::default(),

@@ -29,7 +29,7 @@ use axum::{
     routing::{get, post},
 };
 
-use crate::{layers, rate::CallerLimits};
+use crate::{audit::Auditor, layers, rate::CallerLimits};
 use recall_ports::{Answerer, ChatUpstream, Extractor};
 use recall_usecases::UseCases;
 
@@ -90,17 +90,18 @@ impl Default for OpenAiSettings {
 struct Handlers {
     usecases: UseCases,
     limits: Arc<CallerLimits>,
+    auditor: Auditor,
     openai: Arc<OpenAi>,
     bodies: body::BodyMemory,
 }
 
 /// Builds the routes. `limit` is the maximum time of a request that is not forwarded.
-pub(crate) fn routes(usecases: UseCases, limits: Arc<CallerLimits>, openai: OpenAi, limit: Duration) -> Router {
+pub(crate) fn routes(usecases: UseCases, (limits, auditor): (Arc<CallerLimits>, Auditor), openai: OpenAi, limit: Duration) -> Router {
     // The upstream ends a request in time. This ends one whose body arrives too slowly.
     let chat_limit = openai.settings.timeout + limit;
     let body_limit = DefaultBodyLimit::max(openai.settings.body_bytes);
     let bodies = body::BodyMemory::new(openai.settings.body_bytes, openai.settings.bodies_bytes);
-    let handlers = Handlers { usecases, limits, openai: Arc::new(openai), bodies };
+    let handlers = Handlers { usecases, limits, auditor, openai: Arc::new(openai), bodies };
     let timed = Router::new()
         .route("/v1/models", get(models::list))
         .route("/v1/embeddings", post(embeddings::create))

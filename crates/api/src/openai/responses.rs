@@ -16,7 +16,7 @@ use super::{
 pub(super) fn last_text(response: &mut Value) -> Option<&mut Value> {
     let items = response.get_mut("output")?.as_array_mut()?.iter_mut().filter(|item| item["type"] == "message");
     let parts = items.filter_map(|item| item.get_mut("content")?.as_array_mut()).flatten();
-    parts.filter(|part| part["type"] == "output_text").last()?.get_mut("text")
+    parts.filter(|part| part["type"] == "output_text").next_back()?.get_mut("text")
 }
 
 /// Writes an event with more text, before the event that ends the text.

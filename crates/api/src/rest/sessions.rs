@@ -87,9 +87,12 @@ pub(super) async fn messages(
     for (_, message) in &slice.items {
         scope.budget.count_bytes(message.text.as_str().len());
     }
-    scope.budget.check()?;
     let ids: Vec<_> = slice.items.iter().map(|(_, message)| message.id).collect();
     let mut resources = memory.read.resources(&ids).await?;
+    for resource in resources.values().flatten() {
+        scope.budget.count_bytes(resource.uri.as_str().len());
+    }
+    scope.budget.check()?;
     let view = |(_, message): (_, Message)| {
         let resources = resources.remove(&message.id).unwrap_or_default();
         SessionMessageView::of(message, resources, memory.is_shared())

@@ -105,7 +105,8 @@ impl MessageStore for PostgresStore {
             &ids[..],
         );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
-        Ok(found.into_iter().map(|row| Ok((MessageId(row.message_id), row.read()?))).collect::<Result<_, Failure>>()?)
+        let resource = |row: ResourceRow| Ok::<_, Failure>((MessageId(row.message_id), row.read()?));
+        Ok(found.into_iter().map(resource).collect::<Result<_, _>>()?)
     }
 
     async fn feed(&self, caller: &Caller, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError> {

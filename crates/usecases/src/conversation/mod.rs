@@ -132,12 +132,19 @@ pub struct Remembered {
     question: Option<MessageId>,
     /// The stored messages that the client sent.
     history: HashSet<MessageId>,
+    /// The message that an edited one replaced, if it was deleted.
+    deleted: Option<MessageId>,
 }
 
 impl Remembered {
     /// Returns the last user message, unless it has no text.
     pub fn question(&self) -> Option<MessageId> {
         self.question
+    }
+
+    /// Returns the message that an edited one replaced, if it was deleted.
+    pub fn deleted(&self) -> Option<MessageId> {
+        self.deleted
     }
 }
 
@@ -151,12 +158,19 @@ impl UseCases {
         let mut turns = conversation.turns.as_slice();
         let mut keys = chain::keys_of(turns, None);
         let mut known = HashMap::new();
+        // Some clients send only the latest message.
+        let mut comes_alone = false;
         if session.message_count > 0 {
             known = self.known_messages(caller, &session, &keys).await?;
             let begins_elsewhere = keys.first().is_some_and(|first| !known.contains_key(first));
-            if begins_elsewhere && turns.len() > 1 {
+            if begins_elsewhere && (turns.len() > 1 || conversation.chat.is_some()) {
                 let latest = self.parts.store.messages_before(caller, session.id, session.message_count + 1, PAGE).await?;
-                if let Some((at, found)) = chain::continue_from(turns, &latest) {
+                let found = match turns {
+                    [turn] => chain::key_alone(turn, &latest).map(|key| (0, vec![key])),
+                    turns => chain::continue_from(turns, &latest),
+                };
+                if let Some((at, found)) = found {
+                    comes_alone = turns.len() == 1;
                     (turns, keys) = (turns.get(at..).unwrap_or_default(), found);
                     known = self.known_messages(caller, &session, &keys).await?;
                 }
@@ -167,8 +181,8 @@ impl UseCases {
         let parent = first.and_then(|at| Some(keys.get(at.checked_sub(1)?)?.as_str()));
         let after = match parent {
             Some(parent) => known.get(parent).map(|place| place.position),
-            // Clients send the whole history, so a first message can replace another only if it comes alone.
-            None => (first == Some(0) && turns.len() == 1).then_some(0),
+            // This client sends the whole history, so a first message can replace another only if it is the only one.
+            None => (first == Some(0) && turns.len() == 1 && !comes_alone).then_some(0),
         };
         let mut outdated = None;
         if conversation.chat.is_some()
@@ -177,7 +191,7 @@ impl UseCases {
             && let Some(message) = new.iter_mut().find(|message| message.role == Role::User)
         {
             message.source_metadata = Some(serde_json::json!({ "edits": replaced.id }));
-            // A client that sends only its latest message looks like one that edits its first message again and again.
+            // An edit of the first message begins the conversation again. The other version stays.
             if parent.is_some() && self.is_settled(caller, &session, &replaced).await? {
                 outdated = Some(replaced.id);
             }
@@ -193,7 +207,7 @@ impl UseCases {
                 let resources = describe(&message.attachments, || ids.fresh());
                 of_client(session, message, resources)
             };
-            new.into_iter().map(message).filter(|m| !m.text.is_empty() || !m.resources.is_empty()).collect()
+            new.into_iter().map(message).filter(|m| !m.text.is_empty() || !m.resources.is_empty()).collect::<Vec<_>>()
         };
         // A digest of several megabytes takes milliseconds.
         tokio::task::spawn_blocking(prepare).await.map_err(|error| UseCaseError::Internal { cause: Box::new(error) })
@@ -258,21 +272,27 @@ impl UseCases {
             known.extend(stored.into_iter().filter_map(|appended| Place::of(appended.message)));
             new = rest;
         }
-        if let Some(outdated) = outdated {
-            self.delete_outdated(caller, outdated).await;
-        }
+        let deleted = match outdated {
+            Some(outdated) => self.delete_outdated(caller, outdated).await.then_some(outdated),
+            None => None,
+        };
         let question = known.get(&last).map(|place| place.id);
-        Ok(Remembered { session: session.id, last, question, history: known.into_values().map(|place| place.id).collect() })
+        let history = known.into_values().map(|place| place.id).collect();
+        Ok(Remembered { session: session.id, last, question, history, deleted })
     }
 
-    /// Deletes a message that the user has replaced. If that fails, it stays; the new message still names it.
+    /// Deletes a message that the user has replaced, and returns whether it did. If that fails, the message stays; the new one still names it.
     ///
     /// Nobody would get the token that undoes a forgetting.
-    async fn delete_outdated(&self, caller: &Caller, message: MessageId) {
+    async fn delete_outdated(&self, caller: &Caller, message: MessageId) -> bool {
         match self.delete_message(caller, message).await {
-            // Another request may have deleted it.
-            Ok(()) | Err(UseCaseError::NotFound { .. }) => {}
-            Err(failure) => tracing::warn!(code = failure.code(), "a replaced message was not deleted"),
+            Ok(()) => true,
+            // Another request has deleted it.
+            Err(UseCaseError::NotFound { .. }) => false,
+            Err(failure) => {
+                tracing::warn!(code = failure.code(), "a replaced message was not deleted");
+                false
+            }
         }
     }
 

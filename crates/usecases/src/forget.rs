@@ -3,7 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::manual_edits::{MAX_SESSIONS, MAX_STALE};
-use super::{check, error::UseCaseError, memory::ResourceId, shared, use_cases::UseCases};
+use super::{
+    check,
+    error::UseCaseError,
+    forget_request::{ForgetRequest, Forgotten, check_request},
+    shared,
+    use_cases::UseCases,
+};
 use recall_domain::{
     Caller, EntityId, EventBody, EventDraft, EventId, Evidence, Fact, FactId, ForgettingId, Message, MessageId, Page, Role, SessionId,
     Timestamp, UserText, event::FactChange,
@@ -14,8 +20,6 @@ use recall_facts::{
 };
 use recall_ports::{CommitError, FactKey, ForgetPlan, MessageRange, ReplacedTitle, StoreError};
 
-/// Most ids in one call.
-const MAX_IDS: usize = 1_000;
 /// Most messages and most facts of one forgetting, which is one transaction.
 pub(super) const MAX_FORGOTTEN: usize = 2_000;
 /// Most evidence rows loaded per fact.
@@ -24,60 +28,6 @@ pub(super) const MAX_EVIDENCE: u32 = 10_000;
 const TITLE_MESSAGES: u32 = 50;
 /// How often answers to answers are followed.
 const MAX_CITING: usize = 3;
-
-/// What to forget: `query`, `facts`, `messages` and `entities` add up, and `range` narrows them.
-#[derive(Clone, Debug, Default)]
-pub struct ForgetRequest {
-    /// Words that name it, such as "everything about Oakwood".
-    pub query: Option<String>,
-    /// Facts to forget.
-    pub facts: Vec<FactId>,
-    /// Messages to forget, whatever they state.
-    pub messages: Vec<MessageId>,
-    /// Entities about which to forget everything.
-    pub entities: Vec<EntityId>,
-    /// Messages by session and time. Alone it names all of them. Otherwise those of them that the other parts name vanish, whatever they
-    /// state, and no other message.
-    pub range: MessageRange,
-    /// Whether to change nothing and only return what would be forgotten.
-    pub dry_run: bool,
-}
-
-impl ForgetRequest {
-    /// Returns all ids that it names.
-    pub fn ids(&self) -> Vec<ResourceId> {
-        let facts = self.facts.iter().map(|id| ResourceId::Fact(*id));
-        let messages = self.messages.iter().map(|id| ResourceId::Message(*id));
-        let entities = self.entities.iter().map(|id| ResourceId::Entity(*id));
-        facts.chain(messages).chain(entities).chain(self.range.session.map(ResourceId::Session)).collect()
-    }
-
-    /// Returns the input of the first id that it names.
-    pub fn first_input(&self) -> &'static str {
-        match self.ids().first() {
-            Some(ResourceId::Fact(_)) => "factIds",
-            Some(ResourceId::Message(_)) | None => "messageIds",
-            Some(ResourceId::Entity(_)) => "entityIds",
-            Some(ResourceId::Session(_)) => "sessionId",
-        }
-    }
-
-    /// Whether it names facts, messages or entities, not only a range.
-    fn names_something(&self) -> bool {
-        self.query.is_some() || !(self.facts.is_empty() && self.messages.is_empty() && self.entities.is_empty())
-    }
-}
-
-/// What was forgotten, would be forgotten, or was restored.
-#[derive(Clone, Debug, Default)]
-pub struct Forgotten {
-    /// The facts. Those that were forgotten have the status `RETRACTED`.
-    pub facts: Vec<Fact>,
-    /// The messages that vanish or lose their text, as they were before.
-    pub messages: Vec<Message>,
-    /// Undoes it until it expires; absent if nothing was changed.
-    pub token: Option<String>,
-}
 
 /// The facts and messages that a request names.
 #[derive(Debug, Default)]
@@ -391,26 +341,4 @@ impl UseCases {
         let draft = |body: EventBody| EventDraft { id: EventId(self.parts.ids.fresh()), body };
         Ok(forget::events(&changed).into_iter().map(|(s, bodies)| (s, bodies.into_iter().map(draft).collect())).collect())
     }
-}
-
-fn check_request(request: &ForgetRequest) -> Result<(), UseCaseError> {
-    request.query.as_deref().map_or(Ok(()), check::query)?;
-    if !request.names_something() && request.range == MessageRange::default() {
-        let message = "Nothing to forget is named. Give a query, ids, a session or a time.";
-        return Err(UseCaseError::invalid("NOTHING_NAMED", "query", message));
-    }
-    if let (Some(after), Some(before)) = (request.range.after, request.range.before)
-        && after >= before
-    {
-        let message = "The range of time is empty. Give an `after` that is earlier than `before`.";
-        return Err(UseCaseError::invalid("EMPTY_RANGE", "before", message));
-    }
-    let counts = [(request.facts.len(), "factIds"), (request.messages.len(), "messageIds"), (request.entities.len(), "entityIds")];
-    for (ids, path) in counts {
-        if ids > MAX_IDS {
-            let message = format!("{ids} ids are too many. Give {MAX_IDS} at most.");
-            return Err(UseCaseError::invalid("TOO_MANY_IDS", path, message));
-        }
-    }
-    Ok(())
 }

@@ -38,7 +38,7 @@ async fn send(server: &Server, chat: Option<&str>, users: &[Value]) -> u16 {
 
 /// Returns the resources of all user messages, each as [uri, mediaType, bytes, origin], with the text.
 async fn resources(server: &Server) -> Vec<Value> {
-    let query = "{ sessions { nodes { messages(first: 50) { nodes { text role resources { uri mediaType bytes sha256 origin } } } } } }";
+    let query = "{ sessions(first: 8) { nodes { messages(first: 8) { nodes { text role resources(first: 5) { uri mediaType bytes sha256 origin } } } } } }";
     let data = server.graphql(query, json!({})).await;
     let messages = data["sessions"]["nodes"].as_array().unwrap().iter().flat_map(|s| s["messages"]["nodes"].as_array().unwrap());
     let users = messages.filter(|m| m["role"] == "USER");

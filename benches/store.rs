@@ -37,6 +37,7 @@ fn message(session: SessionId) -> NewMessage {
         created_at: at(0),
         source_metadata: None,
         external_id: None,
+        resources: Vec::new(),
         prepared: IndexEntry {
             terms: ["went", "hike", "mari", "alp", "last", "weekend", "both", "love"].map(|t| (t.to_owned(), 1)).to_vec(),
             model: "bench".into(),

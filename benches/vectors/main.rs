@@ -51,6 +51,7 @@ fn message(session: SessionId, embedding: Vec<f32>) -> NewMessage {
         created_at: Timestamp::default(),
         source_metadata: None,
         external_id: None,
+        resources: Vec::new(),
         prepared: IndexEntry {
             terms: ["went", "hike", "mari", "alp", "last", "weekend"].map(|t| (t.to_owned(), 1)).to_vec(),
             model: MODEL.into(),

@@ -127,6 +127,7 @@ async fn store_messages(usecases: &UseCases, caller: &Caller, each: usize, learn
                     sent_at: Some(first + TimeDelta::minutes((each - left + i) as i64)),
                     source_metadata: None,
                     client_message_id: None,
+                    resources: Vec::new(),
                 }
             })
             .collect();

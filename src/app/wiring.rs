@@ -66,7 +66,15 @@ fn openai_settings(config: &Config) -> OpenAiSettings {
         Citations::Text => recall_api::Citations::Text,
         Citations::Openwebui => recall_api::Citations::OpenWebUi,
     };
-    OpenAiSettings { citations, context_tokens: c.context_tokens, task_prompts: c.task_prompts.clone(), timeout: c.timeout() }
+    const MEGABYTE: usize = 1024 * 1024;
+    OpenAiSettings {
+        citations,
+        context_tokens: c.context_tokens,
+        task_prompts: c.task_prompts.clone(),
+        timeout: c.timeout(),
+        body_bytes: c.body_megabytes.saturating_mul(MEGABYTE),
+        bodies_bytes: c.bodies_megabytes.saturating_mul(MEGABYTE),
+    }
 }
 
 /// How often the hub polls the log of a stream if other servers write to the same store. A lost notification delays events by at most

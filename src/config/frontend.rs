@@ -69,6 +69,12 @@ pub struct FrontendConfig {
     /// Forwarded requests at a time.
     #[serde(deserialize_with = "flexible")]
     pub concurrency: usize,
+    /// Maximum size of a chat request in megabytes, images included.
+    #[serde(deserialize_with = "flexible")]
+    pub body_megabytes: usize,
+    /// Maximum size of all chat requests above 1 MB that are in progress, in megabytes. They take up to five times as much memory.
+    #[serde(deserialize_with = "flexible")]
+    pub bodies_megabytes: usize,
 }
 
 impl Default for FrontendConfig {
@@ -84,6 +90,8 @@ impl Default for FrontendConfig {
             timeout_seconds: 600,
             silence_seconds: 120,
             concurrency: 64,
+            body_megabytes: 20,
+            bodies_megabytes: 64,
         }
     }
 }
@@ -126,6 +134,12 @@ impl FrontendConfig {
         positive("frontend.silence_seconds", self.silence_seconds)?;
         at_most("frontend.silence_seconds", self.silence_seconds, 24 * 3600)?;
         positive("frontend.concurrency", self.concurrency as u64)?;
-        at_most("frontend.concurrency", self.concurrency as u64, 100_000)
+        at_most("frontend.concurrency", self.concurrency as u64, 100_000)?;
+        positive("frontend.body_megabytes", self.body_megabytes as u64)?;
+        at_most("frontend.body_megabytes", self.body_megabytes as u64, 1_000)?;
+        if self.bodies_megabytes < self.body_megabytes {
+            return Err(wrong("frontend.bodies_megabytes", "must not be less than frontend.body_megabytes"));
+        }
+        at_most("frontend.bodies_megabytes", self.bodies_megabytes as u64, 100_000)
     }
 }

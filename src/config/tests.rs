@@ -67,6 +67,7 @@ fn every_variable_sets_an_existing_key() {
         "frontend.user_header" => "x-user",
         "frontend.unsigned_user" => "true",
         "frontend.citations" => "text",
+        "frontend.bodies_megabytes" => "99",
         "frontend.task_prompts" => "### Task:, Do this",
         "understanding.extraction" => "hybrid",
         "model.url" | "embeddings.url" => "https://models.example.org/v1",

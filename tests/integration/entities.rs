@@ -158,6 +158,7 @@ impl LearningFixture {
             created_at: at,
             source_metadata: None,
             external_id: None,
+            resources: Vec::new(),
             prepared: IndexEntry { terms: vec![], model: "none".into(), embedding: Embedding(vec![1.0]), further: vec![] },
             mining: FollowUp::Nothing,
             kind: None,

@@ -154,6 +154,73 @@ async fn forgetting_and_undoing_is_the_identity() {
 }
 
 #[tokio::test]
+async fn entity_is_forgotten_by_its_id() {
+    let chat = Chat::of(TOLD).await;
+    let before = chat.state().await;
+    let ids = |name: &str| {
+        let of = |e: &&Value| e["name"] == name;
+        before["entities"]["nodes"].as_array().unwrap().iter().find(of).unwrap()["id"].clone()
+    };
+    let found = chat.forget(json!({ "entityIds": [ids("Oakwood")] })).await;
+    assert_eq!(found, chat.forget(json!({ "query": "everything about Oakwood" })).await);
+    let both = chat.forget(json!({ "entityIds": [ids("Oakwood"), ids("Peter")], "dryRun": false })).await;
+    assert_eq!(facts(&both), ["John WORKS_WITH Peter", "Mary LIVES_IN Oakwood", "You LIVES_IN Oakwood"], "{both:#}");
+    assert!(!chat.state().await.to_string().contains("Oakwood"));
+    assert_eq!(chat.undo(&both["token"]).await["errors"], json!([]));
+    assert_eq!(chat.state().await["entities"], before["entities"]);
+    let unknown = chat.forget(json!({ "entityIds": [uuid::Uuid::from_u128(7)] })).await;
+    assert_eq!(
+        unknown["errors"],
+        json!([{ "code": "NOT_FOUND", "message": unknown["errors"][0]["message"], "path": ["input", "entityIds"] }])
+    );
+}
+
+#[tokio::test]
+async fn session_and_time_name_messages_and_narrow_the_rest() {
+    let chat = Chat::of(&["John likes Mary."]).await;
+    let other = chat.server.create_session().await;
+    for (text, day) in [("John likes Mary.", "2024-03-01"), ("I live in Oakwood.", "2024-03-02"), ("Peter lives in Oakwood.", "2024-05-01")]
+    {
+        let at = format!("{day}T10:00:00Z");
+        chat.server.send(json!({ "sessionId": other, "text": text, "sentAt": at })).await.unwrap();
+    }
+    chat.server.settle(&other).await;
+    let (before, march) = (chat.state().await, ("2024-03-01T10:00:00Z", "2024-04-01T00:00:00Z"));
+    // The second session states one fact that the first states, too.
+    let session = chat.forget(json!({ "sessionId": other })).await;
+    assert_eq!((facts(&session), texts(&session).len()), (vec!["Peter LIVES_IN Oakwood".to_owned(), "You LIVES_IN Oakwood".to_owned()], 3));
+    let range = json!({ "after": march.0, "before": march.1 });
+    let found = chat.forget(range).await;
+    assert_eq!(
+        (facts(&found), texts(&found)),
+        (vec!["You LIVES_IN Oakwood".to_owned()], vec!["John likes Mary.".to_owned(), "I live in Oakwood.".to_owned()])
+    );
+    let narrowed = chat.forget(json!({ "query": "everything about Oakwood", "before": march.1, "dryRun": false })).await;
+    assert_eq!((facts(&narrowed), texts(&narrowed)), (vec!["You LIVES_IN Oakwood".to_owned()], vec!["I live in Oakwood.".to_owned()]));
+    let left: Vec<String> = chat.server.facts().await.into_iter().map(|(words, ..)| words).collect();
+    assert!(left.contains(&"Peter LIVES_IN Oakwood".to_owned()) && left.contains(&"John LIKES Mary".to_owned()), "{left:?}");
+    assert_eq!(chat.undo(&narrowed["token"]).await["errors"], json!([]));
+    assert_eq!(chat.state().await, before);
+
+    let gone = chat.forget(json!({ "sessionId": other, "dryRun": false })).await;
+    assert_eq!(gone["messageCount"], 3);
+    let john = chat.server.facts().await.into_iter().find(|(words, ..)| words == "John LIKES Mary");
+    assert!(john.is_some(), "a fact with evidence elsewhere is forgotten");
+    assert_eq!(chat.undo(&gone["token"]).await["errors"], json!([]));
+    assert_eq!(chat.state().await, before);
+    for (input, code) in [
+        (json!({ "after": march.1, "before": march.0 }), "EMPTY_RANGE"),
+        (json!({ "sessionId": uuid::Uuid::from_u128(7) }), "NOT_FOUND"),
+        (json!({}), "NOTHING_NAMED"),
+    ] {
+        assert_eq!(chat.forget(input.clone()).await["errors"][0]["code"], code, "{input}");
+    }
+    let rest = json!({ "session_id": other, "after": march.0, "before": march.1 });
+    let rest: Value = chat.server.http.post(chat.server.url("/forget")).json(&rest).send().await.unwrap().json().await.unwrap();
+    assert_eq!(rest["messages"].as_array().unwrap().len(), 2, "{rest}");
+}
+
+#[tokio::test]
 async fn fact_that_is_stated_again_keeps_all_evidence_after_undoing() {
     let chat = Chat::of(&["John likes Mary."]).await;
     let forgotten = chat.forget(json!({ "query": "that John likes Mary", "dryRun": false })).await;

@@ -43,7 +43,7 @@ async fn chats_of_other_programs_become_sessions_with_facts() {
         assert!(well && output.contains("0 known before"), "{output}{errors}");
     }
     let found = sessions(&server).await;
-    assert_eq!(titles(&found), ["Family", "Games", "I moved to Ghent.", "Memories from mem0", "Music", "Pets"]);
+    assert_eq!(titles(&found), ["An edited message", "Family", "Games", "I moved to Ghent.", "Memories from mem0", "Music", "Pets"]);
     for session in &found {
         server.settle(session["id"].as_str().unwrap()).await;
     }
@@ -75,12 +75,12 @@ async fn repeated_import_stores_only_what_is_new() {
     let data = folder.path().join("data");
     let summary = || import(&data, &file, &["--format", "claude"]).1.lines().next().unwrap().to_owned();
     write(&part);
-    assert_eq!(summary(), "1 sessions, 1 new messages, 0 known before");
+    assert_eq!(summary(), "2 sessions, 5 new messages, 0 known before");
     write(&whole);
-    assert_eq!(summary(), "1 sessions, 2 new messages, 1 known before");
-    assert_eq!(summary(), "1 sessions, 0 new messages, 3 known before");
+    assert_eq!(summary(), "2 sessions, 2 new messages, 5 known before");
+    assert_eq!(summary(), "2 sessions, 0 new messages, 7 known before");
     let server = Server::start(&data);
-    assert_eq!(titles(&sessions(&server).await), ["Music"]);
+    assert_eq!(titles(&sessions(&server).await), ["An edited message", "Music"]);
 }
 
 #[tokio::test]

@@ -105,6 +105,7 @@ impl Teller {
             created_at: sent_at,
             source_metadata: None,
             external_id: None,
+            resources: Vec::new(),
             prepared: IndexEntry { terms: vec![], model: "none".into(), embedding: Embedding(vec![1.0]), further: vec![] },
             mining: FollowUp::Nothing,
             kind: None,

@@ -34,6 +34,7 @@ mod problems;
 mod proxy;
 mod readme;
 mod reembed;
+mod routes;
 mod server;
 mod stored;
 mod structure;

@@ -184,7 +184,7 @@ fn selected_tables(code: &str) -> Vec<&str> {
     let selected = words.iter().enumerate().filter(|&(at, table)| {
         let before = |n: usize| at.checked_sub(n).and_then(|at| words.get(at));
         let selects = (is(before(1), "FROM") && !is(before(2), "DELETE")) || is(before(1), "JOIN");
-        selects && ["sessions", "messages", "events", "mentions", "evidence"].contains(table)
+        selects && ["sessions", "messages", "events", "mentions", "evidence", "resources"].contains(table)
     });
     selected.map(|(_, table)| *table).collect()
 }

@@ -65,6 +65,7 @@ async fn person(store: &Arc<dyn Store>, number: usize, count: usize, clusters: &
             created_at: Timestamp::default(),
             source_metadata: None,
             external_id: None,
+            resources: Vec::new(),
             prepared: IndexEntry { terms: vec![], model: MODEL.into(), embedding: Embedding(v.clone()), further: vec![] },
             mining: FollowUp::Nothing,
             kind: None,

@@ -84,6 +84,8 @@ actions! {
     DataDeleted = "data.deleted",
     /// All data of a user was exported; the target is the user, or `everybody`.
     DataExported = "data.exported",
+    /// An operator imported an archive or chats of another program; the target is the user that got them.
+    DataImported = "data.imported",
     /// An operator viewed a user.
     UserShown = "user.shown",
 }

@@ -19,7 +19,7 @@ use tokio::{
 
 use super::{Budget, ModelClient, usage::record_request, wire::Usage};
 use recall_domain::{Caller, MessageId, ModelOperation, TokenCount};
-use recall_ports::{ChatFailure, ChatReply, ChatRequest, ChatUpstream};
+use recall_ports::{ChatEndpoint, ChatFailure, ChatReply, ChatRequest, ChatUpstream};
 
 /// Label of forwarded requests in metrics.
 const OPERATION: &str = "chat";
@@ -78,7 +78,11 @@ impl ChatUpstream for ModelUpstream {
         let slot = self.slot().await?;
         let started = Instant::now();
         let deadline = started + self.limits.timeout;
-        let post = self.client.http().post(self.client.server().url("/chat/completions"));
+        let path = match request.endpoint {
+            ChatEndpoint::Completions => "/chat/completions",
+            ChatEndpoint::Responses => "/responses",
+        };
+        let post = self.client.http().post(self.client.server().url(path));
         let sent = self.request(post).header(CONTENT_TYPE, "application/json").body(request.body).send();
         // A complete reply has no head before the model has written all of it.
         let head_by = if request.is_streamed { deadline.min(started + self.limits.silence) } else { deadline };

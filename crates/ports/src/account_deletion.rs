@@ -19,6 +19,7 @@ pub static ERASED: &[&str] = &[
     "usage_messages",
     "message_vectors",
     "message_index",
+    "resources",
     "document_chunks",
     "document_sections",
     "document_originals",

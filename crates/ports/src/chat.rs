@@ -6,9 +6,20 @@ use futures_util::stream::BoxStream;
 
 use recall_domain::{Caller, MessageId, TokenCount};
 
+/// The endpoint of the OpenAI protocol at which a chat continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChatEndpoint {
+    /// `/chat/completions`.
+    Completions,
+    /// `/responses`.
+    Responses,
+}
+
 /// A request of the OpenAI protocol, as the client sent it.
 #[derive(Clone, Debug)]
 pub struct ChatRequest {
+    /// The endpoint that it is for.
+    pub endpoint: ChatEndpoint,
     /// The JSON body.
     pub body: Bytes,
     /// Whether the reply is streamed.

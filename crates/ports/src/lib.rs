@@ -39,7 +39,7 @@ pub use answer::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 pub use archive::{Archive, ArchiveError};
 pub use audit::AuditLog;
 pub use background_tasks::BackgroundTasks;
-pub use chat::{ChatFailure, ChatReply, ChatRequest, ChatUpstream};
+pub use chat::{ChatEndpoint, ChatFailure, ChatReply, ChatRequest, ChatUpstream};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, ProcessedMessage, Unmerge};
 pub use document_parser::{Chunking, DocumentFormat, DocumentParser, ParseError, ParsedChunk, ParsedDocument, ParsedSection};
 pub use documents::{AddedDocument, DocumentFilter, DocumentOutline, DocumentStep, DocumentStore, NewDocument};
@@ -63,8 +63,8 @@ pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWo
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use spool::{Spool, SpooledFile};
 pub use store::{
-    AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageStore, NewMessage, SessionDeleted, SessionStore, Store,
-    StoreError,
+    AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageRange, MessageStore, NewMessage, SessionDeleted, SessionStore,
+    Store, StoreError,
 };
 pub use stream::Announcer;
 pub use usage::{UsageStore, UsageTotals};

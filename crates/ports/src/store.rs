@@ -16,7 +16,8 @@ use super::{
     Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
-    Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserId, UserText,
+    Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId,
+    UserText,
 };
 
 /// The complete store.
@@ -179,6 +180,8 @@ pub struct NewMessage {
     pub source_metadata: Option<serde_json::Value>,
     /// The client's id, unique in the session.
     pub external_id: Option<String>,
+    /// What the message contains or links to.
+    pub resources: Vec<Resource>,
     /// Index terms with counts, and the vector.
     pub prepared: IndexEntry,
     /// The work that follows.
@@ -251,6 +254,26 @@ pub struct FeedRow {
     pub embedding: Vec<f32>,
 }
 
+/// Messages by place and time. What is missing does not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageRange {
+    /// Their session.
+    pub session: Option<SessionId>,
+    /// They were said at this moment or later.
+    pub after: Option<Timestamp>,
+    /// They were said before this moment.
+    pub before: Option<Timestamp>,
+}
+
+impl MessageRange {
+    /// Whether the range contains a message.
+    pub fn contains(&self, message: &Message) -> bool {
+        self.session.is_none_or(|session| session == message.session)
+            && self.after.is_none_or(|after| message.sent_at >= after)
+            && self.before.is_none_or(|before| message.sent_at < before)
+    }
+}
+
 /// The state of the feed, which decides whether an index is valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeedState {
@@ -265,7 +288,7 @@ pub struct FeedState {
 pub trait MessageStore: Send + Sync {
     /// Stores messages of one session in order, in ONE transaction.
     ///
-    /// For each message it writes the row, terms, vector, job (unless `mining` is `Nothing`) and `message_stored` event. A message with a
+    /// For each message it writes the row, resources, terms, vector, job (unless `mining` is `Nothing`) and `message_stored` event. A message with a
     /// known external id returns the stored one as a duplicate.
     ///
     /// # Errors
@@ -279,8 +302,12 @@ pub trait MessageStore: Send + Sync {
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError>;
     /// Returns up to `limit` messages before `position`, oldest first.
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError>;
+    /// Returns up to `limit` messages of a session, or of all, that were said at `after` or later and before `before`, in order of storing.
+    async fn messages_within(&self, caller: &Caller, range: &MessageRange, limit: u32) -> Result<Vec<MessageId>, StoreError>;
     /// Returns the answers to questions, as (question, answer).
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError>;
+    /// Returns the resources of messages, in order.
+    async fn resources_of(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, Resource)>, StoreError>;
     /// Returns feed rows after `after`, ascending, with vectors of `model`.
     async fn feed(&self, caller: &Caller, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError>;
     /// Returns the state of the feed.

@@ -10,8 +10,8 @@ use super::{
     failure::Failure,
 };
 use recall_domain::{
-    Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Session, SessionId, Span, StoredEvent, Timestamp,
-    UserText,
+    Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Resource, Session, SessionId, Span, StoredEvent,
+    Timestamp, UserText,
 };
 use recall_store::Refusal;
 
@@ -171,6 +171,18 @@ pub(super) fn message(c: &Columns<'_, '_>) -> Result<Message, Failure> {
         external_id: c.opt_text("external_id")?,
         answer_to: c.opt_id("answer_to")?.map(MessageId),
         citations: c.json("citations")?,
+    })
+}
+
+/// Reads all columns of `resources`.
+pub(super) fn resource(c: &Columns<'_, '_>) -> Result<Resource, Failure> {
+    Ok(Resource {
+        id: c.id("id")?,
+        uri: c.text("uri")?.into(),
+        media_type: c.opt_text("media_type")?,
+        bytes: c.get::<Option<i64>>("bytes")?.map(i64::unsigned_abs),
+        sha256: c.opt_text("sha256")?,
+        origin: c.word("origin")?,
     })
 }
 

@@ -81,7 +81,7 @@ pub trait ForgetStatements: SessionDeletionStatements {
     async fn forgotten_messages(&mut self, user: UserId, id: ForgettingId) -> Result<Vec<ForgottenMessage>, Self::Error>;
     /// Clears the marks of the messages of a forgetting.
     async fn clear_forgotten(&mut self, user: UserId, id: ForgettingId) -> Result<(), Self::Error>;
-    /// Deletes text, terms, vectors and copies of excerpts of redacted messages.
+    /// Deletes text, resources, terms, vectors and copies of excerpts of redacted messages.
     async fn erase_texts(&mut self, user: UserId, messages: &[MessageId]) -> Result<(), Self::Error>;
 
     /// Returns all mentions in messages.

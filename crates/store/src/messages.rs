@@ -6,7 +6,8 @@ use async_trait::async_trait;
 
 use super::{JobStatements, NewEvent, Quota, Refusal, Transaction, UserStatements, enqueue, reject_while_locked, signed, use_quota};
 use recall_domain::{
-    Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, Role, SessionId, Timestamp, UserId, event::MessageStored,
+    Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, Resource, Role, SessionId, Timestamp, UserId,
+    event::MessageStored,
 };
 use recall_ports::{Appended, Embedding, FollowUp, JobWork, NewMessage};
 
@@ -76,6 +77,8 @@ pub trait MessageStatements: JobStatements + UserStatements {
     async fn reserve_feed_rows(&mut self, user: UserId, count: i64, model: &str) -> Result<Option<FeedCounters>, Self::Error>;
     /// Inserts messages, at least one; `feed_row` is the row of the first.
     async fn insert_messages(&mut self, user: UserId, messages: &[Message], feed_row: i64) -> Result<(), Self::Error>;
+    /// Inserts resources, at least one, with their messages and places in them.
+    async fn insert_resources(&mut self, user: UserId, resources: &[(MessageId, u32, &Resource)]) -> Result<(), Self::Error>;
     /// Inserts the terms and vectors of messages, at least one.
     async fn insert_index(&mut self, user: UserId, messages: &[PendingMessage<'_>]) -> Result<(), Self::Error>;
     /// Inserts vectors, at least one, next to those of the index. Skips deleted messages, and those that have a vector of the model.
@@ -154,7 +157,7 @@ async fn load_existing<T: MessageStatements>(
     Ok(found.into_iter().map(|m| (m.external_id.clone().unwrap_or_default(), m)).collect())
 }
 
-/// Stores each message with its terms, vector, `message_stored` event and job.
+/// Stores each message with its resources, terms, vector, `message_stored` event and job.
 ///
 /// All numbers come from the counters of session and user, which are increased first. So no second writer can get the same numbers.
 pub(super) async fn store<T: MessageStatements>(
@@ -186,7 +189,16 @@ pub(super) async fn store<T: MessageStatements>(
 
     let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| as_stored::<T>(n, session, position)).collect();
     tx.insert_messages(user, &messages, feed.head - count + 1).await?;
-    tx.insert_index(user, new).await?;
+    let placed = new.iter().flat_map(|n| (0..).zip(&n.message.resources).map(move |(place, resource)| (n.message.id, place, resource)));
+    let resources: Vec<_> = placed.collect();
+    if !resources.is_empty() {
+        tx.insert_resources(user, &resources).await?;
+    }
+    // A message without a text, such as an image, cannot be searched.
+    let indexed: Vec<_> = new.iter().filter(|n| !n.message.text.as_str().is_empty()).copied().collect();
+    if !indexed.is_empty() {
+        tx.insert_index(user, &indexed).await?;
+    }
     if let Some(in_use) = &feed.model {
         insert_further_vectors(tx, user, new, in_use).await?;
     }

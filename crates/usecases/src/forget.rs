@@ -3,7 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::manual_edits::{MAX_SESSIONS, MAX_STALE};
-use super::{check, error::UseCaseError, shared, use_cases::UseCases};
+use super::{
+    check,
+    error::UseCaseError,
+    forget_request::{ForgetRequest, Forgotten, check_request},
+    shared,
+    use_cases::UseCases,
+};
 use recall_domain::{
     Caller, EntityId, EventBody, EventDraft, EventId, Evidence, Fact, FactId, ForgettingId, Message, MessageId, Page, Role, SessionId,
     Timestamp, UserText, event::FactChange,
@@ -12,10 +18,8 @@ use recall_facts::{
     forget::{self, ChangedMemory, ForgetInput, ForgetOutcome},
     rival_keys,
 };
-use recall_ports::{CommitError, FactKey, ForgetPlan, ReplacedTitle, StoreError};
+use recall_ports::{CommitError, FactKey, ForgetPlan, MessageRange, ReplacedTitle, StoreError};
 
-/// Most ids in one call.
-const MAX_IDS: usize = 1_000;
 /// Most messages and most facts of one forgetting, which is one transaction.
 pub(super) const MAX_FORGOTTEN: usize = 2_000;
 /// Most evidence rows loaded per fact.
@@ -24,30 +28,6 @@ pub(super) const MAX_EVIDENCE: u32 = 10_000;
 const TITLE_MESSAGES: u32 = 50;
 /// How often answers to answers are followed.
 const MAX_CITING: usize = 3;
-
-/// What to forget. The parts add up.
-#[derive(Clone, Debug, Default)]
-pub struct ForgetRequest {
-    /// Words that name it, such as "everything about Oakwood".
-    pub query: Option<String>,
-    /// Facts to forget.
-    pub facts: Vec<FactId>,
-    /// Messages to forget, whatever they state.
-    pub messages: Vec<MessageId>,
-    /// Whether to change nothing and only return what would be forgotten.
-    pub dry_run: bool,
-}
-
-/// What was forgotten, would be forgotten, or was restored.
-#[derive(Clone, Debug, Default)]
-pub struct Forgotten {
-    /// The facts. Those that were forgotten have the status `RETRACTED`.
-    pub facts: Vec<Fact>,
-    /// The messages that vanish or lose their text, as they were before.
-    pub messages: Vec<Message>,
-    /// Undoes it until it expires; absent if nothing was changed.
-    pub token: Option<String>,
-}
 
 /// The facts and messages that a request names.
 #[derive(Debug, Default)]
@@ -170,13 +150,42 @@ impl UseCases {
         }
     }
 
-    /// Finds the facts and messages that a request names.
+    /// Finds the facts and messages that a request names, within its range.
     async fn target(&self, caller: &Caller, request: &ForgetRequest) -> Result<Target, UseCaseError> {
+        let range = &request.range;
+        if *range == MessageRange::default() {
+            return self.named_target(caller, request).await;
+        }
+        let store = &self.parts.store;
+        if let Some(session) = range.session
+            && store.sessions_by_id(caller, &[session]).await?.is_empty()
+        {
+            return Err(UseCaseError::NotFound { noun: "session" });
+        }
+        if !request.names_something() {
+            let named = store.messages_within(caller, range, MAX_FORGOTTEN as u32 + 1).await?.into_iter().collect();
+            return Ok(Target { named, ..Target::default() });
+        }
+        let Target { facts, named, mentioning } = self.named_target(caller, request).await?;
+        let facts: Vec<FactId> = facts.iter().map(|f| f.id).collect();
+        let evidence = store.evidence_of(caller, &facts, MAX_EVIDENCE).await?;
+        let stating = evidence.iter().filter(|e| e.span.is_some()).map(|e| e.message);
+        let messages: HashSet<MessageId> = stating.chain(named).chain(mentioning).collect();
+        let messages = store.messages_by_id(caller, &messages.into_iter().collect::<Vec<_>>()).await?;
+        let named = messages.iter().filter(|m| range.contains(m)).map(|m| m.id).collect();
+        Ok(Target { named, ..Target::default() })
+    }
+
+    /// Finds the facts and messages that a request names, wherever they are.
+    async fn named_target(&self, caller: &Caller, request: &ForgetRequest) -> Result<Target, UseCaseError> {
         let store = &self.parts.store;
         let mut target = match &request.query {
             Some(query) => self.target_of_query(caller, query).await?,
             None => Target::default(),
         };
+        let about = self.target_of_entities(caller, &request.entities).await?;
+        target.facts.extend(about.facts);
+        target.mentioning.extend(about.mentioning);
         let facts = store.facts_by_id(caller, &request.facts).await?;
         if request.facts.iter().any(|id| !facts.iter().any(|f| f.id == *id)) {
             return Err(UseCaseError::NotFound { noun: "fact" });
@@ -209,7 +218,7 @@ impl UseCases {
         let messages: Vec<MessageId> = messages.into_iter().collect();
         let others = self.other_facts(caller, &facts, &messages).await?;
         if messages.len() > MAX_FORGOTTEN || facts.len() + others.len() > 2 * MAX_FORGOTTEN {
-            let message = "This is too much to forget at once. Name less, or delete whole sessions.";
+            let message = "This is too much to forget at once. Name less, or give a range of time.";
             return Err(UseCaseError::invalid("FORGETS_TOO_MUCH", "query", message));
         }
         let other_ids: Vec<FactId> = others.iter().map(|f| f.id).collect();
@@ -332,19 +341,4 @@ impl UseCases {
         let draft = |body: EventBody| EventDraft { id: EventId(self.parts.ids.fresh()), body };
         Ok(forget::events(&changed).into_iter().map(|(s, bodies)| (s, bodies.into_iter().map(draft).collect())).collect())
     }
-}
-
-fn check_request(request: &ForgetRequest) -> Result<(), UseCaseError> {
-    request.query.as_deref().map_or(Ok(()), check::query)?;
-    if request.query.is_none() && request.facts.is_empty() && request.messages.is_empty() {
-        let message = "Nothing to forget is named. Give a query, or ids of facts or messages.";
-        return Err(UseCaseError::invalid("NOTHING_NAMED", "query", message));
-    }
-    for (ids, path) in [(request.facts.len(), "factIds"), (request.messages.len(), "messageIds")] {
-        if ids > MAX_IDS {
-            let message = format!("{ids} ids are too many. Give {MAX_IDS} at most.");
-            return Err(UseCaseError::invalid("TOO_MANY_IDS", path, message));
-        }
-    }
-    Ok(())
 }

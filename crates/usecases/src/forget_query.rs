@@ -86,6 +86,23 @@ impl UseCases {
         Ok(named.into_values().collect())
     }
 
+    /// Finds everything about entities.
+    ///
+    /// # Errors
+    /// `NotFound` for an entity that is not the caller's.
+    pub(super) async fn target_of_entities(&self, caller: &Caller, ids: &[EntityId]) -> Result<Target, UseCaseError> {
+        if ids.is_empty() {
+            return Ok(Target::default());
+        }
+        let found = self.memory(*caller).entities(ids).await?;
+        if ids.iter().any(|id| !found.contains_key(id)) {
+            return Err(UseCaseError::NotFound { noun: "entity" });
+        }
+        // A merged entity is found as the one that it was merged into.
+        let about: BTreeMap<EntityId, &Entity> = found.values().map(|entity| (entity.id, entity)).collect();
+        self.everything_about(caller, &about.into_values().collect::<Vec<_>>()).await
+    }
+
     /// Returns all facts of entities, and all messages that mention them.
     async fn everything_about(&self, caller: &Caller, entities: &[&Entity]) -> Result<Target, UseCaseError> {
         let store = &self.parts.store;

@@ -3,12 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::manual_edits::MAX_STALE;
-use super::{
-    error::UseCaseError,
-    forget::{Forgotten, MAX_EVIDENCE},
-    shared,
-    use_cases::UseCases,
-};
+use super::{error::UseCaseError, forget::MAX_EVIDENCE, forget_request::Forgotten, shared, use_cases::UseCases};
 use recall_domain::{Caller, EntityId, EventDraft, Evidence, Fact, FactId, ForgettingId, MessageId, SessionId, event::FactChange};
 use recall_facts::forget::{self, RestoreInput, RestoreOutcome};
 use recall_ports::{CommitError, FactKey, Forgetting, RestorePlan};

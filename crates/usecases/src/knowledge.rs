@@ -75,6 +75,7 @@ impl UseCases {
             sent_at: None,
             source_metadata: Some(serde_json::json!({ "asserted": true })),
             client_message_id: None,
+            resources: Vec::new(),
         };
         let new = self.new_messages(caller, a.session, vec![(message, FollowUp::Nothing)]).await?;
         let new = new.into_iter().next().ok_or_else(|| UseCaseError::Internal { cause: "no message was prepared".into() })?;

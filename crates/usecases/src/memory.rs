@@ -9,7 +9,7 @@ use std::{
 
 use recall_domain::{
     Caller, Chunk, Day, DayUsage, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId,
-    Ontology, Page, Session, SessionId, Slice, Stance, TokenCount, Word,
+    Ontology, Page, Resource, Session, SessionId, Slice, Stance, TokenCount, Word,
 };
 use recall_facts::weigh;
 use recall_ports::{DocumentFilter, EntityFilter, FactFilter, Merged, Store, StoreError};
@@ -143,6 +143,11 @@ impl MemoryReader {
             found.entry(message).or_default().insert(mention, decision);
         }
         Ok(found)
+    }
+
+    /// Returns the resources of messages, in order.
+    pub async fn resources(&self, messages: &[MessageId]) -> Result<HashMap<MessageId, Vec<Resource>>, StoreError> {
+        Ok(grouped(self.store.resources_of(&self.caller, messages).await?))
     }
 
     /// Returns the facts that messages are evidence for or against, each once.

@@ -6,41 +6,76 @@ use recall_domain::{
     context::{ContextQuery, Method, Route, RouteChoice},
 };
 
-/// Words with which a question asks for one side of a relation.
-const ASKING: [&str; 8] = ["who", "whom", "whose", "which", "what", "where", "when", "whereabouts"];
+/// Words with which a question asks for one side of a relation, or for a time.
+const ASKING: &[&str] = &["who", "whom", "whose", "which", "what", "where", "when", "whereabouts"];
+/// First words of questions that are answered by yes or no.
+const POLAR: &[&str] = &[
+    "am", "are", "can", "could", "did", "didn", "do", "does", "doesn", "don", "had", "has", "hasn", "have", "haven", "is", "isn", "was",
+    "wasn", "were", "will", "would",
+];
+/// First words of requests for a list.
+const LISTING: &[&str] = &["list", "name"];
+/// Words that state a relation without a verb of its own: "who is Maren", "what is my dog called". Other verbs without a cue name events.
+const STATING: &[&str] =
+    &["am", "are", "be", "been", "called", "had", "has", "have", "is", "mine", "name", "named", "names", "was", "were"];
+/// Those of them that do so in a question for yes or no. "Is Maren well" asks for no relation.
+const OWNING: &[&str] = &["been", "had", "has", "have", "mine", "my", "our"];
 /// Stems of words for any relation between two entities.
-const CONNECTING: [&str; 6] = ["relat", "connect", "relationship", "common", "between", "link"];
-/// Words of questions about what was said. Messages answer them, whatever relations they name.
-const NARRATIVE: [&str; 24] = [
+const CONNECTING: &[&str] = &["relat", "connect", "relationship", "common", "between", "link"];
+/// Words of questions about what was said or what happened. Messages answer them, whatever relations they name.
+const NARRATIVE: &[&str] = &[
+    "describe",
+    "described",
     "discuss",
     "discussed",
     "discussing",
+    "explain",
+    "explained",
+    "feel",
+    "felt",
+    "happen",
+    "happened",
+    "mention",
+    "mentioned",
+    "remember",
+    "said",
+    "say",
+    "summarise",
+    "summarize",
     "talk",
     "talked",
     "talking",
-    "say",
-    "said",
     "tell",
+    "think",
+    "thought",
     "told",
-    "mention",
-    "mentioned",
-    "describe",
-    "described",
-    "explain",
-    "explained",
-    "summarise",
-    "summarize",
-    "happen",
-    "happened",
-    "remember",
-    "feel",
     "why",
-    "how",
 ];
 
-/// Classifies a question.
+/// A sequence of words, with the alternatives for each.
+type Phrase = &'static [&'static [&'static str]];
+
+/// Phrases that ask where a fact comes from. A fact and its message answer them.
+const SOURCE: &[Phrase] = &[
+    &[&["how"], &["did", "do", "would"], &["you"], &["find", "know", "learn", "remember"]],
+    &[&["why"], &["do"], &["you"], &["believe", "say", "think"]],
+    &[&["what"], &["makes"], &["you"]],
+    &[&["who"], &["said", "told"]],
+    &[&["when", "where"], &["did"], &["i", "we"], &["mention", "say", "tell"]],
+];
+/// Phrases that put a question into what was said: "which show did I say I never liked".
+const FRAMES: &[Phrase] = &[
+    &[&["did", "do", "had", "have"], &["i", "we"], &["mention", "mentioned", "said", "say"]],
+    &[&["did", "do", "had", "have"], &["i", "we"], &["tell", "told"], &["you"]],
+    &[&["by"], &["what"], &["i", "we"], &["mentioned", "said"]],
+];
+/// Words after which what was said is itself asked for: "what did I say about the trip".
+const ABOUT: &[&str] = &["about", "at", "how", "in", "of", "on", "to", "when", "why"];
+
+/// Classifies a question by what its answer needs.
 ///
-/// `named` are the known entities that it names.
+/// `named` are the known entities that it names. Facts answer who, what, where and when of a relation. Messages answer how, why, what was said and
+/// what happened.
 pub(super) fn choose(query: &ContextQuery, asked: &QuestionTerms, named: &[Entity], cues: &CueTerms) -> RouteChoice {
     if let Some(chosen) = query.route {
         return RouteChoice { chosen, reason: "requested" };
@@ -51,21 +86,74 @@ pub(super) fn choose(query: &ContextQuery, asked: &QuestionTerms, named: &[Entit
     if named.is_empty() {
         return RouteChoice { chosen: Route::Vector, reason: "names no known entity" };
     }
-    let words: Vec<String> = query.text.as_str().split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    if has(&NARRATIVE) {
+    let text = query.text.as_str().to_lowercase();
+    let all: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    if SOURCE.iter().any(|phrase| find(&all, phrase).is_some()) {
+        return RouteChoice { chosen: Route::Combined, reason: "asks where a fact comes from" };
+    }
+    let words = Words(without_frame(&all));
+    let names_relation = !cues.asked_for(asked).is_empty();
+    if words.has(NARRATIVE) || words.asks_for_manner(names_relation) {
         let chosen = if named.iter().all(|entity| entity.is_viewer) { Route::Vector } else { Route::Combined };
         return RouteChoice { chosen, reason: "asks what was said or what happened" };
     }
-    let is_connecting = words.iter().any(|word| CONNECTING.iter().any(|stem| word.starts_with(stem)));
-    if named.len() > 1 && is_connecting {
+    if named.len() > 1 && words.is_connecting() {
         return RouteChoice { chosen: Route::Graph, reason: "asks how known entities are connected" };
     }
-    let names_relation = !cues.asked_for(asked).is_empty();
-    if names_relation && (named.len() > 1 || has(&ASKING)) {
+    let (asks, is_polar) = (words.has(ASKING) || words.begins_with(LISTING), words.begins_with(POLAR));
+    let states = asks && words.states_relation() || is_polar && (named.len() > 1 || words.has(OWNING));
+    if states || names_relation && (asks || is_polar || named.len() > 1) {
         return RouteChoice { chosen: Route::Graph, reason: "asks for a relation of a known entity" };
     }
     RouteChoice { chosen: Route::Combined, reason: "names a known entity, but no relation that it asks for" }
+}
+
+/// Returns where a phrase begins.
+fn find(words: &[&str], phrase: Phrase) -> Option<usize> {
+    let is_at = |part: &[&str]| part.iter().zip(phrase).all(|(word, alternatives)| alternatives.contains(word));
+    words.windows(phrase.len()).position(is_at)
+}
+
+/// Returns the words of a question without a frame that says that something was said.
+fn without_frame<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    let framed = FRAMES.iter().find_map(|phrase| Some((find(words, phrase)?, phrase.len())));
+    let asks_for_it = |end: usize| words.get(end).is_none_or(|next| ABOUT.contains(next));
+    match framed.filter(|(at, length)| !asks_for_it(at + length)) {
+        Some((at, length)) => words.iter().enumerate().filter(|(n, _)| !(at..at + length).contains(n)).map(|(_, word)| *word).collect(),
+        None => words.to_vec(),
+    }
+}
+
+/// The words of a question in lower case.
+struct Words<'w>(Vec<&'w str>);
+
+impl Words<'_> {
+    fn has(&self, list: &[&str]) -> bool {
+        self.0.iter().any(|word| list.contains(word))
+    }
+
+    /// Whether one of the words is among the first three, because a question may begin with an interjection.
+    fn begins_with(&self, list: &[&str]) -> bool {
+        self.0.iter().take(3).any(|word| list.contains(word))
+    }
+
+    fn is_connecting(&self) -> bool {
+        self.0.iter().any(|word| CONNECTING.iter().any(|stem| word.starts_with(stem)))
+    }
+
+    /// Whether it asks how something was. "How many" and "how long" ask for facts if a relation is named.
+    fn asks_for_manner(&self, names_relation: bool) -> bool {
+        let counts = |next: Option<&&str>| names_relation && next.is_some_and(|next| ["long", "many"].contains(next));
+        let is_how = |(at, word): (usize, &&str)| *word == "how" && !counts(self.0.get(at + 1));
+        let connects = self.0.iter().any(|word| ["relat", "connect", "link"].iter().any(|stem| word.starts_with(stem)));
+        !connects && self.0.iter().enumerate().any(is_how)
+    }
+
+    /// Whether a word states a relation, also as in "who's".
+    fn states_relation(&self) -> bool {
+        let is_short = |pair: &[&str]| matches!(pair, [asking, "s"] if ASKING.contains(asking));
+        self.has(STATING) || self.0.windows(2).any(is_short)
+    }
 }
 
 /// Returns the methods that a query uses. Requested methods win over a requested route.
@@ -152,6 +240,13 @@ mod tests {
         assert_eq!(route("Does Maren use Blender?", &["Maren", "Blender"]), Route::Graph);
         assert_eq!(route("How are things between Maren and Otto?", &["Maren", "Otto"]), Route::Combined);
         assert_eq!(route("Is there something in common between Maren and Otto?", &["Maren", "Otto"]), Route::Graph);
+        assert_eq!(route("How is Maren related to Otto?", &["Maren", "Otto"]), Route::Graph);
+        assert_eq!(route("Who's Maren?", &["Maren"]), Route::Graph);
+        assert_eq!(route("And what is my dog called?", &["You"]), Route::Graph);
+        assert_eq!(route("Do I have a dog?", &["You"]), Route::Graph);
+        assert_eq!(route("Am I still in the Ramblers?", &["You", "Ramblers"]), Route::Graph);
+        assert_eq!(route("How many tools does Maren use?", &["Maren"]), Route::Graph);
+        assert_eq!(route("Which tool did I say Maren uses?", &["You", "Maren"]), Route::Graph);
     }
 
     #[test]
@@ -160,12 +255,20 @@ mod tests {
         assert_eq!(route("What did I say about tools?", &["You"]), Route::Vector);
         assert_eq!(route("What did Maren say about tools?", &["Maren"]), Route::Combined);
         assert_eq!(route("Who uses Blender?", &[]), Route::Vector);
+        assert_eq!(route("Why does Maren live in Ghent?", &["Maren", "Ghent"]), Route::Combined);
+        assert_eq!(route("How many dumplings did I eat?", &["You"]), Route::Vector);
     }
 
     #[test]
     fn other_questions_take_both() {
         assert_eq!(route("Is Maren well?", &["Maren"]), Route::Combined);
         assert_eq!(route("Tools of Maren", &["Maren"]), Route::Combined);
+        assert_eq!(route("Where did Maren eat after the concert?", &["Maren"]), Route::Combined);
+        for source in
+            ["How do you know that Maren uses Blender?", "Who told you where Maren lives?", "When did I say that Maren uses Blender?"]
+        {
+            assert_eq!(route(source, &["Maren"]), Route::Combined, "{source}");
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{check, error::UseCaseError, shared, use_cases::UseCases};
-use recall_domain::{Caller, EventId, Message, MessageId, Role, SessionId, Timestamp, UserText};
+use super::{check, error::UseCaseError, resources::add_links, shared, use_cases::UseCases};
+use recall_domain::{Caller, EventId, Message, MessageId, Resource, Role, SessionId, Timestamp, UserText};
 use recall_ports::{Appended, FollowUp, NewMessage};
 
 /// Most messages in one import.
@@ -28,6 +28,8 @@ pub struct SendMessage {
     pub source_metadata: Option<serde_json::Value>,
     /// The client's id of the message.
     pub client_message_id: Option<String>,
+    /// What the client sends with the text. A message with a resource needs no text.
+    pub resources: Vec<Resource>,
 }
 
 impl UseCases {
@@ -96,7 +98,9 @@ impl UseCases {
         let latest = now + chrono::Duration::from_std(MAX_AHEAD).unwrap_or_default();
         let mut speakers = Vec::with_capacity(messages.len());
         for (m, _) in &messages {
-            check::text(&m.text)?;
+            if m.resources.is_empty() || !m.text.is_empty() {
+                check::text(&m.text)?;
+            }
             if m.role == Role::Document {
                 let message = "Only the server writes messages of documents. Add a document instead.";
                 return Err(UseCaseError::invalid("ROLE_NOT_ALLOWED", "role", message));
@@ -117,22 +121,26 @@ impl UseCases {
             .zip(speakers)
             .zip(prepared)
             .enumerate()
-            .map(|(i, (((m, mining), speaker), prepared))| NewMessage {
-                id: MessageId(self.parts.ids.fresh()),
-                session,
-                role: m.role,
-                title: (m.role == Role::User).then(|| UserText::from(check::title_of(&m.text))),
-                // Undated messages of an import keep their order.
-                sent_at: m.sent_at.map_or(now + chrono::Duration::milliseconds(i as i64), whole_millis),
-                created_at: now,
-                source_metadata: m.source_metadata,
-                external_id: m.client_message_id,
-                prepared,
-                mining,
-                kind: None,
-                event: EventId(self.parts.ids.fresh()),
-                text: UserText::from(m.text),
-                speaker,
+            .map(|(i, (((mut m, mining), speaker), prepared))| {
+                add_links(&mut m.resources, &m.text, || self.parts.ids.fresh());
+                NewMessage {
+                    id: MessageId(self.parts.ids.fresh()),
+                    session,
+                    role: m.role,
+                    title: (m.role == Role::User && !m.text.is_empty()).then(|| UserText::from(check::title_of(&m.text))),
+                    // Undated messages of an import keep their order.
+                    sent_at: m.sent_at.map_or(now + chrono::Duration::milliseconds(i as i64), whole_millis),
+                    created_at: now,
+                    source_metadata: m.source_metadata,
+                    external_id: m.client_message_id,
+                    prepared,
+                    mining,
+                    kind: None,
+                    event: EventId(self.parts.ids.fresh()),
+                    text: UserText::from(m.text),
+                    resources: m.resources,
+                    speaker,
+                }
             })
             .collect();
         Ok(rows)

@@ -12,6 +12,23 @@ impl UseCases {
     ///
     /// It adds vectors of other available models: the store keeps one while its model is still in use for the user.
     pub(super) async fn prepare(&self, texts: &[UserText]) -> Result<Vec<IndexEntry>, EmbedError> {
+        // A message without a text, such as an image, gets no vector. Some servers refuse empty texts.
+        let written: Vec<UserText> = match texts.iter().any(|text| text.as_str().is_empty()) {
+            false => return self.prepare_written(texts).await,
+            true => texts.iter().filter(|text| !text.as_str().is_empty()).cloned().collect(),
+        };
+        let mut prepared = if written.is_empty() { Vec::new() } else { self.prepare_written(&written).await? }.into_iter();
+        let empty = || IndexEntry {
+            terms: Vec::new(),
+            model: self.parts.embedder.model().to_owned(),
+            embedding: Embedding(Vec::new()),
+            further: Vec::new(),
+        };
+        Ok(texts.iter().map(|text| if text.as_str().is_empty() { None } else { prepared.next() }.unwrap_or_else(empty)).collect())
+    }
+
+    /// Computes the index data of texts that are not empty.
+    async fn prepare_written(&self, texts: &[UserText]) -> Result<Vec<IndexEntry>, EmbedError> {
         let embedder = &self.parts.embedder;
         let vectors = embedder.embed(texts).await?;
         if vectors.len() != texts.len() {

@@ -18,6 +18,7 @@ use std::{
 };
 
 use anyhow::Context;
+use parking_lot::Mutex;
 
 use super::{
     adapters, models,
@@ -75,6 +76,7 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
 /// `recall import`: imports an archive from standard input, for the user `into` or for the users that `owners` allows.
 pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) -> anyhow::Result<()> {
     let store = adapters::store(config, config.storage.migrate).await?.store;
+    let imported = Mutex::new(Vec::new());
     let done = async {
         let embedder: Box<dyn Embedder> = match models::embedder(config).await? {
             Some(model) => Box::new(model),
@@ -82,10 +84,13 @@ pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) 
         };
         let owners = parse_user(store.as_ref(), into).await?.map_or(owners, Owners::Into);
         let local = store.local_user().await?;
-        let print_user = |user: UserId| match user {
-            UserId::SHARED => output::note(format_args!("writes shared memory ({user})")),
-            user if user == local => output::note(format_args!("writes the local user ({user})")),
-            user => output::note(format_args!("writes user {user}")),
+        let print_user = |user: UserId| {
+            imported.lock().push(user);
+            match user {
+                UserId::SHARED => output::note(format_args!("writes shared memory ({user})")),
+                user if user == local => output::note(format_args!("writes the local user ({user})")),
+                user => output::note(format_args!("writes user {user}")),
+            }
         };
         // A new epoch: the imported logs are other logs than those that the sessions had before.
         let epoch = RandomIds::default().fresh().as_simple().to_string();
@@ -95,6 +100,11 @@ pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) 
         anyhow::Ok(import_archive(store.as_ref(), embedder.as_ref(), &ontology, owners, print_user, &epoch, input).await?)
     };
     let done = done.await;
+    // A failed import may have written some of them.
+    let auditor = Auditor::new(store.clone(), INSTANCE);
+    for user in imported.into_inner() {
+        auditor.note(SystemClock.now(), None, None, AuditAction::DataImported, Some(user.to_string())).await;
+    }
     store.close().await;
     let done = done?;
     say!("{} users imported: {} records, {} of them new, {} repaired", done.users, done.records, done.new, done.repaired)?;

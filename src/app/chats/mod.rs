@@ -20,14 +20,14 @@ use tokio::sync::mpsc;
 pub(super) use self::format::Format;
 use self::format::{Conversation, Reason, Skipped};
 use super::{
-    operator::parse_user,
+    operator::{INSTANCE, parse_user},
     output::{self, say},
     user::find_user,
     wiring,
 };
 use crate::config::Config;
-use recall_api::LocalUser;
-use recall_domain::Caller;
+use recall_api::{Auditor, LocalUser};
+use recall_domain::{AuditAction, Caller};
 use recall_ports::Store;
 use recall_usecases::{SendMessage, UseCaseError, UseCases};
 
@@ -70,6 +70,8 @@ pub(super) async fn run(config: &Config, import: Import) -> anyhow::Result<()> {
     let done = async {
         let caller = find_caller(config, services.store.as_ref(), import.into.as_deref()).await?;
         output::note(format_args!("writes user {}", caller.user()));
+        let auditor = Auditor::new(services.store.clone(), INSTANCE);
+        auditor.note(services.usecases.now(), None, None, AuditAction::DataImported, Some(caller.user().to_string())).await;
         import_file(&services.usecases, caller, import).await
     };
     let done = done.await;

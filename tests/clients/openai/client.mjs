@@ -26,6 +26,18 @@ for await (const chunk of await ask("Who does Carla like?", "node-3", { stream: 
 }
 assert.equal(streamed, answer);
 
+const respond = (more) =>
+  client.responses.create(
+    { model: "recall", input: "Who does Carla like?", ...more },
+    { headers: { "x-openwebui-chat-id": "node-4", "x-recall-citations": "text" } },
+  );
+assert.equal((await respond({})).output_text, answer);
+let responded = "";
+for await (const event of await respond({ stream: true })) {
+  if (event.type === "response.output_text.delta") responded += event.delta;
+}
+assert.equal(responded, answer);
+
 const vectors = await client.embeddings.create({ model: "recall", input: "a walk by the sea" });
 assert.equal(vectors.data[0].embedding.length, 256);
 

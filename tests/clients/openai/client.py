@@ -33,6 +33,21 @@ streamed = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if c
 assert streamed == answer, streamed
 assert chunks[-1].usage.total_tokens > 0
 
+
+
+def respond(text, chat, **more):
+    headers = {"x-openwebui-chat-id": chat, "x-recall-citations": "text"}
+    return client.responses.create(model="recall", input=text, extra_headers=headers, **more)
+
+
+items = [{"role": "user", "content": [{"type": "input_text", "text": "Who does Anna like?"}]}]
+for question in ("Who does Anna like?", items):
+    response = respond(question, "python-4")
+    assert response.output_text == answer and response.usage.total_tokens > 0, response
+with client.responses.stream(model="recall", input="Who does Anna like?", extra_headers={"x-openwebui-chat-id": "python-5"}) as stream:
+    streamed = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
+    assert stream.get_final_response().output_text == streamed and answer.startswith(streamed) and streamed, streamed
+
 vectors = client.embeddings.create(model="recall", input=["a walk by the sea", "cheese"])
 assert len(vectors.data) == 2 and len(vectors.data[0].embedding) == 256, len(vectors.data[0].embedding)
 

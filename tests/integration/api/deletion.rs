@@ -30,6 +30,7 @@ async fn fill(server: &Server, user: &str, session: &str, messages: usize) {
             sent_at: None,
             source_metadata: None,
             client_message_id: None,
+            resources: Vec::new(),
         };
         server.usecases.import(&caller(user), id, chunk.iter().map(sentence).collect()).await.unwrap();
     }

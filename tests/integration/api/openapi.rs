@@ -11,6 +11,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("/graphql", "schema.graphql describes it"),
     ("/graphql/ws", "schema.graphql describes it"),
     ("/mcp", "the Model Context Protocol describes it"),
+    ("/v1/responses", "the OpenAI protocol describes it"),
     ("/v1/chat/completions", "the OpenAI protocol describes it"),
     ("/v1/models", "the OpenAI protocol describes it"),
     ("/v1/embeddings", "the OpenAI protocol describes it"),

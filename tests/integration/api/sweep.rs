@@ -288,7 +288,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/chat", "session_id, user_id"),
     ("/context/{session_id}", "session_id"),
     ("/entity/resolve", "session_id"),
-    ("/forget", "fact_ids, message_ids"),
+    ("/forget", "fact_ids, message_ids, entity_ids, session_id"),
     ("/sessions", "cursor"),
     ("/sessions/{session_id}/messages", "session_id, cursor"),
     ("/documents", "cursor"),
@@ -303,6 +303,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/export", "takes no id"),
     ("/metrics", "takes no id"),
     ("/openapi.json", "takes no id"),
+    ("/v1/responses", "chat ids name sessions of the caller only; openai/people"),
     ("/v1/chat/completions", "chat ids name sessions of the caller only; openai/people"),
     ("/v1/models", "takes no id"),
     ("/v1/embeddings", "takes no id"),
@@ -373,6 +374,7 @@ async fn foreign_id_equals_unknown_id_on_every_route() {
     let chat = |session: &str| post("/chat", json!({ "session_id": session, "message": "Hello" }));
     let resolve = |session: &str| post("/entity/resolve", json!({ "mention": SECRET, "session_id": session }));
     let forget = |kind: &str, id: &str| post("/forget", json!({ kind: [id], "dry_run": false }));
+    let forget_session = |id: &str| post("/forget", json!({ "session_id": id, "dry_run": false }));
     let context = |session: &str| server.get(BORIS, &format!("/context/{session}?q=code&scope=session"));
     let messages = |session: &str| server.get(BORIS, &format!("/sessions/{session}/messages"));
     let list = |filter: &str, id: &str| server.get(BORIS, &format!("/{filter}={id}"));
@@ -394,6 +396,8 @@ async fn foreign_id_equals_unknown_id_on_every_route() {
         ("resolve", resolve(&anna.session), resolve(&unknown)),
         ("forget a fact", forget("fact_ids", &anna.fact), forget("fact_ids", &unknown)),
         ("forget a message", forget("message_ids", &anna.message), forget("message_ids", &unknown)),
+        ("forget an entity", forget("entity_ids", &anna.entity), forget("entity_ids", &unknown)),
+        ("forget a session", forget_session(&anna.session), forget_session(&unknown)),
         ("document", document(&anna.document, ""), document(&unknown, "")),
         ("file", document(&anna.document, "/original"), document(&unknown, "/original")),
         ("chunks", document(&anna.document, "/chunks"), document(&unknown, "/chunks")),

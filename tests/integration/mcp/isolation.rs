@@ -29,6 +29,8 @@ async fn foreign_ids_look_unknown_to_tools_and_resources() {
             ("query_graph", |id| json!({ "query": id })),
             ("timeline", |id| json!({ "entity": id })),
             ("forget", |id| json!({ "fact_ids": [id], "dry_run": false })),
+            ("forget", |id| json!({ "entity_ids": [id], "dry_run": false })),
+            ("forget", |id| json!({ "session_id": id, "dry_run": false })),
             ("list_entities", |id| json!({ "query": id })),
             ("recall", |id| json!({ "query": id })),
         ] {

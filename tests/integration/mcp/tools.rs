@@ -37,7 +37,7 @@ async fn remember_returns_learned_facts_and_answers_nothing() {
     assert_eq!(facts(&told), ["Maren likes Jane"]);
     let query = "query($id: ID!) { session(id: $id) { title messages { nodes { text role speaker sentAt } } } }";
     let session = server.graphql(query, json!({ "id": stored["session_id"] })).await["session"].clone();
-    assert_eq!(session["title"], "Agent");
+    assert!(session["title"].as_str().unwrap().starts_with("Agent, "), "{session}");
     let messages = session["messages"]["nodes"].as_array().unwrap();
     assert!(messages.len() == 3 && messages.iter().all(|m| m["role"] == "USER"), "{messages:#?}");
     assert_eq!((&messages[2]["speaker"], &messages[2]["sentAt"]), (&json!("Maren"), &json!("2020-05-06T00:00:00+00:00")));

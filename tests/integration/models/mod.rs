@@ -5,6 +5,7 @@ mod binary;
 mod budgets;
 mod embeddings;
 mod extraction;
+pub(crate) mod responses;
 pub(crate) mod server;
 
 use std::{

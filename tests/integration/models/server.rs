@@ -13,13 +13,15 @@ use std::{
 use axum::{
     Json, Router,
     body::{Body, Bytes},
-    extract::State,
+    extract::{DefaultBodyLimit, State},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
     routing::post,
 };
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
+
+use super::responses;
 
 /// The accepted key.
 pub(crate) const KEY: &str = "test-key-7f3a";
@@ -74,6 +76,15 @@ struct ServerState {
     open: Arc<AtomicUsize>,
 }
 
+impl ServerState {
+    /// Notes a request and returns its number, from 0.
+    fn note(&self, request: &Value) -> usize {
+        let mut seen = self.seen.lock().unwrap();
+        seen.push((Instant::now(), request.clone()));
+        seen.len() - 1
+    }
+}
+
 /// The supported features of a model server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Abilities {
@@ -109,7 +120,12 @@ impl ModelServer {
     pub(crate) async fn with(abilities: Abilities, script: impl Fn(usize, &Value) -> Reaction + Send + Sync + 'static) -> Self {
         let open = Arc::new(AtomicUsize::new(0));
         let state = Arc::new(ServerState { script: Box::new(script), abilities, seen: Mutex::default(), open });
-        let router = Router::new().route("/v1/chat/completions", post(chat)).route("/v1/embeddings", post(embed)).with_state(state.clone());
+        let router = Router::new()
+            .route("/v1/chat/completions", post(chat))
+            .route("/v1/responses", post(respond))
+            .route("/v1/embeddings", post(embed))
+            .layer(DefaultBodyLimit::max(64 * 1024 * 1024))
+            .with_state(state.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -170,7 +186,8 @@ async fn chat(State(state): State<Arc<ServerState>>, headers: HeaderMap, Json(re
         return complain(400, "unsupported_parameter", &format!("Unsupported parameter: '{field}'."));
     }
     let messages = request["messages"].as_array().expect("messages are a list");
-    assert!(messages.iter().all(|m| m["role"].is_string() && m["content"].is_string()), "messages have role and content");
+    let has_content = |m: &Value| m["content"].is_string() || m["content"].is_array();
+    assert!(messages.iter().all(|m| m["role"].is_string() && has_content(m)), "messages have role and content");
     let format = request["response_format"]["type"].as_str();
     let heeded = match format {
         Some("json_schema") => {
@@ -190,11 +207,7 @@ async fn chat(State(state): State<Arc<ServerState>>, headers: HeaderMap, Json(re
         let text = if heeded == Some(true) { "{\"awake\": true}" } else { "Yes." };
         return said(&request, text, "stop");
     }
-    let n = {
-        let mut seen = state.seen.lock().unwrap();
-        seen.push((Instant::now(), request.clone()));
-        seen.len() - 1
-    };
+    let n = state.note(&request);
     let streamed = request["stream"] == true;
     match (state.script)(n, &request) {
         Reaction::Say(text) if streamed => events(&state, &request, pieces(&text).chain(ending(&request, "stop"))),
@@ -233,6 +246,25 @@ async fn chat(State(state): State<Arc<ServerState>>, headers: HeaderMap, Json(re
             body(&state, pieces("A").chain(stream::iter([Bytes::from(format!("data: {{broken {request}\n\n"))])).map(Ok::<_, Infallible>))
         }
         Reaction::Garbage => (StatusCode::OK, format!("<html>{request}</html>")).into_response(),
+    }
+}
+
+/// Answers `/v1/responses`, with the reactions that a response needs.
+async fn respond(State(state): State<Arc<ServerState>>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
+    if let Some(refused) = refusal(&headers, &request) {
+        return refused;
+    }
+    let n = state.note(&request);
+    match (state.script)(n, &request) {
+        Reaction::Say(text) if request["stream"] == true => events(&state, &request, stream::iter(responses::events(n, &text))),
+        Reaction::Say(text) => Json(responses::response(n, &text)).into_response(),
+        Reaction::Stop(text) => {
+            let mut all = responses::events(n, &text);
+            all.pop();
+            body(&state, stream::iter(all).map(Ok::<_, Infallible>))
+        }
+        Reaction::Fail(status) => complain(status, "it_failed", "I cannot."),
+        other => panic!("{other:?} is not a reaction to a response"),
     }
 }
 
@@ -325,11 +357,7 @@ async fn embed(State(state): State<Arc<ServerState>>, headers: HeaderMap, Json(r
     if let Some(refused) = refusal(&headers, &request) {
         return refused;
     }
-    let n = {
-        let mut seen = state.seen.lock().unwrap();
-        seen.push((Instant::now(), request.clone()));
-        seen.len() - 1
-    };
+    let n = state.note(&request);
     match (state.script)(n, &request) {
         Reaction::Fail(status) => return complain(status, "it_failed", &format!("I cannot do: {request}")),
         Reaction::Garbage => return (StatusCode::OK, format!("<html>{request}</html>")).into_response(),

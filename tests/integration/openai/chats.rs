@@ -123,14 +123,17 @@ async fn edited_message_is_deleted_and_regenerated_answer_follows() {
     ask(&server, Some("one"), &["Hello", "Hi", "My dog is called Rex."]).await;
     let found = texts(&server).await;
     assert!(found.iter().any(|t| t == "My dog is called Rex.") && found.iter().all(|t| t != "My dog is called Max."), "{found:?}");
-    // The first message, edited twice: each names the one before it, and all stay, because some clients send no history.
-    ask(&server, Some("two"), &["One"]).await;
+    // The first message of a client that sends the history, edited twice: each names the one before it, and all stay.
+    ask(&server, Some("two"), &["One", "A", "More"]).await;
     ask(&server, Some("two"), &["Two"]).await;
     ask(&server, Some("two"), &["Three"]).await;
     let found = stored(&server).await;
     let of = |text: &str| found.iter().find(|m| m["text"] == text).unwrap();
     assert_eq!(of("Two")["sourceMetadata"]["edits"], of("One")["id"]);
     assert_eq!(of("Three")["sourceMetadata"]["edits"], of("Two")["id"]);
+    let log = server.graphql("{ auditLog(first: 10) { nodes { action target } } }", json!({})).await;
+    let deleted = json!({ "action": "message.deleted", "target": before[2]["id"] });
+    assert!(log["auditLog"]["nodes"].as_array().unwrap().contains(&deleted), "{log:#}");
     // Without an id of the conversation, another message is not an edit.
     ask(&server, None, &["Same start", "A", "One way"]).await;
     ask(&server, None, &["Same start", "A", "Another way"]).await;
@@ -138,6 +141,29 @@ async fn edited_message_is_deleted_and_regenerated_answer_follows() {
     let of = |text: &str| found.iter().find(|m| m["text"] == text).unwrap();
     assert_eq!(of("Another way")["sourceMetadata"], Value::Null);
     assert_eq!(of("Another way")["session"], of("One way")["session"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_a_client_without_history_are_appended() {
+    let (model, folder) = (agreeable().await, tempfile::tempdir().unwrap());
+    let server = start(folder.path(), &model, &[]);
+    let said = ["Hello", "My dog is called Rex.", "yes", "He is two.", "yes", "yes"];
+    for text in said {
+        ask(&server, Some("one"), &[text]).await;
+    }
+    let users: Vec<Value> = stored(&server).await.into_iter().filter(|m| m["role"] == "USER").collect();
+    // The last one is the same question again.
+    assert_eq!(users.iter().map(|m| m["text"].as_str().unwrap()).collect::<Vec<_>>(), said[..5]);
+    assert!(users.iter().all(|m| m["sourceMetadata"].is_null()), "{users:#?}");
+    assert_eq!(texts(&server).await.len(), 5 + 6, "an answer is missing");
+    // It was the first message of another branch: the history continues it.
+    ask(&server, Some("two"), &["One"]).await;
+    ask(&server, Some("two"), &["Two"]).await;
+    ask(&server, Some("two"), &["Two", "Answer", "More"]).await;
+    let all: Vec<String> = texts(&server).await;
+    for text in ["One", "Two", "More"] {
+        assert_eq!(all.iter().filter(|t| *t == text).count(), 1, "{text}: {all:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

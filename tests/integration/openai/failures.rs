@@ -136,7 +136,7 @@ async fn broken_requests_are_refused_in_the_shape_of_the_protocol() {
         let error: Value = reply.json().await.unwrap();
         assert_eq!((&error["error"]["code"], &error["error"]["type"]), (&json!(code), &json!("invalid_request_error")), "{body}");
     }
-    let too_large = post(&format!(r#"{{"messages":[{{"role":"user","content":"{}"}}]}}"#, "x".repeat(1024 * 1024)));
+    let too_large = post(&format!(r#"{{"messages":[{{"role":"user","content":"{}"}}]}}"#, "x".repeat(20 * 1024 * 1024)));
     let reply: Value = too_large.send().await.unwrap().json().await.unwrap();
     assert_eq!(reply["error"]["code"], "BODY_TOO_LARGE");
     let odd = request(&server, None, &streamed("Hello")).header("x-recall-citations", "html").send().await.unwrap();

@@ -4,6 +4,8 @@ mod chats;
 mod failures;
 mod local;
 mod people;
+mod resources;
+mod responses;
 
 use std::path::Path;
 

@@ -136,6 +136,7 @@ impl Person {
             sent_at: None,
             source_metadata: None,
             client_message_id: None,
+            resources: Vec::new(),
         };
         let batch = (self.messages.len()..self.messages.len() + count).map(say).collect();
         self.messages.extend(server.import(&self.caller, session, batch).await.unwrap().iter().map(|m| m.id));
@@ -280,6 +281,7 @@ async fn refused_text_does_not_block_model_change() {
             sent_at: None,
             source_metadata: None,
             client_message_id: None,
+            resources: Vec::new(),
         };
         first.send(&jane.caller, send).await.unwrap();
         let bins: Arc<dyn Embedder> = BinEmbedder::new(211, i64::MAX);

@@ -15,7 +15,7 @@ use super::budget::ResponseBudget;
 use crate::error::ApiError;
 use recall_domain::{
     Chunk, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology,
-    Session, SessionId, Stance, Timestamp, TokenCount,
+    Resource, Session, SessionId, Stance, Timestamp, TokenCount,
 };
 use recall_facts::weigh;
 use recall_ports::Merged;
@@ -89,6 +89,11 @@ impl Hash for RivalsOf {
 /// Returns the total bytes of message texts, each up to 64 KiB.
 pub(crate) fn text_bytes<'m>(messages: impl IntoIterator<Item = &'m Message>) -> usize {
     messages.into_iter().map(|message| message.text.as_str().len()).sum()
+}
+
+/// Returns the total bytes of the addresses of resources, each up to 2 KiB.
+fn uri_bytes<'r>(resources: impl IntoIterator<Item = &'r Resource>) -> usize {
+    resources.into_iter().map(|resource| resource.uri.as_str().len()).sum()
 }
 
 type Batch<K, V> = Result<HashMap<K, V>, ApiError>;
@@ -198,6 +203,22 @@ related! {
     UsageOf(MessageId) -> TokenCount = usage_of_messages;
     /// Key: the entities that were merged into an entity.
     MergedInto(EntityId) -> Vec<Merged> = merged_into;
+}
+
+/// Key: the resources of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ResourcesOf(pub(crate) MessageId);
+
+impl dataloader::Loader<ResourcesOf> for Loader {
+    type Value = Vec<Resource>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[ResourcesOf]) -> Batch<ResourcesOf, Self::Value> {
+        let ids: Vec<_> = keys.iter().map(|key| key.0).collect();
+        let resources = self.memory.resources(&ids).await?;
+        self.budget.count_loaded_bytes(uri_bytes(resources.values().flatten()));
+        Ok(resources.into_iter().map(|(message, resources)| (ResourcesOf(message), resources)).collect())
+    }
 }
 
 impl dataloader::Loader<EvidenceOf> for Loader {

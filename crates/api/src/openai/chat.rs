@@ -1,52 +1,63 @@
-//! `POST /v1/chat/completions`: remembers the conversation, adds what is known, and forwards the request.
+//! `POST /v1/chat/completions` and `POST /v1/responses`: remembers the conversation, adds what is known, and forwards the request.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
-    body::Bytes,
-    extract::{FromRequest, Request, State},
+    extract::{Request, State},
     http::HeaderMap,
     response::Response,
 };
 use serde_json::value::RawValue;
-use tokio::time::timeout;
 
 use super::{
     Handlers, LOCAL_MODEL,
+    answer::AnswerCollector,
     conversation::conversation_of,
     errors::unknown_model,
-    events::AnswerCollector,
     keeper::{Keeper, Remembering},
     local::{self, Form},
     options::{self, Citations},
     reply, stream,
     wire::ChatBody,
 };
-use crate::{auth::Writer, body, error::ApiError, rate::OpenStream};
-use recall_domain::Caller;
-use recall_ports::{ChatReply, ChatRequest, ChatUpstream};
+use crate::{
+    auth::{Identity, Writer},
+    body,
+    error::ApiError,
+    rate::OpenStream,
+};
+use recall_domain::AuditAction;
+use recall_ports::{ChatEndpoint, ChatReply, ChatRequest, ChatUpstream};
 use recall_usecases::{Conversation, Recollection, Remembered};
 
-/// Longest time in which a client may send the body of a request.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// New messages that count as one more request of the caller.
 const MESSAGES_PER_REQUEST: usize = 50;
 
-/// Answers a chat request.
+/// Answers a request of chat completions.
 pub(super) async fn complete(State(handlers): State<Handlers>, Writer(identity): Writer, request: Request) -> Result<Response, ApiError> {
+    chat(&handlers, &identity, request, ChatEndpoint::Completions).await
+}
+
+/// Answers a request of responses.
+pub(super) async fn respond(State(handlers): State<Handlers>, Writer(identity): Writer, request: Request) -> Result<Response, ApiError> {
+    chat(&handlers, &identity, request, ChatEndpoint::Responses).await
+}
+
+/// Answers a chat request.
+async fn chat(handlers: &Handlers, identity: &Identity, request: Request, endpoint: ChatEndpoint) -> Result<Response, ApiError> {
     let headers = request.headers().clone();
-    let bytes = timeout(BODY_TIMEOUT, Bytes::from_request(request, &())).await.map_err(|_| ApiError::timeout())?;
-    let body = ChatBody::read(body::json::<BTreeMap<String, Box<RawValue>>>(&headers, bytes)?)?;
+    // Reserved until the reply begins: then the request is forwarded.
+    let (bytes, _reserved) = handlers.bodies.read(request).await?;
+    let body = ChatBody::read(endpoint, body::json::<BTreeMap<String, Box<RawValue>>>(&headers, bytes)?)?;
     let citations = Citations::of(&headers, handlers.openai.settings.citations)?;
-    let caller = identity.caller;
     // Counted until the reply has ended, like an event stream.
-    let open = handlers.limits.stream(caller)?;
+    let open = handlers.limits.stream(identity.caller)?;
     let model = body.model.as_deref();
     match handlers.openai.upstream.clone() {
-        _ if model == Some(LOCAL_MODEL) => answer(&handlers, &caller, body, &headers, citations).await,
-        Some(upstream) => forward(&handlers, caller, upstream, body, &headers, citations, open).await,
+        _ if model == Some(LOCAL_MODEL) => answer(handlers, identity, body, &headers, citations).await,
+        Some(upstream) => forward(handlers, identity, upstream, body, &headers, citations, open).await,
         // Without a model server, a request without a model can only mean this one.
-        None if model.is_none() => answer(&handlers, &caller, body, &headers, citations).await,
+        None if model.is_none() => answer(handlers, identity, body, &headers, citations).await,
         None => Err(unknown_model(model.unwrap_or_default())),
     }
 }
@@ -54,15 +65,17 @@ pub(super) async fn complete(State(handlers): State<Handlers>, Writer(identity):
 /// Returns the conversation of a request that is to be remembered.
 ///
 /// What front ends send in the background is not: it quotes the conversation, and asks for something that nobody said.
-fn conversation(handlers: &Handlers, body: &ChatBody, headers: &HeaderMap) -> Option<Conversation> {
+fn conversation(handlers: &Handlers, body: &mut ChatBody, headers: &HeaderMap) -> Option<Conversation> {
     if options::is_task(headers, body.last_user_text().as_deref(), &handlers.openai.settings.task_prompts) {
         return None;
     }
-    conversation_of(body, options::chat_id(headers, body.chat_id.as_deref()))
+    let chat = options::chat_id(headers, body.chat_id.as_deref());
+    conversation_of(body, chat)
 }
 
 /// Stores what is new in a conversation.
-async fn remember(handlers: &Handlers, caller: &Caller, conversation: &Conversation) -> Result<Remembered, ApiError> {
+async fn remember(handlers: &Handlers, identity: &Identity, conversation: &Conversation) -> Result<Remembered, ApiError> {
+    let caller = &identity.caller;
     // One message at least: the answer.
     handlers.limits.messages(*caller, 1).await?;
     let recognised = handlers.usecases.recognise(caller, conversation).await?;
@@ -71,37 +84,43 @@ async fn remember(handlers: &Handlers, caller: &Caller, conversation: &Conversat
         handlers.limits.messages(*caller, new - 1).await?;
         handlers.limits.charge_extra(*caller, u32::try_from(new / MESSAGES_PER_REQUEST).unwrap_or(u32::MAX)).await?;
     }
-    Ok(handlers.usecases.remember(caller, recognised).await?)
+    let stored = handlers.usecases.remember(caller, recognised).await?;
+    if let Some(deleted) = stored.deleted() {
+        let (now, target) = (handlers.usecases.now(), Some(deleted.to_string()));
+        handlers.auditor.note_request(now, identity, AuditAction::MessageDeleted, target).await;
+    }
+    Ok(stored)
 }
 
 /// Answers for the model `recall`.
 async fn answer(
     handlers: &Handlers,
-    caller: &Caller,
-    body: ChatBody,
+    identity: &Identity,
+    mut body: ChatBody,
     headers: &HeaderMap,
     citations: Citations,
 ) -> Result<Response, ApiError> {
     let sent = body.messages.iter().map(|message| message.text().len()).sum();
-    let form = Form { is_streamed: body.is_streamed, wants_usage: body.wants_usage, citations, sent };
-    let Some(conversation) = conversation(handlers, &body, headers) else { return Ok(local::empty(handlers, form)) };
-    let stored = remember(handlers, caller, &conversation).await?;
-    local::answer(handlers, caller, &conversation, &stored, form).await
+    let form = Form { endpoint: body.endpoint, is_streamed: body.is_streamed, wants_usage: body.wants_usage, citations, sent };
+    let Some(conversation) = conversation(handlers, &mut body, headers) else { return Ok(local::empty(handlers, form)) };
+    let stored = remember(handlers, identity, &conversation).await?;
+    local::answer(handlers, &identity.caller, &conversation, &stored, form).await
 }
 
 /// Forwards a request to the model server.
 async fn forward(
     handlers: &Handlers,
-    caller: Caller,
+    identity: &Identity,
     upstream: Arc<dyn ChatUpstream>,
-    body: ChatBody,
+    mut body: ChatBody,
     headers: &HeaderMap,
     citations: Citations,
     open: OpenStream,
 ) -> Result<Response, ApiError> {
-    let remembering = match conversation(handlers, &body, headers) {
+    let caller = identity.caller;
+    let remembering = match conversation(handlers, &mut body, headers) {
         Some(conversation) => {
-            let stored = remember(handlers, &caller, &conversation).await?;
+            let stored = remember(handlers, identity, &conversation).await?;
             let tokens = handlers.openai.settings.context_tokens;
             let recollection = match tokens {
                 0 => Recollection::default(),
@@ -112,17 +131,18 @@ async fn forward(
         None => None,
     };
     let block = remembering.as_ref().and_then(|remembering| remembering.recollection.block.clone());
-    let is_streamed = body.is_streamed;
+    let (endpoint, is_streamed) = (body.endpoint, body.is_streamed);
     let body = body.forwarded(upstream.model(), block.as_ref().map(|block| block.as_str()));
     let body = body.map_err(|error| ApiError::internal(Arc::new(error) as Arc<_>))?;
     let sent = body.len();
-    let reply = upstream.chat(&caller, ChatRequest { body, is_streamed }).await?;
+    let reply = upstream.chat(&caller, ChatRequest { endpoint, body, is_streamed }).await?;
     if !(200..300).contains(&reply.status) {
         return Ok(reply::pass(reply));
     }
     let keeper = Keeper {
         handlers: handlers.clone(),
         upstream,
+        endpoint,
         caller,
         remembering,
         citations,

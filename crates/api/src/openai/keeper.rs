@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{Handlers, events::AnswerCollector, options::Citations};
+use super::{Handlers, answer::AnswerCollector, options::Citations};
 use crate::rate::OpenStream;
 use recall_domain::{Caller, CitedChunk};
-use recall_ports::{ChatUpstream, asked_by};
+use recall_ports::{ChatEndpoint, ChatUpstream, asked_by};
 use recall_usecases::{Recollection, Remembered, Source};
 
 /// Longest time to store an answer. The client waits for it.
@@ -24,6 +24,7 @@ pub(super) struct Remembering {
 pub(super) struct Keeper {
     pub(super) handlers: Handlers,
     pub(super) upstream: Arc<dyn ChatUpstream>,
+    pub(super) endpoint: ChatEndpoint,
     pub(super) caller: Caller,
     /// `None` for requests that are not remembered.
     pub(super) remembering: Option<Remembering>,

@@ -12,10 +12,11 @@ use super::{
     keeper::source_entry,
     options::Citations,
     reply::{self, DONE, Names},
+    responses,
 };
 use crate::error::ApiError;
 use recall_domain::{Caller, Citation, CitedChunk};
-use recall_ports::AnswerDraft;
+use recall_ports::{AnswerDraft, ChatEndpoint};
 use recall_usecases::{Conversation, Remembered, write_sources};
 
 /// Estimated bytes of English text per token.
@@ -24,6 +25,7 @@ const BYTES_PER_TOKEN: usize = 4;
 /// How a reply is written.
 #[derive(Clone, Copy)]
 pub(super) struct Form {
+    pub(super) endpoint: ChatEndpoint,
     pub(super) is_streamed: bool,
     pub(super) wants_usage: bool,
     pub(super) citations: Citations,
@@ -53,7 +55,11 @@ pub(super) fn empty(handlers: &Handlers, form: Form) -> Response {
 
 fn write(handlers: &Handlers, draft: &AnswerDraft, form: Form) -> Response {
     let now = handlers.usecases.now();
-    let id = format!("chatcmpl-{:x}", now.timestamp_micros());
+    let prefix = match form.endpoint {
+        ChatEndpoint::Completions => "chatcmpl-",
+        ChatEndpoint::Responses => "resp_",
+    };
+    let id = format!("{prefix}{:x}", now.timestamp_micros());
     let names = Names { id: &id, created: now.timestamp().unsigned_abs(), model: LOCAL_MODEL };
     let mut text = draft.text.as_str().to_owned();
     if form.citations == Citations::Text {
@@ -66,6 +72,9 @@ fn write(handlers: &Handlers, draft: &AnswerDraft, form: Form) -> Response {
         _ => Vec::new(),
     };
     let (input, output) = (form.sent.div_ceil(BYTES_PER_TOKEN), text.len().div_ceil(BYTES_PER_TOKEN));
+    if form.endpoint == ChatEndpoint::Responses {
+        return responses::write(names, &text, sources, (input, output), form.is_streamed);
+    }
     let usage = json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output });
     if form.is_streamed {
         stream(names, &text, &sources, form.wants_usage.then_some(&usage))

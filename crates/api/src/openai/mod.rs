@@ -1,8 +1,10 @@
-//! The OpenAI protocol: chat completions with memory, models and embeddings.
+//! The OpenAI protocol: chat completions and responses with memory, models and embeddings.
 //!
 //! A chat request is forwarded to the configured model server with what the memory knows, and the conversation is remembered. `wire`
-//! reads requests, `conversation` finds the conversation in them, `chat` answers them, and `stream` passes streamed replies on.
+//! and `parts` read requests, `conversation` finds the conversation in them, `chat` answers them, and `stream` passes streamed replies on.
 
+mod answer;
+mod body;
 mod chat;
 mod conversation;
 mod embeddings;
@@ -12,7 +14,9 @@ mod keeper;
 mod local;
 mod models;
 mod options;
+mod parts;
 mod reply;
+mod responses;
 mod stream;
 mod wire;
 
@@ -20,11 +24,12 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    extract::DefaultBodyLimit,
     middleware::from_fn_with_state,
     routing::{get, post},
 };
 
-use crate::{layers, rate::CallerLimits};
+use crate::{audit::Auditor, layers, rate::CallerLimits};
 use recall_ports::{Answerer, ChatUpstream, Extractor};
 use recall_usecases::UseCases;
 
@@ -32,7 +37,7 @@ pub(crate) use errors::use_openai_errors;
 pub use options::Citations;
 
 /// The routes, for clients that send a token under another host name.
-pub(crate) const PATHS: &[&str] = &["/v1/chat/completions", "/v1/models", "/v1/embeddings"];
+pub(crate) const PATHS: &[&str] = &["/v1/chat/completions", "/v1/responses", "/v1/models", "/v1/embeddings"];
 
 /// The model that answers from the memory, without a model server.
 const LOCAL_MODEL: &str = "recall";
@@ -61,11 +66,22 @@ pub struct OpenAiSettings {
     pub task_prompts: Vec<String>,
     /// Maximum time for a forwarded request.
     pub timeout: Duration,
+    /// Maximum size of one chat request in bytes.
+    pub body_bytes: usize,
+    /// Maximum size of all large chat requests in progress in bytes.
+    pub bodies_bytes: usize,
 }
 
 impl Default for OpenAiSettings {
     fn default() -> Self {
-        Self { citations: Citations::None, context_tokens: 1_000, task_prompts: Vec::new(), timeout: Duration::from_secs(600) }
+        Self {
+            citations: Citations::None,
+            context_tokens: 1_000,
+            task_prompts: Vec::new(),
+            timeout: Duration::from_secs(600),
+            body_bytes: 20 * 1024 * 1024,
+            bodies_bytes: 64 * 1024 * 1024,
+        }
     }
 }
 
@@ -74,20 +90,27 @@ impl Default for OpenAiSettings {
 struct Handlers {
     usecases: UseCases,
     limits: Arc<CallerLimits>,
+    auditor: Auditor,
     openai: Arc<OpenAi>,
+    bodies: body::BodyMemory,
 }
 
 /// Builds the routes. `limit` is the maximum time of a request that is not forwarded.
-pub(crate) fn routes(usecases: UseCases, limits: Arc<CallerLimits>, openai: OpenAi, limit: Duration) -> Router {
+pub(crate) fn routes(usecases: UseCases, (limits, auditor): (Arc<CallerLimits>, Auditor), openai: OpenAi, limit: Duration) -> Router {
     // The upstream ends a request in time. This ends one whose body arrives too slowly.
     let chat_limit = openai.settings.timeout + limit;
-    let handlers = Handlers { usecases, limits, openai: Arc::new(openai) };
+    let body_limit = DefaultBodyLimit::max(openai.settings.body_bytes);
+    let bodies = body::BodyMemory::new(openai.settings.body_bytes, openai.settings.bodies_bytes);
+    let handlers = Handlers { usecases, limits, auditor, openai: Arc::new(openai), bodies };
     let timed = Router::new()
         .route("/v1/models", get(models::list))
         .route("/v1/embeddings", post(embeddings::create))
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
     // A stream goes on after its head, so this limit does not cut it.
-    let chat =
-        Router::new().route("/v1/chat/completions", post(chat::complete)).layer(from_fn_with_state(chat_limit, layers::enforce_timeout));
+    let chat = Router::new()
+        .route("/v1/chat/completions", post(chat::complete))
+        .route("/v1/responses", post(chat::respond))
+        .layer(body_limit)
+        .layer(from_fn_with_state(chat_limit, layers::enforce_timeout));
     timed.merge(chat).with_state(handlers)
 }

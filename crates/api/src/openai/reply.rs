@@ -9,11 +9,12 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 use super::{
-    events::{AnswerCollector, Chunk},
+    answer::{AnswerCollector, Chunk},
     keeper::Keeper,
+    responses,
 };
 use crate::error::ApiError;
-use recall_ports::{ChatFailure, ChatReply};
+use recall_ports::{ChatEndpoint, ChatFailure, ChatReply};
 
 /// Longest complete reply that is read.
 const MAX_REPLY_BYTES: usize = 16 * 1024 * 1024;
@@ -104,16 +105,20 @@ pub(super) async fn keep_complete(mut reply: ChatReply, mut keeper: Keeper) -> R
         keeper.store().await;
     }
     let (text, sources) = (keeper.text_sources(), keeper.source_objects());
-    let body = if text.is_empty() && sources.is_empty() { body } else { with_sources(&body, &text, sources).unwrap_or(body) };
+    let body =
+        if text.is_empty() && sources.is_empty() { body } else { with_sources(keeper.endpoint, &body, &text, sources).unwrap_or(body) };
     let part = futures_util::stream::once(std::future::ready(Ok(body))).boxed();
     pass(ChatReply { body: part, ..reply })
 }
 
 /// Adds sources to a complete reply; `None` if it has no answer.
-fn with_sources(body: &[u8], text: &str, sources: Vec<Value>) -> Option<Bytes> {
+fn with_sources(endpoint: ChatEndpoint, body: &[u8], text: &str, sources: Vec<Value>) -> Option<Bytes> {
     let mut reply: Value = serde_json::from_slice(body).ok()?;
     if !text.is_empty() {
-        let content = reply.pointer_mut("/choices/0/message/content")?;
+        let content = match endpoint {
+            ChatEndpoint::Completions => reply.pointer_mut("/choices/0/message/content")?,
+            ChatEndpoint::Responses => responses::last_text(&mut reply)?,
+        };
         *content = format!("{}{text}", content.as_str()?).into();
     }
     if !sources.is_empty() {

@@ -13,13 +13,15 @@ use futures_util::{StreamExt, stream, stream::BoxStream};
 use serde_json::json;
 
 use super::{
+    answer::Progress,
     errors,
     events::{self, EventKind, EventSplitter},
     keeper::Keeper,
     reply::{self, Names},
+    responses,
 };
 use crate::error::ApiError;
-use recall_ports::{ChatFailure, ChatReply};
+use recall_ports::{ChatEndpoint, ChatFailure, ChatReply};
 
 /// A streamed reply on its way to the client.
 struct Relay {
@@ -79,8 +81,11 @@ impl Relay {
     async fn take(&mut self, event: Bytes) {
         match events::read(&event) {
             EventKind::Chunk(chunk) => {
-                if self.keeper.answer.take(*chunk) {
-                    self.add_text_sources();
+                match self.keeper.answer.take(*chunk) {
+                    Progress::Open => {}
+                    Progress::TextEnds => self.add_text_sources(&event),
+                    // A response ends with an event that contains all of it.
+                    Progress::Ends => self.keep().await,
                 }
             }
             EventKind::Done => self.keep().await,
@@ -90,11 +95,17 @@ impl Relay {
     }
 
     /// Adds the sources to the end of the text, before the chunk that ends it.
-    fn add_text_sources(&mut self) {
+    fn add_text_sources(&mut self, end: &[u8]) {
         let sources = self.keeper.text_sources();
-        if !sources.is_empty() {
-            let part = reply::chunk(Names::from(&self.keeper.answer), &json!({ "content": sources }), None);
-            self.ready.push_back(part);
+        if sources.is_empty() {
+            return;
+        }
+        match self.keeper.endpoint {
+            ChatEndpoint::Completions => {
+                let part = reply::chunk(Names::from(&self.keeper.answer), &json!({ "content": sources }), None);
+                self.ready.push_back(part);
+            }
+            ChatEndpoint::Responses => self.ready.extend(responses::further_text(end, &sources)),
         }
     }
 
@@ -104,6 +115,9 @@ impl Relay {
             return;
         }
         self.keeper.store().await;
+        if self.keeper.endpoint == ChatEndpoint::Responses {
+            return;
+        }
         for source in self.keeper.source_objects() {
             self.ready.push_back(reply::source_event(Names::from(&self.keeper.answer), &source));
         }

@@ -1,4 +1,4 @@
-//! Chat requests of the OpenAI protocol.
+//! Chat requests of the OpenAI protocol: `messages` of chat completions, or `input` of responses.
 //!
 //! Everything that this server does not need stays as the client wrote it: images, tools, and fields that it does not know.
 
@@ -8,13 +8,18 @@ use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
+use super::parts::Content;
 use crate::error::ApiError;
+use recall_ports::ChatEndpoint;
+use recall_usecases::Attachment;
 
 /// Most messages of one request.
 const MAX_MESSAGES: usize = 5_000;
 
 /// A chat request, with its fields unread.
 pub(super) struct ChatBody {
+    /// The endpoint that it is for.
+    pub(super) endpoint: ChatEndpoint,
     fields: BTreeMap<String, Box<RawValue>>,
     raw: Vec<Box<RawValue>>,
     /// Its messages, as far as they are needed.
@@ -32,45 +37,22 @@ pub(super) struct ChatBody {
 /// A message of a request.
 #[derive(Debug, Deserialize)]
 pub(super) struct WireMessage {
-    /// Who says it: `system`, `developer`, `user`, `assistant`, `tool`.
+    /// Who says it: `system`, `developer`, `user`, `assistant`, `tool`. Items of responses other than messages have no role.
+    #[serde(default)]
     pub(super) role: String,
     #[serde(default)]
     content: Option<Content>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
-    Other(serde::de::IgnoredAny),
-}
-
-impl std::fmt::Debug for Content {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("<content>")
-    }
-}
-
-#[derive(Deserialize)]
-struct Part {
-    #[serde(default, rename = "type")]
-    kind: Option<String>,
-    #[serde(default)]
-    text: Option<String>,
-}
-
 impl WireMessage {
     /// Returns the text, without images and the like.
     pub(super) fn text(&self) -> String {
-        match &self.content {
-            Some(Content::Text(text)) => text.clone(),
-            Some(Content::Parts(parts)) => {
-                let is_text = |part: &&Part| matches!(part.kind.as_deref(), None | Some("text" | "input_text" | "output_text"));
-                parts.iter().filter(is_text).filter_map(|part| part.text.as_deref()).collect::<Vec<_>>().join("\n")
-            }
-            Some(Content::Other(_)) | None => String::new(),
-        }
+        self.content.as_ref().map(Content::text).unwrap_or_default()
+    }
+
+    /// Takes what is attached to the text.
+    pub(super) fn take_attachments(&mut self) -> Vec<Attachment> {
+        self.content.as_mut().map(Content::take_attachments).unwrap_or_default()
     }
 
     fn is_instruction(&self) -> bool {
@@ -83,20 +65,25 @@ impl ChatBody {
     ///
     /// # Errors
     /// 400 if a field that this server reads has another type.
-    pub(super) fn read(mut fields: BTreeMap<String, Box<RawValue>>) -> Result<Self, ApiError> {
+    pub(super) fn read(endpoint: ChatEndpoint, mut fields: BTreeMap<String, Box<RawValue>>) -> Result<Self, ApiError> {
+        let list = match endpoint {
+            ChatEndpoint::Completions => "messages",
+            ChatEndpoint::Responses => "input",
+        };
         let wrong = |path: &'static str, expected: &str| {
             ApiError::invalid("BAD_REQUEST_FIELD", format!("The field `{path}` is missing or is not {expected}."), path)
         };
-        let raw: Vec<Box<RawValue>> = fields
-            .remove("messages")
-            .and_then(|messages| serde_json::from_str(messages.get()).ok())
-            .ok_or_else(|| wrong("messages", "a list"))?;
+        let raw: Vec<Box<RawValue>> =
+            fields.remove(list).and_then(|messages| messages_of(endpoint, messages)).ok_or_else(|| wrong(list, "a list"))?;
         if raw.len() > MAX_MESSAGES {
             let message = format!("The request has {} messages. Send {MAX_MESSAGES} at most.", raw.len());
-            return Err(ApiError::invalid("TOO_MANY_MESSAGES", message, "messages"));
+            return Err(ApiError::invalid("TOO_MANY_MESSAGES", message, list));
         }
         let messages: Result<Vec<WireMessage>, _> = raw.iter().map(|message| serde_json::from_str(message.get())).collect();
-        let messages = messages.map_err(|_| wrong("messages", "a list of objects with a role"))?;
+        let messages = messages.map_err(|_| wrong(list, "a list of objects with a role"))?;
+        if endpoint == ChatEndpoint::Completions && messages.iter().any(|message| message.role.is_empty()) {
+            return Err(wrong(list, "a list of objects with a role"));
+        }
         let model = match fields.get("model").map(|model| serde_json::from_str::<Option<String>>(model.get())) {
             None => None,
             Some(model) => model.map_err(|_| wrong("model", "a text"))?,
@@ -105,7 +92,7 @@ impl ChatBody {
         let is_streamed = value("stream") == true;
         let wants_usage = value("stream_options")["include_usage"] == true;
         let chat_id = value("metadata")["chat_id"].as_str().map(str::to_owned);
-        Ok(Self { raw, messages, model, is_streamed, wants_usage, chat_id, fields })
+        Ok(Self { endpoint, raw, messages, model, is_streamed, wants_usage, chat_id, fields })
     }
 
     /// Returns the text of the last user message.
@@ -113,17 +100,42 @@ impl ChatBody {
         self.messages.iter().rev().find(|message| message.role == "user").map(WireMessage::text)
     }
 
-    /// Writes the request for the model server, with `block` as a system message behind the leading ones.
+    /// Writes the request for the model server, with `block` as a system message behind the leading ones, or in the instructions.
+    ///
+    /// A model server that keeps the state of responses keeps their input, but not their instructions.
     pub(super) fn forwarded(mut self, default_model: &str, block: Option<&str>) -> Result<Bytes, serde_json::Error> {
-        if let Some(block) = block {
-            let at = self.messages.iter().take_while(|message| message.is_instruction()).count();
-            self.raw.insert(at, serde_json::value::to_raw_value(&json!({ "role": "system", "content": block }))?);
+        match (block, self.endpoint) {
+            (Some(block), ChatEndpoint::Completions) => {
+                let at = self.messages.iter().take_while(|message| message.is_instruction()).count();
+                self.raw.insert(at, serde_json::value::to_raw_value(&json!({ "role": "system", "content": block }))?);
+            }
+            (Some(block), ChatEndpoint::Responses) => {
+                let given = self.fields.get("instructions").and_then(|given| serde_json::from_str::<String>(given.get()).ok());
+                let all = given.map_or_else(|| block.to_owned(), |given| format!("{given}\n\n{block}"));
+                self.fields.insert("instructions".to_owned(), serde_json::value::to_raw_value(&all)?);
+            }
+            (None, _) => {}
         }
         if self.model.is_none() {
             self.fields.insert("model".to_owned(), serde_json::value::to_raw_value(default_model)?);
         }
-        self.fields.insert("messages".to_owned(), serde_json::value::to_raw_value(&self.raw)?);
+        let list = match self.endpoint {
+            ChatEndpoint::Completions => "messages",
+            ChatEndpoint::Responses => "input",
+        };
+        self.fields.insert(list.to_owned(), serde_json::value::to_raw_value(&self.raw)?);
         Ok(serde_json::to_vec(&self.fields)?.into())
+    }
+}
+
+/// Returns the messages in a field; `None` if it is not a list. The input of responses may also be the text of one message.
+fn messages_of(endpoint: ChatEndpoint, field: Box<RawValue>) -> Option<Vec<Box<RawValue>>> {
+    match endpoint {
+        ChatEndpoint::Responses if field.get().starts_with('"') => {
+            let text: String = serde_json::from_str(field.get()).ok()?;
+            Some(vec![serde_json::value::to_raw_value(&json!({ "role": "user", "content": text })).ok()?])
+        }
+        _ => serde_json::from_str(field.get()).ok(),
     }
 }
 
@@ -134,6 +146,7 @@ mod tests {
 
     fn read(body: &Value) -> Result<ChatBody, ApiError> {
         ChatBody::read(
+            ChatEndpoint::Completions,
             serde_json::from_value::<BTreeMap<String, Value>>(body.clone()).unwrap().into_iter().map(|(k, v)| (k, raw(&v))).collect(),
         )
     }
@@ -143,7 +156,7 @@ mod tests {
     }
 
     fn forwarded(body: &str, block: Option<&str>) -> String {
-        let body = ChatBody::read(serde_json::from_str(body).unwrap()).unwrap();
+        let body = ChatBody::read(ChatEndpoint::Completions, serde_json::from_str(body).unwrap()).unwrap();
         String::from_utf8(body.forwarded("default", block).unwrap().to_vec()).unwrap()
     }
 
@@ -159,6 +172,21 @@ mod tests {
         assert_eq!(roles["model"], "default");
         let contents: Vec<&str> = roles["messages"].as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap()).collect();
         assert_eq!(contents, ["a", "b", "Memory: x", "c", "d"]);
+    }
+
+    #[test]
+    fn block_becomes_part_of_the_instructions_of_responses() {
+        let forwarded = |body: Value, block| -> Value {
+            let body = ChatBody::read(ChatEndpoint::Responses, serde_json::from_str(&body.to_string()).unwrap()).unwrap();
+            serde_json::from_slice(&body.forwarded("default", block).unwrap()).unwrap()
+        };
+        let call = json!({ "type": "function_call_output", "call_id": "c", "output": "1" });
+        let items = json!([{ "role": "user", "content": [{ "type": "input_text", "text": "Hi" }] }, call]);
+        let found = forwarded(json!({ "input": items, "instructions": "Be kind.", "previous_response_id": "r" }), Some("Memory: x"));
+        assert_eq!((&found["input"], &found["instructions"]), (&items, &json!("Be kind.\n\nMemory: x")));
+        assert_eq!((&found["model"], &found["previous_response_id"]), (&json!("default"), &json!("r")));
+        let found = forwarded(json!({ "input": "Hi", "model": "m" }), Some("Memory: x"));
+        assert_eq!(found, json!({ "input": [{ "role": "user", "content": "Hi" }], "instructions": "Memory: x", "model": "m" }));
     }
 
     #[test]

@@ -230,6 +230,7 @@ async fn store(
         sent_at: None,
         source_metadata: None,
         client_message_id: None,
+        resources: Vec::new(),
     };
     let scope = OperationScope::new(identity, usecases.clone(), ResponseBudget::default());
     let send = |owner| async move { usecases.send(&owner, message).await.map_err(with_rest_names) };

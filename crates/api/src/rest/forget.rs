@@ -17,10 +17,12 @@ use crate::{
     error::ApiError,
     graphql::{OperationScope, ResponseBudget},
 };
-use recall_domain::{AuditAction, EntityId, FactId, MessageId};
-use recall_usecases::{ForgetRequest, ResourceId, UseCases};
+use recall_domain::{AuditAction, EntityId, FactId, MessageId, SessionId, Timestamp};
+use recall_ports::MessageRange;
+use recall_usecases::{ForgetRequest, UseCases};
 
-/// What to forget: words, ids, or both.
+/// What to forget. `query`, `fact_ids`, `message_ids` and `entity_ids` add up. `session_id`, `after` and `before` name all messages in that session and
+/// time, or narrow the rest to those messages.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = ForgetRequest)]
 pub(super) struct ForgetBody {
@@ -32,6 +34,18 @@ pub(super) struct ForgetBody {
     #[serde(default)]
     #[schema(value_type = Vec<uuid::Uuid>)]
     message_ids: Vec<String>,
+    /// Entities about which to forget everything.
+    #[serde(default)]
+    #[schema(value_type = Vec<uuid::Uuid>)]
+    entity_ids: Vec<String>,
+    #[schema(value_type = Option<uuid::Uuid>)]
+    session_id: Option<String>,
+    /// Only messages that were said at this time or later.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    after: Option<Timestamp>,
+    /// Only messages that were said before this time.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    before: Option<Timestamp>,
     /// Whether only to return what would be forgotten. Default: true.
     #[serde(default = "default_dry_run")]
     dry_run: bool,
@@ -52,7 +66,8 @@ pub(super) struct ForgetResponse {
 }
 
 /// REST names of the inputs of the use case.
-const NAMES: [(&str, &str); 2] = [("factIds", "fact_ids"), ("messageIds", "message_ids")];
+const NAMES: [(&str, &str); 4] =
+    [("factIds", "fact_ids"), ("messageIds", "message_ids"), ("entityIds", "entity_ids"), ("sessionId", "session_id")];
 
 /// Forgets facts and messages, or returns what would be forgotten.
 ///
@@ -72,16 +87,17 @@ pub(super) async fn post(
     let request: ForgetBody = body::json(&headers, bytes)?;
     let facts: Vec<FactId> = read_ids(&request.fact_ids, "fact_ids")?;
     let messages: Vec<MessageId> = read_ids(&request.message_ids, "message_ids")?;
-    let things = facts.iter().map(|f| ResourceId::Fact(*f)).chain(messages.iter().map(|m| ResourceId::Message(*m)));
-    let things: Vec<ResourceId> = things.collect();
-    let path = if facts.is_empty() { "message_ids" } else { "fact_ids" };
-    let request = ForgetRequest { query: request.query, facts, messages, dry_run: request.dry_run };
+    let entities: Vec<EntityId> = read_ids(&request.entity_ids, "entity_ids")?;
+    let session = read_ids::<SessionId>(request.session_id.as_slice(), "session_id")?.pop();
+    let range = MessageRange { session, after: request.after, before: request.before };
+    let request = ForgetRequest { query: request.query, facts, messages, entities, range, dry_run: request.dry_run };
+    let (things, path) = (request.ids(), request.first_input());
     let scope = OperationScope::new(identity, usecases.clone(), ResponseBudget::default());
     let forget = |owner| {
         let usecases = &usecases;
         async move { usecases.forget(&owner, request).await.map_err(|e| ApiError::from(e).renamed(&NAMES)) }
     };
-    let (found, memory) = scope.change(&things, forget).await.map_err(|e| e.at(path))?;
+    let (found, memory) = scope.change(&things, forget).await.map_err(|e| e.at(path).renamed(&NAMES))?;
     if found.token.is_some() {
         let counts = format!("{} facts, {} messages", found.facts.len(), found.messages.len());
         auditor.note_request(scope.now, scope.identity(), AuditAction::MemoryForgotten, Some(counts)).await;

@@ -9,14 +9,14 @@ use utoipa::IntoParams;
 
 use super::{
     list::{List, ListResponse, next_cursor},
-    view::{MessageView, SessionView},
+    view::{SessionMessageView, SessionView},
 };
 use crate::{
     auth::Reader,
     error::ApiError,
     graphql::{OperationScope, ResponseBudget, read_page},
 };
-use recall_domain::SessionId;
+use recall_domain::{Message, SessionId};
 use recall_usecases::{ResourceId, UseCases};
 
 /// Selects a page of the sessions.
@@ -67,7 +67,7 @@ pub(super) struct MessagesParameters {
 #[utoipa::path(
     get, path = "/sessions/{session_id}/messages", operation_id = "listMessages", tag = "messages", security((), ("token" = ["recall.read"])),
     params(("session_id" = String, Path, description = "A session of the caller or of shared memory.", format = Uuid), MessagesParameters),
-    responses((status = 200, description = "A page of the list.", body = List<MessageView>, headers(("Link" = String, description = "The next page, with `rel=\"next\"` (RFC 8288). Absent on the last page."))))
+    responses((status = 200, description = "A page of the list.", body = List<SessionMessageView>, headers(("Link" = String, description = "The next page, with `rel=\"next\"` (RFC 8288). Absent on the last page."))))
 )]
 pub(super) async fn messages(
     State(usecases): State<UseCases>,
@@ -75,7 +75,7 @@ pub(super) async fn messages(
     Path(session): Path<String>,
     uri: Uri,
     Query(parameters): Query<MessagesParameters>,
-) -> Result<ListResponse<MessageView>, ApiError> {
+) -> Result<ListResponse<SessionMessageView>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
     let page = read_page(parameters.first, parameters.after)?;
     let scope = OperationScope::new(identity, usecases, ResponseBudget::default());
@@ -87,7 +87,16 @@ pub(super) async fn messages(
     for (_, message) in &slice.items {
         scope.budget.count_bytes(message.text.as_str().len());
     }
+    let ids: Vec<_> = slice.items.iter().map(|(_, message)| message.id).collect();
+    let mut resources = memory.read.resources(&ids).await?;
+    for resource in resources.values().flatten() {
+        scope.budget.count_bytes(resource.uri.as_str().len());
+    }
     scope.budget.check()?;
-    let messages = slice.items.into_iter().map(|(_, message)| MessageView::of(message, memory.is_shared())).collect();
+    let view = |(_, message): (_, Message)| {
+        let resources = resources.remove(&message.id).unwrap_or_default();
+        SessionMessageView::of(message, resources, memory.is_shared())
+    };
+    let messages = slice.items.into_iter().map(view).collect();
     Ok(ListResponse::new(&uri, messages, next))
 }

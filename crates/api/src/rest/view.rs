@@ -11,7 +11,7 @@ use crate::{
 };
 use recall_domain::{
     Chunk, Citation, Document, DocumentId, DocumentStatus, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Message, MessageId,
-    MessageKind, MessageStatus, PageRange, Role, Session, SessionId, Timestamp, context::RankedFact,
+    MessageKind, MessageStatus, PageRange, Resource, ResourceOrigin, Role, Session, SessionId, Timestamp, context::RankedFact,
 };
 use recall_facts::weigh;
 
@@ -203,6 +203,45 @@ impl ChunkView {
             pages: c.pages,
             text: c.text.into_string(),
         }
+    }
+}
+
+/// A message of a session, with what it contains or links to.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SessionMessage)]
+pub(super) struct SessionMessageView {
+    #[serde(flatten)]
+    message: MessageView,
+    /// Images, recordings and files that the message contains, and pages that it links to.
+    resources: Vec<ResourceView>,
+}
+
+impl SessionMessageView {
+    pub(super) fn of(message: Message, resources: Vec<Resource>, shared: bool) -> Self {
+        let resources = resources.into_iter().map(ResourceView::of).collect();
+        Self { message: MessageView::of(message, shared), resources }
+    }
+}
+
+/// Something that a message contains or links to. Its content is not stored.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Resource)]
+struct ResourceView {
+    /// The address in standard form. Content that was sent with the message is named by its digest (RFC 6920).
+    uri: String,
+    /// The media type, if named.
+    media_type: Option<String>,
+    /// The size, if the content was sent.
+    bytes: Option<u64>,
+    /// The SHA-256 digest in hexadecimal, if the content was sent.
+    sha256: Option<String>,
+    /// `part` if it was sent with the text, `link` if the text contains its address.
+    origin: ResourceOrigin,
+}
+
+impl ResourceView {
+    fn of(r: Resource) -> Self {
+        Self { uri: r.uri.into_string(), media_type: r.media_type, bytes: r.bytes, sha256: r.sha256, origin: r.origin }
     }
 }
 

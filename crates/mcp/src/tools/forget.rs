@@ -1,5 +1,7 @@
 //! `forget`: shows what would be forgotten, and forgets it.
 
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +11,12 @@ use crate::{
     gate::{Access, Fault, Refusal},
     view::{self, FactView, MessageView},
 };
-use recall_domain::{AuditAction, FactId};
+use recall_domain::AuditAction;
+use recall_ports::MessageRange;
 use recall_usecases::{ForgetRequest, Forgotten};
 
-/// Most facts in one call.
-const MAX_FACTS: usize = 100;
+/// Most ids in one call.
+const MAX_IDS: usize = 100;
 
 pub(super) struct Forget;
 
@@ -26,6 +29,15 @@ pub(super) struct Arguments {
     /// Or the facts, as another tool returned them; at most 100.
     #[serde(default)]
     fact_ids: Vec<String>,
+    /// Or everything about these entities, by id.
+    #[serde(default)]
+    entity_ids: Vec<String>,
+    /// Or only what was said in this session.
+    session_id: Option<String>,
+    /// Or only what was said since this time.
+    after: Option<String>,
+    /// And before this one.
+    before: Option<String>,
     /// Only show what would be forgotten. Set it to false after the user has agreed.
     #[serde(default = "yes")]
     dry_run: bool,
@@ -53,7 +65,8 @@ impl Definition for Forget {
     const NAME: &'static str = "forget";
     const TITLE: &'static str = "Forget";
     const DESCRIPTION: &'static str = "Remove something from memory when the user asks for it. Call it first with `dry_run` true, show the user the result, and \
-         after their consent repeat it with `dry_run` false. Give `query` or `fact_ids`.";
+         after their consent repeat it with `dry_run` false. Give `query`, `fact_ids` or \
+         `entity_ids`, or a session or time; those also narrow the rest.";
     // The result shows what is known.
     const ACCESS: &'static [Access] = &[Access::Read, Access::Write];
     type Arguments = Arguments;
@@ -64,17 +77,23 @@ impl Definition for Forget {
     }
 
     fn cost(arguments: &Arguments) -> usize {
-        SEARCH + 2 * CHANGE + 5 * STATEMENT + arguments.fact_ids.len().min(MAX_FACTS)
+        SEARCH + 2 * CHANGE + 7 * STATEMENT + (arguments.fact_ids.len() + arguments.entity_ids.len()).min(MAX_IDS)
     }
 
     async fn call(call: &Call<'_>, arguments: Arguments) -> Result<Output, Fault> {
         let query = arguments::not_blank(arguments.query.as_deref(), "query")?.map(str::to_owned);
-        let facts = fact_ids(&arguments.fact_ids)?;
-        if query.is_some() != facts.is_empty() {
-            return Err(Refusal::invalid("INVALID_ARGUMENTS", "query", "Give either `query` or `fact_ids`.").into());
+        let facts = ids(&arguments.fact_ids, "fact_ids")?;
+        let entities = ids(&arguments.entity_ids, "entity_ids")?;
+        if [query.is_some(), !facts.is_empty(), !entities.is_empty()].iter().filter(|is_given| **is_given).count() > 1 {
+            let message = "Give one of `query`, `fact_ids` and `entity_ids`.";
+            return Err(Refusal::invalid("INVALID_ARGUMENTS", "query", message).into());
         }
+        let session = ids(arguments.session_id.as_slice(), "session_id")?.pop();
+        let (after, before) =
+            (arguments::time(arguments.after.as_deref(), "after")?, arguments::time(arguments.before.as_deref(), "before")?);
+        let range = MessageRange { session, after, before };
         let dry_run = arguments.dry_run;
-        let request = ForgetRequest { query, facts, messages: Vec::new(), dry_run };
+        let request = ForgetRequest { query, facts, messages: Vec::new(), entities, range, dry_run };
         let Forgotten { mut facts, mut messages, token } = call.tools.usecases.forget(&call.caller, request).await?;
         let (fact_count, message_count) = (facts.len(), messages.len());
         if token.is_some() {
@@ -109,17 +128,18 @@ impl Definition for Forget {
     }
 }
 
-fn fact_ids(given: &[String]) -> Result<Vec<FactId>, Refusal> {
-    if given.len() > MAX_FACTS {
-        return Err(Refusal::invalid("TOO_MANY_IDS", "fact_ids", format!("Give at most {MAX_FACTS} ids in one call.")));
+fn ids<T: FromStr>(given: &[String], path: &str) -> Result<Vec<T>, Refusal> {
+    if given.len() > MAX_IDS {
+        return Err(Refusal::invalid("TOO_MANY_IDS", path, format!("Give at most {MAX_IDS} ids in one call.")));
     }
-    let wrong = |_| Refusal::invalid("INVALID_ID", "fact_ids", "An id is a UUID, as this server returned it.");
+    let wrong = |_| Refusal::invalid("INVALID_ID", path, "An id is a UUID, as this server returned it.");
     given.iter().map(|id| id.trim().parse().map_err(wrong)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use recall_domain::FactId;
 
     #[test]
     fn dry_run_is_the_default() {
@@ -129,9 +149,10 @@ mod tests {
 
     #[test]
     fn ids_of_facts_are_checked() {
-        assert_eq!(fact_ids(&["7".to_owned()]).unwrap_err().code, "INVALID_ID");
+        let ids = |given: &[String]| ids::<FactId>(given, "fact_ids");
+        assert_eq!(ids(&["7".to_owned()]).unwrap_err().code, "INVALID_ID");
         let id = "00000000-0000-4000-8000-000000000001".to_owned();
-        assert_eq!(fact_ids(&vec![id.clone(); MAX_FACTS + 1]).unwrap_err().code, "TOO_MANY_IDS");
-        assert_eq!(fact_ids(&[id]).unwrap().len(), 1);
+        assert_eq!(ids(&vec![id.clone(); MAX_IDS + 1]).unwrap_err().code, "TOO_MANY_IDS");
+        assert_eq!(ids(&[id]).unwrap().len(), 1);
     }
 }

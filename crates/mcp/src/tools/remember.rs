@@ -12,7 +12,7 @@ use crate::{
     gate::{Access, Fault},
     view::{self, FactView},
 };
-use recall_domain::{FactId, Message, MessageStatus, Role, Word};
+use recall_domain::{FactId, Message, MessageStatus, Role, Timestamp, Word};
 use recall_usecases::{SendMessage, UseCaseError};
 
 /// How long a call waits until the facts are known. They are learned in any case.
@@ -67,8 +67,8 @@ impl Definition for Remember {
         let sent_at = arguments::time(arguments.at.as_deref(), "at")?;
         let speaker = arguments::not_blank(arguments.speaker.as_deref(), "speaker")?.map(str::to_owned);
         call.tools.gate.count_message(call.caller).await?;
-        let (name, title) = session_name(call.tools.client);
         let usecases = call.tools.usecases;
+        let (name, title) = session_name(call.tools.client, usecases.now());
         let session = usecases.session_named(&call.caller, &name, Some(title)).await?.id;
         let message = SendMessage {
             session,
@@ -78,6 +78,7 @@ impl Definition for Remember {
             sent_at,
             source_metadata: None,
             client_message_id: None,
+            resources: Vec::new(),
         };
         // An import: its facts are learned, and the server itself answers nothing.
         let stored = usecases.import(&call.caller, session, vec![message]).await?;
@@ -98,12 +99,15 @@ impl Definition for Remember {
     }
 }
 
-/// Returns the name and the title of the session for a client program.
-fn session_name(client: Option<&str>) -> (String, String) {
+/// Returns the name and the title of the session for a client program on a day.
+///
+/// The endpoint keeps no connections, so nothing else tells conversations apart.
+fn session_name(client: Option<&str>, now: Timestamp) -> (String, String) {
     let plain: String = client.unwrap_or_default().chars().filter(|c| !c.is_control()).take(MAX_CLIENT_CHARS).collect();
+    let day = now.format("%Y-%m-%d");
     match plain.trim() {
-        "" => ("mcp".to_owned(), "Agent".to_owned()),
-        client => (format!("mcp:{client}"), client.to_owned()),
+        "" => (format!("mcp::{day}"), format!("Agent, {day}")),
+        client => (format!("mcp:{client}:{day}"), format!("{client}, {day}")),
     }
 }
 
@@ -132,14 +136,16 @@ async fn facts_of(call: &Call<'_>, message: &Message) -> Result<Vec<FactView>, F
 
 #[cfg(test)]
 mod tests {
-    use super::session_name;
+    use super::{Timestamp, session_name};
 
     #[test]
-    fn session_is_named_after_client_program() {
-        let name = |client| session_name(client).0;
-        assert_eq!(name(None), "mcp");
-        assert_eq!(name(Some(" \n")), "mcp");
-        assert_eq!(session_name(Some("Claude\u{0} Desktop ")), ("mcp:Claude Desktop".to_owned(), "Claude Desktop".to_owned()));
+    fn session_is_named_after_client_program_and_day() {
+        let session = |client| session_name(client, Timestamp::UNIX_EPOCH);
+        let name = |client| session(client).0;
+        assert_eq!(session(None), ("mcp::1970-01-01".to_owned(), "Agent, 1970-01-01".to_owned()));
+        assert_eq!(name(Some(" \n")), name(None));
+        let (name_of, title) = session(Some("Claude\u{0} Desktop "));
+        assert_eq!((name_of.as_str(), title.as_str()), ("mcp:Claude Desktop:1970-01-01", "Claude Desktop, 1970-01-01"));
         assert!(name(Some(&"x".repeat(1_000))).len() < 100);
     }
 }

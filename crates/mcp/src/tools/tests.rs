@@ -73,7 +73,7 @@ fn schemas_are_self_contained_objects() {
         &["query", "limit"],
         &["query", "entity", "entity_type", "relation", "as_of", "limit"],
         &["fact_id", "question"],
-        &["query", "fact_ids", "dry_run"],
+        &["query", "fact_ids", "entity_ids", "session_id", "after", "before", "dry_run"],
         &["type", "query"],
         &["entity"],
     ];

@@ -7,7 +7,7 @@
 use strum::VariantNames;
 use uuid::Uuid;
 
-use recall_domain::{DocumentStatus, EntityType, FactStatus, MessageKind, MessageStatus, Stance, ViewerRole};
+use recall_domain::{DocumentStatus, EntityType, FactStatus, MessageKind, MessageStatus, ResourceOrigin, Role, Stance, ViewerRole};
 
 /// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,6 +233,10 @@ pub static SHAPES: &[Shape] = &[
     shape!("chunk" in "document_chunks" by ["message_id"] ordered [id("message_id")] derived false {
         id("message_id"), id("document_id"), one("position", Holds::Small), one("section", Holds::Small), one("char_offset", Holds::Count),
         maybe("first_page", Holds::Small), maybe("last_page", Holds::Small),
+    }),
+    shape!("resource" in "resources" by ["id"] ordered [id("id")] derived false {
+        id("id"), id("message_id"), one("ordinal", Holds::Small), one("uri", Holds::Text), maybe("media_type", Holds::Text),
+        maybe("bytes", Holds::Count), maybe("sha256", Holds::Text), one("origin", Holds::Word(ResourceOrigin::VARIANTS)),
     }),
     shape!("index" in "message_index" by ["message_id"] ordered [id("message_id")] derived true {
         id("message_id"), one("model", Holds::Text), one("terms", Holds::Json(Form::Terms)), one("embedding", Holds::Vector),

@@ -12,7 +12,7 @@ use super::super::{
     rows::{self, MessageRow},
     transaction::WriteTransaction,
 };
-use recall_domain::{Message, MessageId, SessionId, UserId};
+use recall_domain::{Message, MessageId, Resource, SessionId, UserId};
 use recall_ports::Embedding;
 use recall_store::{Counters, FeedCounters, KnowledgeStatements, MessageStatements, NumbersWanted, PendingMessage, Refusal, role_columns};
 
@@ -100,6 +100,26 @@ impl MessageStatements for WriteTransaction<'_> {
             &column(messages, |m| m.answer_to.map(|id| id.0)) as &[Option<Uuid>],
             &citations[..],
             &column(messages, |m| role_columns(m.role).1) as &[Option<bool>],
+        );
+        insert.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn insert_resources(&mut self, user: UserId, resources: &[(MessageId, u32, &Resource)]) -> Result<(), Failure> {
+        let insert = sqlx::query!(
+            "INSERT INTO resources (user_id, id, message_id, ordinal, uri, media_type, bytes, sha256, origin)
+             SELECT $1, id, message_id, ordinal, uri, media_type, bytes, sha256, origin
+             FROM unnest($2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[])
+                  AS r (id, message_id, ordinal, uri, media_type, bytes, sha256, origin)",
+            user.0,
+            &column(resources, |(_, _, r)| r.id)[..],
+            &column(resources, |(message, _, _)| message.0)[..],
+            &column(resources, |(_, ordinal, _)| i64::from(*ordinal))[..],
+            &codec::texts(resources.iter().map(|(_, _, r)| r.uri.as_str()))[..],
+            &column(resources, |(_, _, r)| codec::opt_text(r.media_type.as_deref())) as &[Option<Cow<'_, str>>],
+            &column(resources, |(_, _, r)| r.bytes.map(signed)) as &[Option<i64>],
+            &column(resources, |(_, _, r)| r.sha256.as_deref()) as &[Option<&str>],
+            &column(resources, |(_, _, r)| Cow::Borrowed(r.origin.word()))[..],
         );
         insert.execute(&mut *self.0).await?;
         Ok(())

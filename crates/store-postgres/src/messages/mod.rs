@@ -9,14 +9,14 @@ use async_trait::async_trait;
 
 use super::{
     PostgresStore,
-    codec::{self, signed},
+    codec::{self, signed, time},
     failure::Failure,
     keys,
-    rows::{self, Column, MessageRow},
+    rows::{self, Column, MessageRow, ResourceRow},
     transaction::WriteTransaction,
 };
-use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
-use recall_ports::{Appended, Embedding, FeedRow, FeedState, FollowUp, MessageStore, NewMessage, StoreError};
+use recall_domain::{Caller, Message, MessageId, Page, Resource, SessionId, Slice};
+use recall_ports::{Appended, Embedding, FeedRow, FeedState, FollowUp, MessageRange, MessageStore, NewMessage, StoreError};
 use recall_store::append_messages;
 
 #[async_trait]
@@ -73,6 +73,19 @@ impl MessageStore for PostgresStore {
         Ok(found.into_iter().rev().map(MessageRow::read).collect::<Result<_, _>>()?)
     }
 
+    async fn messages_within(&self, caller: &Caller, range: &MessageRange, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+        let found = sqlx::query_scalar!(
+            r#"SELECT id AS "id!" FROM visible_messages WHERE user_id = $1 AND ($2::uuid IS NULL OR session_id = $2)
+             AND ($3::timestamptz IS NULL OR sent_at >= $3) AND ($4::timestamptz IS NULL OR sent_at < $4) ORDER BY feed_row LIMIT $5"#,
+            caller.user().0,
+            range.session.map(|session| session.0),
+            range.after.map(time),
+            range.before.map(time),
+            i64::from(limit),
+        );
+        Ok(found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?.into_iter().map(MessageId).collect())
+    }
+
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
         let questions: Vec<_> = questions.iter().map(|id| id.0).collect();
         let found = rows::messages!("WHERE user_id = $1 AND answer_to = ANY($2) ORDER BY feed_row", caller.user().0, &questions[..]);
@@ -80,6 +93,20 @@ impl MessageStore for PostgresStore {
         // The statement returns only messages with `answer_to`.
         let pairs = found.into_iter().filter_map(|row| row.answer_to.map(|question| Ok((MessageId(question), row.read()?))));
         Ok(pairs.collect::<Result<_, Failure>>()?)
+    }
+
+    async fn resources_of(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, Resource)>, StoreError> {
+        let ids: Vec<_> = messages.iter().map(|id| id.0).collect();
+        let found = sqlx::query_as!(
+            ResourceRow,
+            r#"SELECT id AS "id!", message_id AS "message_id!", uri AS "uri!", media_type, bytes, sha256, origin AS "origin!"
+             FROM visible_resources WHERE user_id = $1 AND message_id = ANY($2) ORDER BY message_id, ordinal"#,
+            caller.user().0,
+            &ids[..],
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        let resource = |row: ResourceRow| Ok::<_, Failure>((MessageId(row.message_id), row.read()?));
+        Ok(found.into_iter().map(resource).collect::<Result<_, _>>()?)
     }
 
     async fn feed(&self, caller: &Caller, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, StoreError> {

@@ -13,7 +13,7 @@ use super::{
     codec::{self, JsonText, Word},
     failure::Failure,
 };
-use recall_domain::{Message, MessageId, Session, SessionId, StoredEvent, Timestamp, UserText};
+use recall_domain::{Message, MessageId, Resource, Session, SessionId, StoredEvent, Timestamp, UserText};
 use recall_store::Refusal;
 
 /// The table and column of a value, for reports of damage.
@@ -137,6 +137,31 @@ impl MessageRow {
             external_id: of("external_id").opt_text(self.external_id)?,
             answer_to: self.answer_to.map(MessageId),
             citations: of("citations").json(&self.citations)?,
+        })
+    }
+}
+
+/// A row of `resources` that belongs to a message.
+pub(super) struct ResourceRow {
+    pub(super) id: Uuid,
+    pub(super) message_id: Uuid,
+    pub(super) uri: String,
+    pub(super) media_type: Option<String>,
+    pub(super) bytes: Option<i64>,
+    pub(super) sha256: Option<String>,
+    pub(super) origin: String,
+}
+
+impl ResourceRow {
+    pub(super) fn read(self) -> Result<Resource, Failure> {
+        let of = |column| Column("resources", column);
+        Ok(Resource {
+            id: self.id,
+            uri: of("uri").text(self.uri)?.into(),
+            media_type: of("media_type").opt_text(self.media_type)?,
+            bytes: self.bytes.map(|bytes| of("bytes").count(bytes)).transpose()?,
+            sha256: self.sha256,
+            origin: of("origin").word(&self.origin)?,
         })
     }
 }

@@ -11,7 +11,7 @@ use super::{
     },
     BY_EXTERNAL_ID,
 };
-use recall_domain::{Message, MessageId, SessionId, UserId};
+use recall_domain::{Message, MessageId, Resource, SessionId, UserId};
 use recall_ports::Embedding;
 use recall_store::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, role_columns};
 use rusqlite::params;
@@ -81,6 +81,17 @@ impl MessageStatements for WriteTransaction<'_> {
                     json(&m.citations, "citations")?,
                     chunk,
                 ],
+            )?;
+        }
+        Ok(())
+    }
+
+    async fn insert_resources(&mut self, user: UserId, resources: &[(MessageId, u32, &Resource)]) -> Result<(), Failure> {
+        for (message, ordinal, r) in resources {
+            self.0.execute(
+                "INSERT INTO resources (user_id, id, message_id, ordinal, uri, media_type, bytes, sha256, origin)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                params![user.0, r.id, message.0, ordinal, r.uri.as_str(), r.media_type, r.bytes.map(signed), r.sha256, r.origin.word(),],
             )?;
         }
         Ok(())

@@ -9,13 +9,13 @@ use async_trait::async_trait;
 
 use super::{
     SqliteStore,
-    codec::{id_list, json, signed},
+    codec::{id_list, json, millis, signed},
     failure::Failure,
     keys, rows,
     transaction::run,
 };
-use recall_domain::{Caller, Message, MessageId, Page, SessionId, Slice};
-use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
+use recall_domain::{Caller, Message, MessageId, Page, Resource, SessionId, Slice};
+use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageRange, MessageStore, NewMessage, StoreError};
 use recall_store::append_messages;
 
 /// Reads the latest messages before a position, latest first.
@@ -73,10 +73,31 @@ impl MessageStore for SqliteStore {
         Ok(found)
     }
 
+    async fn messages_within(&self, caller: &Caller, range: &MessageRange, limit: u32) -> Result<Vec<MessageId>, StoreError> {
+        let MessageRange { session, after, before } = *range;
+        let values = (caller.user().0, session.map(|s| s.0), after.map(millis), before.map(millis), limit);
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT id FROM visible_messages WHERE user_id = ?1 AND (?2 IS NULL OR session_id = ?2)
+             AND (?3 IS NULL OR sent_at >= ?3) AND (?4 IS NULL OR sent_at < ?4) ORDER BY feed_row LIMIT ?5";
+            db.rows("messages", sql, values, |c| Ok(MessageId(c.id("id")?)))
+        });
+        Ok(found.await?)
+    }
+
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError> {
         let (user, questions) = (caller.user(), id_list(questions.iter().map(|id| &id.0)));
         let found = self.read(caller, move |db| {
             db.rows("messages", ANSWERS, (user.0, questions), |c| Ok((MessageId(c.id("answer_to")?), rows::message(c)?)))
+        });
+        Ok(found.await?)
+    }
+
+    async fn resources_of(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, Resource)>, StoreError> {
+        let values = (caller.user().0, id_list(messages.iter().map(|id| &id.0)));
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT * FROM visible_resources WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))
+             ORDER BY message_id, ordinal";
+            db.rows("resources", sql, values, |c| Ok((MessageId(c.id("message_id")?), rows::resource(c)?)))
         });
         Ok(found.await?)
     }

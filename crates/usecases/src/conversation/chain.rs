@@ -40,7 +40,7 @@ pub(super) fn answer_key(user: &str, n: usize) -> String {
 pub(super) fn keys_of(turns: &[Turn], parent: Option<&str>) -> Vec<String> {
     let mut keys: Vec<String> = Vec::with_capacity(turns.len());
     for turn in turns {
-        let key = key_after(keys.last().map(String::as_str).or(parent), turn.text.as_str());
+        let key = key_after(keys.last().map(String::as_str).or(parent), turn.identity());
         keys.push(key);
     }
     keys
@@ -54,6 +54,9 @@ pub(super) fn continue_from(turns: &[Turn], latest: &[Message]) -> Option<(usize
     let stored: HashSet<&str> = latest.iter().filter(|m| m.role == Role::User).filter_map(|m| m.external_id.as_deref()).collect();
     // The last turn alone may repeat an earlier text by chance.
     for (at, turn) in turns.iter().enumerate().take(turns.len().saturating_sub(1)) {
+        if turn.text.as_str().trim().is_empty() {
+            continue;
+        }
         let same = |m: &&Message| m.role == Role::User && m.text.as_str().trim() == turn.text.as_str().trim();
         let candidates = latest.iter().filter(same).filter_map(|m| Some((m.position, m.external_id.clone()?)));
         let best = candidates
@@ -69,6 +72,29 @@ pub(super) fn continue_from(turns: &[Turn], latest: &[Message]) -> Option<(usize
         }
     }
     None
+}
+
+/// The beginning of the keys of messages that a client sends without the ones before.
+const ALONE: &str = "alone/";
+
+/// Returns the key of a message that comes without the ones before, after the latest stored messages.
+///
+/// `None` if the client is known to send the history: then such a message replaces the first one. A repetition of the last message is this
+/// message.
+pub(super) fn key_alone(turn: &Turn, latest: &[Message]) -> Option<String> {
+    let users: Vec<(&str, &Message)> =
+        latest.iter().filter(|m| m.role == Role::User).filter_map(|m| Some((m.external_id.as_deref()?, m))).collect();
+    // A forgotten message, or an image, has no text from which its key could be computed.
+    let has_history = |(key, m): &(&str, &Message)| !key.starts_with(ALONE) && !m.text.as_str().is_empty() && !follows(m, None);
+    if users.iter().any(has_history) {
+        return None;
+    }
+    let (key, last) = users.last()?;
+    let text = turn.text.as_str().trim();
+    match !text.is_empty() && last.text.as_str().trim() == text {
+        true => Some((*key).to_owned()),
+        false => Some(format!("{ALONE}{}", key_after(Some(*key), turn.identity()))),
+    }
 }
 
 /// Whether a stored message followed the user message with the key `parent`.

@@ -9,8 +9,13 @@ mod plan;
 
 use std::collections::{HashMap, HashSet};
 
-use super::{error::UseCaseError, send::MAX_IMPORT, send::SendMessage, use_cases::UseCases};
-use recall_domain::{Caller, Message, MessageId, Role, Session, SessionId, UserText};
+use super::{
+    error::UseCaseError,
+    resources::{Attachment, describe},
+    send::{MAX_IMPORT, SendMessage},
+    use_cases::UseCases,
+};
+use recall_domain::{Caller, Message, MessageId, Resource, Role, Session, SessionId, UserText};
 use recall_ports::FollowUp;
 
 pub use block::{Recollection, Source, write_sources};
@@ -28,8 +33,20 @@ const UNSETTLED: chrono::Duration = chrono::Duration::minutes(1);
 pub struct Turn {
     /// What the user says.
     pub text: UserText,
+    /// What the user sends with it.
+    pub attachments: Vec<Attachment>,
     /// What the assistant says before the next user message.
     pub answers: Vec<UserText>,
+}
+
+impl Turn {
+    /// Returns what distinguishes it from other messages: its text, or what is sent without one.
+    fn identity(&self) -> &str {
+        match self.text.as_str().trim() {
+            "" => self.attachments.first().map_or("", Attachment::as_written),
+            text => text,
+        }
+    }
 }
 
 /// A conversation as a client sends it.
@@ -45,7 +62,11 @@ impl Conversation {
     /// Creates a conversation. The texts are made storable.
     pub fn new(chat: Option<String>, turns: Vec<Turn>) -> Self {
         let storable = |text: UserText| chain::storable(text.as_str());
-        let turn = |turn: Turn| Turn { text: storable(turn.text), answers: turn.answers.into_iter().map(storable).collect() };
+        let turn = |turn: Turn| Turn {
+            text: storable(turn.text),
+            attachments: turn.attachments,
+            answers: turn.answers.into_iter().map(storable).collect(),
+        };
         Self { chat, turns: turns.into_iter().map(turn).collect() }
     }
 
@@ -58,7 +79,7 @@ impl Conversation {
     fn name(&self) -> String {
         match &self.chat {
             Some(chat) => format!("chat:{chat}"),
-            None => format!("first:{}", chain::name_of_first(self.turns.first().map_or("", |turn| turn.text.as_str()))),
+            None => format!("first:{}", chain::name_of_first(self.turns.first().map_or("", Turn::identity))),
         }
     }
 
@@ -111,12 +132,19 @@ pub struct Remembered {
     question: Option<MessageId>,
     /// The stored messages that the client sent.
     history: HashSet<MessageId>,
+    /// The message that an edited one replaced, if it was deleted.
+    deleted: Option<MessageId>,
 }
 
 impl Remembered {
     /// Returns the last user message, unless it has no text.
     pub fn question(&self) -> Option<MessageId> {
         self.question
+    }
+
+    /// Returns the message that an edited one replaced, if it was deleted.
+    pub fn deleted(&self) -> Option<MessageId> {
+        self.deleted
     }
 }
 
@@ -130,24 +158,31 @@ impl UseCases {
         let mut turns = conversation.turns.as_slice();
         let mut keys = chain::keys_of(turns, None);
         let mut known = HashMap::new();
+        // Some clients send only the latest message.
+        let mut comes_alone = false;
         if session.message_count > 0 {
             known = self.known_messages(caller, &session, &keys).await?;
             let begins_elsewhere = keys.first().is_some_and(|first| !known.contains_key(first));
-            if begins_elsewhere && turns.len() > 1 {
+            if begins_elsewhere && (turns.len() > 1 || conversation.chat.is_some()) {
                 let latest = self.parts.store.messages_before(caller, session.id, session.message_count + 1, PAGE).await?;
-                if let Some((at, found)) = chain::continue_from(turns, &latest) {
+                let found = match turns {
+                    [turn] => chain::key_alone(turn, &latest).map(|key| (0, vec![key])),
+                    turns => chain::continue_from(turns, &latest),
+                };
+                if let Some((at, found)) = found {
+                    comes_alone = turns.len() == 1;
                     (turns, keys) = (turns.get(at..).unwrap_or_default(), found);
                     known = self.known_messages(caller, &session, &keys).await?;
                 }
             }
         }
         let (unstored, first) = plan::unstored(turns, &keys, &known);
-        let mut new: Vec<SendMessage> = unstored.into_iter().map(|message| of_client(session.id, message)).collect();
+        let mut new = self.messages_of_client(session.id, unstored).await?;
         let parent = first.and_then(|at| Some(keys.get(at.checked_sub(1)?)?.as_str()));
         let after = match parent {
             Some(parent) => known.get(parent).map(|place| place.position),
-            // Clients send the whole history, so a first message can replace another only if it comes alone.
-            None => (first == Some(0) && turns.len() == 1).then_some(0),
+            // This client sends the whole history, so a first message can replace another only if it is the only one.
+            None => (first == Some(0) && turns.len() == 1 && !comes_alone).then_some(0),
         };
         let mut outdated = None;
         if conversation.chat.is_some()
@@ -156,12 +191,26 @@ impl UseCases {
             && let Some(message) = new.iter_mut().find(|message| message.role == Role::User)
         {
             message.source_metadata = Some(serde_json::json!({ "edits": replaced.id }));
-            // A client that sends only its latest message looks like one that edits its first message again and again.
+            // An edit of the first message begins the conversation again. The other version stays.
             if parent.is_some() && self.is_settled(caller, &session, &replaced).await? {
                 outdated = Some(replaced.id);
             }
         }
         Ok(Recognised { session, last: keys.pop().unwrap_or_default(), known, new, outdated })
+    }
+
+    /// Prepares new messages. A message without a text is left out, unless it has an attachment that can be read.
+    async fn messages_of_client(&self, session: SessionId, new: Vec<Unstored>) -> Result<Vec<SendMessage>, UseCaseError> {
+        let ids = self.parts.ids.clone();
+        let prepare = move || {
+            let message = |message: Unstored| {
+                let resources = describe(&message.attachments, || ids.fresh());
+                of_client(session, message, resources)
+            };
+            new.into_iter().map(message).filter(|m| !m.text.is_empty() || !m.resources.is_empty()).collect::<Vec<_>>()
+        };
+        // A digest of several megabytes takes milliseconds.
+        tokio::task::spawn_blocking(prepare).await.map_err(|error| UseCaseError::Internal { cause: Box::new(error) })
     }
 
     /// Returns the stored messages of a conversation by their keys.
@@ -215,28 +264,35 @@ impl UseCases {
         while !new.is_empty() {
             let rest = new.split_off(new.len().min(MAX_IMPORT));
             let messages = new.into_iter().map(|message| {
-                let follow_up = if message.role == Role::User { FollowUp::Facts } else { FollowUp::Nothing };
+                let states = message.role == Role::User && !message.text.is_empty();
+                let follow_up = if states { FollowUp::Facts } else { FollowUp::Nothing };
                 (message, follow_up)
             });
             let stored = self.keep(caller, session.id, messages.collect()).await?;
             known.extend(stored.into_iter().filter_map(|appended| Place::of(appended.message)));
             new = rest;
         }
-        if let Some(outdated) = outdated {
-            self.delete_outdated(caller, outdated).await;
-        }
+        let deleted = match outdated {
+            Some(outdated) => self.delete_outdated(caller, outdated).await.then_some(outdated),
+            None => None,
+        };
         let question = known.get(&last).map(|place| place.id);
-        Ok(Remembered { session: session.id, last, question, history: known.into_values().map(|place| place.id).collect() })
+        let history = known.into_values().map(|place| place.id).collect();
+        Ok(Remembered { session: session.id, last, question, history, deleted })
     }
 
-    /// Deletes a message that the user has replaced. If that fails, it stays; the new message still names it.
+    /// Deletes a message that the user has replaced, and returns whether it did. If that fails, the message stays; the new one still names it.
     ///
     /// Nobody would get the token that undoes a forgetting.
-    async fn delete_outdated(&self, caller: &Caller, message: MessageId) {
+    async fn delete_outdated(&self, caller: &Caller, message: MessageId) -> bool {
         match self.delete_message(caller, message).await {
-            // Another request may have deleted it.
-            Ok(()) | Err(UseCaseError::NotFound { .. }) => {}
-            Err(failure) => tracing::warn!(code = failure.code(), "a replaced message was not deleted"),
+            Ok(()) => true,
+            // Another request has deleted it.
+            Err(UseCaseError::NotFound { .. }) => false,
+            Err(failure) => {
+                tracing::warn!(code = failure.code(), "a replaced message was not deleted");
+                false
+            }
         }
     }
 
@@ -257,6 +313,7 @@ impl UseCases {
             sent_at: None,
             source_metadata: Some(serde_json::json!({ "model": model })),
             client_message_id: key,
+            resources: Vec::new(),
         };
         let first = message(Some(chain::answer_key(&to.last, 0)));
         let stored = self.keep(caller, to.session, vec![(first, FollowUp::Nothing)]).await?;
@@ -267,11 +324,12 @@ impl UseCases {
     }
 }
 
-fn of_client(session: SessionId, message: Unstored) -> SendMessage {
+fn of_client(session: SessionId, message: Unstored, resources: Vec<Resource>) -> SendMessage {
     let text = match message.role {
         Role::User | Role::Document => message.text.as_str(),
         Role::Assistant => block::without_sources(message.text.as_str()),
     };
+    let text = if text.trim().is_empty() { "" } else { text };
     SendMessage {
         session,
         text: text.to_owned(),
@@ -280,5 +338,6 @@ fn of_client(session: SessionId, message: Unstored) -> SendMessage {
         sent_at: None,
         source_metadata: None,
         client_message_id: Some(message.key),
+        resources,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Turn, chain::answer_key};
+use super::{super::resources::Attachment, Turn, chain::answer_key};
 use recall_domain::{Role, UserText};
 
 /// A message of a conversation that is not stored yet.
@@ -12,6 +12,7 @@ pub(super) struct Unstored {
     pub(super) key: String,
     pub(super) role: Role,
     pub(super) text: UserText,
+    pub(super) attachments: Vec<Attachment>,
 }
 
 /// Returns the new messages in order, and the index of the first new user message.
@@ -22,15 +23,22 @@ pub(super) fn unstored<V>(turns: &[Turn], keys: &[String], known: &HashMap<Strin
     let last_known = keys.iter().rposition(|key| known.contains_key(key)).unwrap_or(0);
     let (mut new, mut first) = (Vec::new(), None);
     for (at, (turn, key)) in turns.iter().zip(keys).enumerate() {
-        if !known.contains_key(key) && !is_blank(&turn.text) {
+        if !known.contains_key(key) && !(is_blank(&turn.text) && turn.attachments.is_empty()) {
             first.get_or_insert(at);
-            new.push(Unstored { key: key.clone(), role: Role::User, text: turn.text.clone() });
+            let (text, attachments) = (turn.text.clone(), turn.attachments.clone());
+            new.push(Unstored { key: key.clone(), role: Role::User, text, attachments });
         }
         if at < last_known || known.contains_key(&answer_key(key, 0)) {
             continue;
         }
         let answers = turn.answers.iter().filter(|text| !is_blank(text)).enumerate();
-        new.extend(answers.map(|(n, text)| Unstored { key: answer_key(key, n), role: Role::Assistant, text: text.clone() }));
+        let answer = |(n, text): (usize, &UserText)| Unstored {
+            key: answer_key(key, n),
+            role: Role::Assistant,
+            text: text.clone(),
+            attachments: Vec::new(),
+        };
+        new.extend(answers.map(answer));
     }
     (new, first)
 }
@@ -47,7 +55,7 @@ mod tests {
     use super::{super::chain::keys_of, *};
 
     fn turn(text: &str, answers: &[&str]) -> Turn {
-        Turn { text: text.into(), answers: answers.iter().map(|a| (*a).into()).collect() }
+        Turn { text: text.into(), attachments: Vec::new(), answers: answers.iter().map(|a| (*a).into()).collect() }
     }
 
     /// Stores as the store does: each key once.

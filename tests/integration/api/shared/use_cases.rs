@@ -35,6 +35,7 @@ async fn every_use_case_refuses_shared_reader() {
         sent_at: None,
         source_metadata: None,
         client_message_id: None,
+        resources: Vec::new(),
     };
     let name = || "Eve".to_owned();
     let stated = AssertFact {
@@ -87,6 +88,7 @@ async fn session_limits_do_not_apply_to_shared_memory() {
             sent_at: None,
             source_metadata: None,
             client_message_id: None,
+            resources: Vec::new(),
         };
         let message = c.send(&whose, said).await.unwrap();
         let mention = |name: &str| Mention {

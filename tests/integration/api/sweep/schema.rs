@@ -67,7 +67,8 @@ impl Schema {
     pub(super) fn places(&self, argument: &Value, path: Vec<String>, found: &mut Vec<Vec<String>>) {
         let path: Vec<String> = path.into_iter().chain([text(&argument["name"])]).collect();
         let ty = named(&argument["type"]);
-        let is_cursor = ["after", "before"].contains(&path.last().unwrap().as_str());
+        // Others of these names are times.
+        let is_cursor = ty == "String" && ["after", "before"].contains(&path.last().unwrap().as_str());
         if ty == "ID" || is_cursor {
             found.push(path);
         } else if self.kind(&ty) == "INPUT_OBJECT" {

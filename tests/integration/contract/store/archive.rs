@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 use super::documents::store_document;
 use super::forget;
-use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, with_external_id};
+use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, resources, with_external_id};
 
 /// An embedder that always returns the same vector.
 struct Model(&'static str);
@@ -168,6 +168,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
         kind: Some(MessageKind::Other),
         mining: FollowUp::Nothing,
         title: Some("Tïtle".into()),
+        resources: resources(),
         ..with_external_id(new_message(other, &"line\r\n\u{2028}\u{1F600}\0\u{10FFFF}\"\\".repeat(3_000)), "an id\0")
     };
     w.append(hard).await;

@@ -73,6 +73,8 @@ async fn state(w: &World, sessions: &[SessionId]) -> String {
         store.evidence_of(c, &fact_ids, 50).await.unwrap().iter().map(|e| (e, e.excerpt.as_str().to_owned())).collect::<Vec<_>>()
     ));
     seen.push(format!("{:?} {:?}", store.mentions_in(c, &ids).await.unwrap(), store.decisions_in(c, &ids).await.unwrap()));
+    let resources = store.resources_of(c, &ids).await.unwrap();
+    seen.push(format!("{:?}", resources.iter().map(|(m, r)| (m, r, r.uri.as_str().to_owned())).collect::<Vec<_>>()));
     seen.push(format!("{:?}", store.feed(c, MODEL, 0, 50).await.unwrap()));
     seen.push(format!("{:?}", store.nearest(c, MODEL, &Embedding(vec![1.0, 0.0]), None, 50).await.unwrap()));
     let keys: Vec<EntityKey> = ["John", "Mary", "Bob"].iter().filter_map(|n| EntityKey::of(n)).collect();
@@ -100,6 +102,7 @@ pub(super) async fn forgotten_data_is_in_no_read(store: Arc<dyn Store>) {
     assert!(store.evidence_of(c, &[known.fact.id], 10).await.unwrap().is_empty());
     assert!(store.facts_in(c, &[known.message.id]).await.unwrap().is_empty());
     assert!(store.mentions_in(c, &[known.message.id]).await.unwrap().is_empty());
+    assert!(store.resources_of(c, &[known.message.id]).await.unwrap().is_empty());
     assert_eq!(store.count_entities(c, &EntityFilter::default()).await.unwrap(), 0);
     assert!(store.list_entities(c, &EntityFilter::default(), &Page::first(10)).await.unwrap().items.is_empty());
     assert!(store.entities_by_key(c, &[EntityKey::of("John").unwrap()]).await.unwrap().is_empty());
@@ -185,6 +188,7 @@ pub(super) async fn redacted_message_is_evidence_without_text(store: Arc<dyn Sto
     store.forget(c, &forget).await.unwrap();
     let shown = store.messages_by_id(c, &[known.message.id]).await.unwrap().remove(0);
     assert_eq!((shown.text.as_str(), shown.position), ("", known.message.position));
+    assert!(store.resources_of(c, &[known.message.id]).await.unwrap().is_empty());
     assert!(store.feed(c, MODEL, 0, 10).await.unwrap().is_empty());
     assert!(store.nearest(c, MODEL, &Embedding(vec![1.0, 0.0]), Some(known.session), 10).await.unwrap().is_empty());
     assert!(store.nearest(c, MODEL, &Embedding(vec![1.0, 0.0]), None, 10).await.unwrap().is_empty());
@@ -199,7 +203,8 @@ pub(super) async fn redacted_message_is_evidence_without_text(store: Arc<dyn Sto
     store.forget(c, &forget).await.unwrap();
     store.purge_forgotten(c, forget.id, at(UNTIL)).await.unwrap();
     let left = store.holdings(c).await.unwrap();
-    assert_eq!((left.get("message_index"), left.get("forgettings"), left.get("entities")), (None, None, Some(&2)));
+    assert_eq!((left.get("message_index"), left.get("resources"), left.get("forgettings")), (None, None, None));
+    assert_eq!(left.get("entities"), Some(&2));
     assert_eq!(store.messages_by_id(c, &[known.message.id]).await.unwrap()[0].text.as_str(), "");
     // What is left of it can be forgotten, too.
     let rest = ForgottenKnowledge { facts: vec![knows], evidence: vec![states], ..ForgottenKnowledge::default() };

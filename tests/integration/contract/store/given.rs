@@ -10,7 +10,8 @@ use std::{
 
 use recall_domain::{
     Caller, Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, Message,
-    MessageId, MessageKind, Role, SessionId, Span, Stance, StoredEvent, Timestamp, UserId, ViewerRole, event::AnswerFailed,
+    MessageId, MessageKind, Resource, ResourceOrigin, Role, SessionId, Span, Stance, StoredEvent, Timestamp, UserId, ViewerRole,
+    event::AnswerFailed,
 };
 use recall_ports::{Embedding, FollowUp, IndexEntry, Job, KnowledgeCommit, NewMessage, Store};
 use uuid::Uuid;
@@ -49,6 +50,7 @@ pub(super) fn new_message(session: SessionId, text: &str) -> NewMessage {
         created_at: at(0),
         source_metadata: None,
         external_id: None,
+        resources: Vec::new(),
         prepared: IndexEntry {
             terms: vec![("like".into(), 2), ("mary".into(), 1)],
             model: MODEL.into(),
@@ -60,6 +62,21 @@ pub(super) fn new_message(session: SessionId, text: &str) -> NewMessage {
         event: EventId(fresh()),
         title: None,
     }
+}
+
+/// An image that was sent, and a link.
+pub(super) fn resources() -> Vec<Resource> {
+    let image = Resource {
+        id: fresh(),
+        uri: "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk".into(),
+        media_type: Some("image/png".into()),
+        bytes: Some(12),
+        sha256: Some("7f83b1657ff1fc53b92dc18148a1d65dfc2d4b1fa3d677284addd200126d9069".into()),
+        origin: ResourceOrigin::Part,
+    };
+    let uri = "https://example.com/ü?q='%00'".into();
+    let link = Resource { id: fresh(), uri, media_type: None, bytes: None, sha256: None, origin: ResourceOrigin::Link };
+    vec![image, link]
 }
 
 pub(super) fn with_external_id(mut message: NewMessage, id: &str) -> NewMessage {
@@ -180,7 +197,8 @@ impl World {
     /// Stores "John likes Mary" with its entities, fact, evidence and event.
     pub(super) async fn john_likes_mary(&self) -> Known {
         let session = self.session().await;
-        let message = self.append(with_external_id(new_message(session, "John likes Mary."), "first")).await;
+        let said = NewMessage { resources: resources(), ..new_message(session, "John likes Mary.") };
+        let message = self.append(with_external_id(said, "first")).await;
         let (john, mary) =
             (Entity { mention_count: 1, first_message: Some(message.id), ..entity("John") }, Entity { mention_count: 1, ..entity("Mary") });
         let fact = fact(&john, "LIKES", &mary);

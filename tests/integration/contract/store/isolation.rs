@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::planned::Finish;
 use recall_domain::{Day, Entity, EntityKey, Fact, Message, MessageKind, ModelOperation, Page, Session, Spending, StoredEvent, TokenCount};
 use recall_ports::{
-    AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, Store, StoreError,
-    Unmerge, UsageTotals,
+    AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, MessageRange, Store,
+    StoreError, Unmerge, UsageTotals,
 };
 
 use super::given::{MODEL, World, at, event, mention, new_message, with_external_id};
@@ -69,6 +69,9 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     assert!(s.list_messages(c, known.session, &PAGE, false).await.unwrap().items.is_empty());
     assert!(s.list_messages(c, known.session, &PAGE, true).await.unwrap().items.is_empty());
     assert!(s.messages_before(c, known.session, 100, 10).await.unwrap().is_empty());
+    assert!(s.resources_of(c, &[known.message.id]).await.unwrap().is_empty());
+    let theirs = MessageRange { session: Some(known.session), ..MessageRange::default() };
+    assert!(s.messages_within(c, &theirs, 10).await.unwrap().is_empty());
     assert!(s.answers_to(c, &[known.message.id]).await.unwrap().is_empty());
     assert!(s.feed(c, MODEL, 0, 100).await.unwrap().is_empty());
     assert_eq!(s.feed_generation(c).await.unwrap(), 0);

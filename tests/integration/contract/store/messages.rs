@@ -3,9 +3,9 @@
 use std::{collections::HashSet, sync::Arc};
 
 use recall_domain::{Message, MessageKind, MessageStatus, Page, Role, SessionId, Timestamp};
-use recall_ports::{Embedding, FollowUp, IndexEntry, NewMessage, Store, StoreError};
+use recall_ports::{Embedding, FollowUp, IndexEntry, MessageRange, NewMessage, SessionRemainder, Store, StoreError};
 
-use super::given::{MODEL, World, at, content, fresh, new_message, with_external_id};
+use super::given::{MODEL, World, at, content, fresh, new_message, resources, with_external_id};
 
 pub(super) async fn stored_message_reads_back_unchanged(store: Arc<dyn Store>) {
     let w = World::new(&store);
@@ -38,6 +38,56 @@ pub(super) async fn stored_message_reads_back_unchanged(store: Arc<dyn Store>) {
     assert_eq!((events[0].seq, events[0].id, events[0].kind.as_str()), (1, message.event, "message_stored"));
     assert_eq!(content(&events[0])["message_id"], serde_json::json!(message.id));
     assert_eq!(content(&events[0])["status"], "processed");
+}
+
+pub(super) async fn resources_are_read_in_order_and_deleted_with_their_message(store: Arc<dyn Store>) {
+    let (w, other) = (World::new(&store), World::new(&store));
+    let session = w.session().await;
+    let with = |external: &str| NewMessage { resources: resources(), ..with_external_id(new_message(session, "Look"), external) };
+    let (first, second) = (with("1"), with("2"));
+    let (one, two) = (w.append(first.clone()).await, w.append(second.clone()).await);
+    let again = store.append(&w.caller, session, vec![with("1")]).await.unwrap().remove(0);
+    assert!(again.duplicate);
+    let of = async |w: &World, ids: &[_]| store.resources_of(&w.caller, ids).await.unwrap();
+    let listed = |id, of: &NewMessage| of.resources.iter().map(|r| (id, r.clone())).collect::<Vec<_>>();
+    assert_eq!(of(&w, &[one.id]).await, listed(one.id, &first));
+    assert_eq!(of(&w, &[one.id, two.id]).await.len(), 4);
+    assert!(of(&other, &[one.id, two.id]).await.is_empty());
+    w.store.hide_session(&w.caller, session, None, at(5)).await.unwrap();
+    assert!(of(&w, &[one.id, two.id]).await.is_empty(), "resources of a session under deletion are shown");
+    let held = store.holdings(&w.caller).await.unwrap();
+    assert_eq!(held.get("resources"), Some(&4));
+    while w.store.delete_hidden(&w.caller, session, at(6), 100, &|_, _| None).await.unwrap().left != SessionRemainder::Nothing {}
+    assert_eq!(store.holdings(&w.caller).await.unwrap().get("resources"), None);
+}
+
+pub(super) async fn messages_are_found_by_session_and_time(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let (first, second) = (w.session().await, w.session().await);
+    let mut ids = Vec::new();
+    for (session, said) in [(first, 3), (second, 1), (first, 2), (first, 5)] {
+        ids.push(w.append(NewMessage { sent_at: at(said), ..new_message(session, "m") }).await.id);
+    }
+    let within = async |session, after: Option<i64>, before: Option<i64>, limit| {
+        let range = MessageRange { session, after: after.map(at), before: before.map(at) };
+        store.messages_within(&w.caller, &range, limit).await.unwrap()
+    };
+    assert_eq!(within(None, None, None, 9).await, ids);
+    assert_eq!(within(None, None, None, 2).await, ids[..2]);
+    assert_eq!(within(Some(first), None, None, 9).await, [ids[0], ids[2], ids[3]]);
+    assert_eq!(within(None, Some(2), Some(5), 9).await, [ids[0], ids[2]], "the beginning counts, the end does not");
+    assert_eq!(within(Some(second), Some(2), None, 9).await, []);
+}
+
+pub(super) async fn message_without_text_has_no_index_entry(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let image = w.append(NewMessage { resources: resources(), mining: FollowUp::Nothing, ..new_message(session, "") }).await;
+    let text = w.say(session, "John likes Mary.").await;
+    assert_eq!(store.list_messages(&w.caller, session, &Page::first(9), false).await.unwrap().items.len(), 2);
+    let rows = store.feed(&w.caller, MODEL, 0, 9).await.unwrap();
+    assert_eq!(rows.iter().map(|row| row.message).collect::<Vec<_>>(), [text.id]);
+    assert_eq!(store.resources_of(&w.caller, &[image.id]).await.unwrap().len(), 2);
 }
 
 pub(super) async fn known_external_id_stores_nothing(store: Arc<dyn Store>) {

@@ -76,6 +76,16 @@ pub(crate) enum MessageStatus {
     Failed,
 }
 
+/// How a text refers to a resource.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "recall_domain::ResourceOrigin")]
+pub(crate) enum ResourceOrigin {
+    /// It was sent with the text.
+    Part,
+    /// The text contains its address.
+    Link,
+}
+
 /// The type of an entity.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::EntityType")]

@@ -9,19 +9,19 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     document::PageRange,
-    enums::{EvidenceStance, MessageKind, MessageRole, MessageStatus},
+    enums::{EvidenceStance, MessageKind, MessageRole, MessageStatus, ResourceOrigin},
     nodes::{ChunkNode, DocumentNode, EntityNode, FactNode, MessageNode, SessionNode},
     usage::TokenUsage,
 };
 use crate::{
     error::ApiError,
     graphql::{
-        loader::{AnswerTo, ChunkOf, DecisionsIn, FactsIn, MentionsIn, UsageOf},
+        loader::{AnswerTo, ChunkOf, DecisionsIn, FactsIn, MentionsIn, ResourcesOf, UsageOf},
         page::{self, list_cost},
         scope::{Memory, Needs, scope},
     },
 };
-use recall_domain::{Citation, EntityId, FactId, Mention, MessageId, Role, Span, Stance, Timestamp};
+use recall_domain::{Citation, EntityId, FactId, Mention, MessageId, Resource, Role, Span, Stance, Timestamp};
 
 /// A message: one turn of a conversation.
 #[Object(name = "Message", guard = "Needs::Read")]
@@ -158,6 +158,17 @@ impl MessageNode {
         Ok((0..).zip(mentions).filter_map(node).take(most).collect())
     }
 
+    /// Images, recordings and files that the message contains, and pages that it links to. Their content is not stored.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
+    async fn resources(
+        &self,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<ResourceNode>> {
+        let most = page::list_size(first)?;
+        let resources = self.1.load.load_one(ResourcesOf(self.0.id)).await?.unwrap_or_default();
+        Ok(resources.into_iter().take(most).map(ResourceNode::from).collect())
+    }
+
     /// The facts that the message is evidence for or against.
     #[graphql(complexity = "list_cost(first, child_complexity)")]
     async fn facts(
@@ -202,6 +213,28 @@ pub(crate) struct MessageEvidence {
     fact: FactNode,
     /// Whether the message supports, opposes or ends the fact.
     stance: EvidenceStance,
+}
+
+/// Something that a message contains or links to. Its content is not stored.
+#[derive(SimpleObject)]
+#[graphql(name = "Resource")]
+pub(crate) struct ResourceNode {
+    /// The address in standard form. Content that was sent with the message is named by its digest (`ni:///sha-256;…`, RFC 6920).
+    uri: String,
+    /// The media type, such as `image/png`; null if not named.
+    media_type: Option<String>,
+    /// The size in bytes; null unless the content was sent.
+    bytes: Option<u64>,
+    /// The SHA-256 digest in hexadecimal; null unless the content was sent.
+    sha256: Option<String>,
+    /// Whether it was sent with the text, or is a link in the text.
+    origin: ResourceOrigin,
+}
+
+impl From<Resource> for ResourceNode {
+    fn from(r: Resource) -> Self {
+        Self { uri: r.uri.into_string(), media_type: r.media_type, bytes: r.bytes, sha256: r.sha256, origin: r.origin.into() }
+    }
 }
 
 /// A place in a message where an entity is named.

@@ -12,10 +12,12 @@ use crate::{
         scope::{Memory, Needs, audit, read_id, scope},
     },
 };
-use recall_domain::{AuditAction, MessageId};
+use recall_domain::{AuditAction, MessageId, Timestamp};
+use recall_ports::MessageRange;
 use recall_usecases::{ForgetRequest, Forgotten, ResourceId};
 
-/// What to forget. The parts add up.
+/// What to forget. `query`, `factIds`, `messageIds` and `entityIds` add up. `sessionId`, `after` and `before` name all messages in that session and
+/// time, or narrow the rest to those messages.
 #[derive(InputObject)]
 pub(crate) struct ForgetInput {
     /// Words that name it, such as "everything about Oakwood" or "that I have a dog". They are looked up in the viewer's own memory.
@@ -24,6 +26,14 @@ pub(crate) struct ForgetInput {
     fact_ids: Option<Vec<ID>>,
     /// Ids of messages, at most 1,000. They vanish, whatever they state.
     message_ids: Option<Vec<ID>>,
+    /// Ids of entities, at most 1,000: everything about them.
+    entity_ids: Option<Vec<ID>>,
+    /// Only messages of this session. The session stays; `deleteSession` deletes it.
+    session_id: Option<ID>,
+    /// Only messages that were said at this time or later.
+    after: Option<Timestamp>,
+    /// Only messages that were said before this time.
+    before: Option<Timestamp>,
     /// Whether to change nothing and only return what would be forgotten.
     #[graphql(default = true)]
     dry_run: bool,
@@ -122,12 +132,13 @@ impl ForgetMutations {
         let forget = async {
             let facts = read_ids(input.fact_ids, "input.factIds")?;
             let messages = read_ids(input.message_ids, "input.messageIds")?;
-            let things = facts.iter().map(|f| ResourceId::Fact(*f)).chain(messages.iter().map(|m| ResourceId::Message(*m)));
-            let things: Vec<ResourceId> = things.collect();
-            let path = if facts.is_empty() { "input.messageIds" } else { "input.factIds" };
-            let request = ForgetRequest { query: input.query, facts, messages, dry_run: input.dry_run };
+            let entities = read_ids(input.entity_ids, "input.entityIds")?;
+            let session = input.session_id.map(|id| read_id(&id, "input.sessionId")).transpose()?;
+            let range = MessageRange { session, after: input.after, before: input.before };
+            let request = ForgetRequest { query: input.query, facts, messages, entities, range, dry_run: input.dry_run };
+            let (things, path) = (request.ids(), request.first_input());
             let forget = |caller| async move { s.usecases.forget(&caller, request).await.map_err(ApiError::from) };
-            let (found, memory) = s.change(&things, forget).await.map_err(|e| e.at(path))?;
+            let (found, memory) = s.change(&things, forget).await.map_err(|e| e.at(path).within("input"))?;
             if found.token.is_some() {
                 audit(ctx, AuditAction::MemoryForgotten, counts(&found)).await?;
             }

@@ -120,6 +120,7 @@ impl MessageMutations {
                 sent_at: input.sent_at,
                 source_metadata: input.source_metadata,
                 client_message_id: input.client_message_id,
+                resources: Vec::new(),
             };
             let send = |caller| async move { s.usecases.send(&caller, message).await.map_err(ApiError::from) };
             let (message, memory) = s.change(&[ResourceId::Session(session)], send).await.map_err(|e| e.at("input.sessionId"))?;
@@ -150,6 +151,7 @@ impl MessageMutations {
                 sent_at: m.sent_at,
                 source_metadata: None,
                 client_message_id: m.external_id,
+                resources: Vec::new(),
             };
             let messages = input.messages.into_iter().map(message).collect();
             let import = |caller| async move { s.usecases.import(&caller, session, messages).await.map_err(ApiError::from) };

@@ -1,0 +1,230 @@
+//! The share of right routes, on the questions of labelled dialogues (`training/dialogues`). `--nocapture` prints it by author, and with `SHOW=1` the
+//! questions of the other authors that take a wrong route. `ROUTES` names a folder with further dialogues of the same form.
+//!
+//! The right route follows from the labels, not from the words of a question: which facts and messages its answer needs. See
+//! docs/evaluation.md.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::server::Server;
+
+/// Authors whose dialogues are for measuring only.
+const SET_ASIDE: [&str; 3] = ["dalia", "farid", "gia"];
+/// Least share of right routes on their questions.
+const FLOOR: f64 = 0.85;
+
+const MONTHS: [&str; 12] =
+    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
+const FIRST_PERSON: [&str; 9] = ["i", "me", "my", "mine", "myself", "we", "us", "our", "ours"];
+const POLAR: [&str; 19] = [
+    "am", "are", "can", "could", "did", "do", "does", "had", "has", "have", "is", "was", "were", "will", "would", "don", "doesn", "isn",
+    "haven",
+];
+
+#[derive(Deserialize)]
+struct Dialogue {
+    sessions: Vec<Talk>,
+    final_facts: Vec<GoldFact>,
+    entities: Vec<GoldEntity>,
+    questions: Vec<Question>,
+}
+
+#[derive(Deserialize)]
+struct Talk {
+    title: String,
+    messages: Vec<Said>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    id: String,
+    #[serde(rename = "sentAt")]
+    sent_at: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct GoldFact {
+    subject: String,
+    object: String,
+    since: Option<String>,
+    until: Option<String>,
+    evidence: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct GoldEntity {
+    name: String,
+    #[serde(default)]
+    aliases: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    text: String,
+    asked_after: String,
+    answerable: bool,
+    gold: Vec<String>,
+    #[serde(default)]
+    any_of: bool,
+    evidence: Vec<String>,
+    r#type: String,
+}
+
+/// The words of a text, in lower case.
+fn words(text: &str) -> Vec<String> {
+    text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_owned).collect()
+}
+
+fn contains(text: &[String], part: &[String]) -> bool {
+    !part.is_empty() && text.windows(part.len()).any(|window| window == part)
+}
+
+impl Dialogue {
+    fn names<'d>(&'d self, of: &'d str) -> impl Iterator<Item = &'d str> {
+        let aliases = self.entities.iter().filter(move |e| e.name == of).flat_map(|e| &e.aliases).map(String::as_str);
+        std::iter::once(of).chain(aliases)
+    }
+
+    /// Whether a question names one side of a fact: a name, or the last word of one in singular or plural.
+    fn is_named(&self, question: &[String], side: &str) -> bool {
+        let singular = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
+        let by_last_word = |name: &str| words(name).last().is_some_and(|last| question.iter().any(|w| singular(w) == singular(last)));
+        match side {
+            "user" => question.iter().any(|w| FIRST_PERSON.contains(&w.as_str())),
+            side => by_last_word(side) || self.names(side).any(|name| contains(question, &words(name))),
+        }
+    }
+
+    /// Returns the route that fits what the answer needs.
+    fn right_route(&self, question: &Question) -> &'static str {
+        // The fact and the message that states it.
+        if question.r#type == "how_do_you_know" {
+            return "COMBINED";
+        }
+        let is_near = |fact: &&GoldFact| fact.evidence.iter().any(|message| question.evidence.contains(message));
+        let near: Vec<&GoldFact> = self.final_facts.iter().filter(is_near).collect();
+        if near.is_empty() {
+            return "VECTOR";
+        }
+        let asked = words(&question.text);
+        let is_polar = asked.iter().take(2).any(|word| POLAR.contains(&word.as_str()));
+        if is_polar && near.iter().any(|fact| self.is_named(&asked, &fact.subject) && self.is_named(&asked, &fact.object)) {
+            return "GRAPH";
+        }
+        let texts: Vec<Vec<String>> = near.iter().map(|fact| self.content(fact)).collect();
+        let is_in_facts = |gold: &String| texts.iter().any(|text| contains(text, &words(gold)));
+        let answered = if question.any_of { question.gold.iter().any(is_in_facts) } else { question.gold.iter().all(is_in_facts) };
+        if answered { "GRAPH" } else { "COMBINED" }
+    }
+
+    /// Returns the names of both sides of a fact, and the months since and until when it held.
+    fn content(&self, fact: &GoldFact) -> Vec<String> {
+        let mut all: Vec<String> = self.names(&fact.subject).chain(self.names(&fact.object)).flat_map(words).collect();
+        for date in [&fact.since, &fact.until].into_iter().flatten() {
+            let month = date.get(5..7).and_then(|m| m.parse::<usize>().ok()).and_then(|m| MONTHS.get(m.checked_sub(1)?));
+            all.extend(words(date));
+            all.extend(month.map(|m| (*m).to_owned()));
+        }
+        all
+    }
+}
+
+/// Tells the dialogue to a new server, and asks for the route of each answerable question when its message has come. Returns the
+/// questions with the right route and the one taken.
+async fn routes(dialogue: &Dialogue) -> Vec<(&Question, &'static str, String)> {
+    const IMPORT: &str = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let mut found = Vec::new();
+    for talk in &dialogue.sessions {
+        let created =
+            server.graphql("mutation($t: String) { createSession(input: { title: $t }) { session { id } } }", json!({ "t": talk.title }));
+        let session = created.await["createSession"]["session"]["id"].as_str().unwrap().to_owned();
+        let mut waiting = Vec::new();
+        for said in &talk.messages {
+            waiting.push(json!({ "text": said.text, "sentAt": said.sent_at, "externalId": said.id }));
+            let due: Vec<&Question> = dialogue.questions.iter().filter(|q| q.answerable && q.asked_after == said.id).collect();
+            let is_last = std::ptr::eq(said, talk.messages.last().unwrap());
+            if due.is_empty() && !is_last {
+                continue;
+            }
+            let input = json!({ "sessionId": session, "messages": std::mem::take(&mut waiting) });
+            let stored = server.graphql(IMPORT, json!({ "input": input })).await;
+            assert_eq!(stored["importMessages"]["errors"], json!([]), "{stored}");
+            server.settle(&session).await;
+            for question in due {
+                let query = "query($q: String!) { context(input: { query: $q, first: 1 }) { route { chosen } } }";
+                let taken = server.graphql(query, json!({ "q": question.text })).await;
+                let taken = taken["context"]["route"]["chosen"].as_str().unwrap().to_owned();
+                found.push((question, dialogue.right_route(question), taken));
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn routes_fit_what_the_answers_need() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("training/dialogues");
+    let folders = [Some(root), std::env::var_os("ROUTES").map(PathBuf::from)];
+    let list = |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        folders.into_iter().flatten().flat_map(list).filter(|f| f.extension().is_some_and(|e| e == "json")).collect();
+    files.sort();
+    let (mut groups, mut confusion) = (BTreeMap::<&str, (usize, usize)>::new(), BTreeMap::<(&str, String, String), usize>::new());
+    for file in &files {
+        let author = file.file_stem().unwrap().to_str().unwrap();
+        let dialogue: Dialogue = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let found = routes(&dialogue).await;
+        let right = found.iter().filter(|(_, right, taken)| right == taken).count();
+        println!("{author}: {right} of {}", found.len());
+        let group = if SET_ASIDE.contains(&author) { "set aside" } else { "others" };
+        let sum = groups.entry(group).or_default();
+        *sum = (sum.0 + right, sum.1 + found.len());
+        for (question, right, taken) in &found {
+            *confusion.entry((group, (*right).to_owned(), taken.clone())).or_default() += 1;
+            if std::env::var_os("SHOW").is_some() && group == "others" && right != taken {
+                println!("  {right}, took {taken}: {}", question.text);
+            }
+        }
+    }
+    for ((group, right, taken), count) in &confusion {
+        println!("{group}: {right} took {taken}: {count}");
+    }
+    for (group, (right, all)) in &groups {
+        println!("{group}: {right} of {all} right routes, {:.3}", *right as f64 / *all as f64);
+    }
+    let (right, all) = groups["set aside"];
+    assert!(right as f64 >= FLOOR * all as f64, "{right} of {all}");
+}
+
+#[test]
+fn right_route_follows_from_facts_and_evidence() {
+    let dialogue: Dialogue = serde_json::from_value(json!({
+        "sessions": [],
+        "entities": [{ "name": "Ghent", "type": "place", "aliases": [] }, { "name": "Rex", "type": "thing" }],
+        "final_facts": [
+            { "subject": "user", "object": "Ghent", "since": "2024-03", "until": null, "evidence": ["1"] },
+            { "subject": "user", "object": "dog", "since": null, "until": null, "evidence": ["2"] },
+        ],
+        "questions": [],
+    }))
+    .unwrap();
+    let route = |text: &str, gold: &str, evidence: &str, kind: &str| {
+        let question = json!({ "text": text, "asked_after": "", "answerable": true, "gold": [gold], "evidence": [evidence], "type": kind });
+        dialogue.right_route(&serde_json::from_value(question).unwrap())
+    };
+    assert_eq!(route("Where do I live?", "Ghent", "1", "single"), "GRAPH");
+    assert_eq!(route("Since when?", "March", "1", "temporal"), "GRAPH");
+    assert_eq!(route("How big is my flat?", "three rooms", "1", "single"), "COMBINED");
+    assert_eq!(route("Do I have dogs?", "yes", "2", "negation"), "GRAPH");
+    assert_eq!(route("What did I eat?", "soup", "3", "single"), "VECTOR");
+    assert_eq!(route("How do you know where I live?", "Ghent", "1", "how_do_you_know"), "COMBINED");
+}

@@ -65,7 +65,13 @@ fn openai_settings(config: &Config) -> OpenAiSettings {
         Citations::Text => recall_api::Citations::Text,
         Citations::Openwebui => recall_api::Citations::OpenWebUi,
     };
-    OpenAiSettings { citations, context_tokens: c.context_tokens, task_prompts: c.task_prompts.clone(), timeout: c.timeout() }
+    OpenAiSettings {
+        citations,
+        context_tokens: c.context_tokens,
+        task_prompts: c.task_prompts.clone(),
+        timeout: c.timeout(),
+        request_bytes: c.request_bytes,
+    }
 }
 
 /// How often the hub polls the log of a stream if other servers write to the same store. A lost notification delays events by at most

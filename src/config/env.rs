@@ -102,6 +102,7 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_FRONTEND_CITATIONS" => "frontend.citations",
     "RECALL_FRONTEND_CONTEXT_TOKENS" => "frontend.context_tokens",
     "RECALL_FRONTEND_TASK_PROMPTS" => "frontend.task_prompts",
+    "RECALL_FRONTEND_REQUEST_BYTES" => "frontend.request_bytes",
     "RECALL_FRONTEND_TIMEOUT_SECONDS" => "frontend.timeout_seconds",
     "RECALL_FRONTEND_SILENCE_SECONDS" => "frontend.silence_seconds",
     "RECALL_FRONTEND_CONCURRENCY" => "frontend.concurrency",

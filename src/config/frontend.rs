@@ -13,10 +13,11 @@ use super::{
 
 /// Minimum length of key and secret. Attackers can try them without end, so they must not be guessable.
 const MIN_SECRET: usize = 32;
-/// How messages begin that front ends send in the background: Open WebUI's prompts for titles, tags, searches and emojis, and LibreChat's
-/// for titles.
-const TASK_PROMPTS: [&str; 6] = [
+/// How messages begin that front ends send in the background: Open WebUI's prompts for titles, tags, searches, emojis and its own memory, and
+/// LibreChat's for titles.
+const TASK_PROMPTS: [&str; 7] = [
     "### Task:",
+    "Review the completed conversation turn",
     "Your task is to reflect the speaker's likely facial expression",
     "You have been provided with a set of responses from various models",
     "Please generate a concise, 5-word-or-less title",
@@ -60,6 +61,9 @@ pub struct FrontendConfig {
     /// not remembered.
     #[serde(deserialize_with = "texts")]
     pub task_prompts: Vec<String>,
+    /// Maximum bytes of a chat request. Images are part of it, and clients send those of the whole conversation each time.
+    #[serde(deserialize_with = "flexible")]
+    pub request_bytes: usize,
     /// Maximum time for a forwarded request in seconds.
     #[serde(deserialize_with = "flexible")]
     pub timeout_seconds: u64,
@@ -81,6 +85,7 @@ impl Default for FrontendConfig {
             citations: Citations::None,
             context_tokens: 1_000,
             task_prompts: TASK_PROMPTS.map(str::to_owned).to_vec(),
+            request_bytes: 20 * 1024 * 1024,
             timeout_seconds: 600,
             silence_seconds: 120,
             concurrency: 64,
@@ -121,6 +126,8 @@ impl FrontendConfig {
             return Err(wrong("frontend.key", "is needed with frontend.user_secret and frontend.unsigned_user"));
         }
         at_most("frontend.context_tokens", self.context_tokens as u64, 100_000)?;
+        positive("frontend.request_bytes", self.request_bytes as u64)?;
+        at_most("frontend.request_bytes", self.request_bytes as u64, 256 * 1024 * 1024)?;
         positive("frontend.timeout_seconds", self.timeout_seconds)?;
         at_most("frontend.timeout_seconds", self.timeout_seconds, 24 * 3600)?;
         positive("frontend.silence_seconds", self.silence_seconds)?;

@@ -170,7 +170,8 @@ async fn chat(State(state): State<Arc<ServerState>>, headers: HeaderMap, Json(re
         return complain(400, "unsupported_parameter", &format!("Unsupported parameter: '{field}'."));
     }
     let messages = request["messages"].as_array().expect("messages are a list");
-    assert!(messages.iter().all(|m| m["role"].is_string() && m["content"].is_string()), "messages have role and content");
+    let has_content = |m: &Value| m["content"].is_string() || m["content"].is_array();
+    assert!(messages.iter().all(|m| m["role"].is_string() && has_content(m)), "messages have role and content");
     let format = request["response_format"]["type"].as_str();
     let heeded = match format {
         Some("json_schema") => {

@@ -4,6 +4,7 @@ mod chats;
 mod failures;
 mod local;
 mod people;
+mod webui;
 
 use std::path::Path;
 

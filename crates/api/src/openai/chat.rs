@@ -35,8 +35,8 @@ const MESSAGES_PER_REQUEST: usize = 50;
 /// Answers a chat request.
 pub(super) async fn complete(State(handlers): State<Handlers>, Writer(identity): Writer, request: Request) -> Result<Response, ApiError> {
     let headers = request.headers().clone();
-    let bytes = timeout(BODY_TIMEOUT, Bytes::from_request(request, &())).await.map_err(|_| ApiError::timeout())?;
-    let body = ChatBody::read(body::json::<BTreeMap<String, Box<RawValue>>>(&headers, bytes)?)?;
+    let _room = handlers.room.reserve(&headers).await?;
+    let body = read(&headers, request).await?;
     let citations = Citations::of(&headers, handlers.openai.settings.citations)?;
     let caller = identity.caller;
     // Counted until the reply has ended, like an event stream.
@@ -51,18 +51,42 @@ pub(super) async fn complete(State(handlers): State<Handlers>, Writer(identity):
     }
 }
 
-/// Returns the conversation of a request that is to be remembered.
-///
-/// What front ends send in the background is not: it quotes the conversation, and asks for something that nobody said.
-fn conversation(handlers: &Handlers, body: &ChatBody, headers: &HeaderMap) -> Option<Conversation> {
-    if options::is_task(headers, body.last_user_text().as_deref(), &handlers.openai.settings.task_prompts) {
-        return None;
+/// Reads a chat request.
+pub(super) async fn read(headers: &HeaderMap, request: Request) -> Result<ChatBody, ApiError> {
+    let bytes = timeout(BODY_TIMEOUT, Bytes::from_request(request, &())).await.map_err(|_| ApiError::timeout())?;
+    ChatBody::read(body::json::<BTreeMap<String, Box<RawValue>>>(headers, bytes)?)
+}
+
+/// What a request is about.
+pub(super) enum Purpose {
+    /// A conversation that is to be remembered.
+    Conversation(Conversation),
+    /// Something that the front end wants for itself. It quotes the conversation, and asks for something that nobody said.
+    Task {
+        /// The chat that gets a title.
+        titled: Option<String>,
+    },
+    /// A chat that is neither remembered nor gets anything from the memory.
+    Forgetful,
+}
+
+impl Purpose {
+    pub(super) fn of(handlers: &Handlers, body: &ChatBody, headers: &HeaderMap) -> Self {
+        let chat = options::chat_id(headers, body.chat_id.as_deref());
+        let is_forgetful = chat.as_deref().is_some_and(options::is_not_remembered);
+        if options::is_task(headers, body.last_user_text().as_deref(), &handlers.openai.settings.task_prompts) {
+            return Self::Task { titled: chat.filter(|_| !is_forgetful && options::is_title_task(headers)) };
+        }
+        match conversation_of(body, chat) {
+            _ if is_forgetful => Self::Forgetful,
+            Some(conversation) => Self::Conversation(conversation),
+            None => Self::Task { titled: None },
+        }
     }
-    conversation_of(body, options::chat_id(headers, body.chat_id.as_deref()))
 }
 
 /// Stores what is new in a conversation.
-async fn remember(handlers: &Handlers, caller: &Caller, conversation: &Conversation) -> Result<Remembered, ApiError> {
+pub(super) async fn remember(handlers: &Handlers, caller: &Caller, conversation: &Conversation) -> Result<Remembered, ApiError> {
     // One message at least: the answer.
     handlers.limits.messages(*caller, 1).await?;
     let recognised = handlers.usecases.recognise(caller, conversation).await?;
@@ -84,7 +108,11 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     let sent = body.messages.iter().map(|message| message.text().len()).sum();
     let form = Form { is_streamed: body.is_streamed, wants_usage: body.wants_usage, citations, sent };
-    let Some(conversation) = conversation(handlers, &body, headers) else { return Ok(local::empty(handlers, form)) };
+    let conversation = match Purpose::of(handlers, &body, headers) {
+        Purpose::Conversation(conversation) => conversation,
+        Purpose::Task { .. } => return Ok(local::say(handlers, "", form)),
+        Purpose::Forgetful => return Ok(local::say(handlers, local::FORGETFUL, form)),
+    };
     let stored = remember(handlers, caller, &conversation).await?;
     local::answer(handlers, caller, &conversation, &stored, form).await
 }
@@ -99,8 +127,9 @@ async fn forward(
     citations: Citations,
     open: OpenStream,
 ) -> Result<Response, ApiError> {
-    let remembering = match conversation(handlers, &body, headers) {
-        Some(conversation) => {
+    let mut titled = None;
+    let remembering = match Purpose::of(handlers, &body, headers) {
+        Purpose::Conversation(conversation) => {
             let stored = remember(handlers, &caller, &conversation).await?;
             let tokens = handlers.openai.settings.context_tokens;
             let recollection = match tokens {
@@ -109,7 +138,11 @@ async fn forward(
             };
             Some(Remembering { stored, recollection })
         }
-        None => None,
+        Purpose::Task { titled: chat } => {
+            titled = chat;
+            None
+        }
+        Purpose::Forgetful => None,
     };
     let block = remembering.as_ref().and_then(|remembering| remembering.recollection.block.clone());
     let is_streamed = body.is_streamed;
@@ -125,6 +158,7 @@ async fn forward(
         upstream,
         caller,
         remembering,
+        titled,
         citations,
         sent,
         answer: AnswerCollector::default(),

@@ -1,7 +1,8 @@
 //! The OpenAI protocol: chat completions with memory, models and embeddings.
 //!
 //! A chat request is forwarded to the configured model server with what the memory knows, and the conversation is remembered. `wire`
-//! reads requests, `conversation` finds the conversation in them, `chat` answers them, and `stream` passes streamed replies on.
+//! reads requests, `conversation` finds the conversation in them, `chat` answers them, and `stream` passes streamed replies on. `memory`
+//! does the same for programs that call a model themselves.
 
 mod chat;
 mod conversation;
@@ -10,9 +11,11 @@ mod errors;
 mod events;
 mod keeper;
 mod local;
+mod memory;
 mod models;
 mod options;
 mod reply;
+mod room;
 mod stream;
 mod wire;
 
@@ -20,6 +23,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    extract::DefaultBodyLimit,
     middleware::from_fn_with_state,
     routing::{get, post},
 };
@@ -27,12 +31,13 @@ use axum::{
 use crate::{layers, rate::CallerLimits};
 use recall_ports::{Answerer, ChatUpstream, Extractor};
 use recall_usecases::UseCases;
+use room::Room;
 
 pub(crate) use errors::use_openai_errors;
 pub use options::Citations;
 
 /// The routes, for clients that send a token under another host name.
-pub(crate) const PATHS: &[&str] = &["/v1/chat/completions", "/v1/models", "/v1/embeddings"];
+pub(crate) const PATHS: &[&str] = &["/v1/chat/completions", "/v1/models", "/v1/embeddings", "/v1/memory"];
 
 /// The model that answers from the memory, without a model server.
 const LOCAL_MODEL: &str = "recall";
@@ -61,11 +66,19 @@ pub struct OpenAiSettings {
     pub task_prompts: Vec<String>,
     /// Maximum time for a forwarded request.
     pub timeout: Duration,
+    /// Maximum bytes of a chat request, images included.
+    pub request_bytes: usize,
 }
 
 impl Default for OpenAiSettings {
     fn default() -> Self {
-        Self { citations: Citations::None, context_tokens: 1_000, task_prompts: Vec::new(), timeout: Duration::from_secs(600) }
+        Self {
+            citations: Citations::None,
+            context_tokens: 1_000,
+            task_prompts: Vec::new(),
+            timeout: Duration::from_secs(600),
+            request_bytes: 20 * 1024 * 1024,
+        }
     }
 }
 
@@ -75,19 +88,24 @@ struct Handlers {
     usecases: UseCases,
     limits: Arc<CallerLimits>,
     openai: Arc<OpenAi>,
+    room: Arc<Room>,
 }
 
 /// Builds the routes. `limit` is the maximum time of a request that is not forwarded.
 pub(crate) fn routes(usecases: UseCases, limits: Arc<CallerLimits>, openai: OpenAi, limit: Duration) -> Router {
     // The upstream ends a request in time. This ends one whose body arrives too slowly.
     let chat_limit = openai.settings.timeout + limit;
-    let handlers = Handlers { usecases, limits, openai: Arc::new(openai) };
+    let request_bytes = openai.settings.request_bytes;
+    let handlers = Handlers { usecases, limits, openai: Arc::new(openai), room: Arc::new(Room::new(request_bytes)) };
     let timed = Router::new()
         .route("/v1/models", get(models::list))
         .route("/v1/embeddings", post(embeddings::create))
+        .merge(Router::new().route("/v1/memory", post(memory::recollect)).layer(DefaultBodyLimit::max(request_bytes)))
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
     // A stream goes on after its head, so this limit does not cut it.
-    let chat =
-        Router::new().route("/v1/chat/completions", post(chat::complete)).layer(from_fn_with_state(chat_limit, layers::enforce_timeout));
+    let chat = Router::new()
+        .route("/v1/chat/completions", post(chat::complete))
+        .layer(DefaultBodyLimit::max(request_bytes))
+        .layer(from_fn_with_state(chat_limit, layers::enforce_timeout));
     timed.merge(chat).with_state(handlers)
 }

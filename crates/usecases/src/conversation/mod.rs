@@ -9,7 +9,7 @@ mod plan;
 
 use std::collections::{HashMap, HashSet};
 
-use super::{error::UseCaseError, send::MAX_IMPORT, send::SendMessage, use_cases::UseCases};
+use super::{check, error::UseCaseError, send::MAX_IMPORT, send::SendMessage, use_cases::UseCases};
 use recall_domain::{Caller, Message, MessageId, Role, Session, SessionId, UserText};
 use recall_ports::FollowUp;
 
@@ -57,7 +57,7 @@ impl Conversation {
     /// The name of its session.
     fn name(&self) -> String {
         match &self.chat {
-            Some(chat) => format!("chat:{chat}"),
+            Some(chat) => name_of_chat(chat),
             None => format!("first:{}", chain::name_of_first(self.turns.first().map_or("", |turn| turn.text.as_str()))),
         }
     }
@@ -65,6 +65,11 @@ impl Conversation {
     fn texts(&self) -> impl Iterator<Item = &UserText> {
         self.turns.iter().flat_map(|turn| std::iter::once(&turn.text).chain(&turn.answers))
     }
+}
+
+/// The name of the session of a chat with an id.
+fn name_of_chat(chat: &str) -> String {
+    format!("chat:{chat}")
 }
 
 /// The stored messages of a conversation by their keys.
@@ -140,6 +145,7 @@ impl UseCases {
                     known = self.known_messages(caller, &session, &keys).await?;
                 }
             }
+            self.rejoin(caller, &session, turns, &mut keys, &mut known).await?;
         }
         let (unstored, first) = plan::unstored(turns, &keys, &known);
         let mut new: Vec<SendMessage> = unstored.into_iter().map(|message| of_client(session.id, message)).collect();
@@ -162,6 +168,31 @@ impl UseCases {
             }
         }
         Ok(Recognised { session, last: keys.pop().unwrap_or_default(), known, new, outdated })
+    }
+
+    /// Finds the stored messages behind a place where the client changed or left out one. Otherwise they would look new.
+    async fn rejoin(
+        &self,
+        caller: &Caller,
+        session: &Session,
+        turns: &[Turn],
+        keys: &mut Vec<String>,
+        known: &mut Known,
+    ) -> Result<(), UseCaseError> {
+        let is_new = |(turn, key): (&Turn, &String)| !plan::is_blank(&turn.text) && !known.contains_key(key);
+        let Some(at) = turns.iter().zip(keys.iter()).position(is_new) else { return Ok(()) };
+        // The last message is usually the new one, and it may repeat an earlier text by chance.
+        if at == 0 || at + 1 >= turns.len() {
+            return Ok(());
+        }
+        let mut latest = self.parts.store.messages_before(caller, session.id, session.message_count + 1, PAGE).await?;
+        latest.retain(|message| message.external_id.as_ref().is_none_or(|key| !known.contains_key(key)));
+        if let Some((changed, found)) = chain::continue_from(turns.get(at..).unwrap_or_default(), &latest) {
+            keys.truncate(at + changed);
+            keys.extend(found);
+            known.extend(self.known_messages(caller, session, keys).await?);
+        }
+        Ok(())
     }
 
     /// Returns the stored messages of a conversation by their keys.
@@ -238,6 +269,19 @@ impl UseCases {
             Ok(()) | Err(UseCaseError::NotFound { .. }) => {}
             Err(failure) => tracing::warn!(code = failure.code(), "a replaced message was not deleted"),
         }
+    }
+
+    /// Gives the session of a chat the title that the front end found. It may arrive before the first message.
+    ///
+    /// # Errors
+    /// As [`UseCases::session_named`].
+    pub async fn title_conversation(&self, caller: &Caller, chat: &str, title: &str) -> Result<(), UseCaseError> {
+        let title = check::title_of(chain::storable(title).as_str());
+        let session = self.session_named(caller, &name_of_chat(chat), Some(title.clone())).await?;
+        if session.title.is_none_or(|known| known.as_str() != title) {
+            self.rename_session(caller, session.id, title).await?;
+        }
+        Ok(())
     }
 
     /// Stores the answer to the last user message. A new answer to a message that has one is stored after it.

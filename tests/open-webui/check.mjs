@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Memory } from "./memory.mjs";
 import { Tab, launch, until } from "./page.mjs";
 
-const { OPEN_WEBUI_URL: url, LOG: log, PHOTO: photo, PICTURES: pictures } = process.env;
+const { OPEN_WEBUI_URL: url, LOG: log, PHOTO: photo, DOCUMENT: document, PICTURES: pictures } = process.env;
 const FILTER = new URL("../../clients/open-webui/recall_filter.py", import.meta.url);
 const browser = await launch();
 const anna = await Tab.open(browser, url);
@@ -103,6 +103,16 @@ try {
     await stored(["This is my garden in Lyon."]);
     const parts = (await requests()).flatMap((request) => request.messages ?? []).flatMap((message) => (Array.isArray(message.content) ? message.content : []));
     assert.ok(parts.find((part) => part.type === "image_url").image_url.url.length > 1_500_000);
+  });
+
+  await step("a message with a document is remembered without it", async () => {
+    await anna.newChat();
+    await anna.attach(document);
+    await anna.say("My cat is called Tom.");
+    await anna.say("My canary is called Yuki.");
+    await stored(["My cat is called Tom.", "My canary is called Yuki."]);
+    assert.ok((await requests()).some((request) => JSON.stringify(request.messages ?? "").includes("Vaillant")), "the model does not get the document");
+    assert.ok((await memory.texts()).every((text) => !text.includes("Vaillant")));
   });
 
   await step("another user behind the same key has another memory", async () => {

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::{
     Handlers, LOCAL_MODEL,
-    conversation::conversation_of,
+    conversation::{conversation_of, own_words},
     errors::unknown_model,
     events::AnswerCollector,
     keeper::{Keeper, Remembering},
@@ -74,7 +74,8 @@ impl Purpose {
     pub(super) fn of(handlers: &Handlers, body: &ChatBody, headers: &HeaderMap) -> Self {
         let chat = options::chat_id(headers, body.chat_id.as_deref());
         let is_forgetful = chat.as_deref().is_some_and(options::is_not_remembered);
-        if options::is_task(headers, body.last_user_text().as_deref(), &handlers.openai.settings.task_prompts) {
+        let last = body.last_user_text();
+        if options::is_task(headers, last.as_deref().map(own_words), &handlers.openai.settings.task_prompts) {
             return Self::Task { titled: chat.filter(|_| !is_forgetful && options::is_title_task(headers)) };
         }
         match conversation_of(body, chat) {

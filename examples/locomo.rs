@@ -93,6 +93,7 @@ fn query(embedder: &LocalEmbedder, text: &str, methods: &[Method]) -> IndexQuery
         first: 10,
         methods: methods.to_vec(),
         until: None,
+        sources: recall_ports::IndexSources::default(),
         exclude: None,
         boosts: Vec::new(),
         second: None,

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Names that only look like metrics: a database role, and the prefix of personal access tokens.
-const OTHERS: [&str; 2] = ["recall_server", "recall_pat_"];
+/// Names that only look like metrics: a database role, the prefix of personal access tokens, and a file.
+const OTHERS: [&str; 3] = ["recall_server", "recall_pat_", "recall_filter"];
 
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -39,7 +39,7 @@ mod tests {
             ($($type:ident = $words:expr;)+) => {$( assert_eq!($type::VARIANTS, $words); round_trip::<$type>($type::VARIANTS); )+};
         }
         check! {
-            Role = ["user", "assistant"];
+            Role = ["user", "assistant", "document"];
             ViewerRole = ["admin", "user", "anonymous"];
             MessageKind = ["statement", "question", "mixed", "other"];
             MessageStatus = ["processing", "processed", "failed"];

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
-use recall_domain::{Caller, Message, MessageId, MessageKind, MessageStatus, Page, Role, SessionId, Slice, Timestamp, UserId, UserText};
-use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageStore, NewMessage, StoreError};
+use recall_domain::{
+    Caller, Message, MessageId, MessageKind, MessageStatus, Page, Resource, Role, SessionId, Slice, Timestamp, UserId, UserText,
+};
+use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageRange, MessageStore, NewMessage, StoreError};
 use recall_text::index_terms;
 
 /// Messages of all users with the rows made from them.
@@ -120,6 +122,14 @@ impl MessageStore for MemoryFeed {
     }
 
     async fn messages_before(&self, _: &Caller, _: SessionId, _: u64, _: u32) -> Result<Vec<Message>, StoreError> {
+        Err(unsupported())
+    }
+
+    async fn messages_within(&self, _: &Caller, _: &MessageRange, _: u32) -> Result<Vec<MessageId>, StoreError> {
+        Err(unsupported())
+    }
+
+    async fn resources_of(&self, _: &Caller, _: &[MessageId]) -> Result<Vec<(MessageId, Resource)>, StoreError> {
         Err(unsupported())
     }
 

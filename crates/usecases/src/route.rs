@@ -100,7 +100,8 @@ pub(super) fn choose(query: &ContextQuery, asked: &QuestionTerms, named: &[Entit
     if named.len() > 1 && words.is_connecting() {
         return RouteChoice { chosen: Route::Graph, reason: "asks how known entities are connected" };
     }
-    let (asks, is_polar) = (words.has(ASKING) || words.begins_with(LISTING), words.begins_with(POLAR));
+    let asks = words.has(ASKING) || words.begins_with(LISTING) || words.asks_for_number();
+    let is_polar = words.begins_with(POLAR);
     let states = asks && words.states_relation() || is_polar && (named.len() > 1 || words.has(OWNING));
     if states || names_relation && (asks || is_polar || named.len() > 1) {
         return RouteChoice { chosen: Route::Graph, reason: "asks for a relation of a known entity" };
@@ -139,6 +140,11 @@ impl Words<'_> {
 
     fn is_connecting(&self) -> bool {
         self.0.iter().any(|word| CONNECTING.iter().any(|stem| word.starts_with(stem)))
+    }
+
+    /// Whether it asks "how many" or "how long".
+    fn asks_for_number(&self) -> bool {
+        self.0.windows(2).any(|pair| pair[0] == "how" && ["long", "many"].contains(&pair[1]))
     }
 
     /// Whether it asks how something was. "How many" and "how long" ask for facts if a relation is named.

@@ -59,7 +59,8 @@ async fn request_with_inline_version_needs_no_handshake() {
     let (_, stored) = inline(&server, "tools/call", Some("remember"), params).await;
     let session = stored["result"]["structuredContent"]["session_id"].clone();
     let title = server.data(ANNA, "query($id: ID!) { session(id: $id) { title } }", json!({ "id": session })).await;
-    assert_eq!(title["session"]["title"], "Test agent", "{stored:#}");
+    let title = title["session"]["title"].as_str().unwrap();
+    assert!(title.starts_with("Test agent, "), "{stored:#}");
     // What belongs to one user must not be cached for others.
     let (_, listed) = inline(&server, "resources/list", None, json!({})).await;
     assert_eq!(listed["result"]["cacheScope"], "private", "{listed:#}");

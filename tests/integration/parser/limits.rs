@@ -60,7 +60,7 @@ async fn child_has_nothing_but_its_limits() {
     let endless = Endless::new();
     // A shell with an open file starts the child, as a service manager may start the server.
     let command = format!(
-        "exec 7</dev/null; exec -a recall {} parse-document --chunk-chars 70001 --chunk-overlap 1 --memory 100000000 --seconds 9",
+        "exec 7</dev/null; exec -a recall {} parse-document --chunk-chars 70001 --chunk-overlap 1 --memory 1000000000 --seconds 9",
         env!("CARGO_BIN_EXE_recall")
     );
     let input = std::fs::File::open(endless.path()).unwrap();
@@ -109,7 +109,7 @@ async fn child_started_by_the_parser_has_no_environment_and_its_own_group() {
 async fn child_ends_when_its_parent_does() {
     let endless = Endless::new();
     let command = format!(
-        "exec 3<&0; (exec -a recall {} parse-document --chunk-chars 70003 --chunk-overlap 1 --memory 100000000 --seconds 9 <&3) & wait",
+        "exec 3<&0; (exec -a recall {} parse-document --chunk-chars 70003 --chunk-overlap 1 --memory 1000000000 --seconds 9 <&3) & wait",
         env!("CARGO_BIN_EXE_recall")
     );
     let input = std::fs::File::open(endless.path()).unwrap();

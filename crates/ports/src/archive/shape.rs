@@ -7,7 +7,7 @@
 use strum::VariantNames;
 use uuid::Uuid;
 
-use recall_domain::{DocumentStatus, EntityType, FactStatus, MessageKind, MessageStatus, ResourceOrigin, Role, Stance, ViewerRole};
+use recall_domain::{DocumentStatus, EntityType, FactStatus, MessageKind, MessageStatus, ResourceOrigin, Stance, ViewerRole};
 
 /// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

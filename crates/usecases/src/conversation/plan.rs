@@ -23,7 +23,7 @@ pub(super) fn unstored<V>(turns: &[Turn], keys: &[String], known: &HashMap<Strin
     let last_known = keys.iter().rposition(|key| known.contains_key(key)).unwrap_or(0);
     let (mut new, mut first) = (Vec::new(), None);
     for (at, (turn, key)) in turns.iter().zip(keys).enumerate() {
-        if !known.contains_key(key) && !(is_blank(&turn.text) && turn.attachments.is_empty()) {
+        if !(known.contains_key(key) || is_blank(&turn.text) && turn.attachments.is_empty()) {
             first.get_or_insert(at);
             let (text, attachments) = (turn.text.clone(), turn.attachments.clone());
             new.push(Unstored { key: key.clone(), role: Role::User, text, attachments });

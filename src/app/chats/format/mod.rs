@@ -171,9 +171,10 @@ fn read_unix_time(time: f64) -> Option<Timestamp> {
 
 /// Returns the path from the root of a tree of messages to `leaf`. Ends at an unknown parent and at a cycle.
 fn path_to<'t, N>(leaf: &'t str, nodes: &'t std::collections::HashMap<String, N>, parent: impl Fn(&'t N) -> Option<&'t str>) -> Vec<&'t N> {
-    let mut path = Vec::new();
+    let (mut path, mut seen) = (Vec::new(), std::collections::HashSet::new());
     let mut next = Some(leaf);
-    while let Some(node) = next.and_then(|id| nodes.get(id)).filter(|_| path.len() < nodes.len()) {
+    while let Some(id) = next.filter(|id| seen.insert(*id)) {
+        let Some(node) = nodes.get(id) else { break };
         path.push(node);
         next = parent(node);
     }

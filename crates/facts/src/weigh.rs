@@ -243,7 +243,7 @@ mod tests {
         let documents = |stance| (0..100).map(move |n| evidence(n, stance, DOCUMENT_SHARE));
         let all: Vec<Evidence> = documents(Stance::Supports).collect();
         let known = reweigh(&fact(), &all, HALF_LIFE).unwrap();
-        assert!(known.support <= DOCUMENT_MOST && known.support < DROP_BELOW && known.flagged && known.valid_from.is_some());
+        assert!(known.support <= DOCUMENT_MOST && known.flagged && known.valid_from.is_some());
         let told: Vec<Evidence> = documents(Stance::Opposes).chain([evidence(1_000, Stance::Supports, DROP_BELOW)]).collect();
         let told = reweigh(&fact(), &told, HALF_LIFE).unwrap();
         assert!(told.belief() > 0.5 && told.support > told.opposition, "{told:?}");

@@ -145,6 +145,7 @@ export interface Chunk {
   entities: Entity[];
 }
 
+/** A page of chunks of a document. */
 export interface ChunkConnection {
   /** Information to aid in pagination. */
   pageInfo: PageInfo;
@@ -407,6 +408,7 @@ export interface Document {
   chunks: ChunkConnection;
 }
 
+/** A page of documents. */
 export interface DocumentConnection {
   /** Information to aid in pagination. */
   pageInfo: PageInfo;

@@ -107,7 +107,7 @@ pub(crate) fn routes(usecases: UseCases, (limits, auditor): (Arc<CallerLimits>, 
     let timed = Router::new()
         .route("/v1/models", get(models::list))
         .route("/v1/embeddings", post(embeddings::create))
-        .merge(Router::new().route("/v1/memory", post(memory::recollect)).layer(body_limit.clone()))
+        .merge(Router::new().route("/v1/memory", post(memory::recollect)).layer(body_limit))
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
     // A stream goes on after its head, so this limit does not cut it.
     let chat = Router::new()

@@ -15,8 +15,8 @@ use super::{
 /// Returns the last text of a response.
 pub(super) fn last_text(response: &mut Value) -> Option<&mut Value> {
     let items = response.get_mut("output")?.as_array_mut()?.iter_mut().filter(|item| item["type"] == "message");
-    let parts = items.filter_map(|item| item.get_mut("content")?.as_array_mut()).flatten();
-    parts.filter(|part| part["type"] == "output_text").next_back()?.get_mut("text")
+    let mut parts = items.filter_map(|item| item.get_mut("content")?.as_array_mut()).flatten();
+    parts.rfind(|part| part["type"] == "output_text")?.get_mut("text")
 }
 
 /// Writes an event with more text, before the event that ends the text.

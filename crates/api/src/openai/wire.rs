@@ -74,7 +74,7 @@ impl ChatBody {
             ApiError::invalid("BAD_REQUEST_FIELD", format!("The field `{path}` is missing or is not {expected}."), path)
         };
         let raw: Vec<Box<RawValue>> =
-            fields.remove(list).and_then(|messages| messages_of(endpoint, messages)).ok_or_else(|| wrong(list, "a list"))?;
+            fields.remove(list).and_then(|messages| messages_of(endpoint, &messages)).ok_or_else(|| wrong(list, "a list"))?;
         if raw.len() > MAX_MESSAGES {
             let message = format!("The request has {} messages. Send {MAX_MESSAGES} at most.", raw.len());
             return Err(ApiError::invalid("TOO_MANY_MESSAGES", message, list));
@@ -134,7 +134,7 @@ impl ChatBody {
 }
 
 /// Returns the messages in a field; `None` if it is not a list. The input of responses may also be the text of one message.
-fn messages_of(endpoint: ChatEndpoint, field: Box<RawValue>) -> Option<Vec<Box<RawValue>>> {
+fn messages_of(endpoint: ChatEndpoint, field: &RawValue) -> Option<Vec<Box<RawValue>>> {
     match endpoint {
         ChatEndpoint::Responses if field.get().starts_with('"') => {
             let text: String = serde_json::from_str(field.get()).ok()?;

@@ -187,7 +187,7 @@ impl Body {
                 let row = cells.join(" | ");
                 if cells.iter().all(String::is_empty) {
                 } else if nested {
-                    self.into_cell_of_outer_table(&row);
+                    self.add_to_outer_cell(&row);
                 } else {
                     self.draft.push(Kind::Line, &row);
                 }
@@ -199,7 +199,7 @@ impl Body {
         }
     }
 
-    fn into_cell_of_outer_table(&mut self, text: &str) {
+    fn add_to_outer_cell(&mut self, text: &str) {
         let outer = self.tables.len().saturating_sub(2);
         if let Some(table) = self.tables.get_mut(outer) {
             table.cell.push(' ');

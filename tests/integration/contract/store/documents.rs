@@ -197,7 +197,7 @@ pub(super) async fn chunks_are_stored_in_steps_and_understood_in_order(store: Ar
     let last = &all[4];
     assert_eq!((last.text.as_str(), last.heading.as_ref().unwrap().as_str(), last.char_offset), ("Chunk 4 \0.", "Section 1", 40));
     assert_eq!(last.pages, Some(PageRange { first: 5, last: 6 }));
-    assert_eq!(store.chunks_by_id(&w.caller, &[last.id]).await.unwrap(), [last.clone()]);
+    assert_eq!(store.chunks_by_id(&w.caller, &[last.id]).await.unwrap(), std::slice::from_ref(last));
     assert_eq!(store.chunks_from(&w.caller, added.id, 3, 10).await.unwrap(), all[3..]);
     assert_eq!(store.sections_from(&w.caller, added.id, 0, 10).await.unwrap().len(), 2);
     let feed = store.feed(&w.caller, MODEL, 0, 100).await.unwrap();

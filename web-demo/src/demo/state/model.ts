@@ -76,7 +76,7 @@ export interface Message {
   /** Stable key for rendering: the client's id, or the server's id without one. */
   key: string;
   id: string | null;
-  role: "user" | "assistant";
+  role: "user" | "assistant" | "document";
   speaker: string | null;
   text: string;
   sentAt: string;

@@ -13,10 +13,11 @@ use super::{
 
 /// Minimum length of key and secret. Attackers can try them without end, so they must not be guessable.
 const MIN_SECRET: usize = 32;
-/// How messages begin that front ends send in the background: Open WebUI's prompts for titles, tags, searches and emojis, and LibreChat's
-/// for titles.
-const TASK_PROMPTS: [&str; 6] = [
+/// How messages begin that front ends send in the background: Open WebUI's prompts for titles, tags, searches, emojis and its own memory, and
+/// LibreChat's for titles.
+const TASK_PROMPTS: [&str; 7] = [
     "### Task:",
+    "Review the completed conversation turn",
     "Your task is to reflect the speaker's likely facial expression",
     "You have been provided with a set of responses from various models",
     "Please generate a concise, 5-word-or-less title",
@@ -69,7 +70,7 @@ pub struct FrontendConfig {
     /// Forwarded requests at a time.
     #[serde(deserialize_with = "flexible")]
     pub concurrency: usize,
-    /// Maximum size of a chat request in megabytes, images included.
+    /// Maximum size of a chat request in megabytes. Images are part of it, and clients send those of the whole conversation each time.
     #[serde(deserialize_with = "flexible")]
     pub body_megabytes: usize,
     /// Maximum size of all chat requests above 1 MB that are in progress, in megabytes. They take up to five times as much memory.

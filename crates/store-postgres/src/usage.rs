@@ -8,16 +8,23 @@ use super::{
     failure::Failure,
     row_security::RowAccess,
     rows::Column,
+    transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount, ViewerRole};
 use recall_ports::{StoreError, UsageStore, UsageTotals};
+use recall_store::UserStatements;
 
 #[async_trait]
 impl UsageStore for PostgresStore {
     async fn spend(&self, caller: &Caller, day: Day, spending: &Spending) -> Result<(), StoreError> {
-        let input = (caller.user().0, caller.role() == ViewerRole::Anonymous, day, spending);
+        let input = (caller.user(), caller.role() == ViewerRole::Anonymous, day, spending);
         let done = self.write(caller, &input, |c, &(user, visitor, day, spending)| {
             Box::pin(async move {
+                // A user whose chats are not remembered spends tokens, too. Visitors exist from their first request on.
+                if !visitor {
+                    WriteTransaction(c).ensure_user(user).await?;
+                }
+                let user = user.0;
                 let of_day = sqlx::query!(
                     "INSERT INTO usage_days (user_id, day, operation, requests, input_tokens, output_tokens, visitor)
                      VALUES ($1, $2, $3, 1, $4, $5, $6)

@@ -7,9 +7,11 @@ use super::{
     codec::{Word, id_list, signed},
     failure::Failure,
     rows::Columns,
+    transaction::run,
 };
 use recall_domain::{Caller, Day, DayUsage, MessageId, Spending, TokenCount, ViewerRole};
 use recall_ports::{StoreError, UsageStore, UsageTotals};
+use recall_store::UserStatements;
 
 #[async_trait]
 impl UsageStore for SqliteStore {
@@ -17,6 +19,10 @@ impl UsageStore for SqliteStore {
         let (user, visitor, spending) = (caller.user(), caller.role() == ViewerRole::Anonymous, spending.clone());
         // A power failure loses the count of a request or two. That is not worth waiting for the disk.
         let done = self.write_relaxed(move |tx| {
+            // A user whose chats are not remembered spends tokens, too. Visitors exist from their first request on.
+            if !visitor {
+                run(tx.ensure_user(user))?;
+            }
             let (input, output) = (signed(spending.tokens.input), signed(spending.tokens.output));
             tx.0.execute(
                 "INSERT INTO usage_days (user_id, day, operation, requests, input_tokens, output_tokens, visitor) VALUES (?, ?, ?, 1, ?, ?, ?)

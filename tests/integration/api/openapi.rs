@@ -15,6 +15,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("/v1/chat/completions", "the OpenAI protocol describes it"),
     ("/v1/models", "the OpenAI protocol describes it"),
     ("/v1/embeddings", "the OpenAI protocol describes it"),
+    ("/v1/memory", "its body is a chat request of the OpenAI protocol"),
     ("MCP_METADATA_PATH", "a standard describes it, and clients find it through a header"),
     ("METADATA_PATH", "a standard describes it, and clients find it through a header"),
     ("/auth/session", "for the pages of this server"),

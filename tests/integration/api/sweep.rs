@@ -293,6 +293,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/v1/chat/completions", "chat ids name sessions of the caller only; openai/people"),
     ("/v1/models", "takes no id"),
     ("/v1/embeddings", "takes no id"),
+    ("/v1/memory", "chat ids name sessions of the caller only; openai/webui"),
     ("/healthz", "takes no id"),
     ("/readyz", "takes no id"),
     ("METADATA_PATH", "takes no id"),

@@ -122,7 +122,7 @@ async fn kill_nine_during_a_stream_loses_no_message() {
 async fn broken_requests_are_refused_in_the_shape_of_the_protocol() {
     let model = ModelServer::start(|_, _| Reaction::Say("Hi.".to_owned())).await;
     let folder = tempfile::tempdir().unwrap();
-    let server = start(folder.path(), &model, &[]);
+    let server = start(folder.path(), &model, &[("RECALL_FRONTEND_REQUEST_BYTES", "1048576")]);
     let post =
         |body: &str| server.http.post(server.url("/v1/chat/completions")).header("content-type", "application/json").body(body.to_owned());
     for (body, status, code) in [

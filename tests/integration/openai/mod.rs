@@ -6,6 +6,7 @@ mod local;
 mod people;
 mod resources;
 mod responses;
+mod webui;
 
 use std::path::Path;
 

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::{
     Handlers, LOCAL_MODEL,
     answer::AnswerCollector,
+    body::Reserved,
     conversation::conversation_of,
     errors::unknown_model,
     keeper::{Keeper, Remembering},
@@ -47,8 +48,7 @@ pub(super) async fn respond(State(handlers): State<Handlers>, Writer(identity): 
 async fn chat(handlers: &Handlers, identity: &Identity, request: Request, endpoint: ChatEndpoint) -> Result<Response, ApiError> {
     let headers = request.headers().clone();
     // Reserved until the reply begins: then the request is forwarded.
-    let (bytes, _reserved) = handlers.bodies.read(request).await?;
-    let body = ChatBody::read(endpoint, body::json::<BTreeMap<String, Box<RawValue>>>(&headers, bytes)?)?;
+    let (body, _reserved) = read(handlers, &headers, request, endpoint).await?;
     let citations = Citations::of(&headers, handlers.openai.settings.citations)?;
     // Counted until the reply has ended, like an event stream.
     let open = handlers.limits.stream(identity.caller)?;
@@ -62,19 +62,48 @@ async fn chat(handlers: &Handlers, identity: &Identity, request: Request, endpoi
     }
 }
 
-/// Returns the conversation of a request that is to be remembered.
-///
-/// What front ends send in the background is not: it quotes the conversation, and asks for something that nobody said.
-fn conversation(handlers: &Handlers, body: &mut ChatBody, headers: &HeaderMap) -> Option<Conversation> {
-    if options::is_task(headers, body.last_user_text().as_deref(), &handlers.openai.settings.task_prompts) {
-        return None;
+/// Reads a chat request. Keep the second result until the request is dropped.
+pub(super) async fn read(
+    handlers: &Handlers,
+    headers: &HeaderMap,
+    request: Request,
+    endpoint: ChatEndpoint,
+) -> Result<(ChatBody, Reserved), ApiError> {
+    let (bytes, reserved) = handlers.bodies.read(request).await?;
+    let body = ChatBody::read(endpoint, body::json::<BTreeMap<String, Box<RawValue>>>(headers, bytes)?)?;
+    Ok((body, reserved))
+}
+
+/// What a request is about.
+pub(super) enum Purpose {
+    /// A conversation that is to be remembered.
+    Conversation(Conversation),
+    /// Something that the front end wants for itself. It quotes the conversation, and asks for something that nobody said.
+    Task {
+        /// The chat that gets a title.
+        titled: Option<String>,
+    },
+    /// A chat that is neither remembered nor gets anything from the memory.
+    Forgetful,
+}
+
+impl Purpose {
+    pub(super) fn of(handlers: &Handlers, body: &mut ChatBody, headers: &HeaderMap) -> Self {
+        let chat = options::chat_id(headers, body.chat_id.as_deref());
+        let is_forgetful = chat.as_deref().is_some_and(options::is_not_remembered);
+        if options::is_task(headers, body.last_user_text().as_deref(), &handlers.openai.settings.task_prompts) {
+            return Self::Task { titled: chat.filter(|_| !is_forgetful && options::is_title_task(headers)) };
+        }
+        match conversation_of(body, chat) {
+            _ if is_forgetful => Self::Forgetful,
+            Some(conversation) => Self::Conversation(conversation),
+            None => Self::Task { titled: None },
+        }
     }
-    let chat = options::chat_id(headers, body.chat_id.as_deref());
-    conversation_of(body, chat)
 }
 
 /// Stores what is new in a conversation.
-async fn remember(handlers: &Handlers, identity: &Identity, conversation: &Conversation) -> Result<Remembered, ApiError> {
+pub(super) async fn remember(handlers: &Handlers, identity: &Identity, conversation: &Conversation) -> Result<Remembered, ApiError> {
     let caller = &identity.caller;
     // One message at least: the answer.
     handlers.limits.messages(*caller, 1).await?;
@@ -102,7 +131,11 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     let sent = body.messages.iter().map(|message| message.text().len()).sum();
     let form = Form { endpoint: body.endpoint, is_streamed: body.is_streamed, wants_usage: body.wants_usage, citations, sent };
-    let Some(conversation) = conversation(handlers, &mut body, headers) else { return Ok(local::empty(handlers, form)) };
+    let conversation = match Purpose::of(handlers, &mut body, headers) {
+        Purpose::Conversation(conversation) => conversation,
+        Purpose::Task { .. } => return Ok(local::say(handlers, "", form)),
+        Purpose::Forgetful => return Ok(local::say(handlers, local::FORGETFUL, form)),
+    };
     let stored = remember(handlers, identity, &conversation).await?;
     local::answer(handlers, &identity.caller, &conversation, &stored, form).await
 }
@@ -118,8 +151,9 @@ async fn forward(
     open: OpenStream,
 ) -> Result<Response, ApiError> {
     let caller = identity.caller;
-    let remembering = match conversation(handlers, &mut body, headers) {
-        Some(conversation) => {
+    let mut titled = None;
+    let remembering = match Purpose::of(handlers, &mut body, headers) {
+        Purpose::Conversation(conversation) => {
             let stored = remember(handlers, identity, &conversation).await?;
             let tokens = handlers.openai.settings.context_tokens;
             let recollection = match tokens {
@@ -128,7 +162,11 @@ async fn forward(
             };
             Some(Remembering { stored, recollection })
         }
-        None => None,
+        Purpose::Task { titled: chat } => {
+            titled = chat;
+            None
+        }
+        Purpose::Forgetful => None,
     };
     let block = remembering.as_ref().and_then(|remembering| remembering.recollection.block.clone());
     let (endpoint, is_streamed) = (body.endpoint, body.is_streamed);
@@ -145,6 +183,7 @@ async fn forward(
         endpoint,
         caller,
         remembering,
+        titled,
         citations,
         sent,
         answer: AnswerCollector::default(),

@@ -28,6 +28,8 @@ pub(super) struct Keeper {
     pub(super) caller: Caller,
     /// `None` for requests that are not remembered.
     pub(super) remembering: Option<Remembering>,
+    /// The chat whose title the answer is.
+    pub(super) titled: Option<String>,
     pub(super) citations: Citations,
     /// Bytes of the request.
     pub(super) sent: usize,
@@ -42,8 +44,20 @@ impl Keeper {
     ///
     /// If that fails, the client gets its answer all the same. It sends the answer with its next request, which then stores it.
     pub(super) async fn store(&self) {
-        let Some(remembering) = self.remembering.as_ref().filter(|_| !self.answer.has_failed()) else { return };
-        let stored = self.handlers.usecases.remember_answer(&self.caller, &remembering.stored, self.answer.text(), &self.answer.model);
+        if self.answer.has_failed() {
+            return;
+        }
+        let usecases = &self.handlers.usecases;
+        let stored = async {
+            match (&self.remembering, &self.titled) {
+                (Some(chat), _) => usecases.remember_answer(&self.caller, &chat.stored, self.answer.text(), &self.answer.model).await,
+                (None, Some(chat)) => match title_in(self.answer.text()) {
+                    Some(title) => usecases.title_conversation(&self.caller, chat, &title).await,
+                    None => Ok(()),
+                },
+                (None, None) => Ok(()),
+            }
+        };
         let reason = match timeout(STORE_TIMEOUT, asked_by(self.caller.user(), stored)).await {
             Ok(Ok(())) => return,
             Ok(Err(error)) => error.code(),
@@ -86,8 +100,15 @@ impl Drop for Keeper {
     }
 }
 
+/// Returns the title in an answer such as `{"title": "Moving to Ghent"}`. Models write other text around it.
+fn title_in(answer: &str) -> Option<String> {
+    let object = answer.get(answer.find('{')?..=answer.rfind('}')?)?;
+    let title = serde_json::from_str::<Value>(object).ok()?.get("title")?.as_str()?.trim().to_owned();
+    (!title.is_empty()).then_some(title)
+}
+
 /// A source in the shape of Open WebUI.
-fn source_object(source: &Source) -> Value {
+pub(super) fn source_object(source: &Source) -> Value {
     let id = source.fact.map(|id| id.to_string()).or_else(|| source.message.map(|id| id.to_string())).unwrap_or_default();
     source_entry(source.number, &id, source.excerpt.as_str())
 }
@@ -96,4 +117,18 @@ fn source_object(source: &Source) -> Value {
 pub(super) fn source_entry(number: usize, id: &str, excerpt: &str) -> Value {
     let name = format!("Memory {number}");
     json!({ "source": { "name": name, "id": id }, "document": [excerpt], "metadata": [{ "source": id, "name": name }] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn title_is_read_from_an_answer() {
+        assert_eq!(title_in(r#"{ "title": " Moving to Ghent " }"#).as_deref(), Some("Moving to Ghent"));
+        assert_eq!(title_in("Here it is:\n```json\n{\"title\": \"A\"}\n```").as_deref(), Some("A"));
+        for other in ["", "Moving to Ghent", "} {", r#"{"title": 7}"#, r#"{"title": " "}"#, r#"{"tags": []}"#] {
+            assert_eq!(title_in(other), None, "{other}");
+        }
+    }
 }

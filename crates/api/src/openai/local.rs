@@ -22,6 +22,9 @@ use recall_usecases::{Conversation, Remembered, write_sources};
 /// Estimated bytes of English text per token.
 const BYTES_PER_TOKEN: usize = 4;
 
+/// The reply in a chat that is not remembered.
+pub(super) const FORGETFUL: &str = "Nothing of this chat is remembered, and it gets nothing from the memory. Ask in a chat that is kept.";
+
 /// How a reply is written.
 #[derive(Clone, Copy)]
 pub(super) struct Form {
@@ -48,9 +51,9 @@ pub(super) async fn answer(
     Ok(write(handlers, &draft, form))
 }
 
-/// Returns an empty answer, for requests that are neither remembered nor answered from the memory.
-pub(super) fn empty(handlers: &Handlers, form: Form) -> Response {
-    write(handlers, &AnswerDraft { text: "".into(), citations: Vec::new(), grounded: false, answerer: None }, form)
+/// Returns a fixed answer, for requests that are neither remembered nor answered from the memory.
+pub(super) fn say(handlers: &Handlers, text: &str, form: Form) -> Response {
+    write(handlers, &AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None }, form)
 }
 
 fn write(handlers: &Handlers, draft: &AnswerDraft, form: Form) -> Response {

@@ -2,6 +2,7 @@
 //!
 //! A chat request is forwarded to the configured model server with what the memory knows, and the conversation is remembered. `wire`
 //! and `parts` read requests, `conversation` finds the conversation in them, `chat` answers them, and `stream` passes streamed replies on.
+//! `memory` does the same for programs that call a model themselves.
 
 mod answer;
 mod body;
@@ -12,6 +13,7 @@ mod errors;
 mod events;
 mod keeper;
 mod local;
+mod memory;
 mod models;
 mod options;
 mod parts;
@@ -32,12 +34,13 @@ use axum::{
 use crate::{audit::Auditor, layers, rate::CallerLimits};
 use recall_ports::{Answerer, ChatUpstream, Extractor};
 use recall_usecases::UseCases;
+use room::Room;
 
 pub(crate) use errors::use_openai_errors;
 pub use options::Citations;
 
 /// The routes, for clients that send a token under another host name.
-pub(crate) const PATHS: &[&str] = &["/v1/chat/completions", "/v1/responses", "/v1/models", "/v1/embeddings"];
+pub(crate) const PATHS: &[&str] = &["/v1/chat/completions", "/v1/responses", "/v1/models", "/v1/embeddings", "/v1/memory"];
 
 /// The model that answers from the memory, without a model server.
 const LOCAL_MODEL: &str = "recall";
@@ -105,6 +108,7 @@ pub(crate) fn routes(usecases: UseCases, (limits, auditor): (Arc<CallerLimits>, 
     let timed = Router::new()
         .route("/v1/models", get(models::list))
         .route("/v1/embeddings", post(embeddings::create))
+        .merge(Router::new().route("/v1/memory", post(memory::recollect)).layer(body_limit.clone()))
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
     // A stream goes on after its head, so this limit does not cut it.
     let chat = Router::new()

@@ -10,6 +10,11 @@ const CITATIONS: &str = "x-recall-citations";
 const CHAT_ID: &str = "x-openwebui-chat-id";
 /// The header that marks a request that the front end makes in the background.
 const TASK: &str = "x-openwebui-task";
+/// The task of a front end that finds a title for the chat.
+const TITLE_TASK: &[u8] = b"title_generation";
+/// How ids begin of chats that are not remembered: Open WebUI's temporary chats, now and before version 0.12, and its channels. People share
+/// a channel, so what one of them told in private must not appear there.
+const NOT_REMEMBERED: [&str; 3] = ["temporary:", "local:", "channel:"];
 /// Longest id of a conversation, in bytes.
 const MAX_CHAT_ID_BYTES: usize = 256;
 
@@ -55,13 +60,24 @@ pub(super) fn chat_id(headers: &HeaderMap, of_body: Option<&str>) -> Option<Stri
     headers.get(CHAT_ID).and_then(|id| id.to_str().ok()).filter(filled).and_then(usable).or_else(|| of_body.and_then(usable))
 }
 
+/// Whether the chat with this id is one that front ends do not keep, or one of several people.
+pub(super) fn is_not_remembered(chat: &str) -> bool {
+    NOT_REMEMBERED.iter().any(|prefix| chat.starts_with(prefix))
+}
+
 /// Whether the front end makes the request for itself, such as for a title.
 pub(super) fn is_task(headers: &HeaderMap, last_message: Option<&str>, prompts: &[String]) -> bool {
-    let named = headers.get(TASK).is_some_and(|task| {
-        let task = task.as_bytes().trim_ascii();
-        !task.is_empty() && !task.starts_with(b"{{")
-    });
+    let named = task(headers).is_some_and(|task| !task.is_empty() && !task.starts_with(b"{{"));
     named || last_message.is_some_and(|text| prompts.iter().any(|prompt| text.trim_start().starts_with(prompt.as_str())))
+}
+
+/// Whether the front end asks for the title of a chat.
+pub(super) fn is_title_task(headers: &HeaderMap) -> bool {
+    task(headers) == Some(TITLE_TASK)
+}
+
+fn task(headers: &HeaderMap) -> Option<&[u8]> {
+    headers.get(TASK).map(|task| task.as_bytes().trim_ascii())
 }
 
 #[cfg(test)]
@@ -89,6 +105,13 @@ mod tests {
         assert!(is(&HeaderMap::new(), Some("\n### Task:\nGenerate a title")));
         assert!(!is(&headers(TASK, ""), Some("Hello, ### Task:")));
         assert!(!is(&headers(TASK, "{{TASK}}"), None));
+        assert!(is_title_task(&headers(TASK, "title_generation")) && !is_title_task(&headers(TASK, "tags_generation")));
+    }
+
+    #[test]
+    fn temporary_chats_and_channels_are_not_remembered() {
+        assert!(["temporary:025Bzc_kuBk47AlbAAAJ", "local:x", "channel:7d1c"].into_iter().all(is_not_remembered));
+        assert!(!is_not_remembered("a37b5876-0872-483c-8f8f-9f8f22357758") && !is_not_remembered("temporary"));
     }
 
     #[test]

@@ -100,6 +100,11 @@ impl ChatBody {
         self.messages.iter().rev().find(|message| message.role == "user").map(WireMessage::text)
     }
 
+    /// Whether the last message is one of the assistant.
+    pub(super) fn ends_with_answer(&self) -> bool {
+        self.messages.last().is_some_and(|message| message.role == "assistant")
+    }
+
     /// Writes the request for the model server, with `block` as a system message behind the leading ones, or in the instructions.
     ///
     /// A model server that keeps the state of responses keeps their input, but not their instructions.

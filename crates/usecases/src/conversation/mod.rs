@@ -10,6 +10,7 @@ mod plan;
 use std::collections::{HashMap, HashSet};
 
 use super::{
+    check,
     error::UseCaseError,
     resources::{Attachment, describe},
     send::{MAX_IMPORT, SendMessage},
@@ -78,7 +79,7 @@ impl Conversation {
     /// The name of its session.
     fn name(&self) -> String {
         match &self.chat {
-            Some(chat) => format!("chat:{chat}"),
+            Some(chat) => name_of_chat(chat),
             None => format!("first:{}", chain::name_of_first(self.turns.first().map_or("", Turn::identity))),
         }
     }
@@ -86,6 +87,11 @@ impl Conversation {
     fn texts(&self) -> impl Iterator<Item = &UserText> {
         self.turns.iter().flat_map(|turn| std::iter::once(&turn.text).chain(&turn.answers))
     }
+}
+
+/// The name of the session of a chat with an id.
+fn name_of_chat(chat: &str) -> String {
+    format!("chat:{chat}")
 }
 
 /// The stored messages of a conversation by their keys.
@@ -175,6 +181,7 @@ impl UseCases {
                     known = self.known_messages(caller, &session, &keys).await?;
                 }
             }
+            self.rejoin(caller, &session, turns, &mut keys, &mut known).await?;
         }
         let (unstored, first) = plan::unstored(turns, &keys, &known);
         let mut new = self.messages_of_client(session.id, unstored).await?;
@@ -211,6 +218,31 @@ impl UseCases {
         };
         // A digest of several megabytes takes milliseconds.
         tokio::task::spawn_blocking(prepare).await.map_err(|error| UseCaseError::Internal { cause: Box::new(error) })
+    }
+
+    /// Finds the stored messages behind a place where the client changed or left out one. Otherwise they would look new.
+    async fn rejoin(
+        &self,
+        caller: &Caller,
+        session: &Session,
+        turns: &[Turn],
+        keys: &mut Vec<String>,
+        known: &mut Known,
+    ) -> Result<(), UseCaseError> {
+        let is_new = |(turn, key): (&Turn, &String)| !plan::is_blank(&turn.text) && !known.contains_key(key);
+        let Some(at) = turns.iter().zip(keys.iter()).position(is_new) else { return Ok(()) };
+        // The last message is usually the new one, and it may repeat an earlier text by chance.
+        if at == 0 || at + 1 >= turns.len() {
+            return Ok(());
+        }
+        let mut latest = self.parts.store.messages_before(caller, session.id, session.message_count + 1, PAGE).await?;
+        latest.retain(|message| message.external_id.as_ref().is_none_or(|key| !known.contains_key(key)));
+        if let Some((changed, found)) = chain::continue_from(turns.get(at..).unwrap_or_default(), &latest) {
+            keys.truncate(at + changed);
+            keys.extend(found);
+            known.extend(self.known_messages(caller, session, keys).await?);
+        }
+        Ok(())
     }
 
     /// Returns the stored messages of a conversation by their keys.
@@ -294,6 +326,19 @@ impl UseCases {
                 false
             }
         }
+    }
+
+    /// Gives the session of a chat the title that the front end found. It may arrive before the first message.
+    ///
+    /// # Errors
+    /// As [`UseCases::session_named`].
+    pub async fn title_conversation(&self, caller: &Caller, chat: &str, title: &str) -> Result<(), UseCaseError> {
+        let title = check::title_of(chain::storable(title).as_str());
+        let session = self.session_named(caller, &name_of_chat(chat), Some(title.clone())).await?;
+        if session.title.is_none_or(|known| known.as_str() != title) {
+            self.rename_session(caller, session.id, title).await?;
+        }
+        Ok(())
     }
 
     /// Stores the answer to the last user message. A new answer to a message that has one is stored after it.

@@ -43,7 +43,8 @@ pub(super) fn unstored<V>(turns: &[Turn], keys: &[String], known: &HashMap<Strin
     (new, first)
 }
 
-fn is_blank(text: &UserText) -> bool {
+/// Whether a message has no text, such as an image.
+pub(super) fn is_blank(text: &UserText) -> bool {
     text.as_str().trim().is_empty()
 }
 

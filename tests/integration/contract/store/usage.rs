@@ -38,6 +38,12 @@ pub(super) async fn token_usage_is_counted_by_day_and_message(store: Arc<dyn Sto
     of_messages.sort_by_key(|(_, t)| t.input);
     assert_eq!(of_messages, [(b, tokens(5, 10)), (a, tokens(1_006, 2_012))]);
 
+    // Somebody of whom nothing is stored yet, such as in a temporary chat.
+    let stranger = World::new(&store);
+    let spending = Spending { operation: Answer, tokens: tokens(1, 2), messages: vec![] };
+    store.spend(&stranger.caller, today, &spending).await.unwrap();
+    assert_eq!(store.spent(&stranger.caller, today).await.unwrap(), UsageTotals { own: 3, visitors: 0, all: 3_333 });
+
     // A deletion of messages does not change the usage of the day.
     store.delete_session(&w.caller, gone, &|_, _| None).await.unwrap();
     assert_eq!(store.usage_of_messages(&w.caller, &[a, b]).await.unwrap(), [(a, tokens(1_006, 2_012))]);

@@ -14,6 +14,7 @@ mod mcp;
 mod models;
 mod operator;
 mod output;
+mod parse;
 pub mod reembed;
 mod retention;
 mod serve;

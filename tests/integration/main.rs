@@ -26,6 +26,7 @@ mod merges;
 mod metrics;
 mod models;
 mod openai;
+mod parser;
 mod planned;
 mod postgres;
 mod problems;

@@ -22,6 +22,7 @@ pub mod page;
 pub mod session;
 pub mod text;
 pub mod usage;
+pub mod value;
 pub mod visit;
 pub mod word;
 pub mod word_list;
@@ -43,6 +44,7 @@ pub use page::{Page, Slice};
 pub use session::Session;
 pub use text::UserText;
 pub use usage::{Day, DayUsage, ModelOperation, Spending, TokenCount};
+pub use value::{CandidateValue, FactValue, ValueData, ValueType};
 pub use visit::{Adopted, Adoption, Visit, VisitLimits};
 pub use word::Word;
 

@@ -72,7 +72,10 @@ async fn age_is_stored_as_value_and_answered_with_source() {
     let age = &facts[0];
     assert_eq!((&age["subject"]["name"], &age["object"]), (&json!("Leo"), &json!(null)));
     let value = &age["value"];
-    assert_eq!((&value["type"], &value["text"], &value["number"], &value["unit"]), (&json!("NUMBER"), &json!("7"), &json!(7.0), &json!("year")));
+    assert_eq!(
+        (&value["type"], &value["text"], &value["number"], &value["unit"]),
+        (&json!("NUMBER"), &json!("7"), &json!(7.0), &json!("year"))
+    );
     let (answer, cited) = chat.ask("How old is Leo?").await;
     assert_eq!((answer.as_str(), cited), ("Leo is aged 7 [1].", 1));
     let (unknown, cited) = chat.ask("How old is my brother?").await;
@@ -120,7 +123,8 @@ async fn values_are_asserted_checked_and_retracted() {
 
 #[tokio::test]
 async fn questions_about_values_are_answered() {
-    let chat = Chat::of(&["I'm a nurse.", "I'm allergic to peanuts.", "My birthday is 3 March.", "My phone number is +49 30 1234567."]).await;
+    let chat =
+        Chat::of(&["I'm a nurse.", "I'm allergic to peanuts.", "My birthday is 3 March.", "My phone number is +49 30 1234567."]).await;
     chat.say_at("The deadline for Phoenix is Friday.", Some("2026-11-23T09:00:00Z")).await;
     for (question, expected) in [
         ("What do I do for a living?", "You work as a nurse [1]."),

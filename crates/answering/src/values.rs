@@ -82,8 +82,7 @@ impl ValueIndex {
             let said = match question.kind {
                 // "Am I allergic to nuts?": only a value that the question names is a yes or a no.
                 QuestionKind::YesNo if asked.iter().any(|f| !rest.is_empty() || names_value(question, f)) => {
-                    let asked: Vec<&RankedFact> =
-                        asked.iter().filter(|f| !rest.is_empty() || names_value(question, f)).copied().collect();
+                    let asked: Vec<&RankedFact> = asked.iter().filter(|f| !rest.is_empty() || names_value(question, f)).copied().collect();
                     let yes = asked.iter().any(|f| holds(f));
                     verdict(yes, self.write(relation, &asked, now, cited))
                 }
@@ -107,7 +106,9 @@ impl ValueIndex {
         let mut done = HashSet::new();
         let mut said = Vec::new();
         for f in &about {
-            let Some(relation) = self.relation(&f.fact.relation).filter(|r| done.insert((f.fact.subject, r.name.clone()))) else { continue };
+            let Some(relation) = self.relation(&f.fact.relation).filter(|r| done.insert((f.fact.subject, r.name.clone()))) else {
+                continue;
+            };
             let same = |o: &&&RankedFact| o.fact.relation == relation.name && o.fact.subject == f.fact.subject;
             let group: Vec<&RankedFact> = about.iter().filter(same).copied().collect();
             said.extend(self.write(relation, &group, now, cited));
@@ -162,7 +163,8 @@ impl ValueIndex {
             _ => list(&group.iter().map(|f| part(f, cited)).collect::<Vec<_>>()),
         };
         let (subject, mood) = (&first.subject, mood(first));
-        let noun = value.label.as_ref().map(|l| l.as_str().to_owned()).or_else(|| relation.phrase.strip_prefix("has the ").map(str::to_owned));
+        let noun =
+            value.label.as_ref().map(|l| l.as_str().to_owned()).or_else(|| relation.phrase.strip_prefix("has the ").map(str::to_owned));
         let sentence = match (noun, mood) {
             (Some(noun), Mood::Holds) => format!("{} {noun} is {parts}", owner(subject, subject)),
             (Some(noun), _) => format!("{} {noun} is not {parts}", owner(subject, subject)),
@@ -195,7 +197,8 @@ fn covers(f: &RankedFact, rest: &[&Word], relation: &Relation, question: &Questi
     let said: HashSet<String> = words(&value.shown()).into_iter().map(|w| w.stem).collect();
     let label = value.label.as_ref().map(|l| words(l.as_str()));
     // "What is my rent" does not ask for the salary.
-    let asked_label = || cue.positions.iter().any(|p| label.iter().flatten().any(|l| question.words.get(*p).is_some_and(|w| w.stem == l.stem)));
+    let asked_label =
+        || cue.positions.iter().any(|p| label.iter().flatten().any(|l| question.words.get(*p).is_some_and(|w| w.stem == l.stem)));
     let of_measure = !relation.labels || asks_for_measure(question, label.as_deref(), cue) || asked_label();
     let excerpt: HashSet<String> = f.evidence.iter().flat_map(|e| words(e.excerpt.as_str())).map(|w| w.stem).collect();
     of_measure && rest.iter().all(|w| said.contains(&w.stem) || excerpt.contains(&w.stem))
@@ -203,8 +206,17 @@ fn covers(f: &RankedFact, rest: &[&Word], relation: &Relation, question: &Questi
 
 /// Whether "how tall" asks for this label.
 fn asks_for_measure(question: &Question, label: Option<&[Word]>, cue: &CueMatch) -> bool {
-    const MEASURES: &[(&str, &str)] =
-        &[("tall", "height"), ("high", "height"), ("long", "length"), ("wide", "width"), ("deep", "depth"), ("heavy", "weight"), ("weigh", "weight"), ("big", "size"), ("large", "size")];
+    const MEASURES: &[(&str, &str)] = &[
+        ("tall", "height"),
+        ("high", "height"),
+        ("long", "length"),
+        ("wide", "width"),
+        ("deep", "depth"),
+        ("heavy", "weight"),
+        ("weigh", "weight"),
+        ("big", "size"),
+        ("large", "size"),
+    ];
     let asked = cue.positions.iter().filter_map(|p| question.words.get(*p));
     let measure = asked.filter_map(|w| MEASURES.iter().find(|(adjective, _)| stem(adjective) == w.stem)).map(|(_, noun)| *noun).next();
     match (measure, label) {

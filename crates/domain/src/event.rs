@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use strum::IntoStaticStr;
 
 use super::{
-    Citation, EntityId, EntityType, EventId, FactId, FactStatus, FactValue, MessageId, MessageKind, MessageStatus, Role, SessionId, Timestamp,
-    UserText, context::Timings,
+    Citation, EntityId, EntityType, EventId, FactId, FactStatus, FactValue, MessageId, MessageKind, MessageStatus, Role, SessionId,
+    Timestamp, UserText, context::Timings,
 };
 
 /// An event before it gets a number.

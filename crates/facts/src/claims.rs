@@ -95,7 +95,8 @@ pub(super) struct ResolvedClaim {
 impl ResolvedClaim {
     fn same_sides(&self, o: &Self, ontology: &Ontology) -> bool {
         let swapped = self.subject == o.object && self.object == o.subject;
-        (self.subject == o.subject && self.object == o.object && self.value_key() == o.value_key()) || (swapped && ontology.get(&self.relation).is_some_and(|r| r.symmetric))
+        (self.subject == o.subject && self.object == o.object && self.value_key() == o.value_key())
+            || (swapped && ontology.get(&self.relation).is_some_and(|r| r.symmetric))
     }
 
     fn value_key(&self) -> Option<String> {

@@ -120,14 +120,12 @@ pub fn fact_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilte
     }
     let (listed, relations) = match &filter.notes {
         Notes::Included => return,
-        Notes::Excluded(relations) => (" AND f.relation <> ", relations),
-        Notes::Only(relations) if relations.is_empty() => {
-            sql.sql(" AND 1 = 0");
-            return;
-        }
-        Notes::Only(relations) => (" AND f.relation = ", relations),
+        Notes::Excluded(relations) => (" AND f.relation NOT IN (''", relations),
+        Notes::Only(relations) => (" AND f.relation IN (''", relations),
     };
+    sql.sql(listed);
     for relation in relations {
-        sql.sql(listed).text(relation);
+        sql.sql(", ").text(relation);
     }
+    sql.sql(")");
 }

@@ -63,7 +63,14 @@ pub(crate) struct Cues {
 impl Cues {
     pub(crate) fn new(ontology: &Ontology) -> Self {
         let note = ontology.iter().find(|r| r.notes).map(|r| r.name.clone());
-        let mut cues = Self { relations: Vec::new(), verbs: HashMap::new(), nouns: HashMap::new(), switches: HashMap::new(), values: value_relations(ontology), note };
+        let mut cues = Self {
+            relations: Vec::new(),
+            verbs: HashMap::new(),
+            nouns: HashMap::new(),
+            switches: HashMap::new(),
+            values: value_relations(ontology),
+            note,
+        };
         for (i, r) in ontology.iter().enumerate() {
             cues.relations.push(Rel {
                 name: r.name.clone(),

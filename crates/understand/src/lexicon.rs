@@ -141,7 +141,14 @@ impl Lexicon {
                 lexicon.heads.extend(words.into_iter().map(|w| (w, ty)));
             }
         }
-        for text in [list!("stop.toml"), list!("verb_classes.toml"), list!("kind.toml"), list!("languages.toml"), list!("genders.toml"), list!("values.toml")] {
+        for text in [
+            list!("stop.toml"),
+            list!("verb_classes.toml"),
+            list!("kind.toml"),
+            list!("languages.toml"),
+            list!("genders.toml"),
+            list!("values.toml"),
+        ] {
             for (name, words) in table(text) {
                 lexicon.sets.insert(name, words.into_iter().collect());
             }

@@ -58,7 +58,9 @@ impl Reader<'_> {
             Referent::Entity(i, _) => self.registry.named[i] || self.registry.kept[i],
         };
         let mut subjects: Vec<Referent> = Vec::new();
-        for referent in clauses.iter().flat_map(of_clause).chain(self.referents.iter().flatten().filter(|r| **r != Referent::Speaker).copied()) {
+        for referent in
+            clauses.iter().flat_map(of_clause).chain(self.referents.iter().flatten().filter(|r| **r != Referent::Speaker).copied())
+        {
             let known = subjects.iter().any(|s| s.party() == referent.party());
             if !known && named(&referent) && subjects.len() < MAX_SUBJECTS {
                 subjects.push(referent);

@@ -3,8 +3,8 @@
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{check, error::UseCaseError, send::SendMessage, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, CandidateFact, CandidateValue, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, FactValue, Mention, MessageKind, Party, Polarity,
-    Relation, Role, SessionId, Similarity, Span, UserText, Word, names_user, nearest,
+    Caller, CandidateFact, CandidateValue, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, FactValue, Mention,
+    MessageKind, Party, Polarity, Relation, Role, SessionId, Similarity, Span, UserText, Word, names_user, nearest,
 };
 use recall_facts::{LearnError, Statement, edit, rival_keys};
 use recall_ports::{CommitError, FollowUp};

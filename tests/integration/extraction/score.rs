@@ -206,7 +206,11 @@ impl Score {
             let values: BTreeSet<String> = found.facts.iter().filter_map(|f| f.value.as_ref()).map(|v| norm(v.text().as_str())).collect();
             // What is only a value, such as an allergen, is not labelled either.
             let in_fact = |i: usize| found.facts.iter().any(|f| f.value.is_none() && [f.subject, f.object].contains(&Party::Mention(i)));
-            let labelled = found.mentions.iter().enumerate().filter(|(i, m)| in_fact(*i) || !values.contains(&norm(&m.name)) || expected.iter().any(|e| e.0 == norm(&m.name)));
+            let labelled = found
+                .mentions
+                .iter()
+                .enumerate()
+                .filter(|(i, m)| in_fact(*i) || !values.contains(&norm(&m.name)) || expected.iter().any(|e| e.0 == norm(&m.name)));
             let typed: BTreeSet<(String, String)> = labelled.map(|(_, m)| (norm(&m.name), type_name(m.entity_type))).collect();
             self.typed.add(expected, &typed);
             let bare = |s: &BTreeSet<(String, String)>| s.iter().map(|e| e.0.clone()).collect::<BTreeSet<_>>();

@@ -10,8 +10,8 @@ use crate::{
     graphql::{OperationScope, RivalsOf},
 };
 use recall_domain::{
-    Citation, Entity, EntityId, EntityType, Fact, FactId, FactStatus, FactValue, Message, MessageId, MessageKind, MessageStatus, Role, Session,
-    SessionId, Timestamp, context::RankedFact,
+    Citation, Entity, EntityId, EntityType, Fact, FactId, FactStatus, FactValue, Message, MessageId, MessageKind, MessageStatus, Role,
+    Session, SessionId, Timestamp, context::RankedFact,
 };
 use recall_facts::weigh;
 

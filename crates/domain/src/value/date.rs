@@ -249,7 +249,9 @@ fn count(word: &str) -> Option<u32> {
     const WORDS: [&str; 13] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     match word {
         "a" | "an" => Some(1),
-        word => WORDS.iter().position(|w| *w == word).and_then(|n| u32::try_from(n).ok()).or_else(|| word.parse().ok().filter(|n| *n < 1000)),
+        word => {
+            WORDS.iter().position(|w| *w == word).and_then(|n| u32::try_from(n).ok()).or_else(|| word.parse().ok().filter(|n| *n < 1000))
+        }
     }
 }
 

@@ -97,7 +97,7 @@ pub enum ValueData {
         /// Its kind.
         contact: ContactKind,
         /// The normalized address or number.
-        address: String,
+        address: UserText,
     },
 }
 
@@ -145,7 +145,7 @@ impl FactValue {
             ValueData::Number { number, unit } => format!("number {} {}", number.as_str(), unit.as_deref().unwrap_or_default()),
             ValueData::Date { date } => format!("date {}", date.as_str()),
             ValueData::Money { amount, currency } => format!("money {} {currency}", amount.as_str()),
-            ValueData::Contact { address, .. } => format!("contact {address}"),
+            ValueData::Contact { address, .. } => format!("contact {}", address.as_str()),
         };
         match &self.label {
             Some(label) => format!("{value} [{}]", normalized(label.as_str())),
@@ -166,7 +166,9 @@ impl FactValue {
 
     /// Whether a text of JSON is the stored form of a valid value.
     pub fn is_stored(json: &str) -> bool {
-        let (Ok(value), Ok(all)) = (serde_json::from_str::<Self>(json), serde_json::from_str::<serde_json::Value>(json)) else { return false };
+        let (Ok(value), Ok(all)) = (serde_json::from_str::<Self>(json), serde_json::from_str::<serde_json::Value>(json)) else {
+            return false;
+        };
         value.is_valid() && serde_json::to_value(value.stored()).is_ok_and(|stored| stored == all)
     }
 
@@ -177,19 +179,25 @@ impl FactValue {
             ValueData::Text | ValueData::Date { .. } => true,
             ValueData::Number { unit, .. } => unit.as_ref().is_none_or(|u| fits(u, MAX_LABEL)),
             ValueData::Money { currency, .. } => currency.len() == 3 && currency.bytes().all(|b| b.is_ascii_uppercase()),
-            ValueData::Contact { address, .. } => fits(address, MAX_TEXT),
+            ValueData::Contact { address, .. } => fits(address.as_str(), MAX_TEXT),
         };
         data && fits(self.text.as_str(), MAX_TEXT) && self.label.as_ref().is_none_or(|l| fits(l.as_str(), MAX_LABEL))
     }
 }
 
 /// The stored form of a value.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Serialize)]
 pub struct StoredValue<'v> {
     key: String,
     search: String,
     #[serde(flatten)]
     value: &'v FactValue,
+}
+
+impl std::fmt::Debug for StoredValue<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.value.fmt(f)
+    }
 }
 
 /// The value of a candidate fact. A date may depend on the day of the message, which extraction does not know.

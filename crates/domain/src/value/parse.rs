@@ -84,7 +84,7 @@ impl FactValue {
             .map(|a| (ContactKind::Email, a))
             .or_else(|| url(text).map(|a| (ContactKind::Url, a)))
             .or_else(|| phone(text).map(|a| (ContactKind::Phone, a)))?;
-        Some(Self::new(text, ValueData::Contact { contact, address }))
+        Some(Self::new(text, ValueData::Contact { contact, address: address.into() }))
     }
 }
 
@@ -122,7 +122,8 @@ fn email(text: &str) -> Option<String> {
     let label = |l: &str| !l.is_empty() && l.chars().all(|c| c.is_alphanumeric() || c == '-') && !l.starts_with('-') && !l.ends_with('-');
     let labels: Vec<&str> = domain.split('.').collect();
     let top = labels.last().is_some_and(|l| l.len() >= 2 && l.chars().all(char::is_alphabetic));
-    (local_fits && labels.len() >= 2 && top && labels.iter().all(|l| label(l))).then(|| format!("{}@{}", local.to_lowercase(), domain.to_lowercase()))
+    (local_fits && labels.len() >= 2 && top && labels.iter().all(|l| label(l)))
+        .then(|| format!("{}@{}", local.to_lowercase(), domain.to_lowercase()))
 }
 
 /// The address without scheme, "www." and a slash at its end.

@@ -206,7 +206,8 @@ impl KnowledgeStatements for WriteTransaction<'_> {
     }
 
     async fn upsert_facts(&mut self, user: UserId, facts: &[Fact]) -> Result<(), Failure> {
-        let values: Vec<Option<String>> = facts.iter().map(|f| f.value.as_ref().map(|v| codec::json(&v.stored(), "value")).transpose()).collect::<Result<_, _>>()?;
+        let values: Vec<Option<String>> =
+            facts.iter().map(|f| f.value.as_ref().map(|v| codec::json(&v.stored(), "value")).transpose()).collect::<Result<_, _>>()?;
         let put = sqlx::query!(
             "INSERT INTO facts (user_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
                                 valid_from, valid_to, last_support, created_at, updated_at, value)

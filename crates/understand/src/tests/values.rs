@@ -50,7 +50,14 @@ fn occupations_are_read() {
     ] {
         assert_eq!(values(text), [expected], "{text}");
     }
-    for text in ["I'm a friend of Tom.", "He's a great driver.", "I want to be a nurse.", "I'm a morning person.", "She is a big fan.", "Are you a nurse?"] {
+    for text in [
+        "I'm a friend of Tom.",
+        "He's a great driver.",
+        "I want to be a nurse.",
+        "I'm a morning person.",
+        "She is a big fan.",
+        "Are you a nurse?",
+    ] {
         assert_eq!(values(text), Vec::<String>::new(), "{text}");
     }
 }

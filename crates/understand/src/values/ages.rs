@@ -22,7 +22,9 @@ impl Reader<'_> {
             return;
         }
         let mut at = g.end;
-        while self.tokens.get(at).is_some_and(|t| matches!(t.norm.as_str(), "now" | "only" | "just" | "already" | "almost" | "nearly" | "about" | "currently" | "actually")) {
+        while self.tokens.get(at).is_some_and(|t| {
+            matches!(t.norm.as_str(), "now" | "only" | "just" | "already" | "almost" | "nearly" | "about" | "currently" | "actually")
+        }) {
             // "Almost 7" is not 7.
             if matches!(self.tokens[at].norm.as_str(), "almost" | "nearly") {
                 return;
@@ -66,8 +68,13 @@ impl Reader<'_> {
     /// Whether what follows a bare number makes it something else than an age: "I am 2 in the queue", "7 on a scale".
     fn is_clock(&self, at: usize) -> bool {
         self.tokens.get(at).is_some_and(|t| t.pos == Pos::Adp && !matches!(t.norm.as_str(), "in" | "on" | "since" | "at" | "with"))
-            || self.tokens.get(at).is_some_and(|t| matches!(t.norm.as_str(), "on" | "at") && self.tokens.get(at + 1).is_some_and(|n| n.is("a") || n.is("the")))
-            || self.tokens.get(at).is_some_and(|t| t.is("in") && self.tokens.get(at + 1).is_some_and(|n| matches!(n.norm.as_str(), "the" | "a" | "line")))
+            || self.tokens.get(at).is_some_and(|t| {
+                matches!(t.norm.as_str(), "on" | "at") && self.tokens.get(at + 1).is_some_and(|n| n.is("a") || n.is("the"))
+            })
+            || self
+                .tokens
+                .get(at)
+                .is_some_and(|t| t.is("in") && self.tokens.get(at + 1).is_some_and(|n| matches!(n.norm.as_str(), "the" | "a" | "line")))
     }
 
     /// Reads "our 7-year-old son", "a 7 year old dog named Rex" and "my son Leo (7)".
@@ -121,10 +128,11 @@ impl Reader<'_> {
         if g.lemma != "be" || g.passive {
             return;
         }
-        let start = g.end + usize::from(self.tokens.get(g.end).is_some_and(|t| matches!(t.norm.as_str(), "about" | "around" | "only" | "just")));
-        let Some(at) = (start + 1..(start + 5).min(self.tokens.len())).find(|&i| {
-            matches!(self.tokens[i].norm.as_str(), "tall" | "long" | "wide" | "deep" | "high" | "heavy" | "large")
-        }) else {
+        let start =
+            g.end + usize::from(self.tokens.get(g.end).is_some_and(|t| matches!(t.norm.as_str(), "about" | "around" | "only" | "just")));
+        let Some(at) = (start + 1..(start + 5).min(self.tokens.len()))
+            .find(|&i| matches!(self.tokens[i].norm.as_str(), "tall" | "long" | "wide" | "deep" | "high" | "heavy" | "large"))
+        else {
             return;
         };
         let label = match self.tokens[at].norm.as_str() {

@@ -37,7 +37,27 @@ impl Reader<'_> {
 
 /// Returns the allergen as people name it: "peanut" in "a peanut allergy" is an allergy to peanuts.
 fn plural(allergen: &str) -> String {
-    let counted = ["nut", "egg", "berry", "peanut", "almond", "walnut", "cashew", "hazelnut", "pistachio", "cat", "dog", "horse", "apple", "banana", "tomato", "kiwi", "avocado", "mite", "pet"];
+    let counted = [
+        "nut",
+        "egg",
+        "berry",
+        "peanut",
+        "almond",
+        "walnut",
+        "cashew",
+        "hazelnut",
+        "pistachio",
+        "cat",
+        "dog",
+        "horse",
+        "apple",
+        "banana",
+        "tomato",
+        "kiwi",
+        "avocado",
+        "mite",
+        "pet",
+    ];
     let lower = allergen.to_lowercase();
     match counted.iter().any(|c| lower.ends_with(c)) {
         true if lower.ends_with("tomato") => format!("{allergen}es"),

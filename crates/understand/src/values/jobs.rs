@@ -11,8 +11,24 @@ use crate::reader::{Reader, Referent};
 use crate::tokens::Pos;
 
 /// Adjectives that are a part of an occupation.
-const JOB_ADJECTIVES: &[&str] =
-    &["junior", "senior", "chief", "head", "assistant", "associate", "principal", "trainee", "apprentice", "freelance", "retired", "registered", "self-employed", "certified", "full-time", "part-time"];
+const JOB_ADJECTIVES: &[&str] = &[
+    "junior",
+    "senior",
+    "chief",
+    "head",
+    "assistant",
+    "associate",
+    "principal",
+    "trainee",
+    "apprentice",
+    "freelance",
+    "retired",
+    "registered",
+    "self-employed",
+    "certified",
+    "full-time",
+    "part-time",
+];
 
 impl Reader<'_> {
     /// Reads "S is a nurse", "S became a teacher".
@@ -25,7 +41,8 @@ impl Reader<'_> {
         let Some(at) = self.complement(clause) else { return };
         let ChunkKind::Noun(n) = self.phrases.chunks[at].kind else { return };
         let np = &self.phrases.nouns[n];
-        let indefinite = np.determiner.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "a" | "an")) && np.possessor == Possessor::Unmarked;
+        let indefinite =
+            np.determiner.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "a" | "an")) && np.possessor == Possessor::Unmarked;
         // "He is a doctor I know": a relative clause says more, but the job stays. "A student of mine" is a tie.
         let of = self.tokens.get(np.end).is_some_and(|t| t.is("of"));
         if !indefinite || of || np.proper_name.is_some() {
@@ -51,7 +68,9 @@ impl Reader<'_> {
         let core = np.core.min(np.head);
         let fits = self.tokens[core..np.head].iter().all(|t| match t.pos {
             Pos::Noun | Pos::Propn => !lex.in_set("vague", &t.norm),
-            Pos::Adj | Pos::Verb => JOB_ADJECTIVES.contains(&t.norm.as_str()) || !lex.in_set("plain_adjectives", &t.norm) && t.pos == Pos::Adj,
+            Pos::Adj | Pos::Verb => {
+                JOB_ADJECTIVES.contains(&t.norm.as_str()) || !lex.in_set("plain_adjectives", &t.norm) && t.pos == Pos::Adj
+            }
             Pos::Punct => t.is("-"),
             _ => false,
         });
@@ -64,7 +83,8 @@ impl Reader<'_> {
         let Subject::Nouns(subjects) = &clause.subject else { return };
         let [s] = subjects[..] else { return };
         let np = &self.phrases.nouns[s];
-        let named = g.lemma == "be" && !g.passive && np.possessor == Possessor::Speaker && np.head == np.core && self.tokens[np.head].is("name");
+        let named =
+            g.lemma == "be" && !g.passive && np.possessor == Possessor::Speaker && np.head == np.core && self.tokens[np.head].is("name");
         let called = g.lemma == "call" && g.passive && self.referents[s] == Some(Referent::Speaker);
         if !(named || called) || g.negated || g.modal.is_some() || clause.unasserted || g.past {
             return;
@@ -74,7 +94,8 @@ impl Reader<'_> {
         let (start, end) = (name.core.min(name.head), name.head + 1);
         let proper = self.tokens[start..end].iter().all(|t| t.pos == Pos::Propn && t.capital);
         if proper && name.possessor == Possessor::Unmarked {
-            let frame = ValueFrame { subjects: vec![Referent::Speaker], polarity: Polarity::Affirmed, confidence: 1.0, start: clause.start_token };
+            let frame =
+                ValueFrame { subjects: vec![Referent::Speaker], polarity: Polarity::Affirmed, confidence: 1.0, start: clause.start_token };
             let text = text_of(self.tokens, start, end);
             self.add_text(relation, &frame, &text, end);
         }

@@ -185,7 +185,8 @@ impl Reader<'_> {
 
     /// Whether the sentence says that it may not be so.
     fn is_doubtful(&self) -> bool {
-        let doubt = ["maybe", "perhaps", "apparently", "supposedly", "allegedly", "probably", "possibly", "if", "unless", "whether", "imagine"];
+        let doubt =
+            ["maybe", "perhaps", "apparently", "supposedly", "allegedly", "probably", "possibly", "if", "unless", "whether", "imagine"];
         self.tokens.iter().any(|t| doubt.contains(&t.norm.as_str()))
     }
 

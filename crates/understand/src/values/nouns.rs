@@ -21,9 +21,9 @@ impl Reader<'_> {
             };
             let start = self.phrases.nouns[n].start;
             let announced = match owner {
-                Some(owner) => self.announcement(after, clauses).map(|(at, polarity, confidence)| {
-                    (ValueFrame { subjects: vec![owner], polarity, confidence, start }, at)
-                }),
+                Some(owner) => self
+                    .announcement(after, clauses)
+                    .map(|(at, polarity, confidence)| (ValueFrame { subjects: vec![owner], polarity, confidence, start }, at)),
                 None => None,
             };
             let Some((frame, at)) = announced.or_else(|| self.possession(n, end, clauses)) else { continue };

@@ -47,7 +47,19 @@ impl Reader<'_> {
         while let Some(t) = self.tokens.get(at) {
             let filler = matches!(
                 t.norm.as_str(),
-                "about" | "around" | "roughly" | "approximately" | "only" | "just" | "exactly" | "now" | "currently" | "already" | "actually" | "still" | ":"
+                "about"
+                    | "around"
+                    | "roughly"
+                    | "approximately"
+                    | "only"
+                    | "just"
+                    | "exactly"
+                    | "now"
+                    | "currently"
+                    | "already"
+                    | "actually"
+                    | "still"
+                    | ":"
             );
             let of_date = date && matches!(t.norm.as_str(), "on" | "by" | "at" | "in" | "before" | "back") && !self.is_in_phrase(at);
             if !filler && !of_date {
@@ -80,8 +92,31 @@ impl Reader<'_> {
     pub(super) fn ends_value(&self, at: usize) -> bool {
         let Some(t) = self.tokens.get(at) else { return true };
         let hyphen = t.is("-") && !t.space_before;
-        let word = matches!(t.norm.as_str(), "now" | "already" | "today" | "this" | "too" | "though" | "so" | "per" | "which" | "who" | "that" | "next" | "last" | "a" | "an" | "each" | "every" | "monthly" | "yearly" | "total");
-        !hyphen && !matches!(t.norm.as_str(), "%" | "/" | "of")
+        let word = matches!(
+            t.norm.as_str(),
+            "now"
+                | "already"
+                | "today"
+                | "this"
+                | "too"
+                | "though"
+                | "so"
+                | "per"
+                | "which"
+                | "who"
+                | "that"
+                | "next"
+                | "last"
+                | "a"
+                | "an"
+                | "each"
+                | "every"
+                | "monthly"
+                | "yearly"
+                | "total"
+        );
+        !hyphen
+            && !matches!(t.norm.as_str(), "%" | "/" | "of")
             && (matches!(t.pos, Pos::Punct | Pos::Cconj | Pos::Sconj | Pos::Break | Pos::Adp | Pos::Intj | Pos::Pron) || word)
     }
 
@@ -223,14 +258,34 @@ fn is_version(text: &str) -> bool {
     let mut parts = bare.split('.');
     bare.starts_with(|c: char| c.is_ascii_digit())
         && parts.clone().count() <= 4
-        && parts.all(|p| !p.is_empty() && p.len() <= 8 && p.chars().all(|c| c.is_ascii_alphanumeric()) && p.starts_with(|c: char| c.is_ascii_digit()))
+        && parts.all(|p| {
+            !p.is_empty() && p.len() <= 8 && p.chars().all(|c| c.is_ascii_alphanumeric()) && p.starts_with(|c: char| c.is_ascii_digit())
+        })
 }
 
 /// Returns the digits of a number in words up to ninety-nine.
 pub(super) fn number_word(word: &str) -> Option<String> {
     const ONES: [&str; 20] = [
-        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
-        "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
     ];
     const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
     let lower = word.to_lowercase();

@@ -62,7 +62,9 @@ impl Reader<'_> {
         }
         let mut at = g.end;
         while at < limit && self.tokens[at].pos != Pos::Punct && !self.starts_adjective(relation, at) {
-            let skips = matches!(self.tokens[at].pos, Pos::Adv | Pos::Det | Pos::Part) || self.tokens[at].is("strict") || self.tokens[at].is("strictly");
+            let skips = matches!(self.tokens[at].pos, Pos::Adv | Pos::Det | Pos::Part)
+                || self.tokens[at].is("strict")
+                || self.tokens[at].is("strictly");
             if !skips {
                 return;
             }

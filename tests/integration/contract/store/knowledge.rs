@@ -220,8 +220,12 @@ pub(super) async fn facts_are_found_by_key_and_by_entity(store: Arc<dyn Store>) 
     let plan =
         KnowledgeCommit { entities: vec![john.clone(), mary.clone(), paris.clone()], facts: facts.to_vec(), ..w.plan(session).await };
     w.commit(plan).await;
-    let key =
-        |subject: &Entity, object: Option<&Entity>| FactKey { subject: subject.id, relation: "LIKES".into(), object: object.map(|o| o.id), value: None };
+    let key = |subject: &Entity, object: Option<&Entity>| FactKey {
+        subject: subject.id,
+        relation: "LIKES".into(),
+        object: object.map(|o| o.id),
+        value: None,
+    };
     let ids = |facts: Vec<Fact>| {
         let mut ids: Vec<_> = facts.iter().map(|f| f.id).collect();
         ids.sort();

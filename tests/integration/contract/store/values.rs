@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use recall_domain::{Entity, Fact, FactValue, Page, ValueType};
+use recall_domain::{Entity, Fact, FactValue, Page, Stance, ValueType};
 use recall_ports::{FactFilter, FactKey, KnowledgeCommit, Notes, Store};
 
-use super::given::{World, entity, fact};
+use super::{
+    archive::{body, changed, export, import, other},
+    given::{World, entity, evidence, fact},
+};
 
 fn with_value(subject: &Entity, relation: &str, text: &str, of: ValueType, label: Option<&str>) -> Fact {
     let value = FactValue::parse(text, &[of]).unwrap().labelled(label);
@@ -73,4 +76,35 @@ pub(super) async fn merge_record_keeps_values(store: Arc<dyn Store>) {
     assert_eq!(store.facts_by_id(&w.caller, &[age.id]).await.unwrap(), [moved]);
     let record = store.merge_record(&w.caller, ann.id).await.unwrap().unwrap();
     assert_eq!(record.facts, [age]);
+}
+
+pub(super) async fn archive_keeps_values_and_refuses_changed_ones(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let said = w.note(session, "Ann is 41.").await;
+    let (ann, anna) = (entity("Ann"), entity("Anna"));
+    let age = with_value(&ann, "AGE", "41", ValueType::Number, None);
+    let plan = KnowledgeCommit {
+        entities: vec![ann.clone(), anna.clone()],
+        facts: vec![age.clone()],
+        evidence: vec![evidence(&age, &said, Stance::Supports)],
+        ..w.plan(session).await
+    };
+    w.commit(plan).await;
+    let moved = Fact { subject: anna.id, object: anna.id, ..age };
+    let decision = Some(recall_domain::Decision { score: 1.0, reason: "by hand".into() });
+    let merged = KnowledgeCommit { facts: vec![moved], merged: vec![(ann.id, anna.id)], merge_decision: decision, ..w.plan(session).await };
+    w.commit(merged).await;
+    let archive = export(&store, w.caller.user()).await;
+    assert_eq!(archive.matches(r#""value":{"key":"number 41 ""#).count(), 2, "the fact and the record of the merge");
+    let (_folder, second) = other().await;
+    import(&second, &archive).await.unwrap();
+    assert_eq!(body(&export(&second, w.caller.user()).await), body(&archive));
+    let (_folder, third) = other().await;
+    let wrong = changed(&archive, |_, record| {
+        if record["type"] == "fact" {
+            record["value"]["key"] = "number 42 ".into();
+        }
+    });
+    assert!(import(&third, &wrong).await.is_err());
 }

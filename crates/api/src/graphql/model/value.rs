@@ -75,7 +75,9 @@ impl From<&FactValue> for FactValueNode {
             ValueData::Number { number, unit } => (node.number, node.unit) = (Some(number.as_f64()), unit.clone()),
             ValueData::Date { date } => node.date = Some(date.as_str().to_owned()),
             ValueData::Money { amount, currency } => (node.number, node.currency) = (Some(amount.as_f64()), Some(currency.clone())),
-            ValueData::Contact { contact, address } => (node.contact, node.address) = (Some((*contact).into()), Some(address.clone())),
+            ValueData::Contact { contact, address } => {
+                (node.contact, node.address) = (Some((*contact).into()), Some(address.as_str().to_owned()))
+            }
         }
         node
     }

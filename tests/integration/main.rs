@@ -38,5 +38,6 @@ mod server;
 mod stored;
 mod structure;
 mod tls;
+mod values;
 mod vectors;
 mod visits;

@@ -64,7 +64,7 @@ pub(super) fn find_answer<'a>(
     if !question.answer_type.is_in_facts() || question.named.is_empty() {
         return FactAnswer::default();
     }
-    let usable: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.status != FactStatus::Retracted).collect();
+    let usable: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.status != FactStatus::Retracted && f.fact.value.is_none()).collect();
     let Matches { mut found, mut contrary, cue } = match_cues(question, &usable, cue_index, embedder);
     if found.is_empty() && question.kind == QuestionKind::Where && question.unexplained_words(None).is_empty() {
         found = find_locations(question, &usable, cue_index);

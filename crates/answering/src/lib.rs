@@ -7,6 +7,7 @@
 //!   and the relation, and `period` the days.
 //! - `facts` selects facts; `phrasing` writes them as sentences with the rules of `grammar`.
 //! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others.
+//! - `values` answers about values: ages, dates, amounts, jobs.
 //! - `rephrase` replaces "my sister" by her name.
 
 mod answer_type;
@@ -25,6 +26,7 @@ mod sides;
 mod smalltalk;
 #[cfg(test)]
 mod tests;
+mod values;
 mod words;
 
 use std::collections::HashSet;
@@ -38,6 +40,7 @@ use self::{
     phrasing::{CitationList, FactWriter},
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder},
+    values::ValueIndex,
 };
 use recall_domain::{Caller, Citation, Entity, Ontology, UserText, context::Context};
 use recall_embedding::LocalEmbedder;
@@ -49,13 +52,14 @@ const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
 /// An [`Answerer`] that extracts facts and quotes from the context.
 pub struct ExtractiveAnswerer {
     cue_index: CueIndex,
+    values: ValueIndex,
     embedder: LocalEmbedder,
 }
 
 impl ExtractiveAnswerer {
     /// Creates an answerer that finds relations by the cues of `ontology` and compares words with `embedder`.
     pub fn new(ontology: &Ontology, embedder: LocalEmbedder) -> Self {
-        Self { cue_index: CueIndex::new(ontology), embedder }
+        Self { cue_index: CueIndex::new(ontology), values: ValueIndex::new(ontology), embedder }
     }
 
     /// Returns the answer: a pure function of question and context.
@@ -71,11 +75,18 @@ impl ExtractiveAnswerer {
         let is_of_end = |c: &cues::CueMatch| c.form == cues::Form::Ending;
         let quotes_first = matches!(question.answer_type, AnswerType::Time | AnswerType::Count(_) | AnswerType::Occupation)
             || (question.kind != QuestionKind::YesNo && question.cues.iter().any(is_of_end));
+        let values = self.values.answer(&question, &context.facts, asked.at, &mut cited);
+        if !values.is_empty() {
+            return AnswerDraft { text: values.join(" ").into(), citations: cited.citations, grounded: true, answerer: None };
+        }
         let mut sentences =
             if quotes_first { write_quotes(&question, finder.find_quotes(&context.messages), &mut cited) } else { Vec::new() };
         if sentences.is_empty() {
             let found = facts::find_answer(&question, &context.facts, &self.cue_index, &self.embedder);
             sentences = FactWriter { cue_index: &self.cue_index, question: &question, found: &found }.write(&mut cited);
+            if question.is_general() {
+                sentences.extend(self.values.describe(&question, &context.facts, asked.at, &mut cited));
+            }
         }
         if sentences.is_empty() && !quotes_first {
             sentences = write_quotes(&question, finder.find_quotes(&context.messages), &mut cited);

@@ -157,6 +157,7 @@ impl TestMemory {
             subject: subject.id,
             relation: relation.to_owned(),
             object: object.id,
+            value: None,
             support: 1.0,
             opposition: 0.0,
             weighed_at: at("2026-04-01"),

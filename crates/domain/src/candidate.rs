@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
-use super::{EntityType, MessageKind, exact};
+use super::{CandidateValue, EntityType, MessageKind, exact};
 
 /// A range of the message text in Unicode code points, end exclusive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -69,8 +69,10 @@ pub struct CandidateFact {
     pub subject: Party,
     /// Name of a relation of the ontology.
     pub relation: String,
-    /// The object.
+    /// The object. A fact with a value has its subject here.
     pub object: Party,
+    /// The value that it states of its subject, instead of an object.
+    pub value: Option<CandidateValue>,
     /// Whether it is affirmed, denied or ended.
     pub polarity: Polarity,
     /// Confidence, 0 to 1; a plain statement has 1.

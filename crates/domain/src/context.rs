@@ -153,7 +153,7 @@ pub struct RankedFact {
     pub fact: Fact,
     /// Its subject.
     pub subject: Entity,
-    /// Its object.
+    /// Its object; its subject again if it has a value.
     pub object: Entity,
     /// Its latest evidence, at most a few.
     pub evidence: Vec<Evidence>,
@@ -161,6 +161,13 @@ pub struct RankedFact {
     pub score: f64,
     /// Whether it belongs to shared memory.
     pub shared: bool,
+}
+
+impl RankedFact {
+    /// Returns the name of the object, or the value as text.
+    pub fn object_name(&self) -> String {
+        self.fact.value.as_ref().map_or_else(|| self.object.name.clone(), FactValue::shown)
+    }
 }
 
 /// Milliseconds spent on each part.

@@ -23,6 +23,7 @@ pub mod resource;
 pub mod session;
 pub mod text;
 pub mod usage;
+pub mod value;
 pub mod visit;
 pub mod word;
 pub mod word_list;
@@ -45,6 +46,7 @@ pub use resource::{Resource, ResourceOrigin};
 pub use session::Session;
 pub use text::UserText;
 pub use usage::{Day, DayUsage, ModelOperation, Spending, TokenCount};
+pub use value::{CandidateValue, FactValue, ValueData, ValueType};
 pub use visit::{Adopted, Adoption, Visit, VisitLimits};
 pub use word::Word;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::EntityType;
+use super::{EntityType, FactValue, ValueData, ValueType};
 
 /// Name of a relation, upper case with underscores, such as `LIVES_IN`.
 pub type RelationName = String;
@@ -25,6 +25,21 @@ pub struct Relation {
     /// Types that may be its object; empty means any.
     #[serde(default)]
     pub object_types: Vec<EntityType>,
+    /// Types of its value, the most special first; empty means that the object is an entity.
+    #[serde(default)]
+    pub value_types: Vec<ValueType>,
+    /// The unit of its numbers that have none.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// Whether the noun that states a value is its label, because the relation covers several measures ("rent", "salary").
+    #[serde(default)]
+    pub labels: bool,
+    /// How the extractor reads its values, in addition to the cues; see `recall_understand`.
+    #[serde(default)]
+    pub reading: Option<String>,
+    /// Its values are notes: statements that fit no other relation.
+    #[serde(default)]
+    pub notes: bool,
     /// A R B means B R A. The fact is stored once, in the direction stated first.
     #[serde(default)]
     pub symmetric: bool,
@@ -71,6 +86,8 @@ pub struct Cues {
     pub possessed: Vec<String>,
     /// Whether an activity can be its object ("likes hiking", "likes to hike").
     pub activities: bool,
+    /// Words by which a question asks for its values ("how old").
+    pub questions: Vec<String>,
 }
 
 /// The relations in use.
@@ -103,6 +120,25 @@ struct File {
 }
 
 impl Relation {
+    /// Whether its facts have values instead of objects.
+    pub fn has_values(&self) -> bool {
+        !self.value_types.is_empty()
+    }
+
+    /// Parses a value of one of its types.
+    pub fn parse_value(&self, text: &str) -> Option<FactValue> {
+        let mut value = FactValue::parse(text, &self.value_types)?;
+        if let ValueData::Number { unit, .. } = &mut value.data {
+            *unit = unit.take().or_else(|| self.unit.clone());
+        }
+        Some(value)
+    }
+
+    /// Whether a value is of a type of this relation.
+    pub fn takes(&self, value: &FactValue) -> bool {
+        self.value_types.contains(&value.value_type())
+    }
+
     /// Returns the phrase in the first person: "likes" becomes "like", "is part of" becomes "am part of".
     pub fn phrase_of_first_person(&self) -> String {
         let (verb, rest) = self.phrase.split_once(' ').map_or((self.phrase.as_str(), ""), |(v, r)| (v, r));
@@ -121,8 +157,7 @@ impl Ontology {
     ///
     /// # Errors
     /// Fails if the text is not TOML of the expected form, a name is malformed or repeated, an opposite is missing, one-sided or has
-    /// another
-    /// half-life, or a half-life is not positive.
+    /// another half-life, or a half-life is not positive, or a relation with values has what only relations of entities have.
     pub fn parse(toml: &str) -> Result<Self, OntologyError> {
         let file: File = toml::from_str(toml).map_err(|e| OntologyError::Syntax(e.to_string()))?;
         let order: Vec<_> = file.relation.iter().map(|r| r.name.clone()).collect();
@@ -138,6 +173,12 @@ impl Ontology {
             }
             if !(r.half_life_days.is_finite() && r.half_life_days > 0.0) {
                 return fail("half_life_days must be a positive number");
+            }
+            if r.has_values() && (r.symmetric || r.opposite.is_some() || !r.object_types.is_empty()) {
+                return fail("has values, so it cannot be symmetric or have an opposite or object_types");
+            }
+            if r.notes && (r.functional || r.value_types != [ValueType::Text]) {
+                return fail("has notes, so its only value type is text, and it is not functional");
             }
             if relations.insert(name.clone(), r).is_some() {
                 return fail("is defined twice");

@@ -86,7 +86,7 @@ mod tests {
 
     fn fact(subject: Party, object: Party) -> CandidateFact {
         let span = Span { start: 0, end: 4 };
-        CandidateFact { subject, relation: "LIKES".into(), object, polarity: Polarity::Affirmed, confidence: 1.0, span }
+        CandidateFact { subject, relation: "LIKES".into(), object, value: None, polarity: Polarity::Affirmed, confidence: 1.0, span }
     }
 
     fn statement(mentions: Vec<Mention>) -> Statement {

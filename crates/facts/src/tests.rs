@@ -90,6 +90,7 @@ impl StatedFact {
             subject,
             relation: self.relation.into(),
             object: Party::Mention(0),
+            value: None,
             polarity: self.polarity,
             confidence: self.confidence,
             span: Span { start: 0, end: 4 },

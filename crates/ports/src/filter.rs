@@ -1,6 +1,6 @@
 //! Patterns and filters for reading entities and facts.
 
-use recall_domain::{EntityId, EntityType, FactStatus, MessageId, SessionId, Timestamp};
+use recall_domain::{EntityId, EntityType, Fact, FactStatus, FactValue, MessageId, Ontology, RelationName, SessionId, Timestamp};
 
 /// A pattern of facts to look up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -9,8 +9,51 @@ pub struct FactKey {
     pub subject: EntityId,
     /// Relation.
     pub relation: String,
-    /// Object; any if absent.
+    /// Object; any if absent. The subject for facts with a value.
     pub object: Option<EntityId>,
+    /// [`FactValue::key`](recall_domain::FactValue::key); any if absent.
+    pub value: Option<String>,
+}
+
+impl FactKey {
+    /// The key of one fact.
+    pub fn of(fact: &Fact) -> Self {
+        Self {
+            subject: fact.subject,
+            relation: fact.relation.clone(),
+            object: Some(fact.object),
+            value: fact.value.as_ref().map(FactValue::key),
+        }
+    }
+}
+
+/// Which of facts and notes to list. A note is a fact of a relation of the ontology that has `notes`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Notes {
+    /// Both.
+    #[default]
+    Included,
+    /// Only facts of other relations than these.
+    Excluded(Vec<RelationName>),
+    /// Only facts of these relations.
+    Only(Vec<RelationName>),
+}
+
+impl Notes {
+    /// Only facts; with the relation of notes as the wanted `relation`, notes.
+    pub fn excluded(ontology: &Ontology, relation: Option<&str>) -> Self {
+        let wanted = relation.and_then(|r| ontology.get(r)).is_some_and(|r| r.notes);
+        if wanted { Self::Included } else { Self::Excluded(Self::relations(ontology)) }
+    }
+
+    /// Only notes.
+    pub fn only(ontology: &Ontology) -> Self {
+        Self::Only(Self::relations(ontology))
+    }
+
+    fn relations(ontology: &Ontology) -> Vec<RelationName> {
+        ontology.iter().filter(|r| r.notes).map(|r| r.name.clone()).collect()
+    }
 }
 
 /// Filters for entities; all given ones must match.
@@ -45,6 +88,8 @@ pub struct FactFilter {
     pub min_belief: Option<f64>,
     /// Was known and held at this moment.
     pub as_of: Option<Timestamp>,
-    /// A name on either side contains this, ignoring case.
+    /// A name on either side or the value contains this, ignoring case.
     pub text: Option<String>,
+    /// Whether to list facts or notes.
+    pub notes: Notes,
 }

@@ -44,7 +44,7 @@ pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
-pub use filter::{EntityFilter, FactFilter, FactKey};
+pub use filter::{EntityFilter, FactFilter, FactKey, Notes};
 pub use forget::{ForgetPlan, ForgetStore, Forgetting, ForgottenKnowledge, ForgottenMention, ReplacedTitle, RestorePlan};
 pub use graph::{
     Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphContents, GraphCopy, GraphEngine, GraphError,

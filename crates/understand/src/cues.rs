@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use super::values::{ValueRelation, value_relations};
 use recall_domain::{EntityType, Ontology};
 
 /// What a cue states about its relation.
@@ -53,11 +54,23 @@ pub(crate) struct Cues {
     verbs: HashMap<String, Vec<Cue>>,
     nouns: HashMap<String, NounCue>,
     pub(crate) switches: HashMap<String, Vec<usize>>,
+    /// The relations with values, which have patterns of their own.
+    pub(crate) values: Vec<ValueRelation>,
+    /// The relation whose facts are notes.
+    pub(crate) note: Option<String>,
 }
 
 impl Cues {
     pub(crate) fn new(ontology: &Ontology) -> Self {
-        let mut cues = Self { relations: Vec::new(), verbs: HashMap::new(), nouns: HashMap::new(), switches: HashMap::new() };
+        let note = ontology.iter().find(|r| r.notes).map(|r| r.name.clone());
+        let mut cues = Self {
+            relations: Vec::new(),
+            verbs: HashMap::new(),
+            nouns: HashMap::new(),
+            switches: HashMap::new(),
+            values: value_relations(ontology),
+            note,
+        };
         for (i, r) in ontology.iter().enumerate() {
             cues.relations.push(Rel {
                 name: r.name.clone(),
@@ -69,6 +82,9 @@ impl Cues {
                 weak_names_only: r.cues.weak_names_only,
                 possessed: r.cues.possessed.clone(),
             });
+            if r.has_values() {
+                continue;
+            }
             let c = &r.cues;
             cues.add(i, &c.verbs, Effect::States, false, false);
             cues.add(i, &c.weak_verbs, Effect::States, false, true);

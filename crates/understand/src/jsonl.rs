@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
-use recall_domain::{Extraction, Party, UserText, Word};
+use recall_domain::{CandidateValue, Extraction, Party, UserText, Word};
 use recall_ports::extract::ExtractInput;
 
 #[derive(Deserialize)]
@@ -120,7 +120,11 @@ fn answer<'a>(id: &'a serde_json::Value, found: &'a Extraction) -> Answer<'a> {
         facts: found
             .facts
             .iter()
-            .map(|f| Fact { subject: name(f.subject), relation: &f.relation, object: name(f.object), polarity: f.polarity.word() })
+            .filter(|f| !matches!(f.value, Some(CandidateValue::Note(_))))
+            .map(|f| {
+                let object = f.value.as_ref().map_or_else(|| name(f.object), |v| v.text().as_str());
+                Fact { subject: name(f.subject), relation: &f.relation, object, polarity: f.polarity.word() }
+            })
             .collect(),
     }
 }

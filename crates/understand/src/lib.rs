@@ -10,7 +10,8 @@
 //!    `pronouns`.
 //! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `copulas`, `nominal`, `reciprocal`, `switch_verbs`,
 //!    `adjacent_phrases`. All of them add facts through `reader`.
-//! 6. The kind of the message: `message_kind`.
+//! 6. Facts with values: `values`.
+//! 7. The kind of the message: `message_kind`. A statement without facts is a note: `notes`.
 //!
 //! The relations and their cues are data (`data/ontology.toml`), and so are the word lists (`data/lexicon`).
 //! The crate does not know which facts are already stored; that is the task of the crate `facts`.
@@ -43,6 +44,7 @@ mod name_types;
 mod naming;
 mod nominal;
 mod normalise;
+mod notes;
 mod noun_phrases;
 mod objects;
 mod phrases;
@@ -60,6 +62,7 @@ mod tag_conditions;
 mod tag_repairs;
 mod tags;
 mod tokens;
+mod values;
 mod verb_groups;
 mod verbal;
 
@@ -155,8 +158,14 @@ impl Pipeline {
                 reader.read_possessives();
                 reader.read_event_places();
                 reader.read_departments();
+                reader.read_values(&clauses, text);
             }
-            acts.push(message_kind::sentence_act(&sentence, &phrases, &clauses, fact_set.facts.len() - before));
+            let found = reader.facts.facts.len() - before;
+            let act = message_kind::sentence_act(&sentence, &phrases, &clauses, found);
+            if found == 0 {
+                reader.read_note(&clauses, act, text);
+            }
+            acts.push(act);
         }
         Reading { kind: message_kind::kind_of(&acts), registry, facts: fact_set.facts }
     }

@@ -51,6 +51,10 @@ const LEAST_CONFIDENCE: f64 = 0.5;
 #[derive(Default)]
 pub(crate) struct FactSet {
     pub(crate) facts: Vec<CandidateFact>,
+    /// How many of them have values.
+    pub(crate) values: usize,
+    /// How many statements are kept as notes.
+    pub(crate) notes: usize,
     place: HashMap<(Party, usize, Party), usize>,
 }
 
@@ -236,6 +240,7 @@ impl<'a> Reader<'a> {
             subject: add_fact.subject.party(),
             relation: rel.name.clone(),
             object: add_fact.object.party(),
+            value: None,
             polarity: add_fact.polarity,
             confidence,
             span: add_fact.span,

@@ -75,6 +75,8 @@ fn noun(path: &str) -> &'static str {
         "speaker" => "The speaker",
         "subject" => "The subject",
         "object" => "The object",
+        "value.text" => "The value",
+        "value.label" => "The label",
         "mention" => "The mention",
         "clientMessageId" => "The client's message id",
         _ => "The name",

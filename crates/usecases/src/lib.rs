@@ -35,7 +35,7 @@ pub use conversation::{Conversation, Recognised, Recollection, Remembered, Sourc
 pub use entities::Resolution;
 pub use error::UseCaseError;
 pub use forget::{ForgetRequest, Forgotten};
-pub use knowledge::AssertFact;
+pub use knowledge::{AssertFact, AssertedValue};
 pub use memory::{MAX_RIVALS, MemoryReader, ResourceId, evidence_key};
 pub use resources::{AttachedContent, Attachment};
 pub use send::{MAX_IMPORT, SendMessage};

@@ -283,7 +283,7 @@ fn context_ready(question: &Message, context: &recall_domain::context::Context, 
             let s = recall_facts::standing(&f.fact, relation, now);
             serde_json::json!({
                 "fact_id": f.fact.id, "entity": f.subject.name, "relation": relation.map_or(f.fact.relation.as_str(), |r| r.phrase.as_str()),
-                "target": f.object.name, "weight": s.weight, "belief": s.belief, "score": f.score,
+                "target": f.object_name(), "weight": s.weight, "belief": s.belief, "score": f.score,
                 "shared": f.shared,
             })
         })

@@ -10,7 +10,7 @@ use crate::{
     graphql::{OperationScope, RivalsOf},
 };
 use recall_domain::{
-    Citation, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Resource,
+    Citation, Entity, EntityId, EntityType, Fact, FactId, FactStatus, FactValue, Message, MessageId, MessageKind, MessageStatus, Resource,
     ResourceOrigin, Role, Session, SessionId, Timestamp, context::RankedFact,
 };
 use recall_facts::weigh;
@@ -217,9 +217,14 @@ pub(super) struct FactView {
     relation: String,
     /// The relation in the ontology, such as `LIVES_IN`.
     relation_name: String,
-    /// Name of the object.
+    /// Name of the object, or the value as text.
     target: String,
-    target_id: EntityId,
+    /// The object; absent if the fact has a value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_id: Option<EntityId>,
+    /// The value that the fact states of its subject, instead of an object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<FactValue>,
     /// The support at the time of the request.
     weight: f64,
     /// The estimated probability that the fact holds, 0 to 1.
@@ -268,8 +273,9 @@ impl FactView {
                 entity_id: named.subject.id,
                 relation: relation.map_or_else(|| fact.relation.to_lowercase().replace('_', " "), |r| r.phrase.clone()),
                 relation_name: fact.relation.clone(),
-                target: named.object.name.clone(),
-                target_id: named.object.id,
+                target: fact.value.as_ref().map_or_else(|| named.object.name.clone(), FactValue::shown),
+                target_id: fact.value.is_none().then_some(named.object.id),
+                value: fact.value.clone(),
                 weight: standing.weight,
                 belief: standing.belief,
                 uncertainty: standing.uncertainty,

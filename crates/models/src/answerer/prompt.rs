@@ -70,7 +70,8 @@ enum Found<'a> {
 fn fact(n: usize, f: &RankedFact, ontology: &Ontology) -> (Value, Citation) {
     let phrase = ontology.get(&f.fact.relation).map_or(f.fact.relation.as_str(), |r| r.phrase.as_str());
     let name = |e: &recall_domain::Entity| if e.is_viewer { "SPEAKER".to_owned() } else { e.name.clone() };
-    let fact_lines = format!("{} {phrase} {}", name(&f.subject), name(&f.object));
+    let object = f.fact.value.as_ref().map_or_else(|| name(&f.object), |v| v.shown());
+    let fact_lines = format!("{} {phrase} {object}", name(&f.subject));
     let (status, wanted) = match f.fact.status {
         FactStatus::Ended => ("ended", Stance::Ends),
         _ if f.fact.opposition > f.fact.support => ("denied", Stance::Opposes),

@@ -91,6 +91,7 @@ mod tests {
             subject: party(s),
             relation: (*r).to_owned(),
             object: party(o),
+            value: None,
             polarity: Polarity::Affirmed,
             confidence: 0.8,
             span: located.find(people[0]).unwrap(),

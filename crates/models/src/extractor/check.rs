@@ -224,7 +224,7 @@ impl Checker<'_> {
     }
 
     fn fact(&mut self, f: &ProposedFact) -> Result<CandidateFact, Refusal> {
-        let relation = self.ontology.get(&f.relation).ok_or(Refusal::Relation)?;
+        let relation = self.ontology.get(&f.relation).filter(|r| !r.has_values()).ok_or(Refusal::Relation)?;
         let polarity = Polarity::parse_word(&f.polarity).ok_or(Refusal::Polarity)?;
         let subject = self.party(&f.subject, &relation.subject_types)?;
         let object = self.party(&f.object, &relation.object_types)?;
@@ -239,7 +239,7 @@ impl Checker<'_> {
         }
         let confidence = if quote.is_some() { WITH_QUOTE } else { WITHOUT_QUOTE };
         let span = quote.or_else(|| self.enclosing_span(subject, object)).ok_or(Refusal::Name)?;
-        Ok(CandidateFact { subject, relation: relation.name.clone(), object, polarity, confidence, span })
+        Ok(CandidateFact { subject, relation: relation.name.clone(), object, value: None, polarity, confidence, span })
     }
 
     fn party(&mut self, name: &str, allowed: &[EntityType]) -> Result<Party, Refusal> {

@@ -1,7 +1,7 @@
 //! Merges the extractions of the local extractor and the model.
 
 use super::{candidates::sort_by_position, policy::Policy};
-use recall_domain::{CandidateFact, EntityKey, Extraction, Mention, MessageKind, Party, belief::FLAG_BELOW};
+use recall_domain::{CandidateFact, CandidateValue, EntityKey, Extraction, Mention, MessageKind, Party, belief::FLAG_BELOW};
 
 /// Confidence of a fact that both found.
 const AGREED: f64 = 0.95;
@@ -31,7 +31,8 @@ pub(super) fn merge(policy: Policy, local: Extraction, model: Extraction) -> Ext
         if agrees {
             f.confidence = f.confidence.max(AGREED);
         }
-        if agrees || (policy == Policy::Hybrid && f.confidence >= FLAG_BELOW) {
+        // The model states no values.
+        if agrees || f.value.is_some() || (policy == Policy::Hybrid && f.confidence >= FLAG_BELOW) {
             facts.push(f);
         }
     }
@@ -43,8 +44,8 @@ pub(super) fn merge(policy: Policy, local: Extraction, model: Extraction) -> Ext
     sort_by_position(kind, all.mentions, facts)
 }
 
-fn pair(f: &CandidateFact) -> (Party, &str, Party) {
-    (f.subject, f.relation.as_str(), f.object)
+fn pair(f: &CandidateFact) -> (Party, &str, Party, Option<&CandidateValue>) {
+    (f.subject, f.relation.as_str(), f.object, f.value.as_ref())
 }
 
 #[derive(Default)]
@@ -113,6 +114,7 @@ mod tests {
                 subject,
                 relation: (*relation).to_owned(),
                 object,
+                value: None,
                 polarity: *polarity,
                 confidence: *confidence,
                 span,

@@ -32,7 +32,7 @@ fn object(properties: Value) -> Value {
 
 /// Returns the properties for one message.
 fn shape(ontology: &Ontology) -> Value {
-    let relations: Vec<&str> = ontology.iter().map(|r| r.name.as_str()).collect();
+    let relations: Vec<&str> = ontology.iter().filter(|r| !r.has_values()).map(|r| r.name.as_str()).collect();
     let entity = object(json!({ "name": { "type": "string" }, "type": { "type": "string", "enum": EntityType::VARIANTS } }));
     let fact = object(json!({
         "quote": { "type": "string" },
@@ -53,7 +53,7 @@ pub(super) fn relations(ontology: &Ontology) -> String {
     let any = |types: &[EntityType]| {
         if types.is_empty() { "anything".to_owned() } else { types.iter().map(|t| t.word()).collect::<Vec<_>>().join(" or ") }
     };
-    ontology.iter().fold(String::new(), |mut lines, r| {
+    ontology.iter().filter(|r| !r.has_values()).fold(String::new(), |mut lines, r| {
         let _ = writeln!(lines, "- {}: {} -> {}. {}", r.name, any(&r.subject_types), any(&r.object_types), r.description);
         lines
     })

@@ -42,7 +42,7 @@ function Learned({ message, memory: known }: { message: Message; memory: Memory 
               onPointerEnter={() => { highlight.value = { fact: fact.id }; }} onPointerLeave={() => { highlight.value = null; }}
             >
               <i aria-hidden="true">{mark}</i><span class="unseen">{word}: </span>
-              {subject?.isViewer ? "you" : subject?.name} <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {known.entities.get(fact.object)?.isViewer ? "you" : known.entities.get(fact.object)?.name}
+              {subject?.isViewer ? "you" : subject?.name} <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {fact.value ?? (known.entities.get(fact.object)?.isViewer ? "you" : known.entities.get(fact.object)?.name)}
             </button>
           </li>
         );

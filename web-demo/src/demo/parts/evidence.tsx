@@ -4,9 +4,10 @@ import { FactEvidence, type FactEvidenceResult } from "../generated/operations.t
 import { mayWrite, relations, retract, showMessage } from "../state/app.ts";
 import { count, day, formatDays } from "../state/format.ts";
 import { client } from "../state/login.ts";
-import type { Fact } from "../state/model.ts";
+import { type Fact, valueText } from "../state/model.ts";
 
 type Loaded = NonNullable<FactEvidenceResult["fact"]>;
+const targetName = (fact: Pick<Loaded, "object" | "value">) => valueText(fact.value) ?? fact.object?.name ?? "";
 const stances = { SUPPORTS: ["for", "✓"], OPPOSES: ["against", "✗"], ENDS: ["ends it", "⊘"] } as const;
 
 function summary(fact: Loaded): string {
@@ -56,8 +57,8 @@ export function Evidence({ fact }: { fact: Fact }) {
       </ul>
       {loaded.rivals.length > 0 && (
         <ul class="rivals" aria-label="Rivals">
-          {[{ id: loaded.id, name: loaded.object.name, share: loaded.relativeWeight, own: true },
-            ...loaded.rivals.map((r) => ({ id: r.id, name: r.object.name, share: r.relativeWeight, own: false }))].map((r) => (
+          {[{ id: loaded.id, name: targetName(loaded), share: loaded.relativeWeight, own: true },
+            ...loaded.rivals.map((r) => ({ id: r.id, name: valueText(r.value) ?? r.object?.name ?? "", share: r.relativeWeight, own: false }))].map((r) => (
             <li key={r.id} class={r.own ? "own" : ""}><span>{r.name}</span><span class="bar"><i style={{ width: `${r.share * 100}%` }} /></span><span>{Math.round(r.share * 100)} %</span></li>
           ))}
         </ul>

@@ -25,7 +25,10 @@ export interface Pulse {
 export interface Fact {
   id: string;
   subject: string;
+  /** The subject again if the fact has a value. */
   object: string;
+  /** The value that it states of its subject, instead of an object. */
+  value: string | null;
   relation: string;
   phrase: string;
   weight: number;
@@ -44,6 +47,10 @@ export interface Fact {
   order: number;
   pulse: Pulse;
 }
+
+/** A value with what it measures: "rent €900". */
+export const valueText = (value: { text: string; label?: string | null } | null | undefined): string | null =>
+  value ? [value.label, value.text].filter(Boolean).join(" ") : null;
 
 /** Duration in milliseconds of the longest pulse animation in the style sheets. */
 const PULSE_MS = 3500;

@@ -7,6 +7,7 @@ use async_graphql::{Context, ID, Object};
 use super::{
     enums::{EvidenceStance, FactStatus},
     nodes::{EntityNode, FactNode, MessageNode},
+    value::FactValueNode,
 };
 use crate::{
     error::ApiError,
@@ -46,9 +47,17 @@ impl FactNode {
         Ok(known.unwrap_or_else(|| self.0.relation.to_lowercase().replace('_', " ")))
     }
 
-    /// The entity at the other end of the relation.
-    async fn object(&self) -> async_graphql::Result<EntityNode> {
-        entity(&self.1, self.0.object).await
+    /// The entity at the other end of the relation; null if the fact has a value.
+    async fn object(&self) -> async_graphql::Result<Option<EntityNode>> {
+        match self.0.object_entity() {
+            Some(object) => entity(&self.1, object).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The value that the fact states of its subject, instead of an object.
+    async fn value(&self) -> Option<FactValueNode> {
+        self.0.value.as_ref().map(FactValueNode::from)
     }
 
     /// Whether it belongs to shared memory, which all signed-in users can read. Only evidence in shared memory counts for it.

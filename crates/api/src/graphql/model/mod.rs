@@ -15,6 +15,7 @@ mod relation;
 mod session;
 mod usage;
 mod user_error;
+mod value;
 mod viewer;
 
 pub(crate) use access_token::AccessTokenNode;
@@ -27,4 +28,5 @@ pub(crate) use fact::{EvidenceNode, list_facts};
 pub(crate) use nodes::{EntityNode, FactNode, MessageNode, SessionNode};
 pub(crate) use relation::RelationNode;
 pub(crate) use user_error::{UserError, split_user_errors};
+pub(crate) use value::FactValueInput;
 pub(crate) use viewer::Viewer;

@@ -46,7 +46,7 @@ pub(crate) struct FactFilterInput {
     object_id: Option<ID>,
     /// The subject or the object is this entity.
     entity_id: Option<ID>,
-    /// The fact uses this relation of the ontology, such as `LIVES_IN`.
+    /// The fact uses this relation of the ontology, such as `LIVES_IN`. Notes are listed only with their own relation.
     relation: Option<String>,
     /// The fact has this status.
     status: Option<FactStatus>,
@@ -56,7 +56,7 @@ pub(crate) struct FactFilterInput {
     min_belief: Option<f64>,
     /// The fact was known and held at this time.
     as_of: Option<Timestamp>,
-    /// The name of the subject or object contains this text, ignoring case.
+    /// The name of the subject or object, or the value, contains this text, ignoring case.
     text: Option<String>,
 }
 
@@ -68,6 +68,7 @@ impl FactFilterInput {
         if self.min_belief.is_some_and(|b| !(0.0..=1.0).contains(&b)) {
             return Err(ApiError::invalid("INVALID_BELIEF", "The belief is out of range. Give a number from 0 to 1.", "filter.minBelief"));
         }
+        let notes = ports::Notes::excluded(usecases.ontology(), self.relation.as_deref());
         Ok(ports::FactFilter {
             subject: read_optional_id(self.subject_id.as_ref(), "filter.subjectId")?,
             object: read_optional_id(self.object_id.as_ref(), "filter.objectId")?,
@@ -79,6 +80,7 @@ impl FactFilterInput {
             min_belief: self.min_belief,
             as_of: self.as_of,
             text: self.text,
+            notes,
         })
     }
 }

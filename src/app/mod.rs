@@ -3,6 +3,7 @@
 mod adapters;
 pub mod archive;
 mod chats;
+mod documents;
 mod check;
 mod cli;
 mod extract;

@@ -126,6 +126,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         wake: wake.clone(),
         session_limits,
         forget_undo: config.retention.forget_undo(),
+        documents: None,
     });
     Ok(Services { store, usecases, hub, announcer, clock, wake, graph, reembedder, openai, checks, allowances })
 }

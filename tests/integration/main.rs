@@ -26,6 +26,8 @@ mod merges;
 mod metrics;
 mod models;
 mod openai;
+mod ingestion;
+mod plain_parser;
 mod planned;
 mod postgres;
 mod problems;

@@ -81,6 +81,7 @@ fn query(words: &[usize]) -> IndexQuery {
         text: text.into(),
         model: EMBEDDER.model().to_owned(),
         scope: Scope::User,
+        sources: recall_ports::IndexSources::default(),
         first: 10,
         methods: vec![Method::Vector, Method::Keyword],
         until: None,

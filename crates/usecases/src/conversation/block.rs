@@ -7,8 +7,8 @@ use tracing::warn;
 use super::{Conversation, Remembered};
 use crate::{error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, Entity, Evidence, FactId, FactStatus, MessageId, MessageKind, Ontology, Role, Stance, Timestamp, UserText,
-    context::{Context, ContextQuery, RankedFact, RankedMessage, Scope},
+    Caller, Citation, Entity, Evidence, FactId, FactStatus, MessageId, MessageKind, Ontology, Role, Stance, Timestamp, UserText,
+    context::{Context, ContextQuery, RankedChunk, RankedFact, RankedMessage, Scope},
 };
 use recall_text::terms;
 
@@ -21,6 +21,8 @@ const MAX_FACTS: usize = 15;
 const MAX_MESSAGES: usize = 10;
 /// Most bytes of one message in a block.
 const MAX_EXCERPT: usize = 400;
+/// Most bytes of a chunk of a document in a block.
+const MAX_PASSAGE: usize = 1_100;
 /// Most bytes of a question that are searched.
 const MAX_QUESTION: usize = 4 * 1024;
 
@@ -123,6 +125,7 @@ impl UseCases {
             text,
             scope: Scope::User,
             first: SEARCHED,
+            sources: recall_domain::context::Sources::default(),
             methods: Vec::new(),
             as_of: None,
             exclude: stored.question,
@@ -155,8 +158,10 @@ fn select(context: &Context, question: &UserText, history: &HashSet<MessageId>, 
     let is_new = |m: &RankedMessage| !history.contains(&m.message.id) && !sent.contains(m.message.text.as_str().trim());
     // An earlier question says nothing that helps to answer this one.
     let states = |m: &RankedMessage| m.message.kind != Some(MessageKind::Question);
-    let messages = context.messages.iter().filter(|m| states(m) && is_new(m) && is_relevant(m)).take(MAX_MESSAGES);
-    facts.into_iter().chain(messages.map(message)).collect()
+    let passages = context.passages();
+    let passages = passages.iter().filter(|m| states(m) && is_new(m) && is_relevant(m)).take(MAX_MESSAGES);
+    let passage = |m: &RankedMessage| context.chunk(m.message.id).map_or_else(|| message(m), chunk);
+    facts.into_iter().chain(passages.map(passage)).collect()
 }
 
 /// Numbers the entries, as many as fit into `room` bytes.
@@ -204,12 +209,35 @@ fn message(m: &RankedMessage) -> Item {
     let cut = if excerpt.len() < text.len() { "…" } else { "" };
     let by = match (m.message.role, m.message.speaker.as_deref()) {
         (Role::Assistant, _) => "the assistant".to_owned(),
+        (Role::Document, _) => "a document".to_owned(),
         (Role::User, Some(name)) => quoted(name),
         (Role::User, None) => "the user".to_owned(),
     };
     let excerpt = format!("{excerpt}{cut}");
     let line = format!("On {}, {by} said: {}", day(m.message.sent_at), quoted(&excerpt));
     (line, Source { number: 0, message: Some(m.message.id), fact: None, excerpt: excerpt.into(), at: Some(m.message.sent_at) })
+}
+
+fn chunk(c: &RankedChunk) -> Item {
+    let text = c.chunk.text.as_str().trim();
+    let excerpt = text.get(..text.floor_char_boundary(MAX_PASSAGE)).unwrap_or(text);
+    let cut = if excerpt.len() < text.len() { "…" } else { "" };
+    let pages = match c.chunk.pages {
+        Some(pages) if pages.first == pages.last => format!(", page {}", pages.first),
+        Some(pages) => format!(", pages {} to {}", pages.first, pages.last),
+        None => String::new(),
+    };
+    let line = format!("In the document {}{pages}: {}", quoted(c.document.filename.as_str()), quoted(&format!("{excerpt}{cut}")));
+    let mut citation = Citation {
+        index: 0,
+        message_id: None,
+        chunk: None,
+        fact_id: None,
+        excerpt: UserText::from(format!("{}: {text}", c.document.filename.as_str())),
+        shared: c.shared,
+    };
+    citation.cite(c.cited());
+    (line, Source { number: 0, message: Some(c.chunk.id), fact: None, excerpt: citation.excerpt, at: None })
 }
 
 /// Writes a text as a JSON string: it stays on one line and inside of its quotation marks.

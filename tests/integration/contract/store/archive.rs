@@ -185,6 +185,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
         message: NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, ..new_message(third, "John [1].") },
         answer_to: question.id,
         citations: vec![Citation {
+            chunk: None,
             index: 1,
             message_id: Some(known.message.id),
             fact_id: Some(known.fact.id),

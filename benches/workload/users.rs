@@ -141,7 +141,7 @@ async fn ask(usecases: &UseCases, caller: &Caller, question: String) -> anyhow::
         text: question.into(),
         scope: Scope::User,
         first: 10,
-        sources: recall_domain::context::Sources::default(),
+        sources: recall_domain::context::SearchSources::default(),
         methods: Vec::new(),
         route: None,
         as_of: None,

@@ -39,10 +39,7 @@ use self::{
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder},
 };
-use recall_domain::{
-    Caller, Citation, Entity, Ontology, UserText,
-    context::{Context, RankedChunk},
-};
+use recall_domain::{Caller, Citation, Entity, Ontology, UserText, context::Context};
 use recall_embedding::LocalEmbedder;
 use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 
@@ -107,7 +104,7 @@ impl ExtractiveAnswerer {
     }
 }
 
-/// Writes each quote as a sentence with its mark: "On 8 May 2026 you said: “…” [1].", or "In “handbook.pdf”, page 3: “…” [1]."
+/// Writes each quote as a sentence with its mark: "On 8 May 2026 you said: “…” [1].", or "In handbook.pdf, page 3: “…” [1]."
 fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, cited: &mut CitationList<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for quote in quotes {
@@ -127,7 +124,7 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
                 Some(false) => "No: in",
                 None => "In",
             };
-            sentences.push(format!("{verdict} {}: “{}” {mark}.", place(chunk), quote.excerpt));
+            sentences.push(format!("{verdict} {}: “{}” {mark}.", chunk.cited().place(), quote.excerpt));
             continue;
         }
         let verdict = match quote.verdict {
@@ -142,16 +139,6 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
         sentences.push(format!("{verdict} {} {who} said: “{}” {mark}{when}.", day(message.sent_at), quote.excerpt));
     }
     sentences
-}
-
-/// Names the document and the pages of a chunk: "“handbook.pdf”, page 3".
-fn place(chunk: &RankedChunk) -> String {
-    let name = chunk.document.filename.as_str();
-    match chunk.chunk.pages {
-        Some(pages) if pages.first == pages.last => format!("“{name}”, page {}", pages.first),
-        Some(pages) => format!("“{name}”, pages {} to {}", pages.first, pages.last),
-        None => format!("“{name}”"),
-    }
 }
 
 #[async_trait]

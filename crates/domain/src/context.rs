@@ -67,8 +67,7 @@ pub enum Scope {
 /// What a search looks for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = ContextSource)]
-pub enum Source {
+pub enum SearchSource {
     /// Messages of conversations.
     Messages,
     /// Chunks of documents.
@@ -77,18 +76,18 @@ pub enum Source {
 
 /// Which messages and documents a search looks at. The default is all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sources {
+pub struct SearchSources {
     /// What to look for; everything if empty.
-    pub of: Vec<Source>,
+    pub of: Vec<SearchSource>,
     /// Only documents of these collections; of all if empty.
     pub collections: Vec<String>,
     /// Only these documents, whatever their version; all current ones if empty.
     pub documents: Vec<DocumentId>,
 }
 
-impl Sources {
+impl SearchSources {
     /// Whether the search looks for a source.
-    pub fn include(&self, source: Source) -> bool {
+    pub fn include(&self, source: SearchSource) -> bool {
         self.of.is_empty() || self.of.contains(&source)
     }
 
@@ -108,7 +107,7 @@ pub struct ContextQuery {
     /// Most messages and chunks to return together, 1 to 100.
     pub first: u32,
     /// Which messages and documents to look at.
-    pub sources: Sources,
+    pub sources: SearchSources,
     /// Search methods to use; all if empty.
     pub methods: Vec<Method>,
     /// The route to take; without one, all methods are used. Ignored if `methods` are given.

@@ -192,6 +192,18 @@ pub struct CitedChunk {
     pub pages: Option<PageRange>,
 }
 
+impl CitedChunk {
+    /// Names the file and the pages: "handbook.pdf, page 3".
+    pub fn place(&self) -> String {
+        let name = self.filename.as_str();
+        match self.pages {
+            Some(pages) if pages.first == pages.last => format!("{name}, page {}", pages.first),
+            Some(pages) => format!("{name}, pages {} to {}", pages.first, pages.last),
+            None => name.to_owned(),
+        }
+    }
+}
+
 impl DocumentId {
     /// Returns the session that stores the document.
     pub fn session(self) -> SessionId {

@@ -331,7 +331,7 @@ pub(super) fn of_question(text: &UserText, question: MessageId) -> ContextQuery 
         text: text.clone(),
         scope: Scope::User,
         first: 10,
-        sources: recall_domain::context::Sources::default(),
+        sources: recall_domain::context::SearchSources::default(),
         methods: Vec::new(),
         route: None,
         as_of: None,

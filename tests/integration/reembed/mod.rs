@@ -150,7 +150,7 @@ impl Person {
                 text,
                 scope: Scope::User,
                 first: 10,
-                sources: recall_domain::context::Sources::default(),
+                sources: recall_domain::context::SearchSources::default(),
                 methods: methods.to_vec(),
                 route: None,
                 as_of: None,

@@ -18,7 +18,7 @@ use crate::{
 };
 use recall_domain::{
     SessionId,
-    context::{ContextQuery, Method, Route, RouteChoice, Scope as Where, Source, Sources, Timings},
+    context::{ContextQuery, Method, Route, RouteChoice, Scope as Where, SearchSource, SearchSources, Timings},
 };
 use recall_usecases::{ResourceId, UseCases};
 
@@ -38,7 +38,7 @@ pub(super) struct ContextParameters {
     route: Option<Route>,
     /// What to look for: `messages` or `documents`. Default: both.
     #[param(inline)]
-    source: Option<Source>,
+    source: Option<SearchSource>,
     /// Only documents of this collection. Default: of all.
     collection: Option<String>,
     /// Only this document. Default: all current ones.
@@ -128,7 +128,7 @@ pub(super) async fn get(
         text: text.into(),
         scope,
         first,
-        sources: Sources {
+        sources: SearchSources {
             of: parameters.source.into_iter().collect(),
             collections: parameters.collection.into_iter().collect(),
             documents: read_id(parameters.document_id.as_deref(), "document_id")?.into_iter().collect(),

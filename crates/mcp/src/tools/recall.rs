@@ -44,7 +44,7 @@ pub(crate) fn question(text: String, first: u32) -> ContextQuery {
         text: text.into(),
         scope: Scope::User,
         first,
-        sources: recall_domain::context::Sources::default(),
+        sources: recall_domain::context::SearchSources::default(),
         methods: Vec::new(),
         as_of: None,
         exclude: None,

@@ -37,7 +37,7 @@ macro_rules! documents {
         sqlx::query_as!(
             $crate::documents::rows::DocumentRow,
             r#"SELECT id AS "id!", collection AS "collection!", path, version AS "version!", filename AS "filename!", media_type,
-                    bytes AS "bytes!", sha256 AS "sha256!", status AS "status!", error, title, pages, links AS "links!: JsonText",
+                    bytes AS "bytes!", sha256 AS "sha256!", status AS "status!", error, title, pages, links AS "links!",
                     chunk_count AS "chunk_count!", stored AS "stored!", understood AS "understood!", chunk_chars AS "chunk_chars!",
                     chunk_overlap AS "chunk_overlap!", created_at AS "created_at!", updated_at AS "updated_at!",
                     is_current AS "is_current!", has_original AS "has_original!" FROM visible_documents "# + $rest $(, $value)*

@@ -14,7 +14,6 @@ use super::{
     rows::{DigestRow, ProgressRow, documents},
     stored,
 };
-use crate::codec::JsonText;
 use recall_domain::{Chunk, Document, DocumentId, DocumentProgress, MessageId, PageRange, Section, Timestamp, UserId, UserText};
 use recall_ports::DocumentOutline;
 use recall_store::{DocumentStatements, LockedDocument, Refusal, reject_while_locked};

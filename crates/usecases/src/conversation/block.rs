@@ -7,7 +7,7 @@ use tracing::warn;
 use super::{Conversation, Remembered};
 use crate::{error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, Citation, Entity, Evidence, FactId, FactStatus, MessageId, MessageKind, Ontology, Role, Stance, Timestamp, UserText,
+    Caller, Citation, CitedChunk, Entity, Evidence, FactId, FactStatus, MessageId, MessageKind, Ontology, Role, Stance, Timestamp, UserText,
     context::{Context, ContextQuery, RankedChunk, RankedFact, RankedMessage, Scope},
 };
 use recall_text::terms;
@@ -40,12 +40,21 @@ pub struct Source {
     pub number: usize,
     /// The message, or the evidence of the fact.
     pub message: Option<MessageId>,
+    /// The chunk of a document, if the entry is one. `message` stores it.
+    pub chunk: Option<CitedChunk>,
     /// The fact, if the entry is one.
     pub fact: Option<FactId>,
     /// The words.
     pub excerpt: UserText,
     /// When it was said.
     pub at: Option<Timestamp>,
+}
+
+impl Source {
+    /// Says where the words are: the place in a document, or the day.
+    fn origin(&self) -> Option<String> {
+        self.chunk.as_ref().map(CitedChunk::place).or_else(|| self.at.map(day))
+    }
 }
 
 /// What the memory knows for a question.
@@ -65,16 +74,17 @@ impl Recollection {
 
     /// Returns the block of cited sources for the end of an answer; empty if it cites nothing.
     pub fn sources_of(&self, answer: &str) -> String {
-        write_sources(self.cited(answer).into_iter().map(|source| (source.number, &source.excerpt, source.at)))
+        write_sources(self.cited(answer).into_iter().map(|source| (source.number, &source.excerpt, source.origin())))
     }
 }
 
-/// Writes the block of sources at the end of an answer: number, words and day of each. Empty without sources.
-pub fn write_sources<'s>(sources: impl Iterator<Item = (usize, &'s UserText, Option<Timestamp>)>) -> String {
+/// Writes the block of sources at the end of an answer: number, words, and the day or the place in a document. Empty without sources.
+pub fn write_sources<'s>(sources: impl Iterator<Item = (usize, &'s UserText, Option<String>)>) -> String {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lines: Vec<String> = sources
-        .map(|(number, excerpt, at)| {
-            let words = excerpt.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
-            format!("[{number}] “{words}”{}", at.map(|at| format!(", {}", day(at))).unwrap_or_default())
+        .map(|(number, excerpt, origin)| {
+            let origin = origin.map(|origin| format!(", {}", one_line(&origin))).unwrap_or_default();
+            format!("[{number}] “{}”{origin}", one_line(excerpt.as_str()))
         })
         .collect();
     if lines.is_empty() { String::new() } else { format!("{SOURCES}{}", lines.join("\n")) }
@@ -125,7 +135,7 @@ impl UseCases {
             text,
             scope: Scope::User,
             first: SEARCHED,
-            sources: recall_domain::context::Sources::default(),
+            sources: recall_domain::context::SearchSources::default(),
             methods: Vec::new(),
             as_of: None,
             exclude: stored.question,
@@ -200,7 +210,7 @@ fn fact(f: &RankedFact, ontology: &Ontology) -> Item {
     let text = format!("Fact: {} ({})", quoted(&words), notes.join(", "));
     let excerpt = evidence.map(|e| e.excerpt.clone()).filter(|e| !e.as_str().is_empty()).unwrap_or_else(|| words.into());
     let at = evidence.map(|e| e.created_at);
-    (text, Source { number: 0, message: evidence.map(|e| e.message), fact: Some(f.fact.id), excerpt, at })
+    (text, Source { number: 0, message: evidence.map(|e| e.message), chunk: None, fact: Some(f.fact.id), excerpt, at })
 }
 
 fn message(m: &RankedMessage) -> Item {
@@ -215,29 +225,24 @@ fn message(m: &RankedMessage) -> Item {
     };
     let excerpt = format!("{excerpt}{cut}");
     let line = format!("On {}, {by} said: {}", day(m.message.sent_at), quoted(&excerpt));
-    (line, Source { number: 0, message: Some(m.message.id), fact: None, excerpt: excerpt.into(), at: Some(m.message.sent_at) })
+    (line, Source { number: 0, message: Some(m.message.id), chunk: None, fact: None, excerpt: excerpt.into(), at: Some(m.message.sent_at) })
 }
 
 fn chunk(c: &RankedChunk) -> Item {
     let text = c.chunk.text.as_str().trim();
     let excerpt = text.get(..text.floor_char_boundary(MAX_PASSAGE)).unwrap_or(text);
     let cut = if excerpt.len() < text.len() { "…" } else { "" };
-    let pages = match c.chunk.pages {
-        Some(pages) if pages.first == pages.last => format!(", page {}", pages.first),
-        Some(pages) => format!(", pages {} to {}", pages.first, pages.last),
-        None => String::new(),
-    };
-    let line = format!("In the document {}{pages}: {}", quoted(c.document.filename.as_str()), quoted(&format!("{excerpt}{cut}")));
+    let line = format!("In the document {}: {}", quoted(&c.cited().place()), quoted(&format!("{excerpt}{cut}")));
     let mut citation = Citation {
         index: 0,
         message_id: None,
         chunk: None,
         fact_id: None,
-        excerpt: UserText::from(format!("{}: {text}", c.document.filename.as_str())),
+        excerpt: UserText::from(text),
         shared: c.shared,
     };
     citation.cite(c.cited());
-    (line, Source { number: 0, message: Some(c.chunk.id), fact: None, excerpt: citation.excerpt, at: None })
+    (line, Source { number: 0, message: Some(c.chunk.id), chunk: citation.chunk, fact: None, excerpt: citation.excerpt, at: None })
 }
 
 /// Writes a text as a JSON string: it stays on one line and inside of its quotation marks.
@@ -255,7 +260,7 @@ mod tests {
     use super::*;
 
     fn item(text: &str) -> Item {
-        (text.to_owned(), Source { number: 0, message: None, fact: None, excerpt: text.into(), at: Some(Timestamp::UNIX_EPOCH) })
+        (text.to_owned(), Source { number: 0, message: None, chunk: None, fact: None, excerpt: text.into(), at: Some(Timestamp::UNIX_EPOCH) })
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::{error::UseCaseError, use_cases::UseCases};
 use recall_domain::{
     Caller, Chunk, Citation, CitedChunk, Document, DocumentId, MessageId, UserText,
-    context::{RankedChunk, RankedFact, Source, Sources},
+    context::{RankedChunk, RankedFact, SearchSource, SearchSources},
 };
 use recall_ports::{DocumentFilter, IndexHit, IndexSources, IndexedDocuments, StoreError};
 
@@ -19,10 +19,10 @@ impl UseCases {
         &self,
         caller: &Caller,
         shared: Option<&Caller>,
-        sources: &Sources,
+        sources: &SearchSources,
     ) -> Result<IndexSources, UseCaseError> {
-        let messages = sources.include(Source::Messages);
-        if !sources.include(Source::Documents) {
+        let messages = sources.include(SearchSource::Messages);
+        if !sources.include(SearchSource::Documents) {
             return Ok(IndexSources { messages, documents: IndexedDocuments::None });
         }
         if !sources.names_documents() {
@@ -111,9 +111,9 @@ impl UseCases {
         caller: &Caller,
         shared: Option<&Caller>,
         mut facts: Vec<RankedFact>,
-        sources: &Sources,
+        sources: &SearchSources,
     ) -> Result<Vec<RankedFact>, UseCaseError> {
-        if sources.include(Source::Messages) && sources.include(Source::Documents) {
+        if sources.include(SearchSource::Messages) && sources.include(SearchSource::Documents) {
             return Ok(facts);
         }
         let sessions = |is_shared| facts.iter().filter(move |f| f.shared == is_shared).flat_map(|f| f.evidence.iter().map(|e| e.session));
@@ -125,7 +125,7 @@ impl UseCases {
                 documents.extend(self.parts.store.documents_by_id(whose, &ids).await?.into_iter().map(|document| document.id));
             }
         }
-        let wants_documents = sources.include(Source::Documents);
+        let wants_documents = sources.include(SearchSource::Documents);
         for fact in &mut facts {
             fact.evidence.retain(|evidence| documents.contains(&evidence.session.into()) == wants_documents);
         }

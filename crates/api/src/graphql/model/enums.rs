@@ -42,8 +42,8 @@ pub(crate) enum DocumentStatus {
 
 /// What a search looks for.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
-#[graphql(remote = "recall_domain::context::Source")]
-pub(crate) enum ContextSource {
+#[graphql(remote = "recall_domain::context::SearchSource")]
+pub(crate) enum SearchSource {
     /// Messages of conversations.
     Messages,
     /// Chunks of documents.

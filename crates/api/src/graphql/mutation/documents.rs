@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use recall_domain::{AuditAction, DocumentId};
-use recall_usecases::{AddDocument, ResourceId};
+use recall_usecases::{AddDocument, ResourceId, UseCaseError};
 
 /// A text to add as a document. Files are added with `POST /documents`.
 #[derive(InputObject)]
@@ -100,7 +100,7 @@ impl DocumentMutations {
             let caller = if input.shared { s.shared_writer().map_err(|e| e.at("input.shared"))? } else { s.caller };
             let filename = input.filename()?;
             let new = AddDocument { collection: input.collection, path: input.path, filename };
-            let named = |e| ApiError::from(e).renamed(&[("file", "text")]).within("input");
+            let named = |e: UseCaseError| ApiError::from(e).renamed(&[("file", "text")]).within("input");
             let (document, duplicate) = s.usecases.add_text_document(&caller, &input.text, new).await.map_err(named)?;
             Ok((DocumentNode(document, s.memory(input.shared)?.clone()), duplicate))
         };

@@ -5,14 +5,14 @@ use async_graphql::{Context, ID, InputObject, Object};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{ContextNode, ContextScope, ContextSource, EntityResolution, EntityType, RetrievalMethod, RetrievalRoute},
+        model::{ContextNode, ContextScope, SearchSource, EntityResolution, EntityType, RetrievalMethod, RetrievalRoute},
         page::{MAX_PAGE, SEARCH, STATEMENT, list_cost},
         scope::{Needs, read_id, read_optional_id, scope},
     },
 };
 use recall_domain::{
     SessionId, Timestamp,
-    context::{ContextQuery, Scope, Sources},
+    context::{ContextQuery, Scope, SearchSources},
 };
 use recall_usecases::ResourceId;
 
@@ -27,7 +27,7 @@ pub(crate) struct ContextInput {
     #[graphql(default_with = "Some(ContextScope::User)")]
     scope: Option<ContextScope>,
     /// What to look for. Default: messages and documents.
-    sources: Option<Vec<ContextSource>>,
+    sources: Option<Vec<SearchSource>>,
     /// Only documents of these collections, at most 100. Default: of all.
     collections: Option<Vec<String>>,
     /// Only these documents, at most 100, whatever their version. Default: all current ones.
@@ -67,7 +67,7 @@ impl ContextInput {
         let documents = documents.iter().map(|id| read_id(id, "input.documentIds")).collect::<Result<_, _>>()?;
         let of = self.sources.unwrap_or_default().into_iter().map(Into::into).collect();
         Ok(ContextQuery {
-            sources: Sources { of, collections, documents },
+            sources: SearchSources { of, collections, documents },
             text: self.query.into(),
             scope,
             first: first.ok_or_else(|| {

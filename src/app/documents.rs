@@ -12,7 +12,7 @@ use super::{
     wiring,
 };
 use crate::config::Config;
-use recall_domain::{Caller, Document, DocumentId, Page, Word};
+use recall_domain::{Caller, Document, DocumentId, Page, ViewerRole, Word};
 use recall_ports::DocumentFilter;
 use recall_usecases::{AddDocument, UseCases};
 
@@ -65,7 +65,8 @@ pub(super) async fn run(config: &Config, command: DocumentsCommand) -> anyhow::R
     };
     let done = async {
         let caller = find_caller(config, services.store.as_ref(), user.as_deref()).await?;
-        let caller = caller.is_shared().then(|| Caller::verified(caller.user(), recall_domain::ViewerRole::Admin)).unwrap_or(caller);
+        // The operator of the server may change shared memory.
+        let caller = if caller.is_shared() { Caller::verified(caller.user(), ViewerRole::Admin) } else { caller };
         match command {
             DocumentsCommand::Add { files, collection, .. } => {
                 for file in files {

@@ -13,7 +13,7 @@ use crate::{
     work::{Done, Failure},
 };
 use recall_domain::{
-    Chunk, Document, DocumentId, EventId, MessageId, PageRange, Role, Section, UserText, message::MAX_TEXT_BYTES,
+    Chunk, Document, DocumentId, EventId, MessageId, PageRange, Role, Section, UserText,
 };
 use recall_ports::{
     Chunking, CommitError, DocumentOutline, DocumentStep, FollowUp, Job, NewMessage, ParseError, ParsedDocument, SpooledFile, StoreError,
@@ -53,8 +53,8 @@ impl UseCases {
             Err(ParseError::Transient(cause)) => return Err(Failure::Transient("PARSER", cause)),
             Err(e) => return self.fail(job, id, &e.to_string()).await,
         };
-        if parsed.chunks.iter().any(|chunk| chunk.section as usize >= parsed.sections.len() || chunk.text.as_str().len() > MAX_TEXT_BYTES) {
-            return Err(Failure::Permanent("PARSER", "the parser returned a chunk without a section, or one that is too long".to_owned()));
+        if parsed.chunks.iter().any(|chunk| chunk.section as usize >= parsed.sections.len()) {
+            return Err(Failure::Permanent("PARSER", "the parser returned a chunk without a section".to_owned()));
         }
         let outline = self.outline(id, &parsed);
         let mut stored = match self.parts.store.begin_document(&job.caller, &job.claim, &outline).await {

@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
+use super::documents::store_document;
 use super::forget;
 use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, with_external_id};
 
@@ -120,6 +121,7 @@ fn code(done: Result<ImportSummary, ImportError>) -> (u64, &'static str) {
 /// Creates a user with every kind of record and with values that are hard to store.
 pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let w = World::new(store);
+    store_document(&w).await;
     let known = w.john_likes_mary().await;
     let session = known.session;
     let second = w.note(session, "Johnny likes Mary.").await;

@@ -114,6 +114,20 @@ async fn stored(w: &World, new: NewDocument, chunks: u32) -> Document {
     read(w, document.id).await
 }
 
+/// Stores a document without jobs. Other jobs keep waiting.
+pub(super) async fn store_document(w: &World) -> Document {
+    let document = add(w, document("1", Some("/path\0/ä"))).await;
+    let (own, others): (Vec<Job>, Vec<Job>) = w.claim(0).await.into_iter().partition(|job| job.session == document.id.session());
+    let claims: Vec<_> = others.into_iter().map(|job| job.claim).collect();
+    w.store.release(&claims).await.unwrap();
+    let job = &own[0];
+    w.store.begin_document(&w.caller, &job.claim, &outline(document.id, 4, "d")).await.unwrap();
+    let mut step = step(document.id, 0, 4);
+    step.chunks.iter_mut().for_each(|(message, _)| message.mining = FollowUp::Nothing);
+    w.store.store_chunks(&w.caller, &job.claim, &step).await.unwrap();
+    read(w, document.id).await
+}
+
 async fn read(w: &World, id: DocumentId) -> Document {
     w.store.documents_by_id(&w.caller, &[id]).await.unwrap().remove(0)
 }

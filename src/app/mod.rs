@@ -3,9 +3,9 @@
 mod adapters;
 pub mod archive;
 mod chats;
-mod documents;
 mod check;
 mod cli;
+mod documents;
 mod extract;
 mod graph;
 mod health;

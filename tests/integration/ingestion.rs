@@ -72,7 +72,8 @@ async fn uploaded_document_is_processed_found_and_cited() {
         assert_eq!((&citation["chunk"]["filename"], &citation["message_id"]), (&json!("handbook.txt"), &Value::Null));
         assert_eq!(citation["chunk"]["pages"], json!({ "first": 1, "last": 1 }));
         assert!(citation["excerpt"].as_str().unwrap().chars().count() <= 100);
-        let query = "query($id: ID!) { message(id: $id) { citations { message { id } pages { first } document { filename } chunk { text } } } }";
+        let query =
+            "query($id: ID!) { message(id: $id) { citations { message { id } pages { first } document { filename } chunk { text } } } }";
         let seen = server.data(ANNA, query, json!({ "id": answer["answer_id"] })).await;
         let cited = &seen["message"]["citations"][0];
         assert_eq!((&cited["message"], &cited["pages"]["first"]), (&Value::Null, &json!(1)), "{seen:#}");
@@ -107,7 +108,9 @@ async fn search_is_limited_to_sources_collections_and_documents() {
         let session = server.session(ANNA).await;
         server.say(ANNA, &session, "The garden fence is green.").await;
         let mut ids = Vec::new();
-        for (collection, words) in [("a", "The garden fence of the north side is blue."), ("b", "The garden fence of the south side is red.")] {
+        for (collection, words) in
+            [("a", "The garden fence of the north side is blue."), ("b", "The garden fence of the south side is red.")]
+        {
             let response = server.upload(ANNA, "x.txt", words.as_bytes(), &[("collection", collection), ("path", "/fence")]).await;
             ids.push(text(&response.json::<Value>().await.unwrap()["id"]));
             settled(&server, ANNA, &ids[ids.len() - 1]).await;

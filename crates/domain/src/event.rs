@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use strum::IntoStaticStr;
 
 use super::{
-    Citation, DocumentId, DocumentProgress, DocumentStatus, EntityId, EntityType, EventId, FactId, FactStatus, MessageId, MessageKind, MessageStatus, Role, SessionId, Timestamp,
-    UserText, context::Timings,
+    Citation, DocumentId, DocumentProgress, DocumentStatus, EntityId, EntityType, EventId, FactId, FactStatus, MessageId, MessageKind,
+    MessageStatus, Role, SessionId, Timestamp, UserText, context::Timings,
 };
 
 /// An event before it gets a number.

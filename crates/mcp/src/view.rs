@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::memories::{Memories, Memory};
 use recall_domain::{
-    Entity, EntityId, Evidence, Fact, FactStatus, Message, MessageId, Ontology, Role, Timestamp, Word, context::{RankedChunk, RankedFact},
+    Entity, EntityId, Evidence, Fact, FactStatus, Message, MessageId, Ontology, Role, Timestamp, Word,
+    context::{RankedChunk, RankedFact},
     entity::VIEWER_NAME,
 };
 use recall_facts::standing;

@@ -6,9 +6,7 @@
 use async_trait::async_trait;
 
 use super::{Claim, CommitError, NewMessage, StoreError};
-use recall_domain::{
-    Caller, Chunk, Document, DocumentId, DocumentStatus, EventId, MessageId, Page, Section, Slice, Timestamp, UserText,
-};
+use recall_domain::{Caller, Chunk, Document, DocumentId, DocumentStatus, EventId, MessageId, Page, Section, Slice, Timestamp, UserText};
 
 /// The size of a stored piece of a file, in bytes. The last piece may be smaller.
 pub const PIECE_BYTES: usize = 256 * 1024;

@@ -12,8 +12,8 @@
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Connections, Embedding, EventLog, ForgetStore, Inspect,
-    DocumentStore, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore, VisitStore,
+    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Connections, DocumentStore, Embedding, EventLog, ForgetStore,
+    Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
     Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserId, UserText,

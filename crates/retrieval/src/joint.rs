@@ -49,7 +49,13 @@ pub(super) fn rank(pools: &[Pool<'_>], query: &IndexQuery, tuning: &Tuning) -> I
         if candidate.graph > 0.0 {
             methods.push(Method::Graph);
         }
-        Some(IndexHit { message: *pool.ids.get(candidate.row as usize)?, score, methods, is_chunk: pool.index.is_chunk(candidate.row), is_second: n > 0 })
+        Some(IndexHit {
+            message: *pool.ids.get(candidate.row as usize)?,
+            score,
+            methods,
+            is_chunk: pool.index.is_chunk(candidate.row),
+            is_second: n > 0,
+        })
     };
     let hits = ranks.into_iter().take(query.first).filter_map(hit).collect();
     let sum = |of: fn(&Pool<'_>) -> f64| pools.iter().map(of).sum();

@@ -71,7 +71,10 @@ impl SessionStore for PostgresStore {
     }
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let count = sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM visible_sessions WHERE user_id = $1 AND document IS NULL"#, caller.user().0);
+        let count = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "count!" FROM visible_sessions WHERE user_id = $1 AND document IS NULL"#,
+            caller.user().0
+        );
         Ok(count.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?.unsigned_abs())
     }
 

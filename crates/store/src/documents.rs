@@ -145,12 +145,7 @@ pub async fn begin_document<T: DocumentStatements>(
 ///
 /// # Errors
 /// `NotOurs` if the claim is no longer valid, `Stale` if another number of chunks is stored than the step says.
-pub async fn store_chunks<T: DocumentStatements>(
-    tx: &mut T,
-    caller: &Caller,
-    claim: &Claim,
-    step: &DocumentStep,
-) -> Result<(), T::Error> {
+pub async fn store_chunks<T: DocumentStatements>(tx: &mut T, caller: &Caller, claim: &Claim, step: &DocumentStep) -> Result<(), T::Error> {
     let (user, session) = (caller.user(), step.document.session());
     let job = jobs::held_job(tx, user, claim).await?;
     let known = tx.lock_document(user, step.document).await?.ok_or(Refusal::NotOurs)?;

@@ -8,8 +8,8 @@ use std::{
 };
 
 use recall_domain::{
-    Caller, Chunk, Day, DayUsage, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Ontology, Page, Session,
-    SessionId, Slice, Stance, TokenCount, Word,
+    Caller, Chunk, Day, DayUsage, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId,
+    Ontology, Page, Session, SessionId, Slice, Stance, TokenCount, Word,
 };
 use recall_facts::weigh;
 use recall_ports::{DocumentFilter, EntityFilter, FactFilter, Merged, Store, StoreError};

@@ -266,12 +266,7 @@ async fn foreign_cursors_reveal_nothing_in_nested_fields() {
     let (anna, boris) = (Own::of(&server, ANNA, SECRET).await, Own::of(&server, BORIS, "Peter").await);
     for (name, query) in NESTED {
         for tried in anna.cursors.iter().map(String::as_str).chain(anna.ids()) {
-            let declared = [
-                ("document", &boris.document),
-                ("entity", &boris.entity),
-                ("fact", &boris.fact),
-                ("session", &boris.session),
-            ];
+            let declared = [("document", &boris.document), ("entity", &boris.entity), ("fact", &boris.fact), ("session", &boris.session)];
             let (variable, id) = declared.into_iter().find(|(n, _)| query.contains(&format!("${n}"))).unwrap();
             let query = format!("query(${variable}: ID!, $tried: String) {{ {query} }}");
             let answer = server.graphql(BORIS, &query, json!({ variable: id, "tried": tried })).await;

@@ -14,8 +14,8 @@ use axum::http::StatusCode;
 use super::budget::ResponseBudget;
 use crate::error::ApiError;
 use recall_domain::{
-    Chunk, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology, Session, SessionId, Stance,
-    Timestamp, TokenCount,
+    Chunk, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology,
+    Session, SessionId, Stance, Timestamp, TokenCount,
 };
 use recall_facts::weigh;
 use recall_ports::Merged;

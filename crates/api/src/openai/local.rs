@@ -57,7 +57,9 @@ fn write(handlers: &Handlers, draft: &AnswerDraft, form: Form) -> Response {
     let names = Names { id: &id, created: now.timestamp().unsigned_abs(), model: LOCAL_MODEL };
     let mut text = draft.text.as_str().to_owned();
     if form.citations == Citations::Text {
-        text.push_str(&write_sources(draft.citations.iter().map(|c| (c.index as usize, &c.excerpt, c.chunk.as_ref().map(CitedChunk::place)))));
+        text.push_str(&write_sources(
+            draft.citations.iter().map(|c| (c.index as usize, &c.excerpt, c.chunk.as_ref().map(CitedChunk::place))),
+        ));
     }
     let sources: Vec<Value> = match form.citations {
         Citations::OpenWebUi => draft.citations.iter().map(source_object).collect(),

@@ -205,9 +205,8 @@ pub(super) async fn list(
     Query(parameters): Query<DocumentsParameters>,
 ) -> Result<ListResponse<DocumentView>, ApiError> {
     let page = read_page(parameters.first, parameters.after)?;
-    let unknown = || {
-        ApiError::invalid("UNKNOWN_STATUS", "There is no such status. Use pending, processing, completed or failed.", "status")
-    };
+    let unknown =
+        || ApiError::invalid("UNKNOWN_STATUS", "There is no such status. Use pending, processing, completed or failed.", "status");
     let filter = DocumentFilter {
         collections: parameters.collection.into_iter().collect(),
         ids: Vec::new(),

@@ -10,8 +10,8 @@ use crate::{
     graphql::{OperationScope, RivalsOf},
 };
 use recall_domain::{
-    Chunk, Citation, Document, DocumentId, DocumentStatus, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, PageRange, Role, Session,
-    SessionId, Timestamp, context::RankedFact,
+    Chunk, Citation, Document, DocumentId, DocumentStatus, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Message, MessageId,
+    MessageKind, MessageStatus, PageRange, Role, Session, SessionId, Timestamp, context::RankedFact,
 };
 use recall_facts::weigh;
 

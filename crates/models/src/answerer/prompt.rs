@@ -89,7 +89,17 @@ fn fact(n: usize, f: &RankedFact, ontology: &Ontology) -> (Value, Citation) {
         fields.extend(words.iter().map(|w| ("words".to_owned(), json!(w.as_str()))));
     }
     let excerpt = words.unwrap_or_else(|| fact_lines.into());
-    (value, Citation { index: number(n), message_id: evidence.map(|e| e.message), fact_id: Some(f.fact.id), chunk: None, excerpt, shared: false })
+    (
+        value,
+        Citation {
+            index: number(n),
+            message_id: evidence.map(|e| e.message),
+            fact_id: Some(f.fact.id),
+            chunk: None,
+            excerpt,
+            shared: false,
+        },
+    )
 }
 
 fn message(n: usize, m: &RankedMessage, most: usize) -> (Value, Citation) {

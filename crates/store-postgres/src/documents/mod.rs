@@ -202,9 +202,7 @@ impl DocumentStore for PostgresStore {
     ) -> Result<(), CommitError> {
         let input = (caller.user(), claim, document, error, event, now);
         let failed = self.write(caller, &input, |c, &(user, claim, document, error, event, now)| {
-            Box::pin(
-                async move { recall_store::fail_document(&mut WriteTransaction(c), user, claim, document, (error, event, now)).await },
-            )
+            Box::pin(async move { recall_store::fail_document(&mut WriteTransaction(c), user, claim, document, (error, event, now)).await })
         });
         failed.await?;
         self.notifications.committed(caller, document.session());

@@ -19,12 +19,7 @@ use recall_ports::DocumentOutline;
 use recall_store::{DocumentStatements, LockedDocument, Refusal, reject_while_locked};
 
 /// Deletes the file of a document that no longer needs it.
-pub(super) async fn delete_original(
-    tx: &mut WriteTransaction<'_>,
-    user: UserId,
-    id: DocumentId,
-    now: Timestamp,
-) -> Result<(), Failure> {
+pub(super) async fn delete_original(tx: &mut WriteTransaction<'_>, user: UserId, id: DocumentId, now: Timestamp) -> Result<(), Failure> {
     reject_while_locked(tx, user).await?;
     let known = tx.lock_document(user, id).await?.ok_or(Refusal::NotFound)?;
     needs_original(&known.progress)?;

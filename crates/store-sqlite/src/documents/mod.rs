@@ -100,9 +100,8 @@ impl DocumentStore for SqliteStore {
 
     async fn count_documents(&self, caller: &Caller, filter: &DocumentFilter) -> Result<u64, StoreError> {
         let (user, c) = (caller.user().0, Conditions::of(filter)?);
-        let count = self.read(caller, move |db| {
-            db.number(filtered!("COUNT(*)", ""), params![user, c.collections, c.ids, c.status, c.text, c.current])
-        });
+        let count = self
+            .read(caller, move |db| db.number(filtered!("COUNT(*)", ""), params![user, c.collections, c.ids, c.status, c.text, c.current]));
         Ok(count.await?.unsigned_abs())
     }
 

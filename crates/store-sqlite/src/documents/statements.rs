@@ -16,12 +16,7 @@ use recall_ports::DocumentOutline;
 use recall_store::{DocumentStatements, LockedDocument, Refusal, reject_while_locked};
 
 /// Deletes the file of a document that no longer needs it.
-pub(super) async fn delete_original(
-    tx: &mut WriteTransaction<'_>,
-    user: UserId,
-    id: DocumentId,
-    now: Timestamp,
-) -> Result<(), Failure> {
+pub(super) async fn delete_original(tx: &mut WriteTransaction<'_>, user: UserId, id: DocumentId, now: Timestamp) -> Result<(), Failure> {
     reject_while_locked(tx, user).await?;
     let known = tx.lock_document(user, id).await?.ok_or(Refusal::NotFound)?;
     needs_original(&known.progress)?;
@@ -38,7 +33,8 @@ impl DocumentStatements for WriteTransaction<'_> {
     }
 
     async fn document_with_content(&mut self, user: UserId, collection: &str, sha256: &str) -> Result<Option<Document>, Failure> {
-        let sql = "SELECT * FROM visible_documents WHERE user_id = ? AND collection = ? AND sha256 = ? AND status <> 'failed' AND is_current
+        let sql =
+            "SELECT * FROM visible_documents WHERE user_id = ? AND collection = ? AND sha256 = ? AND status <> 'failed' AND is_current
              ORDER BY created_at, id LIMIT 1";
         self.0.row("documents", sql, (user.0, collection, sha256), document)
     }
@@ -90,9 +86,7 @@ impl DocumentStatements for WriteTransaction<'_> {
 
     async fn lock_document(&mut self, user: UserId, document: DocumentId) -> Result<Option<LockedDocument>, Failure> {
         let sql = "SELECT id, status, error, chunk_count, stored, understood, digest FROM visible_documents WHERE user_id = ? AND id = ?";
-        self.0.row("documents", sql, (user.0, document.0), |c| {
-            Ok(LockedDocument { progress: progress(c)?, digest: c.opt_text("digest")? })
-        })
+        self.0.row("documents", sql, (user.0, document.0), |c| Ok(LockedDocument { progress: progress(c)?, digest: c.opt_text("digest")? }))
     }
 
     async fn save_outline(&mut self, user: UserId, o: &DocumentOutline) -> Result<(), Failure> {

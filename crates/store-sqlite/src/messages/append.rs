@@ -35,9 +35,7 @@ impl MessageStatements for WriteTransaction<'_> {
         let (latest, first) = (wanted.latest_at.map(millis), wanted.first_at.map(millis));
         let document = wanted.document.then_some(true);
         let values = params![user.0, session.0, wanted.count, latest, wanted.title, first, wanted.events, document];
-        self.0.row("sessions", sql, values, |c| {
-            Ok(Counters { messages: c.integer("message_count")?, events: c.integer("event_head")? })
-        })
+        self.0.row("sessions", sql, values, |c| Ok(Counters { messages: c.integer("message_count")?, events: c.integer("event_head")? }))
     }
 
     async fn reserve_feed_rows(&mut self, user: UserId, count: i64, model: &str) -> Result<Option<FeedCounters>, Failure> {

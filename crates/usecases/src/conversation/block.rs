@@ -7,7 +7,8 @@ use tracing::warn;
 use super::{Conversation, Remembered};
 use crate::{error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, Citation, CitedChunk, Entity, Evidence, FactId, FactStatus, MessageId, MessageKind, Ontology, Role, Stance, Timestamp, UserText,
+    Caller, Citation, CitedChunk, Entity, Evidence, FactId, FactStatus, MessageId, MessageKind, Ontology, Role, Stance, Timestamp,
+    UserText,
     context::{Context, ContextQuery, RankedChunk, RankedFact, RankedMessage, Scope},
 };
 use recall_text::terms;
@@ -233,14 +234,7 @@ fn chunk(c: &RankedChunk) -> Item {
     let excerpt = text.get(..text.floor_char_boundary(MAX_PASSAGE)).unwrap_or(text);
     let cut = if excerpt.len() < text.len() { "…" } else { "" };
     let line = format!("In the document {}: {}", quoted(&c.cited().place()), quoted(&format!("{excerpt}{cut}")));
-    let mut citation = Citation {
-        index: 0,
-        message_id: None,
-        chunk: None,
-        fact_id: None,
-        excerpt: UserText::from(text),
-        shared: c.shared,
-    };
+    let mut citation = Citation { index: 0, message_id: None, chunk: None, fact_id: None, excerpt: UserText::from(text), shared: c.shared };
     citation.cite(c.cited());
     (line, Source { number: 0, message: Some(c.chunk.id), chunk: citation.chunk, fact: None, excerpt: citation.excerpt, at: None })
 }
@@ -260,7 +254,10 @@ mod tests {
     use super::*;
 
     fn item(text: &str) -> Item {
-        (text.to_owned(), Source { number: 0, message: None, chunk: None, fact: None, excerpt: text.into(), at: Some(Timestamp::UNIX_EPOCH) })
+        (
+            text.to_owned(),
+            Source { number: 0, message: None, chunk: None, fact: None, excerpt: text.into(), at: Some(Timestamp::UNIX_EPOCH) },
+        )
     }
 
     #[test]

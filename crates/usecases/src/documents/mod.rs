@@ -11,7 +11,9 @@ use recall_domain::{
     Caller, Document, DocumentId, DocumentStatus, EventId, MessageId, Role, UserText,
     document::{DEFAULT_COLLECTION, MAX_COLLECTION_BYTES, is_collection_name},
 };
-use recall_ports::{AddedDocument, Chunking, DocumentParser, FollowUp, NewDocument, NewMessage, SessionDeleted, Spool, documents::PIECE_BYTES};
+use recall_ports::{
+    AddedDocument, Chunking, DocumentParser, FollowUp, NewDocument, NewMessage, SessionDeleted, Spool, documents::PIECE_BYTES,
+};
 
 pub use upload::Upload;
 

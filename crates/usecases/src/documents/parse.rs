@@ -12,9 +12,7 @@ use crate::{
     use_cases::UseCases,
     work::{Done, Failure},
 };
-use recall_domain::{
-    Chunk, Document, DocumentId, EventId, MessageId, PageRange, Role, Section, UserText,
-};
+use recall_domain::{Chunk, Document, DocumentId, EventId, MessageId, PageRange, Role, Section, UserText};
 use recall_ports::{
     Chunking, CommitError, DocumentOutline, DocumentStep, FollowUp, Job, NewMessage, ParseError, ParsedDocument, SpooledFile, StoreError,
 };

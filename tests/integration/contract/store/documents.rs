@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use recall_domain::{
-    Chunk, Document, DocumentId, DocumentProgress, DocumentStatus, EventId, MessageStatus, Page, PageRange, Role, Section,
-    UserText,
+    Chunk, Document, DocumentId, DocumentProgress, DocumentStatus, EventId, MessageStatus, Page, PageRange, Role, Section, UserText,
 };
 use recall_ports::{
     AddedDocument, CommitError, DocumentFilter, DocumentOutline, DocumentStep, FollowUp, Job, JobWork, NewDocument, NewMessage, Store,

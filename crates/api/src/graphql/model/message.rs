@@ -8,8 +8,8 @@ use std::{
 use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
-    enums::{EvidenceStance, MessageKind, MessageRole, MessageStatus},
     document::PageRange,
+    enums::{EvidenceStance, MessageKind, MessageRole, MessageStatus},
     nodes::{ChunkNode, DocumentNode, EntityNode, FactNode, MessageNode, SessionNode},
     usage::TokenUsage,
 };

@@ -22,7 +22,9 @@ pub(crate) use access_token::AccessTokenNode;
 pub(crate) use audit::AuditEntryNode;
 pub(crate) use context::{ContextNode, EntityResolution};
 pub(crate) use deletion::DeletionReceipt;
-pub(crate) use enums::{ContextScope, DocumentStatus, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod, RetrievalRoute, SearchSource};
+pub(crate) use enums::{
+    ContextScope, DocumentStatus, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod, RetrievalRoute, SearchSource,
+};
 pub(crate) use event::EventNode;
 pub(crate) use fact::{EvidenceNode, list_facts};
 pub(crate) use nodes::{ChunkNode, DocumentNode, EntityNode, FactNode, MessageNode, SessionNode};

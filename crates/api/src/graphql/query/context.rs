@@ -5,7 +5,7 @@ use async_graphql::{Context, ID, InputObject, Object};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{ContextNode, ContextScope, SearchSource, EntityResolution, EntityType, RetrievalMethod, RetrievalRoute},
+        model::{ContextNode, ContextScope, EntityResolution, EntityType, RetrievalMethod, RetrievalRoute, SearchSource},
         page::{MAX_PAGE, SEARCH, STATEMENT, list_cost},
         scope::{Needs, read_id, read_optional_id, scope},
     },

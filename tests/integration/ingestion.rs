@@ -209,3 +209,85 @@ async fn shared_documents_are_found_by_all_but_visitors() {
     assert_eq!(delete(BORIS).await.unwrap().status(), 403);
     assert_eq!(delete(ADMIN).await.unwrap().status(), 204);
 }
+
+/// A text with `sections` sections, each with its number.
+fn long_text(sections: usize) -> String {
+    let section = |n: usize| format!("# Section {n}\n\nThe marker of this part is M{n}X. {}\n\n", "It has some more words. ".repeat(12));
+    (0..sections).map(section).collect()
+}
+
+/// Uploads a text to the built binary.
+async fn upload(server: &crate::server::Server, name: &str, content: &str) -> Option<String> {
+    let body = format!("--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n{content}\r\n--b--\r\n");
+    let request = server.http.post(server.url("/documents")).header("content-type", "multipart/form-data; boundary=b").body(body);
+    let answer: Value = request.send().await.ok()?.json().await.ok()?;
+    Some(text(&answer["id"]))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kill_nine_while_documents_are_processed_loses_and_duplicates_nothing() {
+    use crate::server::Server;
+    const SECTIONS: usize = 400;
+    let kills: u64 = std::env::var("CRASH_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(8);
+    let data = tempfile::tempdir().unwrap();
+    let start = || Server::start_with(data.path(), &[("RECALL_ATTEMPTS", "100"), ("RECALL_DOCUMENTS_CHUNK_CHARS", "400")]);
+    let mut server = start();
+    let id = upload(&server, "long.md", &long_text(SECTIONS)).await.unwrap();
+    for n in 0..kills {
+        tokio::time::sleep(Duration::from_millis(15 + 37 * n % 200)).await;
+        let killed = std::process::Command::new("kill").args(["-9", &server.pid().to_string()]).status().unwrap();
+        assert!(killed.success());
+        drop(server);
+        server = start();
+    }
+    let read = async |path: String| -> Value { server.http.get(server.url(&path)).send().await.unwrap().json().await.unwrap() };
+    let document = crate::server::within("the document is not completed", async {
+        loop {
+            let document = read(format!("/documents/{id}")).await;
+            match document["status"].as_str().unwrap() {
+                "completed" => break document,
+                "failed" => panic!("{document}"),
+                _ => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    })
+    .await;
+    let count = document["chunk_count"].as_u64().unwrap();
+    assert_eq!((document["done"].as_u64(), document["total"].as_u64()), (Some(2 * count), Some(2 * count)));
+    let (mut texts, mut positions, mut path) = (String::new(), Vec::new(), format!("/documents/{id}/chunks?first=100"));
+    loop {
+        let page = read(path).await;
+        for chunk in page["items"].as_array().unwrap() {
+            positions.push(chunk["position"].as_u64().unwrap());
+            texts.push_str(chunk["text"].as_str().unwrap());
+        }
+        match page["next"].as_str() {
+            Some(next) => path = format!("/documents/{id}/chunks?first=100&after={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(positions, (0..count).collect::<Vec<_>>(), "each chunk once, in order");
+    assert!((0..SECTIONS).all(|n| texts.contains(&format!("M{n}X"))), "a part is missing");
+    let found = read(format!("/context/{id}?q=marker%20M{}X&source=documents", SECTIONS - 1)).await;
+    assert!(found["chunks"][0]["chunk"]["text"].as_str().unwrap().contains("marker of this part"), "{found:#}");
+}
+
+#[test]
+fn command_adds_lists_and_deletes_documents() {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("notes.md");
+    std::fs::write(&file, "# Notes\n\nThe office is in Ghent.\n").unwrap();
+    let run = |arguments: &[&str]| {
+        let output = crate::server::recall().args(["documents"]).args(arguments).arg("--data").arg(data.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let path = file.to_str().unwrap();
+    let added = run(&["add", path, "--collection", "work"]);
+    let id = added.split(' ').next().unwrap().to_owned();
+    assert!(added.contains("added") && added.contains("work v1 notes.md"), "{added}");
+    assert!(run(&["add", path, "--collection", "work"]).contains("known"));
+    assert!(run(&["list"]).contains(&id) && !run(&["list", "--collection", "other"]).contains(&id));
+    assert!(run(&["delete", &id]).contains("deleted"));
+    assert_eq!(run(&["list"]), "");
+}

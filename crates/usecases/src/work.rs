@@ -184,11 +184,10 @@ impl UseCases {
         let (first, next) = self.readings(caller, message, extractor.looks_ahead().max(together - 1)).await?;
         let ahead: Vec<_> = next.iter().map(|reading| reading.input.clone()).collect();
         let extraction = extractor.extract_ahead(caller, &first.input, &ahead).await?;
-        let fresh_event = || EventId(self.parts.ids.fresh());
-        let mut statements = vec![statement(caller, first.message, extraction, fresh_event())];
+        let mut statements = vec![statement(caller, first.message, extraction, EventId(self.parts.ids.fresh()))];
         for reading in next.into_iter().take(together as usize - 1) {
             let extraction = extractor.extract(caller, &reading.input).await?;
-            statements.push(statement(caller, reading.message, extraction, fresh_event()));
+            statements.push(statement(caller, reading.message, extraction, EventId(self.parts.ids.fresh())));
         }
         let asks = statements.iter().any(|(_, follow_up)| follow_up.is_some());
         let learned = self.learner.learn(caller, statements, Some(&job.claim)).await?;

@@ -59,6 +59,8 @@ impl DocumentStatements for WriteTransaction<'_> {
     }
 
     async fn insert_document(&mut self, user: UserId, d: &Document) -> Result<(), Failure> {
+        let [path, error, title] =
+            [d.path.as_ref().map(UserText::as_str), d.error.as_deref(), d.title.as_ref().map(UserText::as_str)].map(codec::opt_text);
         let insert = sqlx::query!(
             "INSERT INTO documents (user_id, id, collection, path, version, filename, media_type, bytes, sha256, status, error, title, pages,
                                     links, chunk_count, stored, understood, chunk_chars, chunk_overlap, created_at, updated_at)
@@ -66,15 +68,15 @@ impl DocumentStatements for WriteTransaction<'_> {
             user.0,
             d.id.0,
             &*codec::text(&d.collection),
-            codec::opt_text(d.path.as_ref().map(UserText::as_str)).as_deref(),
+            path.as_deref(),
             i64::from(d.version),
             &*codec::text(d.filename.as_str()),
             d.media_type,
             signed(d.bytes),
             d.sha256,
             d.status.word(),
-            codec::opt_text(d.error.as_deref()).as_deref(),
-            codec::opt_text(d.title.as_ref().map(UserText::as_str)).as_deref(),
+            error.as_deref(),
+            title.as_deref(),
             d.pages.map(i64::from),
             json(&d.links, "links")?,
             i64::from(d.chunk_count),
@@ -119,13 +121,14 @@ impl DocumentStatements for WriteTransaction<'_> {
     }
 
     async fn save_outline(&mut self, user: UserId, o: &DocumentOutline) -> Result<(), Failure> {
+        let title = codec::opt_text(o.title.as_ref().map(UserText::as_str));
         let saved = sqlx::query!(
             "UPDATE documents SET status = 'processing', media_type = $3, title = $4, pages = $5, links = $6::text::json, chunk_count = $7,
                  digest = $8, updated_at = $9 WHERE user_id = $1 AND id = $2",
             user.0,
             o.document.0,
             o.media_type,
-            codec::opt_text(o.title.as_ref().map(UserText::as_str)).as_deref(),
+            title.as_deref(),
             o.pages.map(i64::from),
             json(&o.links, "links")?,
             i64::from(o.chunk_count),

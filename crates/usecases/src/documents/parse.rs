@@ -40,16 +40,16 @@ impl UseCases {
         };
         // The document was deleted in the meantime, with its jobs.
         let document = self.parts.store.documents_by_id(&job.caller, &[id]).await?.into_iter().next().ok_or(Failure::NotOurs)?;
-        let Some(file) = self.spool(job, settings, id).await? else { return self.fail(job, id, NO_ORIGINAL).await };
+        let Some(file) = self.spool(job, settings, id).await? else { return self.fail(job, id, NO_ORIGINAL.to_owned()).await };
         let chunking = Chunking { size: document.chunk_chars as usize, overlap: document.chunk_overlap as usize };
         let parsed = settings.parser.parse(file.path(), document.filename.as_str(), chunking).await;
         drop(file);
         metrics::histogram!("recall_document_parse_seconds").record(started.elapsed().as_secs_f64());
         let parsed = match parsed {
-            Ok(parsed) if parsed.chunks.is_empty() => return self.fail(job, id, &ParseError::NoText.to_string()).await,
+            Ok(parsed) if parsed.chunks.is_empty() => return self.fail(job, id, ParseError::NoText.to_string()).await,
             Ok(parsed) => parsed,
             Err(ParseError::Transient(cause)) => return Err(Failure::Transient("PARSER", cause)),
-            Err(e) => return self.fail(job, id, &e.to_string()).await,
+            Err(e) => return self.fail(job, id, e.to_string()).await,
         };
         if parsed.chunks.iter().any(|chunk| chunk.section as usize >= parsed.sections.len()) {
             return Err(Failure::Permanent("PARSER", "the parser returned a chunk without a section".to_owned()));
@@ -57,8 +57,8 @@ impl UseCases {
         let outline = self.outline(id, &parsed);
         let mut stored = match self.parts.store.begin_document(&job.caller, &job.claim, &outline).await {
             Ok(stored) => stored as usize,
-            Err(CommitError::Stale) => return self.fail(job, id, CHANGED).await,
-            Err(CommitError::Store(StoreError::QuotaUsed)) => return self.fail(job, id, LIMIT).await,
+            Err(CommitError::Stale) => return self.fail(job, id, CHANGED.to_owned()).await,
+            Err(CommitError::Store(StoreError::QuotaUsed)) => return self.fail(job, id, LIMIT.to_owned()).await,
             Err(e) => return Err(e.into()),
         };
         self.parts.announcer.committed(&job.caller, job.session);
@@ -90,9 +90,9 @@ impl UseCases {
         Ok((pieces > 0).then_some(file))
     }
 
-    async fn fail(&self, job: &Job, id: DocumentId, error: &str) -> Result<Done, Failure> {
+    async fn fail(&self, job: &Job, id: DocumentId, error: String) -> Result<Done, Failure> {
         let (event, now) = (EventId(self.parts.ids.fresh()), self.now());
-        self.parts.store.fail_document(&job.caller, &job.claim, id, error, event, now).await?;
+        self.parts.store.fail_document(&job.caller, &job.claim, id, &error, event, now).await?;
         self.parts.announcer.committed(&job.caller, job.session);
         Ok(Done::Jobs(1))
     }

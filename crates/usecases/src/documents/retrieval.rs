@@ -116,12 +116,13 @@ impl UseCases {
         if sources.include(SearchSource::Messages) && sources.include(SearchSource::Documents) {
             return Ok(facts);
         }
-        let sessions = |is_shared| facts.iter().filter(move |f| f.shared == is_shared).flat_map(|f| f.evidence.iter().map(|e| e.session));
         let mut documents: HashSet<DocumentId> = HashSet::new();
-        for (whose, ids) in [(Some(caller), sessions(caller.is_shared())), (shared, sessions(true))] {
-            let ids: HashSet<DocumentId> = ids.map(DocumentId::from).collect();
+        for is_shared in [false, true] {
+            let whose = if is_shared == caller.is_shared() { Some(caller) } else { shared.filter(|_| is_shared) };
+            let evidence = facts.iter().filter(|f| f.shared == is_shared).flat_map(|f| &f.evidence);
+            let ids: HashSet<DocumentId> = evidence.map(|e| DocumentId::from(e.session)).collect();
+            let ids: Vec<DocumentId> = ids.into_iter().collect();
             if let Some(whose) = whose.filter(|_| !ids.is_empty()) {
-                let ids: Vec<DocumentId> = ids.into_iter().collect();
                 documents.extend(self.parts.store.documents_by_id(whose, &ids).await?.into_iter().map(|document| document.id));
             }
         }
@@ -135,11 +136,11 @@ impl UseCases {
 
     /// Makes citations of chunks out of citations of the messages that store them: facts cite the message of their evidence.
     pub(crate) async fn cite_documents(&self, caller: &Caller, citations: &mut [Citation]) -> Result<(), StoreError> {
-        let whole = |shared: bool| if shared { caller.shared_reader() } else { Some(*caller) };
         for shared in [false, true] {
             let of_facts = citations.iter().filter(|c| c.shared == shared && c.fact_id.is_some());
             let ids: Vec<MessageId> = of_facts.filter_map(|c| c.message_id).collect();
-            let Some(whose) = whole(shared).filter(|_| !ids.is_empty()) else { continue };
+            let whose = if shared { caller.shared_reader() } else { Some(*caller) };
+            let Some(whose) = whose.filter(|_| !ids.is_empty()) else { continue };
             let chunks = self.parts.store.chunks_by_id(&whose, &ids).await?;
             if chunks.is_empty() {
                 continue;

@@ -67,7 +67,7 @@ impl SpooledFile for NamedFile {
 
     async fn rewind(&mut self) -> io::Result<()> {
         self.file.flush().await?;
-        self.file.rewind().await
+        self.file.rewind().await.map(drop)
     }
 
     async fn read(&mut self, most: usize) -> io::Result<Vec<u8>> {

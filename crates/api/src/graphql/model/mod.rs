@@ -27,7 +27,7 @@ pub(crate) use enums::{
 };
 pub(crate) use event::EventNode;
 pub(crate) use fact::{EvidenceNode, list_facts};
-pub(crate) use nodes::{ChunkNode, DocumentNode, EntityNode, FactNode, MessageNode, SessionNode};
+pub(crate) use nodes::{DocumentNode, EntityNode, FactNode, MessageNode, SessionNode};
 pub(crate) use relation::RelationNode;
 pub(crate) use user_error::{UserError, split_user_errors};
 pub(crate) use viewer::Viewer;

@@ -10,9 +10,10 @@ use crate::{
     system::SystemClock,
 };
 use recall_api::Check;
+use recall_documents::{ChildLimits, ChildParser};
 use recall_domain::Ontology;
 use recall_embedding::{FallbackEmbedders, LocalEmbedder};
-use recall_ports::{Clock, Embedder, Store};
+use recall_ports::{Clock, DocumentParser, Embedder, Store};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{ServerLock, SqliteConfig, SqliteStore};
 
@@ -81,6 +82,13 @@ fn create_private_folder(folder: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// The parser of documents, which starts this program again for each document.
+pub(super) fn document_parser(config: &Config) -> anyhow::Result<Arc<dyn DocumentParser>> {
+    let c = &config.documents;
+    let limits = ChildLimits { memory: c.parser_megabytes.saturating_mul(1 << 20), seconds: c.parser_seconds, children: c.parsers };
+    Ok(Arc::new(ChildParser::of_this_program(limits).context("the file of this program cannot be found")?))
 }
 
 /// The configured embedder and the built-in one.

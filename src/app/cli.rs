@@ -70,6 +70,19 @@ enum Command {
         #[arg(long, value_name = "POLICY")]
         policy: Option<String>,
     },
+    /// Show what the parser reads in a document: title, sections, pages and chunks
+    ///
+    /// Uses the same child process, limits and chunk size as the server. Opens no database.
+    Parse {
+        /// The document: PDF, DOCX, HTML, Markdown or plain text
+        file: PathBuf,
+        /// Print the whole result as JSON instead
+        #[arg(long)]
+        json: bool,
+    },
+    /// Parse standard input in a child process that the server starts
+    #[command(name = recall_documents::child::COMMAND, hide = true)]
+    ParseDocument(super::parse::ChildArgs),
     /// Print the GraphQL schema
     Schema {
         /// Print the JSON schema of the events instead
@@ -207,6 +220,8 @@ pub fn run() -> anyhow::Result<()> {
         }
         Command::Openapi => output::print(format_args!("{}", recall_api::openapi())),
         Command::Extract { policy } => super::extract::run(&cli.settings.load_with(policy)?),
+        Command::Parse { file, json } => runtime()?.block_on(super::parse::run(&cli.settings.load()?, &file, json)),
+        Command::ParseDocument(args) => args.run(),
         Command::Serve => runtime()?.block_on(super::serve::run(cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Rebuild } => runtime()?.block_on(super::graph::rebuild(&cli.settings.load()?)),
         Command::Graph { command: GraphCommand::Check } => runtime()?.block_on(super::graph::check(&cli.settings.load()?)),

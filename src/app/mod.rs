@@ -15,6 +15,7 @@ mod mcp;
 mod models;
 mod operator;
 mod output;
+mod parse;
 pub mod reembed;
 mod retention;
 mod serve;

@@ -5,6 +5,7 @@
 
 mod anonymous;
 mod auth;
+mod documents;
 mod env;
 mod frontend;
 mod graphql;
@@ -34,6 +35,7 @@ use recall_domain::{Similarity, nearest};
 
 pub use anonymous::AnonymousConfig;
 pub use auth::AuthConfig;
+pub use documents::DocumentsConfig;
 pub use env::{VARIABLES, Variable};
 pub use frontend::{Citations, FrontendConfig};
 pub use graphql::GraphqlConfig;
@@ -65,6 +67,8 @@ pub struct Config {
     pub processing: ProcessingConfig,
     /// Message search.
     pub retrieval: RetrievalConfig,
+    /// Documents.
+    pub documents: DocumentsConfig,
     /// Extraction.
     pub understanding: UnderstandingConfig,
     /// The graph engine.
@@ -169,6 +173,7 @@ impl Config {
         self.webrtc.check()?;
         self.processing.check()?;
         self.retrieval.check()?;
+        self.documents.check()?;
         self.understanding.check(self.model.url.is_some())?;
         self.neo4j.check()?;
         self.model.check()?;

@@ -71,6 +71,8 @@ fn every_variable_sets_an_existing_key() {
         "understanding.extraction" => "hybrid",
         "model.url" | "embeddings.url" => "https://models.example.org/v1",
         "model.key" | "model.name" | "embeddings.key" | "embeddings.model" => "some-word",
+        "documents.chunk_chars" => "500",
+        "documents.parser_megabytes" => "256",
         "log.filter" => "debug",
         "log.format" => "json",
         _ => "9",

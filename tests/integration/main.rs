@@ -27,6 +27,7 @@ mod merges;
 mod metrics;
 mod models;
 mod openai;
+mod parser;
 mod plain_parser;
 mod planned;
 mod postgres;

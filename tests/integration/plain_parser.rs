@@ -42,13 +42,15 @@ impl DocumentParser for PlainParser {
                     end = blank.map_or(end, |at| at + 1);
                 }
                 let piece: String = text[begin..end].iter().collect();
-                if !piece.trim().is_empty() {
+                let trimmed = piece.trim();
+                if !trimmed.is_empty() {
                     let offset = begin + (piece.chars().count() - piece.trim_start().chars().count());
+                    let last = offset + trimmed.chars().count() - 1;
                     chunks.push(ParsedChunk {
                         section: u32::try_from(sections.len()).unwrap(),
-                        text: piece.trim().into(),
+                        text: trimmed.into(),
                         char_offset: offset as u64,
-                        pages: pages(&text, begin, end - 1),
+                        pages: pages(&text, offset, last),
                     });
                 }
                 begin = end;

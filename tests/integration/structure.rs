@@ -15,6 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("facts", &["domain", "ports"]),
     ("usecases", &["domain", "ports", "facts", "text"]),
     ("projection", &["domain", "ports"]),
+    ("documents", &["domain", "ports"]),
     ("embedding", &["domain", "ports"]),
     ("retrieval", &["domain", "ports", "text"]),
     ("answering", &["domain", "ports", "embedding"]),

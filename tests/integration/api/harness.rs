@@ -312,13 +312,6 @@ impl Server {
         request.send().await.unwrap()
     }
 
-    /// Adds a document and returns its id.
-    pub(crate) async fn document(&self, user: &str, filename: &str, content: &str) -> String {
-        let response = self.upload(user, filename, content.as_bytes(), &[]).await;
-        assert_eq!(response.status(), 202);
-        text(&response.json::<Value>().await.unwrap()["id"])
-    }
-
     /// Creates a session of shared memory.
     pub(crate) async fn shared_session(&self) -> String {
         let query = "mutation { createSession(input: { shared: true, title: \"Handbook\" }) { session { id shared } errors { code } } }";

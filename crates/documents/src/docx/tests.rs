@@ -1,0 +1,111 @@
+//! Tests with generated files.
+
+use crate::draft::Kind::{self, Heading, Line, Paragraph};
+use crate::samples::{archive, docx, docx_with};
+
+use super::*;
+
+fn blocks(file: &[u8]) -> Vec<(Kind, String)> {
+    read(file).unwrap().blocks.into_iter().map(|block| (block.kind, block.text)).collect()
+}
+
+fn paragraph(style: &str, text: &str) -> String {
+    format!("<w:p><w:pPr><w:pStyle w:val=\"{style}\"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>")
+}
+
+const STYLES: &str = "<w:styles xmlns:w=\"w\">\
+    <w:style w:type=\"paragraph\" w:styleId=\"berschrift1\"><w:name w:val=\"heading 1\"/></w:style>\
+    <w:style w:type=\"paragraph\" w:styleId=\"Own\"><w:name w:val=\"My heading\"/><w:basedOn w:val=\"Loop\"/><w:pPr><w:outlineLvl w:val=\"1\"/></w:pPr></w:style>\
+    <w:style w:type=\"paragraph\" w:styleId=\"Loop\"><w:name w:val=\"Loop\"/><w:basedOn w:val=\"Own\"/></w:style>\
+    <w:style w:type=\"paragraph\" w:styleId=\"TOC1\"><w:name w:val=\"toc 1\"/></w:style>\
+    </w:styles>";
+
+const NUMBERING: &str = "<w:numbering xmlns:w=\"w\"><w:abstractNum w:abstractNumId=\"7\">\
+    <w:lvl w:ilvl=\"0\"><w:start w:val=\"1\"/><w:numFmt w:val=\"decimal\"/><w:lvlText w:val=\"%1.\"/></w:lvl>\
+    <w:lvl w:ilvl=\"1\"><w:start w:val=\"1\"/><w:numFmt w:val=\"lowerLetter\"/><w:lvlText w:val=\"%1%2)\"/></w:lvl></w:abstractNum>\
+    <w:abstractNum w:abstractNumId=\"8\"><w:lvl w:ilvl=\"0\"><w:numFmt w:val=\"bullet\"/><w:lvlText w:val=\"·\"/></w:lvl></w:abstractNum>\
+    <w:num w:numId=\"1\"><w:abstractNumId w:val=\"7\"/></w:num><w:num w:numId=\"2\"><w:abstractNumId w:val=\"8\"/></w:num></w:numbering>";
+
+fn item(list: u8, level: u8, text: &str) -> String {
+    format!(
+        "<w:p><w:pPr><w:numPr><w:ilvl w:val=\"{level}\"/><w:numId w:val=\"{list}\"/></w:numPr></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+    )
+}
+
+#[test]
+fn headings_lists_and_tables_are_read() {
+    let body = [
+        paragraph("TOC1", "Contents 1"),
+        paragraph("berschrift1", "Birds &amp; worms"),
+        paragraph("Own", "Second"),
+        item(1, 0, "one"),
+        item(1, 1, "inner"),
+        item(1, 0, "two"),
+        item(2, 0, "point"),
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc><w:tc><w:p/></w:tc>\
+         <w:tc><w:tbl><w:tr><w:tc><w:p><w:r><w:t>deep</w:t></w:r></w:p></w:tc></w:tr></w:tbl></w:tc></w:tr></w:tbl>"
+            .to_owned(),
+    ];
+    let file = docx_with(&body.concat(), &[("word/styles.xml", STYLES.as_bytes()), ("word/numbering.xml", NUMBERING.as_bytes())]);
+    let expected = [
+        (Heading(1), "Birds & worms"),
+        (Heading(2), "Second"),
+        (Line, "1. one"),
+        (Line, "  1a) inner"),
+        (Line, "2. two"),
+        (Line, "- point"),
+        (Line, "a b |  | deep"),
+    ];
+    assert_eq!(blocks(&file), expected.map(|(kind, text)| (kind, text.to_owned())));
+    assert_eq!(read(&file).unwrap().title.as_deref(), Some("Birds & worms"));
+}
+
+#[test]
+fn runs_notes_links_and_changes_are_read_as_shown() {
+    let body = "<w:p><w:pPr><w:tabs><w:tab w:val=\"left\"/></w:tabs></w:pPr><w:r><w:t xml:space=\"preserve\">Kept </w:t></w:r>\
+        <w:del><w:r><w:delText>deleted</w:delText><w:t>deleted</w:t></w:r></w:del><w:ins><w:r><w:t>inserted</w:t></w:r></w:ins>\
+        <w:r><w:tab/><w:t>x</w:t><w:br/><w:t>y</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>\
+        <w:r><w:rPr><w:vanish w:val=\"0\"/></w:rPr><w:t>shown</w:t></w:r>\
+        <w:hyperlink r:id=\"rId5\"><w:r><w:t>link</w:t></w:r></w:hyperlink><w:r><w:footnoteReference w:id=\"2\"/></w:r>\
+        <w:r><w:instrText>HYPERLINK \"https://field.example\"</w:instrText></w:r>\
+        <mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:r><w:t>box</w:t></w:r></w:p></w:txbxContent></mc:Choice>\
+        <mc:Fallback><w:p><w:r><w:t>box</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent></w:p>";
+    let rels =
+        "<Relationships><Relationship Id=\"rId5\" Target=\"https://a.example/?x=1&amp;y=2\" TargetMode=\"External\"/></Relationships>";
+    let notes = "<w:footnotes><w:footnote w:type=\"separator\" w:id=\"0\"><w:p/></w:footnote>\
+        <w:footnote w:id=\"2\"><w:p><w:r><w:t>The note.</w:t></w:r></w:p></w:footnote></w:footnotes>";
+    let core = "<cp:coreProperties><dc:title>Stated title</dc:title><dc:creator>x</dc:creator></cp:coreProperties>";
+    let parts: [(&str, &[u8]); 3] = [
+        ("word/_rels/document.xml.rels", rels.as_bytes()),
+        ("word/footnotes.xml", notes.as_bytes()),
+        ("docProps/core.xml", core.as_bytes()),
+    ];
+    let file = docx_with(body, &parts);
+    let draft = read(&file).unwrap();
+    assert_eq!(draft.title.as_deref(), Some("Stated title"));
+    assert_eq!(draft.links, ["https://a.example/?x=1&y=2", "https://field.example"]);
+    let expected = [(Paragraph, "box"), (Paragraph, "Kept inserted\tx\nyshownlink[2]"), (Paragraph, "[2] The note.")];
+    assert_eq!(blocks(&file), expected.map(|(kind, text)| (kind, text.to_owned())));
+}
+
+#[test]
+fn only_text_documents_are_recognised() {
+    assert_eq!(is_document(&docx("")), Ok(true));
+    assert_eq!(is_document(&archive(&[("xl/workbook.xml", b"<x/>")])), Ok(false));
+    let moved = "<Relationships><Relationship Type=\"http://x/officeDocument\" Target=\"/word/document2.xml\"/></Relationships>";
+    assert_eq!(is_document(&archive(&[("_rels/.rels", moved.as_bytes()), ("word/document2.xml", b"<x/>")])), Ok(true));
+    assert_eq!(is_document(b"PK\x03\x04 broken"), Err(ParseError::Damaged));
+}
+
+#[test]
+fn entities_of_a_document_are_not_expanded() {
+    let main = "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\"><!ENTITY file SYSTEM \"file:///etc/passwd\">]>\
+        <w:document><w:body><w:p><w:r><w:t>x&b;&file;&amp;&#65;y</w:t></w:r></w:p></w:body></w:document>";
+    assert_eq!(blocks(&archive(&[("word/document.xml", main.as_bytes())])), [(Paragraph, "x&Ay".to_owned())]);
+}
+
+#[test]
+fn broken_xml_is_damaged() {
+    assert_eq!(read(&docx("<w:p><w:r>")).unwrap_err(), ParseError::Damaged);
+    assert_eq!(read(&docx(&"<w:txbxContent><w:p>".repeat(100))).unwrap_err(), ParseError::TooComplex);
+}

@@ -1,0 +1,324 @@
+//! Reads HTML: the main text without scripts, styles and navigation.
+
+use encoding_rs::Encoding;
+use scraper::{Html, Node, node::Element};
+
+use crate::draft::{Draft, Kind};
+
+/// Bytes in which the encoding is declared.
+const HEAD: usize = 1024;
+/// Part of a page's text that its main element must contain, in percent. Otherwise the element is not what it says.
+const MAIN_PERCENT: usize = 40;
+
+/// The encoding that an HTML file declares.
+pub(crate) fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head: String = bytes.iter().take(HEAD).map(|b| char::from(*b).to_ascii_lowercase()).collect();
+    let at = head.find("charset=").map(|at| at + "charset=".len()).or_else(|| head.find("encoding=").map(|at| at + "encoding=".len()))?;
+    let label: String =
+        head[at..].trim_start_matches(['"', '\'']).chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
+    Encoding::for_label(label.as_bytes())
+}
+
+/// Reads an HTML text. The title is that of the page, or else its first heading.
+pub(crate) fn read(text: &str) -> Draft {
+    let page = Html::parse_document(text);
+    let mut all = Reader::read(&page, None);
+    let mains = [("main", ""), ("article", ""), ("", "main")];
+    let main = mains.iter().find_map(|(name, role)| {
+        let is_main = |e: &Element| (e.name() == *name && !name.is_empty()) || (!role.is_empty() && e.attr("role") == Some(role));
+        page.tree.nodes().find(|node| node.value().as_element().is_some_and(is_main)).map(|node| node.id())
+    });
+    if let Some(main) = main {
+        let part = Reader::read(&page, Some(main));
+        let length = |draft: &Draft| draft.blocks.iter().map(|block| block.text.len()).sum::<usize>();
+        if length(&part) * 100 >= length(&all) * MAIN_PERCENT {
+            all.blocks = part.blocks;
+            all.links = part.links;
+        }
+    }
+    let first = all.blocks.iter().find(|block| matches!(block.kind, Kind::Heading(_))).map(|block| block.text.clone());
+    all.title = all.title.filter(|title| !title.trim().is_empty()).or(first);
+    all
+}
+
+#[derive(Default)]
+struct Reader {
+    draft: Draft,
+    /// The text of the open block.
+    text: String,
+    /// The depth of elements whose text is left out.
+    skipped: usize,
+    /// The depth of elements whose white space counts.
+    preformatted: usize,
+    /// The number of the next item of each open list; none for a list with bullets.
+    lists: Vec<Option<u64>>,
+    cells: Vec<String>,
+    /// The depth of open cells. Blocks in a cell are part of its text.
+    in_cell: usize,
+    in_title: bool,
+    has_title: bool,
+}
+
+impl Reader {
+    fn read(page: &Html, part: Option<ego_tree::NodeId>) -> Draft {
+        let mut reader = Self::default();
+        let root = part.and_then(|id| page.tree.get(id)).unwrap_or_else(|| page.tree.root());
+        // Not recursive: the depth of a page is unbounded.
+        for edge in root.traverse() {
+            match edge {
+                ego_tree::iter::Edge::Open(node) => match node.value() {
+                    Node::Element(element) => reader.open(element),
+                    Node::Text(text) => reader.text(text),
+                    _ => {}
+                },
+                ego_tree::iter::Edge::Close(node) => {
+                    if let Node::Element(element) = node.value() {
+                        reader.close(element);
+                    }
+                }
+            }
+        }
+        reader.flush(Kind::Paragraph);
+        reader.draft
+    }
+
+    fn open(&mut self, element: &Element) {
+        let name = element.name();
+        if self.skipped > 0 || is_left_out(element) {
+            self.skipped += 1;
+            return;
+        }
+        match name {
+            "title" => self.in_title = true,
+            "a" => {
+                if let Some(link) = element.attr("href") {
+                    self.draft.links.push(link.to_owned());
+                }
+            }
+            "br" => self.text.push('\n'),
+            "ul" | "menu" | "ol" => {
+                self.block(Kind::Line);
+                let start = element.attr("start").and_then(|start| start.parse().ok()).unwrap_or(1);
+                self.lists.push((name == "ol").then_some(start));
+            }
+            "li" => {
+                self.block(Kind::Line);
+                self.mark_item();
+            }
+            "pre" | "textarea" => {
+                self.block(Kind::Paragraph);
+                self.preformatted += 1;
+            }
+            "td" | "th" => {
+                self.in_cell += 1;
+                if self.in_cell == 1 {
+                    self.text.clear();
+                }
+            }
+            _ if is_block(name) => self.block(if self.lists.is_empty() { Kind::Paragraph } else { Kind::Line }),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, element: &Element) {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return;
+        }
+        let name = element.name();
+        match name {
+            "title" => {
+                self.in_title = false;
+                self.has_title = true;
+            }
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" if self.in_cell == 0 => {
+                let level = name.as_bytes()[1] - b'0';
+                self.block(Kind::Heading(level));
+            }
+            "pre" | "textarea" => {
+                self.block(Kind::Paragraph);
+                self.preformatted = self.preformatted.saturating_sub(1);
+            }
+            "li" | "dt" | "dd" => self.block(Kind::Line),
+            "ul" | "menu" | "ol" => {
+                self.block(Kind::Line);
+                self.lists.pop();
+            }
+            "td" | "th" => {
+                self.in_cell = self.in_cell.saturating_sub(1);
+                if self.in_cell == 0 {
+                    let cell = std::mem::take(&mut self.text);
+                    self.cells.push(cell.split_whitespace().collect::<Vec<_>>().join(" "));
+                }
+            }
+            "tr" if self.in_cell == 0 => {
+                let cells = std::mem::take(&mut self.cells);
+                if cells.iter().any(|cell| !cell.is_empty()) {
+                    self.draft.push(Kind::Line, &cells.join(" | "));
+                }
+            }
+            _ if is_block(name) => self.block(if self.lists.is_empty() { Kind::Paragraph } else { Kind::Line }),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.in_title {
+            // Pictures in a page may have titles too.
+            if !self.has_title {
+                self.draft.title.get_or_insert_default().push_str(text);
+            }
+        } else if self.skipped > 0 {
+        } else if self.preformatted > 0 {
+            self.text.push_str(text);
+        } else {
+            for c in text.chars() {
+                let c = if c.is_ascii_whitespace() { ' ' } else { c };
+                if c != ' ' || !(self.text.is_empty() || self.text.ends_with([' ', '\n'])) {
+                    self.text.push(c);
+                }
+            }
+        }
+    }
+
+    fn mark_item(&mut self) {
+        let depth = self.lists.len().saturating_sub(1).min(8);
+        self.text.push_str(&"  ".repeat(depth));
+        match self.lists.last_mut() {
+            Some(Some(number)) => {
+                self.text.push_str(&format!("{number}. "));
+                *number = number.saturating_add(1);
+            }
+            _ => self.text.push_str("- "),
+        }
+    }
+
+    /// Ends the open block, unless it is part of a cell.
+    fn block(&mut self, kind: Kind) {
+        if self.in_cell > 0 {
+            self.text.push(' ');
+        } else if self.text.trim() == "-" && kind == Kind::Line {
+            // The item begins with another block.
+        } else {
+            self.flush(kind);
+        }
+    }
+
+    fn flush(&mut self, kind: Kind) {
+        let text = std::mem::take(&mut self.text);
+        let text = if self.preformatted > 0 { text.trim_matches('\n') } else { text.trim_end() };
+        if text.trim() != "-" {
+            self.draft.push(kind, text);
+        }
+    }
+}
+
+/// Whether the text of an element is not part of the document: code, controls, and what surrounds the main text.
+fn is_left_out(element: &Element) -> bool {
+    const LEFT_OUT: [&str; 22] = [
+        "script", "style", "noscript", "template", "nav", "aside", "footer", "form", "button", "select", "svg", "math", "iframe", "object",
+        "canvas", "audio", "video", "map", "dialog", "datalist", "rp", "rt",
+    ];
+    let role = element.attr("role").unwrap_or_default();
+    LEFT_OUT.contains(&element.name())
+        || ["navigation", "search", "banner", "contentinfo", "complementary"].contains(&role)
+        || element.attr("hidden").is_some()
+        || element.attr("aria-hidden") == Some("true")
+        || element.attr("style").is_some_and(|style| style.replace(' ', "").contains("display:none"))
+}
+
+fn is_block(name: &str) -> bool {
+    const BLOCKS: [&str; 34] = [
+        "address",
+        "article",
+        "blockquote",
+        "body",
+        "caption",
+        "center",
+        "dd",
+        "details",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hgroup",
+        "hr",
+        "legend",
+        "main",
+        "option",
+        "p",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "tfoot",
+        "thead",
+        "tr",
+    ];
+    BLOCKS.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(html: &str) -> Vec<(Kind, String)> {
+        read(html).blocks.into_iter().map(|block| (block.kind, block.text)).collect()
+    }
+
+    #[test]
+    fn page_keeps_text_and_loses_scripts_and_navigation() {
+        let page = "<!doctype html><html><head><title>The  Page</title><style>p{}</style></head><body><nav><a href='/x'>Menu</a></nav>\
+            <h1>One</h1><p>Some <b>bold</b>\n text, <a href='https://a.example/'>linked</a>.<br>Next.</p><script>alert(1)</script>\
+            <ul><li>a<ul><li>inner</li></ul></li><li><p>b</p></li></ul><ol start=3><li>x</ol>\
+            <table><tr><th>k<th>v</tr><tr><td><p>1</p><td>2</tr></table><pre>a\n  b</pre><p hidden>no</p><footer>imprint</footer></body>";
+        let draft = read(page);
+        assert_eq!(draft.title.as_deref(), Some("The  Page"));
+        assert_eq!(draft.links, ["https://a.example/"]);
+        use Kind::{Heading, Line, Paragraph};
+        let expected = [
+            (Heading(1), "One"),
+            (Paragraph, "Some bold text, linked.\nNext."),
+            (Line, "- a"),
+            (Line, "  - inner"),
+            (Line, "- b"),
+            (Line, "3. x"),
+            (Line, "k | v"),
+            (Line, "1 | 2"),
+            (Paragraph, "a\n  b"),
+        ];
+        assert_eq!(blocks(page), expected.map(|(kind, text)| (kind, text.to_owned())));
+    }
+
+    #[test]
+    fn main_element_is_preferred_if_it_has_most_of_the_text() {
+        let text = "long text ".repeat(20);
+        let found = blocks(&format!("<div>Cookies</div><main><p>{text}</p></main>"));
+        assert_eq!(found.len(), 1);
+        let found = blocks(&format!("<p>{text}</p><article>Teaser</article>"));
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn declared_encoding_is_found() {
+        assert_eq!(declared_encoding(b"<meta charset=\"koi8-r\">"), Some(encoding_rs::KOI8_R));
+        assert_eq!(declared_encoding(b"<?xml version='1.0' encoding='iso-8859-1'?>"), Some(encoding_rs::WINDOWS_1252));
+        assert_eq!(declared_encoding(b"<p>"), None);
+    }
+
+    #[test]
+    fn deep_nesting_is_read() {
+        let depth = 2_000;
+        let page = format!("{}deep{}", "<div>".repeat(depth), "</div>".repeat(depth));
+        assert_eq!(blocks(&page), [(Kind::Paragraph, "deep".to_owned())]);
+    }
+}

@@ -41,7 +41,7 @@ impl UseCases {
         let session = message.session;
         // A question from another speaker in a recorded conversation is not addressed to the assistant.
         let mining = match (message.role, &message.speaker) {
-            (Role::Assistant, _) => FollowUp::Nothing,
+            (Role::Assistant | Role::Document, _) => FollowUp::Nothing,
             (Role::User, Some(_)) => FollowUp::Facts,
             (Role::User, None) => FollowUp::FactsAndAnswer,
         };
@@ -100,6 +100,10 @@ impl UseCases {
         for (m, _) in &messages {
             if m.resources.is_empty() || !m.text.is_empty() {
                 check::text(&m.text)?;
+            }
+            if m.role == Role::Document {
+                let message = "Only the server writes messages of documents. Add a document instead.";
+                return Err(UseCaseError::invalid("ROLE_NOT_ALLOWED", "role", message));
             }
             speakers.push(m.speaker.as_deref().map(|s| check::name(s, "speaker")).transpose()?);
             m.client_message_id.as_deref().map_or(Ok(()), |id| check::client_id(id, "clientMessageId"))?;

@@ -371,7 +371,7 @@ impl UseCases {
 
 fn of_client(session: SessionId, message: Unstored, resources: Vec<Resource>) -> SendMessage {
     let text = match message.role {
-        Role::User => message.text.as_str(),
+        Role::User | Role::Document => message.text.as_str(),
         Role::Assistant => block::without_sources(message.text.as_str()),
     };
     let text = if text.trim().is_empty() { "" } else { text };

@@ -163,6 +163,16 @@ pub struct RankedFact {
     pub shared: bool,
 }
 
+/// Least score of a requested fact: the question has a word of its relation, or names both sides.
+const ASKED_FOR: f64 = 0.55;
+
+impl RankedFact {
+    /// Whether the question asks for this fact, and not only names one of its sides.
+    pub fn is_asked_for(&self) -> bool {
+        self.score >= ASKED_FOR
+    }
+}
+
 /// Milliseconds spent on each part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[schema(as = RetrievalTimings)]

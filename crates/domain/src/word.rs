@@ -25,7 +25,7 @@ mod tests {
     use strum::VariantNames;
 
     use super::*;
-    use crate::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Polarity, Role, Stance, ViewerRole};
+    use crate::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, NameChange, Polarity, Role, Stance, ViewerRole};
 
     fn round_trip<T: Word>(words: &[&str]) {
         let read: Vec<Option<&str>> = words.iter().map(|w| T::parse_word(w).map(Word::word)).collect();
@@ -46,6 +46,7 @@ mod tests {
             FactStatus = ["active", "ended", "retracted"];
             Stance = ["supports", "opposes", "ends"];
             Polarity = ["affirmed", "negated", "ended"];
+            NameChange = ["alias", "renamed", "corrected"];
             ModelOperation = ["extract", "answer"];
             EntityType = ["person", "organization", "place", "project", "tool", "concept", "event", "thing"];
         }

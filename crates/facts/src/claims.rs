@@ -10,7 +10,7 @@ use super::{
     weigh::{rival_keys, stance_order},
 };
 use recall_domain::{
-    CandidateFact, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Ontology, Party, Polarity, Span, Stance, Timestamp,
+    CandidateFact, Entity, EntityId, Fact, FactId, FactStatus, Ontology, Party, Polarity, Span, Stance, Timestamp,
     belief::{DROP_BELOW, FLAG_BELOW},
 };
 use recall_ports::FactKey;
@@ -58,8 +58,7 @@ impl MessageEntities {
     fn claim(&self, c: &CandidateFact, ontology: &Ontology) -> Option<ResolvedClaim> {
         let relation = ontology.get(&c.relation)?;
         let (subject, object) = (self.entity_of(c.subject)?, self.entity_of(c.object)?);
-        let allowed = |types: &[EntityType], e: &Entity| types.is_empty() || types.contains(&e.entity_type);
-        let fits = subject.id != object.id && allowed(&relation.subject_types, subject) && allowed(&relation.object_types, object);
+        let fits = subject.id != object.id && relation.admits(subject.entity_type, object.entity_type);
         (fits && c.confidence >= DROP_BELOW).then(|| ResolvedClaim {
             subject: subject.id,
             relation: c.relation.clone(),

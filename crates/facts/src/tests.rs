@@ -105,7 +105,7 @@ impl StatedFact {
             text: UserText::from("text"),
             speaker: None,
             is_impersonal: false,
-            extraction: Extraction { kind: MessageKind::Statement, mentions, facts },
+            extraction: Extraction { mentions, facts, ..Extraction::empty(MessageKind::Statement) },
         }
     }
 }

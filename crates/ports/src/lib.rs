@@ -41,7 +41,7 @@ pub use chat::{ChatFailure, ChatReply, ChatRequest, ChatUpstream};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, ProcessedMessage, Unmerge};
 pub use document_parser::{Chunking, DocumentFormat, DocumentParser, ParseError, ParsedChunk, ParsedDocument, ParsedSection};
 pub use embed::{EmbedError, Embedder, Embedding};
-pub use extract::{ExtractError, ExtractInput, Extractor};
+pub use extract::{Background, EarlierMessage, ExtractError, ExtractInput, Extractor, Known, KnownFact, KnownName};
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use filter::{EntityFilter, FactFilter, FactKey};

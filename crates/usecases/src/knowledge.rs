@@ -93,7 +93,7 @@ impl UseCases {
             text: UserText::from(text),
             speaker: None,
             is_impersonal: caller.is_shared(),
-            extraction: Extraction { kind: MessageKind::Statement, mentions, facts: vec![fact] },
+            extraction: Extraction { mentions, facts: vec![fact], ..Extraction::empty(MessageKind::Statement) },
         };
         // A task of its own, so that the followers of the session hear of it although the client disconnects.
         let (learner, parts, caller) = (self.learner.clone(), self.parts.clone(), *caller);

@@ -5,6 +5,7 @@
 mod account_deletion;
 mod adopt;
 mod answering;
+mod background;
 mod being_erased;
 mod cancel;
 mod check;
@@ -21,6 +22,7 @@ mod memory;
 mod rank;
 mod reading;
 mod route;
+mod same_entity;
 mod send;
 mod session_deletion;
 mod sessions;

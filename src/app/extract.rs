@@ -9,9 +9,9 @@ use futures_util::future::join_all;
 use uuid::Uuid;
 
 use super::{adapters, models, output, telemetry};
-use crate::config::{Config, Extraction as Policy};
+use crate::config::{Config, Extraction};
 use crate::system::SystemClock;
-use recall_domain::{Caller, Extraction, UserId, ViewerRole};
+use recall_domain::{Caller, UserId, ViewerRole};
 use recall_models::Budget;
 use recall_ports::ExtractInput;
 use recall_understand::LocalExtractor;
@@ -21,8 +21,8 @@ use recall_understand::{Pipeline, jsonl};
 pub(super) fn run(config: &Config) -> anyhow::Result<()> {
     let ontology = adapters::ontology(config)?;
     let pipeline = Arc::new(Pipeline::new(ontology.clone()));
-    let local = |inputs: &[ExtractInput]| inputs.iter().map(|i| pipeline.extract(i)).collect::<Vec<Extraction>>();
-    let client = if config.understanding.extraction == Policy::Local { None } else { models::client(config)? };
+    let local = |inputs: &[ExtractInput]| inputs.iter().map(|i| pipeline.extract(i)).collect::<Vec<_>>();
+    let client = if config.understanding.extraction == Extraction::Local { None } else { models::client(config)? };
     let Some(client) = client else { return process_lines(1, &local) };
 
     // The log goes to standard error and reports each message that the model did not process.
@@ -39,7 +39,7 @@ pub(super) fn run(config: &Config) -> anyhow::Result<()> {
 }
 
 /// Runs `extract` over standard input, `batch` messages at a time.
-fn process_lines(batch: usize, extract: &dyn Fn(&[ExtractInput]) -> Vec<Extraction>) -> anyhow::Result<()> {
+fn process_lines(batch: usize, extract: &dyn Fn(&[ExtractInput]) -> Vec<recall_domain::Extraction>) -> anyhow::Result<()> {
     let (input, out) = (BufReader::new(std::io::stdin().lock()), BufWriter::new(std::io::stdout().lock()));
     let outcome = jsonl::run(input, out, std::io::stderr().lock(), batch, extract).map_err(output::map_output_error)?;
     anyhow::ensure!(outcome.refused == 0, "{} lines are not messages", outcome.refused);

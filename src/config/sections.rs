@@ -202,7 +202,7 @@ pub struct UnderstandingConfig {
 
 impl UnderstandingConfig {
     pub(super) fn check(&self, has_model: bool) -> Result<(), ConfigError> {
-        if self.extraction != Extraction::Local && !has_model {
+        if matches!(self.extraction, Extraction::Hybrid | Extraction::Model) && !has_model {
             return Err(wrong("understanding.extraction", "needs a model: set model.url (RECALL_MODEL_URL) and model.name"));
         }
         Ok(())

@@ -115,7 +115,7 @@ fn at(day: &str) -> Timestamp {
 }
 
 fn asked(question: &str) -> Asked {
-    Asked { message: None, text: question.into(), at: at("2026-06-01") }
+    Asked { message: None, text: question.into(), original: None, at: at("2026-06-01") }
 }
 
 fn id(text: &str) -> Uuid {

@@ -281,10 +281,18 @@ pub struct RankedFact {
     pub shared: bool,
 }
 
+/// Least score of a requested fact: the question has a word of its relation, or names both sides.
+const ASKED_FOR: f64 = 0.55;
+
 impl RankedFact {
     /// Returns the name of the object, or the value as text.
     pub fn object_name(&self) -> String {
         self.fact.value.as_ref().map_or_else(|| self.object.name.clone(), FactValue::shown)
+    }
+
+    /// Whether the question asks for this fact, and not only names one of its sides.
+    pub fn is_asked_for(&self) -> bool {
+        self.score >= ASKED_FOR
     }
 }
 

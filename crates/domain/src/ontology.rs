@@ -49,6 +49,9 @@ pub struct Relation {
     /// The relation that states the contrary for the same pair; mutual.
     #[serde(default)]
     pub opposite: Option<RelationName>,
+    /// It holds what somebody intends. A reader that recognizes plans states them with this relation only.
+    #[serde(default)]
+    pub plan: bool,
     /// Days after which unrepeated support counts half.
     pub half_life_days: f64,
     /// Words that state the relation; see `recall_understand`.
@@ -139,6 +142,18 @@ impl Relation {
         self.value_types.contains(&value.value_type())
     }
 
+    /// Whether it can hold between entities of these types.
+    ///
+    /// Only the border between persons and everything else is strict: the other types are guesses, and a pub is a place, an organization
+    /// or a thing.
+    pub fn admits(&self, subject: EntityType, object: EntityType) -> bool {
+        let person = |t: EntityType| t == EntityType::Person;
+        let admits = |allowed: &[EntityType], t: EntityType| {
+            allowed.is_empty() || allowed.contains(&t) || (!person(t) && allowed.iter().any(|a| !person(*a)))
+        };
+        admits(&self.subject_types, subject) && admits(&self.object_types, object)
+    }
+
     /// Returns the phrase in the first person: "likes" becomes "like", "is part of" becomes "am part of".
     pub fn phrase_of_first_person(&self) -> String {
         let (verb, rest) = self.phrase.split_once(' ').map_or((self.phrase.as_str(), ""), |(v, r)| (v, r));
@@ -157,7 +172,7 @@ impl Ontology {
     ///
     /// # Errors
     /// Fails if the text is not TOML of the expected form, a name is malformed or repeated, an opposite is missing, one-sided or has
-    /// another half-life, or a half-life is not positive, or a relation with values has what only relations of entities have.
+    /// another half-life, a half-life is not positive, a relation with values has what only relations of entities have, or two relations are for plans.
     pub fn parse(toml: &str) -> Result<Self, OntologyError> {
         let file: File = toml::from_str(toml).map_err(|e| OntologyError::Syntax(e.to_string()))?;
         let order: Vec<_> = file.relation.iter().map(|r| r.name.clone()).collect();
@@ -184,6 +199,13 @@ impl Ontology {
                 return fail("is defined twice");
             }
         }
+        let mut plans = relations.values().filter(|r| r.plan).skip(1);
+        if let Some(second) = plans.next() {
+            return Err(OntologyError::Relation {
+                relation: second.name.clone(),
+                problem: "another relation is for plans already".to_owned(),
+            });
+        }
         for r in relations.values() {
             let Some(opposite) = &r.opposite else { continue };
             let fail = |problem: &str| Err(OntologyError::Relation { relation: r.name.clone(), problem: problem.to_owned() });
@@ -202,6 +224,11 @@ impl Ontology {
     /// Returns a relation by name.
     pub fn get(&self, name: &str) -> Option<&Relation> {
         self.relations.get(name)
+    }
+
+    /// Returns the relation that holds plans, if the ontology has one.
+    pub fn plan(&self) -> Option<&Relation> {
+        self.iter().find(|r| r.plan)
     }
 
     /// Returns all relations in the order of the file.

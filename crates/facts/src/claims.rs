@@ -10,7 +10,7 @@ use super::{
     weigh::{rival_keys, stance_order},
 };
 use recall_domain::{
-    CandidateFact, Entity, EntityId, EntityType, Fact, FactId, FactStatus, FactValue, Ontology, Party, Polarity, Span, Stance, Timestamp,
+    CandidateFact, Entity, EntityId, Fact, FactId, FactStatus, FactValue, Ontology, Party, Polarity, Span, Stance, Timestamp,
     belief::{DOCUMENT_SHARE, DROP_BELOW, FLAG_BELOW},
 };
 use recall_ports::FactKey;
@@ -62,13 +62,13 @@ impl MessageEntities {
     fn claim(&self, c: &CandidateFact, at: Timestamp, ontology: &Ontology) -> Option<ResolvedClaim> {
         let relation = ontology.get(&c.relation)?;
         let (subject, object) = (self.entity_of(c.subject)?, self.entity_of(c.object)?);
-        let allowed = |types: &[EntityType], e: &Entity| types.is_empty() || types.contains(&e.entity_type);
         let value = c.value.as_ref().map(|v| v.resolve(at));
         let fits_object = match &value {
             Some(value) => subject.id == object.id && relation.takes(value) && value.is_valid(),
-            None => subject.id != object.id && !relation.has_values() && allowed(&relation.object_types, object),
+            None => subject.id != object.id && !relation.has_values(),
         };
-        (fits_object && allowed(&relation.subject_types, subject) && c.confidence >= DROP_BELOW).then(|| ResolvedClaim {
+        let fits = fits_object && relation.admits(subject.entity_type, object.entity_type);
+        (fits && c.confidence >= DROP_BELOW).then(|| ResolvedClaim {
             subject: subject.id,
             relation: c.relation.clone(),
             object: object.id,

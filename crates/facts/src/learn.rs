@@ -241,7 +241,10 @@ async fn load_known_entities(
     if !hints.is_empty() {
         known_entities.by_hint = store.entities_by_hint(&hints, MAX_HINTED).await?;
     }
-    if s.speaker.is_none() && !s.is_impersonal && (!s.extraction.facts.is_empty() || message_cues.introduces_speaker()) {
+    if s.speaker.is_none()
+        && !s.is_impersonal
+        && (!s.extraction.facts.is_empty() || !s.extraction.names.is_empty() || message_cues.introduces_speaker())
+    {
         known_entities.viewer = store.viewer_entity().await?;
     }
     let Ambiguity { mut ambiguous, mut neighbours } = message_cues.find_ambiguity(s, &known_entities);

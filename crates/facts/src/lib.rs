@@ -17,6 +17,7 @@ mod name_query;
 pub mod processor;
 mod resolve;
 mod session_limits;
+mod stated_names;
 mod statement;
 pub mod unmerge;
 pub mod weigh;

@@ -11,6 +11,7 @@ use super::{
         identifies_person, lookup_terms, names, role_hint,
         roles::Role,
     },
+    stated_names::{is_own_name, partners},
     statement::Statement,
 };
 use recall_domain::{
@@ -110,6 +111,7 @@ impl MessageEntities {
             message_entities.mention_entities.push(index);
             message_entities.decisions.push(decision);
         }
+        message_entities.apply_stated_names(s);
         if !s.is_impersonal && s.extraction.facts.iter().any(|f| f.subject == Party::Speaker || f.object == Party::Speaker) {
             message_entities.speaker = Some(message_entities.add_speaker(known_entities, &mut creation));
         }
@@ -134,7 +136,7 @@ impl MessageEntities {
         creation: &mut CreationContext<'_>,
     ) -> (usize, Decision) {
         let person = mention.entity_type == EntityType::Person && Role::of(&mention.name).is_none();
-        if cues.speaker && person {
+        if (cues.speaker || is_own_name(creation.s, i)) && person {
             let decision = Decision { score: 0.95, reason: "the speaker says so".to_owned() };
             return (self.add_speaker(known_entities, creation), decision);
         }
@@ -144,17 +146,20 @@ impl MessageEntities {
         };
         let mut choice = resolver.resolve(i, cues, resolved);
         // "Kate, short for Katherine": if one of the two names is known, both mean that entity.
-        if choice.entity.is_none()
-            && said(i, i + 1)
-            && let Some(next) = message_cues.cues.get(i + 1)
-        {
-            let other = resolver.resolve(i + 1, next, resolved);
-            choice = if other.entity.is_some() { other } else { choice };
+        let next = said(i, i + 1).then_some(i + 1);
+        for other in next.into_iter().chain(partners(creation.s, i).filter(|p| *p > i)) {
+            if choice.entity.is_none()
+                && let Some(cues) = message_cues.cues.get(other)
+            {
+                let other = resolver.resolve(other, cues, resolved);
+                choice = if other.entity.is_some() { other } else { choice };
+            }
         }
-        if let Some(previous) = i.checked_sub(1).filter(|p| said(*p, i)).and_then(|p| self.mention_entities.get(p).copied()) {
-            let id = self.entities[previous].id;
+        let previous = i.checked_sub(1).filter(|p| said(*p, i));
+        for index in previous.into_iter().chain(partners(creation.s, i)).filter_map(|p| self.mention_entities.get(p).copied()) {
+            let id = self.entities[index].id;
             if choice.entity.is_none_or(|e| e.id == id) {
-                return (previous, Decision { score: 0.95, reason: "said to be the same".to_owned() });
+                return (index, Decision { score: 0.95, reason: "said to be the same".to_owned() });
             }
         }
         let ResolvedMention { entity, decision } = choice;

@@ -107,7 +107,7 @@ impl StatedFact {
             speaker: None,
             is_impersonal: false,
             chunk_event: None,
-            extraction: Extraction { kind: MessageKind::Statement, mentions, facts },
+            extraction: Extraction { mentions, facts, ..Extraction::empty(MessageKind::Statement) },
         }
     }
 }

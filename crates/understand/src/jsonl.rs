@@ -101,7 +101,7 @@ pub fn run(
             }
         };
         ids.push(line.id);
-        inputs.push(ExtractInput { message: None, text: UserText::from(line.text), speaker: line.speaker, previous: Vec::new() });
+        inputs.push(ExtractInput { text: UserText::from(line.text), speaker: line.speaker, ..ExtractInput::default() });
         if inputs.len() >= together {
             outcome.answered += settle(&mut output, &mut ids, &mut inputs)?;
         }

@@ -201,12 +201,12 @@ fn finish(kind: MessageKind, registry: Registry, mut facts: Vec<CandidateFact>) 
     }
     facts.sort_by_key(|f| f.span.start);
     let mentions = order.into_iter().map(|i| registry.mentions[i].clone()).collect();
-    Extraction { kind, mentions, facts }
+    Extraction { mentions, facts, ..Extraction::empty(kind) }
 }
 
 /// Makes an [`ExtractInput`] of a text without speaker and earlier messages.
 pub fn input(text: &str) -> ExtractInput {
-    ExtractInput { message: None, text: UserText::from(text), speaker: None, previous: Vec::new() }
+    ExtractInput { text: UserText::from(text), ..ExtractInput::default() }
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl UseCases {
             speaker: None,
             is_impersonal: caller.is_shared(),
             chunk_event: None,
-            extraction: Extraction { kind: MessageKind::Statement, mentions, facts: vec![fact] },
+            extraction: Extraction { mentions, facts: vec![fact], ..Extraction::empty(MessageKind::Statement) },
         };
         // A task of its own, so that the followers of the session hear of it although the client disconnects.
         let (learner, parts, caller) = (self.learner.clone(), self.parts.clone(), *caller);

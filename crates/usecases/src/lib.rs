@@ -5,6 +5,7 @@
 mod account_deletion;
 mod adopt;
 mod answering;
+mod background;
 mod being_erased;
 mod cancel;
 mod check;
@@ -23,6 +24,7 @@ mod rank;
 mod reading;
 mod resources;
 mod route;
+mod same_entity;
 mod send;
 mod session_deletion;
 mod sessions;

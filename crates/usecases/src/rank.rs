@@ -11,9 +11,6 @@ const MAX_NAME_WORDS: usize = 4;
 /// Most words of a question searched for names.
 const MAX_WORDS: usize = 200;
 
-/// Least score of a requested fact: the question has a word of its relation, or names both sides.
-pub(super) const ASKED_FOR: f64 = 0.55;
-
 /// The names and words in a question.
 #[derive(Clone, Debug)]
 pub(super) struct QuestionTerms {

@@ -181,13 +181,16 @@ impl UseCases {
         // A message that made an attempt fail must not take others with it.
         let together = if extractor.is_quick() && job.attempts == 1 { TOGETHER } else { 1 };
         let message = self.message(caller, id).await?;
-        let (first, next) = self.readings(caller, message, extractor.looks_ahead().max(together - 1)).await?;
+        let (first, next) = self.readings(caller, message, extractor.looks_ahead().max(together - 1), extractor.as_ref()).await?;
         let ahead: Vec<_> = next.iter().map(|reading| reading.input.clone()).collect();
         let extraction = extractor.extract_ahead(caller, &first.input, &ahead).await?;
         let mut statements = vec![statement(caller, first.message, extraction, EventId(self.parts.ids.fresh()))];
         for reading in next.into_iter().take(together as usize - 1) {
             let extraction = extractor.extract(caller, &reading.input).await?;
             statements.push(statement(caller, reading.message, extraction, EventId(self.parts.ids.fresh())));
+        }
+        for (statement, _) in &statements {
+            self.merge_stated_names(caller, &statement.extraction).await?;
         }
         let asks = statements.iter().any(|(_, follow_up)| follow_up.is_some());
         let learned = self.learner.learn(caller, statements, Some(&job.claim)).await?;
@@ -200,7 +203,7 @@ impl UseCases {
 
     async fn answer(&self, job: &Job, id: MessageId) -> Result<(), Failure> {
         let question = self.message(&job.caller, id).await?;
-        let mut asked = Asked { message: Some(id), text: question.text.clone(), at: question.sent_at };
+        let mut asked = Asked { message: Some(id), text: question.text.clone(), original: None, at: question.sent_at };
         let context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, id).await?;
         self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
         let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
@@ -262,11 +265,13 @@ impl UseCases {
         asked: &mut Asked,
         question: MessageId,
     ) -> Result<Context, UseCaseError> {
-        let mut context = self.context(caller, of_question(&asked.text, question)).await?;
+        let first = answerer.messages_wanted();
+        let mut context = self.context(caller, of_question(&asked.text, question, first)).await?;
         for _ in 0..MAX_HOPS {
             let Some(text) = answerer.rephrase(asked, &context) else { break };
-            context.join(self.context(caller, of_question(&text, question)).await?);
-            asked.text = text;
+            context.join(self.context(caller, of_question(&text, question, first)).await?);
+            let before = std::mem::replace(&mut asked.text, text);
+            asked.original.get_or_insert(before);
         }
         Ok(context)
     }

@@ -109,9 +109,9 @@ async fn session_limits_do_not_apply_to_shared_memory() {
             span: Span { start: 0, end: 15 },
         };
         let extraction = Extraction {
-            kind: MessageKind::Statement,
             mentions: ["Mary", "Rome", "Peter", "Ghent"].map(mention).to_vec(),
             facts: vec![fact(0, 1), fact(2, 3)],
+            ..Extraction::empty(MessageKind::Statement)
         };
         let statement = Statement {
             message: message.id,

@@ -56,7 +56,7 @@ pub(crate) fn split(text: &str, chunking: Chunking) -> Vec<Range<usize>> {
         };
         push(&mut chunks, text, start..end);
         covered = end_char;
-        (start, start_char) = overlap_start(text, &breaks[..], (end, end_char), overlap);
+        (start, start_char) = overlap_start(text, &breaks, (end, end_char), overlap);
     }
 }
 

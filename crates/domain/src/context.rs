@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    Chunk, Citation, CitedChunk, Document, DocumentId, Entity, EntityId, Evidence, Fact, Message, MessageId, MessageStatus, Role,
-    SessionId, Timestamp,
+    Chunk, Citation, CitedChunk, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactValue, Message, MessageId, MessageStatus,
+    Role, SessionId, Timestamp,
 };
 
 /// Speaker name for messages of shared memory without a speaker. Without it, the answerer would attribute them to the asking user.

@@ -158,7 +158,7 @@ impl RecallIndex {
 
     /// Builds a new index from the whole feed, apart from the one that other searches may be using.
     ///
-    /// Resumes from the rows of a cancelled update.
+    /// The store reads a page while the page before is added. Resumes from the rows of a cancelled update.
     async fn rebuild(
         &self,
         caller: &Caller,
@@ -167,20 +167,28 @@ impl RecallIndex {
         generation: u64,
         model: &str,
     ) -> Result<Option<LoadedIndex>, StoreError> {
-        let mut partial = update.take_partial(generation, model).unwrap_or_else(|| LoadedIndex::new(generation, model));
+        let partial = update.take_partial(generation, model).unwrap_or_else(|| LoadedIndex::new(generation, model));
+        let mut rows = Vec::new();
+        let mut after = partial.index.last_row();
+        update.keep_partial(partial);
         loop {
-            // While the feed is read, the slot keeps the partial index: this read may be cancelled.
-            let after = partial.index.last_row();
-            update.keep_partial(partial);
-            let rows = self.store.feed(caller, model, after, PAGE_ROWS).await?;
-            let Some(kept) = update.take_partial(generation, model) else { return Ok(None) };
-            partial = kept;
-            rows.iter().for_each(|row| partial.index.push(row));
-            partial.shrink_to(self.options.budget_bytes);
-            self.cache.record_size(caller.user(), slot, partial.index.bytes());
-            if partial.too_large || rows.len() < PAGE_ROWS as usize {
-                return Ok(Some(partial));
-            }
+            let is_last = !rows.is_empty() && rows.len() < PAGE_ROWS as usize;
+            let next = async { if is_last { Ok(Vec::new()) } else { self.store.feed(caller, model, after, PAGE_ROWS).await } };
+            // Waits for nothing, so the slot keeps the partial index whenever this read may be cancelled.
+            let add = async {
+                let mut partial = update.take_partial(generation, model)?;
+                rows.iter().for_each(|row| partial.index.push(row));
+                partial.shrink_to(self.options.budget_bytes);
+                self.cache.record_size(caller.user(), slot, partial.index.bytes());
+                let is_full = partial.too_large;
+                update.keep_partial(partial);
+                Some(is_full)
+            };
+            let (next, is_full) = tokio::join!(biased; next, add);
+            let Some(is_full) = is_full else { return Ok(None) };
+            rows = next?;
+            let Some(last) = rows.last().filter(|_| !is_full) else { return Ok(update.take_partial(generation, model)) };
+            after = last.row;
         }
     }
 

@@ -54,7 +54,7 @@ const PROBE_STEPS: usize = 8191;
 /// Quantizes a vector symmetrically, so that the largest component becomes `steps`.
 ///
 /// Returns the size of a step and each component in steps, or `None` for a zero vector.
-fn scale_to_steps(vector: &[f32], steps: f32) -> Option<(f32, impl Iterator<Item = f32>)> {
+fn scale_to_steps(vector: &[f32], steps: f32) -> Option<(f32, impl Iterator<Item = f32> + Clone)> {
     let largest = vector.iter().fold(0.0_f32, |m, v| if v.is_finite() { m.max(v.abs()) } else { m });
     let scale = largest / steps;
     (scale > 0.0).then(|| (scale, vector.iter().map(move |v| (v / scale).clamp(-steps, steps))))
@@ -110,15 +110,13 @@ impl Chunk {
         }
     }
 
-    fn push(&mut self, row: impl Iterator<Item = f32>) {
-        for (at, v) in row.enumerate() {
-            let whole = round_to_integer(v);
-            self.coarse.push((whole + ZERO) as u8);
-            let part = (((v - f32::from(whole) + 0.5) * FINE_STEPS) as u8).min(FINE_STEPS as u8 - 1);
-            match self.fine.last_mut() {
-                Some(byte) if !at.is_multiple_of(FINE_PER_BYTE) => *byte |= part << (2 * (at % FINE_PER_BYTE)),
-                _ => self.fine.push(part),
-            }
+    /// Adds a row: its components in steps.
+    fn push(&mut self, row: impl Iterator<Item = f32> + Clone) {
+        self.coarse.extend(row.clone().map(|v| (round_to_integer(v) + ZERO) as u8));
+        let mut parts = row.map(|v| (((v - f32::from(round_to_integer(v)) + 0.5) * FINE_STEPS) as u8).min(FINE_STEPS as u8 - 1)).fuse();
+        while let Some(first) = parts.next() {
+            let others = (1..FINE_PER_BYTE).map(|i| parts.next().unwrap_or(0) << (2 * i));
+            self.fine.push(others.fold(first, |byte, part| byte | part));
         }
     }
 

@@ -54,11 +54,12 @@ impl ForgetRequest {
 
     /// Returns the input of the first id that it names.
     pub fn first_input(&self) -> &'static str {
-        match self.ids().first() {
-            Some(ResourceId::Fact(_)) => "factIds",
-            Some(ResourceId::Message(_)) | None => "messageIds",
-            Some(ResourceId::Entity(_)) => "entityIds",
-            Some(ResourceId::Session(_)) => "sessionId",
+        match self {
+            _ if !self.facts.is_empty() => "factIds",
+            _ if !self.messages.is_empty() => "messageIds",
+            _ if !self.entities.is_empty() => "entityIds",
+            _ if self.range.session.is_some() => "sessionId",
+            _ => "messageIds",
         }
     }
 

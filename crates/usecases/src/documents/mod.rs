@@ -118,6 +118,7 @@ impl UseCases {
             created_at: now,
             source_metadata: None,
             external_id: None,
+            resources: Vec::new(),
             prepared,
             mining: FollowUp::Parse,
             kind: None,

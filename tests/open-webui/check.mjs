@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Memory } from "./memory.mjs";
 import { Tab, launch, until } from "./page.mjs";
 
-const { OPEN_WEBUI_URL: url, LOG: log, PHOTO: photo, PICTURES: pictures } = process.env;
+const { OPEN_WEBUI_URL: url, LOG: log, PHOTO: photo, DOCUMENT: document, PICTURES: pictures } = process.env;
 const FILTER = new URL("../../clients/open-webui/recall_filter.py", import.meta.url);
 const browser = await launch();
 const anna = await Tab.open(browser, url);
@@ -101,8 +101,18 @@ try {
     await anna.attach(photo);
     assert.equal(await anna.say("This is my garden in Lyon."), "A picture.");
     await stored(["This is my garden in Lyon."]);
-    const sent = (await requests()).flatMap((request) => request.messages ?? []).find((message) => message.content?.[1]?.type === "image_url");
-    assert.ok(sent.content[1].image_url.url.length > 1_500_000);
+    const parts = (await requests()).flatMap((request) => request.messages ?? []).flatMap((message) => (Array.isArray(message.content) ? message.content : []));
+    assert.ok(parts.find((part) => part.type === "image_url").image_url.url.length > 1_500_000);
+  });
+
+  await step("a message with a document is remembered without it", async () => {
+    await anna.newChat();
+    await anna.attach(document);
+    await anna.say("My cat is called Tom.");
+    await anna.say("My canary is called Yuki.");
+    await stored(["My cat is called Tom.", "My canary is called Yuki."]);
+    assert.ok((await requests()).some((request) => JSON.stringify(request.messages ?? "").includes("Vaillant")), "the model does not get the document");
+    assert.ok((await memory.texts()).every((text) => !text.includes("Vaillant")));
   });
 
   await step("another user behind the same key has another memory", async () => {
@@ -145,9 +155,11 @@ try {
     await anna.page.goto(`${url}/admin/settings/connections`);
     await anna.page.getByRole("button", { name: "Configure" }).first().click();
     await anna.page.getByText("Advanced", { exact: true }).click();
-    await sleep(1_000);
     const dialog = await anna.page.getByText("Edit Connection", { exact: true }).boundingBox();
-    await picture(anna.page, "connection", { x: dialog.x - 30, y: dialog.y - 30, width: 500, height: 470 });
+    // Away from what shows a hint.
+    await anna.page.mouse.move(dialog.x, dialog.y);
+    await sleep(1_000);
+    await picture(anna.page, "connection", { x: dialog.x - 21, y: dialog.y - 20, width: 480, height: 410 });
   }
 } catch (error) {
   await anna.page.screenshot({ path: `${process.env.TMPDIR ?? "/tmp"}/open-webui-failed.png` });

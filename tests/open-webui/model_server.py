@@ -24,7 +24,8 @@ def text_of(message: dict[str, Any]) -> str:
 
 def answer(messages: list[dict[str, Any]]) -> str:
     question = next(message for message in reversed(messages) if message["role"] == "user")
-    text = text_of(question)
+    # Without the documents that Open WebUI puts before it.
+    text = text_of(question).rpartition("</context>")[2].strip()
     if text.startswith("### Task:"):
         start = text[:200]
         return '{"title": "A Title of the Model"}' if "title" in start else '{"tags": ["Family"]}' if "tags" in start else "{}"

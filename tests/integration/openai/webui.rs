@@ -154,3 +154,26 @@ async fn program_with_its_own_model_gets_the_memory() {
     }
     assert_eq!(texts(&server).await.len(), all.len());
 }
+
+/// Once a document is attached to a chat, Open WebUI puts it before each new message.
+#[tokio::test(flavor = "multi_thread")]
+async fn message_with_documents_is_remembered_without_them() {
+    let model = ModelServer::start(|_, _| Reaction::Say("Fine.".to_owned())).await;
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), &model, &[]);
+    let files = "<attached_files>\n<file type=\"file\" id=\"1\" url=\"1\" name=\"boiler.txt\"/>\n</attached_files>\n\n";
+    let with = |text: &str| {
+        format!(
+            "### Task:\nRespond to the user query using the provided context.\n\n<context>\n<source id=\"1\">I live in Oslo.</source>\n</context>\n\n{text}"
+        )
+    };
+    let first = "My cat is called Tom.";
+    ask(&server, Some("one"), &[&with(&format!("{files}{first}"))]).await;
+    ask(&server, Some("one"), &[&format!("{files}{first}"), "Fine.", &with("My dog is called Rex.")]).await;
+    assert_eq!(texts(&server).await, [first, "Fine.", "My dog is called Rex.", "Fine."]);
+    settle(&server).await;
+    ask(&server, Some("two"), &[&with("What is my cat called?")]).await;
+    let sent = seen(&model, 2);
+    assert!(sent[0]["content"].as_str().unwrap().contains("Tom"), "no memory: {sent:#?}");
+    assert_eq!(sent[1]["content"], with("What is my cat called?"), "the model gets the documents");
+}

@@ -13,7 +13,7 @@ use super::{
     Handlers, LOCAL_MODEL,
     answer::AnswerCollector,
     body::Reserved,
-    conversation::conversation_of,
+    conversation::{conversation_of, own_words},
     errors::unknown_model,
     keeper::{Keeper, Remembering},
     local::{self, Form},
@@ -91,7 +91,8 @@ impl Purpose {
     pub(super) fn of(handlers: &Handlers, body: &mut ChatBody, headers: &HeaderMap) -> Self {
         let chat = options::chat_id(headers, body.chat_id.as_deref());
         let is_forgetful = chat.as_deref().is_some_and(options::is_not_remembered);
-        if options::is_task(headers, body.last_user_text().as_deref(), &handlers.openai.settings.task_prompts) {
+        let last = body.last_user_text();
+        if options::is_task(headers, last.as_deref().map(own_words), &handlers.openai.settings.task_prompts) {
             return Self::Task { titled: chat.filter(|_| !is_forgetful && options::is_title_task(headers)) };
         }
         match conversation_of(body, chat) {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Citation, Entity, EntityId, Evidence, Fact, Message, SessionId, Timestamp};
+use super::{Citation, Entity, EntityId, Evidence, Fact, FactValue, Message, SessionId, Timestamp};
 
 /// Speaker name for messages of shared memory without a speaker. Without it, the answerer would attribute them to the asking user.
 pub const SHARED_SPEAKER: &str = "Shared memory";

@@ -196,7 +196,7 @@ pub struct StoredValue<'v> {
 
 impl std::fmt::Debug for StoredValue<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.value.fmt(f)
+        std::fmt::Debug::fmt(self.value, f)
     }
 }
 

@@ -128,6 +128,7 @@ impl Reader<'_> {
     /// Adds the facts with values of one sentence. `text` is the original message.
     pub(crate) fn read_values(&mut self, clauses: &[Clause], text: &str) {
         let cues = self.cues;
+        let frames: Vec<Option<ValueFrame>> = clauses.iter().map(|c| self.value_frame(c)).collect();
         for relation in &cues.values {
             self.read_noun_values(relation, clauses, text);
             if relation.reading == Some(Reading::Age) {
@@ -136,15 +137,15 @@ impl Reader<'_> {
             if matches!(relation.reading, Some(Reading::Email | Reading::Phone)) {
                 self.read_reachable(relation, text);
             }
-            for clause in clauses {
+            for (clause, frame) in clauses.iter().zip(&frames) {
                 steps::count(1);
-                let Some(frame) = self.value_frame(clause) else { continue };
-                self.read_verb_values(relation, clause, &frame, text);
+                let Some(frame) = frame else { continue };
+                self.read_verb_values(relation, clause, frame, text);
                 match relation.reading {
-                    Some(Reading::Age) => self.read_age(relation, clause, &frame),
-                    Some(Reading::Occupation) => self.read_occupation(relation, clause, &frame),
-                    Some(Reading::Allergy) => self.read_allergy(relation, clause, &frame),
-                    Some(Reading::Size) => self.read_measure(relation, clause, &frame),
+                    Some(Reading::Age) => self.read_age(relation, clause, frame),
+                    Some(Reading::Occupation) => self.read_occupation(relation, clause, frame),
+                    Some(Reading::Allergy) => self.read_allergy(relation, clause, frame),
+                    Some(Reading::Size) => self.read_measure(relation, clause, frame),
                     Some(Reading::OwnName) => self.read_own_name(relation, clause),
                     _ => {}
                 }

@@ -9,9 +9,9 @@ use crate::{
     stored::Stored,
 };
 
-const HANDBOOK: &str = "# Travel\nThe travel budget of the sales team is 4200 euros a year. Flights are booked by the office.\u{c}\n\
-    # Pets\nEvery office may have one dog. Cats are not allowed in the kitchen of the Lisbon office.\n\
-    # Contacts\nTeresa Almeida works at Lumen Labs. I like sushi.\n";
+const HANDBOOK: &str = "Travel\n======\n\nThe travel budget of the sales team is 4200 euros a year. Flights are booked by the office.\u{c}\n\
+    Pets\n====\n\nEvery office may have one dog. Cats are not allowed in the kitchen of the Lisbon office.\n\
+    Contacts\n========\n\nTeresa Almeida works at Lumen Labs. I like sushi.\n";
 
 /// Waits until the document is no longer processed, and returns it.
 async fn settled(server: &Server, user: &str, id: &str) -> Value {
@@ -179,7 +179,7 @@ async fn unusable_uploads_are_refused_with_a_code() {
 async fn unreadable_file_fails_with_its_reason_and_can_be_deleted() {
     let server = Server::start().await;
     let _work = server.work();
-    for (content, reason) in [(&b"\xff\xfe\xff"[..], "format"), (b"a\x01b", "damaged"), (b"  \n", "no text")] {
+    for (content, reason) in [(&b"PK\x03\x04\xff"[..], "damaged"), (b"{\\rtf1 x}", "format"), (b"  \n", "no text")] {
         let response = server.upload(ANNA, "a.bin", content, &[]).await;
         let id = text(&response.json::<Value>().await.unwrap()["id"]);
         let document = settled(&server, ANNA, &id).await;

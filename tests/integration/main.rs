@@ -28,7 +28,6 @@ mod metrics;
 mod models;
 mod openai;
 mod parser;
-mod plain_parser;
 mod planned;
 mod postgres;
 mod problems;

@@ -16,6 +16,7 @@ use recall_api::{
     auth::AuthError,
     event_log::{HubAnnouncer, LogSource},
 };
+use recall_documents::{ChildLimits, ChildParser};
 use recall_domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_embedding::LocalEmbedder;
 use recall_facts::{Processor, ProcessorConfig};
@@ -28,7 +29,7 @@ use signaling::{Bye, ByeCode, Hub, HubConfig, Signaling, SignalingConfig};
 use tokio::{net::TcpListener, sync::Notify};
 use tokio_util::sync::CancellationToken;
 
-use crate::{plain_parser::PlainParser, stored::Stored};
+use crate::stored::Stored;
 
 /// Two users that every server has.
 pub(crate) const ANNA: &str = "00000000-0000-4000-8000-00000000000a";
@@ -75,9 +76,11 @@ impl Authenticator for ByHeader {
     }
 }
 
-/// Takes plain texts of up to 100,000 bytes, in chunks of 200 characters.
+/// Takes files of up to 100,000 bytes, in chunks of 200 characters.
 fn documents(spool: &std::path::Path) -> DocumentSettings {
-    let (parser, spool) = (Arc::new(PlainParser), Arc::new(FolderSpool::new(spool.to_owned())));
+    let limits = ChildLimits { memory: 512 << 20, seconds: 60, children: 2 };
+    let parser = Arc::new(ChildParser::new(env!("CARGO_BIN_EXE_recall").into(), limits));
+    let spool = Arc::new(FolderSpool::new(spool.to_owned()));
     DocumentSettings { parser, spool, max_bytes: 100_000, chunking: Chunking { size: 200, overlap: 0 } }
 }
 

@@ -9,4 +9,5 @@
 pub mod app;
 pub mod config;
 pub mod http_client;
+pub mod spool;
 pub mod system;

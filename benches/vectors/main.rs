@@ -113,6 +113,7 @@ async fn measure(
                 embedding: Some(Embedding(asked.clone())),
                 model: MODEL.into(),
                 scope: Scope::User,
+                sources: recall_ports::IndexSources::default(),
                 first: COUNT,
                 methods: vec![Method::Vector],
                 until: None,

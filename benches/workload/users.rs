@@ -65,6 +65,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
         wake: wake.clone(),
         session_limits: recall_facts::SessionLimits::default(),
         forget_undo: std::time::Duration::from_secs(600),
+        documents: None,
     });
     let callers: Vec<Caller> = (1..=users).map(|n| Caller::verified(UserId(Uuid::from_u128(n as u128)), ViewerRole::User)).collect();
     let learn_every = users.div_ceil(LEARNING).max(1);
@@ -140,6 +141,7 @@ async fn ask(usecases: &UseCases, caller: &Caller, question: String) -> anyhow::
         text: question.into(),
         scope: Scope::User,
         first: 10,
+        sources: recall_domain::context::SearchSources::default(),
         methods: Vec::new(),
         route: None,
         as_of: None,

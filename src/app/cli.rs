@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::{archive::Owners, chats, output, user::UserCommand};
+use super::{archive::Owners, chats, documents::DocumentsCommand, output, user::UserCommand};
 use crate::config::{Config, Flags};
 
 /// The text below the flags in the help.
@@ -149,6 +149,11 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         token_file: Option<PathBuf>,
     },
+    /// Add, list and delete documents
+    Documents {
+        #[command(subcommand)]
+        command: DocumentsCommand,
+    },
     /// List, show and delete users, and revoke their access tokens
     User {
         #[command(subcommand)]
@@ -238,6 +243,7 @@ pub fn run() -> anyhow::Result<()> {
             runtime.shutdown_background();
             done
         }
+        Command::Documents { command } => runtime()?.block_on(super::documents::run(&cli.settings.load()?, command)),
         Command::User { command } => runtime()?.block_on(super::user::run(&cli.settings.load()?, command)),
         Command::Health => runtime()?.block_on(super::health::run(&cli.settings.load()?)),
         Command::Check => runtime()?.block_on(super::check::run(&cli.settings.load()?)),

@@ -5,6 +5,7 @@ pub mod archive;
 mod chats;
 mod check;
 mod cli;
+mod documents;
 mod extract;
 mod graph;
 mod health;

@@ -55,6 +55,8 @@ fn describe() {
     gauge!("recall_database_waiting", "Calls that wait for a database connection or for the write lock");
     gauge!("recall_jobs_oldest_seconds", "Age of the oldest unfinished job");
     counter!("recall_messages_total", "Messages stored");
+    counter!("recall_documents_total", "Documents added");
+    histogram!("recall_document_parse_seconds", "Time to read and split a document");
     counter!("recall_answers_total", "Questions answered, by whether stored data supports the answer");
     counter!("recall_jobs_total", "Finished jobs, by outcome");
     gauge!("recall_jobs_waiting", "Jobs waiting or running");

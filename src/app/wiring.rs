@@ -7,11 +7,12 @@ use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 
 use super::{
-    adapters::{Embedders, OpenStore, embedders, ontology, store},
-    models,
+    adapters::{Embedders, OpenStore, document_parser, embedders, ontology, store},
+    models, parse,
     reembed::{Pace, Reembedder},
 };
 use crate::config::{Citations, Config};
+use crate::spool::FolderSpool;
 use crate::system::{RandomIds, SystemClock};
 use recall_answering::ExtractiveAnswerer;
 use recall_api::event_log::{EventHub, HubAnnouncer, LogSource};
@@ -21,7 +22,7 @@ use recall_ports::{Allowances, Answerer, Clock, Extractor, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_understand::LocalExtractor;
 use recall_understand::Pipeline;
-use recall_usecases::{Parts, UseCases};
+use recall_usecases::{DocumentSettings, Parts, UseCases};
 
 /// Names this process in the audit log: `HOSTNAME` or `recall`, and the port.
 pub(super) fn instance_name(address: SocketAddr) -> String {
@@ -126,6 +127,17 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         wake: wake.clone(),
         session_limits,
         forget_undo: config.retention.forget_undo(),
+        documents: Some(document_settings(config)?),
     });
     Ok(Services { store, usecases, hub, announcer, clock, wake, graph, reembedder, openai, checks, allowances })
+}
+
+/// Documents wait for the parser in a folder beside the data.
+fn document_settings(config: &Config) -> anyhow::Result<DocumentSettings> {
+    Ok(DocumentSettings {
+        parser: document_parser(config)?,
+        spool: Arc::new(FolderSpool::new(config.storage.data.join("spool"))),
+        max_bytes: config.documents.max_bytes,
+        chunking: parse::chunking(config),
+    })
 }

@@ -167,7 +167,8 @@ impl LearningFixture {
         let stored = self.store.append(caller, session, vec![message]).await.unwrap().remove(0).message;
         let input = ExtractInput { message: None, text: text.clone(), speaker: speaker.clone(), previous: previous.to_vec() };
         let extraction = self.extractor.extract(caller, &input).await.unwrap();
-        let statement = Statement { message: stored.id, session, at, text: text.clone(), speaker, is_impersonal: false, extraction };
+        let statement =
+            Statement { message: stored.id, session, at, text: text.clone(), speaker, is_impersonal: false, chunk_event: None, extraction };
         self.learner.learn(caller, vec![(statement, None)], None).await.unwrap();
         (stored.id, text)
     }

@@ -71,7 +71,16 @@ impl Teller {
             let input = ExtractInput { message: None, text: message.text.clone(), speaker: None, previous };
             let extraction = self.extractor.extract(&caller, &input).await.unwrap();
             let (id, at, text) = (message.id, message.sent_at, message.text);
-            statements.push(Statement { message: id, session, at, text, speaker: None, is_impersonal: false, extraction });
+            statements.push(Statement {
+                message: id,
+                session,
+                at,
+                text,
+                speaker: None,
+                is_impersonal: false,
+                chunk_event: None,
+                extraction,
+            });
         }
         let mut rest = statements.as_slice();
         while !rest.is_empty() {

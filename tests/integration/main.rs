@@ -18,6 +18,7 @@ mod failover;
 mod forget;
 mod graph;
 mod imports;
+mod ingestion;
 mod instances;
 mod learning;
 mod logs;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use recall_domain::{Caller, Fact, MessageId, SessionId};
+use recall_domain::{Caller, EventId, Fact, MessageId, SessionId};
 use recall_ports::{CommitError, Job, JobWork, KnowledgeCommit, KnowledgeReads, KnowledgeStore, MessagePlanner, StoreError};
+use uuid::Uuid;
 
 /// A plan that does not depend on what is known.
 pub(crate) struct Planned {
@@ -22,6 +23,11 @@ impl MessagePlanner for Planned {
         self.message
     }
 
+    /// Only documents have progress.
+    fn chunk_event(&self) -> Option<EventId> {
+        Some(EventId(Uuid::new_v5(&self.message.0, b"progress")))
+    }
+
     async fn plan(&self, _known: &mut dyn KnowledgeReads) -> Result<KnowledgeCommit, StoreError> {
         Ok(self.plan.clone())
     }
@@ -30,7 +36,7 @@ impl MessagePlanner for Planned {
 /// The message that a job is about.
 pub(crate) fn message_of(job: &Job) -> MessageId {
     match job.work {
-        JobWork::Understand { message, .. } | JobWork::Answer(message) => message,
+        JobWork::Understand { message, .. } | JobWork::Answer(message) | JobWork::Parse(message) => message,
     }
 }
 

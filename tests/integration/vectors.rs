@@ -106,6 +106,7 @@ async fn recall(store: &Arc<dyn Store>, budget_bytes: usize, questions: &[(&Pers
             embedding: Some(Embedding(asked.clone())),
             model: MODEL.into(),
             scope: Scope::User,
+            sources: recall_ports::IndexSources::default(),
             first: COUNT,
             methods: vec![Method::Vector],
             until: None,

@@ -66,23 +66,25 @@ impl ExtractiveAnswerer {
             return nothing(reply);
         }
         let mut cited = CitationList::new(context);
+        let passages = context.passages();
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
         // For times, numbers and endings, the words of a message say more than a fact.
         let is_of_end = |c: &cues::CueMatch| c.form == cues::Form::Ending;
         let quotes_first = matches!(question.answer_type, AnswerType::Time | AnswerType::Count(_) | AnswerType::Occupation)
             || (question.kind != QuestionKind::YesNo && question.cues.iter().any(is_of_end));
         let mut sentences =
-            if quotes_first { write_quotes(&question, finder.find_quotes(&context.messages), &mut cited) } else { Vec::new() };
+            if quotes_first { write_quotes(&question, context, finder.find_quotes(&passages), &mut cited) } else { Vec::new() };
         if sentences.is_empty() {
             let found = facts::find_answer(&question, &context.facts, &self.cue_index, &self.embedder);
             sentences = FactWriter { cue_index: &self.cue_index, question: &question, found: &found }.write(&mut cited);
         }
         if sentences.is_empty() && !quotes_first {
-            sentences = write_quotes(&question, finder.find_quotes(&context.messages), &mut cited);
+            sentences = write_quotes(&question, context, finder.find_quotes(&passages), &mut cited);
         }
         if sentences.is_empty() {
             return nothing(UNKNOWN);
         }
+        context.cite_chunks(&mut cited.citations);
         AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None }
     }
 
@@ -102,19 +104,29 @@ impl ExtractiveAnswerer {
     }
 }
 
-/// Writes each quote as a sentence with its mark: "On 8 May 2026 you said: “…” [1]."
-fn write_quotes(question: &Question, quotes: Vec<Quote<'_>>, cited: &mut CitationList<'_>) -> Vec<String> {
+/// Writes each quote as a sentence with its mark: "On 8 May 2026 you said: “…” [1].", or "In handbook.pdf, page 3: “…” [1]."
+fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, cited: &mut CitationList<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for quote in quotes {
         let message = quote.message;
         let who = message.speaker.as_deref().unwrap_or("you");
         let mark = cited.cite(Citation {
+            chunk: None,
             index: 0,
             message_id: Some(message.id),
             fact_id: None,
             excerpt: UserText::from(quote.excerpt.clone()),
             shared: false,
         });
+        if let Some(chunk) = context.chunk(message.id) {
+            let verdict = match quote.verdict {
+                Some(true) => "Yes: in",
+                Some(false) => "No: in",
+                None => "In",
+            };
+            sentences.push(format!("{verdict} {}: “{}” {mark}.", chunk.cited().place(), quote.excerpt));
+            continue;
+        }
         let verdict = match quote.verdict {
             Some(true) => "Yes: on",
             Some(false) => "No: on",

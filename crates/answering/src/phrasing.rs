@@ -359,8 +359,14 @@ impl<'a> CitationList<'a> {
         let excerpt = words
             .or_else(|| message.map(|m| m.message.text.clone()))
             .unwrap_or_else(|| UserText::from(format!("{} {phrase} {}", f.subject.name, f.object.name)));
-        let mark =
-            self.cite(Citation { index: 0, message_id: evidence.map(|e| e.message), fact_id: Some(f.fact.id), excerpt, shared: false });
+        let mark = self.cite(Citation {
+            index: 0,
+            message_id: evidence.map(|e| e.message),
+            fact_id: Some(f.fact.id),
+            chunk: None,
+            excerpt,
+            shared: false,
+        });
         self.facts.insert(key, u32::try_from(self.citations.len()).unwrap_or(u32::MAX));
         mark
     }

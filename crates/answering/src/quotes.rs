@@ -98,7 +98,7 @@ impl QuoteFinder<'_> {
             // "Have I been to Georgia": a message that mentions Georgia is no answer.
             return Vec::new();
         }
-        let usable = |m: &&Message| m.role == Role::User && m.kind != Some(MessageKind::Question);
+        let usable = |m: &&Message| m.role != Role::Assistant && m.kind != Some(MessageKind::Question);
         let speakers: HashSet<&str> = ranked.iter().filter_map(|r| r.message.speaker.as_deref()).collect();
         let mut quotes: Vec<Quote<'m>> = ranked
             .iter()

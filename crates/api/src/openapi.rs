@@ -41,6 +41,7 @@ const DESCRIPTION: &str = "A self-hosted memory server for chat applications. Gr
     tags(
         (name = "messages", description = "Conversations and their messages."),
         (name = "memory", description = "What is known, and what is relevant to a question."),
+        (name = "documents", description = "Files, their chunks and their progress."),
         (name = "events", description = "Changes, as they happen."),
         (name = "operations", description = "For operators and monitoring."),
     )

@@ -72,6 +72,8 @@ pub fn router(state: ApiState) -> Router {
         .layer(from_fn_with_state(limit, layers::enforce_timeout));
     let chat = rest::ChatServices { limits: limiter.clone(), auditor: login_auditor.clone(), hub: hub.clone() };
     let waiting = rest::waiting_routes(chat).with_state(usecases.clone());
+    let uploads = rest::document_routes(rest::UploadServices::new(limiter.clone(), login_auditor.clone()), usecases.clone());
+    let timed = timed.merge(uploads.layer(from_fn_with_state(rest::MAX_UPLOAD, layers::enforce_timeout)));
     let timed = timed.merge(waiting.layer(from_fn_with_state(limit + rest::MAX_WAIT, layers::enforce_timeout)));
     let mut api = timed
         .merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())))

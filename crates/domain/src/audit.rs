@@ -54,6 +54,12 @@ actions! {
     SharedSessionRenamed = "shared.session.renamed",
     /// A session of shared memory was deleted.
     SharedSessionDeleted = "shared.session.deleted",
+    /// A document was deleted, or its file; the target is its id.
+    DocumentDeleted = "document.deleted",
+    /// A document was added to shared memory.
+    SharedDocumentAdded = "shared.document.added",
+    /// A document of shared memory was deleted, or its file.
+    SharedDocumentDeleted = "shared.document.deleted",
     /// Messages were stored in shared memory; the target is the first one.
     SharedMessagesStored = "shared.messages.stored",
     /// The answer to a question in shared memory was cancelled; the target is the question.

@@ -14,6 +14,17 @@ pub const DROP_BELOW: f64 = 0.5;
 /// Confidence below which a fact is flagged as uncertain.
 pub const FLAG_BELOW: f64 = 0.7;
 
+/// Share of its confidence with which a statement of a document counts. So evidence of a document has less than [`DROP_BELOW`], and all
+/// other evidence has more.
+pub const DOCUMENT_SHARE: f64 = 0.4;
+/// Most support, and most opposition, that statements of documents add up to. Any statement of a person counts for more.
+pub const DOCUMENT_MOST: f64 = 0.45;
+
+/// Whether evidence with this confidence comes from a document.
+pub fn is_of_document(confidence: f64) -> bool {
+    confidence < DROP_BELOW
+}
+
 /// Returns the half-life of a relation in days.
 pub fn half_life(relation: Option<&Relation>) -> f64 {
     relation.map_or(DEFAULT_HALF_LIFE_DAYS, |r| r.half_life_days)

@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Citation, Entity, EntityId, Evidence, Fact, Message, SessionId, Timestamp};
+use super::{
+    Chunk, Citation, CitedChunk, Document, DocumentId, Entity, EntityId, Evidence, Fact, Message, MessageId, MessageStatus, Role,
+    SessionId, Timestamp,
+};
 
 /// Speaker name for messages of shared memory without a speaker. Without it, the answerer would attribute them to the asking user.
 pub const SHARED_SPEAKER: &str = "Shared memory";
@@ -61,6 +64,39 @@ pub enum Scope {
     Session(SessionId),
 }
 
+/// What a search looks for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchSource {
+    /// Messages of conversations.
+    Messages,
+    /// Chunks of documents.
+    Documents,
+}
+
+/// Which messages and documents a search looks at. The default is all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchSources {
+    /// What to look for; everything if empty.
+    pub of: Vec<SearchSource>,
+    /// Only documents of these collections; of all if empty.
+    pub collections: Vec<String>,
+    /// Only these documents, whatever their version; all current ones if empty.
+    pub documents: Vec<DocumentId>,
+}
+
+impl SearchSources {
+    /// Whether the search looks for a source.
+    pub fn include(&self, source: SearchSource) -> bool {
+        self.of.is_empty() || self.of.contains(&source)
+    }
+
+    /// Whether the search names documents or their collections.
+    pub fn names_documents(&self) -> bool {
+        !self.collections.is_empty() || !self.documents.is_empty()
+    }
+}
+
 /// A question to the memory.
 #[derive(Clone, Debug)]
 pub struct ContextQuery {
@@ -68,8 +104,10 @@ pub struct ContextQuery {
     pub text: super::UserText,
     /// Where to look.
     pub scope: Scope,
-    /// Most messages to return, 1 to 100.
+    /// Most messages and chunks to return together, 1 to 100.
     pub first: u32,
+    /// Which messages and documents to look at.
+    pub sources: SearchSources,
     /// Search methods to use; all if empty.
     pub methods: Vec<Method>,
     /// The route to take; without one, all methods are used. Ignored if `methods` are given.
@@ -87,6 +125,8 @@ pub struct ContextQuery {
 pub struct Context {
     /// Messages, best first.
     pub messages: Vec<RankedMessage>,
+    /// Chunks of documents, best first. Their scores are comparable with those of messages.
+    pub chunks: Vec<RankedChunk>,
     /// Facts, best first.
     pub facts: Vec<RankedFact>,
     /// Entities named in the question. A name may have one entity of the user and one of shared memory.
@@ -105,16 +145,45 @@ impl Context {
     /// Whether a citation of this context refers to shared memory.
     pub fn is_shared(&self, citation: &Citation) -> bool {
         let fact = citation.fact_id.is_some_and(|id| self.facts.iter().any(|f| f.shared && f.fact.id == id));
-        fact || citation.message_id.is_some_and(|id| self.messages.iter().any(|m| m.shared && m.message.id == id))
+        let chunk = citation.chunk.as_ref().map(|cited| cited.chunk_id);
+        fact || chunk.is_some_and(|id| self.chunks.iter().any(|c| c.shared && c.chunk.id == id))
+            || citation.message_id.is_some_and(|id| self.messages.iter().any(|m| m.shared && m.message.id == id))
+    }
+
+    /// Returns messages and chunks as messages, best first.
+    pub fn passages(&self) -> Vec<RankedMessage> {
+        let mut all = self.messages.clone();
+        if !self.chunks.is_empty() {
+            all.extend(self.chunks.iter().map(RankedChunk::as_message));
+            all.sort_by(|a, b| b.score.total_cmp(&a.score));
+        }
+        all
+    }
+
+    /// Returns a chunk by the id of its message.
+    pub fn chunk(&self, id: MessageId) -> Option<&RankedChunk> {
+        self.chunks.iter().find(|c| c.chunk.id == id)
+    }
+
+    /// Makes citations of chunks out of citations of the messages that store them.
+    pub fn cite_chunks(&self, citations: &mut [Citation]) {
+        for citation in citations {
+            if let Some(chunk) = citation.message_id.and_then(|id| self.chunk(id)) {
+                citation.cite(chunk.cited());
+            }
+        }
     }
 
     /// Merges the context of a rephrased question, whose results come first.
     pub fn join(&mut self, nearer: Self) {
-        let Self { messages, facts, entities, shared_entities, methods_used, route, timings } = nearer;
+        let Self { messages, chunks, facts, entities, shared_entities, methods_used, route, timings } = nearer;
         self.route = route;
         let old = std::mem::replace(&mut self.messages, messages);
         let add: Vec<_> = old.into_iter().filter(|o| !self.messages.iter().any(|m| m.message.id == o.message.id)).collect();
         self.messages.extend(add);
+        let old = std::mem::replace(&mut self.chunks, chunks);
+        let add: Vec<_> = old.into_iter().filter(|o| self.chunk(o.chunk.id).is_none()).collect();
+        self.chunks.extend(add);
         let old = std::mem::replace(&mut self.facts, facts);
         let add: Vec<_> = old.into_iter().filter(|o| !self.facts.iter().any(|f| f.fact.id == o.fact.id)).collect();
         self.facts.extend(add);
@@ -144,6 +213,55 @@ pub struct RankedMessage {
     pub methods: Vec<Method>,
     /// Whether it belongs to shared memory.
     pub shared: bool,
+}
+
+/// A chunk with its score.
+#[derive(Clone, Debug)]
+pub struct RankedChunk {
+    /// The chunk.
+    pub chunk: Chunk,
+    /// Its document.
+    pub document: Document,
+    /// Score, 0 to 1, comparable within one result.
+    pub score: f64,
+    /// Search methods that found it.
+    pub methods: Vec<Method>,
+    /// Whether it belongs to shared memory.
+    pub shared: bool,
+}
+
+impl RankedChunk {
+    /// Returns what a citation of the chunk says.
+    pub fn cited(&self) -> CitedChunk {
+        CitedChunk {
+            chunk_id: self.chunk.id,
+            document_id: self.document.id,
+            filename: self.document.filename.clone(),
+            pages: self.chunk.pages,
+        }
+    }
+
+    /// Returns the chunk as a message, whose speaker is the name of the file.
+    pub fn as_message(&self) -> RankedMessage {
+        let message = Message {
+            id: self.chunk.id,
+            session: self.document.id.session(),
+            // The first message of the session holds the name of the document.
+            position: u64::from(self.chunk.position) + 2,
+            role: Role::Document,
+            speaker: Some(self.document.filename.as_str().to_owned()),
+            text: self.chunk.text.clone(),
+            kind: None,
+            status: MessageStatus::Processed,
+            sent_at: self.document.created_at,
+            created_at: self.document.created_at,
+            source_metadata: None,
+            external_id: None,
+            answer_to: None,
+            citations: Vec::new(),
+        };
+        RankedMessage { message, score: self.score, methods: self.methods.clone(), shared: self.shared }
+    }
 }
 
 /// A fact with its score.

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use strum::IntoStaticStr;
 
 use super::{
-    Citation, EntityId, EntityType, EventId, FactId, FactStatus, MessageId, MessageKind, MessageStatus, Role, SessionId, Timestamp,
-    UserText, context::Timings,
+    Citation, DocumentId, DocumentProgress, DocumentStatus, EntityId, EntityType, EventId, FactId, FactStatus, MessageId, MessageKind,
+    MessageStatus, Role, SessionId, Timestamp, UserText, context::Timings,
 };
 
 /// An event before it gets a number.
@@ -66,6 +66,8 @@ pub enum EventBody {
     MessageForgotten(MessagesChanged),
     /// Forgotten messages were restored.
     MessageRestored(MessagesChanged),
+    /// A document made progress.
+    DocumentUpdate(DocumentUpdate),
 }
 
 impl EventBody {
@@ -311,6 +313,37 @@ pub struct MessagesChanged {
     pub message_ids: Vec<MessageId>,
 }
 
+/// A document made progress. The log is that of the document, whose session has the same id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentUpdate {
+    /// The session that stores the document.
+    pub session_id: SessionId,
+    /// The document.
+    pub document_id: DocumentId,
+    /// Its state.
+    pub status: DocumentStatus,
+    /// The completed steps. Storing a chunk is one step, and extracting its facts is another.
+    pub done: u32,
+    /// The number of steps; 0 until the document is parsed.
+    pub total: u32,
+    /// Why it failed, for its owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl From<DocumentProgress> for DocumentUpdate {
+    fn from(progress: DocumentProgress) -> Self {
+        Self {
+            session_id: progress.document.session(),
+            document_id: progress.document,
+            status: progress.status,
+            done: progress.done(),
+            total: progress.total(),
+            error: progress.error,
+        }
+    }
+}
+
 impl EventBody {
     /// Returns the same event for the log of another session.
     pub fn in_session(&self, session: SessionId) -> Self {
@@ -324,6 +357,7 @@ impl EventBody {
             Self::AnswerCompleted(e) => &mut e.session_id,
             Self::AnswerFailed(e) => &mut e.session_id,
             Self::MessageForgotten(e) | Self::MessageRestored(e) => &mut e.session_id,
+            Self::DocumentUpdate(e) => &mut e.session_id,
         };
         *id = session;
         body

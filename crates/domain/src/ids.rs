@@ -50,6 +50,8 @@ id! {
     EventId,
     /// One personal access token.
     AccessTokenId,
+    /// One document.
+    DocumentId,
     /// One forgetting, which can be undone for a while.
     ForgettingId,
 }

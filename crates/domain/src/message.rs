@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 use utoipa::ToSchema;
 
-use super::{FactId, MessageId, SessionId, Timestamp, UserText};
+use super::{CitedChunk, FactId, MessageId, SessionId, Timestamp, UserText};
 
 /// Longest text of a message, in bytes.
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;
@@ -21,6 +21,8 @@ pub enum Role {
     User,
     /// The assistant. Its messages are searched but are never evidence for facts.
     Assistant,
+    /// A document. The message is one of its chunks, or its first message, which holds its name.
+    Document,
 }
 
 /// The kind of a message.
@@ -102,6 +104,9 @@ pub struct Citation {
     pub index: u32,
     /// The message cited.
     pub message_id: Option<MessageId>,
+    /// The chunk cited, instead of a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<CitedChunk>,
     /// The fact that the answer used, if any. The message is evidence for it.
     pub fact_id: Option<FactId>,
     /// The words cited.
@@ -109,4 +114,39 @@ pub struct Citation {
     /// Whether both belong to shared memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
+}
+
+/// Longest excerpt of a document in a citation, in characters.
+pub const MAX_CITED_CHARS: usize = 100;
+
+impl Citation {
+    /// Makes it a citation of a chunk instead of the message that stores it.
+    pub fn cite(&mut self, chunk: CitedChunk) {
+        self.message_id = None;
+        self.chunk = Some(chunk);
+        self.excerpt = UserText::from(shortened(self.excerpt.as_str(), MAX_CITED_CHARS));
+    }
+}
+
+/// Returns the beginning of a text, cut at a word, with at most `most` characters.
+fn shortened(text: &str, most: usize) -> String {
+    let text = text.trim();
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(most.saturating_sub(1)).collect();
+    let at_word = cut.rsplit_once(char::is_whitespace).map_or(cut.as_str(), |(head, _)| head);
+    format!("{}…", at_word.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn excerpt_of_a_chunk_is_cut_at_a_word() {
+        assert_eq!(shortened(" short ", 10), "short");
+        assert_eq!(shortened("one two three four", 12), "one two…");
+        assert_eq!(shortened(&"ä".repeat(200), MAX_CITED_CHARS).chars().count(), MAX_CITED_CHARS);
+    }
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use recall_domain::{
     CandidateFact, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Ontology, Party, Polarity, Span, Stance, Timestamp,
-    belief::{DROP_BELOW, FLAG_BELOW},
+    belief::{DOCUMENT_SHARE, DROP_BELOW, FLAG_BELOW},
 };
 use recall_ports::FactKey;
 
@@ -44,7 +44,10 @@ impl MessageEntities {
     pub(super) fn claims(&self, s: &Statement, ontology: &Ontology) -> Vec<ResolvedClaim> {
         let mut claims: Vec<ResolvedClaim> = Vec::new();
         for c in &s.extraction.facts {
-            let Some(claim) = self.claim(c, ontology) else { continue };
+            let Some(mut claim) = self.claim(c, ontology) else { continue };
+            if s.is_of_document() {
+                claim.weaken();
+            }
             match claims.iter_mut().find(|o| o.stance == claim.stance && o.relation == claim.relation && o.same_sides(&claim, ontology)) {
                 Some(known) if known.confidence >= claim.confidence => {}
                 Some(known) => *known = claim,
@@ -86,6 +89,14 @@ pub(super) struct ResolvedClaim {
 }
 
 impl ResolvedClaim {
+    /// Makes it a claim of a document, which counts for less than any statement of a person and ends nothing.
+    fn weaken(&mut self) {
+        self.confidence *= DOCUMENT_SHARE;
+        if self.stance == Stance::Ends {
+            self.stance = Stance::Opposes;
+        }
+    }
+
     fn same_sides(&self, o: &Self, ontology: &Ontology) -> bool {
         let swapped = self.subject == o.object && self.object == o.subject;
         (self.subject == o.subject && self.object == o.object) || (swapped && ontology.get(&self.relation).is_some_and(|r| r.symmetric))

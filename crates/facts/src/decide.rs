@@ -64,7 +64,8 @@ pub(super) fn decide(
             }
         };
         planner.apply_claim(index, &claim);
-        if claim.stance == Stance::Supports {
+        // What a document says is no objection to what people said.
+        if claim.stance == Stance::Supports && !s.is_of_document() {
             planner.oppose_rivals(index, &claim, &counted);
         }
     }

@@ -18,7 +18,7 @@ use crate::{
     session_limits::{SessionLimits, trimmed_to_budget},
     statement::Statement,
 };
-use recall_domain::{Caller, Entity, EntityId, Fact, FactId, MessageId, Ontology, SessionId};
+use recall_domain::{Caller, Entity, EntityId, EventId, Fact, FactId, MessageId, Ontology, SessionId};
 use recall_ports::{
     Claim, Clock, CommitError, EntityFilter, FactFilter, FactKey, Ids, JobWork, KnowledgeCommit, KnowledgeReads, KnowledgeStore,
     MessagePlanner, NewMessage, StoreError,
@@ -143,6 +143,10 @@ impl MessagePlanner for Planner {
 
     fn message(&self) -> MessageId {
         self.statement.message
+    }
+
+    fn chunk_event(&self) -> Option<EventId> {
+        self.statement.chunk_event
     }
 
     async fn plan(&self, known: &mut dyn KnowledgeReads) -> Result<KnowledgeCommit, StoreError> {

@@ -27,6 +27,8 @@ pub enum Outcome {
         /// How many jobs ended: this one, and any that waited behind it and were done with it.
         jobs: usize,
     },
+    /// The work is not done, and its next attempt continues it. This attempt does not count.
+    Paused,
     /// The job was already done, or another worker has it now.
     NotOurs,
     /// May work later. Operators see `code`.
@@ -266,7 +268,7 @@ async fn attempt(inner: Arc<Inner>, job: Job, abort: CancellationToken) {
     };
     metrics::histogram!("recall_job_seconds").record(started.elapsed().as_secs_f64());
     match outcome {
-        None => {
+        None | Some(Outcome::Paused) => {
             if let Err(e) = inner.queue.release(std::slice::from_ref(&job.claim)).await {
                 inner.running.mark_uncertain(inner.config.lease);
                 warn!(error = %e, "a job could not be released; it is tried again");

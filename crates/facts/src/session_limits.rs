@@ -97,6 +97,7 @@ mod tests {
             text: UserText::from("text"),
             speaker: None,
             is_impersonal: false,
+            chunk_event: None,
             extraction: Extraction { mentions, ..Extraction::empty(MessageKind::Statement) },
         }
     }

@@ -1,6 +1,6 @@
 //! What one message states: the input of resolution and decisions.
 
-use recall_domain::{Extraction, MessageId, SessionId, Timestamp, UserText};
+use recall_domain::{EventId, Extraction, MessageId, SessionId, Timestamp, UserText};
 
 /// A message and its extraction.
 #[derive(Clone, Debug)]
@@ -17,6 +17,15 @@ pub struct Statement {
     pub speaker: Option<String>,
     /// The message has no particular speaker, as in shared memory: "I" means nobody.
     pub is_impersonal: bool,
+    /// For a chunk of a document: the id of the event that tells its progress.
+    pub chunk_event: Option<EventId>,
     /// What the extractor found.
     pub extraction: Extraction,
+}
+
+impl Statement {
+    /// Whether it comes from a document.
+    pub(crate) fn is_of_document(&self) -> bool {
+        self.chunk_event.is_some()
+    }
 }

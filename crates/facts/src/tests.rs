@@ -105,6 +105,7 @@ impl StatedFact {
             text: UserText::from("text"),
             speaker: None,
             is_impersonal: false,
+            chunk_event: None,
             extraction: Extraction { kind: MessageKind::Statement, mentions, facts },
         }
     }

@@ -14,7 +14,7 @@
 
 use recall_domain::{
     Evidence, Fact, FactStatus, Ontology, Relation, Stance, Timestamp,
-    belief::{FLAG_BELOW, belief, decay, half_life, uncertainty},
+    belief::{DOCUMENT_MOST, FLAG_BELOW, belief, decay, half_life, is_of_document, uncertainty},
 };
 use recall_ports::FactKey;
 
@@ -104,6 +104,10 @@ pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, ha
         fact.weighed_at = at;
     }
     let counts = confidence * decay(at, fact.weighed_at, half_life_days);
+    if is_of_document(confidence) {
+        apply_document(fact, stance, at, counts);
+        return false;
+    }
     match stance {
         Stance::Supports => {
             fact.support += counts;
@@ -132,6 +136,20 @@ pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, ha
         }
     }
     false
+}
+
+/// Applies a statement of a document, which never ends or restores what people said, and adds up to little.
+fn apply_document(fact: &mut Fact, stance: Stance, at: Timestamp, counts: f64) {
+    let add = |sum: f64| sum.max((sum + counts).min(DOCUMENT_MOST));
+    match stance {
+        Stance::Supports => {
+            fact.support = add(fact.support);
+            if fact.status == FactStatus::Active && fact.valid_from.is_none() {
+                fact.valid_from = Some(at);
+            }
+        }
+        Stance::Opposes | Stance::Ends => fact.opposition = add(fact.opposition),
+    }
 }
 
 /// Re-weighs a fact from all its evidence.
@@ -171,5 +189,75 @@ pub(super) fn stance_order(stance: Stance) -> u8 {
         Stance::Ends => 0,
         Stance::Opposes => 1,
         Stance::Supports => 2,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use recall_domain::{
+        EntityId, FactId, MessageId, SessionId,
+        belief::{DOCUMENT_SHARE, DROP_BELOW},
+    };
+
+    const HALF_LIFE: f64 = 365.0;
+
+    fn fact() -> Fact {
+        let at = Timestamp::UNIX_EPOCH;
+        Fact {
+            id: FactId(Uuid::nil()),
+            subject: EntityId(Uuid::nil()),
+            relation: "LIVES_IN".to_owned(),
+            object: EntityId(Uuid::nil()),
+            support: 0.0,
+            opposition: 0.0,
+            weighed_at: at,
+            status: FactStatus::Active,
+            flagged: true,
+            valid_from: None,
+            valid_to: None,
+            last_support: None,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    fn evidence(number: u128, stance: Stance, confidence: f64) -> Evidence {
+        Evidence {
+            fact: FactId(Uuid::nil()),
+            message: MessageId(Uuid::from_u128(number)),
+            session: SessionId(Uuid::nil()),
+            stance,
+            confidence,
+            span: Some(recall_domain::Span { start: 0, end: 1 }),
+            excerpt: "x".into(),
+            created_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn many_documents_count_less_than_one_person() {
+        let documents = |stance| (0..100).map(move |n| evidence(n, stance, DOCUMENT_SHARE));
+        let all: Vec<Evidence> = documents(Stance::Supports).collect();
+        let known = reweigh(&fact(), &all, HALF_LIFE).unwrap();
+        assert!(known.support <= DOCUMENT_MOST && known.support < DROP_BELOW && known.flagged && known.valid_from.is_some());
+        let told: Vec<Evidence> = documents(Stance::Opposes).chain([evidence(1_000, Stance::Supports, DROP_BELOW)]).collect();
+        let told = reweigh(&fact(), &told, HALF_LIFE).unwrap();
+        assert!(told.belief() > 0.5 && told.support > told.opposition, "{told:?}");
+    }
+
+    #[test]
+    fn document_neither_ends_nor_restores_what_a_person_said() {
+        let mut known = fact();
+        apply(&mut known, Stance::Supports, Timestamp::UNIX_EPOCH, 1.0, HALF_LIFE);
+        apply(&mut known, Stance::Ends, Timestamp::UNIX_EPOCH, DOCUMENT_SHARE, HALF_LIFE);
+        assert_eq!((known.status, known.valid_to), (FactStatus::Active, None));
+        let later = Timestamp::UNIX_EPOCH + chrono::Duration::days(1);
+        apply(&mut known, Stance::Ends, later, 1.0, HALF_LIFE);
+        assert!(!apply(&mut known, Stance::Supports, later, DOCUMENT_SHARE, HALF_LIFE));
+        assert_eq!(known.status, FactStatus::Ended);
     }
 }

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::memories::{Memories, Memory};
 use recall_domain::{
-    Entity, EntityId, Evidence, Fact, FactStatus, Message, MessageId, Ontology, Role, Timestamp, Word, context::RankedFact,
+    Entity, EntityId, Evidence, Fact, FactStatus, Message, MessageId, Ontology, Role, Timestamp, Word,
+    context::{RankedChunk, RankedFact},
     entity::VIEWER_NAME,
 };
 use recall_facts::standing;
@@ -209,6 +210,46 @@ impl MessageView {
     pub(crate) fn line(&self) -> String {
         let more = if self.cut { " (cut)" } else { "" };
         format!("- {}, {}: {}{more} (message {})", day(self.date), quoted(&self.speaker), quoted(&self.text), self.id)
+    }
+}
+
+/// A passage of a document.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct PassageView {
+    pub(crate) id: String,
+    pub(crate) document: String,
+    pub(crate) document_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) heading: Option<String>,
+    /// First and last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pages: Option<[u32; 2]>,
+    pub(crate) text: String,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) shared: bool,
+}
+
+impl PassageView {
+    pub(crate) fn of(c: &RankedChunk) -> Self {
+        Self {
+            id: c.chunk.id.to_string(),
+            document: c.document.filename.as_str().to_owned(),
+            document_id: c.document.id.to_string(),
+            heading: c.chunk.heading.as_ref().map(|heading| heading.as_str().to_owned()),
+            pages: c.chunk.pages.map(|pages| [pages.first, pages.last]),
+            text: c.chunk.text.as_str().chars().take(MAX_TEXT_CHARS).collect(),
+            shared: c.shared,
+        }
+    }
+
+    /// Returns the passage as a line of a list.
+    pub(crate) fn line(&self) -> String {
+        let pages = match self.pages {
+            Some([first, last]) if first == last => format!(", page {first}"),
+            Some([first, last]) => format!(", pages {first} to {last}"),
+            None => String::new(),
+        };
+        format!("- In {}{pages}: {}, document {}", quoted(&self.document), quoted(&self.text), self.document_id)
     }
 }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{Embedding, StoreError};
 use recall_domain::{
-    Caller, MessageId, Timestamp,
+    Caller, DocumentId, MessageId, Timestamp,
     context::{Method, Scope},
 };
 
@@ -25,6 +25,8 @@ pub struct IndexQuery {
     pub first: usize,
     /// `Vector` and `Keyword` in any combination.
     pub methods: Vec<Method>,
+    /// Which messages and chunks to search.
+    pub sources: IndexSources,
     /// Only messages said up to this moment.
     pub until: Option<Timestamp>,
     /// A message to exclude.
@@ -33,6 +35,39 @@ pub struct IndexQuery {
     pub second: Option<Caller>,
     /// Messages that graph search found, with a score from 0 to 1, which raise the score of a hit.
     pub boosts: Vec<(MessageId, f32)>,
+}
+
+/// Which messages and chunks a search looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexSources {
+    /// Whether it looks at messages of conversations.
+    pub messages: bool,
+    /// Which documents it looks at.
+    pub documents: IndexedDocuments,
+}
+
+/// Which documents a search looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexedDocuments {
+    /// None.
+    None,
+    /// All but these.
+    AllBut(Vec<DocumentId>),
+    /// These.
+    Only(Vec<DocumentId>),
+}
+
+impl Default for IndexSources {
+    fn default() -> Self {
+        Self { messages: true, documents: IndexedDocuments::AllBut(Vec::new()) }
+    }
+}
+
+impl IndexSources {
+    /// Whether it looks at everything.
+    pub fn are_all(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One message found.
@@ -44,6 +79,8 @@ pub struct IndexHit {
     pub score: f32,
     /// Search methods that found it.
     pub methods: Vec<Method>,
+    /// Whether it is a chunk of a document.
+    pub is_chunk: bool,
     /// Whether it belongs to the second memory.
     pub is_second: bool,
 }

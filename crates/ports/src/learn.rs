@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{EntityFilter, FactFilter, FactKey, KnowledgeCommit, StoreError};
-use recall_domain::{Entity, EntityId, EntityKey, Evidence, Fact, FactId, MessageId, SessionId, Stance};
+use recall_domain::{Entity, EntityId, EntityKey, EventId, Evidence, Fact, FactId, MessageId, SessionId, Stance};
 
 /// What a plan reads of one user's knowledge. It sees what earlier plans of the same transaction have written.
 ///
@@ -43,6 +43,10 @@ pub trait MessagePlanner: Send + Sync {
     fn session(&self) -> SessionId;
     /// The message.
     fn message(&self) -> MessageId;
+    /// For a chunk: the id of the event that tells the progress of its document.
+    fn chunk_event(&self) -> Option<EventId> {
+        None
+    }
     /// Plans the changes. The plan asks for an answer if the message does; the store drops that if nobody waits for one any more.
     ///
     /// # Errors

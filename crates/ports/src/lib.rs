@@ -10,6 +10,7 @@ pub mod background_tasks;
 pub mod chat;
 pub mod commit;
 pub mod document_parser;
+pub mod documents;
 pub mod embed;
 pub mod extract;
 pub mod fair_share;
@@ -24,6 +25,7 @@ pub mod learn;
 pub mod login;
 pub mod queue;
 pub mod session_deletion;
+pub mod spool;
 pub mod store;
 pub mod stream;
 pub mod usage;
@@ -40,6 +42,7 @@ pub use background_tasks::BackgroundTasks;
 pub use chat::{ChatFailure, ChatReply, ChatRequest, ChatUpstream};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, ProcessedMessage, Unmerge};
 pub use document_parser::{Chunking, DocumentFormat, DocumentParser, ParseError, ParsedChunk, ParsedDocument, ParsedSection};
+pub use documents::{AddedDocument, DocumentFilter, DocumentOutline, DocumentStep, DocumentStore, NewDocument};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{ExtractError, ExtractInput, Extractor};
 pub use fair_share::{FairShare, asked_by};
@@ -52,12 +55,13 @@ pub use graph::{
     UnreadableNode,
 };
 pub use ids::{Clock, Ids};
-pub use index::{IndexHit, IndexQuery, MessageIndex};
+pub use index::{IndexHit, IndexQuery, IndexSources, IndexedDocuments, MessageIndex};
 pub use knowledge::{EntityStore, EvidenceStore, FactStore, KnowledgeStore, MentionStore};
 pub use learn::{KnowledgeReads, MessagePlanner};
 pub use login::{LoggedOut, LoginStore, Renewed};
 pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
+pub use spool::{Spool, SpooledFile};
 pub use store::{
     AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageStore, NewMessage, SessionDeleted, SessionStore, Store,
     StoreError,

@@ -19,6 +19,8 @@ pub enum JobWork {
     },
     /// Answer a question.
     Answer(MessageId),
+    /// Parse the document whose first message this is, and store its chunks.
+    Parse(MessageId),
 }
 
 /// A claimed job. The claim is valid until its lease expires.

@@ -12,8 +12,8 @@
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Connections, Embedding, EventLog, ForgetStore, Inspect,
-    JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore, VisitStore,
+    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Connections, DocumentStore, Embedding, EventLog, ForgetStore,
+    Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
     Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Role, Session, SessionId, Slice, Timestamp, UserId, UserText,
@@ -25,6 +25,7 @@ pub trait Store:
     + SessionDeletionStore
     + ForgetStore
     + MessageStore
+    + DocumentStore
     + KnowledgeStore
     + AccessTokenStore
     + RevocationStore
@@ -47,6 +48,7 @@ impl<T> Store for T where
         + SessionDeletionStore
         + ForgetStore
         + MessageStore
+        + DocumentStore
         + KnowledgeStore
         + AccessTokenStore
         + RevocationStore
@@ -94,7 +96,7 @@ pub enum StoreError {
     Permanent(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Sessions.
+/// Sessions. Those that store documents are in no list and no count.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Creates a session with an empty log. `epoch` names the log.
@@ -198,6 +200,8 @@ pub enum FollowUp {
     Facts,
     /// A job extracts its facts; if it is a question, another job answers it.
     FactsAndAnswer,
+    /// A job parses the document whose first message this is.
+    Parse,
 }
 
 /// The index data of a message, computed once.

@@ -65,6 +65,13 @@ impl MemoryFeed {
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
+    /// Makes the messages of a session chunks of a document.
+    #[allow(dead_code, reason = "the examples that share this file do not use it")]
+    pub(crate) fn turn_into_document(&self, session: SessionId) {
+        let mut rows = self.rows();
+        rows.iter_mut().filter(|(_, r, _)| r.session == session).for_each(|(_, r, _)| r.role = Role::Document);
+    }
+
     /// Deletes a session.
     pub(crate) fn delete(&self, session: SessionId) {
         self.rows().retain(|(_, r, _)| r.session != session);

@@ -8,12 +8,15 @@
 use super::{
     postings::NONE,
     rank::{Candidate, Tuning, fuse},
+    user_index::UserIndex,
 };
 use recall_domain::{MessageId, context::Method};
 use recall_ports::{IndexHit, IndexQuery, index::IndexResult};
 
 /// The candidates that one index found for a query.
 pub(super) struct Pool<'a> {
+    /// The index.
+    pub(super) index: &'a UserIndex,
     /// Ids of messages, by row.
     pub(super) ids: &'a [MessageId],
     /// Sorted by row.
@@ -46,7 +49,13 @@ pub(super) fn rank(pools: &[Pool<'_>], query: &IndexQuery, tuning: &Tuning) -> I
         if candidate.graph > 0.0 {
             methods.push(Method::Graph);
         }
-        Some(IndexHit { message: *pool.ids.get(candidate.row as usize)?, score, methods, is_second: n > 0 })
+        Some(IndexHit {
+            message: *pool.ids.get(candidate.row as usize)?,
+            score,
+            methods,
+            is_chunk: pool.index.is_chunk(candidate.row),
+            is_second: n > 0,
+        })
     };
     let hits = ranks.into_iter().take(query.first).filter_map(hit).collect();
     let sum = |of: fn(&Pool<'_>) -> f64| pools.iter().map(of).sum();
@@ -129,6 +138,7 @@ mod tests {
             embedding: Some(EMBEDDER.vector(text)),
             model: EMBEDDER.model().to_owned(),
             scope: Scope::User,
+            sources: recall_ports::IndexSources::default(),
             first,
             methods: vec![Method::Vector, Method::Keyword],
             until: None,

@@ -20,6 +20,7 @@ mod postings;
 mod prior;
 mod rank;
 mod runs;
+mod sources;
 mod user_index;
 mod vectors;
 
@@ -55,6 +56,8 @@ const INLINE_ROWS: usize = 2_000;
 const MAX_SEARCHES: u32 = 4;
 /// Number of nearest messages that the store returns when the index holds no vectors.
 const MIN_NEAREST: u32 = 400;
+/// How many times more if the search looks at some sources only.
+const UNFILTERED: u32 = 8;
 
 /// Settings of the index.
 #[derive(Clone, Debug)]
@@ -191,7 +194,9 @@ impl RecallIndex {
             Scope::User => None,
             Scope::Session(id) => Some(id),
         };
-        let limit = MIN_NEAREST.max(u32::try_from(query.first).unwrap_or(u32::MAX).saturating_mul(2));
+        // Messages of other sources are among the nearest.
+        let spare = if query.sources.are_all() { 1 } else { UNFILTERED };
+        let limit = (MIN_NEAREST * spare).max(u32::try_from(query.first).unwrap_or(u32::MAX).saturating_mul(2));
         self.store.nearest(caller, &query.model, vector, session, limit).await
     }
 

@@ -32,6 +32,11 @@ impl Marks {
     }
 }
 
+/// Returns the prior of a chunk, between those of a short and of a long message. All chunks are long, and few have no names.
+pub(super) fn of_chunk(tuning: &Tuning) -> f32 {
+    tuning.length / 2.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

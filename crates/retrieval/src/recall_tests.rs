@@ -103,6 +103,7 @@ async fn recall_with(tuning: Tuning, handbook_size: usize, swapped: bool) -> (f6
             embedding: Some(embedder.vector(text)),
             model: embedder.model().to_owned(),
             scope: Scope::User,
+            sources: recall_ports::IndexSources::default(),
             first: 10,
             methods: vec![Method::Vector, Method::Keyword],
             until: None,

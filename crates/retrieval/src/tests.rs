@@ -10,9 +10,9 @@ use super::{
     fixture::{MemoryFeed, TestMessage},
     *,
 };
-use recall_domain::{SessionId, Timestamp, UserId, ViewerRole};
+use recall_domain::{DocumentId, SessionId, Timestamp, UserId, ViewerRole};
 use recall_embedding::LocalEmbedder;
-use recall_ports::IndexHit;
+use recall_ports::{IndexHit, IndexSources, IndexedDocuments};
 
 static EMBEDDER: LazyLock<LocalEmbedder> = LazyLock::new(|| LocalEmbedder::load().unwrap());
 
@@ -81,6 +81,7 @@ fn query(words: &[usize]) -> IndexQuery {
         text: text.into(),
         model: EMBEDDER.model().to_owned(),
         scope: Scope::User,
+        sources: recall_ports::IndexSources::default(),
         first: 10,
         methods: vec![Method::Vector, Method::Keyword],
         until: None,
@@ -219,6 +220,35 @@ async fn words_meaning_context_date_and_speaker_find_messages() {
     let mut by_speaker = question("Caroline");
     by_speaker.methods = vec![Method::Keyword];
     assert_eq!(first(hits(&index, 0, &by_speaker).await), Some(message(1)));
+}
+
+#[tokio::test]
+async fn sources_limit_the_search_and_hits_tell_chunks() {
+    let feed = Arc::new(MemoryFeed::default());
+    add_small_talk(&feed, 0);
+    add(&feed, 1, 0, 1, None, "The garden gate is green");
+    for (number, chunked) in [(2, 2), (3, 3)] {
+        add(&feed, number, 0, chunked, None, "I painted the garden gate");
+        feed.turn_into_document(session(chunked));
+    }
+    let document = |n: u128| DocumentId::from(session(n));
+    let found = async |messages, documents, budget| {
+        let sources = IndexSources { messages, documents };
+        let query = IndexQuery { sources, methods: vec![Method::Keyword], ..question("garden gate") };
+        let mut found: Vec<_> = hits(&index(&feed, budget), 0, &query).await.into_iter().map(|h| (h.message, h.is_chunk)).collect();
+        found.sort_unstable();
+        found
+    };
+    let [talk, one, other] = [(message(1), false), (message(2), true), (message(3), true)];
+    assert_eq!(found(true, IndexedDocuments::AllBut(Vec::new()), PLENTY).await, [talk, one, other]);
+    assert_eq!(found(true, IndexedDocuments::None, PLENTY).await, [talk]);
+    assert_eq!(found(false, IndexedDocuments::AllBut(vec![document(2)]), PLENTY).await, [other]);
+    assert_eq!(found(false, IndexedDocuments::Only(vec![document(2), document(1)]), PLENTY).await, [one]);
+    assert_eq!(found(false, IndexedDocuments::None, PLENTY).await, []);
+    // "I" is the user, whose messages rank before the same words of a document.
+    add(&feed, 4, 0, 4, None, "I painted the garden gate");
+    let first = hits(&index(&feed, PLENTY), 0, &question("When did I paint the garden gate?")).await.remove(0);
+    assert_eq!(first.message, message(4));
 }
 
 #[tokio::test]

@@ -9,13 +9,14 @@ use super::{
     dates::{self, DateWord},
     joint::{self, Pool},
     postings::{self, NONE, Postings},
-    prior::Marks,
+    prior::{self, Marks},
     rank::{Candidate, Top, Tuning},
     runs::Runs,
+    sources::DocumentSessions,
     vectors::{Probe, Vectors},
 };
 use recall_domain::{
-    FirstPerson, MessageId, Role, SessionId, Timestamp,
+    DocumentId, FirstPerson, MessageId, Role, SessionId, Timestamp,
     context::{Method, Scope},
 };
 use recall_ports::{FeedRow, IndexQuery, index::IndexResult};
@@ -25,6 +26,7 @@ use std::time::Instant;
 /// Numbers of the speakers without a name.
 const VIEWER: u32 = 0;
 const ASSISTANT: u32 = 1;
+const DOCUMENT: u32 = 2;
 
 /// A query to one index.
 #[derive(Clone, Copy)]
@@ -66,6 +68,7 @@ pub(super) struct UserIndex {
     /// By number of speaker.
     by_speaker: Vec<Runs>,
     by_date: HashMap<DateWord, Runs>,
+    documents: DocumentSessions,
 }
 
 impl UserIndex {
@@ -86,10 +89,11 @@ impl UserIndex {
             next: Vec::new(),
             total_length: 0.0,
             session_rows: HashMap::new(),
-            speaker_names: vec![Vec::new(); 2],
+            speaker_names: vec![Vec::new(); 3],
             speaker_numbers: HashMap::new(),
-            by_speaker: vec![Runs::default(); 2],
+            by_speaker: vec![Runs::default(); 3],
             by_date: HashMap::new(),
+            documents: DocumentSessions::default(),
         }
     }
 
@@ -140,6 +144,8 @@ impl UserIndex {
         }
         let number = u32::try_from(self.session_rows.len()).unwrap_or(NONE);
         let (session, rows) = self.session_rows.entry(message.session).or_insert_with(|| (number, Vec::new()));
+        let is_chunk = message.role == Role::Document;
+        self.documents.note(*session, is_chunk);
         let before = rows.last().copied().unwrap_or(NONE);
         rows.push(row);
         if let Some(next) = self.next.get_mut(before as usize) {
@@ -153,7 +159,8 @@ impl UserIndex {
         if let Some(rows) = self.by_speaker.get_mut(speaker as usize) {
             rows.push(row);
         }
-        for word in dates::words_of(message.sent_at) {
+        // The day on which a document was added says nothing about its text.
+        for word in dates::words_of(message.sent_at).into_iter().filter(|_| !is_chunk) {
             self.by_date.entry(word).or_default().push(row);
         }
         self.ids.push(message.message);
@@ -166,7 +173,13 @@ impl UserIndex {
 
     /// Returns the number of a message's speaker. A new name gets the next number.
     fn speaker_number(&mut self, message: &FeedRow) -> u32 {
-        let Some(name) = &message.speaker else { return if message.role == Role::Assistant { ASSISTANT } else { VIEWER } };
+        let Some(name) = &message.speaker else {
+            return match message.role {
+                Role::User => VIEWER,
+                Role::Assistant => ASSISTANT,
+                Role::Document => DOCUMENT,
+            };
+        };
         if let Some(number) = self.speaker_numbers.get(name) {
             return *number;
         }
@@ -259,12 +272,17 @@ impl UserIndex {
                 vector,
                 named: named.contains(&self.speakers[at]),
                 graph: graph.get(&row).copied().unwrap_or(0.0),
-                prior: self.marks[at].prior(self.lengths[at], tuning),
+                prior: if self.is_chunk(row) { prior::of_chunk(tuning) } else { self.marks[at].prior(self.lengths[at], tuning) },
                 neighbours: [self.previous[at], self.next[at]],
             }
         };
         let candidates = rows.into_iter().map(candidate).collect();
-        Pool { ids: &self.ids, candidates, near, found_by_words, keyword_ms, vector_ms }
+        Pool { index: self, ids: &self.ids, candidates, near, found_by_words, keyword_ms, vector_ms }
+    }
+
+    /// Whether a row is a chunk of a document.
+    pub(super) fn is_chunk(&self, row: u32) -> bool {
+        self.sessions.get(row as usize).is_some_and(|session| self.documents.contains(*session))
     }
 
     /// Returns the filter of a query in terms of rows and numbers.
@@ -275,12 +293,15 @@ impl UserIndex {
             Scope::Session(id) => Some(self.session_rows.get(&id).map_or((NONE, &[][..]), |(n, rows)| (*n, rows.as_slice()))),
         };
         let until = query.until.as_ref().map(Timestamp::timestamp_millis);
-        Filter { session, until, excluded: query.exclude.and_then(|id| self.rows_by_id.get(&id).copied()) }
+        let number = |document: DocumentId| self.session_rows.get(&document.session()).map(|(number, _)| *number);
+        let allowed = self.documents.allowed(&query.sources, number);
+        Filter { session, allowed, until, excluded: query.exclude.and_then(|id| self.rows_by_id.get(&id).copied()) }
     }
 
     fn matches(&self, filter: &Filter<'_>, row: u32) -> bool {
         let at = row as usize;
         filter.session.is_none_or(|(n, _)| self.sessions[at] == n)
+            && filter.allowed.as_ref().is_none_or(|allowed| allowed.get(self.sessions[at] as usize) == Some(&true))
             && filter.until.is_none_or(|t| self.sent_at[at] <= t)
             && Some(row) != filter.excluded
     }
@@ -366,6 +387,8 @@ impl UserIndex {
 struct Filter<'a> {
     /// Number and rows of the only session to search.
     session: Option<(u32, &'a [u32])>,
+    /// Which sessions to search, by number; all if absent.
+    allowed: Option<Vec<bool>>,
     /// Latest time, in milliseconds since 1970.
     until: Option<i64>,
     excluded: Option<u32>,

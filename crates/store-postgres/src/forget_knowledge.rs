@@ -43,7 +43,7 @@ impl ForgetStatements for WriteTransaction<'_> {
     async fn jobs_of_messages(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<HeldJob>, Failure> {
         let found = sqlx::query_as!(
             HeldRow,
-            "SELECT id, session_id, lane, message_id, answer FROM jobs
+            "SELECT id, session_id, lane, message_id, answer, document FROM jobs
              WHERE user_id = $1 AND message_id = ANY($2) AND state = 'live' ORDER BY id FOR UPDATE",
             user.0,
             &column(messages, |m| m.0)[..],

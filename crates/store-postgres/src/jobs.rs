@@ -14,14 +14,15 @@ use uuid::Uuid;
 
 use super::{
     PostgresStore,
-    codec::{Word, column, interval, time},
+    codec::{self, Word, column, interval, time},
+    documents::ProgressRow,
     failure::Failure,
     round_robin,
     row_security::RowAccess,
     rows::Column,
     transaction::WriteTransaction,
 };
-use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
+use recall_domain::{Caller, DocumentId, DocumentProgress, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, CommitError, Job, JobQueue, StoreError};
 use recall_store::{HeldJob, JobStatements, KnowledgeStatements, Lane, NewJob, id_and_token, job_work};
 
@@ -35,6 +36,7 @@ pub(super) struct JobRow {
     pub(super) lane: String,
     pub(super) message_id: Uuid,
     pub(super) answer: bool,
+    pub(super) document: Option<bool>,
     pub(super) attempts: i64,
     pub(super) queued_at: Timestamp,
     /// Whether round robin selected the job.
@@ -173,7 +175,7 @@ fn job(row: JobRow) -> Result<Job, Failure> {
         // The identity was verified when the job was queued, so the store vouches for it.
         caller: Caller::verified(UserId(row.user_id), of("role").word(&row.role)?),
         session: SessionId(row.session_id),
-        work: job_work(of("lane").word(&row.lane)?, MessageId(row.message_id), row.answer),
+        work: job_work(of("lane").word(&row.lane)?, MessageId(row.message_id), row.answer, row.document == Some(true)),
         attempts: of("attempts").small(row.attempts)?,
         queued_at: row.queued_at,
     })
@@ -186,12 +188,14 @@ pub(super) struct HeldRow {
     pub(super) lane: String,
     pub(super) message_id: Uuid,
     pub(super) answer: bool,
+    pub(super) document: Option<bool>,
 }
 
 impl HeldRow {
     pub(super) fn read(self, user: UserId) -> Result<HeldJob, Failure> {
         let (session, message) = (SessionId(self.session_id), MessageId(self.message_id));
-        Ok(HeldJob { id: self.id, user, session, lane: Column("jobs", "lane").word(&self.lane)?, message, answer: self.answer })
+        let (lane, document) = (Column("jobs", "lane").word(&self.lane)?, self.document == Some(true));
+        Ok(HeldJob { id: self.id, user, session, lane, message, answer: self.answer, document })
     }
 }
 
@@ -200,10 +204,10 @@ impl JobStatements for WriteTransaction<'_> {
     async fn insert_jobs(&mut self, caller: &Caller, session: SessionId, lane: Lane, jobs: &[NewJob]) -> Result<(), Failure> {
         // Sorted before the insert, so that the numbers follow the order of the messages.
         let insert = sqlx::query!(
-            "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
-             SELECT $1, $2, $3, message, $4, queue_time(at), queue_time(at), answer, place = 1 AND NOT EXISTS (
+            "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, document, head)
+             SELECT $1, $2, $3, message, $4, queue_time(at), queue_time(at), answer, document, place = 1 AND NOT EXISTS (
                  SELECT 1 FROM jobs WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live')
-             FROM unnest($5::uuid[], $6::timestamptz[], $7::boolean[]) WITH ORDINALITY AS w (message, at, answer, place)
+             FROM unnest($5::uuid[], $6::timestamptz[], $7::boolean[], $8::boolean[]) WITH ORDINALITY AS w (message, at, answer, document, place)
              ORDER BY place",
             caller.user().0,
             session.0,
@@ -212,6 +216,7 @@ impl JobStatements for WriteTransaction<'_> {
             &column(jobs, |job| job.message.0)[..],
             &column(jobs, |job| time(job.at))[..],
             &column(jobs, |job| job.answer)[..],
+            &column(jobs, |job| job.document.then_some(true)) as &[Option<bool>],
         );
         insert.execute(&mut *self.0).await?;
         Ok(())
@@ -229,7 +234,7 @@ impl JobStatements for WriteTransaction<'_> {
                  SELECT id FROM visible_sessions WHERE user_id = $3 AND id = (
                      SELECT session_id FROM jobs WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live')
                  FOR NO KEY UPDATE)
-             SELECT id, session_id, lane, message_id, answer FROM jobs
+             SELECT id, session_id, lane, message_id, answer, document FROM jobs
              WHERE id = $1 AND token = $2 AND user_id = $3 AND state = 'live' AND session_id = (SELECT id FROM locked) FOR UPDATE",
             id,
             token,
@@ -241,7 +246,7 @@ impl JobStatements for WriteTransaction<'_> {
     async fn jobs_behind(&mut self, job: &HeldJob, limit: u32) -> Result<Vec<HeldJob>, Failure> {
         let behind = sqlx::query_as!(
             HeldRow,
-            "SELECT id, session_id, lane, message_id, answer FROM jobs
+            "SELECT id, session_id, lane, message_id, answer, document FROM jobs
              WHERE user_id = $1 AND session_id = $2 AND lane = $3 AND state = 'live' AND id > $4 ORDER BY id LIMIT $5 FOR UPDATE",
             job.user.0,
             job.session.0,
@@ -266,7 +271,7 @@ impl JobStatements for WriteTransaction<'_> {
         }
         let job = sqlx::query_as!(
             HeldRow,
-            "SELECT id, session_id, lane, message_id, answer FROM jobs
+            "SELECT id, session_id, lane, message_id, answer, document FROM jobs
              WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE",
             user.0,
             question.0,
@@ -318,5 +323,45 @@ impl JobStatements for WriteTransaction<'_> {
         let failed = sqlx::query!("UPDATE messages SET status = 'failed' WHERE user_id = $1 AND id = $2", user.0, message.0);
         failed.execute(&mut *self.0).await?;
         Ok(())
+    }
+
+    async fn mark_document_failed(
+        &mut self,
+        user: UserId,
+        document: DocumentId,
+        error: &str,
+        now: Timestamp,
+    ) -> Result<Option<DocumentProgress>, Failure> {
+        let failed = sqlx::query_as!(
+            ProgressRow,
+            "UPDATE documents SET status = 'failed', error = $3, updated_at = $4
+             WHERE user_id = $1 AND id = $2 AND status IN ('pending', 'processing')
+             RETURNING id, status, error, chunk_count, stored, understood",
+            user.0,
+            document.0,
+            &*codec::text(error),
+            time(now),
+        );
+        failed.fetch_optional(&mut *self.0).await?.map(ProgressRow::read).transpose()
+    }
+
+    async fn advance_understood(
+        &mut self,
+        user: UserId,
+        document: DocumentId,
+        count: u32,
+        now: Timestamp,
+    ) -> Result<Option<DocumentProgress>, Failure> {
+        let advanced = sqlx::query_as!(
+            ProgressRow,
+            "UPDATE documents SET understood = understood + $3, updated_at = $4,
+                 status = CASE WHEN status = 'processing' AND understood + $3 >= chunk_count THEN 'completed' ELSE status END
+             WHERE user_id = $1 AND id = $2 RETURNING id, status, error, chunk_count, stored, understood",
+            user.0,
+            document.0,
+            i64::from(count),
+            time(now),
+        );
+        advanced.fetch_optional(&mut *self.0).await?.map(ProgressRow::read).transpose()
     }
 }

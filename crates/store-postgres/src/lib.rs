@@ -17,6 +17,7 @@ mod audit;
 mod codec;
 mod connect;
 mod delete;
+mod documents;
 mod events;
 mod failure;
 mod forget;

@@ -46,7 +46,7 @@ pub(super) async fn claim(store: &PostgresStore, now: Timestamp, lease: std::tim
          loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
          UPDATE jobs SET ready_at = queue_time($1) + $2, token = token + 1, attempts = attempts + 1, holder = $5
          FROM (SELECT id, true AS fair FROM due UNION ALL SELECT id, false FROM rest) AS taken, loosely WHERE jobs.id = taken.id
-         RETURNING jobs.id, token, user_id, role, session_id, lane, message_id, answer, attempts, queued_at, taken.fair AS "fair!""#,
+         RETURNING jobs.id, token, user_id, role, session_id, lane, message_id, answer, document, attempts, queued_at, taken.fair AS "fair!""#,
         time(now),
         interval(lease),
         i64::from(limit),

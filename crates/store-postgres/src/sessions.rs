@@ -24,7 +24,7 @@ impl SessionStore for PostgresStore {
         epoch: String,
         now: Timestamp,
     ) -> Result<Session, StoreError> {
-        let input = (caller, NewSession { id, title, epoch, now });
+        let input = (caller, NewSession { id, title, epoch, now, document: false });
         let session = self.write(caller, &input, |c, (caller, new)| {
             Box::pin(async move { recall_store::create_session(&mut WriteTransaction(c), caller, new).await })
         });
@@ -60,7 +60,7 @@ impl SessionStore for PostgresStore {
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
         let (updated_at, id) = codec::latest_before(page.after.as_deref())?;
         let found = rows::sessions!(
-            "WHERE user_id = $1 AND (updated_at, id) < ($2, $3) ORDER BY updated_at DESC, id DESC LIMIT $4",
+            "WHERE user_id = $1 AND document IS NULL AND (updated_at, id) < ($2, $3) ORDER BY updated_at DESC, id DESC LIMIT $4",
             caller.user().0,
             updated_at,
             id,
@@ -71,7 +71,10 @@ impl SessionStore for PostgresStore {
     }
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let count = sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM visible_sessions WHERE user_id = $1"#, caller.user().0);
+        let count = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "count!" FROM visible_sessions WHERE user_id = $1 AND document IS NULL"#,
+            caller.user().0
+        );
         Ok(count.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?.unsigned_abs())
     }
 
@@ -115,14 +118,15 @@ impl SessionStatements for WriteTransaction<'_> {
         let title = codec::opt_text(new.title.as_ref().map(UserText::as_str));
         let row = sqlx::query_as!(
             SessionRow,
-            "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch)
-             VALUES ($1, $2, $3, $4, $4, $5)
+            "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch, document)
+             VALUES ($1, $2, $3, $4, $4, $5, $6)
              RETURNING id, title, created_at, updated_at, message_count, epoch, event_head",
             user.0,
             new.id.0,
             title.as_deref(),
             codec::time(new.now),
             new.epoch,
+            new.document.then_some(true),
         );
         row.fetch_one(&mut *self.0).await?.read()
     }

@@ -9,12 +9,13 @@ use async_trait::async_trait;
 use super::{
     SqliteStore,
     codec::{Word, deadline, id_list, millis},
+    documents,
     failure::Failure,
     round_robin::{self, NextUsers},
     rows::Columns,
     transaction::{WriteTransaction, run},
 };
-use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
+use recall_domain::{Caller, DocumentId, DocumentProgress, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, CommitError, Job, JobQueue, StoreError};
 use recall_store::{HeldJob, JobStatements, Lane, NewJob, Refusal, id_and_token, job_work};
 
@@ -150,7 +151,7 @@ fn job(c: &Columns<'_, '_>) -> Result<Job, Failure> {
         // The identity was verified when the job was queued, so the store vouches for it.
         caller: Caller::verified(UserId(c.id("user_id")?), c.word("role")?),
         session: SessionId(c.id("session_id")?),
-        work: job_work(c.word("lane")?, MessageId(c.id("message_id")?), c.count("answer")? == 1),
+        work: job_work(c.word("lane")?, MessageId(c.id("message_id")?), c.count("answer")? == 1, c.opt_flag("document")?),
         attempts: c.small("attempts")?,
         queued_at: c.time("queued_at")?,
     })
@@ -164,6 +165,7 @@ pub(super) fn held_job(c: &Columns<'_, '_>) -> Result<HeldJob, Failure> {
         lane: c.word("lane")?,
         message: MessageId(c.id("message_id")?),
         answer: c.flag("answer")?,
+        document: c.opt_flag("document")?,
     })
 }
 
@@ -173,16 +175,16 @@ impl JobStatements for WriteTransaction<'_> {
         let Some((first, rest)) = jobs.split_first() else { return Ok(()) };
         let (user, lane, role) = (caller.user(), lane.word(), caller.role().word());
         self.0.execute(
-            "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, NOT EXISTS (
+            "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, document, head)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, NOT EXISTS (
                  SELECT 1 FROM jobs WHERE user_id = ?1 AND session_id = ?2 AND lane = ?3 AND state = 'live'))",
-            (user.0, session.0, lane, first.message.0, role, millis(first.at), first.answer),
+            (user.0, session.0, lane, first.message.0, role, millis(first.at), first.answer, first.document.then_some(true)),
         )?;
         for job in rest {
             self.0.execute(
-                "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, head)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, 0)",
-                (user.0, session.0, lane, job.message.0, role, millis(job.at), job.answer),
+                "INSERT INTO jobs (user_id, session_id, lane, message_id, role, ready_at, queued_at, answer, document, head)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, 0)",
+                (user.0, session.0, lane, job.message.0, role, millis(job.at), job.answer, job.document.then_some(true)),
             )?;
         }
         Ok(())
@@ -236,5 +238,31 @@ impl JobStatements for WriteTransaction<'_> {
     async fn mark_message_failed(&mut self, user: UserId, message: MessageId) -> Result<(), Failure> {
         self.0.execute("UPDATE messages SET status = 'failed' WHERE user_id = ? AND id = ?", (user.0, message.0))?;
         Ok(())
+    }
+
+    async fn mark_document_failed(
+        &mut self,
+        user: UserId,
+        document: DocumentId,
+        error: &str,
+        now: Timestamp,
+    ) -> Result<Option<DocumentProgress>, Failure> {
+        let sql = "UPDATE documents SET status = 'failed', error = ?3, updated_at = ?4
+             WHERE user_id = ?1 AND id = ?2 AND status IN ('pending', 'processing')
+             RETURNING id, status, chunk_count, stored, understood, error";
+        self.0.row("documents", sql, (user.0, document.0, error, millis(now)), documents::progress)
+    }
+
+    async fn advance_understood(
+        &mut self,
+        user: UserId,
+        document: DocumentId,
+        count: u32,
+        now: Timestamp,
+    ) -> Result<Option<DocumentProgress>, Failure> {
+        let sql = "UPDATE documents SET understood = understood + ?3, updated_at = ?4,
+                 status = CASE WHEN status = 'processing' AND understood + ?3 >= chunk_count THEN 'completed' ELSE status END
+             WHERE user_id = ?1 AND id = ?2 RETURNING id, status, chunk_count, stored, understood, error";
+        self.0.row("documents", sql, (user.0, document.0, count, millis(now)), documents::progress)
     }
 }

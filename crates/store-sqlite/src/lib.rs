@@ -16,6 +16,7 @@ mod checkpointer;
 mod codec;
 mod connection;
 mod delete;
+mod documents;
 mod events;
 mod extension;
 mod failure;

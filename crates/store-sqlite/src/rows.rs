@@ -70,6 +70,11 @@ impl<'r, 's> Columns<'r, 's> {
         Ok(self.integer(column)? != 0)
     }
 
+    /// A flag that is either 1 or null.
+    pub(super) fn opt_flag(&self, column: &'static str) -> Result<bool, Failure> {
+        Ok(self.get::<Option<i64>>(column)?.is_some())
+    }
+
     pub(super) fn integer(&self, column: &'static str) -> Result<i64, Failure> {
         self.get(column)
     }
@@ -152,7 +157,7 @@ pub(super) fn message(c: &Columns<'_, '_>) -> Result<Message, Failure> {
         id: MessageId(c.id("id")?),
         session: SessionId(c.id("session_id")?),
         position: c.count("position")?,
-        role: c.word("role")?,
+        role: recall_store::role_of(c.word("role")?, Some(c.opt_flag("chunk")?)),
         speaker: c.opt_text("speaker")?,
         text: c.text("text")?.into(),
         kind: c.opt_word("kind")?,

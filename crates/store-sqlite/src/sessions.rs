@@ -24,7 +24,7 @@ impl SessionStore for SqliteStore {
         epoch: String,
         now: Timestamp,
     ) -> Result<Session, StoreError> {
-        let (caller, new) = (*caller, NewSession { id, title, epoch, now });
+        let (caller, new) = (*caller, NewSession { id, title, epoch, now, document: false });
         Ok(self.write(move |tx| run(recall_store::create_session(tx, &caller, &new))).await?)
     }
 
@@ -53,8 +53,8 @@ impl SessionStore for SqliteStore {
         let (updated_at, id) = keys::latest_before(page.after.as_deref())?;
         let values = (caller.user().0, updated_at, id, keys::limit(page));
         let found = self.read(caller, move |db| {
-            let sql =
-                "SELECT * FROM visible_sessions WHERE user_id = ? AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?";
+            let sql = "SELECT * FROM visible_sessions WHERE user_id = ? AND document IS NULL AND (updated_at, id) < (?, ?)
+                 ORDER BY updated_at DESC, id DESC LIMIT ?";
             db.rows("sessions", sql, values, rows::session)
         });
         Ok(keys::page(found.await?.into_iter().map(Ok::<_, Failure>), page, keys::of_session)?)
@@ -62,7 +62,8 @@ impl SessionStore for SqliteStore {
 
     async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
         let user = caller.user();
-        let count = self.read(caller, move |db| db.number("SELECT COUNT(*) FROM visible_sessions WHERE user_id = ?", (user.0,)));
+        let count = self
+            .read(caller, move |db| db.number("SELECT COUNT(*) FROM visible_sessions WHERE user_id = ? AND document IS NULL", (user.0,)));
         Ok(count.await?.unsigned_abs())
     }
 
@@ -97,9 +98,15 @@ impl SessionStore for SqliteStore {
 #[async_trait]
 impl SessionStatements for WriteTransaction<'_> {
     async fn insert_session(&mut self, user: UserId, new: &NewSession) -> Result<Session, Failure> {
-        let sql = "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch) VALUES (?1, ?2, ?3, ?4, ?4, ?5) RETURNING *";
+        let sql = "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch, document)
+             VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6) RETURNING *";
         let title = new.title.as_ref().map(UserText::as_str);
-        self.0.only_row("sessions", sql, (user.0, new.id.0, title, millis(new.now), &new.epoch), rows::session)
+        self.0.only_row(
+            "sessions",
+            sql,
+            (user.0, new.id.0, title, millis(new.now), &new.epoch, new.document.then_some(true)),
+            rows::session,
+        )
     }
 }
 

@@ -7,8 +7,8 @@
 use async_trait::async_trait;
 use strum::{EnumString, IntoStaticStr};
 
-use super::{EventStatements, Refusal, append_events, signed};
-use recall_domain::{Caller, EventDraft, MessageId, SessionId, Timestamp, UserId};
+use super::{EventStatements, Refusal, append_events, documents, signed};
+use recall_domain::{Caller, DocumentId, DocumentProgress, EventDraft, MessageId, SessionId, Timestamp, UserId};
 use recall_ports::{Claim, JobWork};
 
 /// A kind of work; its [`Word`](recall_domain::Word) is in the column `lane`.
@@ -26,8 +26,9 @@ impl Lane {
 }
 
 /// Puts together what the columns of a job say.
-pub fn job_work(lane: Lane, message: MessageId, answer: bool) -> JobWork {
+pub fn job_work(lane: Lane, message: MessageId, answer: bool, document: bool) -> JobWork {
     match lane {
+        Lane::Understand if document => JobWork::Parse(message),
         Lane::Understand => JobWork::Understand { message, answer },
         Lane::Answer => JobWork::Answer(message),
     }
@@ -38,6 +39,9 @@ pub fn id_and_token(claim: &Claim) -> (i64, i64) {
     (signed(claim.job), signed(claim.token))
 }
 
+/// What the owner of a document reads if every attempt to parse it failed.
+const GIVEN_UP: &str = "The document could not be processed. Add it again later.";
+
 /// A job to queue.
 #[derive(Clone, Copy, Debug)]
 pub struct NewJob {
@@ -45,6 +49,8 @@ pub struct NewJob {
     pub message: MessageId,
     /// Whether the message is to be answered later.
     pub answer: bool,
+    /// Whether it parses a document.
+    pub document: bool,
     /// When it is due.
     pub at: Timestamp,
 }
@@ -64,6 +70,8 @@ pub struct HeldJob {
     pub message: MessageId,
     /// Whether the message is to be answered later.
     pub answer: bool,
+    /// Whether it parses a document.
+    pub document: bool,
 }
 
 /// Statements on `jobs`.
@@ -92,6 +100,23 @@ pub trait JobStatements: EventStatements {
     async fn withdraw_answer(&mut self, job: &HeldJob, now: Timestamp) -> Result<(), Self::Error>;
     /// Sets the status of a message to failed.
     async fn mark_message_failed(&mut self, user: UserId, message: MessageId) -> Result<(), Self::Error>;
+    /// Sets the status of a document to failed, unless it is completed. Returns its progress if that changed it.
+    async fn mark_document_failed(
+        &mut self,
+        user: UserId,
+        document: DocumentId,
+        error: &str,
+        now: Timestamp,
+    ) -> Result<Option<DocumentProgress>, Self::Error>;
+    /// Adds to the number of chunks whose facts were extracted. With the last chunk the document is completed. Returns its progress; `None`
+    /// if there is no such document.
+    async fn advance_understood(
+        &mut self,
+        user: UserId,
+        document: DocumentId,
+        count: u32,
+        now: Timestamp,
+    ) -> Result<Option<DocumentProgress>, Self::Error>;
 }
 
 /// Queues work of one session.
@@ -106,8 +131,10 @@ pub async fn enqueue<T: JobStatements>(
 ) -> Result<(), T::Error> {
     for lane in Lane::ALL {
         let jobs = work.iter().filter_map(|&(work, at)| match (lane, work) {
-            (Lane::Understand, JobWork::Understand { message, answer }) => Some(NewJob { message, answer, at }),
-            (Lane::Answer, JobWork::Answer(message)) => Some(NewJob { message, answer: false, at }),
+            (Lane::Understand, JobWork::Understand { message, answer }) => Some(NewJob { message, answer, document: false, at }),
+            // In the lane of the chunks, whose facts are extracted when all of them are stored.
+            (Lane::Understand, JobWork::Parse(message)) => Some(NewJob { message, answer: false, document: true, at }),
+            (Lane::Answer, JobWork::Answer(message)) => Some(NewJob { message, answer: false, document: false, at }),
             _ => None,
         });
         let jobs: Vec<_> = jobs.collect();
@@ -162,6 +189,16 @@ pub async fn bury<T: JobStatements>(
     tx.promote_next(&job, now).await?;
     if job.lane == Lane::Understand {
         tx.mark_message_failed(user, job.message).await?;
+        let told = (documents::following(event.id), now);
+        match job.document {
+            true => {
+                if let Some(progress) = tx.mark_document_failed(user, job.session.into(), GIVEN_UP, now).await? {
+                    documents::tell(tx, user, progress, told.0, now).await?;
+                }
+                return Ok(job.session);
+            }
+            false => documents::count_understood(tx, user, job.session, 1, told).await?,
+        }
     }
     append_events(tx, user, job.session, std::slice::from_ref(event), now).await?;
     Ok(job.session)

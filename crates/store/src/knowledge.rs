@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 
 use super::{
-    MergeStatements, MessageStatements, PendingMessage, Refusal, append_events, enqueue, jobs,
+    MergeStatements, MessageStatements, PendingMessage, Refusal, append_events, documents, enqueue, jobs,
     merge::{self, Side},
     messages, reject_while_locked,
 };
@@ -109,6 +109,12 @@ pub async fn learn<T: KnowledgeStatements>(
         learned.push(plan);
     }
     let last = learned.last().ok_or(Refusal::NotOurs)?;
+    if let Some(message) = messages.first()
+        && let Some(event) = message.chunk_event()
+    {
+        let count = u32::try_from(learned.len()).unwrap_or(u32::MAX);
+        documents::count_understood(tx, user, message.session(), count, (event, last.now)).await?;
+    }
     if let Some(job) = jobs.first() {
         tx.promote_next(job, last.now).await?;
     }
@@ -271,7 +277,8 @@ pub async fn commit_answer<T: KnowledgeStatements>(
 /// Refuses an answer that cites what was forgotten while it was made. The job is retried.
 async fn reject_forgotten_sources<T: KnowledgeStatements>(tx: &mut T, user: UserId, citations: &[Citation]) -> Result<(), T::Error> {
     let own = || citations.iter().filter(|c| !c.shared);
-    let messages: Vec<MessageId> = own().filter_map(|c| c.message_id).collect();
+    let cited = |c: &Citation| c.message_id.or(c.chunk.as_ref().map(|chunk| chunk.chunk_id));
+    let messages: Vec<MessageId> = own().filter_map(cited).collect();
     let mut forgotten = !messages.is_empty() && tx.any_hidden(user, &messages).await?;
     for fact in own().filter_map(|c| c.fact_id) {
         forgotten = forgotten || !tx.fact_exists(user, fact).await?;

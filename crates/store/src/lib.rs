@@ -13,6 +13,7 @@ pub mod archive;
 mod audit;
 mod codec;
 mod delete;
+mod documents;
 mod events;
 pub mod filter;
 mod forget;
@@ -41,6 +42,7 @@ pub use account_deletion::{
 pub use audit::audited_actor;
 pub use codec::{client_json, duration_millis, json, search_text, signed, similarity};
 pub use delete::DeleteStatements;
+pub use documents::{DocumentStatements, LockedDocument, add_document, begin_document, fail_document, role_columns, role_of, store_chunks};
 pub use events::{EventStatements, NewEvent, PrunedLog, append_events, prune_events};
 pub use forget::{forget, purge_forgotten, read_forgetting, restore_forgotten};
 pub use forget_statements::{ForgetStatements, ForgettingRow, ForgottenMessage, Treatment};

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{JobStatements, NewEvent, Quota, Refusal, Transaction, UserStatements, enqueue, reject_while_locked, signed, use_quota};
 use recall_domain::{
-    Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, SessionId, Timestamp, UserId, event::MessageStored,
+    Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, Role, SessionId, Timestamp, UserId, event::MessageStored,
 };
 use recall_ports::{Appended, Embedding, FollowUp, JobWork, NewMessage};
 
@@ -24,8 +24,12 @@ pub struct PendingMessage<'m> {
 /// What a session's counters are increased for.
 #[derive(Clone, Copy, Debug)]
 pub struct NumbersWanted<'m> {
-    /// The number of messages, each with one event.
+    /// The number of messages.
     pub count: i64,
+    /// The number of events.
+    pub events: i64,
+    /// Whether the session must store a document, or must not.
+    pub document: bool,
     /// When the first message was stored.
     pub first_at: Option<Timestamp>,
     /// When the latest message was stored.
@@ -161,15 +165,20 @@ pub(super) async fn store<T: MessageStatements>(
 ) -> Result<Vec<Message>, T::Error> {
     let user = caller.user();
     let count = signed(new.len() as u64);
+    // The chunks of a document are announced together, as its progress.
+    let announced: Vec<_> = new.iter().map(|n| n.message.role != Role::Document).collect();
+    let events = signed(announced.iter().filter(|announced| **announced).count() as u64);
     let wanted = NumbersWanted {
         count,
+        events,
+        document: new.iter().any(|n| n.message.role == Role::Document),
         first_at: new.first().map(|n| n.message.created_at),
         latest_at: new.iter().map(|n| n.message.created_at).max(),
         title: new.iter().find_map(|n| n.message.title.as_ref()).map(|title| title.as_str()),
     };
     let counters = tx.reserve_positions(user, session, wanted).await?.ok_or(Refusal::NotFound)?;
     let Some(model) = new.first().map(|n| n.message.prepared.model.as_str()) else { return Ok(Vec::new()) };
-    let (position, seq) = (counters.messages - count + 1, counters.events - count + 1);
+    let (position, seq) = (counters.messages - count + 1, counters.events - events + 1);
     let Some(feed) = tx.reserve_feed_rows(user, count, model).await? else {
         reject_while_locked(tx, user).await?;
         return Err(Refusal::BeingErased.into());
@@ -182,8 +191,12 @@ pub(super) async fn store<T: MessageStatements>(
         insert_further_vectors(tx, user, new, in_use).await?;
     }
 
-    let events = new.iter().zip(&messages).zip(seq..).map(|((n, m), seq)| NewEvent::encode(seq, &stored_event(n, m), m.created_at));
-    tx.insert_events(user, session, &events.collect::<Result<Vec<_>, _>>()?).await?;
+    let told = new.iter().zip(&messages).zip(&announced).filter(|(_, announced)| **announced).map(|(stored, _)| stored);
+    let events = told.zip(seq..).map(|((n, m), seq)| NewEvent::encode(seq, &stored_event(n, m), m.created_at));
+    let events = events.collect::<Result<Vec<_>, _>>()?;
+    if !events.is_empty() {
+        tx.insert_events(user, session, &events).await?;
+    }
 
     let work: Vec<_> = new.iter().filter_map(|n| Some((job_for(n.message)?, n.message.created_at))).collect();
     enqueue(tx, caller, session, &work).await?;
@@ -247,6 +260,7 @@ fn job_for(m: &NewMessage) -> Option<JobWork> {
     match m.mining {
         FollowUp::Nothing => None,
         FollowUp::Facts => Some(JobWork::Understand { message: m.id, answer: false }),
+        FollowUp::Parse => Some(JobWork::Parse(m.id)),
         FollowUp::FactsAndAnswer => Some(JobWork::Understand { message: m.id, answer: true }),
     }
 }

@@ -16,6 +16,8 @@ pub struct NewSession {
     pub epoch: String,
     /// When it is created.
     pub now: Timestamp,
+    /// Whether it stores a document.
+    pub document: bool,
 }
 
 /// Statements on `sessions`.

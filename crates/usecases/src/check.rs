@@ -56,6 +56,11 @@ pub(super) fn title_of(text: &str) -> String {
     format!("{}…", at_word.trim_end_matches([',', '.', ';', ':']))
 }
 
+/// Checks a path.
+pub(super) fn path(path: &str, most: usize) -> Result<(), UseCaseError> {
+    plain(path, "path", most, ["PATH_EMPTY", "PATH_TOO_LONG", "PATH_CONTROL_CHARACTERS"])
+}
+
 /// Checks the size of a client's data.
 pub(super) fn metadata(value: &serde_json::Value) -> Result<(), UseCaseError> {
     let size = serde_json::to_vec(value).map_or(usize::MAX, |v| v.len());
@@ -76,6 +81,7 @@ fn noun(path: &str) -> &'static str {
         "subject" => "The subject",
         "object" => "The object",
         "mention" => "The mention",
+        "path" => "The path",
         "clientMessageId" => "The client's message id",
         _ => "The name",
     }

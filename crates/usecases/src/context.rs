@@ -12,7 +12,7 @@ use recall_domain::{
     Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Page, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
 };
-use recall_ports::{EmbedError, IndexHit, IndexQuery, StoreError, index::IndexResult};
+use recall_ports::{EmbedError, IndexHit, IndexQuery, IndexSources, IndexedDocuments, StoreError, index::IndexResult};
 
 /// Most messages in one context.
 pub(super) const MAX_FIRST: u32 = 100;
@@ -82,11 +82,19 @@ impl UseCases {
         let route = route::choose(&requested, &asked, &entities, &self.cues);
         timings.graph_ms = millis(clock);
 
-        let found = self.messages(caller, shared, &query, boosts(&facts), &mut timings).await?;
+        if !query.sources.of.is_empty() {
+            facts = self.facts_of_sources(caller, shared.as_ref(), facts, &query.sources).await?;
+        }
+        let boosts = boosts(&facts);
+        let sources = self.index_sources(caller, shared.as_ref(), &query.sources).await?;
+        let found = self.search(caller, shared, &query, sources, boosts, &mut timings).await?;
         timings.vector_ms = found.vector_ms;
         timings.keyword_ms = found.keyword_ms;
-        let messages = self.ranked(caller, shared.as_ref(), found.hits).await?;
-        let mut methods_used: Vec<Method> = messages.iter().flat_map(|m| m.methods.iter().copied()).collect();
+        let (chunk_hits, hits): (Vec<_>, Vec<_>) = found.hits.into_iter().partition(|hit| hit.is_chunk);
+        let messages = self.ranked(caller, shared.as_ref(), hits).await?;
+        let chunks = if chunk_hits.is_empty() { Vec::new() } else { self.ranked_chunks(caller, shared.as_ref(), chunk_hits).await? };
+        let methods = messages.iter().map(|m| &m.methods).chain(chunks.iter().map(|c| &c.methods));
+        let mut methods_used: Vec<Method> = methods.flatten().copied().collect();
         if !facts.is_empty() {
             methods_used.push(Method::Graph);
         }
@@ -99,7 +107,7 @@ impl UseCases {
         {
             metrics::histogram!("recall_context_part_seconds", "part" => part).record(ms / 1000.0);
         }
-        Ok(Context { messages, facts, entities, shared_entities, methods_used, route, timings })
+        Ok(Context { messages, chunks, facts, entities, shared_entities, methods_used, route, timings })
     }
 
     /// Loads the messages of the hits, in order. Messages deleted in the meantime are left out.
@@ -118,7 +126,32 @@ impl UseCases {
         Ok(hits.into_iter().filter_map(ranked).collect())
     }
 
-    /// Searches messages.
+    /// Searches messages and chunks, without chunks of documents that have a newer version.
+    ///
+    /// Few documents have one. So they are excluded only if the search finds one of them, and then it is repeated.
+    async fn search(
+        &self,
+        caller: &Caller,
+        shared: Option<Caller>,
+        query: &ContextQuery,
+        sources: IndexSources,
+        boosts: Vec<(MessageId, f32)>,
+        timings: &mut Timings,
+    ) -> Result<IndexResult, UseCaseError> {
+        let may_be_old = matches!(sources.documents, IndexedDocuments::AllBut(_));
+        let found = self.messages(caller, shared, query, sources.clone(), boosts.clone(), timings).await?;
+        if !may_be_old || !found.hits.iter().any(|hit| hit.is_chunk) {
+            return Ok(found);
+        }
+        let superseded = self.superseded(caller, shared.as_ref(), &found.hits).await?;
+        if superseded.is_empty() {
+            return Ok(found);
+        }
+        let sources = IndexSources { documents: IndexedDocuments::AllBut(superseded), ..sources };
+        self.messages(caller, shared, query, sources, boosts, timings).await
+    }
+
+    /// Searches messages and chunks.
     ///
     /// The question's vector must be of the model in use for the user, which is known exactly only after the search. If another model came
     /// into use, the search is repeated.
@@ -127,6 +160,7 @@ impl UseCases {
         caller: &Caller,
         shared: Option<Caller>,
         query: &ContextQuery,
+        sources: IndexSources,
         boosts: Vec<(MessageId, f32)>,
         timings: &mut Timings,
     ) -> Result<IndexResult, UseCaseError> {
@@ -138,6 +172,7 @@ impl UseCases {
             scope: query.scope,
             first: query.first as usize,
             methods: [Method::Vector, Method::Keyword].into_iter().filter(|m| wants(*m)).collect(),
+            sources,
             until: query.as_of,
             exclude: query.exclude,
             second: shared,
@@ -296,6 +331,7 @@ pub(super) fn of_question(text: &UserText, question: MessageId) -> ContextQuery 
         text: text.clone(),
         scope: Scope::User,
         first: 10,
+        sources: recall_domain::context::SearchSources::default(),
         methods: Vec::new(),
         route: None,
         as_of: None,

@@ -93,6 +93,7 @@ impl UseCases {
             text: UserText::from(text),
             speaker: None,
             is_impersonal: caller.is_shared(),
+            chunk_event: None,
             extraction: Extraction { kind: MessageKind::Statement, mentions, facts: vec![fact] },
         };
         // A task of its own, so that the followers of the session hear of it although the client disconnects.

@@ -10,6 +10,7 @@ mod cancel;
 mod check;
 mod context;
 mod conversation;
+mod documents;
 mod entities;
 mod error;
 mod forget;
@@ -31,6 +32,7 @@ mod work;
 
 pub use cancel::CANCELLED;
 pub use conversation::{Conversation, Recognised, Recollection, Remembered, Source, Turn, write_sources};
+pub use documents::{AddDocument, DocumentSettings, Upload};
 pub use entities::Resolution;
 pub use error::UseCaseError;
 pub use forget::{ForgetRequest, Forgotten};

@@ -8,11 +8,11 @@ use std::{
 };
 
 use recall_domain::{
-    Caller, Day, DayUsage, Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Ontology, Page, Session,
-    SessionId, Slice, Stance, TokenCount, Word,
+    Caller, Chunk, Day, DayUsage, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId,
+    Ontology, Page, Session, SessionId, Slice, Stance, TokenCount, Word,
 };
 use recall_facts::weigh;
-use recall_ports::{EntityFilter, FactFilter, Merged, Store, StoreError};
+use recall_ports::{DocumentFilter, EntityFilter, FactFilter, Merged, Store, StoreError};
 
 /// Maximum number of facts that [`MemoryReader::rival_candidates`] returns, which bounds memory.
 pub const MAX_RIVALS: u32 = 10_000;
@@ -30,6 +30,8 @@ pub enum ResourceId {
     Entity(EntityId),
     /// A fact.
     Fact(FactId),
+    /// A document.
+    Document(DocumentId),
 }
 
 /// Reads the memory of one caller. Every method fails with the error of the store.
@@ -63,6 +65,21 @@ impl MemoryReader {
         self.store.messages_by_id(&self.caller, ids).await
     }
 
+    /// Returns documents.
+    pub async fn documents(&self, ids: &[DocumentId]) -> Result<Vec<Document>, StoreError> {
+        self.store.documents_by_id(&self.caller, ids).await
+    }
+
+    /// Returns chunks of documents.
+    pub async fn chunks(&self, ids: &[MessageId]) -> Result<Vec<Chunk>, StoreError> {
+        self.store.chunks_by_id(&self.caller, ids).await
+    }
+
+    /// Returns a piece of the file of a document, counted from 0; `None` after the last.
+    pub async fn original_piece(&self, id: DocumentId, piece: u32) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.original_piece(&self.caller, id, piece).await
+    }
+
     /// Returns facts.
     pub async fn facts(&self, ids: &[FactId]) -> Result<Vec<Fact>, StoreError> {
         self.store.facts_by_id(&self.caller, ids).await
@@ -91,6 +108,7 @@ impl MemoryReader {
                 ResourceId::Message(id) => !self.messages(&[*id]).await?.is_empty(),
                 ResourceId::Entity(id) => !self.store.entities_by_id(&self.caller, &[*id]).await?.is_empty(),
                 ResourceId::Fact(id) => !self.facts(&[*id]).await?.is_empty(),
+                ResourceId::Document(id) => !self.documents(&[*id]).await?.is_empty(),
             };
             if found {
                 return Ok(true);
@@ -174,6 +192,21 @@ impl MemoryReader {
     /// Returns a page of the messages of a session, oldest first, or latest first if `backwards`.
     pub async fn list_messages(&self, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError> {
         self.store.list_messages(&self.caller, session, page, backwards).await
+    }
+
+    /// Returns a page of the documents, latest first.
+    pub async fn list_documents(&self, filter: &DocumentFilter, page: &Page) -> Result<Slice<Document>, StoreError> {
+        self.store.list_documents(&self.caller, filter, page).await
+    }
+
+    /// Returns the number of documents.
+    pub async fn count_documents(&self, filter: &DocumentFilter) -> Result<u64, StoreError> {
+        self.store.count_documents(&self.caller, filter).await
+    }
+
+    /// Returns a page of the chunks of a document, in order.
+    pub async fn list_chunks(&self, document: DocumentId, page: &Page) -> Result<Slice<Chunk>, StoreError> {
+        self.store.list_chunks(&self.caller, document, page).await
     }
 
     /// Returns a page of the entities, most mentioned first.

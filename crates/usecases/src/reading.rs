@@ -34,7 +34,7 @@ fn readings(message: Message, around: &[Message]) -> (Reading, Vec<Reading>) {
         let input = ExtractInput { message: Some(m.id), text: m.text.clone(), speaker: m.speaker.clone(), previous };
         Reading { message: m.clone(), input }
     };
-    let waits = |m: &&Message| m.position > message.position && m.status == MessageStatus::Processing && m.role == Role::User;
+    let waits = |m: &&Message| m.position > message.position && m.status == MessageStatus::Processing && m.role != Role::Assistant;
     (reading(&message), around.iter().filter(waits).map(reading).collect())
 }
 

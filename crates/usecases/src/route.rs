@@ -130,6 +130,7 @@ mod tests {
             text: text.into(),
             scope: Scope::User,
             first: 10,
+            sources: recall_domain::context::SearchSources::default(),
             methods: Vec::new(),
             route: None,
             as_of: None,

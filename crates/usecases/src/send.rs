@@ -39,7 +39,7 @@ impl UseCases {
         let session = message.session;
         // A question from another speaker in a recorded conversation is not addressed to the assistant.
         let mining = match (message.role, &message.speaker) {
-            (Role::Assistant, _) => FollowUp::Nothing,
+            (Role::Assistant | Role::Document, _) => FollowUp::Nothing,
             (Role::User, Some(_)) => FollowUp::Facts,
             (Role::User, None) => FollowUp::FactsAndAnswer,
         };
@@ -97,6 +97,10 @@ impl UseCases {
         let mut speakers = Vec::with_capacity(messages.len());
         for (m, _) in &messages {
             check::text(&m.text)?;
+            if m.role == Role::Document {
+                let message = "Only the server writes messages of documents. Add a document instead.";
+                return Err(UseCaseError::invalid("ROLE_NOT_ALLOWED", "role", message));
+            }
             speakers.push(m.speaker.as_deref().map(|s| check::name(s, "speaker")).transpose()?);
             m.client_message_id.as_deref().map_or(Ok(()), |id| check::client_id(id, "clientMessageId"))?;
             m.source_metadata.as_ref().map_or(Ok(()), check::metadata)?;

@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Notify;
 
-use super::{answering::Answering, being_erased::BeingErased, memory::MemoryReader, rank::CueTerms, shared::InUse};
+use super::{
+    answering::Answering, being_erased::BeingErased, documents::DocumentSettings, memory::MemoryReader, rank::CueTerms, shared::InUse,
+};
 use recall_domain::{Caller, Ontology, Timestamp};
 use recall_facts::{Learner, SessionLimits};
 use recall_ports::{Announcer, Answerer, BackgroundTasks, Clock, Embedder, Extractor, Ids, MessageIndex, Store};
@@ -36,6 +38,8 @@ pub struct Parts {
     pub session_limits: SessionLimits,
     /// How long a forgetting can be undone.
     pub forget_undo: Duration,
+    /// What documents need; without it, none are taken.
+    pub documents: Option<DocumentSettings>,
 }
 
 /// The use cases.

@@ -6,9 +6,9 @@ use async_trait::async_trait;
 
 use super::{context::of_question, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
+    Caller, DocumentStatus, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
     context::Context,
-    event::{AnswerCompleted, AnswerFailed, MessageFailed},
+    event::{AnswerCompleted, AnswerFailed, DocumentUpdate, MessageFailed},
 };
 use recall_facts::{LearnError, Outcome, Statement, Work};
 use recall_ports::{
@@ -37,18 +37,20 @@ impl MessageWork {
 impl Work for MessageWork {
     async fn run(&self, job: &Job) -> Outcome {
         let done = match job.work {
-            JobWork::Understand { message, .. } => self.usecases.understand(job, message).await,
+            JobWork::Understand { message, .. } => self.usecases.understand(job, message).await.map(Done::Jobs),
+            JobWork::Parse(_) => self.usecases.parse_document(job).await,
             JobWork::Answer(question) => {
                 let turn = self.usecases.answering.begin(job.caller.user(), question);
                 tokio::select! {
                     // The cancellation already ended the job, so nothing can be committed.
                     () = turn.cancelled() => Err(Failure::NotOurs),
-                    done = self.usecases.answer(job, question) => done.map(|()| 1),
+                    done = self.usecases.answer(job, question) => done.map(|()| Done::Jobs(1)),
                 }
             }
         };
         match done {
-            Ok(jobs) => Outcome::Done { jobs },
+            Ok(Done::Jobs(jobs)) => Outcome::Done { jobs },
+            Ok(Done::Paused) => Outcome::Paused,
             Err(failure) => failure.outcome(),
         }
     }
@@ -61,6 +63,15 @@ impl Work for MessageWork {
                 code: code.to_owned(),
                 attempts: job.attempts,
             }),
+            // The store writes the progress of the document instead.
+            JobWork::Parse(_) => EventBody::DocumentUpdate(DocumentUpdate {
+                session_id: job.session,
+                document_id: job.session.into(),
+                status: DocumentStatus::Failed,
+                done: 0,
+                total: 0,
+                error: None,
+            }),
             JobWork::Answer(question) => EventBody::AnswerFailed(AnswerFailed {
                 session_id: job.session,
                 message_id: question,
@@ -72,8 +83,16 @@ impl Work for MessageWork {
     }
 }
 
+/// What an attempt achieved.
+pub(super) enum Done {
+    /// So many jobs ended.
+    Jobs(usize),
+    /// The job continues later.
+    Paused,
+}
+
 /// Why a job failed.
-enum Failure {
+pub(super) enum Failure {
     NotOurs,
     Transient(&'static str, String),
     Permanent(&'static str, String),
@@ -165,10 +184,10 @@ impl UseCases {
         let (first, next) = self.readings(caller, message, extractor.looks_ahead().max(together - 1)).await?;
         let ahead: Vec<_> = next.iter().map(|reading| reading.input.clone()).collect();
         let extraction = extractor.extract_ahead(caller, &first.input, &ahead).await?;
-        let mut statements = vec![statement(caller, first.message, extraction)];
+        let mut statements = vec![statement(caller, first.message, extraction, EventId(self.parts.ids.fresh()))];
         for reading in next.into_iter().take(together as usize - 1) {
             let extraction = extractor.extract(caller, &reading.input).await?;
-            statements.push(statement(caller, reading.message, extraction));
+            statements.push(statement(caller, reading.message, extraction, EventId(self.parts.ids.fresh())));
         }
         let asks = statements.iter().any(|(_, follow_up)| follow_up.is_some());
         let learned = self.learner.learn(caller, statements, Some(&job.claim)).await?;
@@ -191,6 +210,7 @@ impl UseCases {
         for citation in &mut draft.citations {
             citation.shared = context.is_shared(citation);
         }
+        self.cite_documents(&job.caller, &mut draft.citations).await?;
 
         let now = self.parts.clock.now();
         let prepared = self.prepare(std::slice::from_ref(&draft.text)).await?.into_iter().next();
@@ -258,14 +278,17 @@ impl UseCases {
 }
 
 /// What a message states, and the job to answer it if it asks.
-fn statement(caller: &Caller, message: Message, extraction: Extraction) -> (Statement, Option<JobWork>) {
-    let follow_up = extraction.kind.asks().then_some(JobWork::Answer(message.id));
+fn statement(caller: &Caller, message: Message, extraction: Extraction, event: EventId) -> (Statement, Option<JobWork>) {
+    let is_chunk = message.role == Role::Document;
+    let follow_up = (extraction.kind.asks() && !is_chunk).then_some(JobWork::Answer(message.id));
     let statement = Statement {
         message: message.id,
         session: message.session,
         at: message.sent_at,
         text: message.text,
-        is_impersonal: caller.is_shared() && message.speaker.is_none(),
+        // "I" in a document is not the user.
+        is_impersonal: (is_chunk || caller.is_shared()) && message.speaker.is_none(),
+        chunk_event: is_chunk.then_some(event),
         speaker: message.speaker,
         extraction,
     };
@@ -289,7 +312,15 @@ fn context_ready(question: &Message, context: &recall_domain::context::Context, 
         .collect();
     let messages: Vec<_> =
         context.messages.iter().map(|m| serde_json::json!({ "message_id": m.message.id, "score": m.score, "shared": m.shared })).collect();
-    serde_json::json!({ "session_id": question.session, "message_id": question.id, "facts": facts, "messages": messages })
+    let mut ready = serde_json::json!({ "session_id": question.session, "message_id": question.id, "facts": facts, "messages": messages });
+    if !context.chunks.is_empty() {
+        let chunks = context.chunks.iter().map(|c| {
+            let (chunk, document) = (c.chunk.id, c.document.id);
+            serde_json::json!({ "chunk_id": chunk, "document_id": document, "score": c.score, "shared": c.shared })
+        });
+        ready["chunks"] = chunks.collect();
+    }
+    ready
 }
 
 struct Deltas<'a> {

@@ -88,7 +88,7 @@ pub(super) async fn run(config: &Config, import: Import) -> anyhow::Result<()> {
 /// Finds the user that the chats are imported for.
 ///
 /// The local user has no data before its first message.
-async fn find_caller(config: &Config, store: &dyn Store, into: Option<&str>) -> anyhow::Result<Caller> {
+pub(super) async fn find_caller(config: &Config, store: &dyn Store, into: Option<&str>) -> anyhow::Result<Caller> {
     let local = store.local_user().await?;
     let wanted = parse_user(store, into).await?.unwrap_or(local);
     match find_user(store, &wanted.to_string()).await {

@@ -6,20 +6,24 @@ use std::{net::SocketAddr, sync::Arc};
 
 use async_trait::async_trait;
 use metrics_exporter_prometheus::PrometheusBuilder;
-use recall::system::{RandomIds, SystemClock};
+use recall::{
+    spool::FolderSpool,
+    system::{RandomIds, SystemClock},
+};
 use recall_answering::ExtractiveAnswerer;
 use recall_api::{
     self as api, ApiConfig, ApiState, Authenticator, Identity, Logins, OpenAi, OpenAiSettings, ProtectedResource, Visits,
     auth::AuthError,
     event_log::{HubAnnouncer, LogSource},
 };
+use recall_documents::{ChildLimits, ChildParser};
 use recall_domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_embedding::LocalEmbedder;
 use recall_facts::{Processor, ProcessorConfig};
-use recall_ports::Store;
+use recall_ports::{Chunking, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_understand::{LocalExtractor, Pipeline};
-use recall_usecases::{MessageWork, Parts, UseCases};
+use recall_usecases::{DocumentSettings, MessageWork, Parts, UseCases};
 use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Hub, HubConfig, Signaling, SignalingConfig};
 use tokio::{net::TcpListener, sync::Notify};
@@ -72,6 +76,14 @@ impl Authenticator for ByHeader {
     }
 }
 
+/// Takes files of up to 100,000 bytes, in chunks of 200 characters.
+fn documents(spool: &std::path::Path) -> DocumentSettings {
+    let limits = ChildLimits { memory: 512 << 20, seconds: 60, children: 2 };
+    let parser = Arc::new(ChildParser::new(env!("CARGO_BIN_EXE_recall").into(), limits));
+    let spool = Arc::new(FolderSpool::new(spool.to_owned()));
+    DocumentSettings { parser, spool, max_bytes: 100_000, chunking: Chunking { size: 200, overlap: 0 } }
+}
+
 /// A running server. Dropping it stops it.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -83,6 +95,7 @@ pub(crate) struct Server {
     /// The use cases behind the server.
     pub(crate) usecases: UseCases,
     announcer: Arc<HubAnnouncer>,
+    _spool: tempfile::TempDir,
 }
 
 impl Drop for Server {
@@ -177,6 +190,7 @@ impl Server {
             extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
             settings: OpenAiSettings::default(),
         };
+        let spool = tempfile::tempdir().unwrap();
         let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
         let announcer = Arc::new(HubAnnouncer(hub.clone()));
         let usecases = UseCases::new(Parts {
@@ -192,6 +206,7 @@ impl Server {
             wake: Arc::new(Notify::new()),
             session_limits: recall_facts::SessionLimits::default(),
             forget_undo: std::time::Duration::from_secs(600),
+            documents: Some(documents(spool.path())),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -221,7 +236,8 @@ impl Server {
         });
         let stop = CancellationToken::new();
         let serving = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
-        Self { serving: Some(serving), address, store, http: reqwest::Client::new(), stop, stored, usecases, announcer }
+        let http = reqwest::Client::new();
+        Self { serving: Some(serving), address, store, http, stop, stored, usecases, announcer, _spool: spool }
     }
 
     /// The event streams.
@@ -284,6 +300,19 @@ impl Server {
     pub(crate) async fn session(&self, user: &str) -> String {
         let data = self.data(user, "mutation { createSession(input: {}) { session { id } errors { code } } }", json!({})).await;
         text(&data["createSession"]["session"]["id"])
+    }
+
+    /// Uploads a document with these form fields, and returns the response.
+    pub(crate) async fn upload(&self, user: &str, filename: &str, content: &[u8], fields: &[(&str, &str)]) -> reqwest::Response {
+        let mut body = Vec::new();
+        for (name, value) in fields {
+            body.extend(format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n").bytes());
+        }
+        body.extend(format!("--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{filename}\"\r\n\r\n").bytes());
+        body.extend(content);
+        body.extend(b"\r\n--b--\r\n");
+        let request = self.post(user, "/documents").header("content-type", "multipart/form-data; boundary=b").body(body);
+        request.send().await.unwrap()
     }
 
     /// Creates a session of shared memory.

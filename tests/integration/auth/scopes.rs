@@ -77,6 +77,8 @@ async fn every_root_field_requires_a_scope() {
         ("entities", "entities { totalCount }"),
         ("fact", "fact(id: $id) { id }"),
         ("facts", "facts { totalCount }"),
+        ("document", "document(id: $id) { id }"),
+        ("documents", "documents { totalCount }"),
         ("node", "node(id: $id) { id }"),
         ("relations", "relations { name }"),
         ("paths", "paths(fromId: $id, toId: $id) { entities { id } }"),
@@ -89,6 +91,8 @@ async fn every_root_field_requires_a_scope() {
         ("updateSession", "updateSession(input: { sessionId: $id, title: \"x\" })"),
         ("forget", "forget(input: { query: \"x\" })"),
         ("undoForget", "undoForget(input: { token: $id })"),
+        ("addDocument", "addDocument(input: { text: \"x\" })"),
+        ("deleteDocument", "deleteDocument(input: { id: $id })"),
         ("deleteMessage", "deleteMessage(input: { messageId: $id })"),
         ("sendMessage", "sendMessage(input: { sessionId: $id, text: \"x\" })"),
         ("importMessages", "importMessages(input: { sessionId: $id, messages: [] })"),
@@ -125,6 +129,7 @@ async fn rest_signaling_and_metrics_require_scopes() {
     let (read, write, admin) = (token("recall.read"), token("recall.write"), token("recall.admin"));
     let get = |token: &str, path: &str| server.http.get(server.url(path)).bearer_auth(token).send();
     let post = |token: &str, path: &str, body: Value| server.http.post(server.url(path)).bearer_auth(token).json(&body).send();
+    let delete = |token: &str, path: &str| server.http.delete(server.url(path)).bearer_auth(token).send();
     let id = uuid::Uuid::from_u128(7);
     for (answer, scope) in [
         (post(&read, "/chat", json!({ "message": "Hi" })).await.unwrap(), "recall.write"),
@@ -134,6 +139,13 @@ async fn rest_signaling_and_metrics_require_scopes() {
         (get(&write, &format!("/sessions/{id}/messages")).await.unwrap(), "recall.read"),
         (get(&write, "/facts").await.unwrap(), "recall.read"),
         (get(&write, "/entities").await.unwrap(), "recall.read"),
+        (get(&write, "/documents").await.unwrap(), "recall.read"),
+        (get(&write, &format!("/documents/{id}")).await.unwrap(), "recall.read"),
+        (get(&write, &format!("/documents/{id}/original")).await.unwrap(), "recall.read"),
+        (get(&write, &format!("/documents/{id}/chunks")).await.unwrap(), "recall.read"),
+        (post(&read, "/documents", json!({})).await.unwrap(), "recall.write"),
+        (delete(&read, &format!("/documents/{id}")).await.unwrap(), "recall.write"),
+        (delete(&read, &format!("/documents/{id}/original")).await.unwrap(), "recall.write"),
         (get(&write, "/export").await.unwrap(), "recall.read"),
         (get(&write, &format!("/sessions/{id}/events")).await.unwrap(), "recall.read"),
         (post(&write, &format!("/signaling/{id}"), json!({})).await.unwrap(), "recall.read"),

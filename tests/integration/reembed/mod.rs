@@ -107,6 +107,7 @@ fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usi
         wake: Arc::new(Notify::new()),
         session_limits: recall_facts::SessionLimits::default(),
         forget_undo: std::time::Duration::from_secs(600),
+        documents: None,
     })
 }
 
@@ -149,6 +150,7 @@ impl Person {
                 text,
                 scope: Scope::User,
                 first: 10,
+                sources: recall_domain::context::SearchSources::default(),
                 methods: methods.to_vec(),
                 route: None,
                 as_of: None,

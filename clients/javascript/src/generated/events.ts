@@ -11,7 +11,8 @@ export type NumberedEvent =
   | AnswerCompleted
   | AnswerFailed
   | MessagesChanged
-  | MessagesChanged1;
+  | MessagesChanged1
+  | DocumentUpdate;
 /**
  * One turn of a conversation.
  */
@@ -57,7 +58,7 @@ export interface MessageStored {
   /**
    * Who wrote it.
    */
-  role: "user" | "assistant";
+  role: "user" | "assistant" | "document";
   /**
    * When it was said.
    */
@@ -345,6 +346,10 @@ export interface AnswerCompleted {
  */
 export interface Citation {
   /**
+   * The chunk cited, instead of a message.
+   */
+  chunk?: CitedChunk | null;
+  /**
    * A piece of user text. `Debug` is redacted and there is no `Display`; call [`UserText::as_str`] to show it on purpose.
    */
   excerpt: string;
@@ -364,6 +369,40 @@ export interface Citation {
    * Whether both belong to shared memory.
    */
   shared?: boolean;
+}
+/**
+ * The chunk behind a citation.
+ */
+export interface CitedChunk {
+  /**
+   * One turn of a conversation.
+   */
+  chunk_id: string;
+  /**
+   * Its document.
+   */
+  document_id: string;
+  /**
+   * A piece of user text. `Debug` is redacted and there is no `Display`; call [`UserText::as_str`] to show it on purpose.
+   */
+  filename: string;
+  /**
+   * The pages on which the chunk stands, if the format has pages.
+   */
+  pages?: PageRange | null;
+}
+/**
+ * Consecutive pages, from 1.
+ */
+export interface PageRange {
+  /**
+   * The first page.
+   */
+  first: number;
+  /**
+   * The last page.
+   */
+  last: number;
 }
 /**
  * Duration of retrieval.
@@ -439,4 +478,34 @@ export interface MessagesChanged1 {
    * The session.
    */
   session_id: string;
+}
+/**
+ * A document made progress.
+ */
+export interface DocumentUpdate {
+  type: "document_update";
+  /**
+   * The document.
+   */
+  document_id: string;
+  /**
+   * The completed steps. Storing a chunk is one step, and extracting its facts is another.
+   */
+  done: number;
+  /**
+   * Why it failed, for its owner.
+   */
+  error?: string | null;
+  /**
+   * The session that stores the document.
+   */
+  session_id: string;
+  /**
+   * Its state.
+   */
+  status: "pending" | "processing" | "completed" | "failed";
+  /**
+   * The number of steps; 0 until the document is parsed.
+   */
+  total: number;
 }

@@ -19,6 +19,32 @@ export interface AccessToken {
   lastUsedAt: DateTime | null;
 }
 
+/** A text to add as a document. Files are added with `POST /documents`. */
+export interface AddDocumentInput {
+  /** The collection: letters, digits, hyphens and underscores. Default: `default`. */
+  collection?: string | null;
+  /** Where the owner keeps it. The same path with another text makes a new version. */
+  path?: string | null;
+  /** The text. */
+  text: string;
+  /** `text/plain`, `text/markdown` or `text/html`. Default: judged by the ending of the path. */
+  mediaType?: string | null;
+  /** Whether to add it to shared memory, which all signed-in users can read. Requires the role `ADMIN`. */
+  shared?: boolean;
+}
+
+/** The result of `addDocument`. */
+export interface AddDocumentPayload {
+  /** The document. If `duplicate` is true, it is the known document with the same content. */
+  document: Document | null;
+  /** The processing state. Progress follows as events of the session with the id of the document. */
+  status: DocumentStatus | null;
+  /** Whether the collection has the same content already. Then nothing was stored. */
+  duplicate: boolean;
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
+
 /** A fact that the viewer states directly. */
 export interface AssertFactInput {
   /** The session that receives the evidence and the events. A session of shared memory makes the fact a shared one. */
@@ -97,6 +123,47 @@ export interface CancelAnswerPayload {
   errors: UserError[];
 }
 
+/** A piece of a document that is found and cited as one. */
+export interface Chunk {
+  /** The id, a UUID. It is also that of the message that stores the chunk. */
+  id: string;
+  /** The document. */
+  document: Document;
+  /** The position in the document, from 0. */
+  position: number;
+  /** The text. */
+  text: string;
+  /** The pages on which it stands; null if the format has none. */
+  pages: PageRange | null;
+  /** The heading of its section. */
+  heading: string | null;
+  /** The offset in the text of the document, in characters. */
+  charOffset: number;
+  /** The passage around it: the text of its section, or as much of it as fits into 4,000 characters. */
+  passage: string;
+  /** The entities that it mentions, each once, in order of appearance. */
+  entities: Entity[];
+}
+
+export interface ChunkConnection {
+  /** Information to aid in pagination. */
+  pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: ChunkEdge[];
+  /** A list of nodes. */
+  nodes: Chunk[];
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
+  totalCount: number | null;
+}
+
+/** An edge in a connection. */
+export interface ChunkEdge {
+  /** The item at the end of the edge */
+  node: Chunk;
+  /** A cursor for use in pagination */
+  cursor: string;
+}
+
 /** A source of an answer, with its number in the text. */
 export interface Citation {
   /** The number in the text, from 1. */
@@ -105,6 +172,12 @@ export interface Citation {
   shared: boolean;
   /** The cited message; null if it has been deleted since. */
   message: Message | null;
+  /** The cited chunk of a document, instead of a message; null if it has been deleted since. */
+  chunk: Chunk | null;
+  /** The document of the cited chunk; null if it has been deleted since. */
+  document: Document | null;
+  /** The pages of the cited chunk; null if its format has none. */
+  pages: PageRange | null;
   /** The fact that the message is evidence for, if the answer used one. */
   fact: Fact | null;
   /** The cited words. */
@@ -123,6 +196,8 @@ export interface CommonNeighbour {
 export interface Context {
   /** Matching messages, best first. */
   messages: RankedMessage[];
+  /** Matching chunks of documents, best first. Their scores are comparable with those of messages. */
+  chunks: RankedChunk[];
   /** Matching facts, best first. */
   facts: RankedFact[];
   /** Entities that the question names. */
@@ -143,7 +218,13 @@ export interface ContextInput {
   sessionId?: string | null;
   /** Whether to search all of the viewer's sessions or one. */
   scope?: ContextScope | null;
-  /** The largest number of messages, 1 to 100. */
+  /** What to look for. Default: messages and documents. */
+  sources?: SearchSource[] | null;
+  /** Only documents of these collections, at most 100. Default: of all. */
+  collections?: string[] | null;
+  /** Only these documents, at most 100, whatever their version. Default: all current ones. */
+  documentIds?: string[] | null;
+  /** The largest number of messages and chunks together, 1 to 100. */
   first?: number | null;
   /** The retrieval methods to use. Default: all. */
   methods?: RetrievalMethod[] | null;
@@ -190,6 +271,24 @@ export interface CreateSessionInput {
 export interface CreateSessionPayload {
   /** The new session. */
   session: Session | null;
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
+
+/** The document to delete. */
+export interface DeleteDocumentInput {
+  /** The id of the document. */
+  id: string;
+  /** Delete only the file, and keep the chunks. */
+  originalOnly?: boolean;
+}
+
+/** The result of `deleteDocument`. */
+export interface DeleteDocumentPayload {
+  /** The id of the document. */
+  deletedId: string | null;
+  /** What was deleted; its messages are the chunks. Null if only the file was deleted. */
+  receipt: SessionReceipt | null;
   /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
@@ -259,6 +358,88 @@ export interface DeletionReceipt {
   /** Copies that still hold data, such as `neo4j`. The server deletes it there in the background. */
   pending: string[];
 }
+
+/** A document: a file with its chunks. Its events are in the log of the session with the same id. */
+export interface Document {
+  /** The id, a UUID. */
+  id: string;
+  /** The collection. */
+  collection: string;
+  /** Where the owner keeps it. Documents of one collection with the same path are versions of each other. */
+  path: string | null;
+  /** The version, from 1. */
+  version: number;
+  /** Whether no newer version is searchable. Searches find current documents only, unless they name the document. */
+  current: boolean;
+  /** The name of the file. */
+  filename: string;
+  /** The media type, judged by content; null until the document is parsed. */
+  mediaType: string | null;
+  /** The size of the file in bytes. */
+  bytes: number;
+  /** SHA-256 of the file, in hexadecimal digits. */
+  sha256: string;
+  /** The processing state. */
+  status: DocumentStatus;
+  /** Why it failed. */
+  error: string | null;
+  /** The completed steps. Storing a chunk is one step, and extracting its facts is another. */
+  done: number;
+  /** The number of steps; 0 until the document is parsed. */
+  total: number;
+  /** The number of pages; null if the format has none. */
+  pages: number | null;
+  /** The number of chunks; 0 until the document is parsed. */
+  chunkCount: number;
+  /** The title that the document states. */
+  title: string | null;
+  /** The addresses that the document links to. */
+  links: string[];
+  /** Whether its file is stored. `GET /documents/{id}/original` returns it. */
+  hasOriginal: boolean;
+  /** Whether it belongs to shared memory, which all signed-in users can read. */
+  shared: boolean;
+  /** When it was added. */
+  createdAt: DateTime;
+  /** When it last changed. */
+  updatedAt: DateTime;
+  /** The chunks, in order. */
+  chunks: ChunkConnection;
+}
+
+export interface DocumentConnection {
+  /** Information to aid in pagination. */
+  pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: DocumentEdge[];
+  /** A list of nodes. */
+  nodes: Document[];
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
+  totalCount: number | null;
+}
+
+/** An edge in a connection. */
+export interface DocumentEdge {
+  /** The item at the end of the edge */
+  node: Document;
+  /** A cursor for use in pagination */
+  cursor: string;
+}
+
+/** Conditions on documents. All given conditions must hold. */
+export interface DocumentFilter {
+  /** The document is in this collection. */
+  collection?: string | null;
+  /** The document has this status. */
+  status?: DocumentStatus | null;
+  /** The file name, the title or the path contains this text, ignoring case. */
+  text?: string | null;
+  /** Only versions for which no newer version is searchable. */
+  current?: boolean;
+}
+
+/** The processing state of a document. */
+export type DocumentStatus = "PENDING" | "PROCESSING" | "COMPLETED" | "FAILED";
 
 /** A person, organization, place or thing in the memory, distinct from others of the same name. */
 export interface Entity {
@@ -625,6 +806,8 @@ export interface Message {
   shared: boolean;
   /** The session that it belongs to. */
   session: Session;
+  /** The chunk that the message stores, if its role is `DOCUMENT`. */
+  chunk: Chunk | null;
   /** The answer to this question; null until it is written. */
   answer: Message | null;
   /** The question that this message answers. */
@@ -677,7 +860,7 @@ export interface MessageEvidence {
 export type MessageKind = "STATEMENT" | "QUESTION" | "MIXED" | "OTHER";
 
 /** Who wrote a message. */
-export type MessageRole = "USER" | "ASSISTANT";
+export type MessageRole = "USER" | "ASSISTANT" | "DOCUMENT";
 
 /** The processing state of a message. */
 export type MessageStatus = "PROCESSING" | "PROCESSED" | "FAILED";
@@ -737,12 +920,32 @@ export interface PageInfo {
   endCursor: string | null;
 }
 
+/** Consecutive pages, from 1. */
+export interface PageRange {
+  /** The first page. */
+  first: number;
+  /** The last page. */
+  last: number;
+}
+
 /** A path between two entities over active facts in either direction. It visits no entity twice. */
 export interface Path {
   /** The entities on the path, both ends included. */
   entities: Entity[];
   /** The facts between the entities, in order. */
   facts: Fact[];
+}
+
+/** A chunk of a document with its score. */
+export interface RankedChunk {
+  /** The chunk. */
+  chunk: Chunk;
+  /** Relevance, 0 to 1; comparable only within this result. */
+  score: number;
+  /** Retrieval methods that found it. */
+  methods: RetrievalMethod[];
+  /** Whether it belongs to shared memory. */
+  shared: boolean;
 }
 
 /** A fact with its score. */
@@ -888,6 +1091,9 @@ export interface RouteChoice {
   /** The reason, for people, such as "asks for a relation of a known entity". */
   reason: string;
 }
+
+/** What a search looks for. */
+export type SearchSource = "MESSAGES" | "DOCUMENTS";
 
 /** A message to store and process. */
 export interface SendMessageInput {

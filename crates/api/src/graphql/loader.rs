@@ -14,8 +14,8 @@ use axum::http::StatusCode;
 use super::budget::ResponseBudget;
 use crate::error::ApiError;
 use recall_domain::{
-    Decision, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology, Session, SessionId, Stance,
-    Timestamp, TokenCount,
+    Chunk, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology,
+    Session, SessionId, Stance, Timestamp, TokenCount,
 };
 use recall_facts::weigh;
 use recall_ports::Merged;
@@ -110,6 +110,31 @@ impl dataloader::Loader<MessageId> for Loader {
         let messages = self.memory.messages(keys).await?;
         self.budget.count_loaded_bytes(text_bytes(&messages));
         Ok(messages.into_iter().map(|m| (m.id, m)).collect())
+    }
+}
+
+impl dataloader::Loader<DocumentId> for Loader {
+    type Value = Document;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[DocumentId]) -> Batch<DocumentId, Document> {
+        Ok(self.memory.documents(keys).await?.into_iter().map(|d| (d.id, d)).collect())
+    }
+}
+
+/// Key: the chunk that a message stores.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ChunkOf(pub(crate) MessageId);
+
+impl dataloader::Loader<ChunkOf> for Loader {
+    type Value = Chunk;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[ChunkOf]) -> Batch<ChunkOf, Chunk> {
+        let ids: Vec<_> = keys.iter().map(|key| key.0).collect();
+        let chunks = self.memory.chunks(&ids).await?;
+        self.budget.count_loaded_bytes(chunks.iter().map(|chunk| chunk.text.as_str().len()).sum());
+        Ok(chunks.into_iter().map(|chunk| (ChunkOf(chunk.id), chunk)).collect())
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) use engine::Engine;
 pub(crate) use http::{get, post};
 pub(crate) use loader::RivalsOf;
 pub(crate) use page::{MAX_CANDIDATES, encode_cursor, read_page};
-pub(crate) use scope::OperationScope;
+pub(crate) use scope::{Memory, OperationScope};
 pub(crate) use services::{Services, Streams};
 pub(crate) use websocket::open;
 

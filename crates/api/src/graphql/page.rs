@@ -7,7 +7,7 @@ use async_graphql::{
 
 use crate::error::ApiError;
 use recall_domain::{Message, Page, Slice};
-use recall_ports::{EntityFilter, FactFilter};
+use recall_ports::{DocumentFilter, EntityFilter, FactFilter};
 use recall_usecases::MemoryReader;
 
 /// Maximum items of a page.
@@ -25,6 +25,7 @@ pub(crate) enum Total {
     Sessions(MemoryReader),
     Entities(MemoryReader, EntityFilter),
     Facts(MemoryReader, FactFilter),
+    Documents(MemoryReader, DocumentFilter),
 }
 
 /// The count of all items of a list.
@@ -39,6 +40,7 @@ impl Total {
             Self::Sessions(memory) => memory.count_sessions().await,
             Self::Entities(memory, filter) => memory.count_entities(filter).await,
             Self::Facts(memory, filter) => memory.count_facts(filter).await,
+            Self::Documents(memory, filter) => memory.count_documents(filter).await,
         };
         Ok(Some(counted.map_err(ApiError::from)?))
     }

@@ -325,6 +325,7 @@ fn event_schema_contains_every_event() {
         "message_failed",
         "message_forgotten",
         "message_restored",
+        "document_update",
         "entity_update",
         "fact_update",
         "answer_completed",

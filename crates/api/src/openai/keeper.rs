@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::{Handlers, events::AnswerCollector, options::Citations};
 use crate::rate::OpenStream;
-use recall_domain::Caller;
+use recall_domain::{Caller, CitedChunk};
 use recall_ports::{ChatUpstream, asked_by};
 use recall_usecases::{Recollection, Remembered, Source};
 
@@ -88,11 +88,11 @@ impl Drop for Keeper {
 /// A source in the shape of Open WebUI.
 fn source_object(source: &Source) -> Value {
     let id = source.fact.map(|id| id.to_string()).or_else(|| source.message.map(|id| id.to_string())).unwrap_or_default();
-    source_entry(source.number, &id, source.excerpt.as_str())
+    source_entry((source.number, source.chunk.as_ref()), &id, source.excerpt.as_str())
 }
 
 /// Writes a source in the shape of Open WebUI. The id keeps sources with the same words apart.
-pub(super) fn source_entry(number: usize, id: &str, excerpt: &str) -> Value {
-    let name = format!("Memory {number}");
+pub(super) fn source_entry((number, chunk): (usize, Option<&CitedChunk>), id: &str, excerpt: &str) -> Value {
+    let name = chunk.map_or_else(|| format!("Memory {number}"), CitedChunk::place);
     json!({ "source": { "name": name, "id": id }, "document": [excerpt], "metadata": [{ "source": id, "name": name }] })
 }

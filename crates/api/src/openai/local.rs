@@ -14,7 +14,7 @@ use super::{
     reply::{self, DONE, Names},
 };
 use crate::error::ApiError;
-use recall_domain::{Caller, Citation};
+use recall_domain::{Caller, Citation, CitedChunk};
 use recall_ports::AnswerDraft;
 use recall_usecases::{Conversation, Remembered, write_sources};
 
@@ -57,7 +57,9 @@ fn write(handlers: &Handlers, draft: &AnswerDraft, form: Form) -> Response {
     let names = Names { id: &id, created: now.timestamp().unsigned_abs(), model: LOCAL_MODEL };
     let mut text = draft.text.as_str().to_owned();
     if form.citations == Citations::Text {
-        text.push_str(&write_sources(draft.citations.iter().map(|c| (c.index as usize, &c.excerpt, None))));
+        text.push_str(&write_sources(
+            draft.citations.iter().map(|c| (c.index as usize, &c.excerpt, c.chunk.as_ref().map(CitedChunk::place))),
+        ));
     }
     let sources: Vec<Value> = match form.citations {
         Citations::OpenWebUi => draft.citations.iter().map(source_object).collect(),
@@ -102,6 +104,8 @@ fn stream(names: Names<'_>, text: &str, sources: &[Value], usage: Option<&Value>
 }
 
 fn source_object(citation: &Citation) -> Value {
-    let id = citation.fact_id.map(|id| id.to_string()).or_else(|| citation.message_id.map(|id| id.to_string())).unwrap_or_default();
-    source_entry(citation.index as usize, &id, citation.excerpt.as_str())
+    let chunk = citation.chunk.as_ref();
+    let passage = citation.message_id.or(chunk.map(|cited| cited.chunk_id));
+    let id = citation.fact_id.map(|id| id.to_string()).or_else(|| passage.map(|id| id.to_string())).unwrap_or_default();
+    source_entry((citation.index as usize, chunk), &id, citation.excerpt.as_str())
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
-    input::with_rest_names,
-    view::{EntityView, FactView, MessageView, NamedFact},
+    input::{read_id, with_rest_names},
+    view::{ChunkView, EntityView, FactView, MessageView, NamedFact},
 };
 use crate::{
     auth::Reader,
@@ -18,7 +18,7 @@ use crate::{
 };
 use recall_domain::{
     SessionId,
-    context::{ContextQuery, Method, Route, RouteChoice, Scope as Where, Timings},
+    context::{ContextQuery, Method, Route, RouteChoice, Scope as Where, SearchSource, SearchSources, Timings},
 };
 use recall_usecases::{ResourceId, UseCases};
 
@@ -36,6 +36,14 @@ pub(super) struct ContextParameters {
     /// The route to take: `graph`, `vector` or `combined`. Default: all methods are used, and the suitable route is only reported.
     #[param(inline)]
     route: Option<Route>,
+    /// What to look for: `messages` or `documents`. Default: both.
+    #[param(inline)]
+    source: Option<SearchSource>,
+    /// Only documents of this collection. Default: of all.
+    collection: Option<String>,
+    /// Only this document. Default: all current ones.
+    #[param(value_type = Option<uuid::Uuid>)]
+    document_id: Option<String>,
 }
 
 /// What was found for a question, best first.
@@ -44,6 +52,8 @@ pub(super) struct ContextParameters {
 pub(super) struct ContextResponse {
     session_id: SessionId,
     messages: Vec<RankedMessageView>,
+    /// Chunks of documents. Their scores are comparable with those of messages.
+    chunks: Vec<RankedChunkView>,
     facts: Vec<RankedFactView>,
     /// Entities that the question names.
     entities: Vec<EntityView>,
@@ -59,6 +69,17 @@ pub(super) struct ContextResponse {
 #[schema(as = RankedMessage)]
 struct RankedMessageView {
     message: MessageView,
+    /// Relevance, 0 to 1; comparable only within this result.
+    score: f64,
+    /// Retrieval methods that found it.
+    methods: Vec<Method>,
+}
+
+/// A chunk of a document with its score.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RankedChunk)]
+struct RankedChunkView {
+    chunk: ChunkView,
     /// Relevance, 0 to 1; comparable only within this result.
     score: f64,
     /// Retrieval methods that found it.
@@ -107,6 +128,11 @@ pub(super) async fn get(
         text: text.into(),
         scope,
         first,
+        sources: SearchSources {
+            of: parameters.source.into_iter().collect(),
+            collections: parameters.collection.into_iter().collect(),
+            documents: read_id(parameters.document_id.as_deref(), "document_id")?.into_iter().collect(),
+        },
         methods: Vec::new(),
         route: parameters.route,
         as_of: None,
@@ -119,6 +145,9 @@ pub(super) async fn get(
     for found in &context.messages {
         request_scope.budget.count_bytes(found.message.text.as_str().len());
     }
+    for found in &context.chunks {
+        request_scope.budget.count_bytes(found.chunk.text.as_str().len());
+    }
     request_scope.budget.check()?;
     let facts: Vec<NamedFact<'_>> = context.facts.iter().map(Into::into).collect();
     Ok(Json(ContextResponse {
@@ -127,6 +156,11 @@ pub(super) async fn get(
             .messages
             .into_iter()
             .map(|m| RankedMessageView { message: MessageView::of(m.message, m.shared), score: m.score, methods: m.methods })
+            .collect(),
+        chunks: context
+            .chunks
+            .into_iter()
+            .map(|c| RankedChunkView { chunk: ChunkView::of(c.chunk, Some(&c.document), c.shared), score: c.score, methods: c.methods })
             .collect(),
         facts: request_scope
             .batches

@@ -2,6 +2,7 @@
 
 mod chat;
 mod context;
+mod documents;
 mod entity;
 mod forget;
 mod input;
@@ -13,6 +14,7 @@ mod wait;
 
 use axum::{
     Extension, Router,
+    extract::DefaultBodyLimit,
     routing::{get, post},
 };
 
@@ -22,6 +24,7 @@ use crate::audit::Auditor;
 use recall_usecases::UseCases;
 
 pub(crate) use chat::ChatServices;
+pub(crate) use documents::{MAX_UPLOAD, UploadServices};
 pub(crate) use wait::MAX_WAIT;
 
 /// Describes the REST routes. A test finds routes that are missing here.
@@ -29,6 +32,13 @@ pub(crate) use wait::MAX_WAIT;
 #[openapi(paths(
     chat::post,
     context::get,
+    documents::add,
+    documents::list,
+    documents::get,
+    documents::original,
+    documents::chunks,
+    documents::delete,
+    documents::delete_original,
     entity::resolve,
     forget::post,
     sessions::list,
@@ -48,6 +58,19 @@ pub(crate) fn routes(auditor: Auditor) -> Router<UseCases> {
         .route("/sessions/{session_id}/messages", get(sessions::messages))
         .route("/facts", get(knowledge::facts))
         .route("/entities", get(knowledge::entities))
+}
+
+/// Builds the routes of documents. An upload may take up to [`MAX_UPLOAD`], and its body may be larger than others.
+pub(crate) fn document_routes(services: UploadServices, usecases: UseCases) -> Router {
+    let most = usecases.max_document_bytes().saturating_add(documents::FORM_BYTES);
+    let upload = post(documents::add).layer(DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)));
+    Router::new()
+        .route("/documents", upload.get(documents::list))
+        .route("/documents/{document_id}", get(documents::get).delete(documents::delete))
+        .route("/documents/{document_id}/original", get(documents::original).delete(documents::delete_original))
+        .route("/documents/{document_id}/chunks", get(documents::chunks))
+        .layer(Extension(services))
+        .with_state(usecases)
 }
 
 /// Builds the route that may wait up to [`MAX_WAIT`] for an answer.

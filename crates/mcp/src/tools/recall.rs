@@ -7,7 +7,7 @@ use super::{Call, Definition, SEARCH, STATEMENT};
 use crate::{
     arguments::{self, MAX_ITEMS},
     gate::{Access, Fault},
-    view::{self, EntityView, FactView, MessageView},
+    view::{self, EntityView, FactView, MessageView, PassageView},
 };
 use recall_domain::context::{Context, ContextQuery, Scope};
 
@@ -32,6 +32,9 @@ pub(super) struct Arguments {
 pub(super) struct Output {
     facts: Vec<FactView>,
     messages: Vec<MessageView>,
+    /// Passages of documents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    passages: Vec<PassageView>,
     entities: Vec<EntityView>,
 }
 
@@ -41,6 +44,7 @@ pub(crate) fn question(text: String, first: u32) -> ContextQuery {
         text: text.into(),
         scope: Scope::User,
         first,
+        sources: recall_domain::context::SearchSources::default(),
         methods: Vec::new(),
         as_of: None,
         exclude: None,
@@ -54,6 +58,7 @@ impl Output {
         Self {
             facts: context.facts.iter().map(|f| FactView::ranked(&call.memories, f)).collect(),
             messages: context.messages.iter().map(|m| MessageView::short(&m.message, m.shared)).collect(),
+            passages: context.chunks.iter().map(PassageView::of).collect(),
             entities: context.entities.iter().map(|e| EntityView::of(e, context.shared_entities.contains(&e.id))).collect(),
         }
     }
@@ -63,7 +68,7 @@ impl Definition for Recall {
     const NAME: &'static str = "recall";
     const TITLE: &'static str = "Recall";
     const DESCRIPTION: &'static str = "Search the user's long-term memory by words and meaning. Call it before you answer anything that may depend on \
-         earlier conversations, or about people and things the user knows. Returns facts with their belief (0 to 1), and dated messages, best first.";
+         earlier conversations, or about people and things the user knows. Returns facts with their belief (0 to 1), dated messages and passages of documents, best first.";
     const ACCESS: &'static [Access] = &[Access::Read];
     type Arguments = Arguments;
     type Output = Output;
@@ -81,6 +86,7 @@ impl Definition for Recall {
     fn text(output: &Output) -> String {
         let facts = output.facts.iter().map(FactView::line).collect();
         let messages = output.messages.iter().map(MessageView::line).collect();
-        view::lists(&[("Facts", facts), ("Messages", messages)], "The memory holds nothing about this.")
+        let passages = output.passages.iter().map(PassageView::line).collect();
+        view::lists(&[("Facts", facts), ("Messages", messages), ("Documents", passages)], "The memory holds nothing about this.")
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use recall_domain::{
     Citation, Evidence, FactStatus, Ontology, Stance, Timestamp,
-    context::{Context, RankedFact, RankedMessage},
+    context::{Context, RankedChunk, RankedFact, RankedMessage},
 };
 use recall_ports::Asked;
 
@@ -26,13 +26,15 @@ impl Items {
     pub(super) fn of(context: &Context, ontology: &Ontology, room: usize) -> Self {
         let facts = context.facts.iter().filter(|f| f.fact.status != FactStatus::Retracted).map(|f| (f.score, Found::Fact(f)));
         let messages = context.messages.iter().map(|m| (m.score, Found::Message(m)));
-        let mut found: Vec<(f64, Found<'_>)> = facts.chain(messages).collect();
+        let chunks = context.chunks.iter().map(|c| (c.score, Found::Chunk(c)));
+        let mut found: Vec<(f64, Found<'_>)> = facts.chain(messages).chain(chunks).collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         let (mut shown, mut citations, mut used) = (Vec::new(), Vec::new(), 0);
         for (_, item) in found {
             let n = shown.len() + 1;
             let (value, citation) = match item {
                 Found::Fact(f) => fact(n, f, ontology),
+                Found::Chunk(c) => chunk(n, c, MAX_MESSAGE.min(room / SHARE)),
                 Found::Message(m) => message(n, m, MAX_MESSAGE.min(room / SHARE)),
             };
             let size = value.to_string().len();
@@ -65,6 +67,7 @@ impl Items {
 enum Found<'a> {
     Fact(&'a RankedFact),
     Message(&'a RankedMessage),
+    Chunk(&'a RankedChunk),
 }
 
 fn fact(n: usize, f: &RankedFact, ontology: &Ontology) -> (Value, Citation) {
@@ -86,19 +89,42 @@ fn fact(n: usize, f: &RankedFact, ontology: &Ontology) -> (Value, Citation) {
         fields.extend(words.iter().map(|w| ("words".to_owned(), json!(w.as_str()))));
     }
     let excerpt = words.unwrap_or_else(|| fact_lines.into());
-    (value, Citation { index: number(n), message_id: evidence.map(|e| e.message), fact_id: Some(f.fact.id), excerpt, shared: false })
+    (
+        value,
+        Citation {
+            index: number(n),
+            message_id: evidence.map(|e| e.message),
+            fact_id: Some(f.fact.id),
+            chunk: None,
+            excerpt,
+            shared: false,
+        },
+    )
 }
 
 fn message(n: usize, m: &RankedMessage, most: usize) -> (Value, Citation) {
     let text = m.message.text.as_str();
     let by = match (m.message.role, m.message.speaker.as_deref()) {
         (recall_domain::Role::Assistant, _) => "assistant",
+        (recall_domain::Role::Document, _) => "document",
         (recall_domain::Role::User, Some(name)) => name,
         (recall_domain::Role::User, None) => "SPEAKER",
     };
     let value = json!({ "n": n, "message": truncate(text, most), "by": by, "on": day(m.message.sent_at) });
     let excerpt = truncate(text, MAX_EXCERPT).into();
-    (value, Citation { index: number(n), message_id: Some(m.message.id), fact_id: None, excerpt, shared: false })
+    (value, Citation { index: number(n), message_id: Some(m.message.id), fact_id: None, chunk: None, excerpt, shared: false })
+}
+
+fn chunk(n: usize, c: &RankedChunk, most: usize) -> (Value, Citation) {
+    let text = c.chunk.text.as_str();
+    let mut value = json!({ "n": n, "document": c.document.filename.as_str(), "text": truncate(text, most) });
+    if let Some(fields) = value.as_object_mut() {
+        fields.extend(c.chunk.heading.iter().map(|heading| ("heading".to_owned(), json!(heading.as_str()))));
+        fields.extend(c.chunk.pages.map(|pages| ("pages".to_owned(), json!([pages.first, pages.last]))));
+    }
+    let mut citation = Citation { index: number(n), message_id: None, chunk: None, fact_id: None, excerpt: text.into(), shared: false };
+    citation.cite(c.cited());
+    (value, citation)
 }
 
 fn number(n: usize) -> u32 {

@@ -28,7 +28,8 @@ impl Handover {
             "session" => self.adoption.sessions.extend(record.id("id").map(SessionId)),
             "message" => {
                 self.adoption.messages += 1;
-                self.adoption.told += u64::from(*record.get("answer_to") == Value::Missing);
+                let is_told = *record.get("answer_to") == Value::Missing && *record.get("chunk") == Value::Missing;
+                self.adoption.told += u64::from(is_told);
                 self.move_on(record, "feed_row");
             }
             "merge" => self.move_on(record, "feed_head"),

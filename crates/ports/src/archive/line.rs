@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use chrono::DateTime;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
@@ -220,6 +221,7 @@ fn parsed(holds: Holds, raw: &RawValue) -> Option<Value> {
         Holds::Word(words) => read::<String>(raw).filter(|w| words.contains(&w.as_str())).map(Value::Text),
         Holds::Flag => read(raw).map(Value::Flag),
         Holds::Json(form) => well_formed(form, raw).then(|| Value::Json(raw.get().to_owned())),
+        Holds::Bytes => read::<String>(raw).and_then(|text| BASE64.decode(text).ok()).map(Value::Bytes),
         Holds::Vector => read::<Vec<f32>>(raw).filter(|v| v.iter().all(|x| x.is_finite())).map(Value::Vector),
     }
 }
@@ -254,6 +256,7 @@ fn written(record: &Record) -> String {
             Value::Flag(f) => f.to_string(),
             Value::Json(json) => one_line(json),
             Value::Vector(v) => serde_json::to_string(v).unwrap_or_default(),
+            Value::Bytes(bytes) => format!("\"{}\"", BASE64.encode(bytes)),
         };
         // Writing to a string cannot fail.
         let _ = write!(line, ",\"{}\":{value}", field.name);

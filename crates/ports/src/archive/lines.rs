@@ -153,7 +153,7 @@ mod tests {
         let owner = Owner { user, feed_head: 1, knowledge_version: 1, visitor: false };
         let session = Record {
             shape: Shape::named("session").unwrap(),
-            values: vec![Value::Id(user.0), Value::Text("Title".into()), Value::Count(1), Value::Count(2), Value::Count(0)],
+            values: vec![Value::Id(user.0), Value::Text("Title".into()), Value::Count(1), Value::Count(2), Value::Count(0), Value::Missing],
         };
         let mut all = vec![first, lines.next(&Line::User(owner)), lines.next(&Line::Record(session))];
         all.push(lines.end());

@@ -7,7 +7,7 @@
 use strum::VariantNames;
 use uuid::Uuid;
 
-use recall_domain::{EntityType, FactStatus, MessageKind, MessageStatus, Role, Stance, ViewerRole};
+use recall_domain::{DocumentStatus, EntityType, FactStatus, MessageKind, MessageStatus, Stance, ViewerRole};
 
 /// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub enum Holds {
     Json(Form),
     /// An f32 vector, empty if there is none.
     Vector,
+    /// Bytes; in an archive in base64.
+    Bytes,
 }
 
 /// The form that a JSON value must have for a store to read it.
@@ -115,6 +117,8 @@ pub enum Value {
     Json(String),
     /// A vector.
     Vector(Vec<f32>),
+    /// Bytes.
+    Bytes(Vec<u8>),
 }
 
 /// One record: a value for each field of its shape.
@@ -176,6 +180,8 @@ const fn time(name: &'static str) -> Field {
 const TYPES: Holds = Holds::Word(EntityType::VARIANTS);
 const STATUS: Holds = Holds::Word(FactStatus::VARIANTS);
 const STANCE: Holds = Holds::Word(Stance::VARIANTS);
+/// The stored roles. A chunk of a document has the role of the assistant and a flag.
+const ROLE: Holds = Holds::Word(&["user", "assistant"]);
 const LANE: Holds = Holds::Word(&["understand", "answer"]);
 const SIDE: Holds = Holds::Word(&["gone", "before", "after"]);
 const FINDS: Holds = Holds::Word(&["key", "hint"]);
@@ -197,14 +203,36 @@ macro_rules! shape {
 pub static SHAPES: &[Shape] = &[
     shape!("session" in "sessions" by ["id"] ordered [id("id")] derived false {
         id("id"), maybe("title", Holds::Text), time("created_at"), time("updated_at"), one("message_count", Holds::Count),
+        maybe("document", Holds::Flag),
     }),
     shape!("message" in "messages" by ["id"] ordered [one("feed_row", Holds::Count)] derived false {
         id("id"), id("session_id"), one("position", Holds::Count), one("feed_row", Holds::Count),
-        one("role", Holds::Word(Role::VARIANTS)), maybe("speaker", Holds::Text), one("text", Holds::Text),
+        one("role", ROLE), maybe("speaker", Holds::Text), one("text", Holds::Text),
         maybe("kind", Holds::Word(MessageKind::VARIANTS)),
         one("status", Holds::Word(MessageStatus::VARIANTS)), time("sent_at"), time("created_at"),
         maybe("source_metadata", Holds::Json(Form::Any)), maybe("external_id", Holds::Text), maybe("answer_to", Holds::Id),
-        one("citations", Holds::Json(Form::Citations)),
+        one("citations", Holds::Json(Form::Citations)), maybe("chunk", Holds::Flag),
+    }),
+    shape!("document" in "documents" by ["id"] ordered [id("id")] derived false {
+        id("id"), one("collection", Holds::Text), maybe("path", Holds::Text), one("version", Holds::Small), one("filename", Holds::Text),
+        maybe("media_type", Holds::Text), one("bytes", Holds::Count), one("sha256", Holds::Text),
+        one("status", Holds::Word(DocumentStatus::VARIANTS)), maybe("error", Holds::Text), maybe("title", Holds::Text),
+        maybe("pages", Holds::Small), one("links", Holds::Json(Form::Names)), one("chunk_count", Holds::Small), one("stored", Holds::Small),
+        one("understood", Holds::Small), one("chunk_chars", Holds::Small), one("chunk_overlap", Holds::Small),
+        maybe("digest", Holds::Text), time("created_at"), time("updated_at"),
+    }),
+    shape!("original" in "document_originals" by ["document_id", "piece"] ordered [id("document_id"), one("piece", Holds::Small)]
+        derived false {
+        id("document_id"), one("piece", Holds::Small), one("data", Holds::Bytes),
+    }),
+    shape!("section" in "document_sections" by ["document_id", "position"] ordered [id("document_id"), one("position", Holds::Small)]
+        derived false {
+        id("document_id"), one("position", Holds::Small), maybe("heading", Holds::Text), one("level", Holds::Small),
+        one("char_offset", Holds::Count), one("chars", Holds::Count), maybe("first_page", Holds::Small), maybe("last_page", Holds::Small),
+    }),
+    shape!("chunk" in "document_chunks" by ["message_id"] ordered [id("message_id")] derived false {
+        id("message_id"), id("document_id"), one("position", Holds::Small), one("section", Holds::Small), one("char_offset", Holds::Count),
+        maybe("first_page", Holds::Small), maybe("last_page", Holds::Small),
     }),
     shape!("index" in "message_index" by ["message_id"] ordered [id("message_id")] derived true {
         id("message_id"), one("model", Holds::Text), one("terms", Holds::Json(Form::Terms)), one("embedding", Holds::Vector),
@@ -271,7 +299,7 @@ pub static SHAPES: &[Shape] = &[
     shape!("job" in "jobs" by ["message_id", "lane"] ordered [one("id", Holds::Count)] derived false {
         id("message_id"), one("lane", LANE), id("session_id"), one("answer", Holds::Flag),
         one("role", Holds::Word(ViewerRole::VARIANTS)), one("state", Holds::Word(&["live", "dead"])), time("queued_at"),
-        maybe("code", Holds::Text),
+        maybe("code", Holds::Text), maybe("document", Holds::Flag),
     }),
 ];
 

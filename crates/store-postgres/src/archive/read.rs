@@ -93,6 +93,7 @@ pub(super) enum Bound {
     Flag(Option<bool>),
     Time(Option<Timestamp>),
     Vector(Option<Vector>),
+    Bytes(Option<Vec<u8>>),
 }
 
 impl Bound {
@@ -111,6 +112,8 @@ impl Bound {
             (Holds::Time, _) => Self::Time(None),
             (Holds::Vector, Value::Vector(v)) => Self::Vector(Some(v).filter(|v| !v.is_empty()).cloned().map(Vector::from)),
             (Holds::Vector, _) => Self::Vector(None),
+            (Holds::Bytes, Value::Bytes(b)) => Self::Bytes(Some(b.clone())),
+            (Holds::Bytes, _) => Self::Bytes(None),
             (Holds::Text, Value::Text(t)) => Self::Text(Some(codec::text(t).into_owned())),
             (Holds::Key, Value::Text(t)) => Self::Text(Some(codec::moved_key(t).into_owned())),
             (Holds::Word(_), Value::Text(t)) | (Holds::Json(_), Value::Json(t)) => Self::Text(Some(t.clone())),
@@ -129,6 +132,7 @@ pub(super) fn bind<'q>(query: Query<'q, Postgres, PgArguments>, field: &Field, v
         Bound::Flag(v) => query.bind(v),
         Bound::Time(v) => query.bind(v),
         Bound::Vector(v) => query.bind(v),
+        Bound::Bytes(v) => query.bind(v),
     }
 }
 
@@ -146,6 +150,7 @@ fn read_value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Option<Value>
         Holds::Word(_) => row.try_get::<Option<String>, _>(field.name)?.map(Value::Text),
         Holds::Flag => row.try_get::<Option<bool>, _>(field.name)?.map(Value::Flag),
         Holds::Json(_) => row.try_get::<Option<String>, _>(field.name)?.map(Value::Json),
+        Holds::Bytes => row.try_get::<Option<Vec<u8>>, _>(field.name)?.map(Value::Bytes),
         Holds::Vector => Some(Value::Vector(row.try_get::<Option<Vector>, _>(field.name)?.map(Vec::from).unwrap_or_default())),
     })
 }

@@ -177,6 +177,7 @@ fn push(row: &mut Separated<'_, Postgres, &'static str>, field: &Field, value: &
         Bound::Flag(v) => row.push_bind(v),
         Bound::Time(v) => row.push_bind(v),
         Bound::Vector(v) => row.push_bind(v),
+        Bound::Bytes(v) => row.push_bind(v),
     };
     if matches!(field.holds, Holds::Json(_)) {
         row.push_unseparated("::json");

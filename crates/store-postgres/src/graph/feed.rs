@@ -15,7 +15,7 @@ use super::super::{
 };
 use recall_domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
 use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, NodeId, StoreError};
-use recall_store::{FactWithSource, GraphStatements, Refusal, changed_node, load_changes};
+use recall_store::{FactWithSource, GraphStatements, Refusal, changed_node, load_changes, role_of};
 
 #[async_trait]
 impl ChangeFeed for PostgresStore {
@@ -105,7 +105,7 @@ impl GraphStatements for Snapshot<'_> {
 
     async fn graph_messages(&mut self, user: UserId, ids: &[MessageId]) -> Result<Vec<GraphMessage>, Failure> {
         let found = sqlx::query!(
-            r#"SELECT id, session_id, position, role, speaker, kind, sent_at, array(
+            r#"SELECT id, session_id, position, role, chunk, speaker, kind, sent_at, array(
                  SELECT DISTINCT n.entity_id FROM mentions n WHERE n.user_id = m.user_id AND n.message_id = m.id ORDER BY 1) AS "mentions!"
              FROM messages m WHERE user_id = $1 AND forgotten IS DISTINCT FROM 'hidden' AND id = ANY($2)"#,
             user.0,
@@ -117,7 +117,7 @@ impl GraphStatements for Snapshot<'_> {
                 id: MessageId(row.id),
                 session: SessionId(row.session_id),
                 position: of("position").count(row.position)?,
-                role: of("role").word(&row.role)?,
+                role: role_of(of("role").word(&row.role)?, row.chunk),
                 speaker: of("speaker").opt_text(row.speaker)?,
                 kind: row.kind.map(|kind| of("kind").word(&kind)).transpose()?,
                 sent_at: row.sent_at,

@@ -14,7 +14,7 @@ use super::super::{
 };
 use recall_domain::{Message, MessageId, SessionId, UserId};
 use recall_ports::Embedding;
-use recall_store::{Counters, FeedCounters, KnowledgeStatements, MessageStatements, NumbersWanted, PendingMessage, Refusal};
+use recall_store::{Counters, FeedCounters, KnowledgeStatements, MessageStatements, NumbersWanted, PendingMessage, Refusal, role_columns};
 
 #[async_trait]
 impl MessageStatements for WriteTransaction<'_> {
@@ -37,15 +37,18 @@ impl MessageStatements for WriteTransaction<'_> {
         let title = codec::opt_text(wanted.title);
         let counters = sqlx::query_as!(
             Counters,
-            "UPDATE sessions SET message_count = message_count + $3, event_head = event_head + $3,
-                 updated_at = greatest(updated_at, $4), title = coalesce(title, $5), oldest_event_at = coalesce(oldest_event_at, $6)
-             WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL RETURNING message_count AS messages, event_head AS events",
+            "UPDATE sessions SET message_count = message_count + $3, event_head = event_head + $7,
+                 updated_at = greatest(updated_at, $4), title = coalesce(title, $5),
+                 oldest_event_at = CASE WHEN $7 > 0 THEN coalesce(oldest_event_at, $6) ELSE oldest_event_at END
+             WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL AND document IS NOT DISTINCT FROM $8 RETURNING message_count AS messages, event_head AS events",
             user.0,
             session.0,
             wanted.count,
             wanted.latest_at.map(time),
             title.as_deref(),
             wanted.first_at.map(time),
+            wanted.events,
+            wanted.document.then_some(true),
         );
         Ok(counters.fetch_optional(&mut *self.0).await?)
     }
@@ -73,18 +76,19 @@ impl MessageStatements for WriteTransaction<'_> {
         }
         let insert = sqlx::query!(
             "INSERT INTO messages (user_id, session_id, position, feed_row, id, role, speaker, text, kind, status, sent_at, created_at,
-                                   source_metadata, external_id, answer_to, citations)
+                                   source_metadata, external_id, answer_to, citations, chunk)
              SELECT $1, $2, $3::bigint + place - 1, $4::bigint + place - 1, id, role, speaker, text, kind, status, sent_at, created_at,
-                    metadata::json, external_id, answer_to, citations::json
+                    metadata::json, external_id, answer_to, citations::json, chunk
              FROM unnest($5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[],
-                         $13::text[], $14::text[], $15::uuid[], $16::text[]) WITH ORDINALITY
-                  AS m (id, role, speaker, text, kind, status, sent_at, created_at, metadata, external_id, answer_to, citations, place)",
+                         $13::text[], $14::text[], $15::uuid[], $16::text[], $17::boolean[]) WITH ORDINALITY
+                  AS m (id, role, speaker, text, kind, status, sent_at, created_at, metadata, external_id, answer_to, citations, chunk,
+                        place)",
             user.0,
             first.session.0,
             signed(first.position),
             feed_row,
             &column(messages, |m| m.id.0)[..],
-            &codec::texts(messages.iter().map(|m| m.role.word()))[..],
+            &codec::texts(messages.iter().map(|m| role_columns(m.role).0.word()))[..],
             &column(messages, |m| codec::opt_text(m.speaker.as_deref())) as &[Option<Cow<'_, str>>],
             &codec::texts(messages.iter().map(|m| m.text.as_str()))[..],
             &column(messages, |m| m.kind.map(Word::word)) as &[Option<&str>],
@@ -95,6 +99,7 @@ impl MessageStatements for WriteTransaction<'_> {
             &column(messages, |m| codec::opt_text(m.external_id.as_deref())) as &[Option<Cow<'_, str>>],
             &column(messages, |m| m.answer_to.map(|id| id.0)) as &[Option<Uuid>],
             &citations[..],
+            &column(messages, |m| role_columns(m.role).1) as &[Option<bool>],
         );
         insert.execute(&mut *self.0).await?;
         Ok(())

@@ -6,11 +6,11 @@ use uuid::Uuid;
 use super::super::{PostgresStore, codec::signed, failure::Failure, rows::Column};
 use recall_domain::{MessageId, SessionId, UserId};
 use recall_ports::{Embedding, FeedRow};
-use recall_store::similarity;
+use recall_store::{role_of, similarity};
 
 pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, Failure> {
     let found = sqlx::query!(
-        r#"SELECT m.feed_row AS "feed_row!", m.id AS "id!", m.session_id AS "session_id!", m.position AS "position!", m.role AS "role!",
+        r#"SELECT m.feed_row AS "feed_row!", m.id AS "id!", m.session_id AS "session_id!", m.position AS "position!", m.role AS "role!", m.chunk,
                 m.speaker, m.sent_at AS "sent_at!", i.terms,
                 CASE WHEN i.model = $2 THEN i.embedding ELSE v.embedding END AS embedding
          FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
@@ -28,7 +28,7 @@ pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after
             message: MessageId(row.id),
             session: SessionId(row.session_id),
             position: of("position").count(row.position)?,
-            role: of("role").word(&row.role)?,
+            role: role_of(of("role").word(&row.role)?, row.chunk),
             speaker: of("speaker").opt_text(row.speaker)?,
             sent_at: row.sent_at,
             terms: of("terms").json(&row.terms)?,

@@ -104,6 +104,7 @@ pub(super) struct MessageRow {
     pub(super) external_id: Option<String>,
     pub(super) answer_to: Option<Uuid>,
     pub(super) citations: JsonText,
+    pub(super) chunk: Option<bool>,
 }
 
 /// Selects messages, except those of sessions under deletion.
@@ -113,7 +114,7 @@ macro_rules! messages {
             $crate::rows::MessageRow,
             r#"SELECT id AS "id!", session_id AS "session_id!", position AS "position!", role AS "role!", speaker, text AS "text!", kind,
                     status AS "status!", sent_at AS "sent_at!", created_at AS "created_at!", source_metadata, external_id, answer_to,
-                    citations AS "citations!" FROM visible_messages "# + $rest $(, $value)*
+                    citations AS "citations!", chunk FROM visible_messages "# + $rest $(, $value)*
         )
     };
 }
@@ -125,7 +126,7 @@ impl MessageRow {
             id: MessageId(self.id),
             session: SessionId(self.session_id),
             position: of("position").count(self.position)?,
-            role: of("role").word(&self.role)?,
+            role: recall_store::role_of(of("role").word(&self.role)?, self.chunk),
             speaker: of("speaker").opt_text(self.speaker)?,
             text: of("text").text(self.text)?.into(),
             kind: self.kind.map(|kind| of("kind").word(&kind)).transpose()?,

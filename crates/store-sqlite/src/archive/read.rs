@@ -102,6 +102,7 @@ fn sql_value(value: &Value) -> SqlValue {
         Value::Text(text) | Value::Json(text) => SqlValue::Text(text.clone()),
         Value::Flag(flag) => (*flag).into(),
         Value::Vector(vector) => SqlValue::Blob(codec::vector(vector)),
+        Value::Bytes(bytes) => SqlValue::Blob(bytes.clone()),
     }
 }
 
@@ -115,5 +116,6 @@ fn read_value(c: &Columns<'_, '_>, field: &Field) -> Result<Option<Value>, Failu
         Holds::Flag => c.get::<Option<i64>>(field.name)?.map(|n| Value::Flag(n != 0)),
         Holds::Json(_) => c.opt_text(field.name)?.map(Value::Json),
         Holds::Vector => c.opt_vector(field.name)?.map(Value::Vector),
+        Holds::Bytes => c.get::<Option<Vec<u8>>>(field.name)?.map(Value::Bytes),
     })
 }

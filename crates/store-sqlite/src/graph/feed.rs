@@ -16,7 +16,7 @@ use super::super::{
 };
 use recall_domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
 use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, NodeId, StoreError};
-use recall_store::{FactWithSource, GraphStatements, changed_node, load_changes};
+use recall_store::{FactWithSource, GraphStatements, changed_node, load_changes, role_of};
 
 #[async_trait]
 impl ChangeFeed for SqliteStore {
@@ -113,14 +113,14 @@ impl GraphStatements for ReadTransaction<'_> {
         for (message, entity) in found {
             mentions.entry(message).or_default().push(entity);
         }
-        let sql = "SELECT id, session_id, position, role, speaker, kind, sent_at FROM messages
+        let sql = "SELECT id, session_id, position, role, chunk, speaker, kind, sent_at FROM messages
              WHERE user_id = ? AND forgotten IS NOT 'hidden' AND id IN (SELECT unhex(value) FROM json_each(?))";
         let mut messages = self.0.rows("messages", sql, (user.0, &list), |c| {
             Ok(GraphMessage {
                 id: MessageId(c.id("id")?),
                 session: SessionId(c.id("session_id")?),
                 position: c.count("position")?,
-                role: c.word("role")?,
+                role: role_of(c.word("role")?, Some(c.opt_flag("chunk")?)),
                 speaker: c.opt_text("speaker")?,
                 kind: c.opt_word("kind")?,
                 sent_at: c.time("sent_at")?,

@@ -13,7 +13,7 @@ use super::{
 };
 use recall_domain::{Message, MessageId, SessionId, UserId};
 use recall_ports::Embedding;
-use recall_store::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage};
+use recall_store::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, role_columns};
 use rusqlite::params;
 
 #[async_trait]
@@ -28,14 +28,14 @@ impl MessageStatements for WriteTransaction<'_> {
         session: SessionId,
         wanted: NumbersWanted<'_>,
     ) -> Result<Option<Counters>, Failure> {
-        let sql = "UPDATE sessions SET message_count = message_count + ?3, event_head = event_head + ?3,
+        let sql = "UPDATE sessions SET message_count = message_count + ?3, event_head = event_head + ?7,
                  updated_at = MAX(updated_at, COALESCE(?4, updated_at)), title = COALESCE(title, ?5),
-                 oldest_event_at = COALESCE(oldest_event_at, ?6)
-             WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING message_count, event_head";
+                 oldest_event_at = COALESCE(oldest_event_at, CASE WHEN ?7 > 0 THEN ?6 END)
+             WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND document IS ?8 RETURNING message_count, event_head";
         let (latest, first) = (wanted.latest_at.map(millis), wanted.first_at.map(millis));
-        self.0.row("sessions", sql, params![user.0, session.0, wanted.count, latest, wanted.title, first], |c| {
-            Ok(Counters { messages: c.integer("message_count")?, events: c.integer("event_head")? })
-        })
+        let document = wanted.document.then_some(true);
+        let values = params![user.0, session.0, wanted.count, latest, wanted.title, first, wanted.events, document];
+        self.0.row("sessions", sql, values, |c| Ok(Counters { messages: c.integer("message_count")?, events: c.integer("event_head")? }))
     }
 
     async fn reserve_feed_rows(&mut self, user: UserId, count: i64, model: &str) -> Result<Option<FeedCounters>, Failure> {
@@ -57,17 +57,18 @@ impl MessageStatements for WriteTransaction<'_> {
     async fn insert_messages(&mut self, user: UserId, messages: &[Message], feed_row: i64) -> Result<(), Failure> {
         for (m, feed_row) in messages.iter().zip(feed_row..) {
             let metadata = m.source_metadata.as_ref().map(|v| client_json(v, "source metadata")).transpose()?;
+            let (role, chunk) = role_columns(m.role);
             self.0.execute(
                 "INSERT INTO messages (user_id, id, session_id, position, feed_row, role, speaker, text, kind, status, sent_at,
-                                       created_at, source_metadata, external_id, answer_to, citations)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                       created_at, source_metadata, external_id, answer_to, citations, chunk)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
                     user.0,
                     m.id.0,
                     m.session.0,
                     signed(m.position),
                     feed_row,
-                    m.role.word(),
+                    role.word(),
                     m.speaker,
                     m.text.as_str(),
                     m.kind.map(Word::word),
@@ -78,6 +79,7 @@ impl MessageStatements for WriteTransaction<'_> {
                     m.external_id,
                     m.answer_to.map(|id| id.0),
                     json(&m.citations, "citations")?,
+                    chunk,
                 ],
             )?;
         }

@@ -8,12 +8,12 @@ use super::super::{
 };
 use recall_domain::{MessageId, SessionId, UserId};
 use recall_ports::{Embedding, FeedRow};
-use recall_store::similarity;
+use recall_store::{role_of, similarity};
 
 pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: u64, limit: u32) -> Result<Vec<FeedRow>, Failure> {
     let model = model.to_owned();
     let found = store.read(user, move |db| {
-        let sql = "SELECT m.feed_row, m.id, m.session_id, m.position, m.role, m.speaker, m.sent_at, i.terms,
+        let sql = "SELECT m.feed_row, m.id, m.session_id, m.position, m.role, m.chunk, m.speaker, m.sent_at, i.terms,
                     CASE WHEN i.model = ?2 THEN i.embedding ELSE COALESCE(v.embedding, x'') END AS embedding
              FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
              LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = ?2
@@ -24,7 +24,7 @@ pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: 
                 message: MessageId(c.id("id")?),
                 session: SessionId(c.id("session_id")?),
                 position: c.count("position")?,
-                role: c.word("role")?,
+                role: role_of(c.word("role")?, Some(c.opt_flag("chunk")?)),
                 speaker: c.opt_text("speaker")?,
                 sent_at: c.time("sent_at")?,
                 terms: c.json("terms")?,

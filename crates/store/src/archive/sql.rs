@@ -31,13 +31,16 @@ fn visible_condition(parameter: char, shape: &Shape) -> String {
     let mut conditions = String::new();
     match shape.table {
         "messages" => {}
-        "sessions" => conditions.push_str(&absent("id", "hidden_sessions")),
+        "sessions" | "documents" => conditions.push_str(&absent("id", "hidden_sessions")),
         "entities" => conditions.push_str(" AND forgetting_id IS NULL"),
         "entity_keys" | "entity_hints" => conditions.push_str(&absent("entity_id", "hidden_entities")),
         "entity_merges" => conditions.push_str(&absent("into_id", "hidden_entities")),
         table => {
             if shape.field("session_id").is_some() {
                 conditions.push_str(&absent("session_id", "hidden_sessions"));
+            }
+            if shape.field("document_id").is_some() {
+                conditions.push_str(&absent("document_id", "hidden_sessions"));
             }
             // Evidence of a forgotten message that is still there is about other facts.
             if shape.field("message_id").is_some() && table != "evidence" {

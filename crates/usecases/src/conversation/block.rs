@@ -7,8 +7,9 @@ use tracing::warn;
 use super::{Conversation, Remembered};
 use crate::{error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, Entity, Evidence, FactId, FactStatus, MessageId, MessageKind, Ontology, Role, Stance, Timestamp, UserText,
-    context::{Context, ContextQuery, RankedFact, RankedMessage, Scope},
+    Caller, Citation, CitedChunk, Entity, Evidence, FactId, FactStatus, MessageId, MessageKind, Ontology, Role, Stance, Timestamp,
+    UserText,
+    context::{Context, ContextQuery, RankedChunk, RankedFact, RankedMessage, Scope},
 };
 use recall_text::terms;
 
@@ -21,6 +22,8 @@ const MAX_FACTS: usize = 15;
 const MAX_MESSAGES: usize = 10;
 /// Most bytes of one message in a block.
 const MAX_EXCERPT: usize = 400;
+/// Most bytes of a chunk of a document in a block.
+const MAX_PASSAGE: usize = 1_100;
 /// Most bytes of a question that are searched.
 const MAX_QUESTION: usize = 4 * 1024;
 
@@ -38,12 +41,21 @@ pub struct Source {
     pub number: usize,
     /// The message, or the evidence of the fact.
     pub message: Option<MessageId>,
+    /// The chunk of a document, if the entry is one. `message` stores it.
+    pub chunk: Option<CitedChunk>,
     /// The fact, if the entry is one.
     pub fact: Option<FactId>,
     /// The words.
     pub excerpt: UserText,
     /// When it was said.
     pub at: Option<Timestamp>,
+}
+
+impl Source {
+    /// Says where the words are: the place in a document, or the day.
+    fn origin(&self) -> Option<String> {
+        self.chunk.as_ref().map(CitedChunk::place).or_else(|| self.at.map(day))
+    }
 }
 
 /// What the memory knows for a question.
@@ -63,16 +75,17 @@ impl Recollection {
 
     /// Returns the block of cited sources for the end of an answer; empty if it cites nothing.
     pub fn sources_of(&self, answer: &str) -> String {
-        write_sources(self.cited(answer).into_iter().map(|source| (source.number, &source.excerpt, source.at)))
+        write_sources(self.cited(answer).into_iter().map(|source| (source.number, &source.excerpt, source.origin())))
     }
 }
 
-/// Writes the block of sources at the end of an answer: number, words and day of each. Empty without sources.
-pub fn write_sources<'s>(sources: impl Iterator<Item = (usize, &'s UserText, Option<Timestamp>)>) -> String {
+/// Writes the block of sources at the end of an answer: number, words, and the day or the place in a document. Empty without sources.
+pub fn write_sources<'s>(sources: impl Iterator<Item = (usize, &'s UserText, Option<String>)>) -> String {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let lines: Vec<String> = sources
-        .map(|(number, excerpt, at)| {
-            let words = excerpt.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
-            format!("[{number}] “{words}”{}", at.map(|at| format!(", {}", day(at))).unwrap_or_default())
+        .map(|(number, excerpt, origin)| {
+            let origin = origin.map(|origin| format!(", {}", one_line(&origin))).unwrap_or_default();
+            format!("[{number}] “{}”{origin}", one_line(excerpt.as_str()))
         })
         .collect();
     if lines.is_empty() { String::new() } else { format!("{SOURCES}{}", lines.join("\n")) }
@@ -123,6 +136,7 @@ impl UseCases {
             text,
             scope: Scope::User,
             first: SEARCHED,
+            sources: recall_domain::context::SearchSources::default(),
             methods: Vec::new(),
             as_of: None,
             exclude: stored.question,
@@ -155,8 +169,10 @@ fn select(context: &Context, question: &UserText, history: &HashSet<MessageId>, 
     let is_new = |m: &RankedMessage| !history.contains(&m.message.id) && !sent.contains(m.message.text.as_str().trim());
     // An earlier question says nothing that helps to answer this one.
     let states = |m: &RankedMessage| m.message.kind != Some(MessageKind::Question);
-    let messages = context.messages.iter().filter(|m| states(m) && is_new(m) && is_relevant(m)).take(MAX_MESSAGES);
-    facts.into_iter().chain(messages.map(message)).collect()
+    let passages = context.passages();
+    let passages = passages.iter().filter(|m| states(m) && is_new(m) && is_relevant(m)).take(MAX_MESSAGES);
+    let passage = |m: &RankedMessage| context.chunk(m.message.id).map_or_else(|| message(m), chunk);
+    facts.into_iter().chain(passages.map(passage)).collect()
 }
 
 /// Numbers the entries, as many as fit into `room` bytes.
@@ -195,7 +211,7 @@ fn fact(f: &RankedFact, ontology: &Ontology) -> Item {
     let text = format!("Fact: {} ({})", quoted(&words), notes.join(", "));
     let excerpt = evidence.map(|e| e.excerpt.clone()).filter(|e| !e.as_str().is_empty()).unwrap_or_else(|| words.into());
     let at = evidence.map(|e| e.created_at);
-    (text, Source { number: 0, message: evidence.map(|e| e.message), fact: Some(f.fact.id), excerpt, at })
+    (text, Source { number: 0, message: evidence.map(|e| e.message), chunk: None, fact: Some(f.fact.id), excerpt, at })
 }
 
 fn message(m: &RankedMessage) -> Item {
@@ -204,12 +220,23 @@ fn message(m: &RankedMessage) -> Item {
     let cut = if excerpt.len() < text.len() { "…" } else { "" };
     let by = match (m.message.role, m.message.speaker.as_deref()) {
         (Role::Assistant, _) => "the assistant".to_owned(),
+        (Role::Document, _) => "a document".to_owned(),
         (Role::User, Some(name)) => quoted(name),
         (Role::User, None) => "the user".to_owned(),
     };
     let excerpt = format!("{excerpt}{cut}");
     let line = format!("On {}, {by} said: {}", day(m.message.sent_at), quoted(&excerpt));
-    (line, Source { number: 0, message: Some(m.message.id), fact: None, excerpt: excerpt.into(), at: Some(m.message.sent_at) })
+    (line, Source { number: 0, message: Some(m.message.id), chunk: None, fact: None, excerpt: excerpt.into(), at: Some(m.message.sent_at) })
+}
+
+fn chunk(c: &RankedChunk) -> Item {
+    let text = c.chunk.text.as_str().trim();
+    let excerpt = text.get(..text.floor_char_boundary(MAX_PASSAGE)).unwrap_or(text);
+    let cut = if excerpt.len() < text.len() { "…" } else { "" };
+    let line = format!("In the document {}: {}", quoted(&c.cited().place()), quoted(&format!("{excerpt}{cut}")));
+    let mut citation = Citation { index: 0, message_id: None, chunk: None, fact_id: None, excerpt: UserText::from(text), shared: c.shared };
+    citation.cite(c.cited());
+    (line, Source { number: 0, message: Some(c.chunk.id), chunk: citation.chunk, fact: None, excerpt: citation.excerpt, at: None })
 }
 
 /// Writes a text as a JSON string: it stays on one line and inside of its quotation marks.
@@ -227,7 +254,10 @@ mod tests {
     use super::*;
 
     fn item(text: &str) -> Item {
-        (text.to_owned(), Source { number: 0, message: None, fact: None, excerpt: text.into(), at: Some(Timestamp::UNIX_EPOCH) })
+        (
+            text.to_owned(),
+            Source { number: 0, message: None, chunk: None, fact: None, excerpt: text.into(), at: Some(Timestamp::UNIX_EPOCH) },
+        )
     }
 
     #[test]

@@ -42,6 +42,11 @@ impl UseCases {
         let mut asked = Asked { message: Some(question), text, at: self.now() };
         let context = self.context_of_question(caller, answerer, &mut asked, question).await?;
         let draft = answerer.answer(caller, &asked, &context, &Whole).await;
-        draft.map_err(|error| UseCaseError::Internal { cause: error.into() })
+        let mut draft = draft.map_err(|error| UseCaseError::Internal { cause: error.into() })?;
+        for citation in &mut draft.citations {
+            citation.shared = context.is_shared(citation);
+        }
+        self.cite_documents(caller, &mut draft.citations).await?;
+        Ok(draft)
     }
 }

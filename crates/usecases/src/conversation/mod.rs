@@ -269,7 +269,7 @@ impl UseCases {
 
 fn of_client(session: SessionId, message: Unstored) -> SendMessage {
     let text = match message.role {
-        Role::User => message.text.as_str(),
+        Role::User | Role::Document => message.text.as_str(),
         Role::Assistant => block::without_sources(message.text.as_str()),
     };
     SendMessage {

@@ -116,6 +116,7 @@ async fn session_limits_do_not_apply_to_shared_memory() {
             text: message.text,
             speaker: None,
             is_impersonal: whose.is_shared(),
+            chunk_event: None,
             extraction,
         };
         assert_eq!(learner.learn(&whose, vec![(statement, None)], None).await.unwrap()[0].len(), facts);

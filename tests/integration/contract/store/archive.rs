@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
+use super::documents::store_document;
 use super::forget;
 use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, with_external_id};
 
@@ -120,6 +121,7 @@ fn code(done: Result<ImportSummary, ImportError>) -> (u64, &'static str) {
 /// Creates a user with every kind of record and with values that are hard to store.
 pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let w = World::new(store);
+    store_document(&w).await;
     let known = w.john_likes_mary().await;
     let session = known.session;
     let second = w.note(session, "Johnny likes Mary.").await;
@@ -185,6 +187,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
         message: NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, ..new_message(third, "John [1].") },
         answer_to: question.id,
         citations: vec![Citation {
+            chunk: None,
             index: 1,
             message_id: Some(known.message.id),
             fact_id: Some(known.fact.id),
@@ -462,7 +465,7 @@ pub(super) async fn inconsistent_records_are_refused_by_line(store: Arc<dyn Stor
         ("\"version\":2", "\"version\":3", (1, "ARCHIVE_TOO_NEW")),
         ("recall-archive", "tar", (1, "ARCHIVE_UNKNOWN")),
         ("{\"format\"", "{\"type\":\"end\",\"records\":0}\n{\"format\"", (1, "ARCHIVE_UNKNOWN")),
-        ("\"message_count\":2", "\"message_count\":-2", (3, "ARCHIVE_DAMAGED")),
+        ("\"message_count\":2", "\"message_count\":-2", (4, "ARCHIVE_DAMAGED")),
     ] {
         let changed = archive.replacen(from, to, 1);
         assert_ne!(changed, archive, "{from}");
@@ -533,7 +536,7 @@ pub(super) async fn snapshot_survives_a_pause(store: Arc<dyn Store>, pause: std:
     let (w, _) = rich(&store).await;
     let mut snapshot = store.snapshot(w.caller.user()).await.unwrap();
     tokio::time::sleep(pause).await;
-    assert_eq!(snapshot.next(10).await.unwrap().len(), 3);
+    assert_eq!(snapshot.next(10).await.unwrap().len(), 4);
 }
 
 /// A new column must be exported, or listed here with the reason why not.

@@ -7,11 +7,11 @@ use std::{
 
 use crate::planned::Finish;
 use recall_domain::{
-    AccessToken, AccessTokenId, AuditAction, AuditDraft, Caller, Day, MessageKind, ModelOperation, Page, SessionId, Spending, TokenCount,
-    TokenDigest, UserId, ViewerRole,
+    AccessToken, AccessTokenId, AuditAction, AuditDraft, Caller, Day, DocumentId, MessageKind, ModelOperation, Page, SessionId, Spending,
+    TokenCount, TokenDigest, UserId, ViewerRole,
 };
 use recall_ports::{
-    AccountDeletion, ArchiveError, CommitError, Embedding, JobWork, KnowledgeCommit, Store, StoreError,
+    AccountDeletion, ArchiveError, CommitError, DocumentFilter, Embedding, JobWork, KnowledgeCommit, Store, StoreError,
     account_deletion::{ERASED, LEFT},
     archive::Owner,
 };
@@ -92,7 +92,8 @@ pub(super) async fn erasure_removes_all_data_of_one_user_only(store: Arc<dyn Sto
     store.create_access_token(&neighbour.caller, &script, kept).await.unwrap();
     let (c, other) = (&w.caller, &neighbour.caller);
     let (before, others) = (store.holdings(c).await.unwrap(), store.holdings(other).await.unwrap());
-    let sessions: BTreeSet<_> = store.list_sessions(c, &Page::first(100)).await.unwrap().items.into_iter().map(|(_, s)| s.id).collect();
+    let mut sessions: BTreeSet<_> = store.list_sessions(c, &Page::first(100)).await.unwrap().items.into_iter().map(|(_, s)| s.id).collect();
+    sessions.extend(store.document_ids(c, &DocumentFilter::default()).await.unwrap().into_iter().map(DocumentId::session));
     let (generation, version) = (store.feed_generation(c).await.unwrap(), store.knowledge_version(c).await.unwrap());
     let head = store.snapshot(c.user()).await.unwrap().owner().feed_head;
 
@@ -180,7 +181,7 @@ pub(super) async fn writes_during_erasure_are_refused(store: Arc<dyn Store>) {
     erase_completely(&store, c, 50).await;
     if let Some(job) = job {
         let message = match job.work {
-            JobWork::Understand { message, .. } | JobWork::Answer(message) => message,
+            JobWork::Understand { message, .. } | JobWork::Answer(message) | JobWork::Parse(message) => message,
         };
         let plan = KnowledgeCommit { message: Some((message, MessageKind::Other, vec![])), ..w.plan(session).await };
         assert!(matches!(store.finish(c, &plan, &job).await, Err(CommitError::NotOurs)));

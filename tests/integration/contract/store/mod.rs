@@ -5,6 +5,7 @@
 mod access;
 mod archive;
 mod deletion;
+mod documents;
 mod entities;
 mod erasure;
 mod events;
@@ -103,6 +104,14 @@ macro_rules! store_contract {
             visits::unsettled_adoptions_are_listed_until_settled,
             visits::deleted_visitor_leaves_nothing_at_all,
             visits::adoption_is_listed_in_graph_feeds,
+            documents::document_is_stored_with_its_file_job_and_event,
+            documents::chunks_are_stored_in_steps_and_understood_in_order,
+            documents::known_content_is_recognised_and_new_content_is_a_version,
+            documents::failed_document_says_why_and_can_be_added_again,
+            documents::documents_are_listed_and_filtered,
+            documents::documents_of_others_are_unknown,
+            documents::deleted_document_leaves_nothing_behind,
+            documents::visitor_adds_as_much_as_the_visit_allows,
             deletion::deleted_session_leaves_nothing_behind,
             deletion::facts_with_other_evidence_are_reweighed_on_deletion,
             deletion::deleting_unknown_session_is_not_found,

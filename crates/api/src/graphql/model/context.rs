@@ -6,7 +6,7 @@ use async_graphql::SimpleObject;
 
 use super::{
     enums::{RetrievalMethod, RetrievalRoute},
-    nodes::{EntityNode, FactNode, MessageNode},
+    nodes::{ChunkNode, EntityNode, FactNode, MessageNode},
 };
 use crate::graphql::{
     page::{MAX_CANDIDATES, bounded_list_cost},
@@ -22,6 +22,8 @@ use recall_usecases as usecases;
 pub(crate) struct ContextNode {
     /// Matching messages, best first.
     messages: Vec<RankedMessageNode>,
+    /// Matching chunks of documents, best first. Their scores are comparable with those of messages.
+    chunks: Vec<RankedChunkNode>,
     /// Matching facts, best first.
     facts: Vec<RankedFactNode>,
     /// Entities that the question names.
@@ -49,6 +51,20 @@ pub(crate) struct RouteChoice {
 pub(crate) struct RankedMessageNode {
     /// The message.
     message: MessageNode,
+    /// Relevance, 0 to 1; comparable only within this result.
+    score: f64,
+    /// Retrieval methods that found it.
+    methods: Vec<RetrievalMethod>,
+    /// Whether it belongs to shared memory.
+    shared: bool,
+}
+
+/// A chunk of a document with its score.
+#[derive(SimpleObject)]
+#[graphql(name = "RankedChunk")]
+pub(crate) struct RankedChunkNode {
+    /// The chunk.
+    chunk: ChunkNode,
     /// Relevance, 0 to 1; comparable only within this result.
     score: f64,
     /// Retrieval methods that found it.
@@ -99,6 +115,12 @@ impl ContextNode {
             methods: m.methods.into_iter().map(Into::into).collect(),
             shared: m.shared,
         };
+        let chunk = |c: recall_domain::context::RankedChunk| RankedChunkNode {
+            chunk: ChunkNode(c.chunk, s.found_in(c.shared).clone()),
+            score: c.score,
+            methods: c.methods.into_iter().map(Into::into).collect(),
+            shared: c.shared,
+        };
         let fact = |f: recall_domain::context::RankedFact| RankedFactNode {
             fact: FactNode(f.fact.into(), s.found_in(f.shared).clone()),
             score: f.score,
@@ -110,6 +132,7 @@ impl ContextNode {
         };
         Self {
             messages: context.messages.into_iter().map(message).collect(),
+            chunks: context.chunks.into_iter().map(chunk).collect(),
             facts: context.facts.into_iter().map(fact).collect(),
             entities: context.entities.into_iter().map(entity).collect(),
             methods_used: context.methods_used.into_iter().map(Into::into).collect(),

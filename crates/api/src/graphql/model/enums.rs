@@ -22,6 +22,32 @@ pub(crate) enum MessageRole {
     User,
     /// The assistant. Its messages are searched, but no facts are taken from them.
     Assistant,
+    /// A document. The message is one of its chunks. Clients cannot send such messages.
+    Document,
+}
+
+/// The processing state of a document.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "recall_domain::DocumentStatus")]
+pub(crate) enum DocumentStatus {
+    /// Stored; it waits for the parser.
+    Pending,
+    /// Its chunks are being stored, and then its facts are extracted. A stored chunk is found by searches.
+    Processing,
+    /// All chunks are stored, and their facts are extracted.
+    Completed,
+    /// It could not be read; `error` says why.
+    Failed,
+}
+
+/// What a search looks for.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "recall_domain::context::SearchSource")]
+pub(crate) enum SearchSource {
+    /// Messages of conversations.
+    Messages,
+    /// Chunks of documents.
+    Documents,
 }
 
 /// The kind of a message.

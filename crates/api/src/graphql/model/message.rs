@@ -8,19 +8,20 @@ use std::{
 use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
+    document::PageRange,
     enums::{EvidenceStance, MessageKind, MessageRole, MessageStatus},
-    nodes::{EntityNode, FactNode, MessageNode, SessionNode},
+    nodes::{ChunkNode, DocumentNode, EntityNode, FactNode, MessageNode, SessionNode},
     usage::TokenUsage,
 };
 use crate::{
     error::ApiError,
     graphql::{
-        loader::{AnswerTo, DecisionsIn, FactsIn, MentionsIn, UsageOf},
+        loader::{AnswerTo, ChunkOf, DecisionsIn, FactsIn, MentionsIn, UsageOf},
         page::{self, list_cost},
         scope::{Memory, Needs, scope},
     },
 };
-use recall_domain::{Citation, EntityId, FactId, Mention, MessageId, Span, Stance, Timestamp};
+use recall_domain::{Citation, EntityId, FactId, Mention, MessageId, Role, Span, Stance, Timestamp};
 
 /// A message: one turn of a conversation.
 #[Object(name = "Message", guard = "Needs::Read")]
@@ -86,6 +87,14 @@ impl MessageNode {
     async fn session(&self) -> async_graphql::Result<SessionNode> {
         let session = self.1.load.load_one(self.0.session).await?;
         Ok(SessionNode(session.ok_or_else(|| ApiError::not_found("session"))?, self.1.clone()))
+    }
+
+    /// The chunk that the message stores, if its role is `DOCUMENT`.
+    async fn chunk(&self) -> async_graphql::Result<Option<ChunkNode>> {
+        if self.0.role != Role::Document {
+            return Ok(None);
+        }
+        Ok(self.1.load.load_one(ChunkOf(self.0.id)).await?.map(|chunk| ChunkNode(chunk, self.1.clone())))
     }
 
     /// The answer to this question; null until it is written.
@@ -232,6 +241,25 @@ impl CitationNode {
     /// The cited message; null if it has been deleted since.
     async fn message(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<MessageNode>> {
         message(self.memory(ctx)?, self.0.message_id).await
+    }
+
+    /// The cited chunk of a document, instead of a message; null if it has been deleted since.
+    async fn chunk(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<ChunkNode>> {
+        let Some(cited) = &self.0.chunk else { return Ok(None) };
+        let memory = self.memory(ctx)?;
+        Ok(memory.load.load_one(ChunkOf(cited.chunk_id)).await?.map(|chunk| ChunkNode(chunk, memory.clone())))
+    }
+
+    /// The document of the cited chunk; null if it has been deleted since.
+    async fn document(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<DocumentNode>> {
+        let Some(cited) = &self.0.chunk else { return Ok(None) };
+        let memory = self.memory(ctx)?;
+        Ok(memory.load.load_one(cited.document_id).await?.map(|document| DocumentNode(document, memory.clone())))
+    }
+
+    /// The pages of the cited chunk; null if its format has none.
+    async fn pages(&self) -> Option<PageRange> {
+        self.0.chunk.as_ref().and_then(|cited| cited.pages).map(Into::into)
     }
 
     /// The fact that the message is evidence for, if the answer used one.

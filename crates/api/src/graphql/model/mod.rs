@@ -4,6 +4,7 @@ mod access_token;
 mod audit;
 mod context;
 mod deletion;
+mod document;
 mod entity;
 mod enums;
 mod event;
@@ -21,10 +22,12 @@ pub(crate) use access_token::AccessTokenNode;
 pub(crate) use audit::AuditEntryNode;
 pub(crate) use context::{ContextNode, EntityResolution};
 pub(crate) use deletion::DeletionReceipt;
-pub(crate) use enums::{ContextScope, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod, RetrievalRoute};
+pub(crate) use enums::{
+    ContextScope, DocumentStatus, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod, RetrievalRoute, SearchSource,
+};
 pub(crate) use event::EventNode;
 pub(crate) use fact::{EvidenceNode, list_facts};
-pub(crate) use nodes::{EntityNode, FactNode, MessageNode, SessionNode};
+pub(crate) use nodes::{DocumentNode, EntityNode, FactNode, MessageNode, SessionNode};
 pub(crate) use relation::RelationNode;
 pub(crate) use user_error::{UserError, split_user_errors};
 pub(crate) use viewer::Viewer;

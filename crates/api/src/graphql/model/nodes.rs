@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::graphql::scope::Memory;
-use recall_domain::{Entity, Fact, Message, Session};
+use recall_domain::{Chunk, Document, Entity, Fact, Message, Session};
 
 /// A session: one conversation with its messages and a numbered event log.
 #[derive(Clone)]
@@ -12,6 +12,14 @@ pub(crate) struct SessionNode(pub(crate) Session, pub(crate) Arc<Memory>);
 /// A message: one turn of a conversation.
 #[derive(Clone)]
 pub(crate) struct MessageNode(pub(crate) Message, pub(crate) Arc<Memory>);
+
+/// A document: a file with its chunks.
+#[derive(Clone)]
+pub(crate) struct DocumentNode(pub(crate) Document, pub(crate) Arc<Memory>);
+
+/// A piece of a document that is found and cited as one.
+#[derive(Clone)]
+pub(crate) struct ChunkNode(pub(crate) Chunk, pub(crate) Arc<Memory>);
 
 /// A person, organization, place or thing in the memory, distinct from others of the same name.
 #[derive(Clone)]

@@ -2,6 +2,7 @@
 
 mod access_tokens;
 mod account_deletion;
+mod documents;
 mod entities;
 mod facts;
 mod forget;
@@ -16,6 +17,7 @@ use async_graphql::MergedObject;
 pub(crate) struct Mutation(
     sessions::SessionMutations,
     messages::MessageMutations,
+    documents::DocumentMutations,
     facts::FactMutations,
     forget::ForgetMutations,
     entities::EntityMutations,

@@ -5,14 +5,14 @@ use async_graphql::{Context, ID, InputObject, Object};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{ContextNode, ContextScope, EntityResolution, EntityType, RetrievalMethod, RetrievalRoute},
+        model::{ContextNode, ContextScope, EntityResolution, EntityType, RetrievalMethod, RetrievalRoute, SearchSource},
         page::{MAX_PAGE, SEARCH, STATEMENT, list_cost},
-        scope::{Needs, read_optional_id, scope},
+        scope::{Needs, read_id, read_optional_id, scope},
     },
 };
 use recall_domain::{
     SessionId, Timestamp,
-    context::{ContextQuery, Scope},
+    context::{ContextQuery, Scope, SearchSources},
 };
 use recall_usecases::ResourceId;
 
@@ -26,7 +26,13 @@ pub(crate) struct ContextInput {
     /// Whether to search all of the viewer's sessions or one.
     #[graphql(default_with = "Some(ContextScope::User)")]
     scope: Option<ContextScope>,
-    /// The largest number of messages, 1 to 100.
+    /// What to look for. Default: messages and documents.
+    sources: Option<Vec<SearchSource>>,
+    /// Only documents of these collections, at most 100. Default: of all.
+    collections: Option<Vec<String>>,
+    /// Only these documents, at most 100, whatever their version. Default: all current ones.
+    document_ids: Option<Vec<ID>>,
+    /// The largest number of messages and chunks together, 1 to 100.
     #[graphql(default_with = "Some(10)")]
     first: Option<i32>,
     /// The retrieval methods to use. Default: all.
@@ -52,7 +58,16 @@ impl ContextInput {
                 return Err(ApiError::invalid("SESSION_REQUIRED", message, "input.sessionId"));
             }
         };
+        let documents = self.document_ids.unwrap_or_default();
+        let collections = self.collections.unwrap_or_default();
+        if documents.len().max(collections.len()) > MAX_PAGE as usize {
+            let message = format!("The search names too many documents or collections. Name at most {MAX_PAGE} of each.");
+            return Err(ApiError::invalid("TOO_MANY_DOCUMENTS", message, "input.documentIds"));
+        }
+        let documents = documents.iter().map(|id| read_id(id, "input.documentIds")).collect::<Result<_, _>>()?;
+        let of = self.sources.unwrap_or_default().into_iter().map(Into::into).collect();
         Ok(ContextQuery {
+            sources: SearchSources { of, collections, documents },
             text: self.query.into(),
             scope,
             first: first.ok_or_else(|| {
@@ -91,7 +106,7 @@ pub(super) struct ContextQueries;
 
 #[Object(guard = "Needs::Read")]
 impl ContextQueries {
-    /// Finds the messages, facts and entities that are relevant to a question, best first.
+    /// Finds the messages, documents, facts and entities that are relevant to a question, best first.
     #[graphql(complexity = "context_cost(&input, child_complexity)")]
     async fn context(
         &self,

@@ -2,6 +2,7 @@
 
 mod audit;
 mod context;
+mod documents;
 mod graph;
 mod knowledge;
 mod node;
@@ -14,6 +15,7 @@ use async_graphql::MergedObject;
 pub(crate) struct Query(
     sessions::SessionQueries,
     context::ContextQueries,
+    documents::DocumentQueries,
     knowledge::KnowledgeQueries,
     graph::ConnectionQueries,
     node::NodeQueries,

@@ -1,0 +1,236 @@
+//! Documents: files that a user adds, and the chunks that are found and cited.
+//!
+//! A document is stored as a session of its own. Its first message holds its name, and the others are its chunks. So retrieval, facts,
+//! evidence, deletion and archives treat a chunk as they treat a message.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantNames};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::{DocumentId, MessageId, SessionId, Timestamp, UserText};
+
+/// The collection of documents that are added without one.
+pub const DEFAULT_COLLECTION: &str = "default";
+/// Longest name of a collection, in bytes.
+pub const MAX_COLLECTION_BYTES: usize = 64;
+
+/// Whether a collection may have this name: letters, digits, hyphens and underscores.
+pub fn is_collection_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    !name.is_empty() && name.len() <= MAX_COLLECTION_BYTES && name.chars().all(allowed)
+}
+
+/// The state of a document.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema, ToSchema, EnumString, IntoStaticStr, VariantNames,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum DocumentStatus {
+    /// Stored; it waits for the parser.
+    Pending,
+    /// Its chunks are being stored, and then its facts are extracted. A stored chunk is found by searches.
+    Processing,
+    /// All chunks are stored, and their facts are extracted.
+    Completed,
+    /// It could not be read; its error says why.
+    Failed,
+}
+
+/// A document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// Identity.
+    pub id: DocumentId,
+    /// Its collection.
+    pub collection: String,
+    /// Where the owner keeps it. Documents of one collection with the same path are versions of each other.
+    pub path: Option<UserText>,
+    /// The version, from 1.
+    pub version: u32,
+    /// Whether no newer version is searchable. Searches find current documents only, unless they name the document.
+    pub is_current: bool,
+    /// The name of its file.
+    pub filename: UserText,
+    /// The media type, judged by content once it is parsed.
+    pub media_type: Option<String>,
+    /// The size of its file.
+    pub bytes: u64,
+    /// SHA-256 of its file, in hexadecimal digits.
+    pub sha256: String,
+    /// Its state.
+    pub status: DocumentStatus,
+    /// Why it failed, for its owner.
+    pub error: Option<String>,
+    /// The title that it states.
+    pub title: Option<UserText>,
+    /// The number of its pages, if its format has pages.
+    pub pages: Option<u32>,
+    /// The addresses that it links to.
+    pub links: Vec<UserText>,
+    /// The number of its chunks; 0 until it is parsed.
+    pub chunk_count: u32,
+    /// The number of chunks that are stored and searchable.
+    pub stored: u32,
+    /// The number of chunks whose facts were extracted.
+    pub understood: u32,
+    /// The size of its chunks in characters.
+    pub chunk_chars: u32,
+    /// How much of a chunk the next one repeats at most, in characters.
+    pub chunk_overlap: u32,
+    /// Whether its file is stored.
+    pub has_original: bool,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Document {
+    /// Returns its progress.
+    pub fn progress(&self) -> DocumentProgress {
+        DocumentProgress {
+            document: self.id,
+            status: self.status,
+            chunk_count: self.chunk_count,
+            stored: self.stored,
+            understood: self.understood,
+            error: self.error.clone(),
+        }
+    }
+}
+
+/// How far a document is processed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentProgress {
+    /// The document.
+    pub document: DocumentId,
+    /// Its state.
+    pub status: DocumentStatus,
+    /// The number of its chunks; 0 until it is parsed.
+    pub chunk_count: u32,
+    /// The number of chunks that are stored.
+    pub stored: u32,
+    /// The number of chunks whose facts were extracted.
+    pub understood: u32,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+impl DocumentProgress {
+    /// Returns the completed steps. Storing a chunk is one step, and extracting its facts is another.
+    pub fn done(&self) -> u32 {
+        self.stored.saturating_add(self.understood)
+    }
+
+    /// Returns the number of steps; 0 until the document is parsed.
+    pub fn total(&self) -> u32 {
+        self.chunk_count.saturating_mul(2)
+    }
+}
+
+/// Consecutive pages, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, ToSchema)]
+pub struct PageRange {
+    /// The first page.
+    pub first: u32,
+    /// The last page.
+    pub last: u32,
+}
+
+/// A piece of a document that is found and cited as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// Identity: the message that stores it.
+    pub id: MessageId,
+    /// The document.
+    pub document: DocumentId,
+    /// Position in the document, from 0.
+    pub position: u32,
+    /// The section, from 0.
+    pub section: u32,
+    /// The heading of the section.
+    pub heading: Option<UserText>,
+    /// The offset of the text in the text of the document, in characters.
+    pub char_offset: u64,
+    /// The pages on which it stands, if the format has pages.
+    pub pages: Option<PageRange>,
+    /// The text.
+    pub text: UserText,
+}
+
+/// A part of a document under one heading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// Position in the document, from 0.
+    pub position: u32,
+    /// The heading.
+    pub heading: Option<UserText>,
+    /// The depth of the heading, 1 for the highest; 0 without a heading.
+    pub level: u8,
+    /// The offset of its text in the text of the document, in characters.
+    pub char_offset: u64,
+    /// The length of its text, in characters.
+    pub chars: u64,
+    /// The pages on which it stands, if the format has pages.
+    pub pages: Option<PageRange>,
+}
+
+/// The chunk behind a citation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
+pub struct CitedChunk {
+    /// The chunk.
+    pub chunk_id: MessageId,
+    /// Its document.
+    pub document_id: DocumentId,
+    /// The name of the document's file.
+    pub filename: UserText,
+    /// The pages on which the chunk stands, if the format has pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PageRange>,
+}
+
+impl CitedChunk {
+    /// Names the file and the pages: "handbook.pdf, page 3".
+    pub fn place(&self) -> String {
+        let name = self.filename.as_str();
+        match self.pages {
+            Some(pages) if pages.first == pages.last => format!("{name}, page {}", pages.first),
+            Some(pages) => format!("{name}, pages {} to {}", pages.first, pages.last),
+            None => name.to_owned(),
+        }
+    }
+}
+
+impl DocumentId {
+    /// Returns the session that stores the document.
+    pub fn session(self) -> SessionId {
+        SessionId(self.0)
+    }
+}
+
+impl From<SessionId> for DocumentId {
+    fn from(session: SessionId) -> Self {
+        Self(session.0)
+    }
+}
+
+impl From<DocumentId> for Uuid {
+    fn from(id: DocumentId) -> Self {
+        id.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collections_are_named_by_letters_digits_hyphens_and_underscores() {
+        assert!(["a", "handbook-2024", "my_Notes", "Bücher"].into_iter().all(is_collection_name));
+        let long = "x".repeat(MAX_COLLECTION_BYTES + 1);
+        assert!(["", "a b", "a/b", "../x", "a.b", "a\n", long.as_str()].into_iter().all(|name| !is_collection_name(name)));
+    }
+}

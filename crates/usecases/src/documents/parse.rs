@@ -1,0 +1,184 @@
+//! The work of a document's job: parse its file, and store its chunks step by step.
+//!
+//! Each step is one transaction that checks how many chunks are stored. After a crash the next attempt parses the file again and
+//! continues behind the last step.
+
+use std::time::{Duration, Instant};
+
+use ring::digest::{Context, SHA256};
+
+use super::DocumentSettings;
+use crate::{
+    use_cases::UseCases,
+    work::{Done, Failure},
+};
+use recall_domain::{Chunk, Document, DocumentId, EventId, MessageId, PageRange, Role, Section, UserText};
+use recall_ports::{
+    Chunking, CommitError, DocumentOutline, DocumentStep, FollowUp, Job, NewMessage, ParseError, ParsedDocument, SpooledFile, StoreError,
+};
+
+/// Chunks that one transaction stores.
+const STEP: usize = 32;
+/// After this time, an attempt gives the job back and continues later, so that no attempt reaches the limit of the processor.
+const ATTEMPT: Duration = Duration::from_secs(60);
+/// Most links that a document keeps, and the longest link in bytes.
+const MAX_LINKS: usize = 1_000;
+const MAX_LINK_BYTES: usize = 2_000;
+
+/// Why a document cannot be processed, for its owner.
+const NO_ORIGINAL: &str = "The file is no longer stored. Add it again.";
+const CHANGED: &str = "The server was changed while it read the file. Delete the document and add it again.";
+const LIMIT: &str = "Visitor limit reached. Log in to continue.";
+
+impl UseCases {
+    /// Parses a document and stores its chunks.
+    pub(crate) async fn parse_document(&self, job: &Job) -> Result<Done, Failure> {
+        let started = Instant::now();
+        let id = DocumentId::from(job.session);
+        let Some(settings) = &self.parts.documents else {
+            return Err(Failure::Transient("PARSER", "documents are disabled".to_owned()));
+        };
+        // The document was deleted in the meantime, with its jobs.
+        let document = self.parts.store.documents_by_id(&job.caller, &[id]).await?.into_iter().next().ok_or(Failure::NotOurs)?;
+        let Some(file) = self.spool(job, settings, id).await? else { return self.fail(job, id, NO_ORIGINAL.to_owned()).await };
+        let chunking = Chunking { size: document.chunk_chars as usize, overlap: document.chunk_overlap as usize };
+        let parsed = settings.parser.parse(file.path(), document.filename.as_str(), chunking).await;
+        drop(file);
+        metrics::histogram!("recall_document_parse_seconds").record(started.elapsed().as_secs_f64());
+        let parsed = match parsed {
+            Ok(parsed) if parsed.chunks.is_empty() => return self.fail(job, id, ParseError::NoText.to_string()).await,
+            Ok(parsed) => parsed,
+            Err(ParseError::Transient(cause)) => return Err(Failure::Transient("PARSER", cause)),
+            Err(e) => return self.fail(job, id, e.to_string()).await,
+        };
+        if parsed.chunks.iter().any(|chunk| chunk.section as usize >= parsed.sections.len()) {
+            return Err(Failure::Permanent("PARSER", "the parser returned a chunk without a section".to_owned()));
+        }
+        let outline = self.outline(id, &parsed);
+        let mut stored = match self.parts.store.begin_document(&job.caller, &job.claim, &outline).await {
+            Ok(stored) => stored as usize,
+            Err(CommitError::Stale) => return self.fail(job, id, CHANGED.to_owned()).await,
+            Err(CommitError::Store(StoreError::QuotaUsed)) => return self.fail(job, id, LIMIT.to_owned()).await,
+            Err(e) => return Err(e.into()),
+        };
+        self.parts.announcer.committed(&job.caller, job.session);
+        while stored < parsed.chunks.len() {
+            if started.elapsed() > ATTEMPT {
+                return Ok(Done::Paused);
+            }
+            let step = self.step(&document, &parsed, stored).await?;
+            let count = step.chunks.len();
+            self.parts.store.store_chunks(&job.caller, &job.claim, &step).await?;
+            self.parts.announcer.committed(&job.caller, job.session);
+            stored += count;
+        }
+        // The chunks wait behind this job.
+        self.parts.wake.notify_one();
+        Ok(Done::Jobs(1))
+    }
+
+    /// Writes the file of a document to the spool folder; `None` if it is not stored.
+    async fn spool(&self, job: &Job, settings: &DocumentSettings, id: DocumentId) -> Result<Option<Box<dyn SpooledFile>>, Failure> {
+        let failed = |e: std::io::Error| Failure::Transient("DISK", e.to_string());
+        let mut file = settings.spool.create().await.map_err(failed)?;
+        let mut pieces = 0;
+        while let Some(piece) = self.parts.store.original_piece(&job.caller, id, pieces).await? {
+            file.write(&piece).await.map_err(failed)?;
+            pieces += 1;
+        }
+        file.rewind().await.map_err(failed)?;
+        Ok((pieces > 0).then_some(file))
+    }
+
+    async fn fail(&self, job: &Job, id: DocumentId, error: String) -> Result<Done, Failure> {
+        let (event, now) = (EventId(self.parts.ids.fresh()), self.now());
+        self.parts.store.fail_document(&job.caller, &job.claim, id, &error, event, now).await?;
+        self.parts.announcer.committed(&job.caller, job.session);
+        Ok(Done::Jobs(1))
+    }
+
+    fn outline(&self, document: DocumentId, parsed: &ParsedDocument) -> DocumentOutline {
+        let links = parsed.links.iter().filter(|link| link.len() <= MAX_LINK_BYTES).take(MAX_LINKS);
+        DocumentOutline {
+            document,
+            media_type: parsed.format.to_string(),
+            title: parsed.title.clone(),
+            pages: parsed.pages,
+            links: links.map(|link| UserText::from(link.as_str())).collect(),
+            chunk_count: u32::try_from(parsed.chunks.len()).unwrap_or(u32::MAX),
+            digest: digest(parsed),
+            event: EventId(self.parts.ids.fresh()),
+            now: self.now(),
+        }
+    }
+
+    /// Embeds the chunks after the first `stored` ones, at most [`STEP`].
+    async fn step(&self, document: &Document, parsed: &ParsedDocument, stored: usize) -> Result<DocumentStep, Failure> {
+        let end = parsed.chunks.len().min(stored + STEP);
+        let chunks = parsed.chunks.get(stored..end).unwrap_or_default();
+        let texts: Vec<UserText> = chunks.iter().map(|chunk| chunk.text.clone()).collect();
+        let prepared = self.prepare(&texts).await?;
+        let (ids, now) = (&self.parts.ids, self.now());
+        let id = document.id;
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let new = chunks.iter().zip(prepared).zip(stored..).map(|((chunk, prepared), position)| {
+            let message = NewMessage {
+                id: MessageId(ids.fresh()),
+                session: id.session(),
+                role: Role::Document,
+                speaker: None,
+                text: chunk.text.clone(),
+                sent_at: document.created_at,
+                created_at: now,
+                source_metadata: None,
+                external_id: None,
+                prepared,
+                mining: FollowUp::Facts,
+                kind: None,
+                event: EventId(ids.fresh()),
+                title: None,
+            };
+            let place = Chunk {
+                id: message.id,
+                document: id,
+                position: number(position),
+                section: chunk.section,
+                heading: None,
+                char_offset: chunk.char_offset,
+                pages: chunk.pages.as_ref().map(|pages| PageRange { first: *pages.start(), last: *pages.end() }),
+                text: chunk.text.clone(),
+            };
+            (message, place)
+        });
+        let mut named: Vec<usize> = chunks.iter().map(|chunk| chunk.section as usize).collect();
+        named.dedup();
+        let sections = named.into_iter().filter_map(|n| Some((n, parsed.sections.get(n)?)));
+        let sections = sections.map(|(n, section)| Section {
+            position: number(n),
+            heading: section.heading.clone(),
+            level: section.level,
+            char_offset: section.char_offset,
+            chars: section.text.as_str().chars().count() as u64,
+            pages: section.pages.as_ref().map(|pages| PageRange { first: *pages.start(), last: *pages.end() }),
+        });
+        Ok(DocumentStep {
+            document: id,
+            first: number(stored),
+            sections: sections.collect(),
+            chunks: new.collect(),
+            event: EventId(ids.fresh()),
+            now,
+        })
+    }
+}
+
+/// A digest of the chunks: their texts and offsets.
+fn digest(parsed: &ParsedDocument) -> String {
+    let mut hash = Context::new(&SHA256);
+    for chunk in &parsed.chunks {
+        hash.update(&chunk.char_offset.to_be_bytes());
+        hash.update(&(chunk.text.as_str().len() as u64).to_be_bytes());
+        hash.update(chunk.text.as_str().as_bytes());
+    }
+    hash.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}

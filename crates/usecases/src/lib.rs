@@ -8,6 +8,7 @@ mod answering;
 mod being_erased;
 mod cancel;
 mod check;
+mod command;
 mod context;
 mod conversation;
 mod entities;

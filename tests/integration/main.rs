@@ -10,6 +10,7 @@ mod backup;
 mod commands;
 mod contract;
 mod crash;
+mod decisions;
 mod documents;
 mod edit;
 mod entities;

@@ -38,7 +38,7 @@ pub(super) enum Verdict {
 /// Maximum number of facts in one answer.
 const MAX_FACTS: usize = 20;
 /// Maximum number of facts for a question about everything known of an entity.
-const MAX_GENERAL_FACTS: usize = 8;
+const MAX_GENERAL_FACTS: usize = 20;
 
 /// Whether a fact is denied: its opposition exceeds its support.
 ///
@@ -154,7 +154,7 @@ fn find_locations<'a>(question: &Question, usable: &[&'a RankedFact], cue_index:
 }
 
 /// Whether each name in the question is a side of the fact.
-fn names_all(question: &Question, f: &RankedFact) -> bool {
+pub(super) fn names_all(question: &Question, f: &RankedFact) -> bool {
     question.named.iter().all(|n| n.entities.contains(&f.fact.subject) || n.entities.contains(&f.fact.object))
 }
 

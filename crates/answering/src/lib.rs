@@ -8,6 +8,7 @@
 //! - `facts` selects facts; `phrasing` writes them as sentences with the rules of `grammar`.
 //! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others.
 //! - `values` answers about values: ages, dates, amounts, jobs.
+//! - `sources` answers "how do you know" with the messages that say so.
 //! - `rephrase` replaces "my sister" by her name.
 
 mod answer_type;
@@ -24,6 +25,7 @@ mod quotes;
 mod rephrase;
 mod sides;
 mod smalltalk;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -70,6 +72,14 @@ impl ExtractiveAnswerer {
             return nothing(reply);
         }
         let mut cited = CitationList::new(context);
+        if let Some(claim) = sources::claim_of(asked.text.as_str()) {
+            let claim = Asked { text: claim.into(), ..asked.clone() };
+            let claim_question = self.parse_question(&claim, context);
+            let sentences = sources::write_sources(&claim_question, context, &self.cue_index, &self.embedder, &mut cited);
+            if !sentences.is_empty() {
+                return AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None };
+            }
+        }
         let passages = context.passages();
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
         // For times, numbers and endings, the words of a message say more than a fact.
@@ -96,6 +106,9 @@ impl ExtractiveAnswerer {
             return nothing(UNKNOWN);
         }
         context.cite_chunks(&mut cited.citations);
+        if question.is_general() {
+            sentences.extend(other_names(&question, context));
+        }
         AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None }
     }
 
@@ -113,6 +126,15 @@ impl ExtractiveAnswerer {
         let known: Vec<(u8, &Entity)> = known.into_iter().map(|e| (tier(e), e)).collect();
         Question::read(asked.text.as_str(), asked.at, &known, &self.cue_index)
     }
+}
+
+/// Returns the other names of the one that a general question is about: "who is Pip".
+fn other_names(question: &Question, context: &Context) -> Option<String> {
+    let named = question.named.first()?;
+    let entities = context.entities.iter().chain(context.facts.iter().flat_map(|f| [&f.subject, &f.object]));
+    let entity = entities.into_iter().find(|e| named.entities.contains(&e.id) && !e.is_viewer)?;
+    let aliases: Vec<&str> = entity.aliases.iter().map(String::as_str).filter(|a| *a != entity.name).take(3).collect();
+    (!aliases.is_empty()).then(|| format!("{} is also called {}.", entity.name, aliases.join(" or ")))
 }
 
 /// Writes each quote as a sentence with its mark: "On 8 May 2026 you said: “…” [1].", or "In handbook.pdf, page 3: “…” [1]."

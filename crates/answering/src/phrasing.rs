@@ -313,7 +313,7 @@ pub(super) fn mood(f: &RankedFact) -> Mood {
 }
 
 /// Returns the evidence that best supports the stated mood.
-fn best_evidence(f: &RankedFact) -> Option<&Evidence> {
+pub(super) fn best_evidence(f: &RankedFact) -> Option<&Evidence> {
     let wanted = match mood(f) {
         Mood::Holds | Mood::Was => Stance::Supports,
         Mood::Denied => Stance::Opposes,

@@ -11,7 +11,7 @@ use super::{
     answer_type::AnswerType,
     assertion::{self, Statement},
     cues::{CueIndex, Form},
-    lexicon::{are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_function_word, is_light_verb},
+    lexicon::{are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_function_word, is_light_verb, is_specific_class},
     names::NameMention,
     period,
     question::{Question, QuestionKind},
@@ -155,7 +155,8 @@ impl QuoteFinder<'_> {
 
     /// Returns the quote of a message, if it answers the question.
     fn quote<'m>(&self, message: &'m Message, before: Option<&Message>, terms: &[Term], speakers: &HashSet<&str>) -> Option<Quote<'m>> {
-        let text = message.text.as_str();
+        let spoken = without_quotations(message.text.as_str());
+        let text = spoken.as_str();
         let addressee = assertion::addressee(message, speakers);
         let before = before.filter(|_| !self.is_about(message, addressee));
         if before.is_none() && !self.is_about(message, addressee) || before.is_some_and(|b| !self.is_about(b, addressee)) {
@@ -192,11 +193,14 @@ impl QuoteFinder<'_> {
         let about = only_names || terms.iter().enumerate().any(|(i, t)| !t.is_name && near(i) > 0.0);
         // The verb of a known relation must be present. Without it, the sentence says something else about the entities.
         let verb_missing = terms.iter().enumerate().any(|(i, t)| !t.relations.is_empty() && near(i) == 0.0);
-        if coverage < least || !about || verb_missing {
+        // "Which films": a message without a film is about something else.
+        let class_missing = terms.iter().enumerate().any(|(i, t)| t.is_class && is_specific_class(&t.plain) && near(i) == 0.0);
+        if coverage < least || !about || verb_missing || class_missing {
             return None;
         }
         let quoted = sentences.get(first..=last)?.concat();
-        let narrow = only_names || matches!(self.question.answer_type, AnswerType::Age | AnswerType::Count(_));
+        let narrow = only_names
+            || matches!(self.question.answer_type, AnswerType::Age | AnswerType::Count(_) | AnswerType::Occupation | AnswerType::Name);
         let given = if narrow { sentences.get(best)? } else { quoted.as_str() };
         if !self.question.answer_type.is_given_in(given, &self.question.words)
             || (terms.is_empty() && !assertion::is_self_description(&read[best].words, &self.question.answer_type))
@@ -210,7 +214,8 @@ impl QuoteFinder<'_> {
         }
         let sure = coverage > 0.95 && verb.is_some() && self.question.kind == QuestionKind::YesNo;
         let verdict = sure.then(|| !assertion::is_negated(&read[best].words, verb));
-        let excerpt = shorten(if text.chars().count() <= MAX_EXCERPT { text } else { &quoted });
+        let whole = message.text.as_str();
+        let excerpt = shorten(if whole.chars().count() <= MAX_EXCERPT { whole } else { &quoted });
         Some(Quote { message, excerpt, verdict, coverage })
     }
 
@@ -362,4 +367,24 @@ fn shorten(text: &str) -> String {
         cut = text.chars().take(MAX_EXCERPT).collect();
     }
     format!("{}…", cut.trim_end())
+}
+
+/// Returns a text without what others said: longer passages in quotation marks.
+fn without_quotations(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find(['"', '“']) {
+        let inner = &rest[open..];
+        let begin = inner.chars().next().map_or(1, char::len_utf8);
+        let Some(length) = inner[begin..].find(['"', '”']) else { break };
+        let quoted = &inner[begin..begin + length];
+        let end = begin + length + inner[begin + length..].chars().next().map_or(0, char::len_utf8);
+        out.push_str(&rest[..open]);
+        if quoted.split_whitespace().count() <= 4 {
+            out.push_str(&inner[..end]);
+        }
+        rest = &inner[end..];
+    }
+    out.push_str(rest);
+    out
 }

@@ -46,6 +46,9 @@ pub struct Relation {
     /// A subject has one object at a time. Other objects are rivals.
     #[serde(default)]
     pub functional: bool,
+    /// A new object usually replaces the one before if the message says that something changed ("now", "moved to").
+    #[serde(default)]
+    pub successive: bool,
     /// The relation that states the contrary for the same pair; mutual.
     #[serde(default)]
     pub opposite: Option<RelationName>,
@@ -71,6 +74,8 @@ pub struct Cues {
     pub weak_verbs: Vec<String>,
     /// `weak_verbs` count only for objects with a proper name ("joined Ericsson", not "joined the backend team").
     pub weak_names_only: bool,
+    /// Whether the other side needs a name: "lives in Oslo", but not "lives in a hut".
+    pub names_only: bool,
     /// Verbs that, in the active voice, state the relation with swapped sides ("X employs Y").
     pub inverse_verbs: Vec<String>,
     /// Nouns N for which "S's N is O" and "my N O" state the relation S-R-O ("favourite", "hometown").

@@ -35,6 +35,9 @@ impl MessageEntities {
                 keys.push(FactKey { subject: c.object, relation: c.relation.clone(), object: Some(c.subject), value: None });
             }
             keys.extend(rival_keys(&fact, ontology));
+            if relation.successive {
+                keys.push(FactKey { subject: c.subject, relation: c.relation.clone(), object: None, value: None });
+            }
         }
         let mut seen = HashSet::new();
         keys.retain(|k| !(self.fresh.contains(&k.subject) || k.object.is_some_and(|o| self.fresh.contains(&o))) && seen.insert(k.clone()));

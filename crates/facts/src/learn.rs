@@ -18,7 +18,7 @@ use crate::{
     session_limits::{SessionLimits, trimmed_to_budget},
     statement::Statement,
 };
-use recall_domain::{Caller, Entity, EntityId, EventId, Fact, FactId, MessageId, Ontology, SessionId};
+use recall_domain::{Caller, Entity, EntityId, EventId, Fact, FactId, MessageId, MessageKind, Ontology, SessionId};
 use recall_ports::{
     Claim, Clock, CommitError, EntityFilter, FactFilter, FactKey, Ids, JobWork, KnowledgeCommit, KnowledgeReads, KnowledgeStore,
     MessagePlanner, NewMessage, StoreError,
@@ -158,12 +158,14 @@ impl MessagePlanner for Planner {
         let now = clock.now();
         let mut fresh = || ids.fresh();
         let mut message_entities = MessageEntities::resolve(s, &message_cues, &known_entities, &mut fresh, now);
-        let trimmed = match self.remaining_entities(store, s, &message_entities).await? {
-            Some(budget) => trimmed_to_budget(s, &message_entities, budget),
-            None => None,
-        };
+        // A question is no news of what it names, so it adds no entities.
+        let asks_only = s.extraction.kind == MessageKind::Question && s.extraction.facts.is_empty();
+        let budget = if asks_only { Some(0) } else { self.remaining_entities(store, s, &message_entities).await? };
+        let trimmed = budget.and_then(|budget| trimmed_to_budget(s, &message_entities, budget));
         if let Some(trimmed) = &trimmed {
-            metrics::counter!("recall_session_limits_reached_total", "of" => "entities").increment(1);
+            if !asks_only {
+                metrics::counter!("recall_session_limits_reached_total", "of" => "entities").increment(1);
+            }
             message_entities = MessageEntities::resolve(trimmed, &MessageCues::of(trimmed), &known_entities, &mut fresh, now);
         }
         let s = trimmed.as_ref().unwrap_or(s);

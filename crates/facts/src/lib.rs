@@ -5,6 +5,7 @@
 //! Invariant: this crate calls no model; candidates arrive as data. A test scans the imports.
 
 pub mod adopt;
+mod change_signs;
 mod claims;
 mod decide;
 pub mod edit;

@@ -145,6 +145,32 @@ impl MessageEntities {
             matches!((mentions.get(a), mentions.get(b)), (Some(a), Some(b)) if are_stated_aliases(&message_cues.text, a, b))
         };
         let mut choice = resolver.resolve(i, cues, resolved);
+        // "He's Desmond, not Derek": the known one gets the right name.
+        let corrects = |a: usize, b: usize| {
+            let mentions = &creation.s.extraction.mentions;
+            matches!((mentions.get(a), mentions.get(b)), (Some(a), Some(b)) if message_cues.text.corrects_name(a, b))
+        };
+        if corrects(i, i + 1)
+            && choice.entity.is_none()
+            && let Some(next) = message_cues.cues.get(i + 1)
+            && let Some(known) = resolver.resolve(i + 1, next, resolved).entity.filter(|e| !e.is_viewer)
+        {
+            let index = self.add_known(known);
+            let e = &mut self.entities[index];
+            let old = std::mem::replace(&mut e.name, mention.name.clone());
+            if e.aliases.len() < MAX_ALIASES {
+                e.aliases.insert(0, old);
+            }
+            self.renamed.insert(e.id);
+            self.keys.extend(EntityKey::of(&mention.name).map(|k| (known.id, k)));
+            self.hints.extend(names::hints(&mention.name, known.entity_type).into_iter().map(|h| (known.id, h)));
+            return (index, Decision { score: 0.95, reason: "the name is corrected".to_owned() });
+        }
+        if let Some(previous) = i.checked_sub(1).filter(|p| corrects(*p, i)).and_then(|p| self.mention_entities.get(p).copied())
+            && self.entities[previous].aliases.iter().any(|a| EntityKey::of(a) == EntityKey::of(&mention.name))
+        {
+            return (previous, Decision { score: 0.95, reason: "the name before its correction".to_owned() });
+        }
         // "Kate, short for Katherine": if one of the two names is known, both mean that entity.
         let next = said(i, i + 1).then_some(i + 1);
         for other in next.into_iter().chain(partners(creation.s, i).filter(|p| *p > i)) {

@@ -59,6 +59,12 @@ pub fn is_rival(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
     relation.opposite.as_ref() == Some(&b.relation) && (same_pair || swapped)
 }
 
+/// Whether a fact usually replaces another one when something changes: a new employer, although one can have two.
+pub(super) fn is_predecessor(new: &Fact, old: &Fact, ontology: &Ontology) -> bool {
+    let successive = ontology.get(&new.relation).is_some_and(|r| r.successive);
+    successive && new.relation == old.relation && new.subject == old.subject && new.object != old.object
+}
+
 /// Returns keys that find every rival of a fact. For a functional relation they find the fact itself too.
 pub fn rival_keys(fact: &Fact, ontology: &Ontology) -> Vec<FactKey> {
     let Some(relation) = ontology.get(&fact.relation) else { return Vec::new() };

@@ -44,6 +44,7 @@ pub(crate) struct Rel {
     pub(crate) functional: bool,
     pub(crate) activities: bool,
     pub(crate) weak_names_only: bool,
+    pub(crate) names_only: bool,
     pub(crate) possessed: Vec<String>,
 }
 
@@ -80,6 +81,7 @@ impl Cues {
                 functional: r.functional,
                 activities: r.cues.activities,
                 weak_names_only: r.cues.weak_names_only,
+                names_only: r.cues.names_only,
                 possessed: r.cues.possessed.clone(),
             });
             if r.has_values() {

@@ -2,7 +2,7 @@
 //!
 //! The crate is pure and deterministic: no clock, no I/O, no model service. Each step has its file:
 //!
-//! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `language`.
+//! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `openers`, `compounds`, `language`.
 //! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
 //! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
 //!    makes `clauses`, with `subjects`.
@@ -25,14 +25,17 @@ mod clause_finder;
 mod clauses;
 mod closed_classes;
 mod common_nouns;
+mod compounds;
 mod copulas;
 mod coreference;
 mod cue_matching;
 mod cues;
+mod endings;
 mod exclusions;
 mod extractor;
 #[cfg(test)]
 mod fixture;
+mod gifts;
 pub mod jsonl;
 mod language;
 mod lemma;
@@ -47,12 +50,15 @@ mod normalise;
 mod notes;
 mod noun_phrases;
 mod objects;
+mod openers;
 mod phrases;
 mod pronouns;
 mod proper_names;
+mod quotations;
 mod reader;
 mod reciprocal;
 mod registry;
+mod requests;
 mod sentences;
 mod singular;
 mod steps;
@@ -62,6 +68,7 @@ mod tag_conditions;
 mod tag_repairs;
 mod tags;
 mod tokens;
+mod trace;
 mod values;
 mod verb_groups;
 mod verbal;
@@ -74,9 +81,10 @@ use recall_domain::{CandidateFact, Extraction, MessageKind, Ontology, Party, Use
 use recall_ports::extract::ExtractInput;
 
 use cues::Cues;
-use message_kind::SpeechAct;
+use message_kind::{SpeechAct, Substance};
 use reader::{FactSet, Reader};
 use registry::Registry;
+use sentences::Sentence;
 
 /// Returns the default ontology as TOML.
 pub fn default_ontology() -> &'static str {
@@ -132,24 +140,42 @@ impl Pipeline {
         self.reading(text, Registry::default()).finish()
     }
 
+    /// Removes the openers of a sentence and tags its words.
+    fn prepare(&self, sentence: &mut Sentence) {
+        openers::remove_openers(&mut sentence.tokens);
+        compounds::join_compounds(&mut sentence.tokens);
+        tags::tag(sentence, &|w| self.cues.is_verb(w));
+    }
+
     fn reading(&self, text: &str, mut registry: Registry) -> Reading {
         let clean = normalise::clean(text);
         let mut fact_set = FactSet::default();
         let mut acts = Vec::new();
+        let mut substance = Substance::default();
         let mut foreign = false;
-        for mut sentence in sentences::split(tokens::tokenise(&clean)) {
+        // Number of facts before the sentence before.
+        let mut previous = 0;
+        let mut all = tokens::tokenise(&clean);
+        quotations::remove_quotations(&mut all);
+        for mut sentence in sentences::split(all) {
             foreign = language::is_foreign(&sentence, foreign);
             if foreign {
                 language::add_listed_names(&sentence.tokens, &mut registry);
                 acts.push(if sentence.question_mark { SpeechAct::Question } else { SpeechAct::Filler });
                 continue;
             }
-            tags::tag(&mut sentence, &|w| self.cues.is_verb(w));
+            self.prepare(&mut sentence);
             let phrases = chunker::chunk(&sentence.tokens);
             let clauses = clause_finder::find_clauses(&sentence.tokens, &phrases);
+            if endings::ends_previous(&sentence.tokens) {
+                fact_set.end_since(previous);
+                continue;
+            }
             let before = fact_set.facts.len();
+            previous = before;
             let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut fact_set);
             if !message_kind::is_question(&sentence) {
+                substance.add(&sentence.tokens);
                 for clause in &clauses {
                     reader.read_copula(clause);
                     reader.read_having(clause);
@@ -167,7 +193,7 @@ impl Pipeline {
             }
             acts.push(act);
         }
-        Reading { kind: message_kind::kind_of(&acts), registry, facts: fact_set.facts }
+        Reading { kind: message_kind::kind_of(&acts, &substance), registry, facts: fact_set.facts }
     }
 }
 

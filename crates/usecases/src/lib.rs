@@ -9,6 +9,7 @@ mod background;
 mod being_erased;
 mod cancel;
 mod check;
+mod command;
 mod context;
 mod conversation;
 mod documents;

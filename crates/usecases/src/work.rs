@@ -4,16 +4,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{context::of_question, error::UseCaseError, shared, use_cases::UseCases};
+use super::{
+    command::{CommandOutcome, forget_command},
+    context::of_question,
+    error::UseCaseError,
+    shared,
+    use_cases::UseCases,
+};
 use recall_domain::{
     Caller, DocumentStatus, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
-    context::Context,
+    context::{Context, Timings},
     event::{AnswerCompleted, AnswerFailed, DocumentUpdate, MessageFailed},
 };
 use recall_facts::{LearnError, Outcome, Statement, Work};
 use recall_ports::{
-    Announcer, AnswerCommit, AnswerError, AnswerSink, Answerer, Asked, CommitError, EmbedError, ExtractError, FollowUp, Job, JobWork,
-    NewMessage, StoreError,
+    Announcer, AnswerCommit, AnswerDraft, AnswerError, AnswerSink, Answerer, Asked, CommitError, EmbedError, ExtractError, FollowUp, Job,
+    JobWork, NewMessage, StoreError,
 };
 
 /// Most messages of one session that are learned together.
@@ -203,6 +209,9 @@ impl UseCases {
 
     async fn answer(&self, job: &Job, id: MessageId) -> Result<(), Failure> {
         let question = self.message(&job.caller, id).await?;
+        if let Some(words) = forget_command(question.text.as_str()) {
+            return self.answer_command(job, &question, words).await;
+        }
         let mut asked = Asked { message: Some(id), text: question.text.clone(), original: None, at: question.sent_at };
         let context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, id).await?;
         self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
@@ -215,6 +224,31 @@ impl UseCases {
         }
         self.cite_documents(&job.caller, &mut draft.citations).await?;
 
+        self.commit_answer(job, id, draft, timings).await
+    }
+
+    /// Carries out a command to forget, and replies. The words of the command are removed when the reply is stored.
+    async fn answer_command(&self, job: &Job, command: &Message, words: &str) -> Result<(), Failure> {
+        let outcome = self.forget_on_command(&job.caller, words, command.id).await;
+        let text = match &outcome {
+            Ok(outcome) => self.reply_to_command(&job.caller, outcome).await?,
+            Err(UseCaseError::Unavailable { .. } | UseCaseError::Internal { .. }) => {
+                return Err(Failure::Transient("CONTEXT", "a forgetting failed".to_owned()));
+            }
+            Err(e) => e.to_string(),
+        };
+        let draft = AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
+        self.commit_answer(job, command.id, draft, Timings::default()).await?;
+        if matches!(outcome, Ok(CommandOutcome::Done(_)))
+            && let Err(e) = self.redact_command(&job.caller, command.id).await
+        {
+            tracing::warn!(code = e.code(), "the words of a command to forget were not removed");
+        }
+        Ok(())
+    }
+
+    /// Stores the answer to a message and ends the job.
+    async fn commit_answer(&self, job: &Job, id: MessageId, draft: AnswerDraft, timings: Timings) -> Result<(), Failure> {
         let now = self.parts.clock.now();
         let prepared = self.prepare(std::slice::from_ref(&draft.text)).await?.into_iter().next();
         let prepared = prepared.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
@@ -284,8 +318,12 @@ impl UseCases {
 }
 
 /// What a message states, and the job to answer it if it asks.
-fn statement(caller: &Caller, message: Message, extraction: Extraction, event: EventId) -> (Statement, Option<JobWork>) {
+fn statement(caller: &Caller, message: Message, mut extraction: Extraction, event: EventId) -> (Statement, Option<JobWork>) {
     let is_chunk = message.role == Role::Document;
+    if !is_chunk && forget_command(message.text.as_str()).is_some() {
+        // A command states nothing, whatever the extractor read in it.
+        extraction = Extraction::empty(MessageKind::Question);
+    }
     let follow_up = (extraction.kind.asks() && !is_chunk).then_some(JobWork::Answer(message.id));
     let statement = Statement {
         message: message.id,

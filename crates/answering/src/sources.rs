@@ -65,8 +65,14 @@ pub(super) fn write_sources(
             continue;
         }
         let who = message.and_then(|m| m.speaker.as_deref()).unwrap_or("you");
-        let citation =
-            Citation { index: 0, message_id: Some(evidence.message), fact_id: Some(fact.fact.id), excerpt: words.clone(), shared: false };
+        let citation = Citation {
+            index: 0,
+            message_id: Some(evidence.message),
+            fact_id: Some(fact.fact.id),
+            chunk: None,
+            excerpt: words.clone(),
+            shared: false,
+        };
         let mark = cited.cite(citation);
         sentences.push(format!("On {} {who} said: “{}” {mark}.", day(evidence.created_at), words.as_str()));
     }

@@ -232,7 +232,7 @@ impl UseCases {
             let named = store.messages_within(caller, range, MAX_FORGOTTEN as u32 + 1).await?.into_iter().collect();
             return Ok(Target { named, ..Target::default() });
         }
-        let Target { facts, named, mentioning } = self.named_target(caller, request).await?;
+        let Target { facts, named, mentioning, .. } = self.named_target(caller, request).await?;
         let facts: Vec<FactId> = facts.iter().map(|f| f.id).collect();
         let evidence = store.evidence_of(caller, &facts, MAX_EVIDENCE).await?;
         let stating = evidence.iter().filter(|e| e.span.is_some()).map(|e| e.message);

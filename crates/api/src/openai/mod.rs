@@ -34,7 +34,6 @@ use axum::{
 use crate::{audit::Auditor, layers, rate::CallerLimits};
 use recall_ports::{Answerer, ChatUpstream, Extractor};
 use recall_usecases::UseCases;
-use room::Room;
 
 pub(crate) use errors::use_openai_errors;
 pub use options::Citations;

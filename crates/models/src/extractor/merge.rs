@@ -1,8 +1,7 @@
 //! Adds to a model's extraction what the local extractor knows about the same words.
 
 use super::candidates::sort_by_position;
-use super::{candidates::sort_by_position, policy::Policy};
-use recall_domain::{CandidateFact, CandidateValue, EntityKey, Extraction, Mention, MessageKind, Party, belief::FLAG_BELOW};
+use recall_domain::{CandidateFact, EntityKey, Extraction, Party, belief::FLAG_BELOW};
 
 /// Confidence of a fact that both found.
 const AGREED: f64 = 0.95;

@@ -18,8 +18,9 @@ const MAX_NAMES: usize = 4 * 1024;
 const MAX_FACTS: usize = 3 * 1024;
 /// Most other names of a known name.
 const MAX_ALIASES: usize = 3;
-/// What an assistant's message is marked with.
+/// What the messages of an assistant and of documents are marked with.
 const ASSISTANT: &str = "assistant";
+const DOCUMENT: &str = "document";
 /// The user, if another person speaks.
 const OWNER: &str = "owner of the memory";
 
@@ -61,6 +62,7 @@ fn message(input: &ExtractInput, listed: &HashSet<MessageId>) -> Map<String, Val
             let most = if i + 2 >= all.len() { MAX_LATEST } else { MAX_EARLIER };
             let by = match (m.role, m.speaker.as_deref()) {
                 (Role::Assistant, _) => ASSISTANT,
+                (Role::Document, _) => DOCUMENT,
                 (Role::User, speaker) if speaker == input.speaker.as_deref() => SPEAKER,
                 (Role::User, speaker) => speaker.unwrap_or(OWNER),
             };

@@ -76,7 +76,6 @@ impl Attachment {
 }
 
 /// A resource without its identity.
-#[derive(Debug)]
 struct Description {
     uri: String,
     media_type: Option<String>,

@@ -87,6 +87,8 @@ async fn image_without_a_text_is_stored_once() {
     let (model, folder) = (nice().await, tempfile::tempdir().unwrap());
     let server = start(folder.path(), &model, &[]);
     let (one, other) = (user(&[image(HELLO)]), user(&[image("data:image/png;base64,AAAA")]));
+    let alone = json!({ "model": "recall", "messages": [one] });
+    assert_eq!(request(&server, Some("local"), &alone).send().await.unwrap().status(), 200);
     for chat in [Some("named"), None] {
         assert_eq!(send(&server, chat, std::slice::from_ref(&one)).await, 200);
         assert_eq!(send(&server, chat, &[one.clone(), user(&[text("What is it?")])]).await, 200);
@@ -97,9 +99,9 @@ async fn image_without_a_text_is_stored_once() {
     settle(&server).await;
     let texts: Vec<Value> = resources(&server).await.iter().map(|m| json!([m[0], m[1].as_array().unwrap().len()])).collect();
     let (shown, question) = (json!(["", 1]), json!(["What is it?", 0]));
-    assert_eq!(texts.iter().filter(|m| **m == shown).count(), 3, "{texts:?}");
+    assert_eq!(texts.iter().filter(|m| **m == shown).count(), 4, "{texts:?}");
     assert_eq!(texts.iter().filter(|m| **m == question).count(), 2, "{texts:?}");
-    assert_eq!(texts.len(), 5, "{texts:?}");
+    assert_eq!(texts.len(), 6, "{texts:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

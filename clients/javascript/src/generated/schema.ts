@@ -666,7 +666,7 @@ export interface FactFilter {
 /** Whether a fact holds. */
 export type FactStatus = "ACTIVE" | "ENDED" | "RETRACTED";
 
-/** What to forget. The parts add up. */
+/** What to forget. `query`, `factIds`, `messageIds` and `entityIds` add up. `sessionId`, `after` and `before` name all messages in that session and time, or narrow the rest to those messages. */
 export interface ForgetInput {
   /** Words that name it, such as "everything about Oakwood" or "that I have a dog". They are looked up in the viewer's own memory. */
   query?: string | null;
@@ -674,6 +674,14 @@ export interface ForgetInput {
   factIds?: string[] | null;
   /** Ids of messages, at most 1,000. They vanish, whatever they state. */
   messageIds?: string[] | null;
+  /** Ids of entities, at most 1,000: everything about them. */
+  entityIds?: string[] | null;
+  /** Only messages of this session. The session stays; `deleteSession` deletes it. */
+  sessionId?: string | null;
+  /** Only messages that were said at this time or later. */
+  after?: DateTime | null;
+  /** Only messages that were said before this time. */
+  before?: DateTime | null;
   /** Whether to change nothing and only return what would be forgotten. */
   dryRun?: boolean;
 }
@@ -820,6 +828,8 @@ export interface Message {
   entities: Entity[];
   /** The mentions of entities, in order of appearance. */
   mentions: Mention[];
+  /** Images, recordings and files that the message contains, and pages that it links to. Their content is not stored. */
+  resources: Resource[];
   /** The facts that the message is evidence for or against. */
   facts: Fact[];
   /** The effect of the message on facts; each fact once. */
@@ -1017,6 +1027,23 @@ export interface ResolveEntityInput {
   /** Prefer entities that this session mentions. A session of shared memory resolves the name there. */
   sessionId?: string | null;
 }
+
+/** Something that a message contains or links to. Its content is not stored. */
+export interface Resource {
+  /** The address in standard form. Content that was sent with the message is named by its digest (`ni:///sha-256;…`, RFC 6920). */
+  uri: string;
+  /** The media type, such as `image/png`; null if not named. */
+  mediaType: string | null;
+  /** The size in bytes; null unless the content was sent. */
+  bytes: number | null;
+  /** The SHA-256 digest in hexadecimal; null unless the content was sent. */
+  sha256: string | null;
+  /** Whether it was sent with the text, or is a link in the text. */
+  origin: ResourceOrigin;
+}
+
+/** How a text refers to a resource. */
+export type ResourceOrigin = "PART" | "LINK";
 
 /** The fact to retract. */
 export interface RetractFactInput {

@@ -30,7 +30,8 @@ impl UseCases {
         extractor: &dyn Extractor,
     ) -> Result<AnswerDraft, UseCaseError> {
         let text = conversation.question().cloned().unwrap_or_default();
-        let Some(question) = stored.question() else {
+        // Without a text, such as for an image, nothing is asked.
+        let Some(question) = stored.question().filter(|_| !text.as_str().trim().is_empty()) else {
             return Ok(AnswerDraft { text: UserText::from(""), citations: Vec::new(), grounded: false, answerer: None });
         };
         let input = ExtractInput { text: text.clone(), ..ExtractInput::default() };

@@ -26,7 +26,7 @@ pub enum Extraction {
     Auto,
     /// The built-in extractor alone.
     Local,
-    /// The same as `model`. It exists for settings of earlier versions.
+    /// The same as `model`, for settings of earlier versions.
     Hybrid,
     /// The model for every message, and the built-in extractor where the model has no result.
     Model,

@@ -10,7 +10,7 @@ use crate::{
 };
 
 const HANDBOOK: &str = "Travel\n======\n\nThe travel budget of the sales team is 4200 euros a year. Flights are booked by the office.\u{c}\n\
-    Pets\n====\n\nEvery office may have one dog. Cats are not allowed in the kitchen of the Lisbon office.\n\
+    Pets\n====\n\nEvery office may have one dog. Cats are not allowed in the kitchen of the Lisbon office.\n\n\
     Contacts\n========\n\nTeresa Almeida works at Lumen Labs. I like sushi.\n";
 
 /// Waits until the document is no longer processed, and returns it.
@@ -45,7 +45,7 @@ async fn uploaded_document_is_processed_found_and_cited() {
         let document = settled(&server, ANNA, &id).await;
         assert_eq!((&document["status"], &document["filename"]), (&json!("completed"), &json!("handbook.txt")), "{document}");
         assert_eq!((&document["chunk_count"], &document["done"], &document["total"]), (&json!(3), &json!(6), &json!(6)));
-        assert_eq!((&document["title"], &document["pages"], &document["media_type"]), (&json!("Travel"), &json!(2), &json!("text/plain")));
+        assert_eq!((&document["title"], &document["pages"], &document["media_type"]), (&Value::Null, &json!(2), &json!("text/plain")));
         let file = server.get(ANNA, &format!("/documents/{id}/original")).send().await.unwrap();
         assert_eq!(file.headers()["content-type"], "application/octet-stream");
         assert_eq!(file.text().await.unwrap(), HANDBOOK);

@@ -82,7 +82,7 @@ fn parse_command_shows_sections_and_chunks() {
     let shown = super::server::recall().arg("parse").arg(&file).output().unwrap();
     let text = String::from_utf8(shown.stdout).unwrap();
     assert!(
-        shown.status.success() && text.contains("title     Birds\n") && text.contains("## Storks\n  18+27: Storks They nest"),
+        shown.status.success() && text.contains("title     Birds\n") && text.contains("## Storks\n  18+26: Storks They nest"),
         "{text}"
     );
     let json = super::server::recall().args(["parse", "--json"]).arg(&file).output().unwrap();

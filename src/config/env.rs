@@ -56,6 +56,7 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_LEASE_SECONDS" => "processing.lease_seconds",
     "RECALL_INDEX_MEGABYTES" => "retrieval.index_megabytes",
     "RECALL_EXTRACTION" => "understanding.extraction",
+    "RECALL_EXTRACTION_LEARNED" => "understanding.learned",
     "RECALL_ONTOLOGY" => "understanding.ontology",
     "RECALL_NEO4J_URL" => "neo4j.url",
     "RECALL_NEO4J_USER" => "neo4j.user",

@@ -191,13 +191,23 @@ impl RetrievalConfig {
 }
 
 /// Extraction.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnderstandingConfig {
     /// What finds facts.
     pub extraction: Extraction,
+    /// Whether a small network corrects and completes what the rules of the built-in extractor find. It takes a few milliseconds of
+    /// processor time for a message.
+    #[serde(deserialize_with = "flexible")]
+    pub learned: bool,
     /// A file with relations that replace the built-in ones.
     pub ontology: Option<PathBuf>,
+}
+
+impl Default for UnderstandingConfig {
+    fn default() -> Self {
+        Self { extraction: Extraction::default(), learned: true, ontology: None }
+    }
 }
 
 impl UnderstandingConfig {

@@ -191,7 +191,7 @@ impl RetrievalConfig {
 }
 
 /// Extraction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnderstandingConfig {
     /// What finds facts.
@@ -202,12 +202,6 @@ pub struct UnderstandingConfig {
     pub learned: bool,
     /// A file with relations that replace the built-in ones.
     pub ontology: Option<PathBuf>,
-}
-
-impl Default for UnderstandingConfig {
-    fn default() -> Self {
-        Self { extraction: Extraction::default(), learned: true, ontology: None }
-    }
 }
 
 impl UnderstandingConfig {

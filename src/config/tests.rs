@@ -69,7 +69,7 @@ fn every_variable_sets_an_existing_key() {
         "frontend.citations" => "text",
         "frontend.task_prompts" => "### Task:, Do this",
         "understanding.extraction" => "hybrid",
-        "understanding.learned" => "false",
+        "understanding.learned" => "true",
         "model.url" | "embeddings.url" => "https://models.example.org/v1",
         "model.key" | "model.name" | "embeddings.key" | "embeddings.model" => "some-word",
         "log.filter" => "debug",

@@ -196,6 +196,10 @@ impl RetrievalConfig {
 pub struct UnderstandingConfig {
     /// What finds facts.
     pub extraction: Extraction,
+    /// Whether a small network corrects and completes what the rules of the built-in extractor find. It takes a few milliseconds of
+    /// processor time for a message.
+    #[serde(deserialize_with = "flexible")]
+    pub learned: bool,
     /// A file with relations that replace the built-in ones.
     pub ontology: Option<PathBuf>,
 }

@@ -85,10 +85,12 @@ pub trait Extractor: Send + Sync {
     /// Fails if the extractor cannot work at all; the caller retries and keeps the message.
     async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError>;
 
-    /// Whether an extraction takes no more than a few milliseconds, so that several messages are worth extracting before the first is
-    /// committed.
-    fn is_quick(&self) -> bool {
-        false
+    /// Returns how many waiting messages of a session are worth extracting before the first is committed.
+    ///
+    /// More than one only if an extraction takes no more than a few milliseconds. A transaction may commit fewer of them; the others are
+    /// extracted again.
+    fn together(&self) -> u32 {
+        1
     }
 
     /// Whether the extractor uses [`ExtractInput::background`].

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::try_join_all;
 
 use super::{
     command::{CommandOutcome, forget_command},
@@ -22,8 +23,6 @@ use recall_ports::{
     JobWork, NewMessage, StoreError,
 };
 
-/// Most messages of one session that are learned together.
-const TOGETHER: u32 = 32;
 /// How often a question may be rephrased: "what does my sister's husband do" needs three searches.
 const MAX_HOPS: usize = 3;
 
@@ -185,14 +184,16 @@ impl UseCases {
     async fn understand(&self, job: &Job, id: MessageId) -> Result<usize, Failure> {
         let (caller, extractor) = (&job.caller, &self.parts.extractor);
         // A message that made an attempt fail must not take others with it.
-        let together = if extractor.is_quick() && job.attempts == 1 { TOGETHER } else { 1 };
+        let together = if job.attempts == 1 { extractor.together() } else { 1 };
         let message = self.message(caller, id).await?;
-        let (first, next) = self.readings(caller, message, extractor.looks_ahead().max(together - 1), extractor.as_ref()).await?;
+        let ahead = extractor.looks_ahead().max(together.saturating_sub(1));
+        let (first, next) = self.readings(caller, message, ahead, extractor.as_ref()).await?;
         let ahead: Vec<_> = next.iter().map(|reading| reading.input.clone()).collect();
         let extraction = extractor.extract_ahead(caller, &first.input, &ahead).await?;
         let mut statements = vec![statement(caller, first.message, extraction, EventId(self.parts.ids.fresh()))];
-        for reading in next.into_iter().take(together as usize - 1) {
-            let extraction = extractor.extract(caller, &reading.input).await?;
+        let next: Vec<_> = next.into_iter().take(together.saturating_sub(1) as usize).collect();
+        let extractions = try_join_all(next.iter().map(|reading| extractor.extract(caller, &reading.input))).await?;
+        for (reading, extraction) in next.into_iter().zip(extractions) {
             statements.push(statement(caller, reading.message, extraction, EventId(self.parts.ids.fresh())));
         }
         for (statement, _) in &statements {

@@ -93,7 +93,7 @@ struct Reader<'t> {
 impl<'t> Reader<'t> {
     fn line(&mut self, line: &'t str, next: &'t str, page: u32) {
         if line.is_empty() {
-            // The end of a page that goes on with the next is no paragraph break.
+            // A page break inside a paragraph does not end the paragraph.
             let within_page = self.open.last().is_none_or(|(_, p)| *p == page);
             if within_page && !next.is_empty() || !self.has_pages {
                 self.flush();

@@ -11,7 +11,7 @@ const WIDE: f32 = 0.9;
 const STEP_BACK: f32 = 0.5;
 /// Largest distance between base lines of the same line, as for indices.
 const RAISED: f32 = 0.55;
-/// Shortest text of which the widths tell that a font is monospaced, in characters.
+/// Shortest text whose widths show that a font is monospaced, in characters.
 const MIN_MONOSPACE: usize = 6;
 
 /// A part of a line, or after [`super::order`] a whole line.

@@ -13,9 +13,11 @@ use recall_api::Check;
 use recall_documents::{ChildLimits, ChildParser};
 use recall_domain::Ontology;
 use recall_embedding::{FallbackEmbedders, LocalEmbedder};
-use recall_ports::{Clock, DocumentParser, Embedder, Store};
+use recall_neural::{Network, NeuralExtractor};
+use recall_ports::{Clock, DocumentParser, Embedder, Extractor, Store};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{ServerLock, SqliteConfig, SqliteStore};
+use recall_understand::{LocalExtractor, Pipeline};
 
 /// Loads the ontology: the configured file or the built-in one.
 pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
@@ -26,6 +28,15 @@ pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
         }
     };
     Ok(Arc::new(Ontology::parse(&text)?))
+}
+
+/// Builds the built-in extractor: the rules, and the network unless it is switched off.
+pub(super) fn built_in_extractor(config: &Config, ontology: Arc<Ontology>) -> anyhow::Result<Arc<dyn Extractor>> {
+    let rules = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
+    if !config.understanding.learned {
+        return Ok(rules);
+    }
+    Ok(Arc::new(NeuralExtractor::new(rules, Arc::new(Network::load()?), ontology)))
 }
 
 /// An open store.

@@ -60,7 +60,7 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
         store.close().await;
     }
     let answerer = config.model.name.as_deref().filter(|_| config.model.url.is_some()).unwrap_or("extractive");
-    say!("extractor: {}; answerer: {answerer}; clock: {}", <&str>::from(config.understanding.extraction), SystemClock.now().to_rfc3339())?;
+    say!("extractor: {}; answerer: {answerer}; clock: {}", config.extractor(), SystemClock.now().to_rfc3339())?;
     check_login(config).await
 }
 

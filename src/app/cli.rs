@@ -66,7 +66,7 @@ enum Command {
     /// Reads one message per line from standard input, as JSON: {"id", "speaker", "text"}. Prints the entities and facts of each message
     /// as one line of JSON. Opens no database.
     Extract {
-        /// What finds facts: `local`, `hybrid` or `model` [default: the configured policy, or local]
+        /// What finds facts: `local` or `model` [default: as configured]
         #[arg(long, value_name = "POLICY")]
         policy: Option<String>,
     },

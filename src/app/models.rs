@@ -12,7 +12,7 @@ use recall_api::Check;
 use recall_domain::Ontology;
 use recall_models::{
     Budget, Endpoint, ModelAnswerer, ModelAnswererOptions, ModelClient, ModelEmbedder, ModelEmbedderOptions, ModelExtractor, ModelUpstream,
-    Policy, UpstreamLimits, answerer, extractor,
+    UpstreamLimits, answerer, extractor,
 };
 use recall_ports::{Answerer, ChatUpstream, Clock, Embedder, Extractor, UsageStore};
 
@@ -64,7 +64,7 @@ pub(super) fn budget(config: &Config, clock: Arc<dyn Clock>, usage: Arc<dyn Usag
     Arc::new(budget.for_visitors(config.anonymous.model_tokens_per_day))
 }
 
-/// Builds the extractor for the configured policy, with `local` as its fallback.
+/// Builds the extractor that uses the model, unless the settings say otherwise, with `local` as its fallback.
 pub(super) fn extractor(
     config: &Config,
     local: Arc<dyn Extractor>,
@@ -72,12 +72,14 @@ pub(super) fn extractor(
     ontology: Arc<Ontology>,
     budget: Arc<Budget>,
 ) -> Arc<dyn Extractor> {
-    let policy = match config.understanding.extraction {
+    match config.understanding.extraction {
         Extraction::Local => return local,
-        Extraction::Hybrid => Policy::Hybrid,
-        Extraction::Model => Policy::Model,
-    };
-    Arc::new(ModelExtractor::new(local, client, ontology, policy, budget))
+        Extraction::Hybrid => {
+            warn!("understanding.extraction (RECALL_EXTRACTION): `hybrid` no longer exists and means `model`; remove the setting");
+        }
+        Extraction::Auto | Extraction::Model => {}
+    }
+    Arc::new(ModelExtractor::new(local, client, ontology, budget))
 }
 
 /// Builds the answerer that uses the model, with `fallback` for when the model does not answer.

@@ -184,6 +184,7 @@ async fn start_processor(config: &Config, services: &Services) -> anyhow::Result
             workers: config.processing.workers,
             attempts: config.processing.attempts,
             lease: config.processing.lease(),
+            timeout: config.attempt_timeout(),
             ..ProcessorConfig::default()
         },
     ))

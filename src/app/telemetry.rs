@@ -77,7 +77,6 @@ fn describe() {
     histogram!("recall_model_first_token_seconds", "Time to the first token of a streamed answer");
     counter!("recall_model_tokens_total", "Tokens used, by operation and direction");
     counter!("recall_extractions_total", "Messages processed, by what extracted their facts");
-    counter!("recall_extraction_asked_total", "Messages sent to a model for extraction, by reason");
     counter!(
         "recall_extractions_together_total",
         "Messages sent to a model in one request with others, by whether the result passed validation"

@@ -7,7 +7,7 @@ use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 
 use super::{
-    adapters::{Embedders, OpenStore, document_parser, embedders, ontology, store},
+    adapters::{Embedders, OpenStore, built_in_extractor, document_parser, embedders, ontology, store},
     models, parse,
     reembed::{Pace, Reembedder},
 };
@@ -18,10 +18,8 @@ use recall_answering::ExtractiveAnswerer;
 use recall_api::event_log::{EventHub, HubAnnouncer, LogSource};
 use recall_api::{Admission, Check, Documents, OpenAi, OpenAiSettings};
 use recall_facts::SessionLimits;
-use recall_ports::{Allowances, Answerer, Clock, Extractor, Store};
+use recall_ports::{Allowances, Answerer, Clock, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
-use recall_understand::LocalExtractor;
-use recall_understand::Pipeline;
 use recall_usecases::{DocumentSettings, Parts, UseCases};
 
 /// Names this process in the audit log: `HOSTNAME` or `recall`, and the port.
@@ -88,7 +86,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let Embedders { embedder, local, check } = embedders(config).await?;
     let mut checks: Vec<Arc<dyn Check>> = check.into_iter().collect();
-    let mut extractor: Arc<dyn Extractor> = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
+    let mut extractor = built_in_extractor(config, ontology.clone())?;
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
     let mut openai = OpenAi { upstream: None, answerer: answerer.clone(), extractor: extractor.clone(), settings: openai_settings(config) };
     if let Some(client) = models::client(config)? {

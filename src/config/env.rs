@@ -62,6 +62,7 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_DOCUMENTS_PARSER_MEGABYTES" => "documents.parser_megabytes",
     "RECALL_DOCUMENTS_PARSER_SECONDS" => "documents.parser_seconds",
     "RECALL_EXTRACTION" => "understanding.extraction",
+    "RECALL_EXTRACTION_LEARNED" => "understanding.learned",
     "RECALL_ONTOLOGY" => "understanding.ontology",
     "RECALL_NEO4J_URL" => "neo4j.url",
     "RECALL_NEO4J_USER" => "neo4j.user",

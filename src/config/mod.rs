@@ -21,7 +21,7 @@ mod sections;
 mod storage;
 mod webrtc;
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use figment::{
     Figment,
@@ -50,6 +50,11 @@ pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
 pub use storage::{Engine, StorageConfig};
 pub use webrtc::WebrtcConfig;
+
+/// Longest time of one attempt at a job, unless the model server may take longer.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(120);
+/// Time of an attempt that is left for the built-in parts after the model server's timeout.
+const FALLBACK_TIME: Duration = Duration::from_secs(20);
 
 /// All settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -151,6 +156,20 @@ impl Config {
         let config: Self = figment.extract().map_err(|e| ConfigError::Shape(describe_shape_error(&e)))?;
         config.check()?;
         Ok(config)
+    }
+
+    /// Returns what finds facts: `model` or `local`.
+    pub fn extractor(&self) -> &'static str {
+        match self.understanding.extraction {
+            Extraction::Auto if self.model.url.is_none() => Extraction::Local.into(),
+            Extraction::Local => Extraction::Local.into(),
+            Extraction::Auto | Extraction::Hybrid | Extraction::Model => Extraction::Model.into(),
+        }
+    }
+
+    /// Returns the longest time of one attempt at a job: that of the model server, and some more for the built-in parts.
+    pub fn attempt_timeout(&self) -> Duration {
+        (self.model.timeout() + FALLBACK_TIME).max(ATTEMPT_TIMEOUT)
     }
 
     /// Whether callers must authenticate: with a token, a login, or the key of a front end.

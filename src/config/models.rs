@@ -11,24 +11,28 @@ use super::{
     wrong,
 };
 
-/// Maximum timeout in seconds. A job may take 120 seconds, and the fallback to the local adapters needs some of them.
-const MAX_TIMEOUT_SECONDS: u64 = 100;
+/// Maximum timeout of the model server in seconds: slow local models need minutes.
+const MAX_MODEL_TIMEOUT_SECONDS: u64 = 900;
+/// Maximum timeout of the embeddings server in seconds. A job may take 120 seconds, and its other work needs some of them.
+const MAX_EMBEDDINGS_TIMEOUT_SECONDS: u64 = 100;
 
 /// What finds facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Extraction {
-    /// The built-in extractor alone.
+    /// The model if a model server is configured, otherwise the built-in extractor.
     #[default]
+    Auto,
+    /// The built-in extractor alone.
     Local,
-    /// The built-in extractor, and the model where it is unsure.
+    /// The same as `model`, for settings of earlier versions.
     Hybrid,
     /// The model for every message, and the built-in extractor where the model has no result.
     Model,
 }
 
-/// The model server: it answers questions, and finds facts if `understanding.extraction` says so.
+/// The model server: it answers questions, and finds facts unless `understanding.extraction` is `local`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
@@ -95,9 +99,9 @@ impl ModelConfig {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         check_server("model", "model.name", self.url.as_deref(), self.name.as_deref(), self.key.as_ref())?;
         positive("model.timeout_seconds", self.timeout_seconds)?;
-        at_most("model.timeout_seconds", self.timeout_seconds, MAX_TIMEOUT_SECONDS)?;
+        at_most("model.timeout_seconds", self.timeout_seconds, MAX_MODEL_TIMEOUT_SECONDS)?;
         positive("model.silence_seconds", self.silence_seconds)?;
-        at_most("model.silence_seconds", self.silence_seconds, MAX_TIMEOUT_SECONDS)?;
+        at_most("model.silence_seconds", self.silence_seconds, MAX_MODEL_TIMEOUT_SECONDS)?;
         positive("model.concurrency", self.concurrency as u64)?;
         at_most("model.concurrency", self.concurrency as u64, 1_000)?;
         positive("model.context_tokens", self.context_tokens as u64)?;
@@ -151,7 +155,7 @@ impl EmbeddingsConfig {
         positive("embeddings.batch", self.batch as u64)?;
         at_most("embeddings.batch", self.batch as u64, 2_048)?;
         positive("embeddings.timeout_seconds", self.timeout_seconds)?;
-        at_most("embeddings.timeout_seconds", self.timeout_seconds, MAX_TIMEOUT_SECONDS)?;
+        at_most("embeddings.timeout_seconds", self.timeout_seconds, MAX_EMBEDDINGS_TIMEOUT_SECONDS)?;
         positive("embeddings.concurrency", self.concurrency as u64)?;
         at_most("embeddings.concurrency", self.concurrency as u64, 1_000)
     }

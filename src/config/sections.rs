@@ -191,18 +191,28 @@ impl RetrievalConfig {
 }
 
 /// Extraction.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UnderstandingConfig {
     /// What finds facts.
     pub extraction: Extraction,
+    /// Whether a small network corrects and completes what the rules of the built-in extractor find. It takes a few milliseconds of
+    /// processor time for a message.
+    #[serde(deserialize_with = "flexible")]
+    pub learned: bool,
     /// A file with relations that replace the built-in ones.
     pub ontology: Option<PathBuf>,
 }
 
+impl Default for UnderstandingConfig {
+    fn default() -> Self {
+        Self { extraction: Extraction::default(), learned: true, ontology: None }
+    }
+}
+
 impl UnderstandingConfig {
     pub(super) fn check(&self, has_model: bool) -> Result<(), ConfigError> {
-        if self.extraction != Extraction::Local && !has_model {
+        if matches!(self.extraction, Extraction::Hybrid | Extraction::Model) && !has_model {
             return Err(wrong("understanding.extraction", "needs a model: set model.url (RECALL_MODEL_URL) and model.name"));
         }
         Ok(())

@@ -166,7 +166,7 @@ impl LearningFixture {
             title: None,
         };
         let stored = self.store.append(caller, session, vec![message]).await.unwrap().remove(0).message;
-        let input = ExtractInput { message: None, text: text.clone(), speaker: speaker.clone(), previous: previous.to_vec() };
+        let input = ExtractInput { text: text.clone(), speaker: speaker.clone(), previous: previous.to_vec(), ..ExtractInput::default() };
         let extraction = self.extractor.extract(caller, &input).await.unwrap();
         let statement =
             Statement { message: stored.id, session, at, text: text.clone(), speaker, is_impersonal: false, chunk_event: None, extraction };

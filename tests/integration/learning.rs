@@ -68,7 +68,7 @@ impl Teller {
         for (i, text) in texts.iter().enumerate() {
             let message = self.keep(&caller, session, text, i).await;
             let previous = texts[i.saturating_sub(2)..i].iter().map(|t| (*t).into()).collect();
-            let input = ExtractInput { message: None, text: message.text.clone(), speaker: None, previous };
+            let input = ExtractInput { text: message.text.clone(), previous, ..ExtractInput::default() };
             let extraction = self.extractor.extract(&caller, &input).await.unwrap();
             let (id, at, text) = (message.id, message.sent_at, message.text);
             statements.push(Statement {

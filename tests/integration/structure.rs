@@ -20,6 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("retrieval", &["domain", "ports", "text"]),
     ("answering", &["domain", "ports", "embedding"]),
     ("models", &["domain", "ports"]),
+    ("neural", &["domain", "ports"]),
     ("store", &["domain", "ports"]),
     ("store-sqlite", &["domain", "ports", "store"]),
     ("store-postgres", &["domain", "ports", "store"]),

@@ -196,7 +196,7 @@ impl AnswerType {
                 (list_contains(REASONS, &w.plain) && !(w.plain == "so" && is_adjective_after_so(&said, i)))
                     || (w.plain == "to" && i > 0 && matches!(at(i - 1), "order"))
             }),
-            Self::Name => any(&|_, w| w.proper && !is_asked(w)),
+            Self::Name => any(&|i, w| w.proper && !is_asked(w) && is_naming(&said, i, question_words)),
             Self::Occupation => any(&|i, w| is_work(&said, i, &w.plain)),
         }
     }
@@ -219,6 +219,34 @@ fn is_work(said: &[Word], i: usize, word: &str) -> bool {
         "career" => true,
         _ => false,
     }
+}
+
+/// Whether the words around a name say that somebody or something is called so: "a cat called Pixel", "my sister Maren", "Maren, my sister".
+fn is_naming(said: &[Word], i: usize, question_words: &[Word]) -> bool {
+    let near = |range: std::ops::Range<usize>, test: &dyn Fn(&Word) -> bool| said.get(range).unwrap_or_default().iter().any(test);
+    let naming = |w: &Word| {
+        matches!(
+            w.plain.as_str(),
+            "called"
+                | "named"
+                | "name"
+                | "names"
+                | "name's"
+                | "is"
+                | "are"
+                | "i'm"
+                | "am"
+                | "call"
+                | "calls"
+                | "he's"
+                | "she's"
+                | "it's"
+                | "nickname"
+        )
+    };
+    let asked = |w: &Word| !is_function_word(w) && question_words.iter().any(|q| same_noun(&q.plain, &w.plain));
+    let (from, to) = (i.saturating_sub(3), (i + 4).min(said.len()));
+    near(from..i, &naming) || near(from..i, &asked) || near(i + 1..to, &asked)
 }
 
 /// Whether "so" modifies the next word, as in "so cute", and gives no reason.

@@ -73,6 +73,10 @@ impl CueIndex {
         let relations: Vec<Relation> = ontology.iter().cloned().collect();
         let mut cues = Vec::new();
         for (i, relation) in relations.iter().enumerate() {
+            // `values` answers questions about values.
+            if relation.has_values() {
+                continue;
+            }
             let c = &relation.cues;
             let forms = [
                 (&c.verbs, Form::Verb),

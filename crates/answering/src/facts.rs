@@ -38,7 +38,7 @@ pub(super) enum Verdict {
 /// Maximum number of facts in one answer.
 const MAX_FACTS: usize = 20;
 /// Maximum number of facts for a question about everything known of an entity.
-const MAX_GENERAL_FACTS: usize = 8;
+const MAX_GENERAL_FACTS: usize = 20;
 
 /// Whether a fact is denied: its opposition exceeds its support.
 ///
@@ -64,7 +64,7 @@ pub(super) fn find_answer<'a>(
     if !question.answer_type.is_in_facts() || question.named.is_empty() {
         return FactAnswer::default();
     }
-    let usable: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.status != FactStatus::Retracted).collect();
+    let usable: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.status != FactStatus::Retracted && f.fact.value.is_none()).collect();
     let Matches { mut found, mut contrary, cue } = match_cues(question, &usable, cue_index, embedder);
     if found.is_empty() && question.kind == QuestionKind::Where && question.unexplained_words(None).is_empty() {
         found = find_locations(question, &usable, cue_index);
@@ -154,7 +154,7 @@ fn find_locations<'a>(question: &Question, usable: &[&'a RankedFact], cue_index:
 }
 
 /// Whether each name in the question is a side of the fact.
-fn names_all(question: &Question, f: &RankedFact) -> bool {
+pub(super) fn names_all(question: &Question, f: &RankedFact) -> bool {
     question.named.iter().all(|n| n.entities.contains(&f.fact.subject) || n.entities.contains(&f.fact.object))
 }
 

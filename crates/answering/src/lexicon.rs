@@ -17,11 +17,10 @@ const FUNCTION_WORD_LIST: &str = "\
     today too up us usually was wasn't we were weren't what what's when where where's whereabouts which who who's whom whose why \
     will with would yet you your yours again actually anymore longer no not never before previously formerly earlier used present \
     time times everything every each both one ones thing things kind type sort lately already always once until till since during \
-    after anywhere ago come comes old long often far hey hi ok okay well";
+    after anywhere ago come comes old long often far hey hi ok okay well actual really currently far yet altogether overall";
 
 /// Words that only express the request: "tell", "remember".
-const ASKING_WORD_LIST: &str =
-    "know tell remember recall remind say said mention mentioned inform info fact facts learn told list name show describe give";
+const ASKING_WORD_LIST: &str = "know tell remember recall remind say said mention mentioned inform info fact facts learn told list name show describe give summarise summarize summary recap overview";
 
 /// Prepositions and particles that belong to a verb.
 const PARTICLE_LIST: &str = "\

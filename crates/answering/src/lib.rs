@@ -7,6 +7,9 @@
 //!   and the relation, and `period` the days.
 //! - `facts` selects facts; `phrasing` writes them as sentences with the rules of `grammar`.
 //! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others.
+//! - `passages` selects the chunk of a document if no message fits.
+//! - `values` answers about values: ages, dates, amounts, jobs.
+//! - `sources` answers "how do you know" with the messages that say so.
 //! - `rephrase` replaces "my sister" by her name.
 
 mod answer_type;
@@ -16,6 +19,7 @@ mod facts;
 mod grammar;
 mod lexicon;
 mod names;
+mod passages;
 mod period;
 mod phrasing;
 mod question;
@@ -23,8 +27,10 @@ mod quotes;
 mod rephrase;
 mod sides;
 mod smalltalk;
+mod sources;
 #[cfg(test)]
 mod tests;
+mod values;
 mod words;
 
 use std::collections::HashSet;
@@ -38,6 +44,7 @@ use self::{
     phrasing::{CitationList, FactWriter},
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder},
+    values::ValueIndex,
 };
 use recall_domain::{Caller, Citation, Entity, Ontology, UserText, context::Context};
 use recall_embedding::LocalEmbedder;
@@ -49,13 +56,14 @@ const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
 /// An [`Answerer`] that extracts facts and quotes from the context.
 pub struct ExtractiveAnswerer {
     cue_index: CueIndex,
+    values: ValueIndex,
     embedder: LocalEmbedder,
 }
 
 impl ExtractiveAnswerer {
     /// Creates an answerer that finds relations by the cues of `ontology` and compares words with `embedder`.
     pub fn new(ontology: &Ontology, embedder: LocalEmbedder) -> Self {
-        Self { cue_index: CueIndex::new(ontology), embedder }
+        Self { cue_index: CueIndex::new(ontology), values: ValueIndex::new(ontology), embedder }
     }
 
     /// Returns the answer: a pure function of question and context.
@@ -66,25 +74,47 @@ impl ExtractiveAnswerer {
             return nothing(reply);
         }
         let mut cited = CitationList::new(context);
+        if let Some(claim) = sources::claim_of(asked.text.as_str()) {
+            let claim = Asked { text: claim.into(), ..asked.clone() };
+            let claim_question = self.parse_question(&claim, context);
+            let sentences = sources::write_sources(&claim_question, context, &self.cue_index, &self.embedder, &mut cited);
+            if !sentences.is_empty() {
+                return AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None };
+            }
+        }
         let passages = context.passages();
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
         // For times, numbers and endings, the words of a message say more than a fact.
         let is_of_end = |c: &cues::CueMatch| c.form == cues::Form::Ending;
         let quotes_first = matches!(question.answer_type, AnswerType::Time | AnswerType::Count(_) | AnswerType::Occupation)
             || (question.kind != QuestionKind::YesNo && question.cues.iter().any(is_of_end));
+        let values = self.values.answer(&question, &context.facts, asked.at, &mut cited);
+        if !values.is_empty() {
+            return AnswerDraft { text: values.join(" ").into(), citations: cited.citations, grounded: true, answerer: None };
+        }
         let mut sentences =
             if quotes_first { write_quotes(&question, context, finder.find_quotes(&passages), &mut cited) } else { Vec::new() };
         if sentences.is_empty() {
             let found = facts::find_answer(&question, &context.facts, &self.cue_index, &self.embedder);
             sentences = FactWriter { cue_index: &self.cue_index, question: &question, found: &found }.write(&mut cited);
+            if question.is_general() {
+                sentences.extend(self.values.describe(&question, &context.facts, asked.at, &mut cited));
+            }
         }
         if sentences.is_empty() && !quotes_first {
             sentences = write_quotes(&question, context, finder.find_quotes(&passages), &mut cited);
         }
         if sentences.is_empty() {
+            let quote = finder.find_passage(&context.chunks, &passages);
+            sentences = write_quotes(&question, context, quote.into_iter().collect(), &mut cited);
+        }
+        if sentences.is_empty() {
             return nothing(UNKNOWN);
         }
         context.cite_chunks(&mut cited.citations);
+        if question.is_general() {
+            sentences.extend(other_names(&question, context));
+        }
         AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None }
     }
 
@@ -102,6 +132,15 @@ impl ExtractiveAnswerer {
         let known: Vec<(u8, &Entity)> = known.into_iter().map(|e| (tier(e), e)).collect();
         Question::read(asked.text.as_str(), asked.at, &known, &self.cue_index)
     }
+}
+
+/// Returns the other names of the one that a general question is about: "who is Pip".
+fn other_names(question: &Question, context: &Context) -> Option<String> {
+    let named = question.named.first()?;
+    let entities = context.entities.iter().chain(context.facts.iter().flat_map(|f| [&f.subject, &f.object]));
+    let entity = entities.into_iter().find(|e| named.entities.contains(&e.id) && !e.is_viewer)?;
+    let aliases: Vec<&str> = entity.aliases.iter().map(String::as_str).filter(|a| *a != entity.name).take(3).collect();
+    (!aliases.is_empty()).then(|| format!("{} is also called {}.", entity.name, aliases.join(" or ")))
 }
 
 /// Writes each quote as a sentence with its mark: "On 8 May 2026 you said: “…” [1].", or "In handbook.pdf, page 3: “…” [1]."

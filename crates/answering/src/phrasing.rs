@@ -13,7 +13,7 @@ use super::{
     words::words,
 };
 use recall_domain::{
-    Citation, Entity, EntityId, EntityType, Evidence, Fact, FactStatus, Relation, Stance, UserText,
+    Citation, Entity, EntityId, EntityType, Evidence, Fact, FactStatus, FactValue, Relation, Stance, UserText,
     belief::half_life,
     context::{Context, RankedFact},
 };
@@ -313,7 +313,7 @@ pub(super) fn mood(f: &RankedFact) -> Mood {
 }
 
 /// Returns the evidence that best supports the stated mood.
-fn best_evidence(f: &RankedFact) -> Option<&Evidence> {
+pub(super) fn best_evidence(f: &RankedFact) -> Option<&Evidence> {
     let wanted = match mood(f) {
         Mood::Holds | Mood::Was => Stance::Supports,
         Mood::Denied => Stance::Opposes,
@@ -331,7 +331,7 @@ fn evidence_date(f: &RankedFact) -> Option<recall_domain::Timestamp> {
 pub(super) struct CitationList<'a> {
     context: &'a Context,
     pub(super) citations: Vec<Citation>,
-    facts: HashMap<(EntityId, String, EntityId), u32>,
+    facts: HashMap<(EntityId, String, EntityId, Option<String>), u32>,
 }
 
 impl<'a> CitationList<'a> {
@@ -347,8 +347,8 @@ impl<'a> CitationList<'a> {
     }
 
     /// Returns the mark of a fact, which is the same for repeated citations.
-    fn cite_fact(&mut self, f: &RankedFact, phrase: &str) -> String {
-        let key = (f.fact.subject, f.fact.relation.clone(), f.fact.object);
+    pub(super) fn cite_fact(&mut self, f: &RankedFact, phrase: &str) -> String {
+        let key = (f.fact.subject, f.fact.relation.clone(), f.fact.object, f.fact.value.as_ref().map(FactValue::key));
         if let Some(index) = self.facts.get(&key) {
             return format!("[{index}]");
         }
@@ -358,7 +358,7 @@ impl<'a> CitationList<'a> {
         let message = evidence.and_then(|e| self.context.messages.iter().find(|m| m.message.id == e.message));
         let excerpt = words
             .or_else(|| message.map(|m| m.message.text.clone()))
-            .unwrap_or_else(|| UserText::from(format!("{} {phrase} {}", f.subject.name, f.object.name)));
+            .unwrap_or_else(|| UserText::from(format!("{} {phrase} {}", f.subject.name, f.object_name())));
         let mark = self.cite(Citation {
             index: 0,
             message_id: evidence.map(|e| e.message),

@@ -140,6 +140,8 @@ impl Question {
             kind = QuestionKind::What;
         }
         filler.extend(words.iter().enumerate().filter(|(_, w)| matches!(w.plain.as_str(), "previous" | "former")).map(|(i, _)| i));
+        // "since I started this diary", "in these 14 months", "going by what I said last": when it was, not what is asked.
+        filler.extend(temporal_clause(&words));
         // "List everything I like", "do you remember who".
         filler.extend((0..words.len()).take_while(|i| is_asking_word(&words[*i]) || (is_function_word(&words[*i]) && !taken[*i])));
         Self {
@@ -206,6 +208,27 @@ impl Question {
         let who = last && named.start <= 3 && (is(before(1)) || is(before(2))) || (first_person && self.words.len() <= 3 && is(before(1)));
         (about && last) || who
     }
+}
+
+/// Returns the positions of a clause at the end that only says in which time the answer lies.
+fn temporal_clause(words: &[Word]) -> std::ops::Range<usize> {
+    let plain = |i: usize| words.get(i).map_or("", |w| w.plain.as_str());
+    let starts = |i: usize| match plain(i) {
+        "since" => matches!(plain(i + 1), "i" | "we" | "the" | "my"),
+        "in" | "during" | "over" => {
+            matches!(plain(i + 1), "these" | "the" | "those" | "this" | "all") && (i + 2..i + 5).any(|j| is_span_of_time(plain(j)))
+        }
+        "so" => plain(i + 1) == "far",
+        "going" => plain(i + 1) == "by",
+        "according" => plain(i + 1) == "to",
+        _ => false,
+    };
+    let from = (2..words.len()).find(|&i| starts(i)).unwrap_or(words.len());
+    from..words.len()
+}
+
+fn is_span_of_time(word: &str) -> bool {
+    matches!(word, "months" | "years" | "weeks" | "days" | "year" | "month" | "time" | "diary" | "while")
 }
 
 /// Returns the entity types of a question's class noun, and the positions of its words.

@@ -11,7 +11,7 @@ use super::{
     answer_type::AnswerType,
     assertion::{self, Statement},
     cues::{CueIndex, Form},
-    lexicon::{are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_function_word, is_light_verb},
+    lexicon::{are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_function_word, is_light_verb, is_specific_class},
     names::NameMention,
     period,
     question::{Question, QuestionKind},
@@ -28,7 +28,9 @@ const MAX_QUOTES: usize = 3;
 /// Share of the question's content words that a message must contain. With less, too much stays unanswered.
 const COVERAGE: f32 = 0.62;
 /// The same for yes-or-no questions, where one missing word can reverse the answer.
-const YES_NO_COVERAGE: f32 = 0.85;
+pub(super) const YES_NO_COVERAGE: f32 = 0.85;
+/// The same for chunks of documents: among many long texts, one contains most words by chance.
+const CHUNK_COVERAGE: f32 = 0.8;
 /// Cosine similarity from which one word may replace another.
 ///
 /// Unrelated words have less than 0.3; inflections and close synonyms have more than 0.6.
@@ -49,16 +51,16 @@ pub(super) struct Quote<'a> {
     pub(super) excerpt: String,
     /// The answer to a yes-or-no question, if it is clear.
     pub(super) verdict: Option<bool>,
-    coverage: f32,
+    pub(super) coverage: f32,
 }
 
 /// A content word of the question.
 pub(super) struct Term {
     position: usize,
     stem: String,
-    plain: String,
+    pub(super) plain: String,
     vector: Vec<f32>,
-    is_name: bool,
+    pub(super) is_name: bool,
     /// Whether it is a class noun: "which instrument".
     is_class: bool,
     /// Relations that it is a cue of, each with whether the cue ends the relation. Other such cues may replace it.
@@ -75,7 +77,7 @@ pub(super) struct QuoteFinder<'a> {
 }
 
 /// A sentence with its words and their vectors.
-struct Sentence {
+pub(super) struct Sentence {
     words: Vec<Word>,
     vectors: Vec<Option<Vec<f32>>>,
 }
@@ -118,7 +120,7 @@ impl QuoteFinder<'_> {
     }
 
     /// Returns the content words of the question.
-    fn terms(&self) -> Vec<Term> {
+    pub(super) fn terms(&self) -> Vec<Term> {
         const VAGUE: [&str; 4] = ["new", "recent", "latest", "last"];
         let q = self.question;
         let mut terms: Vec<Term> = Vec::new();
@@ -155,7 +157,8 @@ impl QuoteFinder<'_> {
 
     /// Returns the quote of a message, if it answers the question.
     fn quote<'m>(&self, message: &'m Message, before: Option<&Message>, terms: &[Term], speakers: &HashSet<&str>) -> Option<Quote<'m>> {
-        let text = message.text.as_str();
+        let spoken = without_quotations(message.text.as_str());
+        let text = spoken.as_str();
         let addressee = assertion::addressee(message, speakers);
         let before = before.filter(|_| !self.is_about(message, addressee));
         if before.is_none() && !self.is_about(message, addressee) || before.is_some_and(|b| !self.is_about(b, addressee)) {
@@ -187,16 +190,23 @@ impl QuoteFinder<'_> {
         let all: f32 = terms.iter().map(weight).sum();
         let has: f32 = terms.iter().enumerate().map(|(i, t)| near(i) * weight(t)).sum();
         let coverage = if terms.is_empty() { 1.0 } else { has / all.max(f32::MIN_POSITIVE) };
-        let least = if self.question.kind == QuestionKind::YesNo { YES_NO_COVERAGE } else { COVERAGE };
+        let least = match (self.question.kind, message.role) {
+            (QuestionKind::YesNo, _) => YES_NO_COVERAGE,
+            (_, Role::Document) => CHUNK_COVERAGE,
+            _ => COVERAGE,
+        };
         let only_names = terms.iter().all(|t| t.is_name || t.in_period);
         let about = only_names || terms.iter().enumerate().any(|(i, t)| !t.is_name && near(i) > 0.0);
         // The verb of a known relation must be present. Without it, the sentence says something else about the entities.
         let verb_missing = terms.iter().enumerate().any(|(i, t)| !t.relations.is_empty() && near(i) == 0.0);
-        if coverage < least || !about || verb_missing {
+        // "Which films": a message without a film is about something else.
+        let class_missing = terms.iter().enumerate().any(|(i, t)| t.is_class && is_specific_class(&t.plain) && near(i) == 0.0);
+        if coverage < least || !about || verb_missing || class_missing {
             return None;
         }
         let quoted = sentences.get(first..=last)?.concat();
-        let narrow = only_names || matches!(self.question.answer_type, AnswerType::Age | AnswerType::Count(_));
+        let narrow = only_names
+            || matches!(self.question.answer_type, AnswerType::Age | AnswerType::Count(_) | AnswerType::Occupation | AnswerType::Name);
         let given = if narrow { sentences.get(best)? } else { quoted.as_str() };
         if !self.question.answer_type.is_given_in(given, &self.question.words)
             || (terms.is_empty() && !assertion::is_self_description(&read[best].words, &self.question.answer_type))
@@ -210,11 +220,12 @@ impl QuoteFinder<'_> {
         }
         let sure = coverage > 0.95 && verb.is_some() && self.question.kind == QuestionKind::YesNo;
         let verdict = sure.then(|| !assertion::is_negated(&read[best].words, verb));
-        let excerpt = shorten(if text.chars().count() <= MAX_EXCERPT { text } else { &quoted });
+        let whole = message.text.as_str();
+        let excerpt = shorten(if whole.chars().count() <= MAX_EXCERPT { whole } else { &quoted });
         Some(Quote { message, excerpt, verdict, coverage })
     }
 
-    fn read_sentence(&self, sentence: &str, by_meaning: bool) -> Sentence {
+    pub(super) fn read_sentence(&self, sentence: &str, by_meaning: bool) -> Sentence {
         let words = words(sentence);
         // A pasted log is one sentence of thousands of words, so only the first are compared.
         let vectors = words
@@ -226,7 +237,7 @@ impl QuoteFinder<'_> {
     }
 
     /// Returns how well a sentence covers a term, 0 to 1.
-    fn share(&self, term: &Term, sentence: &Sentence, message: &Message) -> f32 {
+    pub(super) fn share(&self, term: &Term, sentence: &Sentence, message: &Message) -> f32 {
         let any = |test: &dyn Fn(&Word) -> bool| sentence.words.iter().any(test);
         if let Some(wanted) = self.question.period.filter(|_| term.in_period) {
             // "Yesterday" is another day in every message; the name of a month or weekday is not.
@@ -330,7 +341,7 @@ fn antecedent<'m>(message: &Message, ranked: &'m [RankedMessage]) -> Option<&'m 
 }
 
 /// Returns the range of sentences to quote around the best one: first those after it, while they fit.
-fn quoted_range(sentences: &[&str], best: usize) -> (usize, usize) {
+pub(super) fn quoted_range(sentences: &[&str], best: usize) -> (usize, usize) {
     let length = |i: usize| sentences.get(i).map_or(0, |s| s.chars().count());
     let (mut first, mut last, mut all) = (best, best, length(best));
     while last + 1 < sentences.len() && all + length(last + 1) <= MAX_EXCERPT {
@@ -345,7 +356,7 @@ fn quoted_range(sentences: &[&str], best: usize) -> (usize, usize) {
 }
 
 /// Shortens a text to the maximum length of an excerpt, between words.
-fn shorten(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     let text = text.trim();
     if text.chars().count() <= MAX_EXCERPT {
         return text.to_owned();
@@ -362,4 +373,24 @@ fn shorten(text: &str) -> String {
         cut = text.chars().take(MAX_EXCERPT).collect();
     }
     format!("{}…", cut.trim_end())
+}
+
+/// Returns a text without what others said: longer passages in quotation marks.
+fn without_quotations(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find(['"', '“']) {
+        let inner = &rest[open..];
+        let begin = inner.chars().next().map_or(1, char::len_utf8);
+        let Some(length) = inner[begin..].find(['"', '”']) else { break };
+        let quoted = &inner[begin..begin + length];
+        let end = begin + length + inner[begin + length..].chars().next().map_or(0, char::len_utf8);
+        out.push_str(&rest[..open]);
+        if quoted.split_whitespace().count() <= 4 {
+            out.push_str(&inner[..end]);
+        }
+        rest = &inner[end..];
+    }
+    out.push_str(rest);
+    out
 }

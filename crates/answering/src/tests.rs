@@ -115,7 +115,7 @@ fn at(day: &str) -> Timestamp {
 }
 
 fn asked(question: &str) -> Asked {
-    Asked { message: None, text: question.into(), at: at("2026-06-01") }
+    Asked { message: None, text: question.into(), original: None, at: at("2026-06-01") }
 }
 
 fn id(text: &str) -> Uuid {
@@ -157,6 +157,7 @@ impl TestMemory {
             subject: subject.id,
             relation: relation.to_owned(),
             object: object.id,
+            value: None,
             support: 1.0,
             opposition: 0.0,
             weighed_at: at("2026-04-01"),

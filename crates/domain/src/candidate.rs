@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
-use super::{EntityType, MessageKind, exact};
+use super::{CandidateValue, EntityType, MessageKind, exact};
 
 /// A range of the message text in Unicode code points, end exclusive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ pub struct Extraction {
     pub mentions: Vec<Mention>,
     /// Facts stated, in order of appearance.
     pub facts: Vec<CandidateFact>,
+    /// What is said about names: aliases, renames and corrections.
+    pub names: Vec<NameStatement>,
 }
 
 /// A mention: the place where a text names an entity.
@@ -69,8 +71,10 @@ pub struct CandidateFact {
     pub subject: Party,
     /// Name of a relation of the ontology.
     pub relation: String,
-    /// The object.
+    /// The object. A fact with a value has its subject here.
     pub object: Party,
+    /// The value that it states of its subject, instead of an object.
+    pub value: Option<CandidateValue>,
     /// Whether it is affirmed, denied or ended.
     pub polarity: Polarity,
     /// Confidence, 0 to 1; a plain statement has 1.
@@ -79,9 +83,42 @@ pub struct CandidateFact {
     pub span: Span,
 }
 
+/// A statement that two names mean the same entity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NameStatement {
+    /// The name: an index into [`Extraction::mentions`].
+    pub name: usize,
+    /// The entity that it names.
+    pub of: Party,
+    /// Whether it replaces the other name.
+    pub change: NameChange,
+}
+
+impl NameStatement {
+    /// Returns the statement after mentions moved to other places; `None` if one of its sides has no place.
+    pub fn moved(self, place: impl Fn(Party) -> Option<Party>) -> Option<Self> {
+        match (place(Party::Mention(self.name))?, place(self.of)?) {
+            (Party::Mention(name), of) if of != Party::Mention(name) => Some(Self { name, of, change: self.change }),
+            _ => None,
+        }
+    }
+}
+
+/// What a message says about a name of an entity.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "snake_case")]
+pub enum NameChange {
+    /// It is one more name: "everyone calls her Lena".
+    Alias,
+    /// It replaces the other name: "Falcon is called Osprey now".
+    Renamed,
+    /// The other name was wrong: "Aoki, not Okada".
+    Corrected,
+}
+
 impl Extraction {
     /// Returns an extraction without mentions and facts.
     pub fn empty(kind: MessageKind) -> Self {
-        Self { kind, mentions: Vec::new(), facts: Vec::new() }
+        Self { kind, mentions: Vec::new(), facts: Vec::new(), names: Vec::new() }
     }
 }

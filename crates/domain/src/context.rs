@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    Chunk, Citation, CitedChunk, Document, DocumentId, Entity, EntityId, Evidence, Fact, Message, MessageId, MessageStatus, Role,
-    SessionId, Timestamp,
+    Chunk, Citation, CitedChunk, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactValue, Message, MessageId, MessageStatus,
+    Role, SessionId, Timestamp,
 };
 
 /// Speaker name for messages of shared memory without a speaker. Without it, the answerer would attribute them to the asking user.
@@ -271,7 +271,7 @@ pub struct RankedFact {
     pub fact: Fact,
     /// Its subject.
     pub subject: Entity,
-    /// Its object.
+    /// Its object; its subject again if it has a value.
     pub object: Entity,
     /// Its latest evidence, at most a few.
     pub evidence: Vec<Evidence>,
@@ -279,6 +279,21 @@ pub struct RankedFact {
     pub score: f64,
     /// Whether it belongs to shared memory.
     pub shared: bool,
+}
+
+/// Least score of a requested fact: the question has a word of its relation, or names both sides.
+const ASKED_FOR: f64 = 0.55;
+
+impl RankedFact {
+    /// Returns the name of the object, or the value as text.
+    pub fn object_name(&self) -> String {
+        self.fact.value.as_ref().map_or_else(|| self.object.name.clone(), FactValue::shown)
+    }
+
+    /// Whether the question asks for this fact, and not only names one of its sides.
+    pub fn is_asked_for(&self) -> bool {
+        self.score >= ASKED_FOR
+    }
 }
 
 /// Milliseconds spent on each part.

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use strum::IntoStaticStr;
 
 use super::{
-    Citation, DocumentId, DocumentProgress, DocumentStatus, EntityId, EntityType, EventId, FactId, FactStatus, MessageId, MessageKind,
-    MessageStatus, Role, SessionId, Timestamp, UserText, context::Timings,
+    Citation, DocumentId, DocumentProgress, DocumentStatus, EntityId, EntityType, EventId, FactId, FactStatus, FactValue, MessageId,
+    MessageKind, MessageStatus, Role, SessionId, Timestamp, UserText, context::Timings,
 };
 
 /// An event before it gets a number.
@@ -206,13 +206,16 @@ pub struct FactUpdate {
     pub relation: String,
     /// The relation's name in the ontology: `LIKES`.
     pub relation_name: String,
-    /// Name of its object.
+    /// Name of its object, or its value as text.
     pub target: String,
-    /// Its object.
-    pub target_id: EntityId,
+    /// Its object; absent if it has a value.
+    pub target_id: Option<EntityId>,
     /// Type of its object; absent in events of older servers.
     #[serde(default)]
     pub target_type: Option<EntityType>,
+    /// The value that it states of its subject, instead of an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<FactValue>,
     /// Present discounted support.
     pub weight: f64,
     /// Expected probability that the fact holds, 0 to 1.
@@ -242,7 +245,7 @@ pub struct RivalFact {
     pub fact_id: FactId,
     /// The relation's phrase.
     pub relation: String,
-    /// Name of its object.
+    /// Name of its object, or its value as text.
     pub target: String,
     /// Its share of the support, 0 to 1.
     pub relative_weight: f64,

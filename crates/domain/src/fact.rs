@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 use utoipa::ToSchema;
 
-use super::{EntityId, FactId, MessageId, RelationName, SessionId, Span, Timestamp, UserText, belief, exact};
+use super::{EntityId, FactId, FactValue, MessageId, RelationName, SessionId, Span, Timestamp, UserText, belief, exact};
 
 /// A fact: subject, relation and object, with support and opposition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,8 +16,11 @@ pub struct Fact {
     pub subject: EntityId,
     /// Relation of the ontology.
     pub relation: RelationName,
-    /// The object.
+    /// The object. A fact with a value has its subject here; see [`Fact::object_entity`].
     pub object: EntityId,
+    /// The value that it states of its subject, instead of an object. Absent in records of older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<FactValue>,
     /// Discounted support r at `weighed_at`. Each statement adds its confidence; support halves per half-life. Never negative.
     #[serde(with = "exact")]
     pub support: f64,
@@ -43,6 +46,25 @@ pub struct Fact {
 }
 
 impl Fact {
+    /// Returns the object; `None` if the fact has a value.
+    pub fn object_entity(&self) -> Option<EntityId> {
+        self.value.is_none().then_some(self.object)
+    }
+
+    /// Whether both facts have the same object or value.
+    pub fn same_object(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Some(a), Some(b)) => a.key() == b.key(),
+            (None, None) => self.object == other.object,
+            _ => false,
+        }
+    }
+
+    /// Whether both facts have the same subject, relation and object or value.
+    pub fn same_statement(&self, other: &Self) -> bool {
+        self.subject == other.subject && self.relation == other.relation && self.same_object(other)
+    }
+
     /// Returns the support that is left at a moment. At `weighed_at` and before, it is `support`.
     pub fn support_at(&self, at: Timestamp, half_life_days: f64) -> f64 {
         self.support * belief::decay(self.weighed_at, at, half_life_days)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::EntityType;
+use super::{EntityType, FactValue, ValueData, ValueType};
 
 /// Name of a relation, upper case with underscores, such as `LIVES_IN`.
 pub type RelationName = String;
@@ -25,15 +25,36 @@ pub struct Relation {
     /// Types that may be its object; empty means any.
     #[serde(default)]
     pub object_types: Vec<EntityType>,
+    /// Types of its value, the most special first; empty means that the object is an entity.
+    #[serde(default)]
+    pub value_types: Vec<ValueType>,
+    /// The unit of its numbers that have none.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// Whether the noun that states a value is its label, because the relation covers several measures ("rent", "salary").
+    #[serde(default)]
+    pub labels: bool,
+    /// How the extractor reads its values, in addition to the cues; see `recall_understand`.
+    #[serde(default)]
+    pub reading: Option<String>,
+    /// Its values are notes: statements that fit no other relation.
+    #[serde(default)]
+    pub notes: bool,
     /// A R B means B R A. The fact is stored once, in the direction stated first.
     #[serde(default)]
     pub symmetric: bool,
     /// A subject has one object at a time. Other objects are rivals.
     #[serde(default)]
     pub functional: bool,
+    /// A new object usually replaces the one before if the message says that something changed ("now", "moved to").
+    #[serde(default)]
+    pub successive: bool,
     /// The relation that states the contrary for the same pair; mutual.
     #[serde(default)]
     pub opposite: Option<RelationName>,
+    /// It holds what somebody intends. A reader that recognizes plans states them with this relation only.
+    #[serde(default)]
+    pub plan: bool,
     /// Days after which unrepeated support counts half.
     pub half_life_days: f64,
     /// Words that state the relation; see `recall_understand`.
@@ -53,6 +74,8 @@ pub struct Cues {
     pub weak_verbs: Vec<String>,
     /// `weak_verbs` count only for objects with a proper name ("joined Ericsson", not "joined the backend team").
     pub weak_names_only: bool,
+    /// Whether the other side needs a name: "lives in Oslo", but not "lives in a hut".
+    pub names_only: bool,
     /// Verbs that, in the active voice, state the relation with swapped sides ("X employs Y").
     pub inverse_verbs: Vec<String>,
     /// Nouns N for which "S's N is O" and "my N O" state the relation S-R-O ("favourite", "hometown").
@@ -71,6 +94,8 @@ pub struct Cues {
     pub possessed: Vec<String>,
     /// Whether an activity can be its object ("likes hiking", "likes to hike").
     pub activities: bool,
+    /// Words by which a question asks for its values ("how old").
+    pub questions: Vec<String>,
 }
 
 /// The relations in use.
@@ -103,6 +128,37 @@ struct File {
 }
 
 impl Relation {
+    /// Whether its facts have values instead of objects.
+    pub fn has_values(&self) -> bool {
+        !self.value_types.is_empty()
+    }
+
+    /// Parses a value of one of its types.
+    pub fn parse_value(&self, text: &str) -> Option<FactValue> {
+        let mut value = FactValue::parse(text, &self.value_types)?;
+        if let ValueData::Number { unit, .. } = &mut value.data {
+            *unit = unit.take().or_else(|| self.unit.clone());
+        }
+        Some(value)
+    }
+
+    /// Whether a value is of a type of this relation.
+    pub fn takes(&self, value: &FactValue) -> bool {
+        self.value_types.contains(&value.value_type())
+    }
+
+    /// Whether it can hold between entities of these types.
+    ///
+    /// Only the border between persons and everything else is strict: the other types are guesses, and a pub is a place, an organization
+    /// or a thing.
+    pub fn admits(&self, subject: EntityType, object: EntityType) -> bool {
+        let person = |t: EntityType| t == EntityType::Person;
+        let admits = |allowed: &[EntityType], t: EntityType| {
+            allowed.is_empty() || allowed.contains(&t) || (!person(t) && allowed.iter().any(|a| !person(*a)))
+        };
+        admits(&self.subject_types, subject) && admits(&self.object_types, object)
+    }
+
     /// Returns the phrase in the first person: "likes" becomes "like", "is part of" becomes "am part of".
     pub fn phrase_of_first_person(&self) -> String {
         let (verb, rest) = self.phrase.split_once(' ').map_or((self.phrase.as_str(), ""), |(v, r)| (v, r));
@@ -121,8 +177,7 @@ impl Ontology {
     ///
     /// # Errors
     /// Fails if the text is not TOML of the expected form, a name is malformed or repeated, an opposite is missing, one-sided or has
-    /// another
-    /// half-life, or a half-life is not positive.
+    /// another half-life, a half-life is not positive, a relation with values has what only relations of entities have, or two relations are for plans.
     pub fn parse(toml: &str) -> Result<Self, OntologyError> {
         let file: File = toml::from_str(toml).map_err(|e| OntologyError::Syntax(e.to_string()))?;
         let order: Vec<_> = file.relation.iter().map(|r| r.name.clone()).collect();
@@ -139,9 +194,22 @@ impl Ontology {
             if !(r.half_life_days.is_finite() && r.half_life_days > 0.0) {
                 return fail("half_life_days must be a positive number");
             }
+            if r.has_values() && (r.symmetric || r.opposite.is_some() || !r.object_types.is_empty()) {
+                return fail("has values, so it cannot be symmetric or have an opposite or object_types");
+            }
+            if r.notes && (r.functional || r.value_types != [ValueType::Text]) {
+                return fail("has notes, so its only value type is text, and it is not functional");
+            }
             if relations.insert(name.clone(), r).is_some() {
                 return fail("is defined twice");
             }
+        }
+        let mut plans = relations.values().filter(|r| r.plan).skip(1);
+        if let Some(second) = plans.next() {
+            return Err(OntologyError::Relation {
+                relation: second.name.clone(),
+                problem: "another relation is for plans already".to_owned(),
+            });
         }
         for r in relations.values() {
             let Some(opposite) = &r.opposite else { continue };
@@ -161,6 +229,11 @@ impl Ontology {
     /// Returns a relation by name.
     pub fn get(&self, name: &str) -> Option<&Relation> {
         self.relations.get(name)
+    }
+
+    /// Returns the relation that holds plans, if the ontology has one.
+    pub fn plan(&self) -> Option<&Relation> {
+        self.iter().find(|r| r.plan)
     }
 
     /// Returns all relations in the order of the file.

@@ -25,7 +25,9 @@ mod tests {
     use strum::VariantNames;
 
     use super::*;
-    use crate::{EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, Polarity, ResourceOrigin, Role, Stance, ViewerRole};
+    use crate::{
+        EntityType, FactStatus, MessageKind, MessageStatus, ModelOperation, NameChange, Polarity, ResourceOrigin, Role, Stance, ViewerRole,
+    };
 
     fn round_trip<T: Word>(words: &[&str]) {
         let read: Vec<Option<&str>> = words.iter().map(|w| T::parse_word(w).map(Word::word)).collect();
@@ -47,6 +49,7 @@ mod tests {
             Stance = ["supports", "opposes", "ends"];
             Polarity = ["affirmed", "negated", "ended"];
             ResourceOrigin = ["part", "link"];
+            NameChange = ["alias", "renamed", "corrected"];
             ModelOperation = ["extract", "answer"];
             EntityType = ["person", "organization", "place", "project", "tool", "concept", "event", "thing"];
         }

@@ -141,6 +141,7 @@ half_life_days = 730
             subject: EntityId(Uuid::from_u128(1)),
             relation: "LIVES_IN".into(),
             object: EntityId(Uuid::from_u128(place)),
+            value: None,
             support: 1.0,
             opposition: 0.0,
             weighed_at: at(0),

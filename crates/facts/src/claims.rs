@@ -10,7 +10,7 @@ use super::{
     weigh::{rival_keys, stance_order},
 };
 use recall_domain::{
-    CandidateFact, Entity, EntityId, EntityType, Fact, FactId, FactStatus, Ontology, Party, Polarity, Span, Stance, Timestamp,
+    CandidateFact, Entity, EntityId, Fact, FactId, FactStatus, FactValue, Ontology, Party, Polarity, Span, Stance, Timestamp,
     belief::{DOCUMENT_SHARE, DROP_BELOW, FLAG_BELOW},
 };
 use recall_ports::FactKey;
@@ -29,11 +29,15 @@ impl MessageEntities {
         let mut keys = Vec::new();
         for c in self.claims(s, ontology) {
             let Some(relation) = ontology.get(&c.relation) else { continue };
-            keys.push(FactKey { subject: c.subject, relation: c.relation.clone(), object: Some(c.object) });
+            let fact = new_fact(&c, s.at, s.at);
+            keys.push(FactKey::of(&fact));
             if relation.symmetric {
-                keys.push(FactKey { subject: c.object, relation: c.relation.clone(), object: Some(c.subject) });
+                keys.push(FactKey { subject: c.object, relation: c.relation.clone(), object: Some(c.subject), value: None });
             }
-            keys.extend(rival_keys(&new_fact(&c, s.at, s.at), ontology));
+            keys.extend(rival_keys(&fact, ontology));
+            if relation.successive {
+                keys.push(FactKey { subject: c.subject, relation: c.relation.clone(), object: None, value: None });
+            }
         }
         let mut seen = HashSet::new();
         keys.retain(|k| !(self.fresh.contains(&k.subject) || k.object.is_some_and(|o| self.fresh.contains(&o))) && seen.insert(k.clone()));
@@ -44,7 +48,7 @@ impl MessageEntities {
     pub(super) fn claims(&self, s: &Statement, ontology: &Ontology) -> Vec<ResolvedClaim> {
         let mut claims: Vec<ResolvedClaim> = Vec::new();
         for c in &s.extraction.facts {
-            let Some(mut claim) = self.claim(c, ontology) else { continue };
+            let Some(mut claim) = self.claim(c, s.at, ontology) else { continue };
             if s.is_of_document() {
                 claim.weaken();
             }
@@ -58,15 +62,20 @@ impl MessageEntities {
         claims
     }
 
-    fn claim(&self, c: &CandidateFact, ontology: &Ontology) -> Option<ResolvedClaim> {
+    fn claim(&self, c: &CandidateFact, at: Timestamp, ontology: &Ontology) -> Option<ResolvedClaim> {
         let relation = ontology.get(&c.relation)?;
         let (subject, object) = (self.entity_of(c.subject)?, self.entity_of(c.object)?);
-        let allowed = |types: &[EntityType], e: &Entity| types.is_empty() || types.contains(&e.entity_type);
-        let fits = subject.id != object.id && allowed(&relation.subject_types, subject) && allowed(&relation.object_types, object);
+        let value = c.value.as_ref().map(|v| v.resolve(at));
+        let fits_object = match &value {
+            Some(value) => subject.id == object.id && relation.takes(value) && value.is_valid(),
+            None => subject.id != object.id && !relation.has_values(),
+        };
+        let fits = fits_object && relation.admits(subject.entity_type, object.entity_type);
         (fits && c.confidence >= DROP_BELOW).then(|| ResolvedClaim {
             subject: subject.id,
             relation: c.relation.clone(),
             object: object.id,
+            value,
             stance: match c.polarity {
                 Polarity::Affirmed => Stance::Supports,
                 Polarity::Negated => Stance::Opposes,
@@ -83,6 +92,7 @@ pub(super) struct ResolvedClaim {
     pub(super) subject: EntityId,
     pub(super) relation: String,
     pub(super) object: EntityId,
+    pub(super) value: Option<FactValue>,
     pub(super) stance: Stance,
     pub(super) confidence: f64,
     pub(super) span: Span,
@@ -99,13 +109,18 @@ impl ResolvedClaim {
 
     fn same_sides(&self, o: &Self, ontology: &Ontology) -> bool {
         let swapped = self.subject == o.object && self.object == o.subject;
-        (self.subject == o.subject && self.object == o.object) || (swapped && ontology.get(&self.relation).is_some_and(|r| r.symmetric))
+        (self.subject == o.subject && self.object == o.object && self.value_key() == o.value_key())
+            || (swapped && ontology.get(&self.relation).is_some_and(|r| r.symmetric))
+    }
+
+    fn value_key(&self) -> Option<String> {
+        self.value.as_ref().map(FactValue::key)
     }
 
     pub(super) fn matches(&self, f: &Fact, ontology: &Ontology) -> bool {
         let swapped = self.subject == f.object && self.object == f.subject;
         self.relation == f.relation
-            && ((self.subject == f.subject && self.object == f.object)
+            && ((self.subject == f.subject && self.object == f.object && self.value_key() == f.value.as_ref().map(FactValue::key))
                 || (swapped && ontology.get(&self.relation).is_some_and(|r| r.symmetric)))
     }
 }
@@ -116,6 +131,7 @@ pub(super) fn new_fact(c: &ResolvedClaim, at: Timestamp, now: Timestamp) -> Fact
         subject: c.subject,
         relation: c.relation.clone(),
         object: c.object,
+        value: c.value.clone(),
         support: 0.0,
         opposition: 0.0,
         weighed_at: at,

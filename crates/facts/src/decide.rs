@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::{
+    change_signs::{ChangeSign, change_sign},
     claims::{ResolvedClaim, new_fact},
     events::{FactEvent, entity_update, fact_event},
     message_entities::MessageEntities,
     statement::Statement,
-    weigh::{apply, is_rival},
+    weigh::{apply, is_predecessor, is_rival},
 };
 use recall_domain::{
     Entity, EntityId, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Ontology, Stance, Timestamp, UserText,
@@ -50,7 +51,8 @@ pub(super) fn decide(
     // A repeated delivery changes nothing: facts with evidence from this message are skipped.
     let (counted, mut fact_budget) = (known.counted, known.fact_budget);
     let mut planner = Planner { s, ontology, facts: known.facts, changes: Vec::new(), evidence: Vec::new(), now };
-    for claim in message_entities.claims(s, ontology) {
+    let claims = message_entities.claims(s, ontology);
+    for claim in claims.iter().cloned() {
         let index = match planner.facts.iter().position(|f| claim.matches(f, ontology)) {
             Some(i) if counted.contains(&planner.facts[i].id) => continue,
             Some(i) => i,
@@ -63,9 +65,14 @@ pub(super) fn decide(
                 planner.add_fact(&claim, &known.evidence, ids)
             }
         };
+        let corrects = claim.stance == Stance::Opposes && !s.is_of_document() && planner.is_correction(index, &claim, &claims);
         planner.apply_claim(index, &claim);
+        if corrects {
+            planner.retract(index, &claim);
+        }
         // What a document says is no objection to what people said.
         if claim.stance == Stance::Supports && !s.is_of_document() {
+            planner.supersede(index, &claim, &counted);
             planner.oppose_rivals(index, &claim, &counted);
         }
     }
@@ -212,6 +219,75 @@ impl Planner<'_> {
         }
     }
 
+    /// Whether a denial takes back what was stated: the message also states what holds instead, or says that it corrects.
+    fn is_correction(&self, index: usize, claim: &ResolvedClaim, claims: &[ResolvedClaim]) -> bool {
+        let fact = &self.facts[index];
+        let known = fact.status == FactStatus::Active && fact.support > 0.0 && fact.last_support.is_some_and(|at| at <= self.s.at);
+        let instead = || {
+            claims.iter().any(|c| {
+                c.stance == Stance::Supports && c.relation == claim.relation && (c.subject == claim.subject) != (c.object == claim.object)
+            })
+        };
+        known && (instead() || change_sign(self.s.text.as_str(), claim.span) == ChangeSign::Correction)
+    }
+
+    /// Retracts a fact that the message takes back.
+    fn retract(&mut self, index: usize, claim: &ResolvedClaim) {
+        let fact = &mut self.facts[index];
+        fact.status = FactStatus::Retracted;
+        fact.valid_to = Some(self.s.at);
+        self.record_change(index, FactChange::Retracted, claim, false);
+    }
+
+    /// Ends or retracts the earlier facts that a new one replaces, if the message says that something changed or was wrong.
+    ///
+    /// Facts that the same message states stay, and so do those stated later.
+    fn supersede(&mut self, index: usize, claim: &ResolvedClaim, counted: &HashSet<FactId>) {
+        let sign = change_sign(self.s.text.as_str(), claim.span);
+        if sign == ChangeSign::None {
+            return;
+        }
+        let fact = &self.facts[index];
+        let replaced = |o: &Fact| {
+            o.id != fact.id
+                && o.status == FactStatus::Active
+                && !counted.contains(&o.id)
+                && o.last_support.is_some_and(|at| at <= self.s.at)
+                && (is_rival(fact, o, self.ontology) || is_predecessor(fact, o, self.ontology))
+        };
+        let here = |id: FactId| self.evidence.iter().any(|e| e.fact == id && e.message == self.s.message && e.stance == Stance::Supports);
+        let old: Vec<usize> = (0..self.facts.len()).filter(|&i| replaced(&self.facts[i]) && !here(self.facts[i].id)).collect();
+        for i in old {
+            let h = half_life(self.ontology.get(&self.facts[i].relation));
+            let stance = if sign == ChangeSign::Correction { Stance::Opposes } else { Stance::Ends };
+            apply(&mut self.facts[i], stance, self.s.at, claim.confidence, h);
+            self.facts[i].updated_at = self.now;
+            let change = if sign == ChangeSign::Correction { FactChange::Retracted } else { FactChange::Ended };
+            if sign == ChangeSign::Correction {
+                self.facts[i].status = FactStatus::Retracted;
+                self.facts[i].valid_to = Some(self.s.at);
+            }
+            self.record_change(i, change, claim, false);
+            self.evidence.push(Evidence {
+                fact: self.facts[i].id,
+                message: self.s.message,
+                session: self.s.session,
+                stance,
+                confidence: claim.confidence,
+                span: None,
+                excerpt: self.excerpt(claim),
+                created_at: self.s.at,
+            });
+        }
+        // What has ended no longer speaks against its successor.
+        let fresh = self.changes.iter().any(|c| c.fact == index && c.fresh);
+        if fresh && self.rivals_of(&self.facts[index]).next().is_none() {
+            let id = self.facts[index].id;
+            self.facts[index].opposition = 0.0;
+            self.evidence.retain(|e| e.fact != id || e.stance != Stance::Opposes);
+        }
+    }
+
     /// Records one event per fact and message: a first statement stays "added", and an end replaces other changes.
     fn record_change(&mut self, fact: usize, change: FactChange, claim: &ResolvedClaim, own: bool) {
         let excerpt = self.excerpt(claim);
@@ -220,7 +296,7 @@ impl Planner<'_> {
             Some(c) if c.change == FactChange::Added && change == FactChange::Reinforced => {}
             // The first claim about a new fact may deny or end it.
             Some(c) if c.fresh && c.change == FactChange::Added && own => c.change = change,
-            Some(c) if change == FactChange::Ended => c.change = change,
+            Some(c) if matches!(change, FactChange::Ended | FactChange::Retracted) => c.change = change,
             Some(_) => {}
         }
     }

@@ -7,7 +7,7 @@ use super::{
     weigh::{is_rival, relative_weight, standing},
 };
 use recall_domain::{
-    Entity, EntityId, EventBody, Fact, FactStatus, MessageId, Ontology, SessionId, Timestamp, UserText,
+    Entity, EntityId, EventBody, Fact, FactStatus, FactValue, MessageId, Ontology, SessionId, Timestamp, UserText,
     event::{EntityChange, EntityUpdate, FactChange, FactUpdate, RivalFact},
 };
 
@@ -27,6 +27,7 @@ pub(super) struct FactEvent<'a> {
 pub(super) fn fact_event(e: FactEvent<'_>) -> EventBody {
     let phrase = |name: &str| e.ontology.get(name).map_or_else(|| name.to_lowercase().replace('_', " "), |r| r.phrase.clone());
     let name = |id: EntityId| e.names.get(&id).map_or_else(String::new, |n| n.name.clone());
+    let target = |f: &Fact| f.value.as_ref().map_or_else(|| name(f.object), FactValue::shown);
     let kind = |id: EntityId| e.names.get(&id).map(|n| n.entity_type);
     let s = standing(e.fact, e.ontology.get(&e.fact.relation), e.now);
     let rivals = e
@@ -36,7 +37,7 @@ pub(super) fn fact_event(e: FactEvent<'_>) -> EventBody {
         .map(|o| RivalFact {
             fact_id: o.id,
             relation: phrase(&o.relation),
-            target: name(o.object),
+            target: target(o),
             relative_weight: relative_weight(o, e.others, e.ontology, e.now),
         })
         .collect();
@@ -48,9 +49,10 @@ pub(super) fn fact_event(e: FactEvent<'_>) -> EventBody {
         entity_type: kind(e.fact.subject),
         relation: phrase(&e.fact.relation),
         relation_name: e.fact.relation.clone(),
-        target: name(e.fact.object),
-        target_id: e.fact.object,
-        target_type: kind(e.fact.object),
+        target: target(e.fact),
+        target_id: e.fact.object_entity(),
+        target_type: e.fact.object_entity().and_then(kind),
+        value: e.fact.value.clone(),
         weight: s.weight,
         belief: s.belief,
         uncertainty: s.uncertainty,

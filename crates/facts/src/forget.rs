@@ -151,11 +151,11 @@ pub fn restore(input: &RestoreInput<'_>) -> RestoreOutcome {
     let mut targets: HashMap<FactId, Fact> = HashMap::new();
     for fact in &knowledge.facts {
         let (Some(subject), Some(object)) = (input.entities.get(&fact.subject), input.entities.get(&fact.object)) else { continue };
-        if subject == object {
+        if subject == object && fact.value.is_none() {
             continue;
         }
         let moved = Fact { subject: *subject, object: *object, ..fact.clone() };
-        let same = |f: &&Fact| f.id == fact.id || (f.subject, &f.relation, f.object) == (moved.subject, &moved.relation, moved.object);
+        let same = |f: &&Fact| f.id == fact.id || f.same_statement(&moved);
         targets.insert(fact.id, input.present.iter().find(same).cloned().unwrap_or(moved));
     }
     for (before, _) in &knowledge.changed {

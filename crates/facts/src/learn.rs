@@ -158,12 +158,14 @@ impl MessagePlanner for Planner {
         let now = clock.now();
         let mut fresh = || ids.fresh();
         let mut message_entities = MessageEntities::resolve(s, &message_cues, &known_entities, &mut fresh, now);
-        let trimmed = match self.remaining_entities(store, s, &message_entities).await? {
-            Some(budget) => trimmed_to_budget(s, &message_entities, budget),
-            None => None,
-        };
+        // A question is no news of what it names, so it adds no entities.
+        let only_asks = s.only_asks();
+        let budget = if only_asks { Some(0) } else { self.remaining_entities(store, s, &message_entities).await? };
+        let trimmed = budget.and_then(|budget| trimmed_to_budget(s, &message_entities, budget));
         if let Some(trimmed) = &trimmed {
-            metrics::counter!("recall_session_limits_reached_total", "of" => "entities").increment(1);
+            if !only_asks {
+                metrics::counter!("recall_session_limits_reached_total", "of" => "entities").increment(1);
+            }
             message_entities = MessageEntities::resolve(trimmed, &MessageCues::of(trimmed), &known_entities, &mut fresh, now);
         }
         let s = trimmed.as_ref().unwrap_or(s);
@@ -241,7 +243,10 @@ async fn load_known_entities(
     if !hints.is_empty() {
         known_entities.by_hint = store.entities_by_hint(&hints, MAX_HINTED).await?;
     }
-    if s.speaker.is_none() && !s.is_impersonal && (!s.extraction.facts.is_empty() || message_cues.introduces_speaker()) {
+    if s.speaker.is_none()
+        && !s.is_impersonal
+        && (!s.extraction.facts.is_empty() || !s.extraction.names.is_empty() || message_cues.introduces_speaker())
+    {
         known_entities.viewer = store.viewer_entity().await?;
     }
     let Ambiguity { mut ambiguous, mut neighbours } = message_cues.find_ambiguity(s, &known_entities);

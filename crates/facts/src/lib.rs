@@ -5,6 +5,7 @@
 //! Invariant: this crate calls no model; candidates arrive as data. A test scans the imports.
 
 pub mod adopt;
+mod change_signs;
 mod claims;
 mod decide;
 pub mod edit;
@@ -17,6 +18,7 @@ mod name_query;
 pub mod processor;
 mod resolve;
 mod session_limits;
+mod stated_names;
 mod statement;
 pub mod unmerge;
 pub mod weigh;

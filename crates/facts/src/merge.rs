@@ -70,14 +70,14 @@ fn plan(at: &EditContext<'_>, m: &Merge<'_>, mutual_opposition: bool, ids: &mut 
     let (mut deleted, mut false_opposition) = (Vec::new(), Vec::new());
     for fact in moving {
         let moved = Fact { subject: swap(fact.subject), object: swap(fact.object), updated_at: now, ..fact.clone() };
-        if moved.subject == moved.object {
+        if moved.subject == moved.object && moved.value.is_none() {
             deleted.push(fact.id);
             continue;
         }
         let symmetric = ontology.get(&moved.relation).is_some_and(|r| r.symmetric);
         let equal = |o: &Fact| {
             o.relation == moved.relation
-                && ((o.subject == moved.subject && o.object == moved.object)
+                && ((o.subject == moved.subject && o.same_object(&moved))
                     || (symmetric && o.subject == moved.object && o.object == moved.subject))
         };
         let twin = facts.iter().find(|o| equal(o)).cloned().or_else(|| staying.iter().find(|o| equal(o)).map(|o| (*o).clone()));

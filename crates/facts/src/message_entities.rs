@@ -11,6 +11,7 @@ use super::{
         identifies_person, lookup_terms, names, role_hint,
         roles::Role,
     },
+    stated_names::{is_own_name, partners},
     statement::Statement,
 };
 use recall_domain::{
@@ -99,7 +100,7 @@ impl MessageEntities {
         for (i, (mention, cues)) in mentions.iter().zip(&message_cues.cues).enumerate() {
             let (index, decision) =
                 message_entities.resolve_mention(i, mention, cues, message_cues, &resolver, &resolved, known_entities, &mut creation);
-            message_entities.learn_names(index, mention, cues);
+            message_entities.learn_names(index, mention, cues, !s.only_asks());
             let e = &mut message_entities.entities[index];
             // A confident mention replaces a guessed type.
             if e.confidence < HIGH_CONFIDENCE && mention.confidence >= HIGH_CONFIDENCE && !e.is_viewer {
@@ -110,6 +111,7 @@ impl MessageEntities {
             message_entities.mention_entities.push(index);
             message_entities.decisions.push(decision);
         }
+        message_entities.apply_stated_names(s);
         if !s.is_impersonal && s.extraction.facts.iter().any(|f| f.subject == Party::Speaker || f.object == Party::Speaker) {
             message_entities.speaker = Some(message_entities.add_speaker(known_entities, &mut creation));
         }
@@ -134,7 +136,7 @@ impl MessageEntities {
         creation: &mut CreationContext<'_>,
     ) -> (usize, Decision) {
         let person = mention.entity_type == EntityType::Person && Role::of(&mention.name).is_none();
-        if cues.speaker && person {
+        if (cues.speaker || is_own_name(creation.s, i)) && person {
             let decision = Decision { score: 0.95, reason: "the speaker says so".to_owned() };
             return (self.add_speaker(known_entities, creation), decision);
         }
@@ -143,18 +145,47 @@ impl MessageEntities {
             matches!((mentions.get(a), mentions.get(b)), (Some(a), Some(b)) if are_stated_aliases(&message_cues.text, a, b))
         };
         let mut choice = resolver.resolve(i, cues, resolved);
-        // "Kate, short for Katherine": if one of the two names is known, both mean that entity.
-        if choice.entity.is_none()
-            && said(i, i + 1)
+        // "He's Desmond, not Derek": the known one gets the right name.
+        let corrects = |a: usize, b: usize| {
+            let mentions = &creation.s.extraction.mentions;
+            matches!((mentions.get(a), mentions.get(b)), (Some(a), Some(b)) if message_cues.text.corrects_name(a, b))
+        };
+        if corrects(i, i + 1)
+            && choice.entity.is_none()
             && let Some(next) = message_cues.cues.get(i + 1)
+            && let Some(known) = resolver.resolve(i + 1, next, resolved).entity.filter(|e| !e.is_viewer)
         {
-            let other = resolver.resolve(i + 1, next, resolved);
-            choice = if other.entity.is_some() { other } else { choice };
+            let index = self.add_known(known);
+            let e = &mut self.entities[index];
+            let old = std::mem::replace(&mut e.name, mention.name.clone());
+            if e.aliases.len() < MAX_ALIASES {
+                e.aliases.insert(0, old);
+            }
+            self.renamed.insert(e.id);
+            self.keys.extend(EntityKey::of(&mention.name).map(|k| (known.id, k)));
+            self.hints.extend(names::hints(&mention.name, known.entity_type).into_iter().map(|h| (known.id, h)));
+            return (index, Decision { score: 0.95, reason: "the name is corrected".to_owned() });
         }
-        if let Some(previous) = i.checked_sub(1).filter(|p| said(*p, i)).and_then(|p| self.mention_entities.get(p).copied()) {
-            let id = self.entities[previous].id;
+        if let Some(previous) = i.checked_sub(1).filter(|p| corrects(*p, i)).and_then(|p| self.mention_entities.get(p).copied())
+            && self.entities[previous].aliases.iter().any(|a| EntityKey::of(a) == EntityKey::of(&mention.name))
+        {
+            return (previous, Decision { score: 0.95, reason: "the name before its correction".to_owned() });
+        }
+        // "Kate, short for Katherine": if one of the two names is known, both mean that entity.
+        let next = said(i, i + 1).then_some(i + 1);
+        for other in next.into_iter().chain(partners(creation.s, i).filter(|p| *p > i)) {
+            if choice.entity.is_none()
+                && let Some(cues) = message_cues.cues.get(other)
+            {
+                let other = resolver.resolve(other, cues, resolved);
+                choice = if other.entity.is_some() { other } else { choice };
+            }
+        }
+        let previous = i.checked_sub(1).filter(|p| said(*p, i));
+        for index in previous.into_iter().chain(partners(creation.s, i)).filter_map(|p| self.mention_entities.get(p).copied()) {
+            let id = self.entities[index].id;
             if choice.entity.is_none_or(|e| e.id == id) {
-                return (previous, Decision { score: 0.95, reason: "said to be the same".to_owned() });
+                return (index, Decision { score: 0.95, reason: "said to be the same".to_owned() });
             }
         }
         let ResolvedMention { entity, decision } = choice;
@@ -183,15 +214,15 @@ impl MessageEntities {
         }
     }
 
-    /// Updates names, description, keys and hints of an entity from a mention.
-    fn learn_names(&mut self, index: usize, mention: &Mention, cues: &NameCues) {
+    /// Updates names, description, keys and hints of an entity from a mention. A message that tells nothing changes no name.
+    fn learn_names(&mut self, index: usize, mention: &Mention, cues: &NameCues, tells: bool) {
         let Some(e) = self.entities.get_mut(index) else { return };
         let person = e.entity_type == EntityType::Person;
         let role = Role::of(&mention.name).filter(|_| person);
         // The default name "You" and a mentioned role are not names.
         let called = |name: &str| EntityKey::of(name) == EntityKey::of(&mention.name);
         let known = called(&e.name) || e.aliases.iter().any(|a| called(a));
-        if role.is_none() && !known {
+        if tells && role.is_none() && !known {
             let fuller = person && !e.is_viewer && names::is_full_name(&mention.name) && !names::is_full_name(&e.name);
             let nameless = (person && Role::of(&e.name).is_some()) || (e.is_viewer && e.name == VIEWER_NAME);
             if fuller || nameless {

@@ -63,6 +63,7 @@ pub(super) fn trimmed_to_budget(s: &Statement, message_entities: &MessageEntitie
             Some(f)
         })
         .collect();
+    trimmed.extraction.names = s.extraction.names.iter().filter_map(|n| n.moved(moved)).collect();
     Some(trimmed)
 }
 
@@ -86,7 +87,7 @@ mod tests {
 
     fn fact(subject: Party, object: Party) -> CandidateFact {
         let span = Span { start: 0, end: 4 };
-        CandidateFact { subject, relation: "LIKES".into(), object, polarity: Polarity::Affirmed, confidence: 1.0, span }
+        CandidateFact { subject, relation: "LIKES".into(), object, value: None, polarity: Polarity::Affirmed, confidence: 1.0, span }
     }
 
     fn statement(mentions: Vec<Mention>) -> Statement {

@@ -1,6 +1,6 @@
 //! What one message states: the input of resolution and decisions.
 
-use recall_domain::{EventId, Extraction, MessageId, SessionId, Timestamp, UserText};
+use recall_domain::{EventId, Extraction, MessageId, MessageKind, SessionId, Timestamp, UserText};
 
 /// A message and its extraction.
 #[derive(Clone, Debug)]
@@ -24,6 +24,11 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// Whether it only asks and states nothing.
+    pub(crate) fn only_asks(&self) -> bool {
+        self.extraction.kind == MessageKind::Question && self.extraction.facts.is_empty()
+    }
+
     /// Whether it comes from a document.
     pub(crate) fn is_of_document(&self) -> bool {
         self.chunk_event.is_some()

@@ -90,6 +90,7 @@ impl StatedFact {
             subject,
             relation: self.relation.into(),
             object: Party::Mention(0),
+            value: None,
             polarity: self.polarity,
             confidence: self.confidence,
             span: Span { start: 0, end: 4 },
@@ -106,7 +107,7 @@ impl StatedFact {
             speaker: None,
             is_impersonal: false,
             chunk_event: None,
-            extraction: Extraction { kind: MessageKind::Statement, mentions, facts },
+            extraction: Extraction { mentions, facts, ..Extraction::empty(MessageKind::Statement) },
         }
     }
 }

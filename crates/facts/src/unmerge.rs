@@ -213,7 +213,7 @@ impl Undo<'_> {
             }
             let of_itself = {
                 let f = Self::replace_side(&fact, self.gone(), self.survivor.id);
-                f.subject == f.object
+                f.subject == f.object && f.value.is_none()
             };
             let current = self.facts.iter().find(|f| self.became(&fact, f, ontology));
             let had: Vec<&Evidence> = self.record.evidence.iter().filter(|e| e.fact == recorded.id).collect();
@@ -306,7 +306,7 @@ impl Undo<'_> {
 fn are_equal(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
     let symmetric = || ontology.get(&a.relation).is_some_and(|r| r.symmetric);
     a.relation == b.relation
-        && ((a.subject == b.subject && a.object == b.object) || (a.subject == b.object && a.object == b.subject && symmetric()))
+        && ((a.subject == b.subject && a.same_object(b)) || (a.subject == b.object && a.object == b.subject && symmetric()))
 }
 
 /// Drops opposition from messages that stated a former rival of the fact.

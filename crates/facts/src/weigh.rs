@@ -44,15 +44,25 @@ fn round(x: f64) -> f64 {
 
 /// Whether two facts contradict each other.
 ///
-/// Rivals are two objects of a functional relation, or a relation and its opposite for one pair.
+/// Rivals are two objects of a functional relation or two values that measure the same, or a relation and its opposite for one pair.
 pub fn is_rival(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
     let Some(relation) = ontology.get(&a.relation) else { return false };
     let same_pair = a.subject == b.subject && a.object == b.object;
     let swapped = relation.symmetric && a.subject == b.object && a.object == b.subject;
     if a.relation == b.relation {
-        return relation.functional && a.subject == b.subject && a.object != b.object;
+        let same_measure = match (&a.value, &b.value) {
+            (Some(a), Some(b)) => a.same_label(b),
+            _ => true,
+        };
+        return relation.functional && a.subject == b.subject && same_measure && !a.same_object(b);
     }
     relation.opposite.as_ref() == Some(&b.relation) && (same_pair || swapped)
+}
+
+/// Whether a fact usually replaces another one when something changes: a new employer, although one can have two.
+pub(super) fn is_predecessor(new: &Fact, old: &Fact, ontology: &Ontology) -> bool {
+    let successive = ontology.get(&new.relation).is_some_and(|r| r.successive);
+    successive && new.relation == old.relation && new.subject == old.subject && new.object != old.object
 }
 
 /// Returns keys that find every rival of a fact. For a functional relation they find the fact itself too.
@@ -60,12 +70,12 @@ pub fn rival_keys(fact: &Fact, ontology: &Ontology) -> Vec<FactKey> {
     let Some(relation) = ontology.get(&fact.relation) else { return Vec::new() };
     let mut keys = Vec::new();
     if relation.functional {
-        keys.push(FactKey { subject: fact.subject, relation: fact.relation.clone(), object: None });
+        keys.push(FactKey { subject: fact.subject, relation: fact.relation.clone(), object: None, value: None });
     }
     if let Some(opposite) = &relation.opposite {
-        keys.push(FactKey { subject: fact.subject, relation: opposite.clone(), object: Some(fact.object) });
+        keys.push(FactKey { subject: fact.subject, relation: opposite.clone(), object: Some(fact.object), value: None });
         if relation.symmetric {
-            keys.push(FactKey { subject: fact.object, relation: opposite.clone(), object: Some(fact.subject) });
+            keys.push(FactKey { subject: fact.object, relation: opposite.clone(), object: Some(fact.subject), value: None });
         }
     }
     keys
@@ -212,6 +222,7 @@ mod tests {
             subject: EntityId(Uuid::nil()),
             relation: "LIVES_IN".to_owned(),
             object: EntityId(Uuid::nil()),
+            value: None,
             support: 0.0,
             opposition: 0.0,
             weighed_at: at,

@@ -180,11 +180,11 @@ fn message(c: &Columns) -> Result<GraphMessage, Failure> {
 async fn facts(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
     let statement = user_query(
         "MATCH (s:Entity)-[r]->(o:Entity) WHERE s.user_id = $user AND s.id IS NOT NULL
-         RETURN r.id AS id, s.id AS subject, coalesce(r.relation, type(r)) AS relation, o.id AS object, r.weight AS weight,
+         RETURN r.id AS id, s.id AS subject, coalesce(r.relation, type(r)) AS relation, o.id AS object, r.value AS value, r.weight AS weight,
              r.opposition AS opposition, r.belief AS belief, r.status AS status, r.flagged AS flagged, r.source AS source,
              r.session_id AS session, r.timestamp.epochMillis AS timestamp, r.valid_from.epochMillis AS valid_from,
              r.valid_to.epochMillis AS valid_to, r.created_at.epochMillis AS created_at, r.updated_at.epochMillis AS updated_at,
-             any(k IN keys(r) WHERE NOT k IN ['user_id', 'id', 'relation', 'weight', 'opposition', 'belief', 'status', 'flagged', 'source',
+             any(k IN keys(r) WHERE NOT k IN ['user_id', 'id', 'relation', 'value', 'weight', 'opposition', 'belief', 'status', 'flagged', 'source',
                  'session_id', 'timestamp', 'valid_from', 'valid_to', 'created_at', 'updated_at']) AS has_more
          ORDER BY id",
         user,
@@ -198,6 +198,7 @@ fn fact(c: &Columns) -> Result<GraphFact, Failure> {
         subject: EntityId(c.id("subject")?),
         relation: c.get("relation")?,
         object: EntityId(c.id("object")?),
+        value: c.get::<Option<String>>("value")?.map(UserText::from),
         weight: c.get("weight")?,
         opposition: c.get("opposition")?,
         belief: c.get("belief")?,

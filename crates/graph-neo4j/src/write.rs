@@ -303,6 +303,7 @@ fn message_row(m: &GraphMessage) -> BoltType {
 fn fact_properties(f: &GraphFact, rel_type: &str) -> BoltType {
     map([
         ("relation", if f.relation == rel_type { values::null() } else { f.relation.as_str().into() }),
+        ("value", optional(f.value.as_ref(), |v| v.as_str().into())),
         ("weight", f.weight.into()),
         ("opposition", f.opposition.into()),
         ("belief", f.belief.into()),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::memories::{Memories, Memory};
 use recall_domain::{
-    Entity, EntityId, Evidence, Fact, FactStatus, Message, MessageId, Ontology, Role, Timestamp, Word,
+    Entity, EntityId, Evidence, Fact, FactStatus, FactValue, Message, MessageId, Ontology, Role, Timestamp, Word,
     context::{RankedChunk, RankedFact},
     entity::VIEWER_NAME,
 };
@@ -68,8 +68,13 @@ pub(crate) struct FactView {
     pub(crate) subject: String,
     pub(crate) subject_id: String,
     pub(crate) relation: String,
+    /// Name of the object, or the value as text.
     pub(crate) object: String,
-    pub(crate) object_id: String,
+    /// Absent if the fact has a value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) object_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) value: Option<FactValue>,
     /// Probability that it holds.
     pub(crate) belief: f64,
     pub(crate) status: &'static str,
@@ -84,15 +89,17 @@ pub(crate) struct FactView {
 impl FactView {
     fn of(fact: &Fact, [subject, object]: [&Entity; 2], shared: bool, ontology: &Ontology, now: Timestamp) -> Self {
         let relation = ontology.get(&fact.relation);
+        let value = fact.value.as_ref().map(FactValue::shown);
         let phrase = relation.map_or_else(|| fact.relation.to_lowercase().replace('_', " "), |r| r.phrase.clone());
         Self {
             id: fact.id.to_string(),
-            text: format!("{} {phrase} {}", name_of(subject), name_of(object)),
+            text: format!("{} {phrase} {}", name_of(subject), value.as_deref().unwrap_or(name_of(object))),
             subject: subject.name.clone(),
             subject_id: fact.subject.to_string(),
             relation: fact.relation.clone(),
-            object: object.name.clone(),
-            object_id: fact.object.to_string(),
+            object: value.unwrap_or_else(|| object.name.clone()),
+            object_id: fact.object_entity().map(|o| o.to_string()),
+            value: fact.value.clone(),
             belief: standing(fact, relation, now).belief,
             status: fact.status.word(),
             valid_from: fact.valid_from,
@@ -338,6 +345,7 @@ pub(crate) mod tests {
             subject: EntityId(Uuid::from_u128(1)),
             relation: "LIVES_IN".to_owned(),
             object: EntityId(Uuid::from_u128(2)),
+            value: None,
             support: 1.0,
             opposition: 0.0,
             weighed_at: Timestamp::UNIX_EPOCH,

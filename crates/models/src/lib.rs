@@ -28,7 +28,7 @@ pub use budget::Budget;
 pub use client::ModelClient;
 pub use dialect::{Dialect, Format};
 pub use embedder::{ModelEmbedder, ModelEmbedderOptions};
-pub use extractor::{ModelExtractor, Policy};
+pub use extractor::ModelExtractor;
 pub use failure::ModelError;
 pub use upstream::{ModelUpstream, UpstreamLimits};
 

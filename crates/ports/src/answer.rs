@@ -9,8 +9,10 @@ use recall_domain::{Caller, Citation, MessageId, Timestamp, UserText, context::C
 pub struct Asked {
     /// Id of the message, if it is stored.
     pub message: Option<MessageId>,
-    /// The text of the question.
+    /// The text of the question, rephrased if that finds more.
     pub text: UserText,
+    /// The words of the user, if the text was rephrased.
+    pub original: Option<UserText>,
     /// The time to which "yesterday" refers.
     pub at: Timestamp,
 }
@@ -20,6 +22,10 @@ pub struct Asked {
 pub trait Answerer: Send + Sync {
     /// Returns the name of the answerer: `extractive`, or a model's name.
     fn name(&self) -> &str;
+    /// Returns how many messages the answerer wants to choose from.
+    fn messages_wanted(&self) -> u32 {
+        10
+    }
     /// Rephrases the question so that a search finds more.
     ///
     /// It may replace a description ("my sister") by a name from the context, or use the words of a likely answer. Returns `None` if the

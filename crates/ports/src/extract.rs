@@ -1,11 +1,13 @@
 //! Extracts kind, mentions and candidate facts from a message.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
-use recall_domain::{Caller, Extraction, MessageId, UserText};
+use recall_domain::{Caller, EntityType, Extraction, MessageId, RelationName, Role, UserText};
 
 /// The input of an extractor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ExtractInput {
     /// Id of the message, if it is stored.
     pub message: Option<MessageId>,
@@ -15,6 +17,63 @@ pub struct ExtractInput {
     pub speaker: Option<String>,
     /// Up to two earlier messages of the session, oldest first, for pronouns.
     pub previous: Vec<UserText>,
+    /// What the session told before; empty unless [`Extractor::reads_background`].
+    pub background: Background,
+}
+
+/// What a message may refer to.
+#[derive(Clone, Debug, Default)]
+pub struct Background {
+    /// Up to six earlier messages of the session, oldest first.
+    pub earlier: Vec<EarlierMessage>,
+    /// What is known about names that the message or the session mentions.
+    pub known: Arc<Known>,
+}
+
+/// An earlier message of the session.
+#[derive(Clone, Debug)]
+pub struct EarlierMessage {
+    /// Its id.
+    pub id: MessageId,
+    /// Who wrote it.
+    pub role: Role,
+    /// The speaker, if not the user.
+    pub speaker: Option<String>,
+    /// The message.
+    pub text: UserText,
+}
+
+/// Known names and facts about them.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Names, those of the message first.
+    pub names: Vec<KnownName>,
+    /// Facts that hold between them, or between them and the user.
+    pub facts: Vec<KnownFact>,
+}
+
+/// The names of a known entity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownName {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub entity_type: EntityType,
+    /// Its other names.
+    pub aliases: Vec<String>,
+    /// Its role: "sister".
+    pub description: Option<String>,
+}
+
+/// A fact that holds. A side is a name; `None` means the user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownFact {
+    /// The subject.
+    pub subject: Option<String>,
+    /// The relation.
+    pub relation: RelationName,
+    /// The object.
+    pub object: Option<String>,
 }
 
 /// Finds kind, entities and facts in one message.
@@ -26,9 +85,16 @@ pub trait Extractor: Send + Sync {
     /// Fails if the extractor cannot work at all; the caller retries and keeps the message.
     async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError>;
 
-    /// Whether an extraction takes no more than a few milliseconds, so that several messages are worth extracting before the first is
-    /// committed.
-    fn is_quick(&self) -> bool {
+    /// Returns how many waiting messages of a session are worth extracting before the first is committed.
+    ///
+    /// More than one only if an extraction takes no more than a few milliseconds. A transaction may commit fewer of them; the others are
+    /// extracted again.
+    fn together(&self) -> u32 {
+        1
+    }
+
+    /// Whether the extractor uses [`ExtractInput::background`].
+    fn reads_background(&self) -> bool {
         false
     }
 

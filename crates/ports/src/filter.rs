@@ -1,6 +1,6 @@
 //! Patterns and filters for reading entities and facts.
 
-use recall_domain::{EntityId, EntityType, FactStatus, MessageId, SessionId, Timestamp};
+use recall_domain::{EntityId, EntityType, Fact, FactStatus, FactValue, MessageId, Ontology, Relation, RelationName, SessionId, Timestamp};
 
 /// A pattern of facts to look up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -9,8 +9,60 @@ pub struct FactKey {
     pub subject: EntityId,
     /// Relation.
     pub relation: String,
-    /// Object; any if absent.
+    /// Object; any if absent. The subject for facts with a value.
     pub object: Option<EntityId>,
+    /// [`FactValue::key`](recall_domain::FactValue::key); any if absent.
+    pub value: Option<String>,
+}
+
+impl FactKey {
+    /// The key of one fact.
+    pub fn of(fact: &Fact) -> Self {
+        Self {
+            subject: fact.subject,
+            relation: fact.relation.clone(),
+            object: Some(fact.object),
+            value: fact.value.as_ref().map(FactValue::key),
+        }
+    }
+}
+
+/// The relations of the facts to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RelationFilter {
+    /// All relations.
+    #[default]
+    Any,
+    /// All relations except these.
+    Except(Vec<RelationName>),
+    /// Only these relations.
+    Only(Vec<RelationName>),
+}
+
+impl RelationFilter {
+    /// All relations except that of notes, unless it is the `wanted` one.
+    pub fn without_notes(ontology: &Ontology, wanted: Option<&str>) -> Self {
+        Self::except(ontology, wanted, |r| r.notes)
+    }
+
+    /// Only relations between entities, and the `wanted` one.
+    pub fn between_entities(ontology: &Ontology, wanted: Option<&str>) -> Self {
+        Self::except(ontology, wanted, Relation::has_values)
+    }
+
+    /// Only the relation of notes.
+    pub fn notes(ontology: &Ontology) -> Self {
+        Self::Only(names(ontology, |r| r.notes))
+    }
+
+    fn except(ontology: &Ontology, wanted: Option<&str>, excluded: fn(&Relation) -> bool) -> Self {
+        let is_wanted = wanted.and_then(|r| ontology.get(r)).is_some_and(excluded);
+        if is_wanted { Self::Any } else { Self::Except(names(ontology, excluded)) }
+    }
+}
+
+fn names(ontology: &Ontology, chosen: fn(&Relation) -> bool) -> Vec<RelationName> {
+    ontology.iter().filter(|r| chosen(r)).map(|r| r.name.clone()).collect()
 }
 
 /// Filters for entities; all given ones must match.
@@ -45,6 +97,8 @@ pub struct FactFilter {
     pub min_belief: Option<f64>,
     /// Was known and held at this moment.
     pub as_of: Option<Timestamp>,
-    /// A name on either side contains this, ignoring case.
+    /// A name on either side or the value contains this, ignoring case.
     pub text: Option<String>,
+    /// Has one of these relations.
+    pub relations: RelationFilter,
 }

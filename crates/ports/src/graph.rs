@@ -206,8 +206,10 @@ pub struct GraphFact {
     pub subject: EntityId,
     /// The relation.
     pub relation: RelationName,
-    /// The other side.
+    /// The other side; the subject itself for a fact with a value.
     pub object: EntityId,
+    /// The value as text.
+    pub value: Option<UserText>,
     /// Support at `timestamp`.
     pub weight: f64,
     /// Opposition at `timestamp`.

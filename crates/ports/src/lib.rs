@@ -44,10 +44,10 @@ pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, ProcessedMes
 pub use document_parser::{Chunking, DocumentFormat, DocumentParser, ParseError, ParsedChunk, ParsedDocument, ParsedSection};
 pub use documents::{AddedDocument, DocumentFilter, DocumentOutline, DocumentStep, DocumentStore, NewDocument};
 pub use embed::{EmbedError, Embedder, Embedding};
-pub use extract::{ExtractError, ExtractInput, Extractor};
+pub use extract::{Background, EarlierMessage, ExtractError, ExtractInput, Extractor, Known, KnownFact, KnownName};
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
-pub use filter::{EntityFilter, FactFilter, FactKey};
+pub use filter::{EntityFilter, FactFilter, FactKey, RelationFilter};
 pub use forget::{ForgetPlan, ForgetStore, Forgetting, ForgottenKnowledge, ForgottenMention, ReplacedTitle, RestorePlan};
 pub use graph::{
     Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphContents, GraphCopy, GraphEngine, GraphError,

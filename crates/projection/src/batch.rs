@@ -29,6 +29,7 @@ fn to_graph_fact(f: Fact, source: Option<(MessageId, SessionId)>) -> GraphFact {
         subject: f.subject,
         relation: f.relation,
         object: f.object,
+        value: f.value.map(|v| v.shown().into()),
         weight: f.support,
         opposition: f.opposition,
         status: f.status,

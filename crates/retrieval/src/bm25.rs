@@ -4,6 +4,7 @@ use super::{
     postings::{NONE, Postings},
     rank::Tuning,
     runs::Runs,
+    user_index::DOCUMENT,
 };
 
 /// The data of rows that BM25 needs.
@@ -14,12 +15,48 @@ pub(super) struct Rows<'a> {
     pub(super) previous: &'a [u32],
     /// The row after it in its session, or [`NONE`].
     pub(super) next: &'a [u32],
-    /// Sum of `lengths`.
-    pub(super) total_length: f64,
-    /// Number and total length of the rows of another index that is searched at the same time.
+    /// Number of the speaker of each row; that of a chunk is [`DOCUMENT`].
+    pub(super) speakers: &'a [u32],
+    /// Number and lengths of the rows.
     ///
-    /// The rarity of a term and the average length are those of both together, so that scores are comparable.
-    pub(super) other: (usize, f64),
+    /// If another index is searched at the same time, its rows are included: the rarity of a term and the average length are those of both
+    /// together, so that scores are comparable.
+    pub(super) totals: Totals,
+}
+
+/// Number of rows and the sum of their lengths, for messages and for chunks of documents.
+///
+/// A chunk is several times as long as a message. Compared with the average of both, each message would count as short
+/// and each chunk as long.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    messages: (usize, f64),
+    chunks: (usize, f64),
+}
+
+impl Totals {
+    /// Adds a row.
+    pub(super) fn add(&mut self, is_chunk: bool, length: f32) {
+        let (rows, sum) = if is_chunk { &mut self.chunks } else { &mut self.messages };
+        *rows += 1;
+        *sum += f64::from(length);
+    }
+
+    /// Returns the totals of two indexes together.
+    pub(super) fn with(self, other: Self) -> Self {
+        let both = |a: (usize, f64), b: (usize, f64)| (a.0 + b.0, a.1 + b.1);
+        Self { messages: both(self.messages, other.messages), chunks: both(self.chunks, other.chunks) }
+    }
+
+    fn rows(self) -> usize {
+        self.messages.0 + self.chunks.0
+    }
+
+    /// Returns the average length of a message with the part of the message before it that counts, and of a chunk.
+    fn averages(self, length_before: f32) -> [f32; 2] {
+        let average = |(rows, sum): (usize, f64), share: f32| ((sum / rows.max(1) as f64) as f32 * share).max(1.0);
+        [average(self.messages, 1.0 + length_before), average(self.chunks, 1.0)]
+    }
 }
 
 /// A term, or the rows that have it, with a weight.
@@ -34,8 +71,8 @@ pub(super) struct Weighted<T> {
 /// Returns the BM25 score of every row (Robertson et al. 1994), 0 where nothing matches.
 ///
 /// A row counts as its own terms plus, at a discount, those of the messages around it, summed before saturation. An
-/// answer rarely repeats the words of its question, and a subject is often named only once. `tags` are rows that count
-/// as having one more term: a date word, or a speaker.
+/// answer rarely repeats the words of its question, and a subject is often named only once. A chunk counts as its own terms
+/// alone, because it is linked to no other row. `tags` are rows that count as having one more term: a date word, or a speaker.
 pub(super) fn bm25(postings: &Postings, rows: &Rows<'_>, terms: &[Weighted<&str>], tags: &[Weighted<&Runs>], tuning: &Tuning) -> Vec<f32> {
     let mut scorer = Scorer::new(rows, tuning);
     for term in terms {
@@ -58,7 +95,8 @@ pub(super) fn bm25(postings: &Postings, rows: &Rows<'_>, terms: &[Weighted<&str>
 struct Scorer<'a> {
     rows: &'a Rows<'a>,
     tuning: &'a Tuning,
-    average: f32,
+    /// Average length of messages and of chunks.
+    averages: [f32; 2],
     scores: Vec<f32>,
     /// Counts of the current term.
     counts: Vec<f32>,
@@ -69,9 +107,8 @@ struct Scorer<'a> {
 impl<'a> Scorer<'a> {
     fn new(rows: &'a Rows<'a>, tuning: &'a Tuning) -> Self {
         let count = rows.lengths.len();
-        let (all, length) = (count + rows.other.0, rows.total_length + rows.other.1);
-        let average = ((length / all.max(1) as f64) as f32 * (1.0 + tuning.length_before)).max(1.0);
-        Self { rows, tuning, average, scores: vec![0.0; count], counts: vec![0.0; count], touched: Vec::new() }
+        let averages = rows.totals.averages(tuning.length_before);
+        Self { rows, tuning, averages, scores: vec![0.0; count], counts: vec![0.0; count], touched: Vec::new() }
     }
 
     fn count(&mut self, row: u32, count: f32) {
@@ -99,8 +136,8 @@ impl<'a> Scorer<'a> {
 
     /// Adds the scores of the current term, which `frequency` rows have, and resets its counts.
     fn add_scores(&mut self, frequency: usize, weight: f32) {
-        let Self { rows, tuning, average, scores, counts, touched } = self;
-        let (n, df) = ((scores.len() + rows.other.0) as f32, frequency as f32);
+        let Self { rows, tuning, averages: [of_messages, of_chunks], scores, counts, touched } = self;
+        let (n, df) = (rows.totals.rows() as f32, frequency as f32);
         let idf = (1.0 + (n - df + 0.5).max(0.0) / (df + 0.5)).ln();
         let factor = weight * idf * (tuning.k1 + 1.0);
         for row in touched.drain(..) {
@@ -108,7 +145,8 @@ impl<'a> Scorer<'a> {
             let tf = std::mem::take(&mut counts[row]);
             let before = rows.lengths.get(rows.previous[row] as usize).copied().unwrap_or(0.0);
             let length = rows.lengths[row] + tuning.length_before * before;
-            scores[row] += factor * tf / (tf + tuning.k1 * (1.0 - tuning.b + tuning.b * length / *average));
+            let average = if rows.speakers.get(row) == Some(&DOCUMENT) { *of_chunks } else { *of_messages };
+            scores[row] += factor * tf / (tf + tuning.k1 * (1.0 - tuning.b + tuning.b * length / average));
         }
     }
 }
@@ -171,8 +209,10 @@ mod tests {
                     next[before] = row as u32;
                 }
             }
-            let total_length = lengths.iter().map(|l| f64::from(*l)).sum();
-            let rows = Rows { lengths: &lengths, previous: &previous, next: &next, total_length, other: (0, 0.0) };
+            let mut totals = Totals::default();
+            lengths.iter().for_each(|length| totals.add(false, *length));
+            let speakers = vec![0; lengths.len()];
+            let rows = Rows { lengths: &lengths, previous: &previous, next: &next, speakers: &speakers, totals };
             let mut query_terms: Vec<String> = query_terms.iter().map(u8::to_string).collect();
             query_terms.dedup();
             let query_terms: Vec<(&str, f32)> = query_terms.iter().enumerate().map(|(i, t)| (t.as_str(), 1.0 / (i + 1) as f32)).collect();

@@ -252,6 +252,43 @@ async fn sources_limit_the_search_and_hits_tell_chunks() {
 }
 
 #[tokio::test]
+async fn chunk_is_found_by_its_own_words_alone() {
+    let feed = Arc::new(MemoryFeed::default());
+    add_small_talk(&feed, 0);
+    for (number, text) in [(1, "Keys are kept at the reception"), (2, "Dogs may come to the office"), (3, "The kitchen closes at nine")] {
+        add(&feed, number, 0, 1, None, text);
+    }
+    let found = async || {
+        let query = IndexQuery { methods: vec![Method::Keyword], ..question("keys reception") };
+        hits(&index(&feed, PLENTY), 0, &query).await.into_iter().map(|h| h.message).collect::<Vec<_>>()
+    };
+    assert!(found().await.contains(&message(2)), "a message is found by the words before it");
+    feed.turn_into_document(session(1));
+    assert_eq!(found().await, [message(1)]);
+}
+
+#[tokio::test]
+async fn long_chunks_do_not_change_the_order_of_messages() {
+    let feed = Arc::new(MemoryFeed::default());
+    let order = async || {
+        let sources = IndexSources { messages: true, documents: IndexedDocuments::None };
+        let query = IndexQuery { methods: vec![Method::Keyword], sources, ..question("guitar") };
+        let found = hits(&index(&feed, PLENTY), 0, &query).await;
+        found.into_iter().map(|h| (h.message, (h.score * 1e4).round())).collect::<Vec<_>>()
+    };
+    for number in 0..12 {
+        add(&feed, number, 0, number as u128, None, &format!("guitar {}", "holiday ".repeat(number)));
+    }
+    // The words of the documents are others, so that "guitar" becomes rarer in the same way for all messages.
+    let before = order().await;
+    for number in 100..112 {
+        add(&feed, number, 0, number as u128, None, &"certificate deployment ".repeat(90));
+        feed.turn_into_document(session(number as u128));
+    }
+    assert_eq!(order().await, before);
+}
+
+#[tokio::test]
 async fn graph_hits_are_included_without_other_matches() {
     let feed = Arc::new(MemoryFeed::default());
     add_small_talk(&feed, 0);

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::{
-    bm25::{self, Weighted},
+    bm25::{self, Totals, Weighted},
     dates::{self, DateWord},
     joint::{self, Pool},
     postings::{self, NONE, Postings},
@@ -26,7 +26,7 @@ use std::time::Instant;
 /// Numbers of the speakers without a name.
 const VIEWER: u32 = 0;
 const ASSISTANT: u32 = 1;
-const DOCUMENT: u32 = 2;
+pub(super) const DOCUMENT: u32 = 2;
 
 /// A query to one index.
 #[derive(Clone, Copy)]
@@ -56,10 +56,11 @@ pub(super) struct UserIndex {
     speakers: Vec<u32>,
     lengths: Vec<f32>,
     marks: Vec<Marks>,
-    /// The row before in the same session, or [`NONE`]; `next` likewise.
+    /// The row before in the same session, or [`NONE`]; `next` likewise. Chunks have neither: unlike a message, a chunk has a subject and
+    /// room for it, and most of the chunks around it are about something else.
     previous: Vec<u32>,
     next: Vec<u32>,
-    total_length: f64,
+    totals: Totals,
     /// Number and rows of each session.
     session_rows: HashMap<SessionId, (u32, Vec<u32>)>,
     /// Terms of each speaker's name, by number.
@@ -87,7 +88,7 @@ impl UserIndex {
             marks: Vec::new(),
             previous: Vec::new(),
             next: Vec::new(),
-            total_length: 0.0,
+            totals: Totals::default(),
             session_rows: HashMap::new(),
             speaker_names: vec![Vec::new(); 3],
             speaker_numbers: HashMap::new(),
@@ -146,7 +147,7 @@ impl UserIndex {
         let (session, rows) = self.session_rows.entry(message.session).or_insert_with(|| (number, Vec::new()));
         let is_chunk = message.role == Role::Document;
         self.documents.note(*session, is_chunk);
-        let before = rows.last().copied().unwrap_or(NONE);
+        let before = rows.last().copied().filter(|_| !is_chunk).unwrap_or(NONE);
         rows.push(row);
         if let Some(next) = self.next.get_mut(before as usize) {
             *next = row;
@@ -168,7 +169,7 @@ impl UserIndex {
         self.sent_at.push(message.sent_at.timestamp_millis());
         self.lengths.push(length);
         self.marks.push(Marks::of(&message.terms));
-        self.total_length += f64::from(length);
+        self.totals.add(is_chunk, length);
     }
 
     /// Returns the number of a message's speaker. A new name gets the next number.
@@ -376,8 +377,8 @@ impl UserIndex {
             lengths: &self.lengths,
             previous: &self.previous,
             next: &self.next,
-            total_length: self.total_length,
-            other: other.map_or((0, 0.0), |o| (o.len(), o.total_length)),
+            speakers: &self.speakers,
+            totals: other.map_or(self.totals, |o| self.totals.with(o.totals)),
         };
         bm25::bm25(&self.postings, &rows, &terms, &tags, tuning)
     }

@@ -231,6 +231,10 @@ pub(super) fn fact(c: &Columns<'_, '_>) -> Result<Fact, Failure> {
         last_support: c.opt_time("last_support")?,
         created_at: c.time("created_at")?,
         updated_at: c.time("updated_at")?,
+        value: match c.opt_text("value")? {
+            Some(_) => Some(c.json("value")?),
+            None => None,
+        },
     })
 }
 

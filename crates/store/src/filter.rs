@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{Refusal, codec::folded, keys};
 use recall_domain::{FactStatus, Page, Timestamp, UserId, Word, belief::PRIOR};
-use recall_ports::{EntityFilter, FactFilter};
+use recall_ports::{EntityFilter, FactFilter, RelationFilter};
 
 /// A statement that is built at run time: SQL, and values in the form that their columns store.
 pub trait ListSql {
@@ -87,7 +87,7 @@ pub fn fact_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilte
         sql.sql(" AND f.subject_id = ").id(subject.0);
     }
     if let Some(object) = &filter.object {
-        sql.sql(" AND f.object_id = ").id(object.0);
+        sql.sql(" AND f.value IS NULL AND f.object_id = ").id(object.0);
     }
     if let Some(entity) = &filter.entity {
         sql.sql(" AND (f.subject_id = ").id(entity.0).sql(" OR f.object_id = ").id(entity.0).sql(")");
@@ -114,7 +114,18 @@ pub fn fact_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilte
         sql.sql(") AND f.status <> ").text(FactStatus::Retracted.word());
     }
     if let Some(text) = &filter.text {
-        sql.sql(" AND EXISTS (SELECT 1 FROM entities e WHERE e.user_id = f.user_id AND e.id IN (f.subject_id, f.object_id) AND ");
+        sql.sql(" AND (EXISTS (SELECT 1 FROM entities e WHERE e.user_id = f.user_id AND e.id IN (f.subject_id, f.object_id) AND ");
         sql.sql(S::POSITION).sql("(e.search, ").text(&folded(text)).sql(") > 0)");
+        sql.sql(" OR ").sql(S::POSITION).sql("(COALESCE(f.value ->> 'search', ''), ").text(&folded(text)).sql(") > 0)");
     }
+    let (listed, relations) = match &filter.relations {
+        RelationFilter::Any => return,
+        RelationFilter::Except(relations) => (" AND f.relation NOT IN (''", relations),
+        RelationFilter::Only(relations) => (" AND f.relation IN (''", relations),
+    };
+    sql.sql(listed);
+    for relation in relations {
+        sql.sql(", ").text(relation);
+    }
+    sql.sql(")");
 }

@@ -4,6 +4,7 @@ use recall_domain::{EntityType, Polarity};
 
 use super::cues::NounCue;
 use super::lexicon::lexicon;
+use super::mentions::WEAK;
 use super::phrases::{ChunkKind, Possessor};
 use super::reader::{FactDraft, Reader, Referent};
 use super::tokens::Pos;
@@ -15,11 +16,26 @@ impl Reader<'_> {
             let [a, p, b] = [self.phrases.chunks[c], self.phrases.chunks[c + 1], self.phrases.chunks[c + 2]];
             let (ChunkKind::Noun(a), ChunkKind::Prep, ChunkKind::Noun(b)) = (a.kind, p.kind, b.kind) else { continue };
             let (Some(event), Some(place)) = (self.referents[a], self.referents[b]) else { continue };
-            let named = matches!(event, Referent::Entity(i, _) if self.registry.named[i]) && self.type_of(event).0 == EntityType::Event;
+            let (ty, strength) = self.type_of(event);
+            let np = &self.phrases.nouns[a];
+            let is_named = matches!(event, Referent::Entity(i, _) if self.registry.named[i]);
+            let before = np.start.checked_sub(1).map_or("", |k| self.tokens[k].norm.as_str());
+            let definite = np.determiner.is_some_and(|d| self.tokens[d].is("the"));
+            // "worked at Bramble Rescue in Dunstable", "the Ghibli Museum in Mitaka": the words around an unknown name tell that it is no person.
+            let sited = is_named
+                && match ty {
+                    EntityType::Event => true,
+                    EntityType::Organization | EntityType::Place => strength >= WEAK || matches!(before, "at" | "for") || definite,
+                    EntityType::Person | EntityType::Thing => strength < WEAK && (matches!(before, "at" | "for") || definite),
+                    _ => false,
+                };
+            let occasion = ty == EntityType::Event && strength >= WEAK && (np.possessor != Possessor::Unmarked || definite);
+            let named = sited || occasion;
             // "I own a bakery in Boston": premises have a place if they are part of a fact.
             let head = &self.tokens[self.phrases.nouns[a].head];
             let premises = matches!(event, Referent::Entity(i, _) if self.registry.kept[i] && lexicon().in_set("premises", &head.lemma));
-            if !self.tokens[p.start].is("in") || !(named || premises) || self.type_of(place).0 != EntityType::Place {
+            let inside = matches!(place, Referent::Entity(i, _) if self.registry.named[i]) && self.type_of(place).0 == EntityType::Place;
+            if !self.tokens[p.start].is("in") || !(named || premises) || !inside || event == place {
                 continue;
             }
             let relation = self
@@ -73,6 +89,36 @@ impl Reader<'_> {
                 });
             }
         }
+    }
+
+    /// Returns the names of the members of a plural: "two greyhounds, Pickle and Chutney", "my 2 cats (Dosa and Idli)".
+    pub(super) fn names_of_members(&self, n: usize) -> Vec<Referent> {
+        let np = &self.phrases.nouns[n];
+        let plural = self.tokens[np.head].pos == Pos::Noun && self.tokens[np.head].norm != self.tokens[np.head].lemma;
+        let Some(mut c) = self.phrases.chunks.iter().position(|c| c.kind == ChunkKind::Noun(n)).filter(|_| plural) else {
+            return Vec::new();
+        };
+        let chunks = &self.phrases.chunks;
+        let mut names = Vec::new();
+        let opens = |c: usize| matches!(chunks.get(c).map(|x| x.kind), Some(ChunkKind::Comma | ChunkKind::Mark));
+        if !opens(c + 1) {
+            return names;
+        }
+        c += 1;
+        while let Some(x) =
+            chunks.get(c).filter(|x| matches!(x.kind, ChunkKind::Comma | ChunkKind::Conj | ChunkKind::Mark | ChunkKind::Other))
+        {
+            let symbol = x.kind != ChunkKind::Other || self.tokens[x.start].is("+");
+            match chunks.get(c + 1).map(|x| x.kind) {
+                Some(ChunkKind::Noun(m)) if symbol && self.tokens[self.phrases.nouns[m].head].pos == Pos::Propn => {
+                    names.extend(self.referents[m]);
+                    c += 2;
+                }
+                Some(ChunkKind::Conj) => c += 1,
+                _ => break,
+            }
+        }
+        if names.len() > 1 { names } else { Vec::new() }
     }
 
     /// Adds a fact for each further name of a list: "my friends Tom and Anna", "my kids Leo and Mia".

@@ -41,7 +41,8 @@ impl Reader<'_> {
     }
 
     /// Adds the negated fact of a correction: "… in Frankfurt, not Dublin".
-    pub(super) fn read_correction(&mut self, clause: &Clause, cue: &Cue, subjects: &[Referent], after: usize, frame: &Frame) {
+    pub(super) fn read_correction(&mut self, clause: &Clause, cue: &Cue, items: &[Object], after: usize, frame: &Frame) {
+        let subjects = &frame.subjects;
         let Some(mut c) = (clause.at..self.phrases.chunks.len()).find(|&c| self.phrases.chunks[c].start >= after) else { return };
         let chunks = &self.phrases.chunks;
         if chunks[c].kind == ChunkKind::Comma {
@@ -57,7 +58,26 @@ impl Reader<'_> {
         if chunks.get(c).is_some_and(|x| x.kind == ChunkKind::Prep) {
             c += 1;
         }
-        for (object, end) in self.read_objects(c, clause, false) {
+        // "It's Ann who runs the choir, not Ben": the correction is of the subject.
+        let cleft = clause.at > 0 && self.phrases.chunks[clause.at - 1].kind == ChunkKind::Rel && self.tokens.iter().any(|t| t.is("it"));
+        let corrected = self.read_objects(c, clause, false);
+        if cleft {
+            let objects: Vec<Object> = items.to_vec();
+            for (other, end) in corrected {
+                if self.type_of(other).0 != EntityType::Person {
+                    continue;
+                }
+                for &(object, _) in &objects {
+                    let (s, o) = if cue.inverse { (object, other) } else { (other, object) };
+                    let span = self.span(frame.start, end);
+                    let confidence = frame.confidence * 0.9;
+                    let polarity = Polarity::Negated;
+                    self.add_fact(FactDraft { relation: cue.relation, subject: s, object: o, polarity, confidence, weak: cue.weak, span });
+                }
+            }
+            return;
+        }
+        for (object, end) in corrected {
             for &subject in subjects {
                 let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
                 let span = self.span(frame.start, end);
@@ -71,6 +91,36 @@ impl Reader<'_> {
                     span,
                 });
             }
+        }
+    }
+
+    /// Adds the facts of clauses without a verb after this one: "I'm based in Hamburg, Katja in Vienna".
+    pub(super) fn read_gapped(&mut self, clause: &Clause, cue: &Cue, after: usize, frame: &Frame) {
+        let Some(word) = cue.rest.last().filter(|w| preposition(w)).cloned() else { return };
+        let chunks = self.phrases.chunks.clone();
+        let Some(mut c) = (clause.at..chunks.len()).find(|&c| chunks[c].start >= after) else { return };
+        let separator = |c: usize| chunks.get(c).is_some_and(|x| matches!(x.kind, ChunkKind::Comma | ChunkKind::Conj | ChunkKind::Mark));
+        while separator(c) {
+            while separator(c) {
+                c += 1;
+            }
+            let (Some(ChunkKind::Noun(s)), Some(ChunkKind::Prep), Some(ChunkKind::Noun(_))) =
+                (chunks.get(c).map(|x| x.kind), chunks.get(c + 1).map(|x| x.kind), chunks.get(c + 2).map(|x| x.kind))
+            else {
+                return;
+            };
+            let Some(subject) = self.referents[s].filter(|_| self.tokens[chunks[c + 1].start].is(&word)) else { return };
+            let closed =
+                chunks.get(c + 3).is_none_or(|x| matches!(x.kind, ChunkKind::Comma | ChunkKind::Conj | ChunkKind::Mark | ChunkKind::Other));
+            if !closed || self.type_of(subject).0 != EntityType::Person {
+                return;
+            }
+            let Some(object) = self.read_objects(c + 2, &Clause { end: c + 3, ..clause.clone() }, false).first().map(|o| o.0) else {
+                return;
+            };
+            let span = self.span(self.phrases.nouns[s].start, chunks[c + 2].end);
+            self.add_cue_fact(cue, subject, object, frame, 0.85, span);
+            c += 3;
         }
     }
 

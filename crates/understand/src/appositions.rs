@@ -1,11 +1,14 @@
 //! Joins noun phrases in apposition: adjacent phrases with the same referent.
 
+use super::cues;
 use super::lexicon::{WordList, lexicon};
-use super::phrases::{ChunkKind, NounPhrase, Phrases, Possessor, is_title};
+use super::phrases::{Chunk, ChunkKind, NounPhrase, Phrases, Possessor, is_title};
 use super::tokens::{Pos, Token};
 
 /// Joins a noun phrase with its appositive: "my sister, Anna," and "Anna, my sister,".
 pub(crate) fn join_appositions(tokens: &[Token], p: &mut Phrases) {
+    absorb_owners(tokens, p);
+    join_distant_names(tokens, p);
     let mut i = 0;
     while i + 2 < p.chunks.len() {
         let (ChunkKind::Noun(a), ChunkKind::Comma | ChunkKind::Mark, ChunkKind::Noun(b)) =
@@ -18,9 +21,7 @@ pub(crate) fn join_appositions(tokens: &[Token], p: &mut Phrases) {
         let closed = after.is_none_or(|c| matches!(c.kind, ChunkKind::Comma | ChunkKind::Mark | ChunkKind::Other | ChunkKind::Rel));
         // "X, Y, and Z" is a list unless Y describes X.
         let list = after.is_some_and(|c| c.kind == ChunkKind::Conj)
-            || after.is_some_and(|c| c.kind == ChunkKind::Comma)
-                && p.chunks.get(i + 4).is_some_and(|c| matches!(c.kind, ChunkKind::Conj | ChunkKind::Noun(_)))
-                && !describes(tokens, p, b);
+            || after.is_some_and(|c| c.kind == ChunkKind::Comma) && continues_list(p, i + 4) && !describes(tokens, p, b);
         let separator_comma = p.chunks[i + 1].kind == ChunkKind::Comma
             || tokens[p.chunks[i + 1].start].norm.starts_with('—')
             || tokens[p.chunks[i + 1].start].is("(");
@@ -28,11 +29,7 @@ pub(crate) fn join_appositions(tokens: &[Token], p: &mut Phrases) {
             i += 1;
             continue;
         }
-        let proper = |n: &NounPhrase| {
-            tokens[n.head].pos == Pos::Propn
-                && n.possessor == Possessor::Unmarked
-                && (n.core..n.end).all(|k| tokens[k].pos == Pos::Propn || tokens[k].pos == Pos::Adp)
-        };
+        let proper = |n: &NounPhrase| is_plain_name(tokens, n);
         let role = |n: &NounPhrase| {
             tokens[n.head].pos == Pos::Noun
                 && n.proper_name.is_none()
@@ -47,8 +44,10 @@ pub(crate) fn join_appositions(tokens: &[Token], p: &mut Phrases) {
             i += 1;
             continue;
         }
-        let removed = if after.is_some_and(|c| c.kind == ChunkKind::Comma || (c.kind == ChunkKind::Mark && !tokens[c.start].is("(")))
-            && p.chunks.get(i + 4).is_none_or(|c| c.kind != ChunkKind::Conj)
+        let closing = after.is_some_and(|c| tokens[c.start].is(")"));
+        let removed = if closing
+            || after.is_some_and(|c| c.kind == ChunkKind::Comma || (c.kind == ChunkKind::Mark && !tokens[c.start].is("(")))
+                && p.chunks.get(i + 4).is_none_or(|c| c.kind != ChunkKind::Conj)
         {
             3
         } else {
@@ -59,6 +58,68 @@ pub(crate) fn join_appositions(tokens: &[Token], p: &mut Phrases) {
         p.chunks.drain(i + 1..(i + 1 + removed).min(p.chunks.len()));
         i += 1;
     }
+}
+
+/// Whether a list goes on at a chunk. A pronoun begins a new clause: "a hound, Tolstoy, and he eats books".
+fn continues_list(p: &Phrases, at: usize) -> bool {
+    let noun = |c: usize| match p.chunks.get(c).map(|c| c.kind) {
+        Some(ChunkKind::Noun(n)) => !p.nouns[n].pronoun,
+        Some(ChunkKind::Conj) => true,
+        _ => false,
+    };
+    noun(at) && (p.chunks[at].kind != ChunkKind::Conj || noun(at + 1))
+}
+
+/// Moves an owner after the noun into the noun phrase: "a colleague of mine".
+fn absorb_owners(tokens: &[Token], p: &mut Phrases) {
+    let mut i = 0;
+    while i + 2 < p.chunks.len() {
+        if let (ChunkKind::Noun(a), ChunkKind::Prep, ChunkKind::Noun(b)) = (p.chunks[i].kind, p.chunks[i + 1].kind, p.chunks[i + 2].kind)
+            && tokens[p.chunks[i + 1].start].is("of")
+            && p.nouns[b].pronoun
+            && matches!(tokens[p.nouns[b].head].norm.as_str(), "mine" | "ours")
+            && p.nouns[a].possessor == Possessor::Unmarked
+        {
+            p.nouns[a].possessor = Possessor::Speaker;
+            p.chunks[i].end = p.chunks[i + 2].end;
+            p.chunks.drain(i + 1..i + 3);
+        }
+        i += 1;
+    }
+}
+
+/// Joins a role with a name after its place: "my manager at the garden centre, Lorraine, is off".
+fn join_distant_names(tokens: &[Token], p: &mut Phrases) {
+    let mut i = 0;
+    while i + 4 < p.chunks.len() {
+        if let [
+            Chunk { kind: ChunkKind::Noun(a), .. },
+            Chunk { kind: ChunkKind::Prep, start, .. },
+            Chunk { kind: ChunkKind::Noun(_), .. },
+            Chunk { kind: ChunkKind::Comma, .. },
+            Chunk { kind: ChunkKind::Noun(b), .. },
+        ] = p.chunks[i..i + 5]
+            && matches!(tokens[start].norm.as_str(), "at" | "from" | "in" | "of")
+            && p.nouns[a].possessor == Possessor::Speaker
+            && p.nouns[a].proper_name.is_none()
+            && tokens[p.nouns[a].head].pos == Pos::Noun
+            && cues::is_person_noun(&tokens[p.nouns[a].head].lemma)
+            && is_plain_name(tokens, &p.nouns[b])
+            && p.chunks.get(i + 5).is_none_or(|c| c.kind == ChunkKind::Comma && !continues_list(p, i + 6))
+        {
+            p.nouns[a].proper_name = Some((p.nouns[b].core.min(p.nouns[b].head), p.nouns[b].end));
+            let last = (i + 6).min(p.chunks.len());
+            p.chunks.drain(i + 3..last);
+        }
+        i += 1;
+    }
+}
+
+/// Whether a phrase is a name and nothing else.
+fn is_plain_name(tokens: &[Token], n: &NounPhrase) -> bool {
+    tokens[n.head].pos == Pos::Propn
+        && n.possessor == Possessor::Unmarked
+        && (n.core..n.end).all(|k| tokens[k].pos == Pos::Propn || tokens[k].pos == Pos::Adp)
 }
 
 /// Whether a phrase describes the phrase before it: "my sister", "an internal dashboard", "the CTO".

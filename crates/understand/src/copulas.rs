@@ -1,6 +1,6 @@
 //! Adds facts from copula clauses: "Katherine is my boss", "my favourite band is X", "Priya and I are colleagues".
 
-use recall_domain::Polarity;
+use recall_domain::{EntityType, Polarity};
 
 use super::clauses::{Clause, Subject};
 use super::lexicon::lexicon;
@@ -8,6 +8,7 @@ use super::naming::describe;
 use super::phrases::{ChunkKind, NounPhrase, Possessor, VerbGroup};
 use super::reader::{FactDraft, Reader, Referent, is_personal};
 use super::tokens::Pos;
+use super::verbal::is_over;
 
 /// A copula clause with what holds for all its facts.
 struct Copula<'a> {
@@ -44,14 +45,19 @@ impl Reader<'_> {
             return;
         }
         let ChunkKind::Noun(predicate) = chunk.kind else { return };
+        if self.read_owned_subject(&copula, predicate) {
+            return;
+        }
         if !self.read_fan(&copula, predicate) && !self.read_possessed_predicate(&copula, predicate) {
             self.read_mutual_predicate(&copula, predicate);
         }
     }
 
     fn polarity_of_copula(&self, clause: &Clause, g: &VerbGroup) -> Polarity {
-        let anymore = self.tokens[g.end..self.phrases.chunks[clause.end - 1].end].iter().any(|t| t.is("anymore"));
-        if g.used_to || g.no_longer || g.negated && anymore {
+        let limit = self.phrases.chunks[clause.end - 1].end.max(g.end);
+        let (tail, after) = (&self.tokens[g.end..limit], &self.tokens[limit..]);
+        let until = g.past && !g.negated && self.has_end(tail.iter().chain(after.iter().take(2)));
+        if g.used_to || g.no_longer || until || g.negated && is_over(tail, after) {
             Polarity::Ended
         } else if g.negated {
             Polarity::Negated
@@ -102,9 +108,37 @@ impl Reader<'_> {
         let Some((cue, _)) = self.find_noun_cue(&self.phrases.nouns[predicate]) else { return false };
         let Some(possessor) = self.possessor(predicate) else { return false };
         for &s in copula.subjects {
+            // "She's not my sister": without an antecedent the sentence names nobody.
+            self.covered[predicate] |= self.phrases.nouns[s].pronoun || copula.polarity != Polarity::Affirmed;
             if let Some(referent) = self.referents[s] {
                 let added = self.add_noun_fact(cue, possessor, referent, copula.polarity, copula.confidence, copula.words);
                 self.covered[predicate] |= added;
+            }
+        }
+        true
+    }
+
+    /// Adds the owner of the subject: "the canoe is mine", "the cat is Ahmed's". Returns whether the predicate is one.
+    fn read_owned_subject(&mut self, copula: &Copula<'_>, predicate: usize) -> bool {
+        let np = &self.phrases.nouns[predicate];
+        let after = self.tokens.get(np.end);
+        let owner = if matches!(self.tokens[np.head].norm.as_str(), "mine" | "ours") {
+            Referent::Speaker
+        } else if after.is_some_and(|t| t.is("'s")) && self.tokens[np.head].pos == Pos::Propn {
+            match self.referents[predicate] {
+                Some(owner) if self.type_of(owner).0 == EntityType::Person => owner,
+                _ => return false,
+            }
+        } else {
+            return false;
+        };
+        let span = self.span(copula.words.0, copula.words.1);
+        for &s in copula.subjects {
+            let Some(object) = self.referents[s] else { continue };
+            let own = self.cues.relations.iter().position(|r| !r.possessed.is_empty() && self.is_possession(r, object));
+            if let Some(relation) = own {
+                let (polarity, confidence) = (copula.polarity, 0.9);
+                self.add_fact(FactDraft { relation, subject: owner, object, polarity, confidence, weak: false, span });
             }
         }
         true

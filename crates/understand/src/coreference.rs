@@ -58,12 +58,13 @@ impl Reader<'_> {
         }
         let (ChunkKind::Verb(v), ChunkKind::Noun(s)) = (self.phrases.chunks[c - 1].kind, self.phrases.chunks[c - 2].kind) else { return };
         let g = &self.phrases.verbs[v];
-        if !(g.lemma == "be" || g.passive && matches!(g.lemma.as_str(), "call" | "name")) || g.negated {
+        if !(g.lemma == "be" || g.passive && matches!(g.lemma.as_str(), "call" | "name")) {
             return;
         }
+        let denied = g.negated;
         let (Some(Referent::Entity(b, _)), true) = (self.referents[n], self.phrases.chunks[c].start > 0) else { return };
         match self.referents[s] {
-            Some(Referent::Entity(a, _)) if a != b && !self.registry.named[a] && self.registry.named[b] => {
+            Some(Referent::Entity(a, _)) if !denied && a != b && !self.registry.named[a] && self.registry.named[b] => {
                 self.registry.traits[a].absorbed = true
             }
             Some(referent) if referent != Referent::Entity(b, None) && !self.registry.named[b] => self.registry.traits[b].absorbed = true,

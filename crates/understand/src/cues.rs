@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use super::values::{ValueRelation, value_relations};
 use recall_domain::{EntityType, Ontology};
 
 /// What a cue states about its relation.
@@ -43,6 +44,7 @@ pub(crate) struct Rel {
     pub(crate) functional: bool,
     pub(crate) activities: bool,
     pub(crate) weak_names_only: bool,
+    pub(crate) names_only: bool,
     pub(crate) possessed: Vec<String>,
 }
 
@@ -53,11 +55,23 @@ pub(crate) struct Cues {
     verbs: HashMap<String, Vec<Cue>>,
     nouns: HashMap<String, NounCue>,
     pub(crate) switches: HashMap<String, Vec<usize>>,
+    /// The relations with values, which have patterns of their own.
+    pub(crate) values: Vec<ValueRelation>,
+    /// The relation whose facts are notes.
+    pub(crate) note: Option<String>,
 }
 
 impl Cues {
     pub(crate) fn new(ontology: &Ontology) -> Self {
-        let mut cues = Self { relations: Vec::new(), verbs: HashMap::new(), nouns: HashMap::new(), switches: HashMap::new() };
+        let note = ontology.iter().find(|r| r.notes).map(|r| r.name.clone());
+        let mut cues = Self {
+            relations: Vec::new(),
+            verbs: HashMap::new(),
+            nouns: HashMap::new(),
+            switches: HashMap::new(),
+            values: value_relations(ontology),
+            note,
+        };
         for (i, r) in ontology.iter().enumerate() {
             cues.relations.push(Rel {
                 name: r.name.clone(),
@@ -67,8 +81,12 @@ impl Cues {
                 functional: r.functional,
                 activities: r.cues.activities,
                 weak_names_only: r.cues.weak_names_only,
+                names_only: r.cues.names_only,
                 possessed: r.cues.possessed.clone(),
             });
+            if r.has_values() {
+                continue;
+            }
             let c = &r.cues;
             cues.add(i, &c.verbs, Effect::States, false, false);
             cues.add(i, &c.weak_verbs, Effect::States, false, true);
@@ -121,7 +139,8 @@ impl Cues {
 
     /// Whether a cue begins with this verb or it is a switch verb.
     pub(crate) fn is_verb(&self, lemma: &str) -> bool {
-        self.verbs.contains_key(lemma) || self.switches.contains_key(lemma)
+        let of_value = || self.values.iter().any(|relation| relation.has_verb(lemma));
+        self.verbs.contains_key(lemma) || self.switches.contains_key(lemma) || of_value()
     }
 
     /// Returns the cue of a noun, given in the singular or as written.

@@ -5,10 +5,11 @@ use recall_domain::EntityType;
 
 use super::clauses::Clause;
 use super::cues::{Cue, Effect};
-use super::lexicon::{VerbForm, lexicon};
+use super::lexicon::{VerbForm, WordList, lexicon};
 use super::mentions::WEAK;
 use super::phrases::{ChunkKind, Possessor, VerbGroup};
 use super::reader::{Reader, Referent};
+use super::singular::singular;
 use super::tokens::{Pos, Token};
 use super::verbal::Frame;
 
@@ -24,6 +25,82 @@ impl Reader<'_> {
         let lasting = tail.iter().any(|t| t.is("years") || t.is("now"));
         g.past && !g.used_to
             || !lasting && (1..=3).any(|far| tail.windows(far + 1).any(|w| matches!(w[0].norm.as_str(), "for" | "on") && short(&w[far])))
+    }
+
+    /// Whether the present tense of a verb of motion tells a plan: "We fly to Tbilisi in May".
+    pub(super) fn is_planned_trip(&self, cue: &Cue, g: &VerbGroup) -> bool {
+        let types = &self.cues.relations[cue.relation].object_types;
+        let trip = types.first() == Some(&EntityType::Place) && types.contains(&EntityType::Event);
+        let motion =
+            matches!(g.lemma.as_str(), "fly" | "go" | "travel" | "drive" | "head" | "come" | "return" | "sail" | "take" | "pop" | "nip");
+        let perfect = self.tokens[g.start].lemma == "have" && g.main > g.start;
+        trip && motion && cue.effect == Effect::States && !g.past && !perfect && !g.negated
+    }
+
+    /// Whether the object shows that the verb means another relation: one leaves a club as a member, not as an employee.
+    pub(super) fn is_other_reading(&self, cue: &Cue, g: &VerbGroup, object: Referent) -> bool {
+        let rel = &self.cues.relations[cue.relation];
+        let (ty, strength) = self.type_of(object);
+        // "went with my mother"
+        if g.lemma == "go" && cue.rest == ["with"] && rel.object_types.is_empty() {
+            return object == Referent::Speaker || ty == EntityType::Person && strength >= WEAK;
+        }
+        let leaves = cue.effect == Effect::Ends && matches!(g.lemma.as_str(), "leave" | "quit" | "drop" | "resign" | "retire");
+        if !leaves {
+            return false;
+        }
+        let Referent::Entity(i, _) = object else { return false };
+        let name = self.registry.mentions[i].name.to_lowercase();
+        let head = name.rsplit(' ').next().unwrap_or_default();
+        let group = lexicon().in_set("memberships", head) || lexicon().in_set("memberships", &singular(head));
+        let employs = rel.object_types == [EntityType::Organization] && rel.subject_types == [EntityType::Person];
+        // "quit Twitter", but not "quit smoking"
+        let tool = lexicon().get(&name).iter().any(|e| e.group == WordList::Tool);
+        let uses = rel.object_types.first() == Some(&EntityType::Tool);
+        let kin = rel.object_types == [EntityType::Person] && rel.symmetric;
+        employs && (group || tool)
+            || uses && (group || ty == EntityType::Concept || !tool && !self.registry.named[i])
+            || kin && (g.lemma != "leave" || ty != EntityType::Person || strength < WEAK)
+    }
+
+    /// Whether an unknown name has the type that a common verb with its preposition asks for: "went to Wacken", "is at Quillbase now".
+    pub(super) fn is_name_after_preposition(&self, cue: &Cue, g: &VerbGroup, object: Referent) -> bool {
+        let Referent::Entity(i, _) = object else { return false };
+        let (_, strength) = self.type_of(object);
+        if !self.registry.named[i] || strength >= WEAK {
+            return false;
+        }
+        let rel = &self.cues.relations[cue.relation];
+        let first = rel.object_types.first();
+        let perfect = self.tokens[g.start].lemma == "have" && g.main > g.start;
+        match cue.rest.last().map(String::as_str) {
+            // "was at" may be a visit as well as a job.
+            Some("at" | "with") => {
+                first == Some(&EntityType::Organization) && rel.subject_types == [EntityType::Person] && (!g.past || perfect)
+            }
+            Some("to") => first == Some(&EntityType::Place) && rel.object_types.contains(&EntityType::Event) && (g.past || perfect),
+            Some("in") => *rel.object_types == [EntityType::Place] && (!g.past || perfect),
+            _ => false,
+        }
+    }
+
+    /// Whether a common verb in the present tense names somebody's work: "He does the glazes", "Naledi handles the seed catalogue".
+    pub(super) fn is_regular_work(&self, cue: &Cue, g: &VerbGroup, object: Referent) -> bool {
+        let rel = &self.cues.relations[cue.relation];
+        let work = rel.object_types.first() == Some(&EntityType::Project) && rel.subject_types == [EntityType::Person];
+        let verb = matches!(g.lemma.as_str(), "handle" | "do" | "design" | "build" | "write" | "maintain" | "run");
+        if !work || !verb || g.past || !cue.rest.is_empty() {
+            return false;
+        }
+        let Some(n) = (0..self.referents.len()).find(|&n| self.referents[n] == Some(object) && self.phrases.nouns[n].start >= g.end) else {
+            return false;
+        };
+        let np = &self.phrases.nouns[n];
+        let head = &self.tokens[np.head];
+        let definite = np.determiner.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "the" | "our" | "all"));
+        let compound = np.determiner.is_none() && np.head > np.core;
+        let chore = lexicon().in_set("chores", &head.norm) || lexicon().in_set("chores", &head.lemma);
+        (definite || compound && g.lemma == "handle") && !chore && np.start <= g.end + 1 && head.pos == Pos::Noun
     }
 
     /// Whether the object is not the subject's own: "I drove Tom's car", "I sold houses for a living", "I lost the game".
@@ -57,6 +134,14 @@ impl Reader<'_> {
             && (tail.iter().any(|t| matches!(t.norm.as_str(), "since" | "yet" | "lately" | "recently"))
                 || tail.windows(2).any(|t| (t[0].is("in") || t[0].is("for")) && lexicon().in_set("time", &t[1].norm))
                 || tail.windows(3).any(|t| (t[0].is("in") || t[0].is("for")) && lexicon().in_set("time", &t[2].norm)))
+    }
+
+    /// Whether a negated perfect with "since" ends a state: "haven't liked meat since", but not "haven't seen her since".
+    pub(super) fn is_state(&self, g: &VerbGroup, limit: usize) -> bool {
+        let since = self.tokens[g.end.min(limit)..limit].iter().any(|t| t.is("since"));
+        let event = matches!(g.lemma.as_str(), "go" | "see" | "visit" | "meet" | "hear" | "speak" | "talk" | "eat" | "come");
+        let visit = g.lemma == "be" && self.tokens.get(g.end).is_some_and(|t| t.is("to") || t.is("back"));
+        since && !event && !visit
     }
 
     /// Whether an ending verb says that something has ended: "I sold it", not "I sell watches".

@@ -12,6 +12,9 @@ use recall_ports::extract::{ExtractError, ExtractInput, Extractor};
 /// the other tasks of this thread.
 const INLINE_BYTES: usize = 4 * 1024;
 
+/// Most messages of one session that are extracted before the first is committed.
+const TOGETHER: u32 = 32;
+
 /// Extracts without a model server. A message takes well under a millisecond.
 #[derive(Clone, Debug)]
 pub struct LocalExtractor {
@@ -27,8 +30,8 @@ impl LocalExtractor {
 
 #[async_trait]
 impl Extractor for LocalExtractor {
-    fn is_quick(&self) -> bool {
-        true
+    fn together(&self) -> u32 {
+        TOGETHER
     }
 
     async fn extract(&self, _caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError> {

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
-use recall_domain::{Extraction, Party, UserText, Word};
+use recall_domain::{CandidateValue, Extraction, Party, UserText, Word};
 use recall_ports::extract::ExtractInput;
 
 #[derive(Deserialize)]
@@ -21,6 +21,9 @@ struct Answer<'a> {
     kind: recall_domain::MessageKind,
     entities: Vec<Entity<'a>>,
     facts: Vec<Fact<'a>>,
+    /// Facts whose object is a value, such as an age. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    values: Vec<Value<'a>>,
 }
 
 #[derive(Serialize)]
@@ -35,6 +38,14 @@ struct Fact<'a> {
     subject: &'a str,
     relation: &'a str,
     object: &'a str,
+    polarity: &'static str,
+}
+
+#[derive(Serialize)]
+struct Value<'a> {
+    subject: &'a str,
+    relation: &'a str,
+    value: &'a str,
     polarity: &'static str,
 }
 
@@ -101,7 +112,7 @@ pub fn run(
             }
         };
         ids.push(line.id);
-        inputs.push(ExtractInput { message: None, text: UserText::from(line.text), speaker: line.speaker, previous: Vec::new() });
+        inputs.push(ExtractInput { text: UserText::from(line.text), speaker: line.speaker, ..ExtractInput::default() });
         if inputs.len() >= together {
             outcome.answered += settle(&mut output, &mut ids, &mut inputs)?;
         }
@@ -117,10 +128,14 @@ fn answer<'a>(id: &'a serde_json::Value, found: &'a Extraction) -> Answer<'a> {
         id,
         kind: found.kind,
         entities: found.mentions.iter().map(|m| Entity { name: &m.name, entity_type: m.entity_type }).collect(),
-        facts: found
-            .facts
-            .iter()
+        facts: (found.facts.iter().filter(|f| f.value.is_none()))
             .map(|f| Fact { subject: name(f.subject), relation: &f.relation, object: name(f.object), polarity: f.polarity.word() })
+            .collect(),
+        values: (found.facts.iter())
+            .filter_map(|f| {
+                let value = f.value.as_ref().filter(|v| !matches!(v, CandidateValue::Note(_)))?;
+                Some(Value { subject: name(f.subject), relation: &f.relation, value: value.text().as_str(), polarity: f.polarity.word() })
+            })
             .collect(),
     }
 }

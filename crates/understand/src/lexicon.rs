@@ -141,7 +141,14 @@ impl Lexicon {
                 lexicon.heads.extend(words.into_iter().map(|w| (w, ty)));
             }
         }
-        for text in [list!("stop.toml"), list!("verb_classes.toml"), list!("kind.toml"), list!("languages.toml"), list!("genders.toml")] {
+        for text in [
+            list!("stop.toml"),
+            list!("verb_classes.toml"),
+            list!("kind.toml"),
+            list!("languages.toml"),
+            list!("genders.toml"),
+            list!("values.toml"),
+        ] {
             for (name, words) in table(text) {
                 lexicon.sets.insert(name, words.into_iter().collect());
             }
@@ -266,6 +273,7 @@ mod tests {
             list!("kind.toml"),
             list!("languages.toml"),
             list!("genders.toml"),
+            list!("values.toml"),
         ] {
             assert!(toml::from_str::<HashMap<String, Vec<String>>>(text).is_ok());
         }

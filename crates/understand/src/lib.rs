@@ -2,7 +2,7 @@
 //!
 //! The crate is pure and deterministic: no clock, no I/O, no model service. Each step has its file:
 //!
-//! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `language`.
+//! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `openers`, `compounds`, `language`.
 //! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
 //! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
 //!    makes `clauses`, with `subjects`.
@@ -10,7 +10,8 @@
 //!    `pronouns`.
 //! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `copulas`, `nominal`, `reciprocal`, `switch_verbs`,
 //!    `adjacent_phrases`. All of them add facts through `reader`.
-//! 6. The kind of the message: `message_kind`.
+//! 6. Facts with values: `values`.
+//! 7. The kind of the message: `message_kind`. A statement without facts is a note: `notes`.
 //!
 //! The relations and their cues are data (`data/ontology.toml`), and so are the word lists (`data/lexicon`).
 //! The crate does not know which facts are already stored; that is the task of the crate `facts`.
@@ -24,14 +25,17 @@ mod clause_finder;
 mod clauses;
 mod closed_classes;
 mod common_nouns;
+mod compounds;
 mod copulas;
 mod coreference;
 mod cue_matching;
 mod cues;
+mod endings;
 mod exclusions;
 mod extractor;
 #[cfg(test)]
 mod fixture;
+mod gifts;
 pub mod jsonl;
 mod language;
 mod lemma;
@@ -43,14 +47,18 @@ mod name_types;
 mod naming;
 mod nominal;
 mod normalise;
+mod notes;
 mod noun_phrases;
 mod objects;
+mod openers;
 mod phrases;
 mod pronouns;
 mod proper_names;
+mod quotations;
 mod reader;
 mod reciprocal;
 mod registry;
+mod requests;
 mod sentences;
 mod singular;
 mod steps;
@@ -60,6 +68,8 @@ mod tag_conditions;
 mod tag_repairs;
 mod tags;
 mod tokens;
+mod trace;
+mod values;
 mod verb_groups;
 mod verbal;
 
@@ -71,9 +81,10 @@ use recall_domain::{CandidateFact, Extraction, MessageKind, Ontology, Party, Use
 use recall_ports::extract::ExtractInput;
 
 use cues::Cues;
-use message_kind::SpeechAct;
+use message_kind::{SpeechAct, Substance};
 use reader::{FactSet, Reader};
 use registry::Registry;
+use sentences::Sentence;
 
 /// Returns the default ontology as TOML.
 pub fn default_ontology() -> &'static str {
@@ -129,24 +140,43 @@ impl Pipeline {
         self.reading(text, Registry::default()).finish()
     }
 
+    /// Removes the openers of a sentence and tags its words.
+    fn prepare(&self, sentence: &mut Sentence) {
+        sentence.to_remember = openers::remove_openers(&mut sentence.tokens);
+        compounds::join_compounds(&mut sentence.tokens);
+        compounds::shorten_identifications(&mut sentence.tokens);
+        tags::tag(sentence, &|w| self.cues.is_verb(w));
+    }
+
     fn reading(&self, text: &str, mut registry: Registry) -> Reading {
         let clean = normalise::clean(text);
         let mut fact_set = FactSet::default();
         let mut acts = Vec::new();
+        let mut substance = Substance::default();
         let mut foreign = false;
-        for mut sentence in sentences::split(tokens::tokenise(&clean)) {
+        // Number of facts before the sentence before.
+        let mut previous = 0;
+        let mut all = tokens::tokenise(&clean);
+        quotations::remove_quotations(&mut all);
+        for mut sentence in sentences::split(all) {
             foreign = language::is_foreign(&sentence, foreign);
             if foreign {
                 language::add_listed_names(&sentence.tokens, &mut registry);
                 acts.push(if sentence.question_mark { SpeechAct::Question } else { SpeechAct::Filler });
                 continue;
             }
-            tags::tag(&mut sentence, &|w| self.cues.is_verb(w));
+            self.prepare(&mut sentence);
             let phrases = chunker::chunk(&sentence.tokens);
             let clauses = clause_finder::find_clauses(&sentence.tokens, &phrases);
+            if endings::ends_previous(&sentence.tokens) {
+                fact_set.end_since(previous);
+                continue;
+            }
             let before = fact_set.facts.len();
+            previous = before;
             let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut fact_set);
             if !message_kind::is_question(&sentence) {
+                substance.add(&sentence.tokens);
                 for clause in &clauses {
                     reader.read_copula(clause);
                     reader.read_having(clause);
@@ -155,10 +185,19 @@ impl Pipeline {
                 reader.read_possessives();
                 reader.read_event_places();
                 reader.read_departments();
+                reader.read_values(&clauses, text);
             }
-            acts.push(message_kind::sentence_act(&sentence, &phrases, &clauses, fact_set.facts.len() - before));
+            let found = reader.facts.facts.len() - before;
+            let mut act = message_kind::sentence_act(&sentence, &phrases, &clauses, found);
+            if found == 0 {
+                reader.read_note(&clauses, act, sentence.to_remember, text);
+            }
+            if sentence.to_remember && act == SpeechAct::Filler {
+                act = SpeechAct::SelfStatement;
+            }
+            acts.push(act);
         }
-        Reading { kind: message_kind::kind_of(&acts), registry, facts: fact_set.facts }
+        Reading { kind: message_kind::kind_of(&acts, &substance), registry, facts: fact_set.facts }
     }
 }
 
@@ -192,12 +231,12 @@ fn finish(kind: MessageKind, registry: Registry, mut facts: Vec<CandidateFact>) 
     }
     facts.sort_by_key(|f| f.span.start);
     let mentions = order.into_iter().map(|i| registry.mentions[i].clone()).collect();
-    Extraction { kind, mentions, facts }
+    Extraction { mentions, facts, ..Extraction::empty(kind) }
 }
 
 /// Makes an [`ExtractInput`] of a text without speaker and earlier messages.
 pub fn input(text: &str) -> ExtractInput {
-    ExtractInput { message: None, text: UserText::from(text), speaker: None, previous: Vec::new() }
+    ExtractInput { text: UserText::from(text), ..ExtractInput::default() }
 }
 
 #[cfg(test)]

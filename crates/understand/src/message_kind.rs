@@ -5,6 +5,7 @@ use recall_domain::{FirstPerson, MessageKind};
 use super::clauses::{Clause, Subject};
 use super::lexicon::lexicon;
 use super::phrases::{Chunk, ChunkKind, NounPhrase, Phrases, Possessor, VerbGroup};
+use super::requests;
 use super::sentences::Sentence;
 use super::tokens::{Pos, Token};
 
@@ -23,13 +24,45 @@ pub(crate) enum SpeechAct {
 }
 
 /// Returns the kind of a message from the speech acts of its sentences.
-pub(crate) fn kind_of(acts: &[SpeechAct]) -> MessageKind {
+pub(crate) fn kind_of(acts: &[SpeechAct], substance: &Substance) -> MessageKind {
     let is_question = acts.contains(&SpeechAct::Question);
     let tells_self = acts.contains(&SpeechAct::SelfStatement);
-    if is_question {
-        return if tells_self { MessageKind::Mixed } else { MessageKind::Question };
+    let tells = tells_self || acts.contains(&SpeechAct::Statement) || substance.tells();
+    match (is_question, tells) {
+        (true, true) => MessageKind::Mixed,
+        (true, false) => MessageKind::Question,
+        (false, true) => MessageKind::Statement,
+        (false, false) => MessageKind::Other,
     }
-    if tells_self || acts.contains(&SpeechAct::Statement) { MessageKind::Statement } else { MessageKind::Other }
+}
+
+/// What the sentences of a message contain that are no questions, whatever their grammar: notes, lists, fragments.
+#[derive(Default)]
+pub(crate) struct Substance {
+    words: usize,
+    /// A name or a number after the first word.
+    is_specific: bool,
+    /// Addresses somebody, reacts to something, or supposes something.
+    is_reply: bool,
+}
+
+impl Substance {
+    /// Adds a sentence.
+    pub(crate) fn add(&mut self, tokens: &[Token]) {
+        let words: Vec<&Token> = tokens.iter().filter(|t| !matches!(t.pos, Pos::Punct | Pos::Sym)).collect();
+        let Some(first) = words.first() else { return };
+        let reaction = self.words == 0 && (first.pos == Pos::Intj || lexicon().in_set("reply_openers", &first.norm));
+        let supposes = matches!(first.norm.as_str(), "if" | "imagine" | "suppose" | "would" | "someone" | "anyone" | "maybe");
+        let you = words.iter().any(|t| matches!(t.norm.as_str(), "you" | "your" | "yours" | "yourself"));
+        self.is_reply |= reaction || supposes || you;
+        self.is_specific |= words.iter().skip(1).any(|t| t.pos == Pos::Propn && t.capital || t.pos == Pos::Num);
+        self.words += words.len();
+    }
+
+    /// Whether this is something to remember.
+    fn tells(&self) -> bool {
+        self.words >= 6 && self.is_specific && !self.is_reply
+    }
 }
 
 /// Whether a sentence is a question, by its question mark or its word order.
@@ -38,34 +71,21 @@ pub(crate) fn is_question(sentence: &Sentence) -> bool {
     if sentence.question_mark {
         return !(words.len() == 1 && lexicon().in_set("hollow_questions", &words[0].norm));
     }
-    let content: Vec<&&Token> =
-        words.iter().skip_while(|t| matches!(t.pos, Pos::Intj | Pos::Cconj) || t.is("so") || t.is("well")).collect();
+    let content: Vec<&Token> = words
+        .iter()
+        .copied()
+        .skip_while(|t| matches!(t.pos, Pos::Intj | Pos::Cconj) || matches!(t.norm.as_str(), "so" | "well" | "wait" | "quick"))
+        .collect();
     let (Some(a), Some(b)) = (content.first(), content.get(1)) else { return false };
-    let pronoun = matches!(b.norm.as_str(), "you" | "i" | "we" | "they" | "he" | "she" | "it" | "there" | "anyone" | "your");
-    let inverted = matches!(
-        a.norm.as_str(),
-        "do" | "does" | "did" | "is" | "are" | "was" | "were" | "can" | "could" | "would" | "will" | "should" | "have" | "has" | "am"
-    ) && pronoun
-        && sentence.tokens.last().is_none_or(|t| t.norm != "!");
+    let inverted = requests::is_inverted(&content, sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!')));
     let wh = matches!(a.norm.as_str(), "what" | "where" | "who" | "why" | "how" | "when" | "which" | "whats" | "whose");
     inverted
-        || is_request(&content.iter().map(|t| t.norm.as_str()).skip_while(|w| *w == "please").collect::<Vec<_>>())
+        || requests::is_request(&content.iter().map(|t| t.norm.as_str()).skip_while(|w| *w == "please").collect::<Vec<_>>())
         || wh
             && (b.pos == Pos::Aux
                 || b.is("is")
                 || content.get(2).is_some_and(|c| c.pos == Pos::Aux) && matches!(a.norm.as_str(), "how" | "what" | "which"))
             && !sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!'))
-}
-
-/// Whether the words are a request that asks a question: "Tell me about Ada", "name all tools".
-fn is_request(words: &[&str]) -> bool {
-    match words {
-        ["tell" | "give" | "show", "me" | "us", "about", "it" | "that" | "this", ..] => false,
-        ["tell" | "remind" | "show" | "give", "me" | "us", _, ..] => true,
-        ["list" | "name", "all" | "every" | "everything" | "everyone" | "the" | "my" | "our" | "some" | "two" | "three", ..] => true,
-        ["describe", _, ..] => true,
-        _ => false,
-    }
 }
 
 /// Returns the speech act of a sentence. `facts` is the number of facts found in it.

@@ -76,10 +76,22 @@ impl Reader<'_> {
                 let head = &self.tokens[np.head];
                 let bare_kin = np.determiner.is_none()
                     && np.proper_name.is_none()
-                    && matches!(head.norm.as_str(), "dad" | "mom" | "mum" | "grandma" | "grandpa" | "daddy" | "mommy");
-                bare_kin.then_some(Referent::Speaker)
+                    && lexicon().in_set("bare_kin", &head.norm)
+                    && (np.head == np.core || lexicon().in_set("plain_adjectives", &self.tokens[np.core].norm));
+                (bare_kin || self.is_titled_relative(np)).then_some(Referent::Speaker)
             }
         }
+    }
+
+    /// Whether a name follows the word for a relative or a peer of the speaker: "Aunt Perpetua", "Co-workers Birgit and Anton".
+    fn is_titled_relative(&self, np: &NounPhrase) -> bool {
+        let title = &self.tokens[np.core];
+        let named = np.proper_name.is_some() || self.tokens[np.head].pos == Pos::Propn;
+        let relative = || {
+            let cue = self.cues.noun_cue(&title.norm).or_else(|| self.cues.noun_cue(&title.lemma));
+            cue.is_some_and(|c| self.cues.relations[c.relation].symmetric)
+        };
+        np.determiner.is_none() && named && np.core < np.head && np.core == np.start && relative()
     }
 
     /// Returns the first chunk after a verb that is not an adverb or "not".
@@ -168,7 +180,9 @@ impl Reader<'_> {
             self.phrases.nouns.iter().enumerate().filter_map(|(a, n)| n.appositive.map(|b| (a, b))).collect();
         for n in 0..self.phrases.nouns.len() {
             let np = self.phrases.nouns[n].clone();
-            if self.covered[n] || np.pronoun || np.opaque {
+            // "Not my dog!" denies what the words alone would say.
+            let denied = np.start > 0 && self.tokens[np.start - 1].is("not");
+            if self.covered[n] || np.pronoun || np.opaque || denied {
                 continue;
             }
             let host = appositives.iter().find(|(_, b)| *b == n).map(|(a, _)| *a);
@@ -191,8 +205,21 @@ impl Reader<'_> {
                 self.read_listed_names(n, cue, possessor, k);
                 continue;
             }
+            let members = self.names_of_members(n);
             // "our cats", "my bike"
             for (i, rel) in self.cues.relations.iter().enumerate() {
+                if !rel.possessed.is_empty() && self.is_possession(rel, other) && !members.is_empty() && np.possessor != Possessor::Unmarked
+                {
+                    let whole = self.type_of(other).0;
+                    for &member in &members {
+                        if let Referent::Entity(m, _) = member {
+                            self.registry.retype(m, whole);
+                        }
+                        let cue = NounCue { relation: i, inverse: false };
+                        self.add_noun_fact(cue, possessor, member, Polarity::Affirmed, 0.9, (np.start, np.end));
+                    }
+                    break;
+                }
                 if !rel.possessed.is_empty() && self.is_possession(rel, other) {
                     self.read_listed_names(n, NounCue { relation: i, inverse: false }, possessor, np.head);
                     let span = self.span(np.start, np.end);

@@ -209,10 +209,13 @@ fn named(tokens: &[Token], np: &mut NounPhrase) {
     if tokens.get(k).is_some_and(|t| t.is(",")) {
         k += 1;
     }
-    if !tokens.get(k).is_some_and(|t| matches!(t.norm.as_str(), "named" | "called" | "nicknamed")) {
+    let named = tokens.get(k).is_some_and(|t| matches!(t.norm.as_str(), "named" | "called" | "nicknamed"));
+    // "a greyhound, name of Noodle"
+    let name_of = tokens.get(k).is_some_and(|t| t.is("name")) && tokens.get(k + 1).is_some_and(|t| t.is("of"));
+    if !named && !name_of {
         return;
     }
-    let start = k + 1;
+    let start = k + 1 + usize::from(name_of);
     let mut end = start;
     while tokens.get(end).is_some_and(|t| t.pos == Pos::Propn || (t.capital && t.pos != Pos::Punct)) {
         end += 1;

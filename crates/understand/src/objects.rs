@@ -97,7 +97,10 @@ impl Reader<'_> {
         if chunk(next)?.kind == ChunkKind::Prep {
             next += 1;
         }
+        // "like a dinosaur" compares.
+        let compares = word.is("like") && matches!(self.tokens[chunk(next)?.start].norm.as_str(), "a" | "an");
         match chunk(next)?.kind {
+            ChunkKind::Noun(_) if compares => None,
             ChunkKind::Noun(_) => Some(next),
             ChunkKind::Verb(v) if self.phrases.verbs[v].kind == VerbKind::Gerund => Some(next),
             _ => None,

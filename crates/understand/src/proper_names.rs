@@ -35,7 +35,18 @@ pub(super) fn proper_name(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&s
     } else {
         let guess = guess_type(&Name { joined: &joined, words, entries, head, is_role });
         let before = np.start.checked_sub(1).map(|k| tokens[k].norm.as_str());
-        type_after_preposition(guess, before, words.len())
+        let guess = type_after_preposition(guess, before, words.len());
+        let indefinite = np.determiner.is_some_and(|d| matches!(tokens[d].norm.as_str(), "a" | "an"));
+        let initials = head.text.chars().all(|c| c.is_uppercase());
+        match guess {
+            // "a Gazelle", "an Aga": one of several things of this make.
+            (EntityType::Person | EntityType::Thing, strength, None) if indefinite && !initials && strength < 0.5 => {
+                (EntityType::Thing, 0.75, Some(WordList::Object))
+            }
+            (EntityType::Organization, _, Some(_)) if indefinite => (EntityType::Thing, 0.8, Some(WordList::Possession)),
+            (EntityType::Tool, strength, Some(_)) if indefinite => (EntityType::Tool, strength, Some(WordList::Possession)),
+            guess => guess,
+        }
     };
     let mut named = build(tokens, start, np.head + 1, ty, strength, true, list);
     if ty == EntityType::Person {
@@ -93,8 +104,13 @@ fn title_of(first: &Token, words: &[&str]) -> Option<Title> {
         w if lexicon().has(WordList::Person, w) && first.text.chars().all(char::is_uppercase) => {
             Some(Title { ty: EntityType::Person, strength: 0.9, in_name: false, role: Some(w.to_owned()) })
         }
-        "dr." | "mr." | "mrs." | "ms." | "dr" | "mr" | "mrs" | "aunt" | "uncle" | "grandma" | "grandpa" | "professor" | "prof." | "sir"
-        | "captain" | "coach" | "saint" => title(EntityType::Person, 0.95, true),
+        "dr." | "mr." | "mrs." | "ms." | "dr" | "mr" | "mrs" | "ms" | "miss" | "professor" | "prof." | "prof" | "sir" | "captain"
+        | "coach" | "saint" | "father" | "reverend" | "rev." | "frau" | "herr" | "signora" | "signor" | "señor" | "señora" | "mevrouw"
+        | "madame" | "père" | "consul" | "judge" | "councillor" => title(EntityType::Person, 0.95, true),
+        // "Aunt Perpetua" is named Perpetua.
+        w if lexicon().in_set("kin_titles", w) => {
+            Some(Title { ty: EntityType::Person, strength: 0.95, in_name: false, role: Some(w.to_owned()) })
+        }
         "university" | "college" | "institute" | "bank" | "church" if *second == "of" => title(EntityType::Organization, 0.95, true),
         "lake" | "mount" | "mt." | "cape" | "port" | "fort" | "san" | "santa" | "saint-" | "isle" | "north" | "south" | "new" => {
             title(EntityType::Place, 0.8, true)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use recall_domain::{CandidateFact, EntityType, FirstPerson, Party, Polarity, PronounForm, Span};
 
-use super::cues::{Cues, Rel};
+use super::cues::{Cues, Rel, is_person_noun};
 use super::lexicon::{WordList, lexicon};
 use super::mentions::{self, Named, WEAK};
 use super::naming::describe;
@@ -23,6 +23,14 @@ pub(crate) enum Referent {
 }
 
 impl Referent {
+    /// Returns the same entity as a member of the word list of another: Pickle of the greyhounds.
+    pub(crate) fn with_list(self, of: Self) -> Self {
+        match (self, of) {
+            (Self::Entity(i, _), Self::Entity(_, list)) => Self::Entity(i, list),
+            (referent, _) => referent,
+        }
+    }
+
     pub(crate) fn party(self) -> Party {
         match self {
             Self::Speaker => Party::Speaker,
@@ -51,10 +59,21 @@ const LEAST_CONFIDENCE: f64 = 0.5;
 #[derive(Default)]
 pub(crate) struct FactSet {
     pub(crate) facts: Vec<CandidateFact>,
+    /// How many of them have values.
+    pub(crate) values: usize,
+    /// How many statements are kept as notes.
+    pub(crate) notes: usize,
     place: HashMap<(Party, usize, Party), usize>,
 }
 
 impl FactSet {
+    /// Ends the affirmed facts from a number on.
+    pub(crate) fn end_since(&mut self, from: usize) {
+        for fact in self.facts.iter_mut().skip(from).filter(|f| f.polarity == Polarity::Affirmed) {
+            fact.polarity = Polarity::Ended;
+        }
+    }
+
     fn insert(&mut self, relation: usize, symmetric: bool, fact: CandidateFact) {
         let turned = (fact.object, relation, fact.subject);
         let known = self.place.get(&(fact.subject, relation, fact.object)).or_else(|| self.place.get(&turned).filter(|_| symmetric));
@@ -171,6 +190,16 @@ impl<'a> Reader<'a> {
             named.ty = what.ty;
             named.strength = what.strength;
         }
+        // "Rima (my sister, …)": the appositive gives the role.
+        if let Some(b) = np.appositive
+            && named.role.is_none()
+            && named.ty == EntityType::Person
+        {
+            let noun = &self.phrases.nouns[b];
+            let role = &self.tokens[noun.head];
+            let own = noun.possessor == Possessor::Speaker && is_person_noun(&role.lemma);
+            named.role = own.then(|| role.lemma.clone());
+        }
         let determined = np.determiner.is_some_and(|d| {
             matches!(self.tokens[d].norm.as_str(), "no" | "every" | "each" | "any" | "another") && named.ty == EntityType::Person
         });
@@ -213,6 +242,9 @@ impl<'a> Reader<'a> {
         {
             return false;
         }
+        if rel.names_only && self.lacks_name(rel, &add_fact) {
+            return false;
+        }
         let Some(subject_fit) = self.type_fit(add_fact.subject, &rel.subject_types) else { return false };
         let Some(object_fit) = self.type_fit(add_fact.object, &rel.object_types) else { return false };
         if add_fact.weak && !self.fits_weak_cue(rel, &add_fact) {
@@ -236,6 +268,7 @@ impl<'a> Reader<'a> {
             subject: add_fact.subject.party(),
             relation: rel.name.clone(),
             object: add_fact.object.party(),
+            value: None,
             polarity: add_fact.polarity,
             confidence,
             span: add_fact.span,
@@ -255,6 +288,15 @@ impl<'a> Reader<'a> {
         if types.contains(&ty) {
             return Some(if strength < WEAK { 0.9 } else { 1.0 });
         }
+        // A museum or a library is a place and employs people.
+        if types == [EntityType::Organization]
+            && ty == EntityType::Place
+            && let Referent::Entity(i, _) = referent
+            && let name = self.registry.mentions[i].name.to_lowercase()
+            && name.split_whitespace().next_back().is_some_and(|head| lexicon().in_set("institutions", head))
+        {
+            return Some(0.95);
+        }
         // A listed name has only the types of its lists ("we moved to Discord").
         if let Referent::Entity(i, _) = referent {
             let listed = lexicon().get(&self.registry.mentions[i].name.to_lowercase());
@@ -264,9 +306,25 @@ impl<'a> Reader<'a> {
             }
         }
         // A common noun never becomes a person ("my code works on my machine").
-        let to_person = types.first() == Some(&EntityType::Person);
+        let to_person = matches!(types.first(), Some(EntityType::Person | EntityType::Place));
         let nameless = matches!(referent, Referent::Entity(i, _) if !self.registry.named[i]);
         (strength < WEAK && !(to_person && nameless)).then_some(0.85)
+    }
+
+    /// Whether the other side of a fact has no name although the relation needs one. A known role ("my mum") stands for a name, and so
+    /// does a word for a tool or an event.
+    fn lacks_name(&self, rel: &Rel, draft: &FactDraft) -> bool {
+        let nameless = |referent: Referent| match referent {
+            Referent::Entity(i, _) if !self.registry.named[i] => {
+                let name = self.registry.mentions[i].name.to_lowercase();
+                let other_role = self.cues.noun_cue(&name).is_some_and(|c| self.cues.relations[c.relation].name != rel.name);
+                let (ty, strength) = self.type_of(referent);
+                let typed = matches!(ty, EntityType::Tool | EntityType::Event) && strength >= WEAK;
+                !(typed || rel.symmetric && other_role)
+            }
+            _ => false,
+        };
+        nameless(draft.object) || rel.symmetric && nameless(draft.subject)
     }
 
     fn fits_weak_cue(&self, rel: &Rel, add_fact: &FactDraft) -> bool {
@@ -279,8 +337,10 @@ impl<'a> Reader<'a> {
         }
         // If a relation allows more than two types, a weak cue such as "have" needs the first.
         let typical = if rel.object_types.len() > 2 { &rel.object_types[..1] } else { &rel.object_types[..] };
-        let (_, subject_strength) = self.type_of(add_fact.subject);
-        strength >= 0.75 && subject_strength >= WEAK && typical.contains(&ty)
+        let (subject_type, subject_strength) = self.type_of(add_fact.subject);
+        // A name of unknown type is a person where only persons fit: "Zeynep is in Utrecht now".
+        let person = rel.subject_types == [EntityType::Person] && subject_type == EntityType::Person;
+        strength >= 0.75 && (subject_strength >= WEAK || person) && typical.contains(&ty)
     }
 
     /// Returns the span of some tokens, in code points.

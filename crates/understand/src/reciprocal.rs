@@ -96,7 +96,8 @@ impl Reader<'_> {
         } else {
             let Some(n) = noun(at + 1) else { return false };
             let named = if self.phrases.nouns[n].pronoun {
-                self.registry.last_unnamed().map(Party::Mention)
+                let animate = !matches!(self.tokens[self.phrases.nouns[n].head].norm.as_str(), "it" | "them" | "that");
+                self.registry.last_unnamed(animate).map(Party::Mention)
             } else {
                 self.referents[n].map(Referent::party)
             };
@@ -117,7 +118,10 @@ impl Reader<'_> {
         }
         let target = match np.possessor {
             Possessor::Phrase(m) => self.referents[m].map(Referent::party),
-            Possessor::ThirdPerson => self.registry.last_unnamed().map(Party::Mention),
+            Possessor::ThirdPerson => {
+                let animate = np.determiner.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "his" | "her"));
+                self.registry.last_unnamed(animate).map(Party::Mention)
+            }
             _ => None,
         };
         let (Some(Party::Mention(target)), Some(Referent::Entity(new, _))) = (target, self.referents[name]) else { return false };

@@ -79,9 +79,14 @@ impl Registry {
     }
 
     /// Returns the last thing or person with a common noun as its name ("a puppy").
-    pub(crate) fn last_unnamed(&self) -> Option<usize> {
+    ///
+    /// `animate` excludes things that are no animals.
+    pub(crate) fn last_unnamed(&self, animate: bool) -> Option<usize> {
         (0..self.mentions.len()).rev().take(64).find(|&i| {
-            !self.named[i] && matches!(self.mentions[i].entity_type, EntityType::Person | EntityType::Thing) && self.strengths[i] > 0.75
+            !self.named[i]
+                && (!animate || self.traits[i].animal || self.mentions[i].entity_type == EntityType::Person)
+                && matches!(self.mentions[i].entity_type, EntityType::Person | EntityType::Thing)
+                && self.strengths[i] > 0.75
         })
     }
 
@@ -121,6 +126,13 @@ impl Registry {
     /// Records that a pronoun refers to an entry. An entry of an earlier message gets the span of the pronoun.
     pub(crate) fn refer(&mut self, index: usize, by: AntecedentKind, span: Span) {
         self.traits[index].referred = Some((self.sentence, by));
+        // "She" confirms that a name of unknown type is a person.
+        if let AntecedentKind::Singular(gender) = by
+            && self.mentions[index].entity_type == EntityType::Person
+        {
+            self.traits[index].gender.get_or_insert(gender);
+            self.strengths[index] = self.strengths[index].max(WEAK);
+        }
         self.traits[index].sentence = self.sentence;
         if std::mem::take(&mut self.traits[index].from_earlier_message) {
             self.mentions[index].span = span;

@@ -10,6 +10,8 @@ pub(crate) struct Sentence {
     pub(crate) tokens: Vec<Token>,
     /// Ends with a question mark.
     pub(crate) question_mark: bool,
+    /// Begins with "remember that" or the like.
+    pub(crate) to_remember: bool,
 }
 
 pub(crate) fn split(tokens: Vec<Token>) -> Vec<Sentence> {
@@ -66,14 +68,24 @@ fn question_after(tokens: &[Token], question: bool) -> Option<usize> {
     let is = |k: usize, words: &[&str]| tokens.get(k).is_some_and(|t| words.contains(&t.norm.as_str()));
     let word = |k: usize| tokens.get(k).is_some_and(|t| t.pos != Pos::Punct);
     (2..tokens.len()).find(|&i| {
-        let comma = is(i - 1, &[",", ";", "—", "..", "..."]);
+        let comma = is(i - 1, &[",", ";", "—", "–", "-", ":", "..", "...", ")"]);
+        // After these no relative clause begins.
+        let stops = |k: usize| is(k, &[";", "—", "–", "-", "so", "and", "but", "..", "...", ")"]);
         let joined = comma || is(i - 1, &["and", "but", "so"]);
         if !joined || !word(0) || tokens[..i - 1].iter().filter(|t| t.pos != Pos::Punct).nth(1).is_none() {
             return false;
         }
-        let aux = |k: usize| is(k, &["do", "are", "have", "did", "can", "could", "would", "will", "is", "were", "does"]);
+        let aux = |k: usize| {
+            is(k, &["do", "are", "have", "did", "can", "could", "would", "will", "is", "was", "were", "does", "should", "shall", "has"])
+        };
         let you = |k: usize| is(k, &["you", "your", "yours", "anyone", "anybody"]);
-        let asks = aux(i) && you(i + 1)
+        let anybody = |k: usize| is(k, &["i", "we", "he", "she", "it", "they", "that", "this", "there", "someone", "somebody"]);
+        let wh = |k: usize| is(k, &["what", "where", "how", "who", "when", "which", "why", "whose", "whom", "what's", "where's", "who's"]);
+        // "… in June, is that too early?", "…, how do I reset it?"
+        let marked =
+            question && (aux(i) && (anybody(i + 1) || you(i + 1)) || wh(i) && (stops(i - 1) || !is(i, &["which", "who", "where", "when"])));
+        let asks = marked
+            || aux(i) && you(i + 1)
             || is(i, &["what", "where", "how", "who", "when", "which", "why"]) && (aux(i + 1) || is(i + 1, &["'s", "about"])) && you(i + 2)
             || is(i, &["hbu", "wbu"])
             || is(i, &["how", "what"]) && is(i + 1, &["kind", "sort", "type", "many", "much", "long", "old", "about"]) && question
@@ -98,7 +110,7 @@ fn close(mut tokens: Vec<Token>, question: bool, out: &mut Vec<Sentence>) {
             t.capital = false;
         }
     }
-    out.push(Sentence { tokens, question_mark: question });
+    out.push(Sentence { tokens, question_mark: question, to_remember: false });
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ pub(super) fn takes_object(tokens: &[Token], i: usize) -> bool {
 }
 
 pub(super) fn object_follows(tokens: &[Token], i: usize) -> bool {
-    tokens.get(i + 1).is_some_and(|n| matches!(n.pos, Pos::Det | Pos::Propn | Pos::Adp | Pos::Part | Pos::Pron) || n.is("to"))
+    tokens.get(i + 1).is_some_and(|n| matches!(n.pos, Pos::Det | Pos::Propn | Pos::Adp | Pos::Part | Pos::Pron | Pos::Sym) || n.is("to"))
         && !tokens.get(i + 1).is_some_and(|n| n.is("'s") || matches!(n.norm.as_str(), "i" | "we" | "he" | "she" | "they"))
 }
 

@@ -10,12 +10,31 @@ use super::objects::Object;
 use super::phrases::{ChunkKind, VerbGroup, VerbKind};
 use super::reader::{FactDraft, Reader, Referent};
 use super::steps;
+use super::tokens::Token;
 
 /// Verbs of change; in the progressive they are plans ("I'm moving to Oslo").
 const PLANS: &[&str] = &[
     "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come",
     "switch", "migrate", "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
 ];
+
+/// Whether the words after a negated verb say that something was so before: "anymore", "any longer", "these days", "since the move".
+pub(super) fn is_over(tail: &[Token], after: &[Token]) -> bool {
+    let near: Vec<&Token> = tail.iter().chain(after.iter().take(2)).collect();
+    let pair = |a: &str, b: &str| near.windows(2).any(|t| t[0].is(a) && t[1].is(b));
+    let word = |w: &str| tail.iter().any(|t| t.is(w));
+    near.iter().any(|t| matches!(t.norm.as_str(), "anymore" | "nowadays"))
+        || pair("any", "more")
+        || pair("any", "longer")
+        || pair("no", "longer")
+        || pair("these", "days")
+        || word("now")
+        || word("since")
+}
+
+fn is_until(t: &Token) -> bool {
+    matches!(t.norm.as_str(), "until" | "till" | "til" | "'til")
+}
 
 /// What holds for the whole clause: subjects, polarity, confidence and extent.
 #[derive(Clone, Debug)]
@@ -90,14 +109,12 @@ impl Reader<'_> {
     /// Returns whether a verb group affirms, negates or ends.
     fn polarity(&self, g: &VerbGroup, limit: usize) -> Polarity {
         let tail = &self.tokens[g.end.min(limit)..limit];
-        let word = |w: &str| tail.iter().any(|t| t.is(w));
-        let pair = |a: &str, b: &str| tail.windows(2).any(|t| t[0].is(a) && t[1].is(b));
-        let anymore = word("anymore") || pair("any", "more") || pair("any", "longer") || pair("no", "longer");
+        let anymore = is_over(tail, &self.tokens[limit..]);
         let previously = g.past
             && (self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly"))
                 || self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that")));
         let after = &self.tokens[limit..];
-        let until = g.past && !g.negated && tail.iter().chain(after.iter().take(2)).any(|t| matches!(t.norm.as_str(), "until" | "till"));
+        let until = g.past && !g.negated && self.has_end(tail.iter().chain(after.iter().take(2)));
         if g.used_to && !g.negated || g.no_longer || g.negated && anymore || until || previously {
             Polarity::Ended
         } else if g.negated {
@@ -105,6 +122,11 @@ impl Reader<'_> {
         } else {
             Polarity::Affirmed
         }
+    }
+
+    /// Whether "until" gives the end of the clause: "I worked there until May", "Until May I worked there".
+    pub(super) fn has_end<'t>(&self, mut words: impl Iterator<Item = &'t Token>) -> bool {
+        words.any(is_until) || self.tokens.first().is_some_and(is_until)
     }
 
     /// Adds the facts of the verb at a chunk, or of the non-finite verb that depends on it.
@@ -118,15 +140,20 @@ impl Reader<'_> {
         if let Some(end) = clause.shares.filter(|_| at == clause.at) {
             g.end = end;
         }
-        // "I haven't been to Spain since 2009" means that it was so earlier.
+        // "I haven't been to Spain since 2009" only says that a visit is long ago; "I haven't liked it since" ends a state.
+        let mut frame = frame.clone();
         if g.negated && self.is_recent_absence(&g, frame.limit) {
-            return false;
+            if !self.is_state(&g, frame.limit) {
+                return false;
+            }
+            frame.polarity = Polarity::Ended;
         }
+        let frame = &frame;
         let unreal = g.modal.as_deref().is_some_and(|m| !(matches!(m, "can" | "could") && g.cannot));
         if unreal || (g.progressive && PLANS.contains(&g.lemma.as_str())) {
             return false;
         }
-        if self.read_switch(clause, at, &g, frame) {
+        if self.read_switch(clause, at, &g, frame) || self.read_gift(clause, at, &g, frame) {
             return true;
         }
         if self.match_verb_cues(clause, at, &g, frame)
@@ -228,7 +255,11 @@ impl Reader<'_> {
     /// Adds the facts of one cue; returns whether it added any.
     fn apply_cue(&mut self, clause: &Clause, cue: &Cue, anchor: usize, g: &VerbGroup, frame: &Frame) -> bool {
         steps::count(1 + cue.rest.len());
-        if cue.cannot != g.cannot || !self.is_completed(cue, g) || self.is_temporary_stay(cue, g, frame.limit) {
+        if cue.cannot != g.cannot
+            || !self.is_completed(cue, g)
+            || self.is_temporary_stay(cue, g, frame.limit)
+            || self.is_planned_trip(cue, g)
+        {
             return false;
         }
         let mut frame = frame.clone();
@@ -255,18 +286,28 @@ impl Reader<'_> {
                 if items.is_empty() { self.enclosing_places(c, clause, cue) } else { items }
             }
         };
+        let items = self.replace_by_members(cue, items);
+        if self.read_team_mates(clause, cue, &frame, k) {
+            return true;
+        }
         let mut any = false;
         let subjects = frame.subjects.clone();
         let last_end = items.last().map_or(k, |i| i.1);
         for &(object, end) in &items {
+            if self.is_other_reading(cue, g, object) {
+                continue;
+            }
+            let sure = self.is_name_after_preposition(cue, g, object) || self.is_regular_work(cue, g, object);
+            let weak = cue.weak && !sure;
             for &subject in &subjects {
                 let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
                 let span = self.span(frame.start, end);
-                any |= self.add_cue_fact(cue, s, o, &frame, factor, span);
+                any |= self.add_cue_fact(&Cue { weak, ..cue.clone() }, s, o, &frame, factor, span);
             }
         }
         if any && frame.polarity == Polarity::Affirmed && cue.effect == Effect::States {
-            self.read_correction(clause, cue, &subjects, last_end, &frame);
+            self.read_correction(clause, cue, &items, last_end, &frame);
+            self.read_gapped(clause, cue, last_end, &frame);
             self.read_purpose(clause, cue, &items, last_end, &frame);
         }
         any

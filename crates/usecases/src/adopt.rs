@@ -5,7 +5,11 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use super::{entities::Came, error::UseCaseError, use_cases::UseCases};
+use super::{
+    entities::{Came, MergeCause},
+    error::UseCaseError,
+    use_cases::UseCases,
+};
 use recall_domain::{Adopted, Adoption, Caller, Entity, EntityId, EntityKey, TokenDigest};
 use recall_facts::adopt::find_same_entity;
 
@@ -53,7 +57,7 @@ impl UseCases {
         let ids: Vec<EntityId> = came.iter().map(|a| a.entity).collect();
         let entities = store.entities_by_id(caller, &ids).await?;
         for (from, into, how) in self.pairs(caller, &came, &entities).await? {
-            match self.make_one(caller, into, from, Some(how)).await {
+            match self.make_one(caller, into, from, MergeCause::Adopted(how)).await {
                 // Another request already merged or deleted one of them.
                 Ok(_) | Err(UseCaseError::Invalid { .. } | UseCaseError::NotFound { .. }) => {}
                 Err(error) => return Err(error),

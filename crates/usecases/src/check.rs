@@ -80,6 +80,8 @@ fn noun(path: &str) -> &'static str {
         "speaker" => "The speaker",
         "subject" => "The subject",
         "object" => "The object",
+        "value.text" => "The value",
+        "value.label" => "The label",
         "mention" => "The mention",
         "path" => "The path",
         "clientMessageId" => "The client's message id",

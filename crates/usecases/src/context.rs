@@ -310,7 +310,7 @@ fn known_at(f: &Fact, at: recall_domain::Timestamp) -> bool {
 /// A fact that only shares a name with the question does not show which message answers it.
 fn boosts(facts: &[RankedFact]) -> Vec<(MessageId, f32)> {
     let mut best: HashMap<MessageId, f32> = HashMap::new();
-    for f in facts.iter().filter(|f| f.score >= rank::ASKED_FOR) {
+    for f in facts.iter().filter(|f| f.is_asked_for()) {
         for e in f.evidence.iter().filter(|e| e.stance != Stance::Opposes || e.span.is_some()) {
             let score = best.entry(e.message).or_default();
             *score = score.max(f.score as f32);
@@ -326,11 +326,11 @@ fn millis(since: Instant) -> f64 {
 }
 
 /// Builds the query of a question over all data of the caller, except the question itself.
-pub(super) fn of_question(text: &UserText, question: MessageId) -> ContextQuery {
+pub(super) fn of_question(text: &UserText, question: MessageId, first: u32) -> ContextQuery {
     ContextQuery {
         text: text.clone(),
         scope: Scope::User,
-        first: 10,
+        first,
         sources: recall_domain::context::SearchSources::default(),
         methods: Vec::new(),
         route: None,

@@ -35,6 +35,17 @@ pub(super) struct Came {
     pub(super) reason: &'static str,
 }
 
+/// Why two entities are merged.
+#[derive(Clone, Copy)]
+pub(super) enum MergeCause {
+    /// A user merges them.
+    ByHand,
+    /// One of them was adopted from a visit.
+    Adopted(Came),
+    /// A message says that they are one.
+    Stated,
+}
+
 impl UseCases {
     /// Renames an entity and keeps the old name as an alias.
     ///
@@ -64,16 +75,16 @@ impl UseCases {
     /// # Errors
     /// `Invalid` when both are the same, `NotFound` when one is not the caller's.
     pub async fn merge_entities(&self, caller: &Caller, into: EntityId, from: EntityId) -> Result<Entity, UseCaseError> {
-        self.make_one(caller, into, from, None).await
+        self.make_one(caller, into, from, MergeCause::ByHand).await
     }
 
-    /// Merges as [`Self::merge_entities`] does; `came` describes an entity adopted from a visit.
+    /// Merges as [`Self::merge_entities`] does, with the decision of its cause.
     pub(super) async fn make_one(
         &self,
         caller: &Caller,
         into: EntityId,
         from: EntityId,
-        came: Option<Came>,
+        cause: MergeCause,
     ) -> Result<Entity, UseCaseError> {
         shared::may_write(caller)?;
         let store = &self.parts.store;
@@ -90,13 +101,17 @@ impl UseCases {
             let sides = store.entities_by_id(caller, &sides(&facts)).await?;
             let sessions = self.sessions_of_all(caller, &[into.id, from.id]).await?;
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
-            from.is_viewer |= came.is_some_and(|came| came.is_viewer);
+            from.is_viewer |= matches!(cause, MergeCause::Adopted(came) if came.is_viewer);
             let merge = merge::Merge { into: &into, from: &from, facts: &facts, evidence: &evidence, sides: &sides };
             let mut fresh = || self.parts.ids.fresh();
             let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
-            let plan = match came {
-                None => merge::merge(&at, &merge, &mut fresh),
-                Some(came) => KnowledgeCommit {
+            let plan = match cause {
+                MergeCause::ByHand => merge::merge(&at, &merge, &mut fresh),
+                MergeCause::Stated => KnowledgeCommit {
+                    merge_decision: Some(Decision { score: 0.95, reason: "said to be the same".to_owned() }),
+                    ..merge::merge(&at, &merge, &mut fresh)
+                },
+                MergeCause::Adopted(came) => KnowledgeCommit {
                     merge_decision: Some(Decision { score: came.score, reason: came.reason.to_owned() }),
                     ..merge::merge_across_memories(&at, &merge, &mut fresh)
                 },

@@ -37,6 +37,8 @@ pub(super) struct Target {
     pub(super) named: HashSet<MessageId>,
     /// Messages that vanish unless they also state other facts.
     pub(super) mentioning: HashSet<MessageId>,
+    /// Messages that stay as turns of their conversation, without their text.
+    pub(super) commands: HashSet<MessageId>,
 }
 
 /// Events by session.
@@ -69,18 +71,31 @@ impl UseCases {
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
             let target = self.target(caller, &request).await?;
-            let planned = self.plan_forgetting(caller, target, version, undo).await?;
-            if planned.plan.knowledge.facts.is_empty() && planned.messages.is_empty() {
-                return Ok(Forgotten::default());
+            if let Some(forgotten) = self.forget_target(caller, target, version, undo).await? {
+                return Ok(forgotten);
             }
-            if !self.commit_forgetting(caller, &planned).await? {
-                continue;
-            }
-            let Planned { plan, messages, .. } = planned;
-            let facts = plan.knowledge.facts.iter().map(|f| forget::retracted(f, plan.now)).collect();
-            return Ok(Forgotten { facts, messages, token: Some(plan.id.to_string()) });
         }
         Err(CommitError::Stale.into())
+    }
+
+    /// Forgets a target. Returns `None` if the knowledge has changed since `version`.
+    pub(super) async fn forget_target(
+        &self,
+        caller: &Caller,
+        target: Target,
+        version: u64,
+        undo: chrono::TimeDelta,
+    ) -> Result<Option<Forgotten>, UseCaseError> {
+        let planned = self.plan_forgetting(caller, target, version, undo).await?;
+        if planned.plan.knowledge.facts.is_empty() && planned.messages.is_empty() {
+            return Ok(Some(Forgotten::default()));
+        }
+        if !self.commit_forgetting(caller, &planned).await? {
+            return Ok(None);
+        }
+        let Planned { plan, messages, .. } = planned;
+        let facts = plan.knowledge.facts.iter().map(|f| forget::retracted(f, plan.now)).collect();
+        Ok(Some(Forgotten { facts, messages, token: Some(plan.id.to_string()) }))
     }
 
     /// Deletes a message. Its facts are re-weighed, or deleted if no other message states them.
@@ -166,7 +181,7 @@ impl UseCases {
             let named = store.messages_within(caller, range, MAX_FORGOTTEN as u32 + 1).await?.into_iter().collect();
             return Ok(Target { named, ..Target::default() });
         }
-        let Target { facts, named, mentioning } = self.named_target(caller, request).await?;
+        let Target { facts, named, mentioning, .. } = self.named_target(caller, request).await?;
         let facts: Vec<FactId> = facts.iter().map(|f| f.id).collect();
         let evidence = store.evidence_of(caller, &facts, MAX_EVIDENCE).await?;
         let stating = evidence.iter().filter(|e| e.span.is_some()).map(|e| e.message);
@@ -210,7 +225,7 @@ impl UseCases {
         undo: chrono::TimeDelta,
     ) -> Result<Planned, UseCaseError> {
         let (store, now) = (&self.parts.store, self.now());
-        let Target { facts, named, mentioning } = target;
+        let Target { facts, named, mentioning, commands } = target;
         let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
         let mut evidence = store.evidence_of(caller, &ids, MAX_EVIDENCE).await?;
         let stating = evidence.iter().filter(|e| e.span.is_some()).map(|e| e.message);
@@ -228,6 +243,7 @@ impl UseCases {
             ForgetInput { facts: &facts, named: &named, mentioning: &mentioning, others: &others, evidence: &evidence, ontology, now };
         let mut outcome = forget::forget(&input);
         self.hide_citing_answers(caller, &mut outcome).await?;
+        outcome.redacted.extend(commands.into_iter().filter(|c| !outcome.hidden.contains(c)));
         let ids: Vec<MessageId> = outcome.hidden.iter().chain(&outcome.redacted).copied().collect();
         let mut found = store.messages_by_id(caller, &ids).await?;
         found.sort_by_key(|m| (m.sent_at, m.session, m.position));

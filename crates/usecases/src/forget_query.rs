@@ -64,7 +64,7 @@ impl UseCases {
         let mut facts = self.parts.store.facts_of_entities(caller, &ids, FACTS_PER_ENTITY).await?;
         facts.retain(|f| f.status != FactStatus::Retracted);
         let explained = self.cues.unexplained(&asked, &cued, &names).is_empty();
-        Ok(Target { facts: meant(facts, &ids, &cued, explained), ..Target::default() })
+        Ok(Target { facts: meant(facts, &ids, &cued, explained, &asked), ..Target::default() })
     }
 
     /// Returns the entities that the words name. Of two names at one place, the longer one counts.
@@ -130,9 +130,11 @@ impl UseCases {
 }
 
 /// Chooses the facts that are meant: both sides are named, or one side and the relation, with no word left over.
-fn meant(facts: Vec<Fact>, named: &[EntityId], cued: &HashSet<&str>, explained: bool) -> Vec<Fact> {
+fn meant(facts: Vec<Fact>, named: &[EntityId], cued: &HashSet<&str>, explained: bool, asked: &QuestionTerms) -> Vec<Fact> {
     let is_cued = |f: &Fact| cued.contains(f.relation.as_str());
-    let (both, one): (Vec<Fact>, Vec<Fact>) = facts.into_iter().partition(|f| named.contains(&f.subject) && named.contains(&f.object));
+    // A value is named by its words.
+    let names_object = |f: &Fact| f.value.as_ref().map_or_else(|| named.contains(&f.object), |v| asked.has_words_of(v.text.as_str()));
+    let (both, one): (Vec<Fact>, Vec<Fact>) = facts.into_iter().partition(|f| named.contains(&f.subject) && names_object(f));
     if both.iter().any(is_cued) {
         return both.into_iter().filter(is_cued).collect();
     }

@@ -85,7 +85,7 @@ impl UseCases {
         let mut present = store.facts_by_id(caller, &ids).await?;
         let key = |f: &Fact| {
             let (subject, object) = (*entities.get(&f.subject)?, *entities.get(&f.object)?);
-            Some(FactKey { subject, relation: f.relation.clone(), object: Some(object) })
+            Some(FactKey { subject, object: Some(object), ..FactKey::of(f) })
         };
         let keys: Vec<FactKey> = knowledge.facts.iter().filter_map(key).collect();
         if !keys.is_empty() {

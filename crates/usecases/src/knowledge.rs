@@ -3,8 +3,8 @@
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{check, error::UseCaseError, send::SendMessage, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, CandidateFact, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, Mention, MessageKind, Party, Polarity,
-    Relation, Role, SessionId, Similarity, Span, UserText, names_user, nearest,
+    Caller, CandidateFact, CandidateValue, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, FactValue, Mention,
+    MessageKind, Party, Polarity, Relation, Role, SessionId, Similarity, Span, UserText, Word, names_user, nearest,
 };
 use recall_facts::{LearnError, Statement, edit, rival_keys};
 use recall_ports::{CommitError, FollowUp};
@@ -21,12 +21,29 @@ pub struct AssertFact {
     pub subject: String,
     /// Relation of the ontology.
     pub relation: String,
-    /// Name of the object; "me" means the user.
-    pub object: String,
+    /// Name of the object; "me" means the user. Absent if there is a value.
+    pub object: Option<String>,
+    /// The value, for a relation with values.
+    pub value: Option<AssertedValue>,
     /// Type of the subject; default: one that the relation allows.
     pub subject_type: Option<EntityType>,
     /// Type of the object; default: one that the relation allows.
     pub object_type: Option<EntityType>,
+}
+
+/// A value stated by hand.
+#[derive(Clone, Debug)]
+pub struct AssertedValue {
+    /// The value in words.
+    pub text: String,
+    /// What of the subject the value measures, if the relation does not say it.
+    pub label: Option<String>,
+}
+
+/// The object or the value of a fact that is stated by hand, after the checks.
+enum Complement {
+    Entity(String),
+    Value(FactValue),
 }
 
 impl UseCases {
@@ -36,8 +53,10 @@ impl UseCases {
     /// `Invalid` for an unknown relation or sides of a wrong type, `NotFound` for the session.
     pub async fn assert_fact(&self, caller: &Caller, a: AssertFact) -> Result<Fact, UseCaseError> {
         shared::may_write(caller)?;
-        let (subject, object) = (check::name(&a.subject, "subject")?, check::name(&a.object, "object")?);
+        let subject = check::name(&a.subject, "subject")?;
         let relation = self.relation(&a.relation)?;
+        let complement = complement(relation, &a)?;
+        let object = if let Complement::Entity(object) = &complement { object.clone() } else { String::new() };
         let own = |name: &str| names_user(name) || name.to_lowercase() == "you";
         if caller.is_shared() && (own(&subject) || own(&object)) {
             let path = if own(&subject) { "subject" } else { "object" };
@@ -61,11 +80,24 @@ impl UseCases {
             }
         };
         let subject_type = type_of(&subject, a.subject_type, &relation.subject_types, "subject")?;
-        let object_type = type_of(&object, a.object_type, &relation.object_types, "object")?;
+        let object_type = match complement {
+            Complement::Entity(_) => type_of(&object, a.object_type, &relation.object_types, "object")?,
+            Complement::Value(_) => EntityType::Thing,
+        };
         if EntityKey::of(&subject) == EntityKey::of(&object) || (own(&subject) && own(&object)) {
             return Err(UseCaseError::invalid("SAME_SIDES", "object", "Subject and object are the same. Name two things."));
         }
-        let (text, mentions, sides) = sentence(relation, [(&subject, subject_type), (&object, object_type)], own);
+        let (text, mentions, sides, value) = match complement {
+            Complement::Entity(object) => {
+                let (text, mentions, sides) = sentence(relation, &[(subject.as_str(), subject_type), (object.as_str(), object_type)], own);
+                (text, mentions, sides, None)
+            }
+            Complement::Value(value) => {
+                let (text, mentions, [subject, _]) = sentence(relation, &[(subject.as_str(), subject_type)], own);
+                let text = format!("{}{}.", text.trim_end_matches('.'), value.shown());
+                (text, mentions, [subject, subject], Some(CandidateValue::Known(value)))
+            }
+        };
         let whole = Span { start: 0, end: text.chars().count() as u32 };
         let message = SendMessage {
             session: a.session,
@@ -83,6 +115,7 @@ impl UseCases {
             subject: sides[0],
             relation: relation.name.clone(),
             object: sides[1],
+            value,
             polarity: Polarity::Affirmed,
             confidence: 1.0,
             span: whole,
@@ -95,7 +128,7 @@ impl UseCases {
             speaker: None,
             is_impersonal: caller.is_shared(),
             chunk_event: None,
-            extraction: Extraction { kind: MessageKind::Statement, mentions, facts: vec![fact] },
+            extraction: Extraction { mentions, facts: vec![fact], ..Extraction::empty(MessageKind::Statement) },
         };
         // A task of its own, so that the followers of the session hear of it although the client disconnects.
         let (learner, parts, caller) = (self.learner.clone(), self.parts.clone(), *caller);
@@ -169,10 +202,35 @@ impl UseCases {
     }
 }
 
+/// Returns the object or the value that the relation takes.
+fn complement(relation: &Relation, a: &AssertFact) -> Result<Complement, UseCaseError> {
+    match (&a.object, &a.value) {
+        (Some(object), None) if !relation.has_values() => Ok(Complement::Entity(check::name(object, "object")?)),
+        (None, Some(given)) if relation.has_values() => {
+            check::name(&given.text, "value.text")?;
+            let label = given.label.as_deref().map(|l| check::name(l, "value.label")).transpose()?;
+            let value = relation.parse_value(&given.text).ok_or_else(|| {
+                let types = relation.value_types.iter().map(|t| t.word()).collect::<Vec<_>>().join(", ");
+                let message = format!("The value does not fit `{}`. It takes: {types}.", relation.name);
+                UseCaseError::invalid("VALUE_NOT_ALLOWED", "value.text", message)
+            })?;
+            Ok(Complement::Value(value.labelled(label.as_deref())))
+        }
+        _ if relation.has_values() => {
+            let message = format!("`{}` takes a value and no object. Give `value`.", relation.name);
+            Err(UseCaseError::invalid("VALUE_EXPECTED", "value", message))
+        }
+        _ => {
+            let message = format!("`{}` takes an object and no value. Give `object`.", relation.name);
+            Err(UseCaseError::invalid("OBJECT_EXPECTED", "object", message))
+        }
+    }
+}
+
 /// Builds the sentence for an asserted fact, with the mentions of its sides.
-fn sentence(relation: &Relation, sides: [(&str, EntityType); 2], own: impl Fn(&str) -> bool) -> (String, Vec<Mention>, [Party; 2]) {
+fn sentence(relation: &Relation, sides: &[(&str, EntityType)], own: impl Fn(&str) -> bool) -> (String, Vec<Mention>, [Party; 2]) {
     let (mut text, mut mentions, mut parties) = (String::new(), Vec::new(), [Party::Speaker; 2]);
-    for (i, (name, entity_type)) in sides.into_iter().enumerate() {
+    for (i, &(name, entity_type)) in sides.iter().enumerate() {
         if own(name) {
             text.push_str(if i == 0 { "I" } else { "me" });
         } else {

@@ -11,9 +11,6 @@ const MAX_NAME_WORDS: usize = 4;
 /// Most words of a question searched for names.
 const MAX_WORDS: usize = 200;
 
-/// Least score of a requested fact: the question has a word of its relation, or names both sides.
-pub(super) const ASKED_FOR: f64 = 0.55;
-
 /// The names and words in a question.
 #[derive(Clone, Debug)]
 pub(super) struct QuestionTerms {
@@ -47,6 +44,12 @@ impl QuestionTerms {
         });
         Self { keys, capitals, first_person, stems: terms(text).into_iter().map(|(t, _)| t).collect() }
     }
+
+    /// Whether it has all words of a text.
+    pub(super) fn has_words_of(&self, text: &str) -> bool {
+        let mut words = terms(text).into_iter().map(|(t, _)| t).peekable();
+        words.peek().is_some() && words.all(|t| self.stems.contains(&t))
+    }
 }
 
 /// The cues of the relations as terms. They are computed once, because stemming them for each fact was the largest cost.
@@ -57,7 +60,7 @@ impl CueTerms {
     pub(super) fn of(ontology: &Ontology) -> Self {
         let of_relation = |r: &Relation| {
             let c = &r.cues;
-            let lists = [&c.verbs, &c.inverse_verbs, &c.nouns, &c.inverse_nouns, &c.adjectives, &c.ending_verbs];
+            let lists = [&c.verbs, &c.inverse_verbs, &c.nouns, &c.inverse_nouns, &c.adjectives, &c.ending_verbs, &c.questions];
             std::iter::once(r.phrase.as_str())
                 .chain(lists.into_iter().flatten().map(String::as_str))
                 .map(|cue| terms(cue).into_iter().map(|(t, _)| t).collect::<Vec<_>>())
@@ -85,8 +88,13 @@ impl CueTerms {
 
 /// Scores the relevance of a fact, 0 to 1, from the named entities, the requested relation and its belief.
 pub(super) fn score(fact: &Fact, named: &[EntityId], asked_for: &HashSet<&str>, ontology: &Ontology, now: Timestamp) -> f64 {
-    let sides = [fact.subject, fact.object].iter().filter(|s| named.contains(s)).count();
-    let belief = standing(fact, ontology.get(&fact.relation), now).belief;
+    let sides = fact.object_entity().iter().chain([&fact.subject]).filter(|s| named.contains(s)).count();
+    let relation = ontology.get(&fact.relation);
+    let belief = standing(fact, relation, now).belief;
+    // Notes come after facts.
+    if relation.is_some_and(|r| r.notes) {
+        return 0.1 + 0.1 * belief;
+    }
     let named = if sides == 2 { 0.35 } else { 0.2 };
     let cued = if asked_for.contains(fact.relation.as_str()) { 0.35 } else { 0.0 };
     let holds = if fact.status == FactStatus::Active { 0.1 } else { 0.0 };

@@ -1,8 +1,10 @@
 //! Builds the extractor's input: a message, earlier messages and waiting messages of its session.
 
+use std::sync::Arc;
+
 use super::use_cases::UseCases;
 use recall_domain::{Caller, Message, MessageStatus, Role};
-use recall_ports::{ExtractInput, StoreError};
+use recall_ports::{Background, EarlierMessage, ExtractInput, Extractor, StoreError};
 
 /// A message with the extractor's input.
 pub(super) struct Reading {
@@ -12,17 +14,38 @@ pub(super) struct Reading {
 
 /// Earlier messages that the extractor gets, for pronouns.
 const PREVIOUS: u32 = 2;
+/// Earlier messages in the background of a message.
+const EARLIER: u32 = 6;
+/// Most waiting messages whose names are looked up together.
+const LOOKED_UP: usize = 8;
 
 impl UseCases {
     /// Returns the extractor's input for a message, and for the waiting ones among the `ahead` messages after it.
-    pub(super) async fn readings(&self, caller: &Caller, message: Message, ahead: u32) -> Result<(Reading, Vec<Reading>), StoreError> {
+    pub(super) async fn readings(
+        &self,
+        caller: &Caller,
+        message: Message,
+        ahead: u32,
+        extractor: &dyn Extractor,
+    ) -> Result<(Reading, Vec<Reading>), StoreError> {
+        let before = if extractor.reads_background() { EARLIER } else { PREVIOUS };
         // If later messages are read too, the message itself is among them.
         let (end, limit) = match ahead {
-            0 => (message.position, PREVIOUS),
-            n => (message.position.saturating_add(1 + u64::from(n)), PREVIOUS + 1 + n),
+            0 => (message.position, before),
+            n => (message.position.saturating_add(1 + u64::from(n)), before + 1 + n),
         };
         let around = self.parts.store.messages_before(caller, message.session, end, limit).await?;
-        Ok(readings(message, &around))
+        let (mut first, mut next) = readings(message, &around);
+        if extractor.reads_background() {
+            let all: Vec<&Reading> = std::iter::once(&first).chain(&next).take(LOOKED_UP).collect();
+            let texts: Vec<&str> = all.iter().map(|r| r.message.text.as_str()).collect();
+            let earlier: Vec<_> = first.input.background.earlier.iter().map(|m| m.id).collect();
+            let known = Arc::new(self.known_names(caller, first.message.session, &texts, &earlier).await?);
+            for reading in std::iter::once(&mut first).chain(&mut next) {
+                reading.input.background.known = known.clone();
+            }
+        }
+        Ok((first, next))
     }
 }
 
@@ -30,8 +53,15 @@ impl UseCases {
 fn readings(message: Message, around: &[Message]) -> (Reading, Vec<Reading>) {
     let reading = |m: &Message| {
         let before: Vec<_> = around.iter().filter(|b| b.position < m.position).collect();
-        let previous = before.iter().skip(before.len().saturating_sub(PREVIOUS as usize)).map(|b| b.text.clone()).collect();
-        let input = ExtractInput { message: Some(m.id), text: m.text.clone(), speaker: m.speaker.clone(), previous };
+        let last = |n: u32| before.iter().skip(before.len().saturating_sub(n as usize));
+        let earlier = last(EARLIER).map(|b| EarlierMessage { id: b.id, role: b.role, speaker: b.speaker.clone(), text: b.text.clone() });
+        let input = ExtractInput {
+            message: Some(m.id),
+            text: m.text.clone(),
+            speaker: m.speaker.clone(),
+            previous: last(PREVIOUS).map(|b| b.text.clone()).collect(),
+            background: Background { earlier: earlier.collect(), ..Background::default() },
+        };
         Reading { message: m.clone(), input }
     };
     let waits = |m: &&Message| m.position > message.position && m.status == MessageStatus::Processing && m.role != Role::Assistant;
@@ -91,5 +121,8 @@ mod tests {
         assert_eq!((told(&first), next.len()), ("6 after 4,5".into(), 0));
         let (first, _) = readings(all[0].clone(), &[]);
         assert_eq!(told(&first), "3 after ");
+        let (_, next) = readings(all[3].clone(), &all);
+        let earlier: Vec<&str> = next[1].input.background.earlier.iter().map(|m| m.text.as_str()).collect();
+        assert_eq!(earlier, ["3", "4", "5", "6", "7", "8"]);
     }
 }

@@ -3,21 +3,26 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::try_join_all;
 
-use super::{context::of_question, error::UseCaseError, shared, use_cases::UseCases};
+use super::{
+    command::{CommandOutcome, forget_command},
+    context::of_question,
+    error::UseCaseError,
+    shared,
+    use_cases::UseCases,
+};
 use recall_domain::{
     Caller, DocumentStatus, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
-    context::Context,
+    context::{Context, Timings},
     event::{AnswerCompleted, AnswerFailed, DocumentUpdate, MessageFailed},
 };
 use recall_facts::{LearnError, Outcome, Statement, Work};
 use recall_ports::{
-    Announcer, AnswerCommit, AnswerError, AnswerSink, Answerer, Asked, CommitError, EmbedError, ExtractError, FollowUp, Job, JobWork,
-    NewMessage, StoreError,
+    Announcer, AnswerCommit, AnswerDraft, AnswerError, AnswerSink, Answerer, Asked, CommitError, EmbedError, ExtractError, FollowUp, Job,
+    JobWork, NewMessage, StoreError,
 };
 
-/// Most messages of one session that are learned together.
-const TOGETHER: u32 = 32;
 /// How often a question may be rephrased: "what does my sister's husband do" needs three searches.
 const MAX_HOPS: usize = 3;
 
@@ -179,15 +184,20 @@ impl UseCases {
     async fn understand(&self, job: &Job, id: MessageId) -> Result<usize, Failure> {
         let (caller, extractor) = (&job.caller, &self.parts.extractor);
         // A message that made an attempt fail must not take others with it.
-        let together = if extractor.is_quick() && job.attempts == 1 { TOGETHER } else { 1 };
+        let together = if job.attempts == 1 { extractor.together() } else { 1 };
         let message = self.message(caller, id).await?;
-        let (first, next) = self.readings(caller, message, extractor.looks_ahead().max(together - 1)).await?;
+        let ahead = extractor.looks_ahead().max(together.saturating_sub(1));
+        let (first, next) = self.readings(caller, message, ahead, extractor.as_ref()).await?;
         let ahead: Vec<_> = next.iter().map(|reading| reading.input.clone()).collect();
         let extraction = extractor.extract_ahead(caller, &first.input, &ahead).await?;
         let mut statements = vec![statement(caller, first.message, extraction, EventId(self.parts.ids.fresh()))];
-        for reading in next.into_iter().take(together as usize - 1) {
-            let extraction = extractor.extract(caller, &reading.input).await?;
+        let next: Vec<_> = next.into_iter().take(together.saturating_sub(1) as usize).collect();
+        let extractions = try_join_all(next.iter().map(|reading| extractor.extract(caller, &reading.input))).await?;
+        for (reading, extraction) in next.into_iter().zip(extractions) {
             statements.push(statement(caller, reading.message, extraction, EventId(self.parts.ids.fresh())));
+        }
+        for (statement, _) in &statements {
+            self.merge_stated_names(caller, &statement.extraction).await?;
         }
         let asks = statements.iter().any(|(_, follow_up)| follow_up.is_some());
         let learned = self.learner.learn(caller, statements, Some(&job.claim)).await?;
@@ -200,7 +210,10 @@ impl UseCases {
 
     async fn answer(&self, job: &Job, id: MessageId) -> Result<(), Failure> {
         let question = self.message(&job.caller, id).await?;
-        let mut asked = Asked { message: Some(id), text: question.text.clone(), at: question.sent_at };
+        if let Some(words) = forget_command(question.text.as_str()) {
+            return self.answer_command(job, &question, words).await;
+        }
+        let mut asked = Asked { message: Some(id), text: question.text.clone(), original: None, at: question.sent_at };
         let context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, id).await?;
         self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
         let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
@@ -212,6 +225,31 @@ impl UseCases {
         }
         self.cite_documents(&job.caller, &mut draft.citations).await?;
 
+        self.commit_answer(job, id, draft, timings).await
+    }
+
+    /// Carries out a command to forget, and replies. The words of the command are removed when the reply is stored.
+    async fn answer_command(&self, job: &Job, command: &Message, words: &str) -> Result<(), Failure> {
+        let outcome = self.forget_on_command(&job.caller, words, command.id).await;
+        let text = match &outcome {
+            Ok(outcome) => self.reply_to_command(&job.caller, outcome).await?,
+            Err(UseCaseError::Unavailable { .. } | UseCaseError::Internal { .. }) => {
+                return Err(Failure::Transient("CONTEXT", "a forgetting failed".to_owned()));
+            }
+            Err(e) => e.to_string(),
+        };
+        let draft = AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
+        self.commit_answer(job, command.id, draft, Timings::default()).await?;
+        if matches!(outcome, Ok(CommandOutcome::Done(_)))
+            && let Err(e) = self.redact_command(&job.caller, command.id).await
+        {
+            tracing::warn!(code = e.code(), "the words of a command to forget were not removed");
+        }
+        Ok(())
+    }
+
+    /// Stores the answer to a message and ends the job.
+    async fn commit_answer(&self, job: &Job, id: MessageId, draft: AnswerDraft, timings: Timings) -> Result<(), Failure> {
         let now = self.parts.clock.now();
         let prepared = self.prepare(std::slice::from_ref(&draft.text)).await?.into_iter().next();
         let prepared = prepared.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
@@ -262,11 +300,13 @@ impl UseCases {
         asked: &mut Asked,
         question: MessageId,
     ) -> Result<Context, UseCaseError> {
-        let mut context = self.context(caller, of_question(&asked.text, question)).await?;
+        let first = answerer.messages_wanted();
+        let mut context = self.context(caller, of_question(&asked.text, question, first)).await?;
         for _ in 0..MAX_HOPS {
             let Some(text) = answerer.rephrase(asked, &context) else { break };
-            context.join(self.context(caller, of_question(&text, question)).await?);
-            asked.text = text;
+            context.join(self.context(caller, of_question(&text, question, first)).await?);
+            let before = std::mem::replace(&mut asked.text, text);
+            asked.original.get_or_insert(before);
         }
         Ok(context)
     }
@@ -279,8 +319,12 @@ impl UseCases {
 }
 
 /// What a message states, and the job to answer it if it asks.
-fn statement(caller: &Caller, message: Message, extraction: Extraction, event: EventId) -> (Statement, Option<JobWork>) {
+fn statement(caller: &Caller, message: Message, mut extraction: Extraction, event: EventId) -> (Statement, Option<JobWork>) {
     let is_chunk = message.role == Role::Document;
+    if !is_chunk && forget_command(message.text.as_str()).is_some() {
+        // A command states nothing, whatever the extractor read in it.
+        extraction = Extraction::empty(MessageKind::Question);
+    }
     let follow_up = (extraction.kind.asks() && !is_chunk).then_some(JobWork::Answer(message.id));
     let statement = Statement {
         message: message.id,
@@ -306,7 +350,7 @@ fn context_ready(question: &Message, context: &recall_domain::context::Context, 
             let s = recall_facts::standing(&f.fact, relation, now);
             serde_json::json!({
                 "fact_id": f.fact.id, "entity": f.subject.name, "relation": relation.map_or(f.fact.relation.as_str(), |r| r.phrase.as_str()),
-                "target": f.object.name, "weight": s.weight, "belief": s.belief, "score": f.score,
+                "target": f.object_name(), "weight": s.weight, "belief": s.belief, "score": f.score,
                 "shared": f.shared,
             })
         })

@@ -242,6 +242,7 @@ const NESTED: &[(&str, &str)] = &[
     ("Document.chunks(after)", "document(id: $document) { chunks(after: $tried) { nodes { id text } } }"),
     ("Entity.facts(after)", "entity(id: $entity) { facts(after: $tried) { nodes { id } } }"),
     ("Entity.mentions(after)", "entity(id: $entity) { mentions(after: $tried) { nodes { id text } } }"),
+    ("Entity.notes(after)", "entity(id: $entity) { notes(after: $tried) { nodes { id } } }"),
     ("Fact.evidence(after)", "fact(id: $fact) { evidence(after: $tried) { nodes { excerpt message { id } } } }"),
     ("Session.facts(after)", "session(id: $session) { facts(after: $tried) { nodes { id } } }"),
     ("Session.messages(after)", "session(id: $session) { messages(first: 5, after: $tried) { nodes { id text } } }"),

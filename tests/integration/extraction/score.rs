@@ -143,7 +143,9 @@ pub(crate) fn found_facts(e: &Extraction) -> BTreeMap<Stated, f64> {
         Party::Speaker => "user",
         Party::Mention(i) => e.mentions.get(i).map_or("", |m| m.name.as_str()),
     };
-    e.facts.iter().map(|f| (ordered(name(f.subject), &f.relation, name(f.object), f.polarity.word()), f.confidence)).collect()
+    // The labels have no values and no notes.
+    let entity_facts = e.facts.iter().filter(|f| f.value.is_none());
+    entity_facts.map(|f| (ordered(name(f.subject), &f.relation, name(f.object), f.polarity.word()), f.confidence)).collect()
 }
 
 /// Numbers of right, found and expected items.
@@ -201,7 +203,15 @@ impl Score {
             self.kinds.right += usize::from(kind == found.kind);
         }
         if let Some(expected) = &gold.entities {
-            let typed: BTreeSet<(String, String)> = found.mentions.iter().map(|m| (norm(&m.name), type_name(m.entity_type))).collect();
+            let values: BTreeSet<String> = found.facts.iter().filter_map(|f| f.value.as_ref()).map(|v| norm(v.text().as_str())).collect();
+            // What is only a value, such as an allergen, is not labelled either.
+            let in_fact = |i: usize| found.facts.iter().any(|f| f.value.is_none() && [f.subject, f.object].contains(&Party::Mention(i)));
+            let labelled = found
+                .mentions
+                .iter()
+                .enumerate()
+                .filter(|(i, m)| in_fact(*i) || !values.contains(&norm(&m.name)) || expected.iter().any(|e| e.0 == norm(&m.name)));
+            let typed: BTreeSet<(String, String)> = labelled.map(|(_, m)| (norm(&m.name), type_name(m.entity_type))).collect();
             self.typed.add(expected, &typed);
             let bare = |s: &BTreeSet<(String, String)>| s.iter().map(|e| e.0.clone()).collect::<BTreeSet<_>>();
             self.entities.add(&bare(expected), &bare(&typed));

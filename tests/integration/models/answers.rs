@@ -69,11 +69,12 @@ fn context(messages: Vec<RankedMessage>) -> Context {
 }
 
 fn asked() -> Asked {
-    Asked { message: Some(MessageId(Uuid::from_u128(77))), text: "Who?".into(), at: Timestamp::from_timestamp(1_700_086_400, 0).unwrap() }
+    let at = Timestamp::from_timestamp(1_700_086_400, 0).unwrap();
+    Asked { message: Some(MessageId(Uuid::from_u128(77))), text: "Who?".into(), original: None, at }
 }
 
 fn three() -> Context {
-    context(vec![message(1, "Mary moved to Ghent.", 0.4), message(2, "John likes tea.", 0.9), message(3, "It rained.", 0.1)])
+    context(vec![message(1, "Mary moved to Ghent.", 0.8), message(2, "John likes tea.", 0.9), message(3, "It rained.", 0.7)])
 }
 
 fn answerer(server: &ModelServer, per_user: Option<u64>, options: ModelAnswererOptions) -> ModelAnswerer {
@@ -128,7 +129,7 @@ async fn ungrounded_answer_becomes_i_do_not_know() {
 
 #[tokio::test]
 async fn context_is_trimmed_by_score_to_token_budget() {
-    let many = (0..200).map(|i| message(i, &format!("{i} {}", "long ago ".repeat(20)), 1.0 / (i + 1) as f64));
+    let many = (0..200).map(|i| message(i, &format!("{i} {}", "long ago ".repeat(20)), 1.0 - i as f64 / 1_000.0));
     let context = context(many.chain([message(999, &"x".repeat(60_000), 0.999)]).collect());
     let server = ModelServer::start(say("It was [1].")).await;
     let options = ModelAnswererOptions { context_tokens: 500, ..Default::default() };

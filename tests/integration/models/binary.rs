@@ -257,12 +257,15 @@ async fn extract_command_follows_policy() {
     for (env, args, by_model) in [
         (&env[..], &[][..], true),
         (&env[..], &["--policy", "local"], false),
-        (&env[..6], &[], false),
-        (&env[..6], &["--policy", "model"], true),
+        // A configured model server is used unless the settings say otherwise.
+        (&env[..6], &[], true),
+        (&env[..6], &["--policy", "local"], false),
+        (&env[..6], &["--policy", "hybrid"], true),
     ] {
         let before = model.seen().len();
         let (well, lines, err) = extract(env, args).await;
         assert!(well, "{err}");
+        assert_eq!(err.contains("`hybrid` no longer exists"), args.contains(&"hybrid"), "{err}");
         assert_eq!(lines.iter().map(|l| l["id"].as_str().unwrap()).collect::<Vec<_>>(), said(), "not in order");
         assert_eq!(model.seen().len() > before, by_model, "{args:?}");
         assert_eq!(lines[0]["facts"].as_array().unwrap().contains(&knows), by_model, "{args:?} {lines:?}");
@@ -338,7 +341,7 @@ async fn imported_messages_are_extracted_in_batches() {
     let about: Vec<usize> = (0..model.seen().len()).map(|n| model.shown(n)["messages"].as_array().map_or(1, Vec::len)).collect();
     assert_eq!(about, [8, 2]);
     let last = &model.shown(1)["messages"][1];
-    assert_eq!((&last["message"], last["previous"].as_array().map(Vec::len)), (&messages[9]["text"], Some(2)));
+    assert_eq!((&last["message"], last["earlier"].as_array().map(Vec::len)), (&messages[9]["text"], Some(5)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@ mod binary;
 mod budgets;
 mod embeddings;
 mod extraction;
+mod names;
 pub(crate) mod responses;
 pub(crate) mod server;
 

@@ -47,7 +47,7 @@ async fn refusal_of_the_model_server_arrives_as_it_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unreachable_model_server_is_an_error_of_the_protocol() {
     let folder = tempfile::tempdir().unwrap();
-    let env = [("RECALL_MODEL_URL", "http://127.0.0.1:9/v1"), ("RECALL_MODEL_NAME", "m")];
+    let env = [("RECALL_MODEL_URL", "http://127.0.0.1:9/v1"), ("RECALL_MODEL_NAME", "m"), ("RECALL_EXTRACTION", "local")];
     let server = Server::start_with(folder.path(), &env);
     let reply = request(&server, None, &streamed("Hello")).send().await.unwrap();
     assert_eq!((reply.status().as_u16(), reply.headers()["content-type"].to_str().unwrap()), (502, "application/json"));

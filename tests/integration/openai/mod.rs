@@ -20,8 +20,10 @@ use crate::{
 /// Starts the binary in front of a model server.
 fn start(data: &Path, model: &ModelServer, more: &[(&str, &str)]) -> Server {
     let url = model.url();
-    let env = [("RECALL_MODEL_URL", url.as_str()), ("RECALL_MODEL_NAME", MODEL), ("RECALL_MODEL_KEY", KEY)];
-    Server::start_with(data, &[&env, more].concat())
+    // The scripts of these tests answer chats only.
+    let model = [("RECALL_MODEL_URL", url.as_str()), ("RECALL_MODEL_NAME", MODEL), ("RECALL_MODEL_KEY", KEY)];
+    let env = [&model[..], &[("RECALL_EXTRACTION", "local")]].concat();
+    Server::start_with(data, &[env.as_slice(), more].concat())
 }
 
 /// Builds a chat request in a conversation.

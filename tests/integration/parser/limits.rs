@@ -114,7 +114,12 @@ async fn child_ends_when_its_parent_does() {
     );
     let input = std::fs::File::open(endless.path()).unwrap();
     let mut shell = Command::new("bash").args(["-c", &command]).stdin(input).stdout(Stdio::null()).spawn().unwrap();
-    eventually(|| process_with("70003")).await;
+    // It knows its parent once it has its limits.
+    eventually(|| {
+        let limits = std::fs::read_to_string(format!("/proc/{}/limits", process_with("70003")?)).ok()?;
+        limits.lines().any(|line| line.starts_with("Max file size") && line.contains(" 0 ")).then_some(())
+    })
+    .await;
     shell.kill().unwrap();
     shell.wait().unwrap();
     eventually(|| process_with("70003").is_none().then_some(())).await;

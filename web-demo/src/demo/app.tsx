@@ -2,12 +2,14 @@
 import { useEffect, useState } from "preact/hooks";
 import { Chat } from "./parts/chat.tsx";
 import { Composer } from "./parts/composer.tsx";
+import { DocumentsPlace } from "./parts/documents-place.tsx";
 import { EntityView } from "./parts/entity.tsx";
 import { Facts } from "./parts/facts.tsx";
 import { Graph } from "./parts/graph.tsx";
 import { Header } from "./parts/header.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { LoginPage } from "./parts/login-page.tsx";
+import { MemoryPlace } from "./parts/memory-place.tsx";
 import { Sessions } from "./parts/sessions.tsx";
 import {
   boot, caughtUp, connection, memory, missing, newSession, problem, reconnect, sessions, settleVisit, startError, wantedMessage,
@@ -80,6 +82,11 @@ function MissingSession() {
   );
 }
 
+function Toast() {
+  if (!problem.value) return null;
+  return <div class="toast" role="alert">{problem.value}<button type="button" class="icon-button" aria-label="Close" onClick={() => { problem.value = null; }}><Icon name="close" /></button></div>;
+}
+
 type Tab = "chat" | "facts" | "graph";
 const tabs: Array<[Tab, string]> = [["chat", "Chat"], ["facts", "Facts"], ["graph", "Graph"]];
 
@@ -101,6 +108,12 @@ export function App() {
   if (loginMethods.value) return <LoginPage />;
   if (startError.value) {
     return <main class="broken"><Icon name="mark" /><h1>Recall cannot be reached</h1><p>{startError.value}</p><button type="button" onClick={() => void boot()}>Try again</button></main>;
+  }
+  if (current.page === "documents" || current.page === "document") {
+    return <div class="shell one-place"><Header onMenu={() => setMenu(!menu)} menuOpen={menu} /><DocumentsPlace /><Toast /></div>;
+  }
+  if (current.page === "memory") {
+    return <div class="shell one-place"><Header onMenu={() => setMenu(!menu)} menuOpen={menu} /><MemoryPlace rest={current.rest} /><Toast /></div>;
   }
   const known = memory.value;
   void known?.version.value;
@@ -132,7 +145,7 @@ export function App() {
           </button>
         ))}
       </div>
-      {problem.value && <div class="toast" role="alert">{problem.value}<button type="button" class="icon-button" aria-label="Close" onClick={() => { problem.value = null; }}><Icon name="close" /></button></div>}
+      <Toast />
     </div>
   );
 }

@@ -3,12 +3,14 @@ import "./styles/base.css";
 import "./styles/chat.css";
 import "./styles/memory.css";
 import "./styles/small.css";
+import "./styles/places.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { FileDrop } from "./parts/documents-place.tsx";
 import { applyTheme, storedTheme } from "./parts/header.tsx";
 import { boot } from "./state/app.ts";
 
 applyTheme(storedTheme());
 const root = document.getElementById("app");
-if (root) render(<App />, root);
+if (root) render(<><App /><FileDrop /></>, root);
 void boot();

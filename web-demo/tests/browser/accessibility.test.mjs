@@ -1,12 +1,11 @@
 // Checks every view of the demo with axe-core: light and dark, on a desktop and on a phone.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
+import { findViolations } from "./axe.mjs";
 import { fact, newSession, waitForPhase, say, sessionIn, waitForElement } from "./demo-page.mjs";
+import { handbook } from "./files.mjs";
 import { Server, until, withServerAndBrowser } from "./harness.mjs";
 
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SIZES = { desktop: { viewport: { width: 1360, height: 850 } }, phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true } };
 
 let server;
@@ -17,18 +16,6 @@ before(async () => {
   protectedServer = await Server.start({ RECALL_TOKEN: "a-token-that-is-long-enough-for-this" });
 });
 after(() => protectedServer?.stop());
-
-/** Runs axe after all animations have ended, and returns its violations. */
-async function findViolations(tab, view) {
-  await tab.page.evaluate(axe);
-  const violations = await tab.page.evaluate(async () => {
-    for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
-    await Promise.all(document.getAnimations().map((a) => (a.effect?.getComputedTiming().iterations === Infinity ? null : a.finished.catch(() => {}))));
-    const { violations } = await window.axe.run(document, { rules: { "label-content-name-mismatch": { enabled: true } } });
-    return violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target.join(" ")} (${n.any.concat(n.all, n.none).map((c) => c.message).join("; ").slice(0, 160)})`).slice(0, 4).join(" | ")}`);
-  });
-  return violations.map((v) => `${view}: ${v}`);
-}
 
 for (const [size, options] of Object.entries(SIZES)) {
   for (const colorScheme of ["light", "dark"]) {
@@ -77,6 +64,46 @@ for (const [size, options] of Object.entries(SIZES)) {
       await page.goto(`${server.url}/#/s/00000000-0000-7000-8000-000000000000`);
       await waitForElement(page.getByRole("heading", { name: "There is no such session" }), "the error for an unknown session");
       await check("an unknown session");
+
+      await page.goto(`${server.url}/#/d`);
+      await waitForElement(page.getByRole("heading", { name: "Documents", level: 1 }), "the documents");
+      await check("documents");
+      const files = [
+        { name: `handbook of ${size} ${colorScheme}.pdf`, mimeType: "application/pdf", buffer: handbook(size.length * 1000 + colorScheme.length) },
+        { name: `broken of ${size} ${colorScheme}.pdf`, mimeType: "application/pdf", buffer: Buffer.from(`%PDF-1.7\n${size} ${colorScheme}`) },
+      ];
+      await page.locator("input[type=file]").setInputFiles(files);
+      const row = (index) => page.locator(".doc", { hasText: files[index].name });
+      await waitForElement(row(0).locator('[data-status="COMPLETED"]'), "the document to be ready");
+      await waitForElement(row(1).locator('[data-status="FAILED"]'), "the failed document");
+      await page.locator("input[type=file]").setInputFiles([{ ...files[0], name: "the same again.pdf" }]);
+      await waitForElement(page.getByText("The same content is stored already"), "the known file");
+      await page.getByRole("textbox", { name: "Ask your documents" }).fill("What is the travel budget of the north office?");
+      await page.keyboard.press("Enter");
+      await waitForElement(page.locator(".found li"), "the passages");
+      await check("documents with passages");
+      await row(1).getByRole("button", { name: /^Delete/ }).click();
+      await check("a deletion to confirm");
+      await page.keyboard.press("Escape");
+      await row(1).locator("a").click();
+      await waitForElement(page.getByRole("heading", { name: "This file could not be read" }), "the failure");
+      await check("a failed document");
+      await page.getByRole("link", { name: "All documents" }).click();
+      await page.locator(".found a, .doc a").first().waitFor();
+      await page.getByRole("textbox", { name: "Ask your documents" }).fill("What is the travel budget of the north office?");
+      await page.keyboard.press("Enter");
+      await page.locator(".found a").first().click();
+      await waitForElement(page.locator(".reading-text mark"), "the cited passage");
+      await check("a cited passage");
+      await page.goto(`${server.url}/#/d/00000000-0000-7000-8000-000000000000`);
+      await waitForElement(page.getByRole("heading", { name: "There is no such document" }), "the error for an unknown document");
+      await check("an unknown document");
+      await page.goto(`${server.url}/#/`);
+      await page.reload();
+      await waitForPhase(tab, "live");
+      await say(tab, "What is the travel budget of the north office?");
+      await waitForElement(page.locator(".message.assistant .sources cite"), "an answer that cites a document");
+      await check("an answer that cites a document");
       assert.deepEqual(violations, []);
       await tab.context.close();
 

@@ -133,7 +133,7 @@ test("stopping an answer removes its text", async () => {
     request.resume();
   }).listen(0, "127.0.0.1");
   await once(model, "listening");
-  const own = await Server.start({ RECALL_MODEL_URL: `http://127.0.0.1:${model.address().port}/v1`, RECALL_MODEL_NAME: "endless" });
+  const own = await Server.start({ RECALL_MODEL_URL: `http://127.0.0.1:${model.address().port}/v1`, RECALL_MODEL_NAME: "endless", RECALL_EXTRACTION: "local" });
   try {
     const tab = await browser.visit(`${own.url}/`);
     const { page } = tab;

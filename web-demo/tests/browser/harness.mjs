@@ -1,9 +1,11 @@
 // Test harness: the built server on free ports, a UDP relay that can drop packets, Chromium, and the stream client in a page.
-// RECALL_BIN names the server's binary, CHROMIUM the browser (default: /usr/bin/chromium).
+// RECALL_BIN names the server's binary, CHROMIUM the browser (default: /usr/bin/chromium). RECALL_PAGES=dist tests the built pages of this
+// folder instead of those in the binary, so that a change of a page needs no build of the server.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -17,7 +19,6 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ];
-
 async function freeTcpPort() {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -181,6 +182,21 @@ export class Server {
   }
 }
 
+/** Answers requests for the demo page with the files of a folder, under the server's content security policy. */
+async function serveBuiltPages(context, origin, folder) {
+  const policy = (await fetch(`${origin}/`)).headers.get("content-security-policy");
+  // Such a page may otherwise open no WebSocket to a loopback address.
+  await context.grantPermissions(["local-network-access"], { origin });
+  const isPage = (url) => url.origin === origin && (url.pathname === "/" || url.pathname.startsWith("/assets/"));
+  await context.route(isPage, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const file = path.join(root, folder, pathname === "/" ? "index.html" : pathname);
+    // The browser lets no test answer the end of a redirect, as after a login. Then the server's page loads until the next navigation.
+    if (!existsSync(file)) return route.continue();
+    await route.fulfill({ path: file, headers: { "content-security-policy": policy ?? "" } });
+  });
+}
+
 export class Browser {
   static async start() {
     const browser = new Browser();
@@ -199,6 +215,7 @@ export class Browser {
    */
   async visit(url, { visitor, ...options } = {}) {
     const context = visitor?.context ?? await this.chromium.newContext({ viewport: { width: 1360, height: 850 }, ...options });
+    if (!visitor && process.env.RECALL_PAGES) await serveBuiltPages(context, new URL(url).origin, process.env.RECALL_PAGES);
     const page = await context.newPage();
     const tab = { context, page, problems: [], requests: [], outage: false };
     const origin = new URL(url).origin;

@@ -246,6 +246,46 @@ test("users read shared sessions and only administrators write them", async () =
   await admin.context.close();
 });
 
+test("users read and download shared documents, and only administrators add and delete them", async () => {
+  const openDocuments = async (tab) => {
+    await tab.page.reload();
+    await tab.page.goto(`${server.url}/#/d`);
+    await waitForElement(tab.page.getByRole("heading", { name: "Documents", level: 1 }), "the documents");
+  };
+  const admin = await logIn("root");
+  await openDocuments(admin);
+  await admin.page.getByLabel("Share new files with all users").check();
+  await admin.page.locator("input[type=file]").setInputFiles([{ name: "rules.md", mimeType: "text/markdown", buffer: Buffer.from("# Rules\n\nThe library opens at eight.") }]);
+  await waitForElement(admin.page.locator('.doc [data-status="COMPLETED"]'), "the shared document");
+  await waitForElement(admin.page.getByRole("button", { name: "Delete rules.md" }), "the administrator's delete button");
+
+  const tab = await logIn("emil");
+  const { page } = tab;
+  await openDocuments(tab);
+  const shared = page.getByRole("region", { name: "Shared documents" });
+  await waitForElement(shared.locator(".badge", { hasText: "shared" }), "the badge");
+  assert.equal(await shared.getByRole("button").count(), 0, "users cannot delete shared documents");
+  assert.equal(await page.getByLabel("Share new files with all users").count(), 0, "users cannot share");
+  // The login cookie alone adds no file: the page sends the CSRF token.
+  await page.locator("input[type=file]").setInputFiles([{ name: "own.md", mimeType: "text/markdown", buffer: Buffer.from("# Own\n\nEmil has a garden.") }]);
+  await waitForElement(page.getByRole("region", { name: "Your documents" }).locator('[data-status="COMPLETED"]'), "the user's own document");
+  await shared.getByRole("link", { name: "rules.md" }).click();
+  await waitForElement(page.locator(".reading-text", { hasText: "The library opens at eight." }), "the shared text");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download the file" }).click()]);
+  assert.equal(download.suggestedFilename(), "rules.md");
+  assert.equal(await download.failure(), null);
+  assert.equal(await page.getByRole("button", { name: "Delete rules.md" }).count(), 0);
+  assert.deepEqual(problems(tab), []);
+
+  // The page forgets the lists with the login.
+  await page.getByRole("button", { name: "Log out" }).click();
+  await page.waitForURL(`${provider.issuer}/**`);
+  await tab.context.close();
+  await openDocuments(admin);
+  assert.equal(await admin.page.locator(".doc", { hasText: "own.md" }).count(), 0, "administrators see no documents of users");
+  await admin.context.close();
+});
+
 test("an access token works until the page closes", async () => {
   const tab = await browser.visit(`${server.url}/`);
   const { page } = tab;
@@ -262,6 +302,15 @@ test("an access token works until the page closes", async () => {
   await waitForElement(fact(tab, "Mary"), "the fact");
   const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
   assert.ok(!kept.includes(TOKEN), kept);
+
+  // A link cannot send the token, so the page downloads files itself.
+  await page.getByRole("link", { name: "Documents" }).click();
+  await page.locator("input[type=file]").setInputFiles([{ name: "notes.md", mimeType: "text/markdown", buffer: Buffer.from("# Notes\n\nText.") }]);
+  await waitForElement(page.locator('.doc [data-status="COMPLETED"]'), "the document");
+  await page.getByRole("link", { name: "notes.md" }).click();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download the file" }).click()]);
+  assert.equal(download.suggestedFilename(), "notes.md");
+  assert.equal(await download.failure(), null);
   await page.getByRole("button", { name: "Log out" }).click();
   await waitForElement(page.getByRole("link", { name: "Log in" }), "the login page");
   assert.deepEqual(problems(tab), []);

@@ -30,6 +30,63 @@ export type EntityType = "person" | "organization" | "place" | "project" | "tool
  */
 export type UserText = string;
 /**
+ * The value of a fact.
+ */
+export type FactValue = {
+  /**
+   * What of the subject the value measures, if the relation does not say it: "rent", "work".
+   */
+  label?: UserText | null;
+  /**
+   * A piece of user text. `Debug` is redacted and there is no `Display`; call [`UserText::as_str`] to show it on purpose.
+   */
+  text: string;
+} & FactValue1;
+export type FactValue1 =
+  | {
+      type: "text";
+    }
+  | {
+      /**
+       * The number.
+       */
+      number: string;
+      type: "number";
+      /**
+       * Its unit in the singular: "kg", "year".
+       */
+      unit?: string | null;
+    }
+  | {
+      /**
+       * The date in ISO 8601, as exact as it is known.
+       */
+      date: string;
+      type: "date";
+    }
+  | {
+      /**
+       * The amount.
+       */
+      amount: string;
+      /**
+       * The currency in ISO 4217: "EUR".
+       */
+      currency: string;
+      type: "money";
+    }
+  | {
+      /**
+       * A piece of user text. `Debug` is redacted and there is no `Display`; call [`UserText::as_str`] to show it on purpose.
+       */
+      address: string;
+      /**
+       * Its kind.
+       */
+      contact: "email" | "phone" | "url";
+      type: "contact";
+    };
+/**
  * One fact.
  */
 export type FactId = string;
@@ -265,13 +322,13 @@ export interface FactUpdate {
    */
   status: "active" | "ended" | "retracted";
   /**
-   * Name of its object.
+   * Name of its object, or its value as text.
    */
   target: string;
   /**
-   * One entity that a user talks about.
+   * Its object; absent if it has a value.
    */
-  target_id: string;
+  target_id?: EntityId | null;
   /**
    * Type of its object; absent in events of older servers.
    */
@@ -280,6 +337,10 @@ export interface FactUpdate {
    * Uncertainty, 0 to 1.
    */
   uncertainty: number;
+  /**
+   * The value that it states of its subject, instead of an object.
+   */
+  value?: FactValue | null;
   /**
    * Present discounted support.
    */
@@ -302,7 +363,7 @@ export interface RivalFact {
    */
   relative_weight: number;
   /**
-   * Name of its object.
+   * Name of its object, or its value as text.
    */
   target: string;
 }

@@ -53,8 +53,10 @@ export interface AssertFactInput {
   subject: string;
   /** A relation of the ontology, such as `LIVES_IN`. */
   relation: string;
-  /** The name of the entity at the other end of the relation. */
-  object: string;
+  /** The name of the entity at the other end of the relation. Give either this or `value`. */
+  object?: string | null;
+  /** The value, for a relation with values. */
+  value?: FactValueInput | null;
   /** The type of the subject, used if the entity is new. */
   subjectType?: EntityType | null;
   /** The type of the object, used if the entity is new. */
@@ -192,6 +194,9 @@ export interface CommonNeighbour {
   /** The strongest fact to each of the two entities, in the order of the arguments. */
   facts: Fact[];
 }
+
+/** The kind of a contact. */
+export type ContactKind = "EMAIL" | "PHONE" | "URL";
 
 /** The messages, facts and entities found for a question. */
 export interface Context {
@@ -471,6 +476,8 @@ export interface Entity {
   merged: MergedEntity[];
   /** Facts with this entity as subject or object, latest change first. */
   facts: FactConnection;
+  /** Statements about this entity that fit no relation, latest change first. Each is a fact with a value and can be retracted and forgotten like any other. */
+  notes: FactConnection;
   /** Entities that active facts connect to this one, in either direction. Nearest first, then by the weight of the connecting fact. */
   neighbours: Neighbour[];
   /** Messages that mention this entity, latest first. */
@@ -593,8 +600,10 @@ export interface Fact {
   relation: string;
   /** The relation in words, such as "lives in". */
   phrase: string;
-  /** The entity at the other end of the relation. */
-  object: Entity;
+  /** The entity at the other end of the relation; null if the fact has a value. */
+  object: Entity | null;
+  /** The value that the fact states of its subject, instead of an object. */
+  value: FactValue | null;
   /** Whether it belongs to shared memory, which all signed-in users can read. Only evidence in shared memory counts for it. */
   shared: boolean;
   /** The support at the time of the request. Each statement adds its confidence, which halves with every half-life of the relation. */
@@ -651,7 +660,7 @@ export interface FactFilter {
   objectId?: string | null;
   /** The subject or the object is this entity. */
   entityId?: string | null;
-  /** The fact uses this relation of the ontology, such as `LIVES_IN`. */
+  /** The fact uses this relation of the ontology, such as `LIVES_IN`. Notes are listed only with their own relation. */
   relation?: string | null;
   /** The fact has this status. */
   status?: FactStatus | null;
@@ -661,12 +670,42 @@ export interface FactFilter {
   minBelief?: number | null;
   /** The fact was known and held at this time. */
   asOf?: DateTime | null;
-  /** The name of the subject or object contains this text, ignoring case. */
+  /** The name of the subject or object, or the value, contains this text, ignoring case. */
   text?: string | null;
 }
 
 /** Whether a fact holds. */
 export type FactStatus = "ACTIVE" | "ENDED" | "RETRACTED";
+
+/** A value that a fact states of its subject. */
+export interface FactValue {
+  /** The type. */
+  type: ValueType;
+  /** The value as people read it, such as "7" or "€1,200". */
+  text: string;
+  /** What of the subject the value measures, such as "rent". */
+  label: string | null;
+  /** The number, or the amount of money. */
+  number: number | null;
+  /** The unit of the number in the singular, such as "kg". */
+  unit: string | null;
+  /** The currency in ISO 4217, such as "EUR". */
+  currency: string | null;
+  /** The date in ISO 8601, as exact as it is known: `2026-03-01`, `2026-03`, `2026`, `--03-01` for a yearly day, or `A/B` for a period. */
+  date: string | null;
+  /** The kind of the contact. */
+  contact: ContactKind | null;
+  /** The normalized address or number of the contact. */
+  address: string | null;
+}
+
+/** A value that the viewer states. */
+export interface FactValueInput {
+  /** The value in words, such as "7", "12 kg", "3 March 2026", "€1,200" or an e-mail address. */
+  text: string;
+  /** What of the subject the value measures, such as "rent". */
+  label?: string | null;
+}
 
 /** What to forget. `query`, `factIds`, `messageIds` and `entityIds` add up. `sessionId`, `after` and `before` name all messages in that session and time, or narrow the rest to those messages. */
 export interface ForgetInput {
@@ -1002,6 +1041,10 @@ export interface Relation {
   subjectTypes: EntityType[];
   /** Allowed types of the object; empty means any. */
   objectTypes: EntityType[];
+  /** Types of the value; empty means that the object is an entity. */
+  valueTypes: ValueType[];
+  /** Whether its facts are notes: statements that fit no other relation. */
+  notes: boolean;
 }
 
 /** A new name for an entity. */
@@ -1283,6 +1326,9 @@ export interface UserError {
   /** The path of the wrong argument, such as `["input", "text"]`; empty if no single argument is wrong. */
   path: string[];
 }
+
+/** The type of a value. */
+export type ValueType = "TEXT" | "NUMBER" | "DATE" | "MONEY" | "CONTACT";
 
 /** The user who sends the request. */
 export interface Viewer {

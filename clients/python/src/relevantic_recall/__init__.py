@@ -6,13 +6,14 @@ from .errors import (
     InvalidRequest, NotAllowed, NotAuthenticated, NotFound, RateLimited, RecallError, ServerUnavailable, TimedOut,
 )  # fmt: skip
 from .models import (
-    Answer, Candidate, Citation, Context, Entity, EntityRef, EntityType, Event, Evidence, Fact, FactStatus, Forgotten,
+    Answer, Candidate, Citation, Context, Entity, EntityRef, EntityType, Event, Evidence, Fact, FactStatus, FactValue,
+    Forgotten,
     ImportedMessage, Message, MessageKind, MessageStatus, Page, RankedFact, RankedMessage, Resolution, RetrievalMethod, Role, Session,
     Stance, Viewer, ViewerRole,
 )  # fmt: skip
 
 __all__ = [
-    "Answer", "AsyncRecall", "Candidate", "Citation", "Context", "Entity", "EntityRef", "EntityType", "Event", "Evidence", "Fact",
+    "Answer", "AsyncRecall", "Candidate", "Citation", "Context", "Entity", "EntityRef", "EntityType", "Event", "Evidence", "Fact", "FactValue",
     "FactStatus", "Forgotten", "ImportedMessage", "InvalidRequest", "Message", "MessageKind", "MessageStatus", "NotAllowed",
     "NotAuthenticated", "NotFound", "Page", "RankedFact", "RankedMessage", "RateLimited", "Recall", "RecallError",
     "Resolution", "RetrievalMethod", "Role", "ServerUnavailable", "Session", "Stance", "TimedOut", "Viewer", "ViewerRole",

@@ -194,11 +194,19 @@ def evidence(fact_id: str, first: int, after: str | None) -> Call[Page[Evidence]
 
 
 def assert_fact(
-    session_id: str, subject: str, relation: str, object: str, subject_type: EntityType | None, object_type: EntityType | None
+    session_id: str,
+    subject: str,
+    relation: str,
+    object: str | None,
+    subject_type: EntityType | None,
+    object_type: EntityType | None,
+    value: str | None,
+    label: str | None,
 ) -> Call[Fact]:
     stated = _given(
-        sessionId=session_id, subject=subject, relation=relation, object=object, subjectType=subject_type, objectType=object_type
-    )
+        sessionId=session_id, subject=subject, relation=relation, object=object, subjectType=subject_type, objectType=object_type,
+        value=None if value is None else _given(text=value, label=label),
+    )  # fmt: skip
     return Call(documents.ASSERT_FACT, {"input": stated}, lambda data: Fact.parse(_payload(data, "assertFact", "fact")), safe=False)
 
 

@@ -270,13 +270,18 @@ class Recall:
         session_id: str,
         subject: str,
         relation: str,
-        object: str,
+        object: str | None = None,
         *,
         subject_type: EntityType | None = None,
         object_type: EntityType | None = None,
+        value: str | None = None,
+        label: str | None = None,
     ) -> Fact:
-        """Records a fact that the user states directly. `relation`: a name of the ontology, such as `LIVES_IN`."""
-        return self._run(calls.assert_fact(session_id, subject, relation, object, subject_type, object_type))
+        """Records a fact that the user states directly. `relation`: a name of the ontology, such as `LIVES_IN`.
+
+        A relation with values takes `value` instead of `object`: "7", "12 kg", "€1,200". `label` says what it measures.
+        """
+        return self._run(calls.assert_fact(session_id, subject, relation, object, subject_type, object_type, value, label))
 
     def retract_fact(self, id: str) -> Fact:
         """Retracts a fact. It stays readable but no longer counts, until a later message states it again."""

@@ -18,6 +18,8 @@ MessageStatus = Literal["PROCESSING", "PROCESSED", "FAILED"]
 RetrievalMethod = Literal["VECTOR", "KEYWORD", "GRAPH"]
 Role = Literal["USER", "ASSISTANT"]
 Stance = Literal["SUPPORTS", "OPPOSES", "ENDS"]
+ValueType = Literal["TEXT", "NUMBER", "DATE", "MONEY", "CONTACT"]
+ContactKind = Literal["EMAIL", "PHONE", "URL"]
 ViewerRole = Literal["ADMIN", "USER", "ANONYMOUS"]
 
 
@@ -220,8 +222,37 @@ class Resolution:
 
 
 @dataclass(frozen=True, slots=True)
+class FactValue:
+    """A value that a fact states of its subject, such as an age."""
+
+    type: ValueType
+    text: str
+    """The value as people read it, such as "7" or "€1,200"."""
+    label: str | None = None
+    """What of the subject it measures, such as "rent"."""
+    number: float | None = None
+    """The number, or the amount of money."""
+    unit: str | None = None
+    currency: str | None = None
+    date: str | None = None
+    """ISO 8601, as exact as it is known: `2026-03-01`, `2026-03`, `2026`, or `--03-01` for a yearly day."""
+    contact: ContactKind | None = None
+    address: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.text}" if self.label else self.text
+
+    @classmethod
+    def parse(cls, data: Json) -> FactValue:
+        return cls(
+            data["type"], data["text"], data["label"], data["number"], data["unit"], data["currency"], data["date"], data["contact"],
+            data["address"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact: subject, relation and object."""
+    """A fact: subject, relation, and an object or a value."""
 
     id: str
     subject: EntityRef
@@ -230,7 +261,7 @@ class Fact:
     phrase: str
     """The relation in words, such as "lives in"."""
     object: EntityRef | None
-    """None for facts with a plain value, on servers that have them."""
+    """None for facts with a value."""
     weight: float
     belief: float
     uncertainty: float
@@ -242,20 +273,22 @@ class Fact:
     valid_to: datetime | None
     created_at: datetime
     updated_at: datetime
+    value: FactValue | None = None
+    """The value that the fact states of its subject, instead of an object."""
 
     def __str__(self) -> str:
-        return f"{self.subject.name} {self.phrase} {self.object.name if self.object else ''}".rstrip()
+        return f"{self.subject.name} {self.phrase} {self.object.name if self.object else self.value or ''}".rstrip()
 
     @classmethod
     def parse(cls, data: Json) -> Fact:
-        object_ = data["object"]
+        object_, value = data["object"], data.get("value")
         return cls(
             id=data["id"], subject=EntityRef.parse(data["subject"]), relation=data["relation"], phrase=data["phrase"],
             object=EntityRef.parse(object_) if object_ else None, weight=data["weight"], belief=data["belief"],
             uncertainty=data["uncertainty"], relative_weight=data["relativeWeight"], status=data["status"],
             flagged=data["flagged"], shared=data["shared"], valid_from=_optional_time(data["validFrom"]),
             valid_to=_optional_time(data["validTo"]), created_at=parse_time(data["createdAt"]),
-            updated_at=parse_time(data["updatedAt"]),
+            updated_at=parse_time(data["updatedAt"]), value=FactValue.parse(value) if value else None,
         )  # fmt: skip
 
 

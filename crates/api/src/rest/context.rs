@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
+    document_view::ChunkView,
     input::{read_id, with_rest_names},
-    view::{ChunkView, EntityView, FactView, MessageView, NamedFact},
+    view::{EntityView, FactView, MessageView, NamedFact},
 };
 use crate::{
     auth::Reader,

@@ -15,9 +15,9 @@ use tokio::sync::Semaphore;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
+    document_view::{ChunkView, DocumentView},
     input::read_word,
     list::{List, ListResponse, next_cursor},
-    view::{ChunkView, DocumentView},
 };
 use crate::{
     audit::Auditor,

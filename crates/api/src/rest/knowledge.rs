@@ -18,7 +18,7 @@ use crate::{
     graphql::{OperationScope, ResponseBudget, read_page},
 };
 use recall_domain::{FactStatus, Timestamp};
-use recall_ports::{EntityFilter, FactFilter};
+use recall_ports::{EntityFilter, FactFilter, RelationFilter};
 use recall_usecases::UseCases;
 
 /// Conditions on facts, all of which must hold, and a page of the list.
@@ -41,7 +41,7 @@ pub(super) struct FactsParameters {
     /// The subject or the object is this entity.
     #[param(format = Uuid)]
     entity_id: Option<String>,
-    /// The fact uses this relation of the ontology, such as `LIVES_IN`.
+    /// The fact uses this relation of the ontology, such as `LIVES_IN`. Notes are listed only with their own relation.
     relation: Option<String>,
     /// The fact has this status: `active`, `ended` or `retracted`.
     status: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct FactsParameters {
     /// The fact was known and held at this time.
     #[param(value_type = Option<String>, format = DateTime)]
     as_of: Option<Timestamp>,
-    /// The name of the subject or object contains this text, ignoring case.
+    /// The name of the subject or object, or the value, contains this text, ignoring case.
     text: Option<String>,
 }
 
@@ -66,6 +66,7 @@ impl FactsParameters {
             return Err(ApiError::invalid("INVALID_BELIEF", "The belief is out of range. Give a number from 0 to 1.", "min_belief"));
         }
         let unknown_status = || ApiError::invalid("UNKNOWN_STATUS", "There is no such status. Use active, ended or retracted.", "status");
+        let relations = RelationFilter::without_notes(usecases.ontology(), self.relation.as_deref());
         Ok(FactFilter {
             subject: read_id(self.subject_id.as_deref(), "subject_id")?,
             object: read_id(self.object_id.as_deref(), "object_id")?,
@@ -77,6 +78,7 @@ impl FactsParameters {
             min_belief: self.min_belief,
             as_of: self.as_of,
             text: self.text.clone(),
+            relations,
         })
     }
 }

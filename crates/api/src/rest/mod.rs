@@ -2,6 +2,7 @@
 
 mod chat;
 mod context;
+mod document_view;
 mod documents;
 mod entity;
 mod forget;

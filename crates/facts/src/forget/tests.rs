@@ -43,6 +43,7 @@ impl Memory {
                 subject: entity(subject),
                 relation: if lives { "LIVES_IN" } else { "LIKES" }.to_owned(),
                 object: entity(10 + object),
+                value: None,
                 support: 0.0,
                 opposition: 0.0,
                 weighed_at: at(0),

@@ -3,10 +3,14 @@
 //! Pure, and linear in the length of the text: only a few words on either side of a name are read.
 
 use super::roles::Role;
-use recall_domain::{FirstPerson, Mention, Span};
+use recall_domain::{EntityType, FirstPerson, Mention, Span};
 
 /// Characters read on either side of a name.
 const REACH: usize = 80;
+
+/// Endings of the words between a name and its other name: "Ingeborg, everyone calls her Inga".
+const CALLING: [&str; 9] =
+    ["calls her", "calls him", "calls it", "call her", "call him", "call it", "called her", "called him", "known to everyone as"];
 
 /// A text as code points.
 pub(crate) struct Text(Vec<char>);
@@ -186,12 +190,33 @@ impl Text {
             | "is the same as"
             | "prefers to be called"
             | "is now called"
-            | "was renamed to" => AliasStatement::Explicit,
+            | "was renamed to"
+            | "is really"
+            | "is actually" => AliasStatement::Explicit,
+            // "Pip is Philippa": a person is a person.
+            "is" if a.entity_type == EntityType::Person && b.entity_type == EntityType::Person => AliasStatement::IfSimilar,
+            words if CALLING.iter().any(|c| words.ends_with(c)) && !words.contains(['.', '!', '?']) => AliasStatement::Explicit,
+            _ if after.first().is_some_and(|w| w == "for") && after.get(1).is_some_and(|w| w == "short") => AliasStatement::Explicit,
             "or" if after.first().is_some_and(|w| w == "for") && after.get(1).is_some_and(|w| w == "short") => AliasStatement::Explicit,
             "or" if between.starts_with(',') => AliasStatement::IfSimilar,
             "" if between.starts_with('(') && closes => AliasStatement::IfSimilar,
             _ => AliasStatement::None,
         }
+    }
+
+    /// Whether the words around two mentions correct the name of one person: "he's Desmond, not Derek".
+    pub(crate) fn corrects_name(&self, right: &Mention, wrong: &Mention) -> bool {
+        let (start, end) = (right.span.end as usize, wrong.span.start as usize);
+        if end < start || end - start > 12 || right.entity_type != wrong.entity_type {
+            return false;
+        }
+        let between = self.slice(start, end).to_lowercase();
+        let between = between.trim_matches(|c: char| !c.is_alphabetic());
+        let before = self.before(right.span.start);
+        let word = |i: usize| before.get(i).map_or("", String::as_str);
+        let person = matches!(word(0), "he's" | "she's" | "they're") || word(0) == "is" && matches!(word(1), "he" | "she" | "name");
+        let spelled = || edit_distance(&right.name.to_lowercase(), &wrong.name.to_lowercase()) <= 2 && right.name.chars().count() > 3;
+        between == "not" && (person || spelled() && matches!(word(0), "" | "," | "it's" | "is" | "as" | "spelled" | "with"))
     }
 
     /// Whether the text contains a word of the first person.
@@ -209,6 +234,21 @@ impl Text {
         }
         false
     }
+}
+
+/// Returns how many letters must be added, removed or replaced to get from one word to another.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
 }
 
 /// What a text says about two names being aliases.

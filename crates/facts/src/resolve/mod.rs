@@ -109,7 +109,7 @@ impl<'a> Resolver<'a> {
             by_hint.entry(hint.as_str()).or_default().push(e);
         }
         let mut facts: HashMap<EntityId, Vec<&Fact>> = HashMap::new();
-        for f in &known_entities.facts {
+        for f in known_entities.facts.iter().filter(|f| f.value.is_none()) {
             facts.entry(f.subject).or_default().push(f);
             facts.entry(f.object).or_default().push(f);
         }

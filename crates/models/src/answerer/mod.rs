@@ -22,9 +22,12 @@ use marks::CitationMarks;
 use prompt::Items;
 
 /// Instructions for the model.
-const INSTRUCTIONS: &str = include_str!("../../../../data/prompts/answer-1.md");
+const INSTRUCTIONS: &str = include_str!("../../../../data/prompts/answer-2.md");
 /// Name of the prompt, for logs.
-pub const PROMPT: &str = "answer-1";
+pub const PROMPT: &str = "answer-2";
+
+/// Messages from which the evidence is selected: some of them are questions and earlier answers.
+const MESSAGES: u32 = 20;
 
 /// The answer if no found item supports one.
 const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
@@ -167,6 +170,10 @@ impl AnswerSink for ObservedSink<'_> {
 impl Answerer for ModelAnswerer {
     fn name(&self) -> &str {
         self.client.model()
+    }
+
+    fn messages_wanted(&self) -> u32 {
+        MESSAGES
     }
 
     fn rephrase(&self, asked: &Asked, context: &Context) -> Option<UserText> {

@@ -11,7 +11,7 @@ const ARTICLES: [&str; 3] = ["the", "a", "an"];
 /// It does not merge if several names are in apposition, or if a fact connects the two ("my manager Dave fired" may be
 /// about two persons).
 pub(super) fn merge_appositions(text: &SearchableText, extraction: Extraction) -> Extraction {
-    let Extraction { kind, mut mentions, mut facts } = extraction;
+    let Extraction { kind, mut mentions, mut facts, names: mut statements } = extraction;
     let mut removed = Vec::new();
     for role in 0..mentions.len() {
         let names: Vec<usize> = (0..mentions.len()).filter(|&name| is_apposition(text, &mentions, role, name)).collect();
@@ -30,10 +30,11 @@ pub(super) fn merge_appositions(text: &SearchableText, extraction: Extraction) -
         for f in &mut facts {
             (f.subject, f.object) = (moved(f.subject), moved(f.object));
         }
+        statements = statements.into_iter().filter_map(|n| n.moved(|p| Some(moved(p)))).collect();
         removed.push(role);
     }
     if removed.is_empty() {
-        return Extraction { kind, mentions, facts };
+        return Extraction { kind, mentions, facts, names: statements };
     }
     // From the last to the first, so that the indexes before stay valid.
     for &role in removed.iter().rev() {
@@ -45,6 +46,7 @@ pub(super) fn merge_appositions(text: &SearchableText, extraction: Extraction) -
         for f in &mut facts {
             (f.subject, f.object) = (moved(f.subject), moved(f.object));
         }
+        statements = statements.into_iter().filter_map(|n| n.moved(|p| Some(moved(p)))).collect();
     }
     let mut once: Vec<CandidateFact> = Vec::new();
     for f in facts {
@@ -52,7 +54,7 @@ pub(super) fn merge_appositions(text: &SearchableText, extraction: Extraction) -
             once.push(f);
         }
     }
-    sort_by_position(kind, mentions, once)
+    sort_by_position(Extraction { kind, mentions, facts: once, names: statements })
 }
 
 /// Whether one mention is a role in apposition to the name of the other.
@@ -91,11 +93,13 @@ mod tests {
             subject: party(s),
             relation: (*r).to_owned(),
             object: party(o),
+            value: None,
             polarity: Polarity::Affirmed,
             confidence: 0.8,
             span: located.find(people[0]).unwrap(),
         };
-        let before = sort_by_position(MessageKind::Statement, people.iter().map(mention).collect(), facts.iter().map(fact).collect());
+        let (mentions, facts) = (people.iter().map(mention).collect(), facts.iter().map(fact).collect());
+        let before = sort_by_position(Extraction { mentions, facts, ..Extraction::empty(MessageKind::Statement) });
         let e = merge_appositions(&located, before);
         let name = |p: Party| if let Party::Mention(i) = p { e.mentions[i].name.clone() } else { "I".to_owned() };
         let fact_lines = e.facts.iter().map(|f| format!("{} {} {}", name(f.subject), f.relation, name(f.object))).collect();

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-use super::check::Proposal;
+use super::proposal::Proposal;
 use crate::dialect::object;
 use recall_domain::{Extraction, MessageId, UserId};
 

@@ -1,9 +1,10 @@
 //! Order and identity of the candidates of one message.
 
-use recall_domain::{CandidateFact, Extraction, Mention, MessageKind, Party};
+use recall_domain::{CandidateFact, Extraction, Party};
 
 /// Sorts mentions and facts by their position, as the port requires.
-pub(super) fn sort_by_position(kind: MessageKind, mentions: Vec<Mention>, mut facts: Vec<CandidateFact>) -> Extraction {
+pub(super) fn sort_by_position(extraction: Extraction) -> Extraction {
+    let Extraction { kind, mentions, mut facts, names } = extraction;
     let mut order: Vec<usize> = (0..mentions.len()).collect();
     order.sort_by_key(|&i| mentions.get(i).map(|m| m.span));
     let mut place = vec![0; mentions.len()];
@@ -20,7 +21,8 @@ pub(super) fn sort_by_position(kind: MessageKind, mentions: Vec<Mention>, mut fa
         (f.subject, f.object) = (moved(f.subject), moved(f.object));
     }
     facts.sort_by_key(|f| f.span.start);
-    Extraction { kind, mentions: order.into_iter().filter_map(|i| mentions.get(i).cloned()).collect(), facts }
+    let names = names.into_iter().filter_map(|n| n.moved(|p| Some(moved(p)))).collect();
+    Extraction { kind, mentions: order.into_iter().filter_map(|i| mentions.get(i).cloned()).collect(), facts, names }
 }
 
 /// Whether two facts have the same subject, relation and object.

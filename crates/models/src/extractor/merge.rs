@@ -1,91 +1,86 @@
-//! Merges the extractions of the local extractor and the model.
+//! Adds to a model's extraction what the local extractor knows about the same words.
 
-use super::{candidates::sort_by_position, policy::Policy};
-use recall_domain::{CandidateFact, EntityKey, Extraction, Mention, MessageKind, Party, belief::FLAG_BELOW};
+use super::candidates::sort_by_position;
+use recall_domain::{CandidateFact, CandidateValue, EntityKey, Extraction, Party, belief::FLAG_BELOW};
 
 /// Confidence of a fact that both found.
 const AGREED: f64 = 0.95;
 
-/// Merges two extractions of the same message.
+/// Merges two extractions of the same message. `shown` is the number of code points that the model saw.
 ///
-/// Under [`Policy::Hybrid`], sure local facts stay, unsure ones stay if the model agrees, and the model adds new facts.
-/// Under [`Policy::Model`], the model's facts count, and facts that both found get more confidence.
-pub(super) fn merge(policy: Policy, local: Extraction, model: Extraction) -> Extraction {
-    let kind = match policy {
-        Policy::Model => model.kind,
-        Policy::Hybrid if local.kind == MessageKind::Other && !model.facts.is_empty() => MessageKind::Statement,
-        Policy::Hybrid => local.kind,
-    };
-    let mut all = Merged::default();
-    for m in &model.mentions {
-        all.mention(m);
-    }
-    for m in &local.mentions {
-        all.mention(m);
-    }
-    let theirs: Vec<CandidateFact> = model.facts.iter().filter_map(|f| all.moved(f, &model)).collect();
-    let ours: Vec<CandidateFact> = local.facts.iter().filter_map(|f| all.moved(f, &local)).collect();
-    let mut facts: Vec<CandidateFact> = Vec::new();
-    for mut f in ours {
-        let agrees = theirs.iter().any(|t| pair(t) == pair(&f) && t.polarity == f.polarity);
-        if agrees {
-            f.confidence = f.confidence.max(AGREED);
-        }
-        if agrees || (policy == Policy::Hybrid && f.confidence >= FLAG_BELOW) {
-            facts.push(f);
-        }
-    }
-    for t in theirs {
-        if !facts.iter().any(|f| pair(f) == pair(&t)) {
-            facts.push(t);
-        }
-    }
-    sort_by_position(kind, all.mentions, facts)
-}
-
-fn pair(f: &CandidateFact) -> (Party, &str, Party) {
-    (f.subject, f.relation.as_str(), f.object)
-}
-
-#[derive(Default)]
-struct Merged {
-    mentions: Vec<Mention>,
-}
-
-impl Merged {
-    /// Returns the index of a mention and adds it if its name is new.
-    fn mention(&mut self, m: &Mention) -> Option<usize> {
-        let key = EntityKey::of(&m.name)?;
-        let known = self.mentions.iter().position(|k| EntityKey::of(&k.name).as_ref() == Some(&key));
-        if let Some(k) = known.and_then(|i| self.mentions.get_mut(i)) {
-            k.confidence = k.confidence.max(m.confidence);
-            if k.description.is_none() {
-                k.description.clone_from(&m.description);
+/// The model decides about the kind, the entities and the facts. A fact that both found gets more confidence. What the local extractor
+/// found out about the names of these entities is added: their roles and other names. The local facts of the part that the model did not
+/// see stay, and those with values, which the model does not state. A note stays only if the model found no fact either.
+pub(super) fn merge(local: Extraction, model: Extraction, shown: u32) -> Extraction {
+    let mut all = model;
+    let places: Vec<Option<usize>> = local.mentions.iter().map(|m| place(&all, &m.name)).collect();
+    for (m, i) in local.mentions.iter().zip(&places) {
+        if let Some(known) = i.and_then(|i| all.mentions.get_mut(i)) {
+            known.confidence = known.confidence.max(m.confidence);
+            if known.description.is_none() {
+                known.description.clone_from(&m.description);
             }
-            return known;
         }
-        self.mentions.push(m.clone());
-        Some(self.mentions.len() - 1)
     }
+    let side = |p: Party| match p {
+        Party::Speaker => Some(Party::Speaker),
+        Party::Mention(i) => places.get(i).copied().flatten().map(Party::Mention),
+    };
+    for n in local.names.iter().filter_map(|n| n.moved(side)) {
+        if !all.names.iter().any(|known| known.name == n.name) {
+            all.names.push(n);
+        }
+    }
+    let is_told = !all.facts.is_empty();
+    for f in local.facts {
+        if is_told && f.span.start < shown && matches!(f.value, Some(CandidateValue::Note(_))) {
+            continue;
+        }
+        let both = side(f.subject).zip(side(f.object));
+        let same = all
+            .facts
+            .iter_mut()
+            .find(|t| both == Some((t.subject, t.object)) && t.relation == f.relation && t.value == f.value && t.polarity == f.polarity);
+        if let Some(same) = same {
+            // What the speaker only heard stays as unsure as it is.
+            same.confidence = if same.confidence < FLAG_BELOW { same.confidence } else { AGREED.max(f.confidence) };
+        } else if f.span.start >= shown || f.value.is_some() {
+            let mut added = |p: Party| match p {
+                Party::Speaker => Some(Party::Speaker),
+                Party::Mention(i) => {
+                    let m = local.mentions.get(i)?;
+                    let known = place(&all, &m.name);
+                    if known.is_none() {
+                        all.mentions.push(m.clone());
+                    }
+                    Some(Party::Mention(known.unwrap_or(all.mentions.len() - 1)))
+                }
+            };
+            if let (Some(subject), Some(object)) = (added(f.subject), added(f.object)) {
+                all.facts.push(CandidateFact { subject, object, ..f });
+            }
+        }
+    }
+    sort_by_position(all)
+}
 
-    /// A fact of one extraction with its sides among all mentions.
-    fn moved(&mut self, f: &CandidateFact, of: &Extraction) -> Option<CandidateFact> {
-        let mut side = |p: Party| match p {
-            Party::Speaker => Some(Party::Speaker),
-            Party::Mention(i) => of.mentions.get(i).and_then(|m| self.mention(m)).map(Party::Mention),
-        };
-        let (subject, object) = (side(f.subject)?, side(f.object)?);
-        Some(CandidateFact { subject, object, ..f.clone() })
-    }
+/// Returns the mention with a name.
+fn place(extraction: &Extraction, name: &str) -> Option<usize> {
+    let key = EntityKey::of(name)?;
+    extraction.mentions.iter().position(|m| EntityKey::of(&m.name).as_ref() == Some(&key))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use recall_domain::{EntityType, Polarity, Span, Word};
+    use recall_domain::{EntityType, Mention, MessageKind, Polarity, Span, Word};
+
+    type Line = (&'static str, &'static str, &'static str, Polarity, f64);
 
     /// An extraction of facts "subject relation object" about "I" and names of one letter.
-    fn extraction(kind: MessageKind, facts: &[(&str, &str, &str, Polarity, f64)]) -> Extraction {
+    fn extraction(kind: MessageKind, facts: &[Line]) -> Extraction {
         let mut mentions: Vec<Mention> = Vec::new();
         let mut candidates = Vec::new();
         for (subject, relation, object, polarity, confidence) in facts {
@@ -97,43 +92,37 @@ mod tests {
                 let known = mentions.iter().position(|m| m.name == name);
                 Party::Mention(known.unwrap_or_else(|| {
                     let span = Span { start: at, end: at + 1 };
-                    mentions.push(Mention {
-                        name: name.to_owned(),
-                        entity_type: EntityType::Thing,
-                        span,
-                        confidence: 0.5,
-                        description: None,
-                    });
+                    let entity_type = EntityType::Thing;
+                    mentions.push(Mention { name: name.to_owned(), entity_type, span, confidence: 0.5, description: None });
                     mentions.len() - 1
                 }))
             };
             let (subject, object) = (party(subject), party(object));
-            let span = Span { start: 0, end: 1 };
+            let span = Span { start: 90, end: 91 };
             candidates.push(CandidateFact {
                 subject,
                 relation: (*relation).to_owned(),
                 object,
+                value: None,
                 polarity: *polarity,
                 confidence: *confidence,
                 span,
             });
         }
-        Extraction { kind, mentions, facts: candidates }
+        Extraction { mentions, facts: candidates, ..Extraction::empty(kind) }
     }
 
     fn fact_lines(e: &Extraction) -> Vec<String> {
         let name = |p: Party| if let Party::Mention(i) = p { e.mentions[i].name.clone() } else { "I".to_owned() };
-        let mut fact_lines: Vec<String> = e
-            .facts
-            .iter()
-            .map(|f| format!("{} {} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.word(), f.confidence))
-            .collect();
+        let line =
+            |f: &CandidateFact| format!("{} {} {} {} {}", name(f.subject), f.relation, name(f.object), f.polarity.word(), f.confidence);
+        let mut fact_lines: Vec<String> = e.facts.iter().map(line).collect();
         fact_lines.sort();
         fact_lines
     }
 
     #[test]
-    fn sure_facts_stay_and_unsure_ones_need_agreement() {
+    fn model_decides_and_agreement_adds_confidence() {
         use Polarity::{Affirmed, Negated};
         let local = extraction(
             MessageKind::Statement,
@@ -141,14 +130,42 @@ mod tests {
         );
         let model = extraction(
             MessageKind::Mixed,
-            &[("I", "LIKES", "c", Negated, 0.8), ("d", "USES", "a", Affirmed, 0.8), ("a", "KNOWS", "b", Affirmed, 0.8)],
+            &[("I", "LIKES", "c", Negated, 0.8), ("d", "USES", "a", Affirmed, 0.8), ("a", "KNOWS", "d", Affirmed, 0.6)],
         );
-        let hybrid = merge(Policy::Hybrid, local.clone(), model.clone());
-        assert_eq!(fact_lines(&hybrid), ["I LIKES c affirmed 1", "a KNOWS b affirmed 0.8", "d USES a affirmed 0.95"]);
-        assert_eq!(hybrid.kind, MessageKind::Statement);
-        assert!(hybrid.mentions.is_sorted_by_key(|m| m.span));
-        let all = merge(Policy::Model, local, model);
-        assert_eq!(fact_lines(&all), ["I LIKES c negated 0.8", "a KNOWS b affirmed 0.8", "d USES a affirmed 0.95"]);
-        assert_eq!(all.kind, MessageKind::Mixed);
+        let all = merge(local.clone(), model.clone(), 1_000);
+        assert_eq!(fact_lines(&all), ["I LIKES c negated 0.8", "a KNOWS d affirmed 0.6", "d USES a affirmed 0.95"]);
+        assert_eq!((all.kind, all.mentions.len()), (MessageKind::Mixed, 3));
+        assert!(all.mentions.is_sorted_by_key(|m| m.span));
+        // The model saw only the start of the message.
+        let all = merge(local, model, 50);
+        assert_eq!(
+            fact_lines(&all),
+            ["I LIKES c affirmed 1", "I LIKES c negated 0.8", "I USES b affirmed 0.6", "a KNOWS d affirmed 0.6", "d USES a affirmed 0.95"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_the_model_found_is_lost(
+            local in prop::collection::vec((0usize..4, 0usize..3, 0usize..4, 0usize..3), 0..8),
+            model in prop::collection::vec((0usize..4, 0usize..3, 0usize..4, 0usize..3), 0..8),
+            shown in 0u32..200,
+        ) {
+            let of = |facts: &[(usize, usize, usize, usize)], confidence: f64| {
+                let polarities = [Polarity::Affirmed, Polarity::Negated, Polarity::Ended];
+                let lines: Vec<Line> = facts
+                    .iter()
+                    .filter(|(s, _, o, _)| s != o)
+                    .map(|(s, r, o, p)| (["I", "a", "b", "c"][*s], ["LIKES", "USES", "KNOWS"][*r], ["I", "a", "b", "c"][*o], polarities[*p], confidence))
+                    .collect();
+                extraction(MessageKind::Statement, &lines)
+            };
+            let (local, model) = (of(&local, 1.0), of(&model, 0.8));
+            let merged = merge(local, model.clone(), shown);
+            let names = |e: &Extraction| e.mentions.iter().map(|m| m.name.clone()).collect::<Vec<_>>();
+            prop_assert!(names(&model).iter().all(|n| names(&merged).contains(n)));
+            let bare = |e: &Extraction| fact_lines(e).iter().map(|l| l.rsplit_once(' ').unwrap().0.to_owned()).collect::<Vec<_>>();
+            prop_assert!(bare(&model).iter().all(|f| bare(&merged).contains(f)));
+        }
     }
 }

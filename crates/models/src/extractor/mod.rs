@@ -1,14 +1,15 @@
 //! Implements the extractor port with a model.
 //!
-//! The local extractor runs first. The policy decides whether the model is asked too. If the model fails or its result does
-//! not pass the check, the local result is used.
+//! The model is asked about every message. If it fails or its result does not pass the check, the local extractor's result is used.
 
 mod appositions;
 mod batch;
 mod candidates;
 mod check;
 mod merge;
-mod policy;
+mod proposal;
+mod references;
+mod request;
 mod schema;
 
 use std::sync::Arc;
@@ -27,24 +28,20 @@ use recall_domain::{Caller, Extraction, MessageId, ModelOperation, Ontology};
 use recall_ports::extract::{ExtractError, ExtractInput, Extractor};
 
 use batch::{EarlyResult, MAX_BATCH, MAX_BATCH_BYTES, ResultCache};
-use check::{Checked, Proposal};
-pub use policy::Policy;
+use check::Checked;
+use proposal::Proposal;
 
 /// Instructions, with a placeholder for the relations.
-const INSTRUCTIONS: &str = include_str!("../../../../data/prompts/extract-1.md");
+const INSTRUCTIONS: &str = include_str!("../../../../data/prompts/extract-2.md");
 /// Additional instructions for a batch of messages.
-const BATCH_INSTRUCTIONS: &str = include_str!("../../../../data/prompts/extract-together-1.md");
+const BATCH_INSTRUCTIONS: &str = include_str!("../../../../data/prompts/extract-together-2.md");
 /// Prompt for a repair, if a reply does not pass the check.
 const REPAIR: &str = include_str!("../../../../data/prompts/repair-1.md");
 /// Names of the prompts, for logs.
-pub const PROMPT: &str = "extract-1, extract-together-1";
+pub const PROMPT: &str = "extract-2, extract-together-2";
 
 /// How many of the next messages are considered for the batch of a request.
-const AHEAD: u32 = 24;
-/// Most bytes of a message in a prompt; only the local extractor reads the rest.
-const MAX_TEXT: usize = 16 * 1024;
-/// Most bytes of an earlier message in a prompt.
-const MAX_PREVIOUS: usize = 1024;
+const AHEAD: u32 = 16;
 /// Most tokens of a reply.
 const MAX_TOKENS: u32 = 4_096;
 
@@ -53,7 +50,6 @@ pub struct ModelExtractor {
     local: Arc<dyn Extractor>,
     client: Arc<ModelClient>,
     ontology: Arc<Ontology>,
-    policy: Policy,
     budget: Arc<Budget>,
     instructions: String,
     schema: Schema,
@@ -64,18 +60,18 @@ pub struct ModelExtractor {
 
 impl ModelExtractor {
     /// Makes an extractor for the relations of `ontology`.
-    pub fn new(local: Arc<dyn Extractor>, client: Arc<ModelClient>, ontology: Arc<Ontology>, policy: Policy, budget: Arc<Budget>) -> Self {
+    pub fn new(local: Arc<dyn Extractor>, client: Arc<ModelClient>, ontology: Arc<Ontology>, budget: Arc<Budget>) -> Self {
         let instructions = INSTRUCTIONS.replace("{relations}", &schema::relations(&ontology));
         let (schema, batch_schema) = (schema::of(&ontology), schema::batch_schema_of(&ontology));
         let batch_instructions = format!("{instructions}\n{BATCH_INSTRUCTIONS}");
         let cache = ResultCache::default();
-        Self { local, client, ontology, policy, budget, instructions, schema, batch_instructions, batch_schema, cache }
+        Self { local, client, ontology, budget, instructions, schema, batch_instructions, batch_schema, cache }
     }
 
     /// Asks about one message, with at most one repair, and returns what passes the check.
     async fn ask(&self, caller: &Caller, input: &ExtractInput, deadline: Instant) -> Result<Extraction, ModelError> {
-        let text = truncate(input.text.as_str(), MAX_TEXT);
-        let mut conversation = vec![("user", shown(input).to_string())];
+        let text = request::shown_text(input);
+        let mut conversation = vec![("user", request::single(input).to_string())];
         let mut best: Option<Checked> = None;
         loop {
             let ask = ChatRequest {
@@ -97,7 +93,7 @@ impl ModelExtractor {
                 Err(e) => return best.map(|b| b.extraction).ok_or(e),
             };
             let checked =
-                object(&said).and_then(|o| serde_json::from_str::<Proposal>(o).ok()).map(|p| check::check(text, p, &self.ontology));
+                object(&said).and_then(|o| serde_json::from_str::<Proposal>(o).ok()).map(|p| check::check(text, input, p, &self.ontology));
             let problems = checked
                 .as_ref()
                 .map_or_else(|| vec!["the answer is not a JSON object of the shape asked for".to_owned()], |c| c.problems());
@@ -130,7 +126,7 @@ impl ModelExtractor {
             return Err(ModelError::OverBudget);
         }
         let deadline = self.client.deadline();
-        let select_next = if known.is_some() { Vec::new() } else { self.select_next(caller, input, next).await };
+        let select_next = if known.is_some() { Vec::new() } else { self.select_next(caller, input, next) };
         if !select_next.is_empty() {
             match self.ask_batch(caller, input, &select_next, deadline).await {
                 Ok(Some(found)) => return Ok(found),
@@ -142,7 +138,7 @@ impl ModelExtractor {
     }
 
     /// Selects the next messages that the same request should ask about.
-    async fn select_next<'a>(&self, caller: &Caller, input: &ExtractInput, next: &'a [ExtractInput]) -> Vec<(MessageId, &'a ExtractInput)> {
+    fn select_next<'a>(&self, caller: &Caller, input: &ExtractInput, next: &'a [ExtractInput]) -> Vec<(MessageId, &'a ExtractInput)> {
         let mut found = Vec::new();
         let mut bytes = input.text.as_str().len();
         for n in next {
@@ -150,12 +146,7 @@ impl ModelExtractor {
             if found.len() + 1 >= MAX_BATCH || bytes > MAX_BATCH_BYTES {
                 break;
             }
-            let Some(message) = n.message.filter(|m| self.cache.get(caller.user(), *m).is_none()) else { continue };
-            if let Ok(local) = self.local.extract(caller, n).await
-                && self.policy.reason(n, &local).is_some()
-            {
-                found.push((message, n));
-            }
+            found.extend(n.message.filter(|m| self.cache.get(caller.user(), *m).is_none()).map(|m| (m, n)));
         }
         found
     }
@@ -171,14 +162,10 @@ impl ModelExtractor {
         deadline: Instant,
     ) -> Result<Option<Extraction>, ModelError> {
         let all: Vec<&ExtractInput> = std::iter::once(input).chain(select_next.iter().map(|(_, i)| *i)).collect();
-        let mut list: Vec<serde_json::Value> = all.iter().map(|i| shown(i)).collect();
-        for (item, n) in list.iter_mut().zip(1..) {
-            item["n"] = serde_json::Value::from(n);
-        }
         let ask = ChatRequest {
             operation: "extract",
             system: &self.batch_instructions,
-            conversation: vec![("user", serde_json::json!({ "messages": list }).to_string())],
+            conversation: vec![("user", request::batch(&all).to_string())],
             schema: Some(&self.batch_schema),
             max_tokens: MAX_TOKENS,
         };
@@ -192,7 +179,7 @@ impl ModelExtractor {
         let failed = proposals.as_ref().err().cloned();
         let mut found = proposals.unwrap_or_default().into_iter().zip(&all).map(|(proposal, input)| {
             // No repair here: the message is asked about alone later.
-            let checked = proposal.map(|p| check::check(truncate(input.text.as_str(), MAX_TEXT), p, &self.ontology));
+            let checked = proposal.map(|p| check::check(request::shown_text(input), input, p, &self.ontology));
             let stands = checked.filter(|c| c.refused.is_empty()).map(|c| c.extraction);
             let outcome = if stands.is_some() { "taken" } else { "alone" };
             metrics::counter!("recall_extractions_together_total", "outcome" => outcome).increment(1);
@@ -212,6 +199,10 @@ impl Extractor for ModelExtractor {
         AHEAD
     }
 
+    fn reads_background(&self) -> bool {
+        true
+    }
+
     async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError> {
         self.extract_ahead(caller, input, &[]).await
     }
@@ -219,15 +210,10 @@ impl Extractor for ModelExtractor {
     async fn extract_ahead(&self, caller: &Caller, input: &ExtractInput, next: &[ExtractInput]) -> Result<Extraction, ExtractError> {
         let local = self.local.extract(caller, input).await?;
         let source = |name: &'static str| metrics::counter!("recall_extractions_total", "by" => name).increment(1);
-        let Some(reason) = self.policy.reason(input, &local) else {
-            source("local");
-            return Ok(local);
-        };
-        metrics::counter!("recall_extraction_asked_total", "reason" => reason).increment(1);
         match self.ask_ahead(caller, input, next).await {
             Ok(found) => {
                 source("model");
-                Ok(merge::merge(self.policy, local, found))
+                Ok(merge::merge(local, found, shown_length(input)))
             }
             Err(e) => {
                 source("local_instead");
@@ -240,16 +226,8 @@ impl Extractor for ModelExtractor {
     }
 }
 
-/// Returns the JSON of a message in a prompt.
-fn shown(input: &ExtractInput) -> serde_json::Value {
-    serde_json::json!({
-        "speaker": input.speaker,
-        "previous": input.previous.iter().map(|p| truncate(p.as_str(), MAX_PREVIOUS)).collect::<Vec<_>>(),
-        "message": truncate(input.text.as_str(), MAX_TEXT),
-    })
-}
-
-/// Returns the start of a text, cut between characters.
-fn truncate(text: &str, max: usize) -> &str {
-    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
+/// Returns how many code points of a message the model sees; no limit for a message that it sees whole.
+fn shown_length(input: &ExtractInput) -> u32 {
+    let shown = request::shown_text(input);
+    if shown.len() == input.text.as_str().len() { u32::MAX } else { u32::try_from(shown.chars().count()).unwrap_or(u32::MAX) }
 }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use strum::VariantNames;
 
-use super::super::dialect::Schema;
-use recall_domain::{EntityType, MessageKind, Ontology, Polarity, Word};
+use super::{super::dialect::Schema, proposal::Mark};
+use recall_domain::{EntityType, MessageKind, NameChange, Ontology, Polarity, Relation, Word};
 
 /// The name of the speaker in prompts and replies.
 pub(super) const SPEAKER: &str = "SPEAKER";
@@ -32,19 +32,24 @@ fn object(properties: Value) -> Value {
 
 /// Returns the properties for one message.
 fn shape(ontology: &Ontology) -> Value {
-    let relations: Vec<&str> = ontology.iter().map(|r| r.name.as_str()).collect();
-    let entity = object(json!({ "name": { "type": "string" }, "type": { "type": "string", "enum": EntityType::VARIANTS } }));
+    let relations: Vec<&str> = listed(ontology).map(|r| r.name.as_str()).collect();
+    let word = |words: &[&str]| json!({ "type": "string", "enum": words });
+    let text = json!({ "type": "string" });
+    let entity = object(json!({ "name": text, "words": text, "type": word(EntityType::VARIANTS) }));
     let fact = object(json!({
-        "quote": { "type": "string" },
-        "subject": { "type": "string" },
-        "relation": { "type": "string", "enum": relations },
-        "object": { "type": "string" },
-        "polarity": { "type": "string", "enum": Polarity::VARIANTS },
+        "quote": text,
+        "subject": text,
+        "relation": word(&relations),
+        "object": text,
+        "polarity": word(Polarity::VARIANTS),
+        "mark": word(Mark::VARIANTS),
     }));
+    let name = object(json!({ "name": text, "of": text, "change": word(NameChange::VARIANTS) }));
     json!({
-        "kind": { "type": "string", "enum": MessageKind::VARIANTS },
+        "kind": word(MessageKind::VARIANTS),
         "entities": { "type": "array", "items": entity },
         "facts": { "type": "array", "items": fact },
+        "names": { "type": "array", "items": name },
     })
 }
 
@@ -53,8 +58,13 @@ pub(super) fn relations(ontology: &Ontology) -> String {
     let any = |types: &[EntityType]| {
         if types.is_empty() { "anything".to_owned() } else { types.iter().map(|t| t.word()).collect::<Vec<_>>().join(" or ") }
     };
-    ontology.iter().fold(String::new(), |mut lines, r| {
+    listed(ontology).fold(String::new(), |mut lines, r| {
         let _ = writeln!(lines, "- {}: {} -> {}. {}", r.name, any(&r.subject_types), any(&r.object_types), r.description);
         lines
     })
+}
+
+/// Returns the relations that a model may state. It marks a plan instead of stating the relation of plans.
+fn listed(ontology: &Ontology) -> impl Iterator<Item = &Relation> {
+    ontology.iter().filter(|r| !r.plan && !r.has_values())
 }

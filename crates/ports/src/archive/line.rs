@@ -12,7 +12,7 @@ use super::{
     Owner,
     shape::{Field, Form, Holds, Record, Shape, Value},
 };
-use recall_domain::{Citation, Timestamp, UserId};
+use recall_domain::{Citation, FactValue, Timestamp, UserId};
 
 /// Name of the format, in the first line.
 pub const FORMAT: &str = "recall-archive";
@@ -241,6 +241,7 @@ fn well_formed(form: Form, raw: &RawValue) -> bool {
         Form::Names => is::<Vec<String>>(raw),
         Form::Terms => is::<Vec<(String, u32)>>(raw),
         Form::Citations => is::<Vec<Citation>>(raw),
+        Form::FactValue => FactValue::is_stored(raw.get()),
     }
 }
 

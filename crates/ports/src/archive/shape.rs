@@ -51,6 +51,8 @@ pub enum Form {
     Terms,
     /// A list of citations.
     Citations,
+    /// The stored form of a fact's value.
+    FactValue,
 }
 
 /// One field.
@@ -261,7 +263,7 @@ pub static SHAPES: &[Shape] = &[
         id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Weight),
         one("opposition", Holds::Weight), time("weighed_at"), one("status", STATUS), one("flagged", Holds::Flag),
         maybe("valid_from", Holds::Time), maybe("valid_to", Holds::Time), maybe("last_support", Holds::Time), time("created_at"),
-        time("updated_at"),
+        time("updated_at"), maybe("value", Holds::Json(Form::FactValue)),
     }),
     shape!("evidence" in "evidence" by ["fact_id", "message_id", "stance"]
         ordered [id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
@@ -293,7 +295,7 @@ pub static SHAPES: &[Shape] = &[
         id("gone_id"), id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Weight),
         one("opposition", Holds::Weight), time("weighed_at"), one("status", STATUS), one("flagged", Holds::Flag),
         maybe("valid_from", Holds::Time), maybe("valid_to", Holds::Time), maybe("last_support", Holds::Time), time("created_at"),
-        time("updated_at"),
+        time("updated_at"), maybe("value", Holds::Json(Form::FactValue)),
     }),
     shape!("merge_evidence" in "merged_evidence" by ["gone_id", "fact_id", "message_id", "stance"]
         ordered [id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {

@@ -206,21 +206,23 @@ impl KnowledgeStatements for WriteTransaction<'_> {
     }
 
     async fn upsert_facts(&mut self, user: UserId, facts: &[Fact]) -> Result<(), Failure> {
+        let values: Vec<Option<String>> =
+            facts.iter().map(|f| f.value.as_ref().map(|v| codec::json(&v.stored(), "value")).transpose()).collect::<Result<_, _>>()?;
         let put = sqlx::query!(
             "INSERT INTO facts (user_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                                valid_from, valid_to, last_support, created_at, updated_at)
+                                valid_from, valid_to, last_support, created_at, updated_at, value)
              SELECT $1, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                    valid_from, valid_to, last_support, created_at, updated_at
+                    valid_from, valid_to, last_support, created_at, updated_at, value::json
              FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::double precision[], $7::double precision[],
                          $8::timestamptz[], $9::text[], $10::boolean[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[],
-                         $14::timestamptz[], $15::timestamptz[])
+                         $14::timestamptz[], $15::timestamptz[], $16::text[])
                   AS f (id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                        valid_from, valid_to, last_support, created_at, updated_at)
+                        valid_from, valid_to, last_support, created_at, updated_at, value)
              ON CONFLICT (user_id, id) DO UPDATE SET subject_id = excluded.subject_id, relation = excluded.relation,
                  object_id = excluded.object_id, support = excluded.support, opposition = excluded.opposition,
                  weighed_at = excluded.weighed_at, status = excluded.status, flagged = excluded.flagged,
                  valid_from = excluded.valid_from, valid_to = excluded.valid_to, last_support = excluded.last_support,
-                 created_at = excluded.created_at, updated_at = excluded.updated_at",
+                 created_at = excluded.created_at, updated_at = excluded.updated_at, value = excluded.value",
             user.0,
             &column(facts, |f| f.id.0)[..],
             &column(facts, |f| f.subject.0)[..],
@@ -237,6 +239,7 @@ impl KnowledgeStatements for WriteTransaction<'_> {
             &column(facts, |f| f.last_support.map(time)) as &[Option<Timestamp>],
             &column(facts, |f| time(f.created_at))[..],
             &column(facts, |f| time(f.updated_at))[..],
+            &values as &[Option<String>],
         );
         put.execute(&mut *self.0).await?;
         Ok(())

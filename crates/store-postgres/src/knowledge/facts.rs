@@ -73,14 +73,16 @@ pub(in super::super) async fn facts_by_key(
     // Several keys may find the same fact.
     let found = rows::facts!(
         FROM "facts WHERE user_id = $1 AND id IN (
-             SELECT f.id FROM unnest($2::uuid[], $3::text[], $4::uuid[]) AS k (subject, relation, object)
+             SELECT f.id FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::text[]) AS k (subject, relation, object, value)
              JOIN facts f ON f.user_id = $1 AND f.subject_id = k.subject AND f.relation = k.relation
-                  AND (k.object IS NULL OR f.object_id = k.object))
-         LIMIT $5",
+                  AND (k.object IS NULL OR f.object_id = k.object)
+                  AND (k.value IS NULL OR COALESCE(f.value ->> 'key', '') = k.value))
+         LIMIT $6",
         user.0,
         &column(keys, |k| k.subject.0)[..],
         &column(keys, |k| codec::text(&k.relation))[..],
         &column(keys, |k| k.object.map(|o| o.0)) as &[Option<Uuid>],
+        &column(keys, |k| k.value.clone()) as &[Option<String>],
         i64::from(most),
     );
     read(found.fetch_all(db).await)

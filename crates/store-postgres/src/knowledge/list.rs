@@ -74,7 +74,7 @@ impl ListSql for ListStatement {
 mod tests {
     use super::super::super::tests::store;
     use recall_domain::{Caller, EntityId, EntityType, FactStatus, MessageId, Page, SessionId, Timestamp, UserId, ViewerRole};
-    use recall_ports::{EntityFilter, EntityStore, FactFilter, FactStore, Inspect};
+    use recall_ports::{EntityFilter, EntityStore, FactFilter, FactStore, Inspect, RelationFilter};
     use recall_store::keys;
     use uuid::Uuid;
 
@@ -94,6 +94,7 @@ mod tests {
             min_belief: given(form, 7, 0.5),
             as_of: given(form, 8, Timestamp::UNIX_EPOCH),
             text: given(form, 9, "anna".to_owned()),
+            relations: given(form, 10, RelationFilter::Except(vec!["NOTE".to_owned()])).unwrap_or_default(),
         }
     }
 
@@ -102,7 +103,7 @@ mod tests {
         let Some(store) = store().await else { return };
         let caller = Caller::verified(UserId(Uuid::nil()), ViewerRole::User);
         let pages = [None, Some(keys::number_and_id(1, Uuid::nil()))].map(|after| Page { first: 1, after });
-        for form in 0..1 << 10 {
+        for form in 0..1 << 11 {
             let filter = fact_filter(form);
             for page in &pages {
                 let found = store.list_facts(&caller, &filter, page).await;

@@ -133,9 +133,9 @@ impl MergeStatements for WriteTransaction<'_> {
         mentions.execute(&mut *self.0).await?;
         let facts = sqlx::query!(
             "INSERT INTO merged_facts (user_id, gone_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                                       valid_from, valid_to, last_support, created_at, updated_at)
+                                       valid_from, valid_to, last_support, created_at, updated_at, value)
              SELECT user_id, $2, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                    valid_from, valid_to, last_support, created_at, updated_at FROM facts WHERE user_id = $1 AND id = ANY($3)",
+                    valid_from, valid_to, last_support, created_at, updated_at, value FROM facts WHERE user_id = $1 AND id = ANY($3)",
             user,
             gone,
             &touched[..],

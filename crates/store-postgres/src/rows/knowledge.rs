@@ -106,12 +106,13 @@ pub(in super::super) struct FactRow {
     pub(in super::super) last_support: Option<Timestamp>,
     pub(in super::super) created_at: Timestamp,
     pub(in super::super) updated_at: Timestamp,
+    pub(in super::super) value: Option<JsonText>,
 }
 
 /// The columns of a fact, for statements built at run time.
 pub(in super::super) const FACT: &str =
     "f.id, f.subject_id, f.relation, f.object_id, f.support, f.opposition, f.weighed_at, f.status, f.flagged,
-    f.valid_from, f.valid_to, f.last_support, f.created_at, f.updated_at";
+    f.valid_from, f.valid_to, f.last_support, f.created_at, f.updated_at, f.value";
 
 /// Selects facts. The arguments are a table and a condition; `WITH` adds a common table expression first.
 macro_rules! facts {
@@ -123,7 +124,7 @@ macro_rules! facts {
         sqlx::query_as!(
             $crate::rows::FactRow,
             $($before +)* "SELECT id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged, valid_from,
-                    valid_to, last_support, created_at, updated_at FROM " + $rest $(, $value)*
+                    valid_to, last_support, created_at, updated_at, value FROM " + $rest $(, $value)*
         )
     };
 }
@@ -133,7 +134,7 @@ macro_rules! facts_with {
     ($columns:literal, $rest:literal $(, $value:expr)* $(,)?) => {
         sqlx::query!(
             "SELECT " + $columns + ", f.id, f.subject_id, f.relation, f.object_id, f.support, f.opposition, f.weighed_at, f.status,
-                    f.flagged, f.valid_from, f.valid_to, f.last_support, f.created_at, f.updated_at " + $rest $(, $value)*
+                    f.flagged, f.valid_from, f.valid_to, f.last_support, f.created_at, f.updated_at, f.value " + $rest $(, $value)*
         )
     };
 }
@@ -156,6 +157,7 @@ macro_rules! fact_of {
             last_support: $row.last_support,
             created_at: $row.created_at,
             updated_at: $row.updated_at,
+            value: $row.value,
         }
         .read()
     };
@@ -179,6 +181,7 @@ impl FactRow {
             last_support: self.last_support,
             created_at: self.created_at,
             updated_at: self.updated_at,
+            value: self.value.map(|v| of("value").json(&v)).transpose()?,
         })
     }
 }

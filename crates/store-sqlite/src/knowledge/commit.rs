@@ -155,13 +155,13 @@ impl KnowledgeStatements for WriteTransaction<'_> {
         for f in facts {
             self.0.execute(
                 "INSERT INTO facts (user_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                                    valid_from, valid_to, last_support, created_at, updated_at)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                                    valid_from, valid_to, last_support, created_at, updated_at, value)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                  ON CONFLICT (user_id, id) DO UPDATE SET subject_id = excluded.subject_id, relation = excluded.relation,
                      object_id = excluded.object_id, support = excluded.support, opposition = excluded.opposition,
                      weighed_at = excluded.weighed_at, status = excluded.status, flagged = excluded.flagged,
                      valid_from = excluded.valid_from, valid_to = excluded.valid_to, last_support = excluded.last_support,
-                     created_at = excluded.created_at, updated_at = excluded.updated_at",
+                     created_at = excluded.created_at, updated_at = excluded.updated_at, value = excluded.value",
                 (
                     user.0,
                     f.id.0,
@@ -178,6 +178,7 @@ impl KnowledgeStatements for WriteTransaction<'_> {
                     f.last_support.map(millis),
                     millis(f.created_at),
                     millis(f.updated_at),
+                    f.value.as_ref().map(|v| json(&v.stored(), "value")).transpose()?,
                 ),
             )?;
         }

@@ -80,11 +80,12 @@ impl FactStore for SqliteStore {
 /// Up to `most` facts that match one of the keys, whatever their status.
 pub(in super::super) fn facts_by_key(db: &Db, user: UserId, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, Failure> {
     let hex = |id: &EntityId| id.0.as_simple().to_string();
-    let asked: Vec<_> = keys.iter().map(|k| (hex(&k.subject), &k.relation, k.object.as_ref().map(hex))).collect();
+    let asked: Vec<_> = keys.iter().map(|k| (hex(&k.subject), &k.relation, k.object.as_ref().map(hex), &k.value)).collect();
     // Names the index because SQLite, without statistics, assumes ten rows for any user and would read all their facts.
     let sql = "SELECT DISTINCT f.* FROM json_each(?2) k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1
                  AND f.subject_id = unhex(k.value ->> 0) AND f.relation = (k.value ->> 1)
                  AND ((k.value ->> 2) IS NULL OR f.object_id = unhex(k.value ->> 2))
+                 AND ((k.value ->> 3) IS NULL OR COALESCE(f.value ->> 'key', '') = (k.value ->> 3))
              LIMIT ?3";
     db.rows("facts", sql, (user.0, json(&asked, "keys")?, most), rows::fact)
 }

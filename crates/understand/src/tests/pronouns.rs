@@ -24,8 +24,7 @@ fn pronouns_refer_to_the_expected_mentions() {
     let (mut right, mut resolved, mut resolvable, mut all) = (0, 0, 0, 0);
     for d in &file.dialogue {
         let previous = d.previous.iter().map(|t| UserText::from(t.as_str())).collect();
-        let reading =
-            pipeline().reading_of(&ExtractInput { message: None, text: UserText::from(d.text.as_str()), speaker: None, previous });
+        let reading = pipeline().reading_of(&ExtractInput { previous, ..input(&d.text) });
         let found: Vec<String> = reading
             .registry
             .referred
@@ -50,7 +49,7 @@ fn pronouns_refer_to_the_expected_mentions() {
 
 fn facts_after(previous: &[&str], text: &str) -> Extraction {
     let previous = previous.iter().map(|&t| UserText::from(t)).collect();
-    pipeline().extract(&ExtractInput { message: None, text: UserText::from(text), speaker: None, previous })
+    pipeline().extract(&ExtractInput { previous, ..input(text) })
 }
 
 #[test]

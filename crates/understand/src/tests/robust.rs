@@ -6,7 +6,7 @@ use crate::steps;
 fn cost(text: &str, previous: &[&str]) -> u64 {
     let previous = previous.iter().map(|&t| UserText::from(t)).collect();
     steps::taken();
-    let found = pipeline().extract(&ExtractInput { message: None, text: UserText::from(text), speaker: None, previous });
+    let found = pipeline().extract(&ExtractInput { previous, ..input(text) });
     check_sound(text, &found);
     steps::taken()
 }

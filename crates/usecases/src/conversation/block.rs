@@ -7,8 +7,8 @@ use tracing::warn;
 use super::{Conversation, Remembered};
 use crate::{error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, Citation, CitedChunk, Entity, Evidence, FactId, FactStatus, MessageId, MessageKind, Ontology, Role, Stance, Timestamp,
-    UserText,
+    Caller, Citation, CitedChunk, Entity, Evidence, FactId, FactStatus, FactValue, MessageId, MessageKind, Ontology, Role, Stance,
+    Timestamp, UserText,
     context::{Context, ContextQuery, RankedChunk, RankedFact, RankedMessage, Scope},
 };
 use recall_text::terms;
@@ -204,7 +204,8 @@ fn fact(f: &RankedFact, ontology: &Ontology) -> Item {
         _ => ("holds", Stance::Supports),
     };
     let evidence = f.evidence.iter().max_by_key(|e: &&Evidence| (e.stance == wanted, e.span.is_some(), e.created_at));
-    let words = format!("{} {phrase} {}", name(&f.subject), name(&f.object));
+    let object = f.fact.value.as_ref().map_or_else(|| name(&f.object), FactValue::shown);
+    let words = format!("{} {phrase} {object}", name(&f.subject));
     let mut notes = vec![status.to_owned()];
     notes.extend(f.fact.valid_from.map(|at| format!("since {}", day(at))));
     notes.extend(f.fact.valid_to.map(|at| format!("until {}", day(at))));

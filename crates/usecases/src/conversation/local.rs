@@ -34,13 +34,13 @@ impl UseCases {
         let Some(question) = stored.question().filter(|_| !text.as_str().trim().is_empty()) else {
             return Ok(AnswerDraft { text: UserText::from(""), citations: Vec::new(), grounded: false, answerer: None });
         };
-        let input = ExtractInput { message: None, text: text.clone(), speaker: None, previous: Vec::new() };
+        let input = ExtractInput { text: text.clone(), ..ExtractInput::default() };
         let kind = extractor.extract(caller, &input).await.map(|extraction| extraction.kind);
         if matches!(kind, Ok(MessageKind::Statement)) {
             return Ok(AnswerDraft { text: NOTED.into(), citations: Vec::new(), grounded: false, answerer: None });
         }
         let text = block::searchable(&text);
-        let mut asked = Asked { message: Some(question), text, at: self.now() };
+        let mut asked = Asked { message: Some(question), text, original: None, at: self.now() };
         let context = self.context_of_question(caller, answerer, &mut asked, question).await?;
         let draft = answerer.answer(caller, &asked, &context, &Whole).await;
         let mut draft = draft.map_err(|error| UseCaseError::Internal { cause: error.into() })?;

@@ -16,6 +16,7 @@ use recall_domain::{Chunk, Document, DocumentId, EventId, MessageId, PageRange, 
 use recall_ports::{
     Chunking, CommitError, DocumentOutline, DocumentStep, FollowUp, Job, NewMessage, ParseError, ParsedDocument, SpooledFile, StoreError,
 };
+use recall_text::terms;
 
 /// Chunks that one transaction stores.
 const STEP: usize = 32;
@@ -117,7 +118,14 @@ impl UseCases {
         let end = parsed.chunks.len().min(stored + STEP);
         let chunks = parsed.chunks.get(stored..end).unwrap_or_default();
         let texts: Vec<UserText> = chunks.iter().map(|chunk| chunk.text.clone()).collect();
-        let prepared = self.prepare(&texts).await?;
+        let mut prepared = self.prepare(&texts).await?;
+        for (entry, chunk) in prepared.iter_mut().zip(chunks) {
+            // The first chunk of a section begins with the heading.
+            let section = parsed.sections.get(chunk.section as usize).filter(|section| section.char_offset < chunk.char_offset);
+            if let Some(heading) = section.and_then(|section| section.heading.as_ref()) {
+                add_terms(&mut entry.terms, heading.as_str());
+            }
+        }
         let (ids, now) = (&self.parts.ids, self.now());
         let id = document.id;
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -173,6 +181,16 @@ impl UseCases {
     }
 }
 
+/// Adds the terms of a heading to those of a chunk of its section, which is about it and may not name it.
+fn add_terms(of_chunk: &mut Vec<(String, u32)>, heading: &str) {
+    for (term, count) in terms(heading) {
+        match of_chunk.iter_mut().find(|(known, _)| *known == term) {
+            Some((_, known)) => *known += count,
+            None => of_chunk.push((term, count)),
+        }
+    }
+}
+
 /// A digest of the chunks: their texts and offsets.
 fn digest(parsed: &ParsedDocument) -> String {
     let mut hash = Context::new(&SHA256);
@@ -182,4 +200,17 @@ fn digest(parsed: &ParsedDocument) -> String {
         hash.update(chunk.text.as_str().as_bytes());
     }
     hash.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heading_adds_its_terms_once_each() {
+        let mut of_chunk = terms("The key must be kept. Lost keys cost 20 euros.");
+        add_terms(&mut of_chunk, "2. Keys of the office");
+        let count = |term: &str| of_chunk.iter().filter(|(known, _)| known == term).map(|(_, count)| *count).collect::<Vec<_>>();
+        assert_eq!((count("key"), count("offic"), count("the")), (vec![3], vec![1], vec![]));
+    }
 }

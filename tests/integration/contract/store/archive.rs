@@ -102,7 +102,7 @@ fn sealed(archive: &str) -> String {
     format!("{text}{{\"type\":\"end\",\"records\":{},\"sha256\":\"{sum}\"}}\n", text.lines().count() - 1)
 }
 
-async fn import(store: &Arc<dyn Store>, archive: &str) -> Result<ImportSummary, ImportError> {
+pub(super) async fn import(store: &Arc<dyn Store>, archive: &str) -> Result<ImportSummary, ImportError> {
     import_as(store, archive, None).await
 }
 
@@ -500,7 +500,7 @@ pub(super) async fn inconsistent_records_are_refused_by_line(store: Arc<dyn Stor
 }
 
 /// Changes the records of an archive, by line number.
-fn changed(archive: &str, mut change: impl FnMut(u64, &mut Value)) -> String {
+pub(super) fn changed(archive: &str, mut change: impl FnMut(u64, &mut Value)) -> String {
     let mut lines = Vec::new();
     for (n, line) in (1..).zip(archive.lines()) {
         let mut record: Value = serde_json::from_str(line).unwrap();

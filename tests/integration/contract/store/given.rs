@@ -106,6 +106,7 @@ pub(super) fn fact(subject: &Entity, relation: &str, object: &Entity) -> Fact {
         subject: subject.id,
         relation: relation.into(),
         object: object.id,
+        value: None,
         support: 1.0,
         opposition: 0.0,
         weighed_at: at(0),

@@ -88,7 +88,7 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     assert_eq!(s.merge_record(c, known.john.id).await.unwrap(), None);
     assert!(s.merged_into(c, &[known.john.id]).await.unwrap().is_empty());
     assert!(s.entities_by_id(c, &[known.john.id]).await.unwrap().is_empty());
-    let key = FactKey { subject: known.john.id, relation: "LIKES".into(), object: None };
+    let key = FactKey { subject: known.john.id, relation: "LIKES".into(), object: None, value: None };
     assert!(s.facts_by_key(c, &[key], 9).await.unwrap().is_empty());
     assert!(s.facts_by_id(c, &[known.fact.id]).await.unwrap().is_empty());
     assert!(s.facts_of_entities(c, &[known.john.id], 10).await.unwrap().is_empty());

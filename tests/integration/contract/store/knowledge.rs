@@ -220,8 +220,12 @@ pub(super) async fn facts_are_found_by_key_and_by_entity(store: Arc<dyn Store>) 
     let plan =
         KnowledgeCommit { entities: vec![john.clone(), mary.clone(), paris.clone()], facts: facts.to_vec(), ..w.plan(session).await };
     w.commit(plan).await;
-    let key =
-        |subject: &Entity, object: Option<&Entity>| FactKey { subject: subject.id, relation: "LIKES".into(), object: object.map(|o| o.id) };
+    let key = |subject: &Entity, object: Option<&Entity>| FactKey {
+        subject: subject.id,
+        relation: "LIKES".into(),
+        object: object.map(|o| o.id),
+        value: None,
+    };
     let ids = |facts: Vec<Fact>| {
         let mut ids: Vec<_> = facts.iter().map(|f| f.id).collect();
         ids.sort();
@@ -414,7 +418,7 @@ pub(super) async fn any_unicode_text_round_trips_and_is_searchable(store: Arc<dy
         }
         assert_eq!(store.mentions_in(c, &[said.id]).await.unwrap(), [(said.id, thing.id, mention(odd))]);
         assert_eq!(store.evidence_of(c, &[stated.id], 10).await.unwrap(), [proof]);
-        let key = FactKey { subject: thing.id, relation: stated.relation.clone(), object: None };
+        let key = FactKey { subject: thing.id, relation: stated.relation.clone(), object: None, value: None };
         assert_eq!(store.facts_by_key(c, &[key], 9).await.unwrap(), std::slice::from_ref(&stated));
         let filter = FactFilter { relation: Some(stated.relation.clone()), text: Some(odd.into()), ..FactFilter::default() };
         assert_eq!(store.count_facts(c, &filter).await.unwrap(), 1);

@@ -22,6 +22,7 @@ mod messages;
 mod postgres;
 mod sqlite;
 mod usage;
+mod values;
 mod vectors;
 mod visits;
 
@@ -72,6 +73,9 @@ macro_rules! store_contract {
             knowledge::stored_zero_has_no_sign,
             knowledge::merge_moves_everything_and_old_ids_still_resolve,
             knowledge::facts_are_found_by_key_and_by_entity,
+            values::values_tell_facts_apart_and_are_found,
+            values::merge_record_keeps_values,
+            values::archive_keeps_values_and_refuses_changed_ones,
             knowledge::facts_are_filtered_by_time,
             knowledge::facts_and_entities_are_filtered,
             knowledge::any_unicode_text_round_trips_and_is_searchable,

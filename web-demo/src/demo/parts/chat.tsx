@@ -4,7 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { useStickToEnd } from "../motion.ts";
 import { connection, memory, openFact, send, sessionId, sessions, showEarlier, showLater, showMessage, highlight, stopAnswer, wantedMessage } from "../state/app.ts";
 import type { Memory } from "../state/memory.ts";
-import type { Change, CitationView, Fact, Message } from "../state/model.ts";
+import { placeLabel, type Change, type CitationView, type Fact, type Message } from "../state/model.ts";
+import { openPassage } from "../state/passages.ts";
 import { completedSteps } from "../state/tour.ts";
 import { clock, count, day, milliseconds, phraseFor } from "../state/format.ts";
 import { Welcome } from "./hints.tsx";
@@ -42,7 +43,7 @@ function Learned({ message, memory: known }: { message: Message; memory: Memory 
               onPointerEnter={() => { highlight.value = { fact: fact.id }; }} onPointerLeave={() => { highlight.value = null; }}
             >
               <i aria-hidden="true">{mark}</i><span class="unseen">{word}: </span>
-              {subject?.isViewer ? "you" : subject?.name} <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {known.entities.get(fact.object)?.isViewer ? "you" : known.entities.get(fact.object)?.name}
+              {subject?.isViewer ? "you" : subject?.name} <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {fact.value ?? (known.entities.get(fact.object)?.isViewer ? "you" : known.entities.get(fact.object)?.name)}
             </button>
           </li>
         );
@@ -52,6 +53,7 @@ function Learned({ message, memory: known }: { message: Message; memory: Memory 
 }
 
 function showSource(citation: CitationView) {
+  if (citation.passage) return openPassage(citation.passage.documentId, citation.passage.chunkId, citation.excerpt);
   if (citation.messageId) void showMessage(citation.messageId);
   if (citation.factId) openFact.value = citation.factId;
 }
@@ -66,6 +68,7 @@ function Sources({ message }: { message: Message }) {
             <b>{citation.index}</b>
             <q>{citation.excerpt}</q>
             {citation.shared && <i class="badge">shared</i>}
+            {citation.passage && <cite>{placeLabel(citation.passage)}</cite>}
             {citation.sentAt && <time dateTime={citation.sentAt}>{day(citation.sentAt)}</time>}
           </button>
         </li>

@@ -28,7 +28,7 @@ export function EntityView({ id }: { id: string }) {
   if (entity === null) return <div class="page" aria-busy="true">{back}</div>;
   if (entity === "missing" || !known) return <div class="page">{back}<p class="trouble">There is no entity at this address.</p></div>;
   // Convert facts of other sessions for display without adding them to this session.
-  const facts = entity.facts.nodes.filter((f) => f.status !== "RETRACTED").map((row) => known.facts.get(row.id) ?? known.toFact(row));
+  const facts = [...entity.facts.nodes, ...entity.notes.nodes].filter((f) => f.status !== "RETRACTED").map((row) => known.facts.get(row.id) ?? known.toFact(row));
   return (
     <div class="page entity">
       {back}

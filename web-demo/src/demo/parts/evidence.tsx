@@ -4,10 +4,17 @@ import { FactEvidence, type FactEvidenceResult } from "../generated/operations.t
 import { mayWrite, relations, retract, showMessage } from "../state/app.ts";
 import { count, day, formatDays } from "../state/format.ts";
 import { client } from "../state/login.ts";
-import type { Fact } from "../state/model.ts";
+import { type Fact, placeLabel, valueText } from "../state/model.ts";
+import { openPassage } from "../state/passages.ts";
 
 type Loaded = NonNullable<FactEvidenceResult["fact"]>;
+const targetName = (fact: Pick<Loaded, "object" | "value">) => valueText(fact.value) ?? fact.object?.name ?? "";
 const stances = { SUPPORTS: ["for", "✓"], OPPOSES: ["against", "✗"], ENDS: ["ends it", "⊘"] } as const;
+
+function showItem({ id, chunk }: Loaded["evidence"]["nodes"][number]["message"], excerpt: string | null) {
+  if (chunk) openPassage(chunk.document.id, id, excerpt ?? undefined);
+  else void showMessage(id);
+}
 
 function summary(fact: Loaded): string {
   const said = fact.evidence.nodes.filter((e) => e.stance === "SUPPORTS").length;
@@ -45,10 +52,10 @@ export function Evidence({ fact }: { fact: Fact }) {
           const [word, mark] = stances[item.stance];
           return (
             <li key={`${item.message.id}${item.createdAt}`} data-stance={item.stance}>
-              <button type="button" onClick={() => void showMessage(item.message.id)} title="Show the message">
+              <button type="button" onClick={() => showItem(item.message, item.excerpt)} title={item.message.chunk ? "Show the passage" : "Show the message"}>
                 <i aria-label={word}>{mark}</i>
                 <q>{item.excerpt ?? item.message.text}</q>
-                <time dateTime={item.message.sentAt}>{day(item.message.sentAt)}</time>
+                {item.message.chunk ? <cite>{placeLabel({ filename: item.message.chunk.document.filename, pages: item.message.chunk.pages })}</cite> : <time dateTime={item.message.sentAt}>{day(item.message.sentAt)}</time>}
               </button>
             </li>
           );
@@ -56,8 +63,8 @@ export function Evidence({ fact }: { fact: Fact }) {
       </ul>
       {loaded.rivals.length > 0 && (
         <ul class="rivals" aria-label="Rivals">
-          {[{ id: loaded.id, name: loaded.object.name, share: loaded.relativeWeight, own: true },
-            ...loaded.rivals.map((r) => ({ id: r.id, name: r.object.name, share: r.relativeWeight, own: false }))].map((r) => (
+          {[{ id: loaded.id, name: targetName(loaded), share: loaded.relativeWeight, own: true },
+            ...loaded.rivals.map((r) => ({ id: r.id, name: valueText(r.value) ?? r.object?.name ?? "", share: r.relativeWeight, own: false }))].map((r) => (
             <li key={r.id} class={r.own ? "own" : ""}><span>{r.name}</span><span class="bar"><i style={{ width: `${r.share * 100}%` }} /></span><span>{Math.round(r.share * 100)} %</span></li>
           ))}
         </ul>

@@ -64,7 +64,7 @@ export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: M
       {isPulsing(fact.pulse) && <span key={fact.pulse.count} class="flash" data-kind={fact.pulse.kind} style={{ animationDelay: `${fact.pulse.delay}ms` }} aria-hidden="true" />}
       <button type="button" class="fact-line" aria-expanded={open} title="How do you know?" onClick={toggle} onPointerEnter={startHighlight} onPointerLeave={endHighlight} onFocus={startHighlight} onBlur={endHighlight}>
         <span class="triple">
-          <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> <b data-type={object?.type}>{nameOf(object)}</b>{fact.shared && <i class="badge">shared</i>}
+          <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {fact.value === null ? <b data-type={object?.type}>{nameOf(object)}</b> : <b>{fact.value}</b>}{fact.shared && <i class="badge">shared</i>}
         </span>
         <Weight fact={fact} />
         <span class="bar" role="img" aria-label={`${Math.round(support * 100)} % for, ${Math.round(opposition * 100)} % against, the rest not known`}>

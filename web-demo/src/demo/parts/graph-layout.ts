@@ -70,7 +70,8 @@ export function buildGraph(memory: Memory, previous: GraphData): GraphData {
   for (const fact of facts) {
     const source = addNode(fact.subject, fact.object);
     const target = addNode(fact.object, fact.subject);
-    if (!source || !target) continue;
+    // A value is no node.
+    if (!source || !target || fact.value !== null) continue;
     const pair = [fact.subject, fact.object].sort().join();
     const nth = pairs.get(pair) ?? 0;
     pairs.set(pair, nth + 1);

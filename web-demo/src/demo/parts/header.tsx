@@ -4,6 +4,7 @@ import { connection, disconnect, problem, reconnect, reopenSession, retryNow } f
 import { account, hasToken, loginHref, logOut, visitEnds } from "../state/login.ts";
 import { count, milliseconds } from "../state/format.ts";
 import { Icon } from "./icon.tsx";
+import { Places } from "./places.tsx";
 
 const closeReasons: Record<string, string> = { superseded: "opened elsewhere", deleted: "session deleted", auth_expired: "logged out" };
 
@@ -109,9 +110,10 @@ function skipToMain(event: Event) {
 export function Header({ onMenu, menuOpen }: { onMenu: () => void; menuOpen: boolean }) {
   return (
     <header>
-      <a class="skip" href="#main" onClick={skipToMain}>Skip to the conversation</a>
+      <a class="skip" href="#main" onClick={skipToMain}>Skip to the content</a>
       <button type="button" class="icon-button menu" aria-label="Sessions" aria-expanded={menuOpen} onClick={onMenu}><Icon name="menu" /></button>
       <a class="brand" href="#/" aria-label="Recall, start"><Icon name="mark" /><b>Recall</b></a>
+      <Places />
       <span class="motto">memory that shows its work</span>
       <a class="quiet api" href="/graphql" title="GraphiQL: try the API">API</a>
       <AccountMenu />

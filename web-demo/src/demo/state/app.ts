@@ -6,6 +6,7 @@ import { client, loadAccount, loginMethods, resetLogin, settleVisitOffer } from 
 import { Memory } from "./memory.ts";
 import * as outbox from "./outbox.ts";
 import { loadAround, loadEarlier, loadLater, loadSnapshot } from "./paging.ts";
+import { openPassage } from "./passages.ts";
 import { navigate, redirect, route, sessionHref } from "./route.ts";
 import { completeStep } from "./tour.ts";
 
@@ -48,7 +49,7 @@ let stream: EventStream | null = null;
 let gaps = 0;
 
 /** Returns an error message for the user. Shows the login page if the server requires a login. */
-const handleError = (error: unknown) => {
+export const handleError = (error: unknown): string => {
   if (error instanceof RecallError && error.status === 401) void handleLoginEnd();
   return error instanceof RecallError ? error.message : "Something went wrong on this page.";
 };
@@ -244,13 +245,15 @@ function startStream(id: string, head: string, target: Memory, load: () => Promi
   opened.start();
 }
 
-/** Scrolls to a message. Loads it or opens its session first if necessary. */
+/** Scrolls to a message. Loads it or opens its session first if necessary. A chunk of a document opens in the reading view. */
 export async function showMessage(id: string): Promise<void> {
   try {
     const [openId, open] = [sessionId.value, memory.value];
     let session: string | undefined = openId ?? undefined;
     if (!open?.byId(id)) {
-      session = (await client.graphql(Place, { id })).message?.session.id;
+      const place = (await client.graphql(Place, { id })).message;
+      if (place?.chunk) return openPassage(place.chunk.document.id, id);
+      session = place?.session.id;
       if (session && session === openId && open) await loadAround(session, open, id);
     }
     if (!session) {

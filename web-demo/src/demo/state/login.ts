@@ -2,6 +2,7 @@
 // A pasted access token stays in memory until the page closes.
 import { signal } from "@preact/signals";
 import { RecallClient, RecallError, type Account, type Who } from "@relevantic/recall";
+import { writeTokens } from "./forget-tokens.ts";
 import * as outbox from "./outbox.ts";
 
 /** The logged-in user or the visitor. null: nobody, or a server without login. */
@@ -68,6 +69,7 @@ export async function settleVisitOffer(adopt: boolean): Promise<void> {
 /** Ends the login here and opens the provider's logout page. Visitors end their visit; a token is forgotten. */
 export async function logOut(): Promise<void> {
   outbox.clearAll();
+  writeTokens([]);
   if (token !== undefined) return location.reload();
   if (visitEnds.value) {
     await client.endVisit();

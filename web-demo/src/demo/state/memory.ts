@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import type { EventMeta, EventOf, RecallEvent } from "@relevantic/recall";
 import type { AroundResult, FactRow, LaterResult, MessageRow, SnapshotResult } from "../generated/operations.ts";
-import type { Change, Entity, Fact, Message, Pulse } from "./model.ts";
+import { type Change, type Entity, type Fact, type Message, type Pulse, valueText } from "./model.ts";
 import { phraseFromName } from "./format.ts";
 
 const lower = <T extends string>(text: T) => text.toLowerCase() as Lowercase<T>;
@@ -143,7 +143,7 @@ export class Memory {
   toFact(row: FactRow, order = 0): Fact {
     const known = this.facts.get(row.id);
     return {
-      id: row.id, subject: this.#entity(row.subject), object: this.#entity(row.object),
+      id: row.id, subject: this.#entity(row.subject), object: this.#entity(row.object ?? row.subject), value: valueText(row.value),
       relation: row.relation, phrase: this.#phrases.get(row.relation) ?? phraseFromName(row.relation),
       weight: row.weight, belief: row.belief, uncertainty: row.uncertainty, relativeWeight: row.relativeWeight, status: lower(row.status), shared: row.shared,
       validFrom: row.validFrom,
@@ -158,7 +158,10 @@ export class Memory {
       stage: row.status === "PROCESSED" ? "processed" : row.status === "FAILED" ? "failed" : "stored",
       kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null,
       mentions: row.mentions.map((m) => ({ entityId: m.entity.id, name: m.entity.name, type: lower(m.entity.type), start: m.start, end: m.end })),
-      citations: row.citations.map((c) => ({ index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null, shared: c.shared })),
+      citations: row.citations.map((c) => ({
+        index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null, shared: c.shared,
+        passage: c.chunk && c.document ? { chunkId: c.chunk.id, documentId: c.document.id, filename: c.document.filename, pages: c.pages } : null,
+      })),
       learned: new Map(row.evidence.map(({ fact, stance }) => [fact.id, this.#changeOf(fact.id, stance, row.sentAt)])),
     });
   }
@@ -301,11 +304,11 @@ export class Memory {
     const known = this.facts.get(event.fact_id);
     // Entities that only other sessions mention have no event in this session.
     for (const [id, name, type] of [[event.entity_id, event.entity, event.entity_type], [event.target_id, event.target, event.target_type]] as const) {
-      if (!this.entities.has(id)) this.entities.set(id, { id, name, type: type ?? "thing", mentionCount: 1, isViewer: false });
+      if (id && !this.entities.has(id)) this.entities.set(id, { id, name, type: type ?? "thing", mentionCount: 1, isViewer: false });
     }
     const faded = event.change === "ended" || event.change === "opposed" || event.change === "retracted";
     this.facts.set(event.fact_id, {
-      id: event.fact_id, subject: event.entity_id, object: event.target_id, relation: event.relation_name, phrase: event.relation,
+      id: event.fact_id, subject: event.entity_id, object: event.target_id ?? event.entity_id, value: valueText(event.value), relation: event.relation_name, phrase: event.relation,
       weight: event.weight, belief: event.belief, uncertainty: event.uncertainty, relativeWeight: event.relative_weight, status: event.status, shared: this.shared,
       validFrom: known?.validFrom ?? null,
       rivals: (event.rivals ?? []).map((r) => ({ factId: r.fact_id, target: r.target, share: r.relative_weight })),
@@ -334,6 +337,7 @@ export class Memory {
       text: event.text, stage: "processed",
       citations: event.citations.map((c) => ({
         index: c.index, messageId: c.message_id ?? null, factId: c.fact_id ?? null, excerpt: c.excerpt, sentAt: this.byId(c.message_id)?.sentAt ?? null, shared: c.shared ?? false,
+        passage: c.chunk ? { chunkId: c.chunk.chunk_id, documentId: c.chunk.document_id, filename: c.chunk.filename, pages: c.chunk.pages ?? null } : null,
       })),
       answerer: { name: event.answerer, totalMs: event.timings.total_ms, grounded: event.grounded },
     });

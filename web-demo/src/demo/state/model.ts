@@ -25,7 +25,10 @@ export interface Pulse {
 export interface Fact {
   id: string;
   subject: string;
+  /** The subject again if the fact has a value. */
   object: string;
+  /** The value that it states of its subject, instead of an object. */
+  value: string | null;
   relation: string;
   phrase: string;
   weight: number;
@@ -45,6 +48,10 @@ export interface Fact {
   pulse: Pulse;
 }
 
+/** A value with what it measures: "rent €900". */
+export const valueText = (value: { text: string; label?: string | null } | null | undefined): string | null =>
+  value ? [value.label, value.text].filter(Boolean).join(" ") : null;
+
 /** Duration in milliseconds of the longest pulse animation in the style sheets. */
 const PULSE_MS = 3500;
 export const isPulsing = (pulse: Pulse | null): pulse is Pulse => pulse !== null && pulse.count > 0 && performance.now() < pulse.at + pulse.delay + PULSE_MS;
@@ -58,9 +65,25 @@ export interface Mention {
   end: number;
 }
 
+/** A cited chunk of a document. */
+export interface CitedPassage {
+  chunkId: string;
+  documentId: string;
+  filename: string;
+  pages: { first: number; last: number } | null;
+}
+
+/** "page 3", "pages 3 to 4". */
+export const pageLabel = ({ first, last }: { first: number; last: number }): string => (first === last ? `page ${first}` : `pages ${first} to ${last}`);
+
+/** "handbook.pdf, page 3". */
+export const placeLabel = ({ filename, pages }: Pick<CitedPassage, "filename" | "pages">): string => (pages ? `${filename}, ${pageLabel(pages)}` : filename);
+
 export interface CitationView {
   index: number;
   messageId: string | null;
+  /** Cited instead of a message. */
+  passage: CitedPassage | null;
   factId: string | null;
   excerpt: string;
   sentAt: string | null;

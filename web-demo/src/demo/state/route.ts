@@ -1,13 +1,20 @@
-// Routes in the URL's hash: #/s/{session} and #/e/{entity}.
+// Routes in the URL's hash: #/s/{session}, #/e/{entity}, #/memory…, #/d, #/d/{document} and #/d/{document}/{chunk}.
 import { signal } from "@preact/signals";
 
-export type Route = { page: "session"; id: string } | { page: "entity"; id: string } | { page: "home" };
+export type Route =
+  | { page: "session"; id: string } | { page: "entity"; id: string } | { page: "memory"; rest: string } | { page: "home" }
+  | { page: "documents" } | { page: "document"; id: string; chunk: string | null };
+
+export const memoryHref = "#/memory";
 
 function read(): Route {
-  const [, kind, id] = location.hash.split("/");
+  const [, kind, id, part] = location.hash.split("/");
+  if (kind?.split("?")[0] === "memory") return { page: "memory", rest: location.hash.slice(memoryHref.length) };
   try {
     if (id && kind === "s") return { page: "session", id: decodeURIComponent(id) };
     if (id && kind === "e") return { page: "entity", id: decodeURIComponent(id) };
+    if (id && kind === "d") return { page: "document", id: decodeURIComponent(id), chunk: part ? decodeURIComponent(part) : null };
+    if (kind === "d") return { page: "documents" };
   } catch {
     // Invalid percent-encoding.
   }
@@ -21,6 +28,9 @@ addEventListener("hashchange", () => {
 
 export const sessionHref = (id: string): string => `#/s/${encodeURIComponent(id)}`;
 export const entityHref = (id: string): string => `#/e/${encodeURIComponent(id)}`;
+export const documentsHref = "#/d";
+export const documentHref = (id: string): string => `#/d/${encodeURIComponent(id)}`;
+export const passageHref = (documentId: string, chunkId: string): string => `${documentHref(documentId)}/${encodeURIComponent(chunkId)}`;
 export const navigate = (href: string): void => {
   location.hash = href;
 };

@@ -4,7 +4,7 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     enums::{EntityType, FactStatus},
-    fact::list_facts,
+    fact::{list_facts, listed_relations},
     graph::{self, NeighbourNode},
     nodes::{EntityNode, FactNode, MessageNode},
 };
@@ -13,11 +13,11 @@ use crate::{
     graphql::{
         loader::MergedInto,
         page::{self, Connection, Total, connection_cost, list_cost},
-        scope::Needs,
+        scope::{Needs, scope},
     },
 };
 use recall_domain::{Decision, Slice, Timestamp};
-use recall_ports::{FactFilter, Merged, NeighbourQuery};
+use recall_ports::{FactFilter, Merged, NeighbourQuery, RelationFilter};
 
 /// An entity that was merged into another one.
 #[derive(SimpleObject)]
@@ -115,12 +115,30 @@ impl EntityNode {
     #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn facts(
         &self,
+        ctx: &Context<'_>,
         #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
         #[graphql(desc = "Return only facts with this status.")] status: Option<FactStatus>,
     ) -> async_graphql::Result<Connection<FactNode>> {
         let page = page::read_page(first, after)?;
-        let filter = FactFilter { entity: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
+        let relations = listed_relations(ctx, None)?;
+        let filter = FactFilter { entity: Some(self.0.id), status: status.map(Into::into), relations, ..FactFilter::default() };
+        list_facts(&self.1, filter, &page).await
+    }
+
+    /// Statements about this entity that fit no relation, latest change first. Each is a fact with a value and can be retracted and
+    /// forgotten like any other.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
+    async fn notes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+        #[graphql(desc = "Return only notes with this status.")] status: Option<FactStatus>,
+    ) -> async_graphql::Result<Connection<FactNode>> {
+        let page = page::read_page(first, after)?;
+        let relations = RelationFilter::notes(scope(ctx)?.usecases.ontology());
+        let filter = FactFilter { subject: Some(self.0.id), status: status.map(Into::into), relations, ..FactFilter::default() };
         list_facts(&self.1, filter, &page).await
     }
 

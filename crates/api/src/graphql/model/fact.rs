@@ -7,6 +7,7 @@ use async_graphql::{Context, ID, Object};
 use super::{
     enums::{EvidenceStance, FactStatus},
     nodes::{EntityNode, FactNode, MessageNode},
+    value::FactValueNode,
 };
 use crate::{
     error::ApiError,
@@ -18,7 +19,7 @@ use crate::{
 };
 use recall_domain::{EntityId, Evidence, MessageId, Page, Slice, Timestamp};
 use recall_facts::weigh;
-use recall_ports::FactFilter;
+use recall_ports::{FactFilter, RelationFilter};
 use recall_usecases::evidence_key;
 
 /// A fact: subject, relation and object, with the evidence for and against it.
@@ -46,9 +47,17 @@ impl FactNode {
         Ok(known.unwrap_or_else(|| self.0.relation.to_lowercase().replace('_', " ")))
     }
 
-    /// The entity at the other end of the relation.
-    async fn object(&self) -> async_graphql::Result<EntityNode> {
-        entity(&self.1, self.0.object).await
+    /// The entity at the other end of the relation; null if the fact has a value.
+    async fn object(&self) -> async_graphql::Result<Option<EntityNode>> {
+        match self.0.object_entity() {
+            Some(object) => entity(&self.1, object).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The value that the fact states of its subject, instead of an object.
+    async fn value(&self) -> Option<FactValueNode> {
+        self.0.value.as_ref().map(FactValueNode::from)
     }
 
     /// Whether it belongs to shared memory, which all signed-in users can read. Only evidence in shared memory counts for it.
@@ -152,6 +161,17 @@ impl FactNode {
         all.truncate(first as usize);
         Ok(Slice { items: all.into_iter().map(|e| (evidence_key(&e), e)).collect(), has_next })
     }
+}
+
+/// Returns the relations of a list of facts: all except that of notes, and those with values only if the client selects `value`.
+///
+/// A client that does not select it was written for objects alone, and would meet null.
+pub(crate) fn listed_relations(ctx: &Context<'_>, wanted: Option<&str>) -> Result<RelationFilter, ApiError> {
+    let selection = ctx.look_ahead();
+    let selects_value =
+        [selection.field("nodes"), selection.field("edges").field("node")].iter().any(|facts| facts.field("value").exists());
+    let ontology = scope(ctx)?.usecases.ontology();
+    Ok(if selects_value { RelationFilter::without_notes(ontology, wanted) } else { RelationFilter::between_entities(ontology, wanted) })
 }
 
 /// Reads a page of the facts of a memory.

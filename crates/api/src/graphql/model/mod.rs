@@ -16,6 +16,7 @@ mod relation;
 mod session;
 mod usage;
 mod user_error;
+mod value;
 mod viewer;
 
 pub(crate) use access_token::AccessTokenNode;
@@ -26,8 +27,9 @@ pub(crate) use enums::{
     ContextScope, DocumentStatus, EntityType, FactStatus, MessageRole, MessageStatus, RetrievalMethod, RetrievalRoute, SearchSource,
 };
 pub(crate) use event::EventNode;
-pub(crate) use fact::{EvidenceNode, list_facts};
+pub(crate) use fact::{EvidenceNode, list_facts, listed_relations};
 pub(crate) use nodes::{ChunkNode, DocumentNode, EntityNode, FactNode, MessageNode, SessionNode};
 pub(crate) use relation::RelationNode;
 pub(crate) use user_error::{UserError, split_user_errors};
+pub(crate) use value::FactValueInput;
 pub(crate) use viewer::Viewer;

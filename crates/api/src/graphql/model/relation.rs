@@ -2,7 +2,7 @@
 
 use async_graphql::SimpleObject;
 
-use super::enums::EntityType;
+use super::{enums::EntityType, value::ValueType};
 use recall_domain::Relation;
 
 /// A relation of the ontology, which facts can use.
@@ -27,6 +27,10 @@ pub(crate) struct RelationNode {
     subject_types: Vec<EntityType>,
     /// Allowed types of the object; empty means any.
     object_types: Vec<EntityType>,
+    /// Types of the value; empty means that the object is an entity.
+    value_types: Vec<ValueType>,
+    /// Whether its facts are notes: statements that fit no other relation.
+    notes: bool,
 }
 
 impl From<&Relation> for RelationNode {
@@ -41,6 +45,8 @@ impl From<&Relation> for RelationNode {
             opposite: r.opposite.clone(),
             subject_types: r.subject_types.iter().map(|t| (*t).into()).collect(),
             object_types: r.object_types.iter().map(|t| (*t).into()).collect(),
+            value_types: r.value_types.iter().map(|t| (*t).into()).collect(),
+            notes: r.notes,
         }
     }
 }

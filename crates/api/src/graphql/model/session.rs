@@ -4,7 +4,7 @@ use async_graphql::{Context, ID, Object};
 
 use super::{
     enums::FactStatus,
-    fact::list_facts,
+    fact::{list_facts, listed_relations},
     nodes::{FactNode, MessageNode, SessionNode},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 use recall_domain::Timestamp;
-use recall_ports::FactFilter;
+use recall_ports::{FactFilter, RelationFilter};
 
 /// A session: one conversation with its messages and a numbered event log.
 #[Object(name = "Session", guard = "Needs::Read")]
@@ -79,12 +79,15 @@ impl SessionNode {
     #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn facts(
         &self,
+        ctx: &Context<'_>,
         #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
         #[graphql(desc = "Return only facts with this status.")] status: Option<FactStatus>,
+        #[graphql(desc = "Return notes, too: statements that fit no relation.", default = false)] notes: bool,
     ) -> async_graphql::Result<Connection<FactNode>> {
         let page = page::read_page(first, after)?;
-        let filter = FactFilter { session: Some(self.0.id), status: status.map(Into::into), ..FactFilter::default() };
+        let relations = if notes { RelationFilter::Any } else { listed_relations(ctx, None)? };
+        let filter = FactFilter { session: Some(self.0.id), status: status.map(Into::into), relations, ..FactFilter::default() };
         list_facts(&self.1, filter, &page).await
     }
 }

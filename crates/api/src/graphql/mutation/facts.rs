@@ -5,7 +5,7 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{EntityType, FactNode, UserError, split_user_errors},
+        model::{EntityType, FactNode, FactValueInput, UserError, split_user_errors},
         page::CHANGE,
         scope::{Needs, audit_shared_change, read_id, scope},
     },
@@ -22,8 +22,10 @@ pub(crate) struct AssertFactInput {
     subject: String,
     /// A relation of the ontology, such as `LIVES_IN`.
     relation: String,
-    /// The name of the entity at the other end of the relation.
-    object: String,
+    /// The name of the entity at the other end of the relation. Give either this or `value`.
+    object: Option<String>,
+    /// The value, for a relation with values.
+    value: Option<FactValueInput>,
     /// The type of the subject, used if the entity is new.
     subject_type: Option<EntityType>,
     /// The type of the object, used if the entity is new.
@@ -75,6 +77,7 @@ impl FactMutations {
                 subject: input.subject,
                 relation: input.relation,
                 object: input.object,
+                value: input.value.map(Into::into),
                 subject_type: input.subject_type.map(Into::into),
                 object_type: input.object_type.map(Into::into),
             };

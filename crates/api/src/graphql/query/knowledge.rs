@@ -5,7 +5,7 @@ use async_graphql::{Context, ID, InputObject, Object};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{EntityNode, EntityType, FactNode, FactStatus, RelationNode, list_facts},
+        model::{EntityNode, EntityType, FactNode, FactStatus, RelationNode, list_facts, listed_relations},
         page::{self, Connection, MAX_PAGE, Total, bounded_list_cost, connection_cost},
         scope::{Needs, read_id, read_optional_id, scope},
     },
@@ -46,7 +46,7 @@ pub(crate) struct FactFilterInput {
     object_id: Option<ID>,
     /// The subject or the object is this entity.
     entity_id: Option<ID>,
-    /// The fact uses this relation of the ontology, such as `LIVES_IN`.
+    /// The fact uses this relation of the ontology, such as `LIVES_IN`. Notes are listed only with their own relation.
     relation: Option<String>,
     /// The fact has this status.
     status: Option<FactStatus>,
@@ -56,18 +56,19 @@ pub(crate) struct FactFilterInput {
     min_belief: Option<f64>,
     /// The fact was known and held at this time.
     as_of: Option<Timestamp>,
-    /// The name of the subject or object contains this text, ignoring case.
+    /// The name of the subject or object, or the value, contains this text, ignoring case.
     text: Option<String>,
 }
 
 impl FactFilterInput {
-    fn read(self, usecases: &UseCases) -> Result<ports::FactFilter, ApiError> {
+    fn read(self, ctx: &Context<'_>, usecases: &UseCases) -> Result<ports::FactFilter, ApiError> {
         if let Some(name) = &self.relation {
             usecases.relation(name).map_err(|e| ApiError::from(e).within("filter"))?;
         }
         if self.min_belief.is_some_and(|b| !(0.0..=1.0).contains(&b)) {
             return Err(ApiError::invalid("INVALID_BELIEF", "The belief is out of range. Give a number from 0 to 1.", "filter.minBelief"));
         }
+        let relations = listed_relations(ctx, self.relation.as_deref())?;
         Ok(ports::FactFilter {
             subject: read_optional_id(self.subject_id.as_ref(), "filter.subjectId")?,
             object: read_optional_id(self.object_id.as_ref(), "filter.objectId")?,
@@ -79,6 +80,7 @@ impl FactFilterInput {
             min_belief: self.min_belief,
             as_of: self.as_of,
             text: self.text,
+            relations,
         })
     }
 }
@@ -133,7 +135,7 @@ impl KnowledgeQueries {
         #[graphql(desc = "Read shared memory instead of the viewer's own memory.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<FactNode>> {
         let s = scope(ctx)?;
-        let (page, filter) = (page::read_page(first, after)?, filter.unwrap_or_default().read(&s.usecases)?);
+        let (page, filter) = (page::read_page(first, after)?, filter.unwrap_or_default().read(ctx, &s.usecases)?);
         list_facts(s.memory(shared)?, filter, &page).await
     }
 

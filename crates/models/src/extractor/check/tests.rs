@@ -1,9 +1,13 @@
 //! Tests which parts of a proposal pass the check.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use recall_domain::{MessageId, Role};
+use recall_ports::{Background, EarlierMessage, Known, KnownFact, KnownName};
 use recall_understand::default_ontology;
 
 fn ontology() -> Ontology {
@@ -11,7 +15,48 @@ fn ontology() -> Ontology {
 }
 
 fn checked(text: &str, answer: Value) -> Checked {
-    check(text, serde_json::from_value(answer).unwrap(), &ontology())
+    checked_after(Background::default(), text, answer)
+}
+
+fn checked_after(background: Background, text: &str, answer: Value) -> Checked {
+    let input = ExtractInput { text: text.into(), background, ..ExtractInput::default() };
+    check(text, &input, serde_json::from_value(answer).unwrap(), &ontology())
+}
+
+/// A session that told of Maren, the pub The Heron and a planned move, and knows Sam Nowak.
+fn background() -> Background {
+    let known = |name: &str, entity_type, alias: &str| KnownName {
+        name: name.to_owned(),
+        entity_type,
+        aliases: vec![alias.to_owned()],
+        description: None,
+    };
+    let fact = |subject: Option<&str>, relation: &str, object: &str| KnownFact {
+        subject: subject.map(str::to_owned),
+        relation: relation.to_owned(),
+        object: Some(object.to_owned()),
+    };
+    let earlier = ["Maren Voss called, from the yard at the Kade.", "She owns The Heron."].map(|text| EarlierMessage {
+        id: MessageId(uuid::Uuid::nil()),
+        role: Role::User,
+        speaker: None,
+        text: text.into(),
+    });
+    let known = Known {
+        names: vec![known("Sam Nowak", EntityType::Person, "Sam N"), known("Duluth", EntityType::Place, "Dulut")],
+        facts: vec![fact(None, "PLANS", "Duluth"), fact(Some("Sam Nowak"), "LIVES_IN", "Spokane")],
+    };
+    Background { earlier: earlier.to_vec(), known: Arc::new(known) }
+}
+
+fn entity(name: &str, entity_type: &str, words: &str) -> Value {
+    json!({ "name": name, "type": entity_type, "words": words })
+}
+
+fn marked(fact: Value, polarity: &str, mark: &str) -> Value {
+    let mut fact = fact;
+    (fact["polarity"], fact["mark"]) = (json!(polarity), json!(mark));
+    fact
 }
 
 /// Returns the facts as lines of text.
@@ -103,22 +148,149 @@ fn excess_facts_are_cut() {
     assert_eq!((c.extraction.facts.len(), c.refused.as_slice()), (MAX_ITEMS, &[Refusal::TooMany][..]));
 }
 
+#[test]
+fn pronoun_and_place_word_mean_known_names() {
+    let text = "She moved there in May. Sam helped.";
+    let entities = json!([entity("Maren Voss", "person", "She"), entity("Kade", "place", "there"), entity("Sam N", "thing", "Sam")]);
+    let facts = json!([fact("Maren Voss", "LIVES_IN", "Kade", "She moved there"), fact("Sam Nowak", "KNOWS", "Maren Voss", "Sam helped")]);
+    let c = checked_after(background(), text, json!({ "kind": "statement", "entities": entities, "facts": facts }));
+    assert_eq!(c.refused, []);
+    assert_eq!(fact_lines(&c), ["Maren Voss LIVES_IN Kade affirmed", "Sam Nowak KNOWS Maren Voss affirmed"]);
+    let places: Vec<_> = c.extraction.mentions.iter().map(|m| (m.name.as_str(), m.span.start, m.span.end)).collect();
+    assert_eq!(places, [("Maren Voss", 0, 3), ("Kade", 10, 15), ("Sam Nowak", 24, 27)]);
+}
+
+#[test]
+fn short_name_of_one_known_organization_means_it() {
+    for (known, entity_type, expected) in [
+        (&["Tallgrass Software"][..], "organization", "I WORKS_FOR Tallgrass Software ended"),
+        (&["Tallgrass Software", "Tallgrass Bank"], "organization", "I WORKS_FOR Tallgrass ended"),
+        (&["Tallgrass Software", "Tallgrass"], "organization", "I WORKS_FOR Tallgrass ended"),
+        (&["Tallgrasses"], "organization", "I WORKS_FOR Tallgrass ended"),
+        (&["Tallgrass Software"], "place", "I WORKS_FOR Tallgrass ended"),
+    ] {
+        let name = |name: &&str| KnownName {
+            name: (*name).to_owned(),
+            entity_type: EntityType::Organization,
+            aliases: Vec::new(),
+            description: None,
+        };
+        let known = Arc::new(Known { names: known.iter().map(name).collect(), facts: Vec::new() });
+        let fact = marked(fact("SPEAKER", "WORKS_FOR", "Tallgrass", "Tallgrass let me go"), "ended", "stated");
+        let answer = json!({ "kind": "statement", "entities": [entity("Tallgrass", entity_type, "")], "facts": [fact] });
+        let c = checked_after(Background { known, ..Background::default() }, "Tallgrass let me go.", answer);
+        assert_eq!(fact_lines(&c), [expected], "{entity_type}");
+    }
+}
+
+#[test]
+fn unsaid_name_needs_a_quote() {
+    let text = "Sold it, finally.";
+    let fact = |quote: &str| marked(fact("Maren Voss", "OWNS", "The Heron", quote), "ended", "stated");
+    for (quote, expected, refused) in [
+        ("Sold it", &["Maren Voss OWNS The Heron ended"][..], &[][..]),
+        ("", &[], &[Refusal::Unquoted]),
+        ("She sold it", &[], &[Refusal::Unquoted]),
+    ] {
+        let answer = json!({ "kind": "statement", "entities": [entity("The Heron", "place", "")], "facts": [fact(quote)] });
+        let c = checked_after(background(), text, answer);
+        let expected: Vec<String> = expected.iter().map(|e| (*e).to_owned()).collect();
+        assert_eq!((fact_lines(&c), c.refused.as_slice()), (expected, refused), "{quote}");
+    }
+    // Nothing is known without the session.
+    let c = checked(text, json!({ "kind": "statement", "entities": [], "facts": [fact("Sold it")] }));
+    assert_eq!((fact_lines(&c), c.refused.as_slice()), (Vec::<String>::new(), &[Refusal::Name][..]));
+}
+
+#[test]
+fn hearsay_is_flagged_and_plan_has_its_own_relation() {
+    let text = "Apparently Tom left Acme. We fly to Oaxaca in May, and Ghent is off.";
+    let facts = json!([
+        marked(fact("Tom", "WORKS_FOR", "Acme", "Tom left Acme"), "ended", "hearsay"),
+        marked(fact("SPEAKER", "VISITED", "Oaxaca", "We fly to Oaxaca"), "affirmed", "plan"),
+        marked(fact("SPEAKER", "VISITED", "Ghent", "Ghent is off"), "negated", "plan"),
+    ]);
+    let entities = json!([entity("Oaxaca", "place", ""), entity("Ghent", "place", "")]);
+    let c = checked(text, json!({ "kind": "statement", "entities": entities, "facts": facts }));
+    assert_eq!(fact_lines(&c), ["Tom WORKS_FOR Acme ended", "I PLANS Oaxaca affirmed", "I PLANS Ghent ended"]);
+    assert!(c.extraction.facts[0].confidence < recall_domain::belief::FLAG_BELOW && c.extraction.facts[1].confidence >= WITH_QUOTE);
+    assert_eq!(c.refused, []);
+}
+
+#[test]
+fn plan_ends_when_its_object_comes_true() {
+    let answer = |quote| json!({ "kind": "statement", "entities": [entity("Duluth", "place", "")], "facts": [fact("I", "LIVES_IN", "Duluth", quote)] });
+    let c = checked_after(background(), "We live in Duluth!", answer("We live in Duluth"));
+    assert_eq!(fact_lines(&c), ["I LIVES_IN Duluth affirmed", "I PLANS Duluth ended"]);
+    assert_eq!(fact_lines(&checked("We live in Duluth!", answer("We live in Duluth"))).len(), 1);
+}
+
+#[test]
+fn dislike_replaces_denied_liking() {
+    let facts = json!([marked(fact("I", "LIKES", "cats", ""), "negated", "stated"), fact("I", "DISLIKES", "cats", "I hate cats")]);
+    let c = checked("I hate cats.", json!({ "kind": "statement", "entities": [], "facts": facts }));
+    assert_eq!(fact_lines(&c), ["I DISLIKES cats affirmed"]);
+}
+
+#[test]
+fn types_are_strict_only_about_persons() {
+    for (object, object_type, refused) in [("The Heron", "organization", false), ("The Heron", "place", false), ("Tom", "person", true)] {
+        let text = "She owns The Heron. Tom too.";
+        let entities = json!([entity("Maren Voss", "person", "She"), entity(object, object_type, "")]);
+        let facts = json!([fact("Maren Voss", "OWNS", object, "She owns The Heron")]);
+        let c = checked_after(background(), text, json!({ "kind": "statement", "entities": entities, "facts": facts }));
+        assert_eq!(c.extraction.facts.is_empty(), refused, "{object_type}");
+        assert_eq!(c.refused.contains(&Refusal::Type), refused);
+    }
+}
+
+#[test]
+fn statements_about_names_have_both_names() {
+    let text = "Everyone calls Magdalena Lena. And call me Wes.";
+    let name = |name: &str, of: &str, change: &str| json!({ "name": name, "of": of, "change": change });
+    let names = json!([
+        name("Lena", "Magdalena", "alias"),
+        name("Wes", "SPEAKER", "alias"),
+        name("Lena", "Maren Voss", "renamed"),
+        name("Nobody", "Magdalena", "alias"),
+        name("Magdalena", "the Magdalena", "alias"),
+        name("Magdalena", "Lena", "nickname"),
+    ]);
+    let entities = json!([entity("Magdalena", "person", ""), entity("Lena", "thing", "")]);
+    let c = checked_after(background(), text, json!({ "kind": "statement", "entities": entities, "facts": [], "names": names }));
+    let e = &c.extraction;
+    let lines: Vec<_> = e.names.iter().map(|n| (e.mentions[n.name].name.as_str(), n.of, n.change)).collect();
+    assert_eq!(lines, [("Lena", Party::Mention(0), NameChange::Alias), ("Wes", Party::Speaker, NameChange::Alias)]);
+    assert!(e.mentions.iter().all(|m| m.entity_type == EntityType::Person), "{:?}", e.mentions);
+    assert_eq!(c.refused, [Refusal::Nobody, Refusal::SameSides, Refusal::Polarity]);
+}
+
+/// Names that the background knows or mentions.
+const KNOWN: [&str; 5] = ["Sam Nowak", "Maren Voss", "Duluth", "Kade", "The Heron"];
+
 proptest! {
     /// For any reply, accepted mentions have a span in the message and accepted facts a relation of the ontology.
     #[test]
     fn accepted_parts_come_from_message_and_ontology(
         text in "(Ann|Bob|Ghent|likes|İ|ß|東京|[ .,’]){0,20}",
-        items in prop::collection::vec(("\\PC{0,8}|Ann|Bob|Ghent|SPEAKER|you", "LIKES|LIVES_IN|KNOWS|X", "\\PC{0,8}|Ann|Ghent|東京", "\\PC{0,8}|likes"), 0..8),
+        items in prop::collection::vec(("\\PC{0,8}|Ann|Bob|Ghent|SPEAKER|you|Maren Voss|Sam N", "LIKES|LIVES_IN|KNOWS|X", "\\PC{0,8}|Ann|Ghent|東京|Duluth|Kade", "\\PC{0,8}|likes"), 0..8),
     ) {
         let facts: Vec<Value> = items.iter().map(|(s, r, o, q)| fact(s, r, o, q)).collect();
         let entities: Vec<Value> = items.iter().map(|(s, r, _, _)| json!({ "name": s, "type": r })).collect();
         let ontology = ontology();
-        let c = check(&text, serde_json::from_value(json!({ "kind": "x", "entities": entities, "facts": facts })).unwrap(), &ontology);
+        let names: Vec<Value> = items.iter().map(|(s, _, o, _)| json!({ "name": s, "of": o, "change": "alias" })).collect();
+        let answer = json!({ "kind": "x", "entities": entities, "facts": facts, "names": names });
+        let input = ExtractInput { text: text.as_str().into(), background: background(), ..ExtractInput::default() };
+        let c = check(&text, &input, serde_json::from_value(answer).unwrap(), &ontology);
         let length = text.chars().count() as u32;
         let inside = |s: Span| s.start < s.end && s.end <= length;
         for m in &c.extraction.mentions {
             prop_assert!(inside(m.span));
-            prop_assert_eq!(&text.chars().skip(m.span.start as usize).take((m.span.end - m.span.start) as usize).collect::<String>(), &m.name);
+            let said = text.chars().skip(m.span.start as usize).take((m.span.end - m.span.start) as usize).collect::<String>();
+            prop_assert!(said == m.name || KNOWN.contains(&m.name.as_str()), "{} is neither said nor known", m.name);
+        }
+        for n in &c.extraction.names {
+            prop_assert!(n.name < c.extraction.mentions.len() && n.of != Party::Mention(n.name));
         }
         prop_assert!(c.extraction.mentions.is_sorted_by_key(|m| m.span));
         for f in &c.extraction.facts {

@@ -18,7 +18,7 @@ function Facts({ session }: { session: SessionFields }) {
   return (
     <>
       <p>{state?.phase} over {state?.transport}</p>
-      <ul>{facts.map((fact) => <li key={fact.id}>{fact.subject.name} {fact.phrase} {fact.object.name}</li>)}</ul>
+      <ul>{facts.map((fact) => <li key={fact.id}>{fact.subject.name} {fact.phrase} {fact.object?.name ?? fact.value?.text}</li>)}</ul>
     </>
   );
 }

@@ -1,0 +1,194 @@
+//! Selects the chunk of a document to quote when nothing states the answer in the words of the question.
+//!
+//! A manual says "must" and "if", speaks of nobody, and calls things by other names than its readers. So the rules for messages
+//! reject most of it. Here, a chunk answers if the search prefers it clearly to all other passages, and if it contains most words of the question.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{
+    question::{Question, QuestionKind},
+    quotes::{Quote, QuoteFinder, Sentence, Term, YES_NO_COVERAGE, quoted_range, shorten},
+    words::is_first_person,
+};
+use recall_domain::{
+    Message,
+    context::{RankedChunk, RankedMessage},
+};
+
+/// Share of the question's content words that the chunk must contain, with its heading and the title of its document.
+const COVERAGE: f32 = 0.6;
+/// How far the score of the chunk must be above that of the next passage.
+///
+/// Chosen with the development questions of `tests/documents`, asked with and without the documents that have the answer.
+const STANDS_OUT: f64 = 0.07;
+
+impl QuoteFinder<'_> {
+    /// Returns a quote of the best chunk, if it stands out and is about the question.
+    pub(super) fn find_passage<'m>(&self, chunks: &[RankedChunk], ranked: &'m [RankedMessage]) -> Option<Quote<'m>> {
+        let best = chunks.iter().max_by(|a, b| a.score.total_cmp(&b.score))?;
+        let rival = chunks.iter().filter(|c| !overlap(c, best)).map(|c| c.score).fold(f64::NEG_INFINITY, f64::max);
+        if best.score - rival < STANDS_OUT || is_personal(self.question) {
+            return None;
+        }
+        let message = ranked.iter().map(|r| &r.message).find(|m| m.id == best.chunk.id)?;
+        let heading = best.chunk.heading.as_ref().map_or("", |h| h.as_str());
+        let title = best.document.title.as_ref().map_or("", |t| t.as_str());
+        let topic = format!("{heading} {title} {}", best.document.filename.as_str());
+        self.quote_passage(message, &topic)
+    }
+
+    /// Quotes the part of a chunk that is nearest to the question. `topic` says what the chunk is about.
+    fn quote_passage<'m>(&self, message: &'m Message, topic: &str) -> Option<Quote<'m>> {
+        let text = message.text.as_str();
+        let (terms, topic) = (self.terms(), self.read_sentence(topic, true));
+        if terms.iter().all(|t| t.is_name) || !self.question.answer_type.is_given_in(text, &self.question.words) {
+            return None;
+        }
+        let sentences: Vec<&str> = text.unicode_sentences().collect();
+        let read: Vec<Sentence> = sentences.iter().map(|s| self.read_sentence(s, true)).collect();
+        let shares: Vec<Vec<f32>> = read.iter().map(|s| terms.iter().map(|t| self.share(t, s, message)).collect()).collect();
+        let covered = |(n, term): (usize, &Term)| {
+            let of_text = shares.iter().filter_map(|row| row.get(n)).fold(0.0, |most: f32, share| most.max(*share));
+            of_text.max(self.share(term, &topic, message))
+        };
+        let shares_of_terms: Vec<f32> = terms.iter().enumerate().map(covered).collect();
+        let coverage = shares_of_terms.iter().sum::<f32>() / terms.len() as f32;
+        let least = if self.question.kind == QuestionKind::YesNo { YES_NO_COVERAGE } else { COVERAGE };
+        // A chunk that does not contain a name of the question is about something else.
+        let name_missing = terms.iter().zip(&shares_of_terms).any(|(t, share)| t.is_name && *share == 0.0);
+        if coverage < least || name_missing {
+            return None;
+        }
+        let sums: Vec<f32> = shares.iter().map(|row| row.iter().sum()).collect();
+        let nearest = (0..sums.len()).max_by(|a, b| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a)))?;
+        // In a list of questions, the answer comes after the question.
+        let is_question = |i: &usize| sentences.get(*i).is_some_and(|s| s.trim_end().ends_with('?'));
+        let nearest = (nearest..sentences.len()).find(|i| !is_question(i)).unwrap_or(nearest);
+        let (first, last) = quoted_range(&sentences, nearest);
+        let first = (first..=nearest).rev().take_while(|i| !is_question(i)).last().unwrap_or(nearest);
+        Some(Quote { message, excerpt: shorten(&sentences.get(first..=last)?.concat()), verdict: None, coverage })
+    }
+}
+
+/// Whether two chunks are neighbours in one document: they repeat a part of each other.
+fn overlap(a: &RankedChunk, b: &RankedChunk) -> bool {
+    a.document.id == b.document.id && a.chunk.position.abs_diff(b.chunk.position) <= 1
+}
+
+/// Whether a question is about the user. In "how can I", "what should I" and "do I need", "I" is anybody.
+fn is_personal(question: &Question) -> bool {
+    const MODALS: [&str; 8] = ["can", "could", "may", "might", "must", "shall", "should", "would"];
+    let plain = |i: usize| question.words.get(i).map_or("", |w| w.plain.as_str());
+    let is_anybody = |i: usize| {
+        let before = i.checked_sub(1).map_or("", plain);
+        let how = i.checked_sub(2).map_or("", plain) == "how";
+        MODALS.contains(&before) || (before == "do" && (how || matches!(plain(i + 1), "need" | "have")))
+    };
+    let subject = |i: usize| plain(i) == "i" || plain(i) == "we";
+    let positions = || (0..question.words.len()).filter(|i| is_first_person(plain(*i)));
+    positions().any(|_| true) && !positions().any(|i| subject(i) && is_anybody(i))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use recall_domain::{
+        Chunk, Document, DocumentId, DocumentStatus, MessageId, Ontology, Timestamp, UserText,
+        context::{Context, RankedChunk},
+    };
+    use recall_embedding::LocalEmbedder;
+    use recall_ports::Asked;
+    use uuid::Uuid;
+
+    use crate::ExtractiveAnswerer;
+
+    const ONTOLOGY: &str = r#"
+[[relation]]
+name = "LIKES"
+phrase = "likes"
+description = "Is fond of."
+half_life_days = 365.0
+cues.verbs = ["like"]
+"#;
+
+    static ANSWERER: LazyLock<ExtractiveAnswerer> =
+        LazyLock::new(|| ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap()));
+
+    const KEYS: &str =
+        "How do I get a key? The reception hands out keys on the first day. If a key is lost, the loss must be reported there.";
+
+    fn chunk(position: u32, score: f64, text: &str) -> RankedChunk {
+        let document = Document {
+            id: DocumentId(Uuid::from_u128(7)),
+            collection: "default".to_owned(),
+            path: None,
+            version: 1,
+            is_current: true,
+            filename: "handbook.pdf".into(),
+            media_type: None,
+            bytes: 1,
+            sha256: String::new(),
+            status: DocumentStatus::Completed,
+            error: None,
+            title: Some("Office handbook".into()),
+            pages: None,
+            links: Vec::new(),
+            chunk_count: 9,
+            stored: 9,
+            understood: 9,
+            chunk_chars: 1024,
+            chunk_overlap: 200,
+            has_original: false,
+            created_at: Timestamp::default(),
+            updated_at: Timestamp::default(),
+        };
+        let chunk = Chunk {
+            id: MessageId(Uuid::from_u128(u128::from(position) + 100)),
+            document: document.id,
+            position,
+            section: position,
+            heading: None,
+            char_offset: 0,
+            pages: None,
+            text: text.into(),
+        };
+        RankedChunk { chunk, document, score, methods: Vec::new(), shared: false }
+    }
+
+    fn answer(question: &str, chunks: &[RankedChunk]) -> String {
+        let asked = Asked { message: None, text: UserText::from(question), original: None, at: Timestamp::default() };
+        let context = Context { chunks: chunks.to_vec(), ..Context::default() };
+        ANSWERER.draft(&asked, &context).text.into_string()
+    }
+
+    fn is_quoted(question: &str, chunks: &[RankedChunk]) -> bool {
+        answer(question, chunks).starts_with("In handbook.pdf: “")
+    }
+
+    #[test]
+    fn passage_that_stands_out_is_quoted_from_the_answer_on() {
+        let found = answer("What should I do about lost keys of the office?", &[chunk(1, 0.6, KEYS), chunk(5, 0.5, "Dogs are welcome.")]);
+        assert!(found.starts_with("In handbook.pdf: “The reception hands out keys"), "{found}");
+        assert!(found.contains("must be reported"), "{found}");
+    }
+
+    #[test]
+    fn passage_with_a_rival_is_quoted_only_if_they_are_neighbours() {
+        let question = "What should I do about lost keys of the office?";
+        let rival = "The kitchen is cleaned at night.";
+        assert!(!is_quoted(question, &[chunk(1, 0.6, KEYS), chunk(5, 0.58, rival)]));
+        assert!(is_quoted(question, &[chunk(1, 0.6, KEYS), chunk(2, 0.58, rival)]));
+    }
+
+    #[test]
+    fn passage_about_something_else_is_not_quoted() {
+        let best = [chunk(1, 0.6, KEYS)];
+        for question in
+            ["What should I do about noise in the garage at night?", "What should Marlene do about lost keys?", "Where are my lost keys?"]
+        {
+            assert!(!is_quoted(question, &best), "{question}");
+        }
+    }
+}

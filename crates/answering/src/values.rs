@@ -1,0 +1,243 @@
+//! Answers about values: "How old is Leo?", "What am I allergic to?", "When is the report due?".
+//!
+//! A value answers if its subject is named, its relation is asked for by a word of the ontology, and no other content word of the
+//! question is left over.
+
+use std::collections::HashSet;
+
+use super::{
+    cues::{CueMatch, Form},
+    facts::holds,
+    grammar::{Mood, VerbNumber, capital, day, list, name, owner, predicate, with_article},
+    names::NameMention,
+    phrasing::{CitationList, mood},
+    question::{Question, QuestionKind},
+    words::{Word, stem, words},
+};
+use recall_domain::{FactStatus, Ontology, Relation, Timestamp, context::RankedFact};
+
+/// Maximum number of values in one answer.
+const MAX_VALUES: usize = 12;
+/// A value that changes is dated if it was told before so many days.
+const DATED_AFTER_DAYS: i64 = 180;
+
+/// The relations with values, with the words that ask for them.
+#[derive(Clone, Debug)]
+pub(super) struct ValueIndex {
+    relations: Vec<(Relation, Vec<Vec<String>>)>,
+}
+
+impl ValueIndex {
+    /// Prepares the relations of an ontology.
+    pub(super) fn new(ontology: &Ontology) -> Self {
+        let stems = |cue: &String| {
+            let words: Vec<String> = words(cue).into_iter().map(|w| w.stem).collect();
+            let bare = words.first().is_some_and(|w| *w == stem("be") || *w == stem("have")) && words.len() > 1;
+            if bare { words[1..].to_vec() } else { words }
+        };
+        let of = |r: &Relation| {
+            let c = &r.cues;
+            let mut cues: Vec<Vec<String>> = [&c.questions, &c.nouns, &c.verbs, &c.adjectives].into_iter().flatten().map(stems).collect();
+            cues.sort_by_key(|c| std::cmp::Reverse(c.len()));
+            (r.clone(), cues)
+        };
+        Self { relations: ontology.iter().filter(|r| r.has_values()).map(of).collect() }
+    }
+
+    fn relation(&self, name: &str) -> Option<&Relation> {
+        self.relations.iter().map(|(r, _)| r).find(|r| r.name == name)
+    }
+
+    /// Returns the relations that the question asks for, with the positions of the words that do.
+    fn asked_for(&self, question: &Question) -> Vec<(&Relation, Vec<usize>)> {
+        let at = |cue: &[String]| {
+            let free = |i: usize| !question.in_name(i);
+            let mut starts = 0..(question.words.len() + 1).saturating_sub(cue.len());
+            starts.find(|s| cue.iter().enumerate().all(|(k, w)| question.words[s + k].stem == *w && free(s + k)))
+        };
+        let find = |cues: &[Vec<String>]| cues.iter().filter(|c| !c.is_empty()).find_map(|c| at(c).map(|s| (s..s + c.len()).collect()));
+        self.relations.iter().filter(|(r, _)| !r.notes).filter_map(|(r, cues)| Some((r, find(cues)?))).collect()
+    }
+
+    /// Returns the sentences that answer a question about a value; none if it asks for something else.
+    pub(super) fn answer(&self, question: &Question, facts: &[RankedFact], now: Timestamp, cited: &mut CitationList<'_>) -> Vec<String> {
+        if question.named.is_empty() || question.is_general() || question.kind == QuestionKind::Who {
+            return Vec::new();
+        }
+        for (relation, positions) in self.asked_for(question) {
+            let values: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.relation == relation.name && is_about(question, f)).collect();
+            let cue = CueMatch {
+                relation: 0,
+                form: Form::Noun,
+                start: positions.first().copied().unwrap_or_default(),
+                head: positions.last().copied().unwrap_or_default(),
+                positions,
+                stem: String::new(),
+                manner: Vec::new(),
+                strength: 1.0,
+                weak: false,
+            };
+            let rest = question.unexplained_words(Some(&cue));
+            let asked: Vec<&RankedFact> = values.iter().filter(|f| covers(f, &rest, relation, question, &cue)).copied().collect();
+            let said = match question.kind {
+                // "Am I allergic to nuts?": only a value that the question names is a yes or a no.
+                QuestionKind::YesNo if asked.iter().any(|f| !rest.is_empty() || names_value(question, f)) => {
+                    let asked: Vec<&RankedFact> = asked.iter().filter(|f| !rest.is_empty() || names_value(question, f)).copied().collect();
+                    let yes = asked.iter().any(|f| holds(f));
+                    verdict(yes, self.write(relation, &asked, now, cited))
+                }
+                // "Is Leo 8?" is answered with his age.
+                QuestionKind::YesNo if relation.functional && !rest.is_empty() && rest.iter().all(|w| is_value_like(w)) => {
+                    self.write(relation, &values, now, cited)
+                }
+                QuestionKind::YesNo => continue,
+                _ => self.write(relation, &asked, now, cited),
+            };
+            if !said.is_empty() {
+                return said;
+            }
+        }
+        Vec::new()
+    }
+
+    /// Describes the one entity that the question is about by its values and notes.
+    pub(super) fn describe(&self, question: &Question, facts: &[RankedFact], now: Timestamp, cited: &mut CitationList<'_>) -> Vec<String> {
+        let about: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.value.is_some() && is_about(question, f)).collect();
+        let mut done = HashSet::new();
+        let mut said = Vec::new();
+        for f in &about {
+            let Some(relation) = self.relation(&f.fact.relation).filter(|r| done.insert((f.fact.subject, r.name.clone()))) else {
+                continue;
+            };
+            let same = |o: &&&RankedFact| o.fact.relation == relation.name && o.fact.subject == f.fact.subject;
+            let group: Vec<&RankedFact> = about.iter().filter(same).copied().collect();
+            said.extend(self.write(relation, &group, now, cited));
+        }
+        said
+    }
+
+    /// Writes values of one relation as sentences, those that hold first.
+    fn write(&self, relation: &Relation, values: &[&RankedFact], now: Timestamp, cited: &mut CitationList<'_>) -> Vec<String> {
+        let mut left: Vec<&RankedFact> = values.iter().filter(|f| f.fact.status != FactStatus::Retracted).copied().collect();
+        left.sort_by_key(|f| (!holds(f), std::cmp::Reverse(f.fact.last_support)));
+        // What no longer holds is no answer while something else does.
+        if left.iter().any(|f| holds(f)) {
+            left.retain(|f| holds(f));
+        }
+        left.truncate(MAX_VALUES);
+        let mut said = Vec::new();
+        while let Some(first) = left.first().copied() {
+            let measure = |f: &RankedFact| f.fact.value.as_ref().and_then(|v| v.label.clone());
+            let alike = |f: &&&RankedFact| f.fact.subject == first.fact.subject && mood(f) == mood(first) && measure(f) == measure(first);
+            let group: Vec<&RankedFact> = left.iter().filter(alike).copied().collect();
+            said.extend(self.write_group(relation, &group, now, cited));
+            left.retain(|f| !group.iter().any(|g| g.fact.id == f.fact.id));
+        }
+        said
+    }
+
+    /// Writes values of one subject and measure: "You are allergic to peanuts [1] and shellfish [2]."
+    fn write_group(&self, relation: &Relation, group: &[&RankedFact], now: Timestamp, cited: &mut CitationList<'_>) -> Option<String> {
+        let first = group.first()?;
+        let value = first.fact.value.as_ref()?;
+        let part = |f: &RankedFact, cited: &mut CitationList<'_>| {
+            let text = f.fact.value.as_ref().map_or("", |v| v.text.as_str());
+            let text = text.trim_end_matches('.');
+            let text = if relation.phrase.ends_with(" as") { with_article(text) } else { text.to_owned() };
+            let told = f.evidence.first().map(|e| e.created_at);
+            let dated = told.filter(|t| relation.functional && (now - *t).num_days() > DATED_AFTER_DAYS);
+            let dated = dated.map_or_else(String::new, |t| format!(" (told on {})", day(t)));
+            format!("{text} {}{dated}", cited.cite_fact(f, &relation.phrase))
+        };
+        if relation.notes {
+            let parts: Vec<String> = group.iter().map(|f| part(f, cited)).collect();
+            return Some(format!("I noted: {}.", parts.join("; ")));
+        }
+        // Of a changed value, the latest one counts.
+        let parts = match (relation.functional, group) {
+            (true, [latest, earlier @ ..]) if !earlier.is_empty() => {
+                let now_said = part(latest, cited);
+                let before: Vec<String> = earlier.iter().map(|f| part(f, cited)).collect();
+                format!("{now_said}; earlier I was told {}", list(&before))
+            }
+            _ => list(&group.iter().map(|f| part(f, cited)).collect::<Vec<_>>()),
+        };
+        let (subject, mood) = (&first.subject, mood(first));
+        let noun =
+            value.label.as_ref().map(|l| l.as_str().to_owned()).or_else(|| relation.phrase.strip_prefix("has the ").map(str::to_owned));
+        let sentence = match (noun, mood) {
+            (Some(noun), Mood::Holds) => format!("{} {noun} is {parts}", owner(subject, subject)),
+            (Some(noun), _) => format!("{} {noun} is not {parts}", owner(subject, subject)),
+            (None, _) => format!("{} {} {parts}", name(subject, subject), predicate(&relation.phrase, mood, VerbNumber::of(subject))),
+        };
+        Some(format!("{}.", capital(&sentence)))
+    }
+}
+
+/// Whether the fact is about what the question names last. "My sister Anna" is Anna and not the user.
+fn is_about(question: &Question, f: &RankedFact) -> bool {
+    let is_subject = |n: &NameMention| n.entities.contains(&f.fact.subject);
+    let last = question.named.iter().filter(|n| is_subject(n) || !is_name_of_value(question, n, f)).max_by_key(|n| n.end);
+    f.fact.value.is_some() && last.is_some_and(is_subject)
+}
+
+/// Whether a name in the question is the value: "peanuts" in "am I allergic to peanuts".
+fn is_name_of_value(question: &Question, n: &NameMention, f: &RankedFact) -> bool {
+    let said: Vec<String> = f.fact.value.iter().flat_map(|v| words(v.text.as_str())).map(|w| w.stem).collect();
+    question.words.get(n.start..n.end).is_some_and(|own| own.iter().all(|w| said.contains(&w.stem)))
+}
+
+/// Whether the question has a name that is the value.
+fn names_value(question: &Question, f: &RankedFact) -> bool {
+    question.named.iter().any(|n| is_name_of_value(question, n, f))
+}
+
+/// Whether the value, its label or its evidence has all these words, and the label if the question asks for one measure of several.
+fn covers(f: &RankedFact, rest: &[&Word], relation: &Relation, question: &Question, cue: &CueMatch) -> bool {
+    let Some(value) = &f.fact.value else { return false };
+    let said: HashSet<String> = words(&value.shown()).into_iter().map(|w| w.stem).collect();
+    let label = value.label.as_ref().map(|l| words(l.as_str()));
+    // "What is my rent" does not ask for the salary.
+    let asked_label =
+        || cue.positions.iter().any(|p| label.iter().flatten().any(|l| question.words.get(*p).is_some_and(|w| w.stem == l.stem)));
+    let of_measure = !relation.labels || asks_for_measure(question, label.as_deref(), cue) || asked_label();
+    let excerpt: HashSet<String> = f.evidence.iter().flat_map(|e| words(e.excerpt.as_str())).map(|w| w.stem).collect();
+    of_measure && rest.iter().all(|w| said.contains(&w.stem) || excerpt.contains(&w.stem))
+}
+
+/// Whether "how tall" asks for this label.
+fn asks_for_measure(question: &Question, label: Option<&[Word]>, cue: &CueMatch) -> bool {
+    const MEASURES: &[(&str, &str)] = &[
+        ("tall", "height"),
+        ("high", "height"),
+        ("long", "length"),
+        ("wide", "width"),
+        ("deep", "depth"),
+        ("heavy", "weight"),
+        ("weigh", "weight"),
+        ("big", "size"),
+        ("large", "size"),
+    ];
+    let asked = cue.positions.iter().filter_map(|p| question.words.get(*p));
+    let measure = asked.filter_map(|w| MEASURES.iter().find(|(adjective, _)| stem(adjective) == w.stem)).map(|(_, noun)| *noun).next();
+    match (measure, label) {
+        (Some(measure), Some(label)) => label.iter().any(|w| w.plain == measure),
+        (Some("weight" | "size"), None) => true,
+        _ => false,
+    }
+}
+
+/// Whether a word may be a value: a number.
+fn is_value_like(word: &Word) -> bool {
+    word.plain.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn verdict(yes: bool, mut said: Vec<String>) -> Vec<String> {
+    if let Some(first) = said.first_mut() {
+        let mut rest = first.chars();
+        let lower: String = rest.next().into_iter().flat_map(char::to_lowercase).chain(rest).collect();
+        let lower = if first.starts_with("You") { lower } else { first.clone() };
+        *first = format!("{}, {lower}", if yes { "Yes" } else { "No" });
+    }
+    said
+}

@@ -1,0 +1,147 @@
+//! Finds the words by which a message says that something changed, or that something said before was wrong. Pure.
+//!
+//! "Tom moved to Hamburg" and "I live in Lisbon now" end the home before; "Correction: I live in Lisbon" takes it back. "I live in
+//! Lisbon" alone contradicts and leaves both.
+
+use recall_domain::Span;
+
+/// What the sentence of a claim says about claims before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ChangeSign {
+    /// Nothing.
+    None,
+    /// What held before has ended.
+    Change,
+    /// What was said before was wrong.
+    Correction,
+}
+
+/// Words and phrases of a change.
+const CHANGES: &[&str] = &[
+    "now",
+    "nowadays",
+    "these days",
+    "currently",
+    "anymore",
+    "any more",
+    "any longer",
+    "no longer",
+    "moved",
+    "relocated",
+    "shifted",
+    "switched",
+    "migrated",
+    "transferred",
+    "changed",
+    "replaced",
+    "replaces",
+    "took over",
+    "taken over",
+    "takes over",
+    "new job",
+    "new home",
+    "from now on",
+    "as of",
+    "since",
+    "started at",
+    "started working",
+    "started with",
+    "joined",
+    "again",
+    "used to",
+    "until",
+    "not yet",
+    "gone off",
+    "went off",
+    "turned into",
+    "swapped",
+    "back in",
+    "settled in",
+];
+/// Words and phrases of a correction.
+const CORRECTIONS: &[&str] = &[
+    "correction",
+    "correcting",
+    "actually",
+    "i meant",
+    "meant to say",
+    "my mistake",
+    "by mistake",
+    "mixed up",
+    "mixed that up",
+    "got that wrong",
+    "got it wrong",
+    "was wrong",
+    "is wrong",
+    "wrong about",
+    "wait no",
+    "wait, no",
+    "scratch that",
+    "not true",
+    "isn't true",
+    "misremembered",
+    "misheard",
+    "misspoke",
+    "i lied",
+    "i claimed",
+    "mistyped",
+    "typo",
+    "never did",
+    "have always hated",
+    "i've always hated",
+    "turns out",
+    "in fact",
+    "i take it back",
+    "contrary to",
+];
+
+/// Returns the sign in the sentence around a span, and for corrections in the sentence before it too.
+pub(super) fn change_sign(text: &str, span: Span) -> ChangeSign {
+    let chars: Vec<char> = text.chars().collect();
+    let (start, end) = ((span.start as usize).min(chars.len()), (span.end as usize).min(chars.len()));
+    let closes = |c: &char| matches!(c, '.' | '!' | '?' | '\n' | ';');
+    let from = chars[..start].iter().rposition(closes).map_or(0, |i| i + 1);
+    let to = chars[end..].iter().position(closes).map_or(chars.len(), |i| end + i);
+    let before = chars[..from.saturating_sub(1)].iter().rposition(closes).map_or(0, |i| i + 1);
+    if has_any(&chars[before..to], CORRECTIONS) {
+        ChangeSign::Correction
+    } else if has_any(&chars[from..to], CHANGES) {
+        ChangeSign::Change
+    } else {
+        ChangeSign::None
+    }
+}
+
+fn has_any(chars: &[char], phrases: &[&str]) -> bool {
+    let plain = |c: &char| if c.is_alphanumeric() || matches!(c, '\'' | ',') { c.to_lowercase().next().unwrap_or(*c) } else { ' ' };
+    let text: String = chars.iter().map(|c| if *c == '’' { &'\'' } else { c }).map(plain).collect();
+    let text = format!(" {} ", text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let bare = text.replace(',', "");
+    phrases.iter().any(|p| text.contains(&format!(" {p} ")) || bare.contains(&format!(" {p} ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sign(text: &str, words: &str) -> ChangeSign {
+        let start = text[..text.find(words).unwrap_or_default()].chars().count() as u32;
+        change_sign(text, Span { start, end: start + words.chars().count() as u32 })
+    }
+
+    #[test]
+    fn signs_are_read_in_the_sentence_of_the_claim() {
+        for (text, words, expected) in [
+            ("Tom moved to Hamburg", "Tom moved to Hamburg", ChangeSign::Change),
+            ("I live in Lisbon now.", "I live in Lisbon", ChangeSign::Change),
+            ("Correction: I live in Lisbon", "I live in Lisbon", ChangeSign::Correction),
+            ("I got that wrong. I live in Lisbon", "I live in Lisbon", ChangeSign::Correction),
+            ("Now it rains. I live in Lisbon", "I live in Lisbon", ChangeSign::None),
+            ("I live in Lisbon", "I live in Lisbon", ChangeSign::None),
+            ("I know Lisbon", "I know Lisbon", ChangeSign::None),
+        ] {
+            assert_eq!(sign(text, words), expected, "{text}");
+        }
+        assert_eq!(change_sign("é", Span { start: 5, end: 9 }), ChangeSign::None);
+    }
+}

@@ -1,0 +1,506 @@
+//! Turns what the network says into an extraction.
+
+use std::collections::BTreeMap;
+
+use recall_domain::{CandidateFact, CandidateValue, EntityType, Extraction, Mention, MessageKind, NameStatement, Ontology, Party, Span};
+
+use crate::marks::{KINDS, POLARITIES, RELATIONS, TYPES, covered, marks, place};
+use crate::network::{Network, Pair, PairScores, TAGS};
+use crate::tokens::{MAX_TOKENS, Token, tokenise};
+
+/// Relations without a direction.
+const SYMMETRIC: [&str; 3] = ["KNOWS", "FAMILY_OF", "WORKS_WITH"];
+/// Most candidates of one message, because their pairs cost the square of it.
+const MAX_CANDIDATES: usize = 24;
+/// Probability from which a fact is taken that no rule found.
+const NEW_FACT: f32 = 0.6;
+/// Probability below which a fact of the rules is dropped.
+const RULES_FACT: f32 = 0.02;
+/// Highest confidence of a fact that no rule found.
+const MAX_CONFIDENCE: f64 = 0.9;
+/// Confidence of a mention that no rule found.
+const MENTION_CONFIDENCE: f64 = 0.8;
+
+/// A range of tokens: the first, and one past the last.
+type Range = (usize, usize);
+/// The speaker's place.
+const SPEAKER: Range = (0, 1);
+
+/// A word or several that the network takes for an entity.
+struct Tagged {
+    range: Range,
+    entity_type: usize,
+}
+
+/// Corrects and completes what the rules found in a text.
+pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: Extraction) -> Extraction {
+    let tokens = tokenise(text, network.vocabulary());
+    let unknown = tokens.iter().filter(|t| !t.known).count();
+    if tokens.len() < 2 || unknown * 2 > tokens.len() - 1 {
+        // There is nothing to read, or it is in another script.
+        return rules;
+    }
+    let states = network.states(&tokens, &marks(&tokens, &rules));
+    let kind = KINDS[largest(&network.kinds(&states))];
+    let tagged = entities(&network.tags(&states), &tokens);
+    let of_rules: Vec<Option<Range>> = rules.mentions.iter().map(|m| covered(&tokens, m.span)).collect();
+
+    let in_facts: Vec<Range> = rules.facts.iter().flat_map(|f| [f.subject, f.object]).filter_map(|p| range_of(p, &of_rules)).collect();
+    let is_candidate = |range: &Range| in_facts.contains(range) || !overlaps_other(*range, &tagged);
+    let mut ranges: Vec<Range> = tagged.iter().map(|t| t.range).chain(of_rules.iter().flatten().copied().filter(is_candidate)).collect();
+    ranges.sort_unstable();
+    ranges.dedup();
+    ranges.truncate(MAX_CANDIDATES);
+    ranges.insert(0, SPEAKER);
+    let said = pairs_of_rules(&rules, &of_rules, &ranges);
+    let candidates = network.candidates(&states, &ranges);
+    let mut pairs = Vec::new();
+    for subject in 0..ranges.len() {
+        for object in (0..ranges.len()).filter(|&o| o != subject) {
+            pairs.push(Pair { subject, object, said: said.get(&(subject, object)).map_or(&[][..], Vec::as_slice) });
+        }
+    }
+    let scores = network.pairs(&candidates, &pairs);
+    let scores: BTreeMap<(usize, usize), PairScores> = pairs.iter().map(|p| (p.subject, p.object)).zip(scores).collect();
+
+    let mut names = Names { text, tokens: &tokens, rules: &rules, of_rules: &of_rules, tagged: &tagged, mentions: Vec::new() };
+    let long = tokens.len() == MAX_TOKENS;
+    for t in &tagged {
+        names.party(t.range);
+    }
+    let mut facts = Vec::new();
+    for fact in &rules.facts {
+        // If the network did not see the fact or does not know its relation, the rules decide alone.
+        let relation = RELATIONS.iter().position(|r| *r == fact.relation);
+        let chance = pair_of(fact, &of_rules, &ranges).zip(relation).map_or(1.0, |(pair, relation)| scores[&pair].relations[relation]);
+        if chance >= RULES_FACT {
+            let parties = [fact.subject, fact.object].map(|p| names.party_of_rules(p));
+            facts.push(CandidateFact { subject: parties[0], object: parties[1], ..fact.clone() });
+        }
+    }
+    // What is a value and a thing, as in "allergic to peanuts", stays a thing.
+    let values: Vec<String> = rules.facts.iter().filter_map(|f| value_words(f.value.as_ref()?)).collect();
+    for (i, mention) in rules.mentions.iter().enumerate() {
+        if values.contains(&mention.name.to_lowercase()) {
+            names.party_of_rules(Party::Mention(i));
+        }
+    }
+    for new in new_facts(&scores, &ranges, &tagged) {
+        let (subject, object) = (names.party(ranges[new.subject]), names.party(ranges[new.object]));
+        let relation = RELATIONS[new.relation];
+        let is_known = ontology.get(relation).is_some();
+        if is_known && subject != object && !facts.iter().any(|f| excludes(f, subject, relation, object)) {
+            facts.push(CandidateFact {
+                subject,
+                relation: relation.to_owned(),
+                object,
+                value: None,
+                polarity: POLARITIES[largest(&scores[&(new.subject, new.object)].polarities)],
+                confidence: confidence(new.chance),
+                span: joined(&tokens, ranges[new.subject], ranges[new.object]),
+            });
+        }
+    }
+    if long {
+        // The rest of the text is read by the rules alone.
+        for (i, range) in of_rules.iter().enumerate() {
+            if range.is_none() {
+                names.party_of_rules(Party::Mention(i));
+            }
+        }
+    }
+    let said = rules.names.iter().filter_map(|n| names.statement_of_rules(*n)).collect();
+    names.finish(kind, facts, said)
+}
+
+/// Returns the words of a value in lower case; none for a note.
+fn value_words(value: &CandidateValue) -> Option<String> {
+    (!matches!(value, CandidateValue::Note(_))).then(|| value.text().as_str().to_lowercase())
+}
+
+/// A fact that no rule found, between two candidates.
+struct NewFact {
+    subject: usize,
+    relation: usize,
+    object: usize,
+    chance: f32,
+}
+
+/// Returns the likely facts, likeliest first.
+fn new_facts(scores: &BTreeMap<(usize, usize), PairScores>, ranges: &[Range], tagged: &[Tagged]) -> Vec<NewFact> {
+    let mut facts = Vec::new();
+    for (&(subject, object), score) in scores {
+        if [subject, object].iter().any(|&i| overlaps_other(ranges[i], tagged)) {
+            continue;
+        }
+        for (relation, name) in RELATIONS.iter().enumerate() {
+            let symmetric = SYMMETRIC.contains(name);
+            // A fact without direction is taken once.
+            if symmetric && subject > object {
+                continue;
+            }
+            let chance = match scores.get(&(object, subject)) {
+                Some(back) if symmetric => (score.relations[relation] + back.relations[relation]) / 2.0,
+                _ => score.relations[relation],
+            };
+            if chance >= NEW_FACT {
+                facts.push(NewFact { subject, relation, object, chance });
+            }
+        }
+    }
+    facts.sort_by(|a, b| b.chance.total_cmp(&a.chance));
+    facts
+}
+
+/// Whether a fact leaves no room for a less likely one.
+///
+/// A text rarely says the same of two subjects in different words, so another subject with this relation to this object is a misreading. In
+/// the same way, two people whom the speaker knows are rarely said to know each other.
+fn excludes(fact: &CandidateFact, subject: Party, relation: &str, object: Party) -> bool {
+    if fact.relation != relation {
+        return false;
+    }
+    if !SYMMETRIC.contains(&relation) {
+        return fact.object == object;
+    }
+    let of_speaker = fact.subject == Party::Speaker || fact.object == Party::Speaker;
+    let parties = [subject, object];
+    let shared = [fact.subject, fact.object].iter().filter(|p| parties.contains(p)).count();
+    shared == 2 || (of_speaker && shared == 1 && !parties.contains(&Party::Speaker))
+}
+
+/// Returns the share of new facts with such a probability that are right, measured on authors that the network was not trained on.
+fn confidence(chance: f32) -> f64 {
+    let chance = f64::from(chance);
+    let right = if chance < 0.75 { 0.5 + (chance - f64::from(NEW_FACT)) / 3.0 } else { 0.55 + (chance - 0.75) * 1.5 };
+    right.clamp(0.5, MAX_CONFIDENCE)
+}
+
+/// Collects mentions, one for each name.
+struct Names<'a> {
+    text: &'a str,
+    tokens: &'a [Token],
+    rules: &'a Extraction,
+    of_rules: &'a [Option<Range>],
+    tagged: &'a [Tagged],
+    mentions: Vec<Mention>,
+}
+
+impl Names<'_> {
+    /// Returns the party at a place, and adds its mention.
+    fn party(&mut self, range: Range) -> Party {
+        if range == SPEAKER {
+            return Party::Speaker;
+        }
+        if let Some(i) = self.of_rules.iter().position(|r| *r == Some(range)) {
+            return self.party_of_rules(Party::Mention(i));
+        }
+        let span = span_of(self.tokens, range);
+        self.add(Mention {
+            name: self.text.chars().skip(span.start as usize).take((span.end - span.start) as usize).collect(),
+            entity_type: self.type_of(range).unwrap_or(EntityType::Thing),
+            span,
+            confidence: MENTION_CONFIDENCE,
+            description: None,
+        })
+    }
+
+    /// Returns a party of the rules among the mentions of the result.
+    fn party_of_rules(&mut self, party: Party) -> Party {
+        let Party::Mention(i) = party else { return Party::Speaker };
+        let mention = self.rules.mentions[i].clone();
+        let entity_type = self.of_rules[i].and_then(|range| self.type_of(range)).unwrap_or(mention.entity_type);
+        self.add(Mention { entity_type, ..mention })
+    }
+
+    /// Returns a statement of the rules about a name, for the mentions of the result.
+    fn statement_of_rules(&mut self, statement: NameStatement) -> Option<NameStatement> {
+        let of = self.party_of_rules(statement.of);
+        match self.party_of_rules(Party::Mention(statement.name)) {
+            Party::Mention(name) if of != Party::Mention(name) => Some(NameStatement { name, of, ..statement }),
+            _ => None,
+        }
+    }
+
+    /// Returns the type that the network gives to an entity.
+    fn type_of(&self, range: Range) -> Option<EntityType> {
+        self.tagged.iter().find(|t| t.range == range).map(|t| TYPES[t.entity_type])
+    }
+
+    fn add(&mut self, mention: Mention) -> Party {
+        let key = mention.name.to_lowercase();
+        let found = self.mentions.iter().position(|m| m.name.to_lowercase() == key);
+        Party::Mention(found.unwrap_or_else(|| {
+            self.mentions.push(mention);
+            self.mentions.len() - 1
+        }))
+    }
+
+    /// Puts mentions and facts in the order of the text.
+    fn finish(self, kind: MessageKind, mut facts: Vec<CandidateFact>, names: Vec<NameStatement>) -> Extraction {
+        let mut order: Vec<usize> = (0..self.mentions.len()).collect();
+        order.sort_by_key(|&i| self.mentions[i].span.start);
+        let mut position = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            position[old] = new;
+        }
+        let moved = |party| match party {
+            Party::Mention(i) => Party::Mention(position[i]),
+            Party::Speaker => Party::Speaker,
+        };
+        for fact in &mut facts {
+            (fact.subject, fact.object) = (moved(fact.subject), moved(fact.object));
+        }
+        let names = names.into_iter().filter_map(|n| n.moved(|party| Some(moved(party)))).collect();
+        facts.sort_by_key(|f| f.span.start);
+        let mut mentions: Vec<Option<Mention>> = self.mentions.into_iter().map(Some).collect();
+        Extraction { kind, mentions: order.into_iter().filter_map(|i| mentions[i].take()).collect(), facts, names }
+    }
+}
+
+/// Reads the tags of words: a word that begins an entity, and the words that continue it.
+fn entities(tags: &[[f32; TAGS]], tokens: &[Token]) -> Vec<Tagged> {
+    let words: Vec<usize> = (1..tokens.len()).filter(|&i| tokens[i].begins).chain([tokens.len()]).collect();
+    let mut found = Vec::new();
+    let mut word = 0;
+    while word + 1 < words.len() {
+        let first = words[word];
+        word += 1;
+        if largest(&tags[first]) == 0 {
+            continue;
+        }
+        let mut types = [0.0; TYPES.len()];
+        for (ty, score) in types.iter_mut().enumerate() {
+            *score = tags[first][1 + ty] + tags[first][1 + TYPES.len() + ty];
+        }
+        while word + 1 < words.len() && largest(&tags[words[word]]) > TYPES.len() {
+            for (ty, score) in types.iter_mut().enumerate() {
+                *score += tags[words[word]][1 + TYPES.len() + ty];
+            }
+            word += 1;
+        }
+        found.push(Tagged { range: (first, words[word]), entity_type: largest(&types) });
+    }
+    found
+}
+
+/// Returns what the rules say about pairs of candidates, as marks of the pair.
+fn pairs_of_rules(rules: &Extraction, of_rules: &[Option<Range>], ranges: &[Range]) -> BTreeMap<(usize, usize), Vec<usize>> {
+    let mut pairs: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    let mut set = |pair, mark| {
+        let marks = pairs.entry(pair).or_default();
+        if !marks.contains(&mark) {
+            marks.push(mark);
+        }
+    };
+    for fact in &rules.facts {
+        let (Some((subject, object)), Some(polarity)) = (pair_of(fact, of_rules, ranges), place(&POLARITIES, &fact.polarity)) else {
+            continue;
+        };
+        let Some(relation) = RELATIONS.iter().position(|r| *r == fact.relation) else { continue };
+        set((subject, object), relation);
+        set((subject, object), RELATIONS.len() + polarity);
+        if SYMMETRIC.contains(&RELATIONS[relation]) {
+            set((object, subject), relation);
+            set((object, subject), RELATIONS.len() + polarity);
+        }
+    }
+    pairs
+}
+
+/// Returns the candidates that a fact of the rules connects.
+fn pair_of(fact: &CandidateFact, of_rules: &[Option<Range>], ranges: &[Range]) -> Option<(usize, usize)> {
+    let candidate = |party| range_of(party, of_rules).and_then(|range| ranges.iter().position(|r| *r == range));
+    let pair = (candidate(fact.subject)?, candidate(fact.object)?);
+    (pair.0 != pair.1).then_some(pair)
+}
+
+/// Returns the place of a party of the rules.
+fn range_of(party: Party, of_rules: &[Option<Range>]) -> Option<Range> {
+    match party {
+        Party::Speaker => Some(SPEAKER),
+        Party::Mention(i) => *of_rules.get(i)?,
+    }
+}
+
+/// Whether a range shares words with an entity of the network and is not that entity.
+fn overlaps_other(range: Range, tagged: &[Tagged]) -> bool {
+    let same = |t: &Tagged| t.range == range;
+    !tagged.iter().any(same) && tagged.iter().any(|t| t.range.0 < range.1 && range.0 < t.range.1)
+}
+
+fn span_of(tokens: &[Token], (first, end): Range) -> Span {
+    Span { start: tokens[first].span.start, end: tokens[end - 1].span.end }
+}
+
+/// Returns the part of the text from one party to the other.
+fn joined(tokens: &[Token], a: Range, b: Range) -> Span {
+    match (a == SPEAKER, b == SPEAKER) {
+        (true, _) => span_of(tokens, b),
+        (_, true) => span_of(tokens, a),
+        _ => span_of(tokens, (a.0.min(b.0), a.1.max(b.1))),
+    }
+}
+
+/// Returns the place of the largest value.
+fn largest(values: &[f32]) -> usize {
+    values.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(i, _)| i)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use recall_domain::Polarity;
+    use recall_ports::Extractor;
+
+    use super::*;
+    use crate::tokens::Case;
+
+    fn network() -> Network {
+        Network::load().unwrap()
+    }
+
+    fn tokens(begins: &[bool]) -> Vec<Token> {
+        let span = |i| Span { start: i, end: i + 1 };
+        (0..).zip(begins).map(|(i, &begins)| Token { id: 0, span: span(i), begins, known: true, case: Case::Lower, opens: false }).collect()
+    }
+
+    fn tag(tag: usize, chance: f32) -> [f32; TAGS] {
+        let mut tags = [(1.0 - chance) / TAGS as f32; TAGS];
+        tags[tag] = chance;
+        tags
+    }
+
+    #[test]
+    fn words_of_one_entity_are_joined_with_all_their_pieces() {
+        let continues = 1 + TYPES.len();
+        let tags = [tag(0, 0.9), tag(0, 0.9), tag(1, 0.4), tag(0, 0.9), tag(continues + 2, 0.9), tag(0, 0.9), tag(3, 0.9), tag(3, 0.9)];
+        let found = entities(&tags, &tokens(&[true, true, true, false, true, true, true, true]));
+        let found: Vec<_> = found.iter().map(|t| (t.range, TYPES[t.entity_type])).collect();
+        let place = EntityType::Place;
+        assert_eq!(found, [((2, 5), place), ((6, 7), place), ((7, 8), place)]);
+    }
+
+    fn scores(facts: &[((usize, usize), usize, f32)], candidates: usize) -> BTreeMap<(usize, usize), PairScores> {
+        let mut scores = BTreeMap::new();
+        for s in 0..candidates {
+            for o in (0..candidates).filter(|&o| o != s) {
+                scores.insert((s, o), PairScores { relations: [0.0; RELATIONS.len()], polarities: [1.0, 0.0, 0.0] });
+            }
+        }
+        for (pair, relation, chance) in facts {
+            scores.get_mut(pair).unwrap().relations[*relation] = *chance;
+        }
+        scores
+    }
+
+    #[test]
+    fn likely_facts_are_taken_once_and_likeliest_first() {
+        let knows = RELATIONS.iter().position(|r| *r == "KNOWS").unwrap();
+        let ranges = [SPEAKER, (1, 2), (3, 5), (3, 4)];
+        let tagged = [Tagged { range: (1, 2), entity_type: 0 }, Tagged { range: (3, 5), entity_type: 0 }];
+        let scores = scores(
+            &[((0, 1), 0, 0.7), ((1, 2), 0, 0.99), ((2, 1), knows, 0.9), ((1, 2), knows, 0.7), ((0, 2), 0, 0.2), ((0, 3), 0, 0.99)],
+            4,
+        );
+        let found: Vec<_> = new_facts(&scores, &ranges, &tagged).iter().map(|f| (f.subject, f.relation, f.object)).collect();
+        // (0, 3) is a part of an entity.
+        assert_eq!(found, [(1, 0, 2), (1, knows, 2), (0, 0, 1)]);
+    }
+
+    #[test]
+    fn facts_exclude_other_readings_of_the_same_words() {
+        let fact = |subject, relation: &str, object| CandidateFact {
+            subject,
+            relation: relation.to_owned(),
+            object,
+            value: None,
+            polarity: Polarity::Affirmed,
+            confidence: 1.0,
+            span: Span { start: 0, end: 1 },
+        };
+        let (speaker, a, b, c) = (Party::Speaker, Party::Mention(0), Party::Mention(1), Party::Mention(2));
+        let likes = fact(speaker, "LIKES", a);
+        assert!(excludes(&likes, b, "LIKES", a) && !excludes(&likes, speaker, "LIKES", b) && !excludes(&likes, b, "OWNS", a));
+        let knows = fact(speaker, "KNOWS", a);
+        assert!(excludes(&knows, a, "KNOWS", speaker) && excludes(&knows, a, "KNOWS", b));
+        assert!(!excludes(&knows, speaker, "KNOWS", b) && !excludes(&knows, b, "KNOWS", c));
+        assert!(!excludes(&fact(a, "KNOWS", b), a, "KNOWS", c) && excludes(&fact(a, "KNOWS", b), b, "KNOWS", a));
+    }
+
+    fn ontology() -> Ontology {
+        Ontology::parse(recall_understand::default_ontology()).unwrap()
+    }
+
+    fn rules(text: &str) -> Extraction {
+        recall_understand::Pipeline::new(std::sync::Arc::new(ontology())).read(text)
+    }
+
+    #[test]
+    fn relations_of_another_ontology_are_not_stated() {
+        let text = "I really love hiking, and I love jazz.";
+        let relations = |ontology: &Ontology| {
+            let found = reread(&network(), ontology, text, Extraction::empty(MessageKind::Other));
+            found.facts.into_iter().map(|f| f.relation).collect::<Vec<_>>()
+        };
+        assert!(relations(&ontology()).contains(&"LIKES".to_owned()));
+        let other = "[[relation]]\nname = \"MENTORS\"\nphrase = \"mentors\"\ndescription = \"Guides.\"\nhalf_life_days = 100.0\n";
+        assert_eq!(relations(&Ontology::parse(other).unwrap()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn plain_statements_stay_as_the_rules_read_them() {
+        let network = network();
+        for text in ["John likes Mary.", "I use Vim.", "My manager Dave lives in Ghent.", "I no longer use Jenkins."] {
+            let found = reread(&network, &ontology(), text, rules(text));
+            let stated = |e: &Extraction| {
+                let name = |p| match p {
+                    Party::Speaker => "I".to_owned(),
+                    Party::Mention(i) => e.mentions[i].name.clone(),
+                };
+                e.facts.iter().map(|f| (name(f.subject), f.relation.clone(), name(f.object), f.polarity, f.confidence)).collect::<Vec<_>>()
+            };
+            assert_eq!(stated(&found), stated(&rules(text)), "{text}");
+            assert_eq!(found.kind, MessageKind::Statement);
+        }
+    }
+
+    #[test]
+    fn any_text_gives_a_consistent_extraction() {
+        let network = network();
+        let long = "My sister Ann likes Bob and my brother Carl works for Acme in Ghent. ".repeat(60);
+        for text in ["", " ", "👩‍👩‍👧 🎉", "日本語のテキスト", "\u{0}\u{1}", "?", "ok", long.as_str(), &"a ".repeat(5000), &"Ann ".repeat(300)]
+        {
+            let of_rules = rules(text);
+            let (facts, mentions) = (of_rules.facts.len(), of_rules.mentions.len());
+            let found = reread(&network, &ontology(), text, of_rules);
+            let points = u32::try_from(text.chars().count()).unwrap();
+            assert!(found.mentions.iter().all(|m| m.span.start < m.span.end && m.span.end <= points && !m.name.is_empty()));
+            assert!(found.mentions.windows(2).all(|w| w[0].span.start <= w[1].span.start));
+            for f in &found.facts {
+                let known = |p| matches!(p, Party::Speaker) || matches!(p, Party::Mention(i) if i < found.mentions.len());
+                assert!(
+                    known(f.subject)
+                        && known(f.object)
+                        && (f.subject != f.object || f.value.is_some())
+                        && (0.5..=1.0).contains(&f.confidence)
+                );
+            }
+            assert!(found.facts.len() <= facts + 100 && found.mentions.len() <= mentions + 128);
+        }
+    }
+
+    #[test]
+    fn extractor_reads_messages_of_a_batch_like_single_ones() {
+        let ontology = std::sync::Arc::new(ontology());
+        let pipeline = std::sync::Arc::new(recall_understand::Pipeline::new(ontology.clone()));
+        let local = std::sync::Arc::new(recall_understand::LocalExtractor::new(pipeline));
+        let extractor = crate::NeuralExtractor::new(local, std::sync::Arc::new(network()), ontology.clone());
+        assert!((2..32).contains(&extractor.together()));
+        let caller = recall_domain::Caller::verified(recall_domain::UserId(uuid::Uuid::nil()), recall_domain::ViewerRole::User);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let text = "My sister Ann moved to Ghent.";
+        let found = runtime.block_on(extractor.extract(&caller, &recall_understand::input(text))).unwrap();
+        assert_eq!(found, reread(&network(), &ontology, text, rules(text)));
+    }
+}

@@ -1,0 +1,89 @@
+//! Adds what people get from others, the names of owned animals in a list, and team mates.
+
+use recall_domain::{EntityType, Polarity};
+
+use super::clauses::Clause;
+use super::cues::{Cue, Effect};
+use super::objects::Object;
+use super::phrases::{ChunkKind, Possessor, VerbGroup};
+use super::reader::{FactDraft, Reader, Referent};
+use super::verbal::Frame;
+
+impl Reader<'_> {
+    /// Replaces a plural that is owned by the names of its members.
+    pub(super) fn replace_by_members(&mut self, cue: &Cue, items: Vec<Object>) -> Vec<Object> {
+        if self.cues.relations[cue.relation].possessed.is_empty() {
+            return items;
+        }
+        let mut out = Vec::new();
+        for (object, end) in items {
+            let noun = (0..self.referents.len()).find(|&n| self.referents[n] == Some(object) && self.phrases.nouns[n].end <= end);
+            let members = noun.map_or_else(Vec::new, |n| self.names_of_members(n));
+            for &member in &members {
+                if let Referent::Entity(m, _) = member {
+                    self.registry.retype(m, self.type_of(object).0);
+                }
+            }
+            if members.is_empty() {
+                out.push((object, end));
+            }
+            out.extend(members.into_iter().map(|m| (m.with_list(object), end)));
+        }
+        out
+    }
+
+    /// Adds the colleagues that a clause names: "Ayumi is on my team".
+    pub(super) fn read_team_mates(&mut self, clause: &Clause, cue: &Cue, frame: &Frame, next: usize) -> bool {
+        let rel = &self.cues.relations[cue.relation];
+        let belongs = cue.effect == Effect::States && rel.object_types == [EntityType::Organization, EntityType::Project];
+        let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= next).filter(|_| belongs) else { return false };
+        let ChunkKind::Noun(n) = self.phrases.chunks[c].kind else { return false };
+        let np = &self.phrases.nouns[n];
+        let team = matches!(self.tokens[np.head].norm.as_str(), "team" | "squad" | "crew" | "shift") && np.core == np.head;
+        let own = np.possessor == Possessor::Speaker && team && !frame.subjects.contains(&Referent::Speaker);
+        let Some(colleague) = self.cues.noun_cue("colleague").filter(|_| own) else { return false };
+        let span = self.span(frame.start, np.end);
+        let mut any = false;
+        for &subject in &frame.subjects {
+            any |= self.add_fact(FactDraft {
+                relation: colleague.relation,
+                subject,
+                object: Referent::Speaker,
+                polarity: frame.polarity,
+                confidence: frame.confidence * 0.9,
+                weak: false,
+                span,
+            });
+        }
+        any
+    }
+
+    /// Adds what somebody gets from somebody: "Ama gave me her sewing machine", "I bought Nkem a ukulele".
+    pub(super) fn read_gift(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
+        let gives = matches!(g.lemma.as_str(), "give" | "gift" | "buy" | "leave" | "get" | "hand");
+        if !gives || !g.past || g.passive || frame.polarity != Polarity::Affirmed {
+            return false;
+        }
+        let (Some(ChunkKind::Noun(to)), Some(ChunkKind::Noun(what))) = (
+            self.phrases.chunks.get(at + 1).filter(|_| at + 1 < clause.end).map(|c| c.kind),
+            self.phrases.chunks.get(at + 2).filter(|_| at + 2 < clause.end).map(|c| c.kind),
+        ) else {
+            return false;
+        };
+        let (Some(receiver), Some(object)) = (self.referents[to], self.referents[what]) else { return false };
+        let Some(relation) = self.cues.relations.iter().position(|r| self.is_possession(r, object)) else { return false };
+        if self.type_of(receiver).0 != EntityType::Person {
+            return false;
+        }
+        let span = self.span(frame.start, self.phrases.nouns[what].end);
+        let confidence = frame.confidence * 0.9;
+        let draft = FactDraft { relation, subject: receiver, object, polarity: Polarity::Affirmed, confidence, weak: false, span };
+        // "her old sewing machine" was hers.
+        let own = self.phrases.nouns[what].possessor == Possessor::ThirdPerson;
+        if let ([giver], true) = (frame.subjects.as_slice(), own && g.lemma != "buy") {
+            self.add_fact(FactDraft { subject: *giver, polarity: Polarity::Ended, ..draft });
+            self.covered[what] = true;
+        }
+        self.add_fact(draft)
+    }
+}

@@ -1,0 +1,158 @@
+//! Carries out "Forget that I have a dog." in a conversation: forgets, asks back, and keeps nothing of the command itself.
+
+use std::collections::HashSet;
+
+use super::{error::UseCaseError, forget::Target, forget_request::Forgotten, manual_edits::MAX_STALE, shared, use_cases::UseCases};
+use recall_domain::{Caller, EntityId, Fact, FactStatus, MessageId};
+use recall_ports::CommitError;
+
+/// Most facts that are named when the command is unclear.
+const MAX_NAMED: usize = 8;
+
+/// What a command did.
+pub(super) enum CommandOutcome {
+    /// Nothing known is meant.
+    Nothing,
+    /// Several facts could be meant.
+    Several(Vec<Fact>),
+    /// It was forgotten.
+    Done(Forgotten),
+}
+
+/// Returns what a message asks to forget, if it is nothing but that command.
+pub(super) fn forget_command(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let closed = text.trim_end_matches(['.', '!', '?']);
+    let one_sentence = !closed.contains(['\n', '?', '!']) && !closed.contains(". ");
+    let words: Vec<String> = closed.split_whitespace().map(|w| w.to_lowercase().trim_matches(',').to_owned()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let rest = match words.as_slice() {
+        ["please" | "pls", rest @ ..]
+        | ["can" | "could" | "would", "you", "please", rest @ ..]
+        | ["can" | "could" | "would", "you", rest @ ..] => rest,
+        rest => rest,
+    };
+    let meant = match rest {
+        ["forget", "it" | "me"] | ["forget"] => false,
+        ["forget", ..] => true,
+        ["delete" | "erase" | "remove", "everything" | "anything" | "all", ..] => true,
+        ["delete" | "erase" | "remove", "what" | "that", "you" | "i", ..] => true,
+        _ => false,
+    };
+    (meant && one_sentence).then_some(text)
+}
+
+impl UseCases {
+    /// Forgets what the words of a command mean, or returns why not.
+    pub(super) async fn forget_on_command(&self, caller: &Caller, words: &str, command: MessageId) -> Result<CommandOutcome, UseCaseError> {
+        shared::may_write(caller)?;
+        let undo = chrono::TimeDelta::from_std(self.parts.forget_undo).unwrap_or_default();
+        let _guard = self.learner.lock_user(caller).await;
+        for _ in 0..MAX_STALE {
+            let version = self.parts.store.knowledge_version(caller).await?;
+            let mut target = self.target_of_query(caller, words).await?;
+            target.mentioning.remove(&command);
+            if target.facts.is_empty() && target.mentioning.is_empty() {
+                return Ok(CommandOutcome::Nothing);
+            }
+            if target.mentioning.is_empty() && could_mean_several(&target.facts) {
+                let mut facts = target.facts;
+                facts.truncate(MAX_NAMED);
+                return Ok(CommandOutcome::Several(facts));
+            }
+            if let Some(forgotten) = self.forget_target(caller, target, version, undo).await? {
+                return Ok(CommandOutcome::Done(forgotten));
+            }
+        }
+        Err(CommitError::Stale.into())
+    }
+
+    /// Takes the words of a command out of the conversation. The turn itself stays.
+    pub(super) async fn redact_command(&self, caller: &Caller, command: MessageId) -> Result<(), UseCaseError> {
+        let _guard = self.learner.lock_user(caller).await;
+        for _ in 0..MAX_STALE {
+            let version = self.parts.store.knowledge_version(caller).await?;
+            let target = Target { commands: HashSet::from([command]), ..Target::default() };
+            let Some(done) = self.forget_target(caller, target, version, chrono::TimeDelta::zero()).await? else { continue };
+            if let Some(id) = done.token.and_then(|token| token.parse().ok()) {
+                // If this fails, the background task repeats it.
+                self.parts.store.purge_forgotten(caller, id, self.now()).await?;
+            }
+            return Ok(());
+        }
+        Err(CommitError::Stale.into())
+    }
+
+    /// Writes the reply to a command. It repeats nothing of what was forgotten.
+    pub(super) async fn reply_to_command(&self, caller: &Caller, outcome: &CommandOutcome) -> Result<String, UseCaseError> {
+        Ok(match outcome {
+            CommandOutcome::Nothing => "I know nothing that this names, so there was nothing to forget.".to_owned(),
+            CommandOutcome::Several(facts) => {
+                let sides: HashSet<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();
+                let sides = self.parts.store.entities_by_id(caller, &sides.into_iter().collect::<Vec<_>>()).await?;
+                let name = |id: EntityId| match sides.iter().find(|e| e.id == id) {
+                    Some(e) if e.is_viewer => "you".to_owned(),
+                    Some(e) => e.name.clone(),
+                    None => "?".to_owned(),
+                };
+                let told: Vec<String> = facts
+                    .iter()
+                    .map(|f| {
+                        let relation = self.parts.ontology.get(&f.relation);
+                        let first_person = sides.iter().any(|e| e.id == f.subject && e.is_viewer);
+                        let phrase = match (relation, first_person) {
+                            (Some(r), true) => r.phrase_of_first_person(),
+                            (Some(r), false) => r.phrase.clone(),
+                            (None, _) => f.relation.to_lowercase(),
+                        };
+                        format!("{} {phrase} {}", name(f.subject), name(f.object))
+                    })
+                    .collect();
+                format!("That could mean several things: {}. Which of them should I forget? I have forgotten nothing yet.", told.join("; "))
+            }
+            CommandOutcome::Done(forgotten) => {
+                let count = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
+                let parts: Vec<String> = [(forgotten.facts.len(), "fact"), (forgotten.messages.len(), "message")]
+                    .into_iter()
+                    .filter(|(n, _)| *n > 0)
+                    .map(|(n, one)| count(n, one))
+                    .collect();
+                let undo = match &forgotten.token {
+                    Some(token) if !self.parts.forget_undo.is_zero() => format!(" It can be undone for a while with the token {token}."),
+                    _ => String::new(),
+                };
+                format!("Done. I forgot {}.{undo}", parts.join(" and "))
+            }
+        })
+    }
+}
+
+/// Whether facts leave open which one is meant: the same relation of one subject holds with several objects.
+fn could_mean_several(facts: &[Fact]) -> bool {
+    facts.iter().filter(|f| f.status == FactStatus::Active).any(|f| {
+        let same = |o: &&Fact| o.status == FactStatus::Active && o.subject == f.subject && o.relation == f.relation && o.object != f.object;
+        facts.iter().any(|o| same(&o))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_to_forget_are_recognized() {
+        for (text, expected) in [
+            ("Forget that I have a dog.", true),
+            ("Please forget everything about Oakwood!", true),
+            ("Can you forget my address?", true),
+            ("Delete everything about Tom", true),
+            ("Forget it", false),
+            ("forget", false),
+            ("Delete the last paragraph", false),
+            ("Forget what I said. That was my brother.", false),
+            ("I forget names", false),
+        ] {
+            assert_eq!(forget_command(text).is_some(), expected, "{text}");
+        }
+    }
+}

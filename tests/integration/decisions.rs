@@ -1,0 +1,130 @@
+//! What people say over time, end to end: corrections, moves, contradictions, commands, and names that come later.
+
+use serde_json::{Value, json};
+
+use crate::server::{Server, TIMEOUT};
+
+struct Chat {
+    server: Server,
+    session: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Chat {
+    async fn of(texts: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::start(folder.path());
+        let session = server.create_session().await;
+        let chat = Self { server, session, _folder: folder };
+        for text in texts {
+            chat.say(text).await;
+        }
+        chat
+    }
+
+    async fn say(&self, text: &str) -> String {
+        let sent = self.server.send(json!({ "sessionId": self.session, "text": text })).await.unwrap();
+        self.server.settle(&self.session).await;
+        sent["id"].as_str().unwrap_or_default().to_owned()
+    }
+
+    async fn ask(&self, question: &str) -> String {
+        let id = self.say(question).await;
+        let query = "query($id: ID!) { message(id: $id) { answer { text } } }";
+        let started = std::time::Instant::now();
+        loop {
+            let data = self.server.graphql(query, json!({ "id": id })).await;
+            if let Some(text) = data["message"]["answer"]["text"].as_str() {
+                return text.to_owned();
+            }
+            assert!(started.elapsed() < TIMEOUT, "no answer");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+
+    /// "subject RELATION object: STATUS share%" of each fact, in order.
+    async fn facts(&self) -> Vec<String> {
+        let query = "{ facts(first: 100) { nodes { subject { name } relation object { name } status relativeWeight } } }";
+        let data = self.server.graphql(query, Value::Null).await;
+        let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+        let mut facts: Vec<String> = data["facts"]["nodes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|f| {
+                let share = (f["relativeWeight"].as_f64().unwrap_or_default() * 100.0).round();
+                format!(
+                    "{} {} {}: {} {share}%",
+                    text(&f["subject"]["name"]),
+                    text(&f["relation"]),
+                    text(&f["object"]["name"]),
+                    text(&f["status"])
+                )
+            })
+            .collect();
+        facts.sort();
+        facts
+    }
+
+    async fn names(&self) -> Vec<String> {
+        let data = self.server.graphql("{ entities(first: 100) { nodes { name } } }", Value::Null).await;
+        let nodes = data["entities"]["nodes"].as_array().cloned().unwrap_or_default();
+        let mut names: Vec<String> = nodes.iter().filter_map(|e| e["name"].as_str().map(str::to_owned)).collect();
+        names.sort();
+        names
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn move_ends_the_home_before() {
+    let chat = Chat::of(&["Tom lives in Berlin.", "Tom moved to Hamburg."]).await;
+    assert_eq!(chat.facts().await, ["Tom LIVES_IN Berlin: ENDED 0%", "Tom LIVES_IN Hamburg: ACTIVE 100%"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn correction_takes_back_what_it_corrects() {
+    let chat = Chat::of(&["I live in Porto.", "Correction: I don't live in Porto, I live in Lisbon."]).await;
+    assert_eq!(chat.facts().await, ["You LIVES_IN Lisbon: ACTIVE 100%", "You LIVES_IN Porto: RETRACTED 0%"]);
+    assert!(chat.ask("Where do I live?").await.contains("Lisbon"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plain_contradiction_keeps_both_with_shares() {
+    let chat = Chat::of(&["Mia lives in Leeds.", "Mia lives in York."]).await;
+    let facts = chat.facts().await;
+    assert!(facts.len() == 2 && facts.iter().all(|f| f.contains("ACTIVE") && f.contains("50%")), "{facts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_to_forget_forgets_and_leaves_no_words() {
+    let chat = Chat::of(&["I own a drone.", "Nadia lives in Bergen."]).await;
+    let reply = chat.ask("Forget that I own a drone.").await;
+    assert!(reply.starts_with("Done. I forgot 1 fact") && !reply.contains("drone"), "{reply}");
+    assert_eq!(chat.facts().await, ["Nadia LIVES_IN Bergen: ACTIVE 100%"]);
+    let query = "query($s: ID!) { session(id: $s) { messages(first: 100) { nodes { text } } } }";
+    let data = chat.server.graphql(query, json!({ "s": chat.session })).await;
+    assert!(!data.to_string().contains("drone"), "{data}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unclear_command_to_forget_asks_back() {
+    let chat = Chat::of(&["I like sushi.", "I like hiking."]).await;
+    let reply = chat.ask("Forget what I like.").await;
+    assert!(reply.contains("sushi") && reply.contains("hiking") && reply.contains("Which of them"), "{reply}");
+    assert_eq!(chat.facts().await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn questions_and_requests_create_no_entities() {
+    let chat = Chat::of(&["Nadia lives in Bergen."]).await;
+    let before = chat.names().await;
+    chat.ask("Where does Nadia Holm live?").await;
+    chat.ask("Summarise what you know about Oakwood.").await;
+    assert_eq!(chat.names().await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn corrected_name_is_the_same_person() {
+    let chat = Chat::of(&["Derek owns a parrot.", "Correction: he's Desmond, not Derek."]).await;
+    assert_eq!(chat.facts().await, ["Desmond OWNS parrot: ACTIVE 100%"]);
+}

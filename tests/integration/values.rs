@@ -1,0 +1,177 @@
+//! Facts with values, and notes, end to end.
+
+use serde_json::{Value, json};
+
+use crate::server::{Server, TIMEOUT};
+
+const FACT: &str = "fragment F on Fact { id relation status phrase belief relativeWeight subject { name isViewer } object { name }
+    value { type text label number unit currency date contact address } rivals { value { text } } evidence { nodes { excerpt } } }";
+
+struct Chat {
+    server: Server,
+    session: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Chat {
+    async fn of(texts: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::start(folder.path());
+        let session = server.create_session().await;
+        let chat = Self { server, session, _folder: folder };
+        for text in texts {
+            chat.say(text).await;
+        }
+        chat
+    }
+
+    async fn say(&self, text: &str) -> String {
+        self.say_at(text, None).await
+    }
+
+    async fn say_at(&self, text: &str, at: Option<&str>) -> String {
+        let sent = self.server.send(json!({ "sessionId": self.session, "text": text, "sentAt": at })).await.unwrap();
+        self.server.settle(&self.session).await;
+        sent["id"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Returns the answer to a question, and the number of its citations.
+    async fn ask(&self, question: &str) -> (String, usize) {
+        let id = self.say(question).await;
+        let query = "query($id: ID!) { message(id: $id) { answer { text citations { excerpt } } } }";
+        let started = std::time::Instant::now();
+        loop {
+            let data = self.server.graphql(query, json!({ "id": id })).await;
+            let answer = &data["message"]["answer"];
+            if let Some(text) = answer["text"].as_str() {
+                return (text.to_owned(), answer["citations"].as_array().map_or(0, Vec::len));
+            }
+            assert!(started.elapsed() < TIMEOUT, "no answer to {question}");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn facts(&self, filter: Value) -> Vec<Value> {
+        let query = format!("query($f: FactFilter) {{ facts(first: 100, filter: $f) {{ nodes {{ ...F }} }} }} {FACT}");
+        self.server.graphql(&query, json!({ "f": filter })).await["facts"]["nodes"].as_array().cloned().unwrap_or_default()
+    }
+
+    async fn change(&self, name: &str, input: Value) -> Value {
+        let upper = format!("{}{}", name[..1].to_uppercase(), &name[1..]);
+        let result = if name == "forget" || name == "undoForget" { "facts(first: 100) { ...F } token" } else { "fact { ...F }" };
+        let query = format!("mutation($i: {upper}Input!) {{ {name}(input: $i) {{ {result} errors {{ code path }} }} }} {FACT}");
+        self.server.graphql(&query, json!({ "i": input })).await[name].clone()
+    }
+}
+
+#[tokio::test]
+async fn age_is_stored_as_value_and_answered_with_source() {
+    let chat = Chat::of(&["My son Leo is 7."]).await;
+    let facts = chat.facts(json!({ "relation": "AGE" })).await;
+    assert_eq!(facts.len(), 1, "{facts:?}");
+    let age = &facts[0];
+    assert_eq!((&age["subject"]["name"], &age["object"]), (&json!("Leo"), &json!(null)));
+    let value = &age["value"];
+    assert_eq!(
+        (&value["type"], &value["text"], &value["number"], &value["unit"]),
+        (&json!("NUMBER"), &json!("7"), &json!(7.0), &json!("year"))
+    );
+    let (answer, cited) = chat.ask("How old is Leo?").await;
+    assert_eq!((answer.as_str(), cited), ("Leo is aged 7 [1].", 1));
+    let (unknown, cited) = chat.ask("How old is my brother?").await;
+    assert_eq!(cited, 0, "{unknown}");
+}
+
+#[tokio::test]
+async fn same_value_reinforces_and_another_one_is_a_rival() {
+    let chat = Chat::of(&["My son Leo is 7.", "Leo is seven years old."]).await;
+    let once = chat.facts(json!({ "relation": "AGE" })).await;
+    assert_eq!(once.len(), 1, "{once:?}");
+    assert_eq!(once[0]["evidence"]["nodes"].as_array().map(Vec::len), Some(2));
+    chat.say("Leo is 8.").await;
+    let both = chat.facts(json!({ "relation": "AGE" })).await;
+    let shares: Vec<_> = both.iter().map(|f| (f["value"]["text"].as_str(), f["rivals"].as_array().map(Vec::len))).collect();
+    assert_eq!(shares, [(Some("8"), Some(1)), (Some("7"), Some(1))]);
+    let rents = Chat::of(&["My rent is €900.", "My salary is €3,000."]).await;
+    let rents = rents.facts(json!({ "relation": "AMOUNT" })).await;
+    assert!(rents.len() == 2 && rents.iter().all(|f| f["rivals"] == json!([])), "different measures: {rents:?}");
+}
+
+#[tokio::test]
+async fn values_are_asserted_checked_and_retracted() {
+    let chat = Chat::of(&[]).await;
+    let of = |relation: &str, more: Value| {
+        let mut input = json!({ "sessionId": chat.session, "subject": "me", "relation": relation });
+        input.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+        input
+    };
+    let stated = chat.change("assertFact", of("EMAIL", json!({ "value": { "text": "Ann@Example.ORG" } }))).await;
+    assert_eq!(stated["errors"], json!([]));
+    assert_eq!(stated["fact"]["value"]["address"], "ann@example.org");
+    assert_eq!(stated["fact"]["subject"]["isViewer"], true);
+    for (input, code) in [
+        (of("EMAIL", json!({ "object": "Ann" })), "VALUE_EXPECTED"),
+        (of("EMAIL", json!({ "value": { "text": "no address" } })), "VALUE_NOT_ALLOWED"),
+        (of("LIKES", json!({ "value": { "text": "tea" } })), "OBJECT_EXPECTED"),
+        (of("LIKES", json!({})), "OBJECT_EXPECTED"),
+    ] {
+        assert_eq!(chat.change("assertFact", input.clone()).await["errors"][0]["code"], code, "{input}");
+    }
+    let retracted = chat.change("retractFact", json!({ "id": stated["fact"]["id"] })).await;
+    assert_eq!(retracted["fact"]["status"], "RETRACTED");
+}
+
+#[tokio::test]
+async fn questions_about_values_are_answered() {
+    let chat =
+        Chat::of(&["I'm a nurse.", "I'm allergic to peanuts.", "My birthday is 3 March.", "My phone number is +49 30 1234567."]).await;
+    chat.say_at("The deadline for Phoenix is Friday.", Some("2026-11-23T09:00:00Z")).await;
+    for (question, expected) in [
+        ("What do I do for a living?", "You work as a nurse [1]."),
+        ("What am I allergic to?", "You are allergic to peanuts [1]."),
+        ("Am I allergic to peanuts?", "Yes, you are allergic to peanuts [1]."),
+        ("When is my birthday?", "Your birthday is 3 March [1]."),
+        ("What is my phone number?", "Your phone number is +49 30 1234567 [1]."),
+        ("When is Phoenix due?", "Phoenix is due on 27 November 2026 [1]."),
+    ] {
+        let (answer, cited) = chat.ask(question).await;
+        assert_eq!((answer.as_str(), cited), (expected, 1), "{question}");
+    }
+    let things = chat.server.graphql("{ entities(first: 10, filter: { text: \"peanut\" }) { nodes { name type } } }", json!({})).await;
+    assert_eq!(things["entities"]["nodes"], json!([{ "name": "peanuts", "type": "THING" }]));
+}
+
+#[tokio::test]
+async fn forgotten_value_is_gone_and_returns_unchanged() {
+    let chat = Chat::of(&["I'm allergic to peanuts.", "My email is ann@example.org."]).await;
+    let before = chat.facts(json!({})).await;
+    let forgotten = chat.change("forget", json!({ "query": "that I'm allergic to peanuts", "dryRun": false })).await;
+    assert_eq!(forgotten["facts"].as_array().map(Vec::len), Some(1), "{forgotten}");
+    let left = chat.facts(json!({})).await;
+    assert_eq!(left.iter().map(|f| f["relation"].as_str()).collect::<Vec<_>>(), [Some("EMAIL")]);
+    let undone = chat.change("undoForget", json!({ "token": forgotten["token"] })).await;
+    assert_eq!(undone["errors"], json!([]));
+    let sorted = |mut facts: Vec<Value>| {
+        facts.sort_by_key(|f| f["id"].to_string());
+        facts
+    };
+    assert_eq!(sorted(chat.facts(json!({})).await), sorted(before));
+}
+
+#[tokio::test]
+async fn statements_without_a_relation_are_notes_of_what_they_name() {
+    let chat = Chat::of(&["My son Leo is 7.", "Leo plays the drums on Tuesdays."]).await;
+    let query = "{ entities(first: 10, filter: { text: \"leo\" }) { nodes { name notes { nodes { id value { text } status } }
+        facts { nodes { relation } } } } }";
+    let found = chat.server.graphql(query, json!({})).await["entities"]["nodes"][0].clone();
+    let notes = found["notes"]["nodes"].as_array().cloned().unwrap_or_default();
+    assert_eq!(notes.len(), 1, "{found}");
+    assert_eq!(notes[0]["value"]["text"], "Leo plays the drums on Tuesdays.");
+    assert!(!found["facts"].to_string().contains("NOTE"), "notes are listed apart: {found}");
+    assert!(!json!(chat.facts(json!({})).await).to_string().contains("drums"));
+    assert_eq!(chat.facts(json!({ "relation": "NOTE" })).await.len(), 1);
+    let (answer, _) = chat.ask("What do you know about Leo?").await;
+    assert!(answer.contains("7") && answer.contains("plays the drums on Tuesdays"), "{answer}");
+    let retracted = chat.change("retractFact", json!({ "id": notes[0]["id"] })).await;
+    assert_eq!(retracted["fact"]["status"], "RETRACTED");
+}

@@ -1,0 +1,97 @@
+// Asks about one document or all: lists the passages that fit, or sends the question to the chat.
+import { useState } from "preact/hooks";
+import { handleError, memory, mayWrite, send, sessionId } from "../../state/app.ts";
+import { count } from "../../state/format.ts";
+import { client } from "../../state/login.ts";
+import { placeLabel } from "../../state/model.ts";
+import { openPassage } from "../../state/passages.ts";
+import { navigate, passageHref, sessionHref } from "../../state/route.ts";
+import { FindPassages, type FindPassagesResult } from "../generated/operations.ts";
+import { announcement } from "../state/library.ts";
+import { chooseSnippet } from "../state/text.ts";
+
+const MAX_PASSAGES = 5;
+/** Weaker passages than this share of the best score are left out. */
+const WEAKEST = 0.75;
+type Found = FindPassagesResult["context"]["chunks"];
+
+interface Result {
+  question: string;
+  found: Found;
+  /** The passages contain words of the question. Otherwise only their meaning is near. */
+  hasWords: boolean;
+}
+
+/** Sends a question to the open session, or to a new one, and shows the session. */
+async function askInChat(question: string): Promise<void> {
+  const open = sessionId.value;
+  if (open && memory.value && mayWrite(memory.value.shared)) {
+    void send(question);
+    return navigate(sessionHref(open));
+  }
+  const { id } = await client.createSession();
+  await client.sendMessage({ sessionId: id, text: question });
+  navigate(sessionHref(id));
+}
+
+function Results({ found, question, hasWords, showsFile }: Result & { showsFile: boolean }) {
+  if (found.length === 0) return <p class="soft">No passage fits. Try other words.</p>;
+  return (
+    <>
+    {!hasWords && <p class="soft">No passage contains these words. The nearest in meaning:</p>}
+    <ol class="found" aria-label="Passages that fit">
+      {found.map(({ chunk }) => {
+        const snippet = chooseSnippet(chunk.text, question);
+        const { document } = chunk;
+        const place = placeLabel({ filename: showsFile ? document.filename : "", pages: chunk.pages }).replace(/^, /, "");
+        return (
+          <li key={chunk.id}>
+            <a href={passageHref(document.id, chunk.id)} onClick={(event) => { event.preventDefault(); openPassage(document.id, chunk.id, snippet); }}>
+              <q>{snippet}</q>
+              <small>{[place, chunk.heading].filter(Boolean).join(", ")}{document.shared && <i class="badge">shared</i>}</small>
+            </a>
+          </li>
+        );
+      })}
+    </ol>
+    </>
+  );
+}
+
+/** `documentId`: null asks about all documents. */
+export function Ask({ documentId }: { documentId: string | null }) {
+  const [question, setQuestion] = useState("");
+  const [result, setResult] = useState<Result | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const run = async (work: () => Promise<void>) => {
+    setBusy(true);
+    setError(null);
+    await work().catch((cause: unknown) => setError(handleError(cause)));
+    setBusy(false);
+  };
+  const find = () => run(async () => {
+    const input = { query: question.trim(), sources: ["DOCUMENTS" as const], first: MAX_PASSAGES, ...(documentId ? { documentIds: [documentId] } : {}) };
+    const { chunks, methodsUsed } = (await client.graphql(FindPassages, { input })).context;
+    const found = chunks.filter(({ score }) => score >= WEAKEST * (chunks[0]?.score ?? 0));
+    setResult({ found, question: question.trim(), hasWords: methodsUsed.includes("KEYWORD") });
+    announcement.value = found.length === 0 ? "No passage fits." : `${count(found.length, "passage")} found.`;
+  });
+  const isBlank = question.trim() === "";
+  const title = documentId ? "Ask about this document" : "Ask your documents";
+  return (
+    <section class="ask" aria-label={title}>
+      <form onSubmit={(event) => { event.preventDefault(); if (!isBlank && !busy) void find(); }}>
+        <div class="field">
+          <input type="text" value={question} maxLength={1000} aria-label={title} placeholder={documentId ? "Ask about this document" : "Ask all your documents"} onInput={(event) => setQuestion(event.currentTarget.value)} />
+          <button type="submit" disabled={isBlank || busy}>Find</button>
+        </div>
+        <p class="soft">
+          Finds the passages that fit. Or <button type="button" class="link" disabled={isBlank || busy} onClick={() => void run(() => askInChat(question.trim()))}>ask in the chat</button>, which answers from all that Recall knows.
+        </p>
+      </form>
+      {error && <p class="trouble" role="alert">{error}</p>}
+      {result && <Results {...result} showsFile={documentId === null} />}
+    </section>
+  );
+}

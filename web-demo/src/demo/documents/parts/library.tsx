@@ -1,0 +1,103 @@
+// The list of documents, with uploads, search and filter.
+import { useRef, useState } from "preact/hooks";
+import type { DocumentStatus } from "@relevantic/recall";
+import { Icon } from "../../parts/icon.tsx";
+import { mayWrite } from "../../state/app.ts";
+import { count } from "../../state/format.ts";
+import { filter, isFiltered, isLoaded, loadError, own, refresh, setFilter, shared, showMore, type Shelf } from "../state/library.ts";
+import { STATUS } from "../state/format.ts";
+import { addFiles, uploads } from "../state/uploads.ts";
+import { Ask } from "./ask.tsx";
+import { DocumentItem } from "./document-item.tsx";
+import { UploadItem } from "./upload-item.tsx";
+
+const ACCEPTED = ".pdf,.docx,.html,.htm,.md,.markdown,.txt,text/*,application/pdf";
+
+function AddFiles() {
+  const [isShared, setShared] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <div class="add">
+      <button type="button" class="primary" onClick={() => field.current?.click()}><Icon name="plus" />Add files</button>
+      <input
+        ref={field} hidden type="file" multiple accept={ACCEPTED}
+        onChange={(event) => {
+          addFiles([...(event.currentTarget.files ?? [])], isShared);
+          event.currentTarget.value = "";
+        }}
+      />
+      <p class="soft">PDF, DOCX, HTML, Markdown or text.<span class="by-mouse"> You can also drop files anywhere on this page.</span></p>
+      {mayWrite(true) && (
+        <label class="check"><input type="checkbox" checked={isShared} onChange={(event) => setShared(event.currentTarget.checked)} />Share new files with all users</label>
+      )}
+    </div>
+  );
+}
+
+function FilterBar() {
+  const { text, status, older } = filter.value;
+  return (
+    <div class="filter" role="search" aria-label="Documents">
+      <input type="search" value={text} aria-label="Search by name or title" placeholder="Search by name or title" onInput={(event) => setFilter({ text: event.currentTarget.value.trim() })} />
+      <select aria-label="Status" value={status ?? ""} onChange={(event) => setFilter({ status: (event.currentTarget.value || null) as DocumentStatus | null })}>
+        <option value="">Every status</option>
+        {(Object.keys(STATUS) as DocumentStatus[]).map((name) => <option key={name} value={name}>{STATUS[name]}</option>)}
+      </select>
+      <label class="check"><input type="checkbox" checked={older} onChange={(event) => setFilter({ older: event.currentTarget.checked })} />Show replaced versions</label>
+    </div>
+  );
+}
+
+function ShelfList({ shelf, isShared }: { shelf: Shelf; isShared: boolean }) {
+  return (
+    <>
+      <ul class="doc-list">
+        {!isShared && uploads.value.map((upload) => <UploadItem key={upload.key} upload={upload} />)}
+        {shelf.rows.map((row) => <DocumentItem key={row.id} row={row} />)}
+      </ul>
+      {shelf.next && <button type="button" class="earlier" onClick={() => void showMore(isShared)}>Show more documents</button>}
+    </>
+  );
+}
+
+function Empty() {
+  if (isFiltered.value) {
+    return <p class="empty">No document matches. <button type="button" class="link" onClick={() => setFilter({ text: "", status: null })}>Show all documents</button></p>;
+  }
+  return (
+    <div class="drop-zone">
+      <Icon name="document" />
+      <p><b><span class="by-mouse">Drop a PDF here</span><span class="by-touch">Add a PDF</span></b></p>
+      <p class="soft">Recall reads it, finds its passages next to your messages, and cites them with their page.</p>
+    </div>
+  );
+}
+
+export function Library() {
+  const mine = own.value;
+  const everyones = shared.value;
+  const isEmpty = isLoaded.value && mine.rows.length === 0 && everyones.rows.length === 0 && uploads.value.length === 0;
+  const known = mine.total + everyones.total + uploads.value.length > 0 || isFiltered.value;
+  return (
+    <div class="column">
+      <header class="place-head">
+        <h1>Documents</h1>
+        <AddFiles />
+      </header>
+      {known && <Ask documentId={null} />}
+      {known && <FilterBar />}
+      {loadError.value && <p class="trouble" role="alert">{loadError.value} <button type="button" onClick={() => void refresh()}>Try again</button></p>}
+      <section aria-label="Your documents" aria-busy={!isLoaded.value}>
+        {known && <h2>{mine.total > 0 ? `${count(mine.total, "document")}${isFiltered.value ? " found" : ""}` : "Your documents"}</h2>}
+        <ShelfList shelf={mine} isShared={false} />
+        {isEmpty && <Empty />}
+      </section>
+      {everyones.rows.length > 0 && (
+        <section aria-label="Shared documents">
+          <h2>{count(everyones.total, "shared document")}</h2>
+          <ShelfList shelf={everyones} isShared />
+        </section>
+      )}
+    </div>
+  );
+}

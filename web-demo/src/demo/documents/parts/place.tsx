@@ -1,0 +1,44 @@
+// The documents place: the library, or the reading view of one document.
+import "../documents.css";
+import { useEffect, useRef } from "preact/hooks";
+import { route } from "../../state/route.ts";
+import { dropped } from "../../state/file-drop.ts";
+import { announcement, watchLibrary } from "../state/library.ts";
+import { addFiles } from "../state/uploads.ts";
+import { Library } from "./library.tsx";
+import { Reader } from "./reader.tsx";
+
+export function Documents() {
+  const current = route.value;
+  const open = current.page === "document" ? current : null;
+  const main = useRef<HTMLElement>(null);
+  const shown = useRef<string | null>(null);
+  useEffect(watchLibrary, []);
+
+  const drop = dropped.value;
+  useEffect(() => {
+    if (!drop) return;
+    dropped.value = null;
+    addFiles(drop.files, false, drop.folders);
+  }, [drop]);
+
+  // A change of the view moves the focus to its heading. The first view takes no focus from the header.
+  const view = open?.id ?? "";
+  useEffect(() => {
+    if (shown.current !== null && shown.current !== view && !open?.chunk) main.current?.focus();
+    if (shown.current !== view && main.current) main.current.scrollTop = 0;
+    shown.current = view;
+  }, [view]);
+  useEffect(() => {
+    const before = document.title;
+    document.title = "Documents – Recall";
+    return () => { document.title = before; };
+  }, []);
+
+  return (
+    <main id="main" ref={main} tabIndex={-1} class="documents" aria-label={open ? "Document" : "Documents"}>
+      {open ? <Reader key={open.id} id={open.id} chunk={open.chunk} /> : <Library />}
+      <p class="unseen" role="status">{announcement.value}</p>
+    </main>
+  );
+}

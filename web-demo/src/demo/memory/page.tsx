@@ -1,0 +1,60 @@
+// The Memory page: everything that is known of the user, in all sessions. Its code loads when the page is first opened.
+import "./page.css";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { DataView } from "./parts/data-view.tsx";
+import { AddFact } from "./parts/fact-form.tsx";
+import { FactsView } from "./parts/facts-view.tsx";
+import { ForgetDialog } from "./parts/forget-dialog.tsx";
+import { SessionsView } from "./parts/sessions-view.tsx";
+import { ThingsView } from "./parts/things-view.tsx";
+import { UndoBar } from "./parts/undo-bar.tsx";
+import { createMemoryPage, handleError, loadOntology, MemoryPageProvider, problem } from "./state/context.ts";
+import { useChangesElsewhere } from "./state/follow.ts";
+import { parsePlace, placeHref, views, type Place, type View } from "./state/place.ts";
+import { beginVisit } from "./state/visit.ts";
+
+const viewLabels: Record<View, string> = { facts: "Facts", things: "People and things", sessions: "Sessions", data: "Your data" };
+
+function Title({ place }: { place: Place }) {
+  const [dialog, setDialog] = useState<"add" | "forget" | null>(null);
+  return (
+    <div class="head">
+      <h1>Memory</h1>
+      <div class="views" role="navigation" aria-label="Parts of the memory">
+        {views.map((view) => <a key={view} href={placeHref({ view })} aria-current={place.view === view ? "page" : undefined}>{viewLabels[view]}</a>)}
+      </div>
+      <div class="do">
+        <button type="button" class="plain" onClick={() => setDialog("forget")}>Forget…</button>
+        <button type="button" class="strong" onClick={() => setDialog("add")}>Add a fact</button>
+      </div>
+      {dialog === "add" && <AddFact onClose={() => setDialog(null)} />}
+      {dialog === "forget" && <ForgetDialog title="Forget" target={null} onClose={() => setDialog(null)} />}
+    </div>
+  );
+}
+
+export function MemoryPage({ rest }: { rest: string }) {
+  const page = useMemo(createMemoryPage, []);
+  const lastVisit = useMemo(beginVisit, []);
+  const place = useMemo(() => parsePlace(rest), [rest]);
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    document.title = "Memory, Recall";
+    loadOntology(page).then(() => setReady(true), (error: unknown) => { problem.value = handleError(error); });
+    return () => { document.title = "Recall"; };
+  }, []);
+  useChangesElsewhere(page, () => { page.version.value += 1; });
+  return (
+    <MemoryPageProvider value={page}>
+      <main id="main" class="memory-page" tabIndex={-1} data-view={place.view} data-open={place.id ? "" : undefined}>
+        <Title place={place} />
+        {ready && place.view === "facts" && <FactsView place={place} lastVisit={lastVisit} />}
+        {ready && place.view === "things" && <ThingsView place={place} />}
+        {ready && place.view === "sessions" && <SessionsView place={place} />}
+        {place.view === "data" && <DataView />}
+        <UndoBar />
+      </main>
+    </MemoryPageProvider>
+  );
+}
+

@@ -1,0 +1,82 @@
+// A text field with suggestions: the ARIA pattern "combobox with list autocomplete".
+import { useEffect, useId, useState } from "preact/hooks";
+import { useSettled } from "../state/hooks.ts";
+
+export interface Option<T> {
+  key: string;
+  label: string;
+  hint?: string;
+  value: T;
+}
+
+interface Props<T> {
+  label: string;
+  text: string;
+  placeholder?: string;
+  hideLabel?: boolean;
+  required?: boolean;
+  /** Gets the focus when its dialog opens. */
+  first?: boolean;
+  onText: (text: string) => void;
+  onChoose: (option: Option<T>) => void;
+  find: (text: string) => Promise<ReadonlyArray<Option<T>>>;
+}
+
+const TYPING_PAUSE_MS = 120;
+
+export function Combobox<T>({ label, text, placeholder, hideLabel = false, required = false, first = false, onText, onChoose, find }: Props<T>) {
+  const id = useId();
+  const [open, setOpen] = useState(false);
+  const [options, setOptions] = useState<ReadonlyArray<Option<T>>>([]);
+  const [at, setAt] = useState(-1);
+  const wanted = useSettled(text, TYPING_PAUSE_MS);
+  useEffect(() => {
+    // Wait for a pause in typing: another list would move under the reader's choice.
+    if (!open || wanted !== text) return;
+    let stale = false;
+    find(wanted.trim()).then((found) => { if (!stale) { setOptions(found); setAt(-1); } }, () => { if (!stale) setOptions([]); });
+    return () => { stale = true; };
+  }, [wanted, open]);
+
+  useEffect(() => { if (at >= 0) document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: "nearest" }); }, [at]);
+
+  const choose = (option: Option<T>) => {
+    onChoose(option);
+    setOpen(false);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      if (!open) return setOpen(true);
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      setAt((old) => (options.length === 0 ? -1 : (Math.max(old, step > 0 ? -1 : 0) + step + options.length) % options.length));
+    } else if (event.key === "Enter" && open && options[at]) {
+      event.preventDefault();
+      choose(options[at]);
+    } else if (event.key === "Escape" && open) {
+      // Close the suggestions only, not the dialog around the field.
+      event.preventDefault();
+      event.stopPropagation();
+      setOpen(false);
+    }
+  };
+  const listed = open && options.length > 0;
+  return (
+    <div class="combobox">
+      <label class={hideLabel ? "unseen" : undefined} for={id}>{label}</label>
+      <input
+        id={id} type="text" role="combobox" autocomplete="off" spellcheck={false} required={required} autofocus={first} value={text} placeholder={placeholder}
+        aria-expanded={listed} aria-controls={`${id}-options`} aria-autocomplete="list" aria-activedescendant={listed && at >= 0 ? `${id}-${at}` : undefined}
+        onInput={(event) => { onText(event.currentTarget.value); setOpen(true); }} onKeyDown={onKeyDown} onBlur={() => setOpen(false)}
+      />
+      <ul id={`${id}-options`} role="listbox" aria-label={`Suggestions for ${label}`} hidden={!listed}>
+        {options.map((option, index) => (
+          // Not on click: the field loses the focus before, which closes the list.
+          <li key={option.key} id={`${id}-${index}`} role="option" aria-selected={index === at} onPointerDown={(event) => { event.preventDefault(); choose(option); }}>
+            <span>{option.label}</span>{option.hint && <small>{option.hint}</small>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,161 @@
+// One fact: why the memory believes it, what contradicts it, how it came about, and what the reader can do about it.
+import { useState } from "preact/hooks";
+import { day, formatDays } from "../../state/format.ts";
+import { showMessage } from "../../state/app.ts";
+import { FactEvidencePage, FactStory, type FactEvidencePageResult, type FactStoryResult, type KnownFact, type Named } from "../generated/operations.ts";
+import { client, handleError, mayWrite, problem, useMemoryPage } from "../state/context.ts";
+import { useAction, useLoaded } from "../state/hooks.ts";
+import { placeHref } from "../state/place.ts";
+import { manyOf, nameOf, otherSide, percent, sentence, statusWord } from "../state/words.ts";
+import { CorrectFact } from "./fact-form.tsx";
+import { BeliefBar, Triple } from "./fact-row.tsx";
+import { ForgetDialog } from "./forget-dialog.tsx";
+import { Gone } from "./pane.tsx";
+
+type Loaded = NonNullable<FactStoryResult["fact"]>;
+type EvidencePage = NonNullable<FactEvidencePageResult["fact"]>["evidence"];
+type Item = EvidencePage["nodes"][number];
+
+const loadEvidence = async (id: string, after: string | null): Promise<EvidencePage> =>
+  (await client.graphql(FactEvidencePage, { id, after })).fact?.evidence ?? { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
+
+async function loadStory(id: string): Promise<{ fact: Loaded; evidence: EvidencePage } | null> {
+  const [{ fact }, evidence] = await Promise.all([client.graphql(FactStory, { id }), loadEvidence(id, null)]);
+  return fact && { fact, evidence };
+}
+
+function Verdict({ fact, evidence }: { fact: Loaded; evidence: EvidencePage }) {
+  const said = evidence.nodes.filter((e) => e.stance === "SUPPORTS").length;
+  const against = evidence.nodes.length - said;
+  const more = evidence.pageInfo.hasNextPage ? "at least " : "";
+  const times = (n: number) => (n === 1 && !more ? "once" : `${more}${manyOf(n, "time")}`);
+  const sure = fact.belief >= 0.7 ? "quite sure" : fact.belief >= 0.55 ? "fairly sure" : fact.belief > 0.45 ? "undecided" : "doubtful";
+  return (
+    <div class="verdict">
+      <BeliefBar fact={fact} />
+      <p>
+        {fact.status === "ACTIVE" ? <>I am <b>{sure}</b>: belief {percent(fact.belief)}. </> : <>It does not count: it is <b>{statusWord[fact.status]}</b>. </>}
+        {said === 0 ? "Never stated outright" : `Stated ${times(said)}`}{against > 0 && `, contradicted ${times(against)}`}.
+        {fact.flagged && " All of it is hearsay or uncertain."}
+      </p>
+    </div>
+  );
+}
+
+function Actions({ fact }: { fact: KnownFact }) {
+  const { steer } = useMemoryPage();
+  const [dialog, setDialog] = useState<"correct" | "forget" | null>(null);
+  const { busy, error, run } = useAction();
+  const holds = fact.status === "ACTIVE";
+  if (!mayWrite(fact.shared)) return <p class="soft">Shared memory. Only administrators can change it.</p>;
+  return (
+    <div class="actions">
+      <button type="button" class="plain" disabled={busy} onClick={() => void run(() => steer.confirm(fact))}>{holds ? "Confirm" : "Restore"}</button>
+      <button type="button" class="plain" disabled={busy} onClick={() => setDialog("correct")}>Correct…</button>
+      {holds && <button type="button" class="plain" disabled={busy} onClick={() => void run(() => steer.retract([fact]))}>Retract</button>}
+      <button type="button" class="plain" disabled={busy} onClick={() => setDialog("forget")}>Forget…</button>
+      {error && <p class="trouble" role="alert">{error}</p>}
+      {dialog === "correct" && <CorrectFact fact={fact} onClose={() => setDialog(null)} />}
+      {dialog === "forget" && <ForgetDialog title="Forget this fact" target={{ factIds: [fact.id] }} onClose={() => setDialog(null)} />}
+    </div>
+  );
+}
+
+function Rivals({ fact }: { fact: Loaded }) {
+  if (fact.rivals.length === 0) return null;
+  return (
+    <section>
+      <h3>Rivals</h3>
+      <ul class="rival-list">
+        {[fact, ...fact.rivals].map((rival) => (
+          <li key={rival.id} data-own={rival.id === fact.id || undefined}>
+            {rival.id === fact.id ? <b>{otherSide(rival)}</b> : <a href={placeHref({ view: "facts", id: rival.id })}>{rival.relation === fact.relation ? otherSide(rival) : sentence(rival)}</a>}
+            <span class="bar" aria-hidden="true"><i style={{ width: `${rival.relativeWeight * 100}%` }} /></span>
+            <span><span class="unseen">share of the weight </span>{percent(rival.relativeWeight)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const stanceWord = { SUPPORTS: "stated", OPPOSES: "contradicted", ENDS: "ended" } as const;
+const wasAsserted = ({ message }: Item) => typeof message.sourceMetadata === "object" && message.sourceMetadata !== null && "asserted" in message.sourceMetadata;
+
+function sourceOf({ message }: Item): string {
+  const { chunk, session, speaker } = message;
+  if (chunk) return [chunk.document.filename, chunk.heading, chunk.pages && `page ${chunk.pages.first}`].filter(Boolean).join(", ");
+  return [speaker && `said by ${speaker}`, session.title ?? "untitled session"].filter(Boolean).join(", ");
+}
+
+function EvidenceItem({ item, writable }: { item: Item; writable: boolean }) {
+  const [forgetting, setForgetting] = useState(false);
+  const { message, stance } = item;
+  return (
+    <li data-stance={stance}>
+      <p class="what"><b>{wasAsserted(item) ? "stated by you" : stanceWord[stance]}</b> <time dateTime={message.sentAt}>{day(message.sentAt)}</time>, {sourceOf(item)}</p>
+      {message.chunk
+        ? <details><summary><q>{item.excerpt ?? message.text}</q></summary><p class="passage">{message.text}</p></details>
+        : <p><q>{item.excerpt ?? message.text}</q></p>}
+      <p class="links">
+        {!message.chunk && <button type="button" onClick={() => void showMessage(message.id)}>Show the message</button>}
+        {writable && !message.chunk && <button type="button" onClick={() => setForgetting(true)}>Remove the message…</button>}
+      </p>
+      {forgetting && <ForgetDialog title="Remove this message" target={{ messageIds: [message.id] }} messageId={message.id} onClose={() => setForgetting(false)} />}
+    </li>
+  );
+}
+
+/** What happened to the fact, latest first. */
+function History({ fact, first, writable }: { fact: Loaded; first: EvidencePage; writable: boolean }) {
+  const [more, setMore] = useState<EvidencePage | null>(null);
+  const { pageInfo } = more ?? first;
+  const loadMore = () => void loadEvidence(fact.id, pageInfo.endCursor).then(
+    (page) => setMore({ nodes: [...(more?.nodes ?? []), ...page.nodes], pageInfo: page.pageInfo }),
+    (error: unknown) => { problem.value = handleError(error); },
+  );
+  return (
+    <section>
+      <h3>How it came about</h3>
+      <ol class="history">
+        {fact.status === "RETRACTED" && <li data-stance="ENDS"><p class="what"><b>retracted</b> <time dateTime={fact.updatedAt}>{day(fact.updatedAt)}</time></p></li>}
+        {[...first.nodes, ...(more?.nodes ?? [])].map((item) => <EvidenceItem key={`${item.message.id} ${item.stance}`} item={item} writable={writable} />)}
+        {!pageInfo.hasNextPage && <li><p class="what">first recorded <time dateTime={fact.createdAt}>{day(fact.createdAt)}</time></p></li>}
+      </ol>
+      {pageInfo.hasNextPage && <button type="button" class="plain" onClick={loadMore}>Show earlier statements</button>}
+    </section>
+  );
+}
+
+const Side = ({ entity }: { entity: Named }) => <a href={placeHref({ view: "things", id: entity.id })}>{nameOf(entity)}</a>;
+
+function Details({ fact }: { fact: Loaded }) {
+  const halfLife = useMemoryPage().ontology.value.find((r) => r.name === fact.relation)?.halfLifeDays;
+  return (
+    <dl class="details">
+      <dt>About</dt><dd><Side entity={fact.subject} />{fact.object && <>, <Side entity={fact.object} /></>}</dd>
+      {fact.validFrom && <><dt>Known since</dt><dd><time dateTime={fact.validFrom}>{day(fact.validFrom)}</time></dd></>}
+      {fact.validTo && <><dt>Until</dt><dd><time dateTime={fact.validTo}>{day(fact.validTo)}</time></dd></>}
+      <dt>Weight</dt><dd>{fact.weight.toFixed(2)}{halfLife !== undefined && fact.status === "ACTIVE" && `, halves every ${formatDays(halfLife)} unless it is said again`}</dd>
+    </dl>
+  );
+}
+
+export function FactDetail({ id }: { id: string }) {
+  const story = useLoaded(id, () => loadStory(id));
+  if (story.phase === "loading") return <p class="soft" aria-busy="true">Loading…</p>;
+  if (story.phase === "failed") return <p class="trouble" role="alert">The fact could not be loaded.</p>;
+  if (!story.value) return <Gone title="This fact is gone" text="It was forgotten, or became one with another fact." />;
+  const { fact, evidence } = story.value;
+  return (
+    <article class="fact-detail" data-status={fact.status}>
+      <h2 tabIndex={-1}><Triple fact={fact} /></h2>
+      {fact.shared && <p><span class="badge">shared</span> <span class="soft">All signed-in users can read it.</span></p>}
+      <Verdict fact={fact} evidence={evidence} />
+      <Actions fact={fact} />
+      <Rivals fact={fact} />
+      <History key={fact.id} fact={fact} first={evidence} writable={mayWrite(fact.shared)} />
+      <Details fact={fact} />
+    </article>
+  );
+}

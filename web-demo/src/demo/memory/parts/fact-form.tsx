@@ -1,0 +1,169 @@
+// States a fact: subject, relation, and an object or a value.
+import type { EntityType } from "@relevantic/recall";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { mayWrite, sessions, useMemoryPage, type Relation } from "../state/context.ts";
+import { useAction } from "../state/hooks.ts";
+import type { Statement } from "../state/steering.ts";
+import { entityTypes } from "../state/place.ts";
+import { nameOf, sentence, typeWord } from "../state/words.ts";
+import type { KnownFact, Named } from "../generated/operations.ts";
+import { Combobox, type Option } from "./combobox.tsx";
+import { Dialog, Trouble } from "./dialog.tsx";
+import { EntityField } from "./entity-field.tsx";
+
+/** A name as typed, and the entity if it was chosen from the suggestions. */
+interface Side {
+  text: string;
+  entity: Named | null;
+  /** The type if the entity is new. */
+  type: EntityType | "";
+}
+
+const sideOf = (entity: Named | null): Side => ({ text: entity ? nameOf(entity) : "", entity, type: "" });
+const nameForServer = ({ text, entity }: Side) => (entity?.isViewer ? "I" : text.trim());
+
+interface Draft {
+  subject: Side;
+  relation: string;
+  /** Text of the field of the relation. */
+  relationText: string;
+  object: Side;
+  value: string;
+  label: string;
+}
+
+function draftOf(fact: KnownFact | null): Draft {
+  if (!fact) return { subject: sideOf(null), relation: "", relationText: "", object: sideOf(null), value: "", label: "" };
+  return {
+    subject: sideOf(fact.subject), relation: fact.relation, relationText: fact.phrase, object: sideOf(fact.object),
+    value: fact.value?.text ?? "", label: fact.value?.label ?? "",
+  };
+}
+
+function statementOf({ subject, relation, object, value, label }: Draft, takesValue: boolean): Statement {
+  const typeOf = (side: Side) => side.entity?.type ?? (side.type || undefined);
+  return {
+    subject: nameForServer(subject), subjectType: typeOf(subject), relation,
+    ...(takesValue ? { value: { text: value.trim(), ...(label.trim() ? { label: label.trim() } : {}) } } : { object: nameForServer(object), objectType: typeOf(object) }),
+  };
+}
+
+const relationOption = (relation: Relation): Option<Relation> => ({ key: relation.name, label: relation.phrase, hint: relation.description, value: relation });
+
+function findRelations(all: readonly Relation[], text: string): ReadonlyArray<Option<Relation>> {
+  const words = text.toLowerCase();
+  const starts = (r: Relation) => r.phrase.toLowerCase().startsWith(words);
+  const matches = all.filter((r) => starts(r) || `${r.phrase} ${r.name} ${r.description}`.toLowerCase().replaceAll("_", " ").includes(words));
+  return matches.sort((a, b) => Number(starts(b)) - Number(starts(a))).slice(0, 12).map(relationOption);
+}
+
+/** The name of one side, and its type if the memory does not know the name. */
+function SideField({ label, side, types, shared, first, onChange }: { label: string; side: Side; types: readonly EntityType[]; shared: boolean; first: boolean; onChange: (side: Side) => void }) {
+  const allowed = types.length > 0 ? types : entityTypes;
+  return (
+    <div class="side">
+      <EntityField
+        label={label} text={side.text} types={types} shared={shared} first={first} required placeholder="A name, or you"
+        onText={(text) => onChange({ ...side, text, entity: null })} onChoose={(entity) => onChange({ text: nameOf(entity), entity, type: "" })}
+      />
+      {side.text.trim() !== "" && side.text !== "you" && !side.entity && allowed.length > 1 && (
+        <label class="kind">
+          If it is new, it is a
+          <select value={side.type} onChange={(event) => onChange({ ...side, type: event.currentTarget.value as EntityType | "" })}>
+            <option value="">…</option>
+            {allowed.map((type) => <option key={type} value={type}>{typeWord[type]}</option>)}
+          </select>
+        </label>
+      )}
+    </div>
+  );
+}
+
+/** Which field gets the focus: the first one, or the other side of a fact that is corrected. */
+type FirstField = "subject" | "object";
+
+function StatementFields({ draft, shared, first, onChange }: { draft: Draft; shared: boolean; first: FirstField; onChange: (draft: Draft) => void }) {
+  const relations = useMemoryPage().ontology.value;
+  const relation = relations.find((r) => r.name === draft.relation);
+  const find = async (text: string) => findRelations(relations, relation?.phrase === text ? "" : text);
+  return (
+    <div class="statement">
+      <SideField label="Who or what" side={draft.subject} types={relation?.subjectTypes ?? []} shared={shared} first={first === "subject"} onChange={(subject) => onChange({ ...draft, subject })} />
+      <Combobox<Relation>
+        label="Relation" text={draft.relationText} required placeholder="such as lives in" find={find}
+        onText={(relationText) => onChange({ ...draft, relationText, relation: relations.find((r) => r.phrase === relationText.trim())?.name ?? "" })}
+        onChoose={({ value }) => onChange({ ...draft, relation: value.name, relationText: value.phrase })}
+      />
+      {relation && relation.valueTypes.length > 0 ? (
+        <>
+          <label>Value<input type="text" required autofocus={first === "object"} value={draft.value} onInput={(event) => onChange({ ...draft, value: event.currentTarget.value })} /></label>
+          <label>What it measures (optional)<input type="text" value={draft.label} onInput={(event) => onChange({ ...draft, label: event.currentTarget.value })} /></label>
+        </>
+      ) : (
+        <SideField label="Whom or what" side={draft.object} types={relation?.objectTypes ?? []} shared={shared} first={first === "object"} onChange={(object) => onChange({ ...draft, object })} />
+      )}
+    </div>
+  );
+}
+
+function FormDialog({ title, submit, draft, shared, first, onChange, onSave, onClose, children }: {
+  title: string; submit: string; draft: Draft; shared: boolean; first: FirstField; onChange: (draft: Draft) => void; onSave: (statement: Statement) => Promise<void>; onClose: () => void; children: ComponentChildren;
+}) {
+  const relation = useMemoryPage().ontology.value.find((r) => r.name === draft.relation);
+  const { busy, error, run } = useAction();
+  const save = async (event: Event) => {
+    event.preventDefault();
+    if (relation && (await run(() => onSave(statementOf(draft, relation.valueTypes.length > 0))))) onClose();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={(event) => void save(event)}>
+        <StatementFields draft={draft} shared={shared} first={first} onChange={onChange} />
+        {draft.relationText.trim() !== "" && !relation && <p class="soft">Choose a relation from the list.</p>}
+        {children}
+        <Trouble text={error} />
+        <footer>
+          <button type="button" class="plain" onClick={onClose}>Cancel</button>
+          <button type="submit" class="strong" disabled={busy || !relation}>{submit}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+/** `about`: starts with this entity as the subject. */
+export function AddFact({ about = null, onClose }: { about?: Named | null; onClose: () => void }) {
+  const { steer } = useMemoryPage();
+  const [draft, setDraft] = useState<Draft>({ ...draftOf(null), subject: sideOf(about) });
+  const [session, setSession] = useState("");
+  const writable = sessions.value.filter((s) => mayWrite(s.shared));
+  const shared = writable.find((s) => s.id === session)?.shared ?? false;
+  return (
+    <FormDialog title="Add a fact" submit="Add" first="subject" draft={draft} shared={shared} onChange={setDraft} onSave={(statement) => steer.add(statement, session || undefined)} onClose={onClose}>
+      <details>
+        <summary>Where it is recorded</summary>
+        <label>
+          Session
+          <select value={session} onChange={(event) => setSession(event.currentTarget.value)}>
+            <option value="">The open session</option>
+            {writable.map((s) => <option key={s.id} value={s.id}>{s.title ?? s.messages.nodes[0]?.text ?? "New session"}{s.shared ? " (shared)" : ""}</option>)}
+          </select>
+        </label>
+      </details>
+    </FormDialog>
+  );
+}
+
+/** States the right fact and retracts the wrong one. */
+export function CorrectFact({ fact, onClose }: { fact: KnownFact; onClose: () => void }) {
+  const { steer } = useMemoryPage();
+  const [draft, setDraft] = useState(() => draftOf(fact));
+  const [reason, setReason] = useState("");
+  return (
+    <FormDialog title="Correct this fact" submit="Correct" first="object" draft={draft} shared={fact.shared} onChange={setDraft} onSave={(right) => steer.correct(fact, right, reason.trim())} onClose={onClose}>
+      <p class="soft">The memory says now: <q>{sentence(fact)}</q>. It is retracted, and stays readable.</p>
+      <label>Reason (optional)<textarea rows={2} value={reason} placeholder="Kept as a message of the session" onInput={(event) => setReason(event.currentTarget.value)} /></label>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,79 @@
+// The list of facts, with its filters and the selection.
+import { useCallback, useEffect, useState } from "preact/hooks";
+import type { KnownFact } from "../generated/operations.ts";
+import { mayWrite, useMemoryPage } from "../state/context.ts";
+import { useAction, useLiveList } from "../state/hooks.ts";
+import { factList } from "../state/lists.ts";
+import { placeHref, type Place } from "../state/place.ts";
+import { manyOf } from "../state/words.ts";
+import { FactDetail } from "./fact-detail.tsx";
+import { FactRow } from "./fact-row.tsx";
+import { FactFilters } from "./filters.tsx";
+import { ForgetDialog } from "./forget-dialog.tsx";
+import { ListBody, totalText } from "./list-body.tsx";
+import { Pane } from "./pane.tsx";
+import { VirtualList } from "./virtual-list.tsx";
+
+/** The server forgets at most this many facts at once. */
+const MOST_SELECTED = 1000;
+
+/** How many of the rows changed since the last visit. They come first. "at least" if more may follow the loaded ones. */
+function newSince(rows: readonly KnownFact[], lastVisit: string | null): string {
+  if (lastVisit === null) return "";
+  const known = rows.findIndex((fact) => fact.updatedAt <= lastVisit);
+  if (known === 0 || rows.length === 0) return "";
+  return known < 0 ? `, at least ${rows.length.toLocaleString()} new since your last visit` : `, ${known.toLocaleString()} new since your last visit`;
+}
+
+/** `all`: how many can be selected. `complete`: these are all facts of the list. */
+function SelectionBar({ facts, onClear, onSelectAll, all, complete }: { facts: readonly KnownFact[]; all: number; complete: boolean; onClear: () => void; onSelectAll: () => void }) {
+  const { steer } = useMemoryPage();
+  const [forgetting, setForgetting] = useState(false);
+  const { busy, error, run } = useAction();
+  const active = facts.filter((fact) => fact.status === "ACTIVE");
+  return (
+    <div class="selection" role="group" aria-label="Selected facts">
+      <b role="status">{facts.length.toLocaleString()} selected</b>
+      {facts.length < all && <button type="button" class="plain" onClick={onSelectAll}>Select {complete ? "all" : "the first"} {all.toLocaleString()}</button>}
+      {active.length > 0 && <button type="button" class="plain" disabled={busy} onClick={() => void run(() => steer.retract(active)).then((done) => { if (done) onClear(); })}>Retract</button>}
+      <button type="button" class="plain" disabled={busy} onClick={() => setForgetting(true)}>Forget…</button>
+      <button type="button" class="plain" onClick={onClear}>Clear</button>
+      {error && <p class="trouble" role="alert">{error}</p>}
+      {forgetting && <ForgetDialog title={`Forget ${manyOf(facts.length, "fact")}`} target={{ factIds: facts.map((fact) => fact.id) }} onClose={() => setForgetting(false)} onDone={onClear} />}
+    </div>
+  );
+}
+
+export function FactsView({ place, lastVisit }: { place: Place; lastVisit: string | null }) {
+  const { reader } = useMemoryPage();
+  const list = useLiveList(JSON.stringify([place.filters, reader.value]), () => factList(place.filters, reader.value));
+  const [selected, setSelected] = useState<ReadonlyMap<string, KnownFact>>(new Map());
+  useEffect(() => setSelected(new Map()), [list]);
+  const rows = list.rows.value;
+  const toggle = useCallback((fact: KnownFact) => setSelected((old) => {
+    const next = new Map(old);
+    if (!next.delete(fact.id) && next.size < MOST_SELECTED && mayWrite(fact.shared)) next.set(fact.id, fact);
+    return next;
+  }), []);
+  const render = useCallback((fact: KnownFact, tabIndex: 0 | -1) => (
+    <FactRow
+      fact={fact} href={placeHref({ ...place, id: fact.id })} open={place.id === fact.id} selected={selected.has(fact.id)}
+      isNew={lastVisit !== null && fact.updatedAt > lastVisit} tabIndex={tabIndex} onSelect={() => toggle(fact)}
+    />
+  ), [place, selected, lastVisit]);
+  const selectable = rows.filter((fact) => mayWrite(fact.shared)).slice(0, MOST_SELECTED);
+  return (
+    <>
+    <section class="list" aria-label="Facts">
+      <FactFilters place={place} />
+      {selected.size > 0
+        ? <SelectionBar facts={[...selected.values()]} all={selectable.length} complete={selectable.length === list.total.value} onClear={() => setSelected(new Map())} onSelectAll={() => setSelected(new Map(selectable.map((fact) => [fact.id, fact])))} />
+        : <p class="total" role="status">{totalText(list, "fact")}{rows.length > 0 && ", latest change first"}{newSince(rows, lastVisit)}</p>}
+      <ListBody list={list} place={place} empty="Nothing is known yet. Tell Recall something in the chat, or add a fact.">
+        <VirtualList label="Facts" rows={rows} total={list.total.value} onNearEnd={() => void list.more()} onSelect={toggle} render={render} />
+      </ListBody>
+    </section>
+    <Pane place={place} hint="Open a fact to see how the memory knows it, and to put it right.">{place.id && <FactDetail id={place.id} />}</Pane>
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+// What is open: next to the list, or over it on a narrow screen.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "../../parts/icon.tsx";
+import { navigate } from "../../state/route.ts";
+import { useMediaQuery } from "../state/hooks.ts";
+import { placeHref, type Place } from "../state/place.ts";
+
+/** The style sheet has the same limit. */
+const NARROW = "(max-width: 860px)";
+
+/** `hint`: shown while nothing is open. */
+export function Pane({ place, hint, children }: { place: Place; hint: string; children: ComponentChildren }) {
+  const narrow = useMediaQuery(NARROW);
+  const pane = useRef<HTMLElement>(null);
+  const { id } = place;
+  const wasOpen = useRef(false);
+  const close = () => navigate(placeHref({ ...place, id: null }));
+  useEffect(() => {
+    if (pane.current) pane.current.scrollTop = 0;
+    if (id && narrow) pane.current?.focus({ preventScroll: true });
+    // The reader goes on in the list, also after the Back button.
+    if (!id && wasOpen.current) document.querySelector<HTMLElement>('.memory-page [data-row][tabindex="0"]')?.focus();
+    wasOpen.current = id !== null;
+  }, [id, narrow]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape" && id && !(event.target as HTMLElement).closest("dialog")) close();
+  };
+  return (
+    <section ref={pane} class="pane" aria-label="Details" tabIndex={0} onKeyDown={onKeyDown}>
+      {id && <button type="button" class="quiet back-to-list" onClick={close}><Icon name="back" />Back to the list</button>}
+      {id ? children : <p class="soft hint">{hint}</p>}
+    </section>
+  );
+}
+
+/** Shown for what was forgotten. Takes the focus if the button that had it is gone, too. */
+export function Gone({ title, text }: { title: string; text: string }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => { if (document.activeElement === document.body) heading.current?.focus(); }, []);
+  return <><h2 ref={heading} tabIndex={-1}>{title}</h2><p class="soft">{text}</p></>;
+}

@@ -1,0 +1,95 @@
+// One entity: its names, facts and mentions, and how to rename, merge, split or forget it.
+import { useState } from "preact/hooks";
+import { day } from "../../state/format.ts";
+import { showMessage } from "../../state/app.ts";
+import { navigate } from "../../state/route.ts";
+import { mayWrite } from "../state/context.ts";
+import { useLoaded } from "../state/hooks.ts";
+import { noFilters, placeHref } from "../state/place.ts";
+import { lower, manyOf, percent, statusWord, typeWord } from "../state/words.ts";
+import { factCount, loadThing, MergeDialog, RenameDialog, SplitDialog, type LoadedThing } from "./entity-dialogs.tsx";
+import { AddFact } from "./fact-form.tsx";
+import { Triple } from "./fact-row.tsx";
+import { ForgetDialog } from "./forget-dialog.tsx";
+import { Gone } from "./pane.tsx";
+
+const SHOWN_FACTS = 12;
+
+function Actions({ thing }: { thing: LoadedThing }) {
+  const [dialog, setDialog] = useState<"add" | "rename" | "merge" | "forget" | null>(null);
+  const close = () => setDialog(null);
+  if (!mayWrite(thing.shared)) return <p class="soft">Shared memory. Only administrators can change it.</p>;
+  return (
+    <div class="actions">
+      <button type="button" class="plain" onClick={() => setDialog("add")}>Add a fact…</button>
+      <button type="button" class="plain" onClick={() => setDialog("rename")}>Rename…</button>
+      <button type="button" class="plain" onClick={() => setDialog("merge")}>Merge…</button>
+      <button type="button" class="plain" onClick={() => setDialog("forget")}>Forget…</button>
+      {dialog === "add" && <AddFact about={thing} onClose={close} />}
+      {dialog === "rename" && <RenameDialog thing={thing} onClose={close} />}
+      {dialog === "merge" && <MergeDialog thing={thing} onClose={close} onMerged={(id) => { if (id !== thing.id) navigate(placeHref({ view: "things", id })); }} />}
+      {dialog === "forget" && <ForgetDialog title={`Forget everything about ${thing.isViewer ? "you" : thing.name}`} target={{ entityIds: [thing.id] }} onClose={close} />}
+    </div>
+  );
+}
+
+function Merged({ thing }: { thing: LoadedThing }) {
+  const [splitting, setSplitting] = useState<LoadedThing["merged"][number] | null>(null);
+  if (thing.merged.length === 0) return null;
+  return (
+    <section>
+      <h3>Merged into it</h3>
+      <ul class="merged">
+        {thing.merged.map((merged) => (
+          <li key={merged.id}><span><b>{merged.name}</b> <span class="soft">{day(merged.mergedAt)}, {merged.reason}</span></span>{mayWrite(thing.shared) && <button type="button" class="plain" onClick={() => setSplitting(merged)}>Split…</button>}</li>
+        ))}
+      </ul>
+      {splitting && <SplitDialog thing={thing} merged={splitting} onClose={() => setSplitting(null)} />}
+    </section>
+  );
+}
+
+export function ThingDetail({ id }: { id: string }) {
+  const loaded = useLoaded(id, () => loadThing(id));
+  if (loaded.phase === "loading") return <p class="soft" aria-busy="true">Loading…</p>;
+  if (loaded.phase === "failed") return <p class="trouble" role="alert">It could not be loaded.</p>;
+  const thing = loaded.value;
+  // The server still returns what was forgotten by its id, until the time for an undo is over.
+  if (!thing || (thing.mentionCount === 0 && factCount(thing) === 0)) return <Gone title="Nothing is known about it" text="It was forgotten, or nothing mentions it any more." />;
+  const facts = [...thing.facts.nodes, ...thing.notes.nodes];
+  const total = factCount(thing);
+  return (
+    <article class="thing-detail">
+      <h2 tabIndex={-1}>{thing.isViewer ? "You" : thing.name} <span class="type" data-type={lower(thing.type)}>{typeWord[thing.type]}</span></h2>
+      <p class="soft">
+        {thing.description && `${thing.description}; `}mentioned {manyOf(thing.mentionCount, "time")}, known since {day(thing.createdAt)}
+        {thing.aliases.length > 0 && <>; also called {thing.aliases.join(", ")}</>}
+      </p>
+      <Actions thing={thing} />
+      <Merged thing={thing} />
+      <section>
+        <h3>{manyOf(total, "fact")}</h3>
+        <ul class="short-facts">
+          {facts.slice(0, SHOWN_FACTS).map((fact) => (
+            <li key={fact.id} data-status={fact.status}><a href={placeHref({ view: "facts", id: fact.id })}><Triple fact={fact} /><span class="soft">{fact.status === "ACTIVE" ? percent(fact.belief) : statusWord[fact.status]}</span></a></li>
+          ))}
+        </ul>
+        {total > SHOWN_FACTS && <p><a href={placeHref({ view: "facts", filters: { ...noFilters, entity: thing.id } })}>All {total.toLocaleString()} facts</a></p>}
+      </section>
+      {thing.mentions.nodes.length > 0 && (
+        <section>
+          <h3>Last mentioned in</h3>
+          <ol class="history">
+            {thing.mentions.nodes.map((message) => (
+              <li key={message.id}>
+                <p class="what"><time dateTime={message.sentAt}>{day(message.sentAt)}</time>, {message.session.title ?? "untitled session"}</p>
+                <p><q>{message.text}</q></p>
+                <p class="links"><button type="button" onClick={() => void showMessage(message.id)}>Show the message</button></p>
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,35 @@
+// What the reader just did, with a button that takes it back.
+import { useState } from "preact/hooks";
+import { Icon } from "../../parts/icon.tsx";
+import { handleError, useMemoryPage } from "../state/context.ts";
+import type { Undoable } from "../state/undo.ts";
+
+const TOO_LATE = "It is too late to undo this: the server keeps forgotten things for some minutes only.";
+
+function Item({ item }: { item: Undoable }) {
+  const { undo } = useMemoryPage();
+  const [state, setState] = useState<{ busy: boolean; error: string | null }>({ busy: false, error: null });
+  const takeBack = async () => {
+    setState({ busy: true, error: null });
+    try {
+      const text = await item.undo();
+      undo.remove(item.key);
+      undo.add(text);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : null;
+      setState({ busy: false, error: code === "NOT_FOUND" ? TOO_LATE : handleError(error) });
+    }
+  };
+  return (
+    <li>
+      <span>{state.error ?? item.text}</span>
+      {item.label && !state.error && <button type="button" class="undo" disabled={state.busy} onClick={() => void takeBack()}>{item.label}</button>}
+      <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => undo.remove(item.key)}><Icon name="close" /></button>
+    </li>
+  );
+}
+
+export function UndoBar() {
+  const { undo } = useMemoryPage();
+  return <ul class="undo-bar" role="list" aria-live="polite" aria-label="What you did">{undo.items.value.map((item) => <Item key={item.key} item={item} />)}</ul>;
+}

@@ -1,0 +1,83 @@
+// Hooks of the Memory page: lists that follow their filters, loaded stories, and actions with their errors.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { handleError, useMemoryPage } from "./context.ts";
+import type { LiveList } from "./live-list.ts";
+
+/** Opens a list for each key. Shows the previous one until the first page of the new one is there. */
+export function useLiveList<Row extends { id: string }>(key: string, open: () => LiveList<Row>): LiveList<Row> {
+  const { version } = useMemoryPage();
+  const wanted = useMemo(open, [key]);
+  const [shown, setShown] = useState(wanted);
+  useEffect(() => {
+    let stale = false;
+    void wanted.more().then(() => { if (!stale) setShown(wanted); });
+    const stop = version.subscribe(() => { if (wanted.phase.value !== "loading") void wanted.refresh(); });
+    return () => { stale = true; stop(); };
+  }, [wanted]);
+  return shown;
+}
+
+export type Loaded<T> = { phase: "loading" } | { phase: "failed" } | { phase: "ready"; value: T };
+
+/** Loads a value, and again after every change of the memory. Keeps the old value until the new one is there. */
+export function useLoaded<T>(key: string, load: () => Promise<T>): Loaded<T> {
+  const version = useMemoryPage().version.value;
+  const [state, setState] = useState<{ key: string; loaded: Loaded<T> }>({ key, loaded: { phase: "loading" } });
+  useEffect(() => {
+    let stale = false;
+    load().then(
+      (value) => { if (!stale) setState({ key, loaded: { phase: "ready", value } }); },
+      (error: unknown) => {
+        handleError(error);
+        if (!stale) setState({ key, loaded: { phase: "failed" } });
+      },
+    );
+    return () => { stale = true; };
+  }, [key, version]);
+  return state.key === key ? state.loaded : { phase: "loading" };
+}
+
+export interface Action {
+  busy: boolean;
+  error: string | null;
+  /** Runs an action. Returns whether it succeeded. */
+  run: (work: () => Promise<unknown>) => Promise<boolean>;
+}
+
+export function useAction(): Action {
+  const [state, setState] = useState<{ busy: boolean; error: string | null }>({ busy: false, error: null });
+  const run = async (work: () => Promise<unknown>) => {
+    setState({ busy: true, error: null });
+    try {
+      await work();
+      setState({ busy: false, error: null });
+      return true;
+    } catch (error) {
+      setState({ busy: false, error: handleError(error) });
+      return false;
+    }
+  };
+  return { ...state, run };
+}
+
+/** The value once it has not changed for `ms` milliseconds. */
+export function useSettled<T>(value: T, ms: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
+}
+
+export function useMediaQuery(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const list = matchMedia(query);
+    const follow = () => setMatches(list.matches);
+    follow();
+    list.addEventListener("change", follow);
+    return () => list.removeEventListener("change", follow);
+  }, [query]);
+  return matches;
+}

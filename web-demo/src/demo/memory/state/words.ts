@@ -1,0 +1,30 @@
+// Facts, entities and counts in words.
+import { count, phraseFor } from "../../state/format.ts";
+import { valueText } from "../../state/model.ts";
+import type { KnownFact, Named } from "../generated/operations.ts";
+
+type FactWords = Pick<KnownFact, "phrase" | "value"> & { subject: Pick<Named, "name" | "isViewer">; object: Pick<Named, "name" | "isViewer"> | null };
+
+export const nameOf = (entity: Pick<Named, "name" | "isViewer"> | null): string => (entity?.isViewer ? "you" : (entity?.name ?? "?"));
+export const otherSide = (fact: FactWords): string => valueText(fact.value) ?? nameOf(fact.object);
+/** Whether the fact is a note. The phrase of notes ends with a colon, and their words name the subject themselves. */
+export const isNote = (fact: Pick<FactWords, "phrase" | "value">): boolean => fact.value !== null && fact.phrase.endsWith(":");
+/** "Sarah lives in Ghent". */
+export const sentence = (fact: FactWords): string => isNote(fact) ? otherSide(fact).replace(/\.$/, "") : `${nameOf(fact.subject)} ${phraseFor(fact.phrase, fact.subject.isViewer)} ${otherSide(fact)}`;
+export const lower = <T extends string>(text: T) => text.toLowerCase() as Lowercase<T>;
+export const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+export const statusWord = { ACTIVE: "holds", ENDED: "ended", RETRACTED: "retracted" } as const;
+export const typeWord = {
+  PERSON: "person", ORGANIZATION: "organization", PLACE: "place", PROJECT: "project", TOOL: "tool", CONCEPT: "concept", EVENT: "event", THING: "thing",
+} as const;
+
+const plain = (n: number, noun: string) => count(n, noun).replace(/^\d+/, (digits) => Number(digits).toLocaleString());
+
+/** "3 facts and 2 messages". */
+export function factsAndMessages(facts: number, messages: number): string {
+  const parts = [...(facts > 0 ? [plain(facts, "fact")] : []), ...(messages > 0 ? [plain(messages, "message")] : [])];
+  return parts.join(" and ") || "nothing";
+}
+
+export const manyOf = plain;

@@ -1,0 +1,28 @@
+// Tokens that undo a forgetting. They survive a page reload, because the server keeps what was forgotten for some minutes.
+export interface ForgetToken {
+  token: string;
+  /** Counts only: what was forgotten is not stored. */
+  text: string;
+}
+
+const KEY = "recall.forgotten";
+
+const isToken = (t: unknown): t is ForgetToken =>
+  typeof t === "object" && t !== null && "token" in t && "text" in t && typeof t.token === "string" && typeof t.text === "string";
+
+export function readTokens(): ForgetToken[] {
+  try {
+    const stored: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(stored) ? stored.filter(isToken) : [];
+  } catch {
+    return [];
+  }
+}
+
+export function writeTokens(tokens: readonly ForgetToken[]): void {
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(tokens));
+  } catch {
+    // Storage is full or forbidden. The tokens last until the page closes.
+  }
+}

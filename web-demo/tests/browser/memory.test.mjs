@@ -1,0 +1,314 @@
+// The Memory page: journeys of people who look up, correct, forget and restore what is known of them.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { waitForElement, waitForPhase } from "./demo-page.mjs";
+import { until, withServerAndBrowser } from "./harness.mjs";
+
+let server;
+let browser;
+withServerAndBrowser((started) => { ({ server, browser } = started); });
+
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+async function sessionWith(title, texts) {
+  const { createSession } = await server.graphql("mutation ($t: String) { createSession(input: { title: $t }) { session { id } } }", { t: title });
+  const { id } = createSession.session;
+  for (const text of texts) await server.say(id, text);
+  await server.settledHead(id);
+  return id;
+}
+
+const openMemory = async (options = {}, place = "") => {
+  const tab = await browser.visit(`${server.url}/#/memory${place}`, options);
+  await waitForElement(tab.page.locator(".memory-page .row"), "the list");
+  return tab;
+};
+/** The row that contains all `words`. */
+const row = (tab, ...words) => words.reduce((found, word) => found.filter({ hasText: word }), tab.page.locator(".memory-page .row"));
+const search = (tab, text) => tab.page.getByRole("searchbox").fill(text);
+const button = (tab, name) => tab.page.getByRole("button", { name, exact: true });
+const inDialog = (tab, name) => tab.page.getByRole("dialog").getByRole("button", { name, exact: true });
+const undoBar = (tab) => tab.page.locator(".undo-bar");
+const status = (tab, ...words) => row(tab, ...words).first().getAttribute("data-status");
+/** Opens a fact or a name, and waits for its details. */
+const open = async (tab, ...words) => {
+  await row(tab, ...words).first().locator("[data-row]").click();
+  await waitForElement(tab.page.locator(".pane article"), "the details");
+};
+
+for (const [size, options, name] of [["desktop", {}, "Wilma"], ["phone", PHONE, "Wanda"]]) {
+  test(`on a ${size}, a fact leads to its evidence, rivals and the message in another session`, async () => {
+    const old = await sessionWith("Letters from Ghent", [`${name} lives in Ghent.`, `${name} likes tea.`]);
+    await sessionWith("Later letters", [`${name} lives in Lyon.`]);
+    const tab = await openMemory(options);
+    const { page } = tab;
+    await search(tab, name);
+    await waitForElement(row(tab, name, "Ghent"), "the fact of the first session");
+    await until(async () => (await page.locator(".memory-page .row").count()) < 6, "the search to leave other facts out");
+    await open(tab, name, "Ghent");
+    await waitForElement(page.locator(".rival-list a", { hasText: "Lyon" }), "the rival");
+    assert.match(await page.locator(".verdict").innerText(), /belief \d+ %/);
+    assert.match(await page.locator(".history").innerText(), /Letters from Ghent/);
+    const item = page.locator(".history li", { hasText: "Letters from Ghent" }).last();
+    await item.getByRole("button", { name: "Show the message" }).click();
+    await until(() => page.evaluate((id) => location.hash === `#/s/${id}`, old), "the other session to open");
+    await waitForElement(page.locator(".message", { hasText: "lives in Ghent" }), "the message");
+    assert.deepEqual(tab.problems, []);
+    await tab.context.close();
+  });
+}
+
+test("a wrong fact is corrected with a reason, and can be restored", async () => {
+  const session = await sessionWith("Neighbours", ["Oskar lives in Bruges."]);
+  const tab = await openMemory();
+  const { page } = tab;
+  await open(tab, "Oskar", "Bruges");
+  await button(tab, "Correct…").click();
+  const object = page.getByRole("combobox", { name: "Whom or what" });
+  assert.ok(await object.evaluate((node) => node === document.activeElement), "the field that is wrong has the focus");
+  await inDialog(tab, "Correct").click();
+  await waitForElement(page.getByRole("dialog").getByText("This is what the memory says already."), "the refusal of the same statement");
+  await object.fill("Leuven");
+  await page.getByLabel("Reason").fill("He moved in May.");
+  await inDialog(tab, "Correct").click();
+  await waitForElement(row(tab, "Oskar", "Leuven"), "the right fact");
+  await until(async () => (await status(tab, "Oskar", "Bruges")) === "RETRACTED", "the wrong fact to be retracted");
+  assert.equal(await status(tab, "Oskar", "Leuven"), "ACTIVE");
+  const { session: stored } = await server.graphql("query ($id: ID!) { session(id: $id) { messages(last: 5) { nodes { text } } } }", { id: session });
+  assert.ok(stored.messages.nodes.some((m) => m.text.includes("He moved in May.")), "the reason is stored with the session");
+
+  await open(tab, "Oskar", "Bruges");
+  await button(tab, "Restore").click();
+  await until(async () => (await status(tab, "Oskar", "Bruges")) === "ACTIVE", "the fact to hold again");
+  await button(tab, "Retract").click();
+  await until(async () => (await status(tab, "Oskar", "Bruges")) === "RETRACTED", "the fact to be retracted");
+  await undoBar(tab).getByRole("button", { name: "Restore" }).click();
+  await until(async () => (await status(tab, "Oskar", "Bruges")) === "ACTIVE", "the retraction to be taken back");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a fact is added with completion, and confirming it raises its belief", async () => {
+  await sessionWith("Work", ["Petra works at Oakwood.", "Petra likes chess."]);
+  const tab = await openMemory();
+  const { page } = tab;
+  await button(tab, "Add a fact").click();
+  await page.getByRole("combobox", { name: "Who or what" }).fill("Pet");
+  await waitForElement(page.getByRole("dialog").getByRole("option", { name: /Petra/ }), "the suggestion");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByRole("combobox", { name: "Relation" }).fill("lives");
+  await waitForElement(page.getByRole("dialog").getByRole("option", { name: /lives in/ }), "the relation");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("combobox", { name: "Whom or what" }).fill("Antwerp");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.getByRole("dialog").count(), 1, "Escape closes the suggestions, not the dialog");
+  await inDialog(tab, "Add").click();
+  await open(tab, "Petra", "Antwerp");
+  assert.match(await page.locator(".history").innerText(), /stated by you/);
+  const belief = async () => Number(/belief (\d+)/.exec(await page.locator(".verdict").innerText())[1]);
+  const before = await belief();
+  await button(tab, "Confirm").click();
+  await until(async () => (await belief()) > before, "the belief to rise");
+  await tab.context.close();
+});
+
+test("everything about a person is forgotten after a preview, and undone after a reload", async () => {
+  await sessionWith("Friends", ["Hedwig lives in Namur.", "Hedwig likes jazz.", "Konrad knows Hedwig.", "Konrad likes tea."]);
+  const tab = await openMemory();
+  const { page } = tab;
+  await button(tab, "Forget…").click();
+  await page.getByLabel("What to forget").fill("everything about Hedwig");
+  await inDialog(tab, "Show what this would forget").click();
+  await waitForElement(page.locator(".preview li", { hasText: "Hedwig likes jazz" }), "the preview");
+  assert.match(await page.getByRole("dialog").innerText(), /This forgets 3 facts and 3 messages/);
+  assert.ok((await row(tab, "Hedwig").count()) > 0, "nothing is forgotten before the button");
+  await inDialog(tab, "Forget 3 facts and 3 messages").click();
+  await until(async () => (await row(tab, "Hedwig").count()) === 0, "the facts to disappear");
+  assert.ok((await row(tab, "Konrad", "tea").count()) > 0, "other facts stay");
+  await page.reload();
+  await waitForElement(row(tab, "Konrad", "tea"), "the list after the reload");
+  assert.equal(await row(tab, "Hedwig").count(), 0);
+  await undoBar(tab).getByRole("button", { name: "Undo" }).click();
+  await waitForElement(row(tab, "Hedwig", "Namur"), "the facts again");
+  assert.match(await undoBar(tab).innerText(), /Restored: 3 facts and 3 messages/);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a person is forgotten from their own details", async () => {
+  await sessionWith("Team", ["Ludmila lives in Mons.", "Ludmila likes skiing."]);
+  const tab = await openMemory({}, "/things");
+  const { page } = tab;
+  await search(tab, "Ludmila");
+  await open(tab, "Ludmila");
+  await page.locator(".pane").getByRole("button", { name: "Forget…" }).click();
+  await waitForElement(page.locator(".preview li", { hasText: "Ludmila likes skiing" }), "the preview");
+  // One message may state a fact and a note.
+  await page.getByRole("dialog").getByRole("button", { name: /^Forget \d facts and 2 messages$/ }).click();
+  await waitForElement(page.locator(".none", { hasText: "Nothing matches" }), "the name to disappear");
+  await waitForElement(page.getByRole("heading", { name: "Nothing is known about it" }), "the details to say so");
+  await tab.context.close();
+});
+
+test("selected facts are retracted and forgotten together", async () => {
+  await sessionWith("Games", ["Ottokar likes chess.", "Ottokar likes darts.", "Ottokar likes bridge."]);
+  const tab = await openMemory();
+  const { page } = tab;
+  await search(tab, "Ottokar");
+  await until(async () => (await page.locator(".memory-page .row").count()) === 3, "the three facts");
+  await page.locator(".memory-page [data-row]").first().focus();
+  await page.keyboard.press("Space");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Space");
+  await waitForElement(page.getByText("2 selected"), "the selection");
+  await page.getByRole("group", { name: "Selected facts" }).getByRole("button", { name: "Retract" }).click();
+  await until(async () => (await page.locator(".row[data-status='RETRACTED']").count()) === 2, "two retracted facts");
+  await page.getByLabel(/^Select Ottokar/).first().check();
+  await button(tab, "Select all 3").click();
+  await page.getByRole("group", { name: "Selected facts" }).getByRole("button", { name: "Forget…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: /^Forget 3 facts/ }).click();
+  await waitForElement(page.getByText("Nothing matches."), "the empty list");
+  await tab.context.close();
+});
+
+test("two names are renamed, merged after a preview, and split again", async () => {
+  await sessionWith("Names", ["Bartholomew lives in Ghent.", "Bartholomew likes tea.", "Barty lives in Lyon.", "Barty likes tea."]);
+  const tab = await openMemory({}, "/things");
+  const { page } = tab;
+  await search(tab, "Bart");
+  await open(tab, "Bartholomew");
+  await button(tab, "Merge…").click();
+  await page.getByRole("combobox", { name: "The other one" }).fill("Barty");
+  await page.getByRole("option", { name: /Barty/ }).click();
+  const preview = page.getByRole("list", { name: "What changes" });
+  await until(async () => /Bartholomew stays, and is also called Barty/.test(await preview.innerText()), "the preview");
+  assert.match(await preview.innerText(), /1 fact that both have become one: Barty likes tea/);
+  assert.match(await preview.innerText(), /Then disputed, because only one can hold: Barty lives in Lyon/);
+  await inDialog(tab, "Merge").click();
+  await until(async () => (await page.locator(".memory-page .row").count()) === 1, "one name");
+  await waitForElement(page.locator(".merged li", { hasText: "Barty" }), "what was merged into it");
+  await waitForElement(page.locator(".short-facts li", { hasText: "Lyon" }), "the facts of both");
+
+  await button(tab, "Split…").click();
+  await inDialog(tab, "Split").click();
+  await until(async () => (await page.locator(".memory-page .row").count()) === 2, "two names again");
+  await until(async () => (await page.locator(".short-facts li", { hasText: "Lyon" }).count()) === 0, "the facts to part");
+
+  await button(tab, "Rename…").click();
+  await page.getByLabel("New name").fill("Bartolomeo");
+  await inDialog(tab, "Rename").click();
+  await waitForElement(page.getByRole("heading", { name: /Bartolomeo/ }), "the new name");
+  await undoBar(tab).getByRole("button", { name: "Rename back" }).click();
+  await waitForElement(page.getByRole("heading", { name: /Bartholomew/ }), "the old name");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("one message is removed from the evidence, with undo or for good", async () => {
+  await sessionWith("Slips", ["Rosalind lives in Dinant.", "Rosalind likes rowing."]);
+  const tab = await openMemory();
+  const { page } = tab;
+  await search(tab, "Rosalind");
+  await open(tab, "Rosalind", "rowing");
+  await button(tab, "Remove the message…").click();
+  await page.getByRole("dialog").getByRole("button", { name: /^Forget 1 fact and 1 message/ }).click();
+  await waitForElement(page.getByRole("heading", { name: "This fact is gone" }), "the fact to be gone");
+  await undoBar(tab).getByRole("button", { name: "Undo" }).click();
+  await waitForElement(page.locator(".fact-detail"), "the fact again");
+  await button(tab, "Remove the message…").click();
+  await inDialog(tab, "Delete for good").click();
+  await inDialog(tab, "Delete without undo?").click();
+  await waitForElement(page.getByRole("heading", { name: "This fact is gone" }), "the fact to be gone for good");
+  assert.match(await undoBar(tab).innerText(), /The message is deleted/);
+  await tab.context.close();
+});
+
+test("a session is renamed, and what was said in it is forgotten", async () => {
+  const id = await sessionWith("Old title", ["Siegfried likes opera."]);
+  const tab = await openMemory({}, `/sessions/${id}`);
+  const { page } = tab;
+  await page.getByLabel("Title").fill("Evenings at the opera");
+  await button(tab, "Rename").click();
+  await waitForElement(row(tab, "Evenings at the opera"), "the new title in the list");
+  await button(tab, "Forget its messages…").click();
+  await page.getByRole("dialog").getByRole("button", { name: /^Forget 1 fact and 1 message/ }).click();
+  await until(async () => (await row(tab, "Evenings at the opera").innerText()).includes("0 facts"), "the session to be empty");
+  await tab.context.close();
+});
+
+test("two browsers side by side show the same memory", async () => {
+  // Not the newest session, so neither browser has it open.
+  await sessionWith("Shared evening", ["Thorsten likes opera.", "Thorsten lives in Ghent."]);
+  await sessionWith("Newest", ["Good evening."]);
+  const [one, two] = [await openMemory(), await openMemory()];
+  await waitForElement(row(two, "Thorsten", "opera"), "the fact in the second browser");
+  await open(one, "Thorsten", "opera");
+  await button(one, "Retract").click();
+  await until(async () => (await status(two, "Thorsten", "opera")) === "RETRACTED", "the second browser to show the retraction");
+  await open(one, "Thorsten", "Ghent");
+  await one.page.locator(".pane").getByRole("button", { name: "Forget…" }).click();
+  await one.page.getByRole("dialog").getByRole("button", { name: /^Forget 1 fact/ }).click();
+  await until(async () => (await row(two, "Thorsten", "Ghent").count()) === 0, "the second browser to forget the fact");
+  await undoBar(one).getByRole("button", { name: "Undo" }).click();
+  await waitForElement(row(two, "Thorsten", "Ghent"), "the fact in the second browser again");
+  await one.context.close();
+  await two.context.close();
+});
+
+test("filters and the open fact are part of the URL", async () => {
+  await sessionWith("Addresses", ["Ulrich lives in Ghent.", "Ulrich likes tea.", "Ulrich uses Emacs.", "Ulrich no longer uses Emacs."]);
+  const tab = await openMemory();
+  const { page } = tab;
+  await search(tab, "Ulrich");
+  await until(async () => (await page.locator(".memory-page .row").count()) === 3, "the facts about one person");
+  await page.getByLabel("Status").selectOption("ENDED");
+  await until(async () => (await page.locator(".memory-page .row").count()) === 1, "the ended fact");
+  await page.reload();
+  await waitForElement(row(tab, "Emacs"), "the same list after the reload");
+  assert.equal(await page.locator(".memory-page .row").count(), 1);
+  assert.equal(await page.getByRole("searchbox").inputValue(), "Ulrich");
+  await page.getByRole("link", { name: "Clear" }).click();
+  await until(async () => (await page.getByRole("searchbox").inputValue()) === "", "the filters to be cleared");
+  await page.getByRole("combobox", { name: "About" }).fill("Ulr");
+  await page.getByRole("option", { name: /Ulrich/ }).click();
+  await until(async () => (await page.locator(".memory-page .row").count()) === 3, "the facts about one entity");
+  await tab.context.close();
+});
+
+test("shared memory is marked, and values and notes are listed", async () => {
+  const { createSession } = await server.graphql('mutation { createSession(input: { title: "House rules", shared: true }) { session { id } } }');
+  await server.say(createSession.session.id, "Viktor lives in Ostend.");
+  await server.settledHead(createSession.session.id);
+  await sessionWith("Health", ["Viktoria is allergic to peanuts.", "Viktoria is 34 years old."]);
+  const tab = await openMemory();
+  await search(tab, "Viktor");
+  await waitForElement(row(tab, "Viktor", "Ostend").locator(".badge", { hasText: "shared" }), "the mark of shared memory");
+  await waitForElement(row(tab, "Viktoria", "34"), "the fact with a value");
+  await tab.page.getByLabel("Whose memory").selectOption("own");
+  await until(async () => (await row(tab, "Ostend").count()) === 0, "shared memory to be left out");
+  await tab.context.close();
+});
+
+// The last test: it deletes everything.
+test("people export their data and leave", async () => {
+  await sessionWith("Last words", ["Xenia likes harps."]);
+  const tab = await browser.visit(`${server.url}/#/memory/data`);
+  const { page } = tab;
+  const download = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Export", exact: true }).click();
+  const archive = await readFile(await (await download).path(), "utf8");
+  assert.match(archive, /Xenia likes harps/);
+  await button(tab, "Delete everything…").click();
+  assert.ok(await inDialog(tab, "Delete everything").isDisabled(), "nothing is deleted without the word");
+  await page.getByLabel("Type DELETE to confirm").fill("DELETE");
+  await inDialog(tab, "Delete everything").click();
+  await waitForElement(page.getByText(/^Deleted: \d+ sessions?, \d+ messages?, \d+ facts?/), "the receipt");
+  const { facts, sessions } = await server.graphql("{ facts { totalCount } sessions { totalCount } }");
+  assert.deepEqual([facts.totalCount, sessions.totalCount], [0, 0]);
+  await inDialog(tab, "Start again").click();
+  await waitForElement(page.locator(".welcome"), "the empty page");
+  await tab.context.close();
+});

@@ -1,6 +1,6 @@
 // The documents place: the library, or the reading view of one document.
 import "../documents.css";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { route } from "../../state/route.ts";
 import { dropped } from "../../state/file-drop.ts";
 import { announcement, watchLibrary } from "../state/library.ts";
@@ -23,8 +23,9 @@ export function Documents() {
   }, [drop]);
 
   // A change of the view moves the focus to its heading. The first view takes no focus from the header.
+  // Before the paint, so that a key pressed at once goes to the new view.
   const view = open?.id ?? "";
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (shown.current !== null && shown.current !== view && !open?.chunk) main.current?.focus();
     if (shown.current !== view && main.current) main.current.scrollTop = 0;
     shown.current = view;

@@ -222,6 +222,8 @@ export class Browser {
     page.on("console", (message) => {
       if (message.type() !== "error" && message.type() !== "warning") return;
       if (tab.outage && /Failed to load resource|WebSocket connection to/.test(message.text())) return;
+      // The page closed a stream that it no longer needed, such as that of a document read in the meantime.
+      if (message.text().endsWith("WebSocket is closed before the connection is established.")) return;
       tab.problems.push(`${message.type()}: ${message.text().slice(0, 300)}`);
     });
     page.on("pageerror", (error) => tab.problems.push(`exception: ${error.message}`));

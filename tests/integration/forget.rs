@@ -108,6 +108,22 @@ async fn dry_run_changes_nothing_and_shows_what_is_meant() {
 }
 
 #[tokio::test]
+async fn forgotten_entity_is_unknown_until_it_returns() {
+    let chat = Chat::of(&["I live in Oakwood."]).await;
+    let listed = chat.server.graphql("{ entities(first: 10, filter: { text: \"Oakwood\" }) { nodes { id } } }", json!({})).await;
+    let id = listed["entities"]["nodes"][0]["id"].as_str().unwrap().to_owned();
+    let named = async || chat.server.graphql("query($id: ID!) { entity(id: $id) { name } }", json!({ "id": id })).await["entity"].clone();
+    assert_eq!(named().await, json!({ "name": "Oakwood" }));
+    let forgotten = chat.forget(json!({ "query": "everything about Oakwood", "dryRun": false })).await;
+    assert_eq!(facts(&forgotten), ["You LIVES_IN Oakwood"], "the reply shows what it was");
+    assert_eq!(named().await, Value::Null);
+    let undo = "mutation($t: String!) { undoForget(input: { token: $t }) { errors { code } } }";
+    let undone = chat.server.graphql(undo, json!({ "t": forgotten["token"] })).await;
+    assert_eq!(undone["undoForget"]["errors"], json!([]));
+    assert_eq!(named().await, json!({ "name": "Oakwood" }));
+}
+
+#[tokio::test]
 async fn forgotten_words_are_found_nowhere() {
     let chat = Chat::of(TOLD).await;
     assert!(chat.ask("Where do I live?").await.contains("Oakwood"));

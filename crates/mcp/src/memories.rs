@@ -18,6 +18,11 @@ impl Memory {
         self.read.caller()
     }
 
+    /// Returns the same memory with its forgotten entities.
+    pub(crate) fn with_forgotten(&self) -> Self {
+        Self { read: self.read.with_forgotten(), ..*self }
+    }
+
     /// Returns the entities on both sides of facts.
     pub(crate) async fn sides_of(&self, facts: &[Fact]) -> Result<HashMap<EntityId, Entity>, Failure> {
         let mut ids: Vec<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{CommitError, StoreError};
 use recall_domain::{
-    Caller, Decision, EntityId, EventDraft, Evidence, Fact, FactId, ForgettingId, Mention, MessageId, SessionId, Timestamp, UserText,
+    Caller, Decision, Entity, EntityId, EventDraft, Evidence, Fact, FactId, ForgettingId, Mention, MessageId, SessionId, Timestamp,
+    UserText,
 };
 
 /// Everything that one forgetting changes. Committed as a whole or not at all.
@@ -114,6 +115,8 @@ pub trait ForgetStore: Send + Sync {
     async fn forget(&self, caller: &Caller, plan: &ForgetPlan) -> Result<(), CommitError>;
     /// Returns a forgetting; `None` if it is unknown or already deleted for good.
     async fn forgetting(&self, caller: &Caller, id: ForgettingId) -> Result<Option<Forgetting>, StoreError>;
+    /// Returns entities by id, forgotten ones too, as undoing brings them back. For a merged id it returns the surviving entity.
+    async fn entities_to_restore(&self, caller: &Caller, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;
     /// Undoes a forgetting in ONE transaction. Messages that were not processed are queued again.
     async fn restore_forgotten(&self, caller: &Caller, plan: &RestorePlan) -> Result<(), CommitError>;
     /// Deletes what was forgotten for good. Does nothing if it was undone.

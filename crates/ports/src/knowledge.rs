@@ -21,7 +21,7 @@ pub trait EntityStore: Send + Sync {
     async fn entities_by_key(&self, caller: &Caller, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, StoreError>;
     /// Returns the entities that the hints find, each with its hint, most mentioned first, at most `limit`.
     async fn entities_by_hint(&self, caller: &Caller, hints: &[String], limit: u32) -> Result<Vec<(String, Entity)>, StoreError>;
-    /// Returns entities by id; unknown ids are left out. For a merged id it returns the surviving entity.
+    /// Returns entities by id; unknown and forgotten ones are left out. For a merged id it returns the surviving entity.
     async fn entities_by_id(&self, caller: &Caller, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;
     /// Lists entities, most mentioned first.
     async fn list_entities(&self, caller: &Caller, filter: &EntityFilter, page: &Page) -> Result<Slice<Entity>, StoreError>;

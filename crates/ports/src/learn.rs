@@ -18,7 +18,7 @@ pub trait KnowledgeReads: Send {
     async fn entities_by_key(&mut self, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, StoreError>;
     /// Returns the entities that the hints find, each with its hint, most mentioned first, at most `limit`.
     async fn entities_by_hint(&mut self, hints: &[String], limit: u32) -> Result<Vec<(String, Entity)>, StoreError>;
-    /// Returns entities by id; unknown ids are left out.
+    /// Returns entities by id; unknown and forgotten ones are left out.
     async fn entities_by_id(&mut self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError>;
     /// Returns those of the entities that the session mentions, latest first.
     async fn recently_mentioned(&mut self, session: SessionId, entities: &[EntityId]) -> Result<Vec<EntityId>, StoreError>;

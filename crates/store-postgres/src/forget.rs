@@ -13,10 +13,10 @@ use super::{
     codec::{column, time},
     failure::Failure,
     row_security::RowAccess,
-    rows::Column,
+    rows::{self, Column, EntityRow},
     transaction::WriteTransaction,
 };
-use recall_domain::{Caller, FactId, ForgettingId, MessageId, SessionId, Timestamp, UserId, ViewerRole};
+use recall_domain::{Caller, Entity, EntityId, FactId, ForgettingId, MessageId, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{CommitError, ForgetPlan, ForgetStore, Forgetting, RestorePlan, StoreError};
 use recall_store::{ForgettingRow, ForgottenMessage, Treatment, read_forgetting};
 
@@ -48,6 +48,18 @@ impl ForgetStore for PostgresStore {
             })
         });
         Ok(found.await?)
+    }
+
+    async fn entities_to_restore(&self, caller: &Caller, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {
+        let found = rows::entities!(
+            "WHERE user_id = $1 AND id IN (
+                 SELECT unnest($2::uuid[])
+                 UNION SELECT into_id FROM entity_merges WHERE user_id = $1 AND gone_id = ANY($2))",
+            caller.user().0,
+            &column(ids, |id| id.0)[..],
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.into_iter().map(EntityRow::read).collect::<Result<_, _>>()?)
     }
 
     async fn restore_forgotten(&self, caller: &Caller, plan: &RestorePlan) -> Result<(), CommitError> {

@@ -242,11 +242,13 @@ impl ForgetStatements for WriteTransaction<'_> {
         Ok(())
     }
 
-    async fn show_entities(&mut self, user: UserId, id: ForgettingId) -> Result<Vec<EntityId>, Failure> {
+    async fn show_entities(&mut self, user: UserId, id: ForgettingId, used: &[EntityId]) -> Result<Vec<EntityId>, Failure> {
         let shown = sqlx::query_scalar!(
-            "UPDATE entities SET forgetting_id = NULL WHERE user_id = $1 AND forgetting_id = $2 RETURNING id",
+            "UPDATE entities SET forgetting_id = NULL WHERE user_id = $1 AND forgetting_id IS NOT NULL
+             AND (forgetting_id = $2 OR id = ANY($3)) RETURNING id",
             user.0,
-            id.0
+            id.0,
+            &column(used, |e| e.0)[..],
         );
         Ok(entity_ids(shown.fetch_all(&mut *self.0).await?))
     }

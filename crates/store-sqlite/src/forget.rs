@@ -8,10 +8,10 @@ use super::{
     codec::{id_list, millis},
     connection::Db,
     failure::Failure,
-    rows::Columns,
+    rows::{self, Columns},
     transaction::{WriteTransaction, run},
 };
-use recall_domain::{Caller, FactId, ForgettingId, MessageId, SessionId, Timestamp, UserId, ViewerRole};
+use recall_domain::{Caller, Entity, EntityId, FactId, ForgettingId, MessageId, SessionId, Timestamp, UserId, ViewerRole};
 use recall_ports::{CommitError, ForgetPlan, ForgetStore, Forgetting, RestorePlan, StoreError};
 use recall_store::{ForgettingRow, ForgottenMessage, Treatment, read_forgetting};
 
@@ -36,6 +36,15 @@ impl ForgetStore for SqliteStore {
             })
         });
         Ok(found.await?)
+    }
+
+    async fn entities_to_restore(&self, caller: &Caller, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {
+        let (user, ids) = (caller.user(), id_list(ids.iter().map(|id| &id.0)));
+        let sql = "WITH asked AS (SELECT unhex(value) AS id FROM json_each(?2))
+             SELECT * FROM entities WHERE user_id = ?1 AND id IN (
+                 SELECT id FROM asked
+                 UNION SELECT into_id FROM entity_merges WHERE user_id = ?1 AND gone_id IN (SELECT id FROM asked))";
+        Ok(self.read(caller, move |db| db.rows("entities", sql, (user.0, ids), rows::entity)).await?)
     }
 
     async fn restore_forgotten(&self, caller: &Caller, plan: &RestorePlan) -> Result<(), CommitError> {

@@ -183,9 +183,10 @@ impl ForgetStatements for WriteTransaction<'_> {
         Ok(())
     }
 
-    async fn show_entities(&mut self, user: UserId, id: ForgettingId) -> Result<Vec<EntityId>, Failure> {
-        let sql = "UPDATE entities SET forgetting_id = NULL WHERE user_id = ? AND forgetting_id = ? RETURNING id";
-        self.0.rows("entities", sql, (user.0, id.0), entity_id)
+    async fn show_entities(&mut self, user: UserId, id: ForgettingId, used: &[EntityId]) -> Result<Vec<EntityId>, Failure> {
+        let sql = "UPDATE entities SET forgetting_id = NULL WHERE user_id = ?1 AND forgetting_id IS NOT NULL
+             AND (forgetting_id = ?2 OR id IN (SELECT unhex(value) FROM json_each(?3))) RETURNING id";
+        self.0.rows("entities", sql, (user.0, id.0, id_list(used.iter().map(|e| &e.0))), entity_id)
     }
 
     async fn delete_merged_facts(&mut self, user: UserId, facts: &[FactId]) -> Result<(), Failure> {

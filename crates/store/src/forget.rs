@@ -201,7 +201,12 @@ pub async fn restore_forgotten<T: ForgetStatements>(tx: &mut T, caller: &Caller,
     if !record.external_ids.is_empty() {
         tx.restore_external_ids(user, &record.external_ids).await?;
     }
-    let entities = tx.show_entities(user, plan.id).await?;
+    let there: BTreeSet<MessageId> = messages.iter().map(|m| m.id).collect();
+    let mentions: Vec<_> = record.mentions.into_iter().filter(|m| there.contains(&m.message)).collect();
+    // What returns may name an entity that a later forgetting hid.
+    let sides = plan.facts.iter().flat_map(|f| [f.subject, f.object]);
+    let used: BTreeSet<EntityId> = sides.chain(mentions.iter().map(|m| m.entity)).collect();
+    let entities = tx.show_entities(user, plan.id, &used.into_iter().collect::<Vec<_>>()).await?;
     if !plan.facts.is_empty() {
         tx.upsert_facts(user, &plan.facts).await?;
     }
@@ -212,8 +217,6 @@ pub async fn restore_forgotten<T: ForgetStatements>(tx: &mut T, caller: &Caller,
     if !excerpts.is_empty() {
         tx.set_excerpts(user, &excerpts).await?;
     }
-    let there: BTreeSet<MessageId> = messages.iter().map(|m| m.id).collect();
-    let mentions: Vec<_> = record.mentions.into_iter().filter(|m| there.contains(&m.message)).collect();
     if !mentions.is_empty() {
         tx.insert_mention_rows(user, &mentions).await?;
         tx.add_mentions(user, &count_mentions(&mentions)).await?;
@@ -272,7 +275,7 @@ async fn purge<T: ForgetStatements>(tx: &mut T, user: UserId, row: &ForgettingRo
     if !facts.is_empty() {
         tx.delete_merged_facts(user, &facts).await?;
     }
-    tx.show_entities(user, id).await?;
+    tx.show_entities(user, id, &[]).await?;
     let entities = touched_entities(&record);
     if !entities.is_empty() {
         merged.extend(tx.entities_merged_into(user, &entities).await?);

@@ -109,8 +109,8 @@ pub trait ForgetStatements: SessionDeletionStatements {
     async fn set_excerpts(&mut self, user: UserId, excerpts: &[(EvidenceKey, &str)]) -> Result<(), Self::Error>;
     /// Hides those of the entities that no mention or fact references. The user's own entity stays.
     async fn hide_unused_entities(&mut self, user: UserId, entities: &[EntityId], id: ForgettingId) -> Result<(), Self::Error>;
-    /// Shows the entities that a forgetting hid, and returns them.
-    async fn show_entities(&mut self, user: UserId, id: ForgettingId) -> Result<Vec<EntityId>, Self::Error>;
+    /// Shows the entities that a forgetting hid, and those of `used` that any forgetting hid, and returns them.
+    async fn show_entities(&mut self, user: UserId, id: ForgettingId, used: &[EntityId]) -> Result<Vec<EntityId>, Self::Error>;
     /// Deletes the copies of facts in the records of merges.
     async fn delete_merged_facts(&mut self, user: UserId, facts: &[FactId]) -> Result<(), Self::Error>;
 }

@@ -351,7 +351,8 @@ impl UseCases {
             by_session.entry(*session).or_default().push(*message);
         }
         let sides: BTreeSet<EntityId> = facts.iter().flat_map(|(f, _)| [f.subject, f.object]).collect();
-        let sides = self.parts.store.entities_by_id(caller, &sides.into_iter().collect::<Vec<_>>()).await?;
+        let (store, sides) = (&self.parts.store, sides.into_iter().collect::<Vec<_>>());
+        let sides = if restored { store.entities_to_restore(caller, &sides).await? } else { store.entities_by_id(caller, &sides).await? };
         let ontology = &self.parts.ontology;
         let changed = ChangedMemory { facts, sessions: &sessions, messages: &by_session, restored, sides: &sides, ontology, now };
         let draft = |body: EventBody| EventDraft { id: EventId(self.parts.ids.fresh()), body };

@@ -69,7 +69,7 @@ impl UseCases {
     /// Returns where the sides of facts are now: each at its id, or at the entity that it was merged into.
     async fn present_entities(&self, caller: &Caller, facts: &[Fact]) -> Result<HashMap<EntityId, EntityId>, UseCaseError> {
         let sides: BTreeSet<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();
-        let found = self.memory(*caller).entities(&sides.into_iter().collect::<Vec<_>>()).await?;
+        let found = self.memory(*caller).with_forgotten().entities(&sides.into_iter().collect::<Vec<_>>()).await?;
         Ok(found.into_iter().map(|(asked, entity)| (asked, entity.id)).collect())
     }
 

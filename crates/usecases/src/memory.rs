@@ -40,11 +40,18 @@ pub struct MemoryReader {
     caller: Caller,
     store: Arc<dyn Store>,
     ontology: Arc<Ontology>,
+    /// Whether reads by id return entities that a forgetting hides.
+    with_forgotten: bool,
 }
 
 impl MemoryReader {
     pub(super) fn new(caller: Caller, store: Arc<dyn Store>, ontology: Arc<Ontology>) -> Self {
-        Self { caller, store, ontology }
+        Self { caller, store, ontology, with_forgotten: false }
+    }
+
+    /// Returns the same memory with its forgotten entities, which name the sides of forgotten facts while the forgetting can be undone.
+    pub fn with_forgotten(&self) -> Self {
+        Self { with_forgotten: true, ..self.clone() }
     }
 
     /// Returns the caller for this memory.
@@ -87,17 +94,24 @@ impl MemoryReader {
 
     /// Returns entities by the requested id. The id of a merged entity returns the entity that it was merged into.
     pub async fn entities(&self, ids: &[EntityId]) -> Result<HashMap<EntityId, Entity>, StoreError> {
-        let found = self.store.entities_by_id(&self.caller, ids).await?;
+        let found = self.read_entities(ids).await?;
         let mut found: HashMap<_, _> = found.into_iter().map(|entity| (entity.id, entity)).collect();
         // Only a separate read tells which id a successor belongs to.
         for id in ids {
             if !found.contains_key(id)
-                && let Some(successor) = self.store.entities_by_id(&self.caller, &[*id]).await?.into_iter().next()
+                && let Some(successor) = self.read_entities(&[*id]).await?.into_iter().next()
             {
                 found.insert(*id, successor);
             }
         }
         Ok(found)
+    }
+
+    async fn read_entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>, StoreError> {
+        if self.with_forgotten {
+            return self.store.entities_to_restore(&self.caller, ids).await;
+        }
+        self.store.entities_by_id(&self.caller, ids).await
     }
 
     /// Whether the memory holds one of the objects.

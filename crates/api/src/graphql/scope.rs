@@ -33,6 +33,12 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    fn new(read: MemoryReader, batches: &BatchQueue, budget: &Arc<ResponseBudget>) -> Arc<Self> {
+        let queue = batches.clone();
+        let load = DataLoader::new(Loader::new(read.clone(), budget.clone()), move |read| queue.push(read)).delay(Duration::ZERO);
+        Arc::new(Self { read, load })
+    }
+
     /// Returns the caller for this memory.
     pub(crate) fn caller(&self) -> Caller {
         self.read.caller()
@@ -67,11 +73,7 @@ impl OperationScope {
         let (caller, now, budget) = (identity.caller, usecases.now(), Arc::new(budget));
         // No cache: a later mutation of the same operation must not return what an earlier one read.
         let batches = BatchQueue::default();
-        let memory = |caller: Caller| {
-            let (read, queue) = (usecases.memory(caller), batches.clone());
-            let load = DataLoader::new(Loader::new(read.clone(), budget.clone()), move |read| queue.push(read)).delay(Duration::ZERO);
-            Arc::new(Memory { read, load })
-        };
+        let memory = |caller: Caller| Memory::new(usecases.memory(caller), &batches, &budget);
         let (own, shared) = (memory(caller), caller.shared_reader().filter(|shared| !usecases.is_being_erased(shared)).map(memory));
         let is_being_deleted = usecases.is_being_erased(&caller);
         Arc::new(Self { caller, identity, own, shared, usecases, now, is_being_deleted, batches, budget })
@@ -97,6 +99,11 @@ impl OperationScope {
         }
         let refused = || ApiError::refused(StatusCode::FORBIDDEN, "FORBIDDEN", "Shared memory requires an account. Log in first.");
         self.shared.as_ref().ok_or_else(refused)
+    }
+
+    /// Returns a memory with its forgotten entities, for what a forgetting shows.
+    pub(crate) fn with_forgotten(&self, memory: &Memory) -> Arc<Memory> {
+        Memory::new(memory.read.with_forgotten(), &self.batches, &self.budget)
     }
 
     /// Returns the memory in which an object was found.

@@ -102,9 +102,8 @@ pub(super) async fn post(
         let counts = format!("{} facts, {} messages", found.facts.len(), found.messages.len());
         auditor.note_request(scope.now, scope.identity(), AuditAction::MemoryForgotten, Some(counts)).await;
     }
-    // The entities on either side exist as long as the forgetting can be undone.
     let sides: Vec<EntityId> = found.facts.iter().flat_map(|f| [f.subject, f.object]).collect();
-    let entities = memory.read.entities(&sides).await?;
+    let entities = memory.read.with_forgotten().entities(&sides).await?;
     let named = found.facts.iter().filter_map(|fact| {
         let (subject, object) = (entities.get(&fact.subject)?, entities.get(&fact.object)?);
         Some(NamedFact { fact, subject, object, shared: memory.is_shared() })

@@ -103,7 +103,7 @@ impl Definition for Forget {
         facts.truncate(MAX_ITEMS as usize);
         messages.truncate(MAX_ITEMS as usize);
         let memory = &call.memories.own;
-        let sides = memory.sides_of(&facts).await?;
+        let sides = memory.with_forgotten().sides_of(&facts).await?;
         Ok(Output {
             dry_run,
             fact_count,

@@ -116,7 +116,7 @@ pub(in super::super) async fn entities_by_hint(
 
 pub(in super::super) async fn entities_by_id(db: impl PgExecutor<'_>, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Failure> {
     let found = rows::entities!(
-        "WHERE user_id = $1 AND id IN (
+        "WHERE user_id = $1 AND forgetting_id IS NULL AND id IN (
              SELECT unnest($2::uuid[])
              UNION SELECT into_id FROM entity_merges WHERE user_id = $1 AND gone_id = ANY($2))",
         user.0,

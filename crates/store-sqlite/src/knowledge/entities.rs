@@ -94,10 +94,10 @@ pub(in super::super) fn entities_by_hint(db: &Db, user: UserId, hints: &[String]
     db.rows("entities", ENTITIES_BY_HINT, values, |c| Ok((c.text("found_hint")?, rows::entity(c)?)))
 }
 
-/// The entities with these ids; for a merged id, the surviving entity.
+/// The entities with these ids that are not forgotten; for a merged id, the surviving entity.
 pub(in super::super) fn entities_by_id(db: &Db, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Failure> {
     let sql = "WITH asked AS (SELECT unhex(value) AS id FROM json_each(?2))
-             SELECT * FROM entities WHERE user_id = ?1 AND id IN (
+             SELECT * FROM entities WHERE user_id = ?1 AND forgetting_id IS NULL AND id IN (
                  SELECT id FROM asked
                  UNION SELECT into_id FROM entity_merges WHERE user_id = ?1 AND gone_id IN (SELECT id FROM asked))";
     db.rows("entities", sql, (user.0, id_list(ids.iter().map(|id| &id.0))), rows::entity)

@@ -106,6 +106,10 @@ pub(super) async fn forgotten_data_is_in_no_read(store: Arc<dyn Store>) {
     assert_eq!(store.count_entities(c, &EntityFilter::default()).await.unwrap(), 0);
     assert!(store.list_entities(c, &EntityFilter::default(), &Page::first(10)).await.unwrap().items.is_empty());
     assert!(store.entities_by_key(c, &[EntityKey::of("John").unwrap()]).await.unwrap().is_empty());
+    let sides = [known.john.id, known.mary.id];
+    assert!(store.entities_by_id(c, &sides).await.unwrap().is_empty());
+    assert_eq!(store.entities_to_restore(c, &sides).await.unwrap().len(), 2);
+    assert!(store.entities_to_restore(&World::new(&store).caller, &sides).await.unwrap().is_empty());
     assert!(store.feed_generation(c).await.unwrap() > generation, "an index in memory still finds the message");
     assert!(store.knowledge_version(c).await.unwrap() > version, "a plan from before is not stale");
     assert_eq!(store.depth().await.unwrap(), (0, 0));
@@ -137,6 +141,28 @@ pub(super) async fn undone_forgetting_restores_everything(store: Arc<dyn Store>)
     assert!(store.forgetting(c, forget.id).await.unwrap().is_none());
     let again = store.restore_forgotten(c, &undoing(&w, &forget).await).await;
     assert!(matches!(again, Err(CommitError::Store(recall_ports::StoreError::NotFound))));
+}
+
+pub(super) async fn undoing_shows_entities_that_a_later_forgetting_hid(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    let c = &w.caller;
+    // The second message alone keeps both names known when the first is forgotten.
+    let second = w.say(known.session, "John and Mary.").await;
+    let mentions = vec![(known.john.id, mention("John")), (known.mary.id, mention("Mary"))];
+    let learned = KnowledgeCommit { message: Some((second.id, MessageKind::Statement, mentions)), ..w.plan(known.session).await };
+    w.commit(learned).await;
+    let first = whole(&w, &known).await;
+    store.forget(c, &first).await.unwrap();
+    let sides = [known.john.id, known.mary.id];
+    assert_eq!(store.entities_by_id(c, &sides).await.unwrap().len(), 2);
+    let later = plan(&w, known.session, &[second.id]).await;
+    store.forget(c, &later).await.unwrap();
+    assert!(store.entities_by_id(c, &sides).await.unwrap().is_empty());
+    store.restore_forgotten(c, &undoing(&w, &first).await).await.unwrap();
+    assert_eq!(store.entities_by_id(c, &sides).await.unwrap().len(), 2);
+    store.restore_forgotten(c, &undoing(&w, &later).await).await.unwrap();
+    assert_eq!(store.entities_by_id(c, &sides).await.unwrap().iter().map(|e| e.mention_count).collect::<Vec<_>>(), [2, 2]);
 }
 
 pub(super) async fn purged_forgetting_leaves_nothing_behind(store: Arc<dyn Store>) {

@@ -129,6 +129,7 @@ macro_rules! store_contract {
             deletion::concurrent_workers_finish_hidden_session_deletion,
             forget::forgotten_data_is_in_no_read,
             forget::undone_forgetting_restores_everything,
+            forget::undoing_shows_entities_that_a_later_forgetting_hid,
             forget::purged_forgetting_leaves_nothing_behind,
             forget::redacted_message_is_evidence_without_text,
             forget::forgetting_with_stale_plan_changes_nothing,

@@ -142,7 +142,7 @@ impl ForgetMutations {
             if found.token.is_some() {
                 audit(ctx, AuditAction::MemoryForgotten, counts(&found)).await?;
             }
-            Ok((found, memory.clone()))
+            Ok((found, s.with_forgotten(memory)))
         };
         let (found, errors) = split_user_errors(forget.await)?;
         Ok(ForgetPayload { found, errors })

@@ -10,11 +10,12 @@ use super::{
     cues::{CueIndex, CueMatch, Form},
     lexicon::{class_named, classes_of, is_answered_by, is_specific_class},
     names::NameMention,
+    predecessors::find_predecessors,
     question::{Question, QuestionKind, Tense},
-    sides::Sides,
+    sides::{Sides, fits_kind},
     words::{Word, is_first_person, words},
 };
-use recall_domain::{EntityId, EntityType, FactStatus, Stance, context::RankedFact};
+use recall_domain::{EntityId, FactStatus, Stance, context::RankedFact};
 use recall_embedding::LocalEmbedder;
 
 /// The facts that answer a question.
@@ -65,6 +66,10 @@ pub(super) fn find_answer<'a>(
         return FactAnswer::default();
     }
     let usable: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.status != FactStatus::Retracted && f.fact.value.is_none()).collect();
+    let before = find_predecessors(question, &usable, cue_index);
+    if !before.is_empty() {
+        return FactAnswer { facts: before, ..FactAnswer::default() };
+    }
     let Matches { mut found, mut contrary, cue } = match_cues(question, &usable, cue_index, embedder);
     if found.is_empty() && question.kind == QuestionKind::Where && question.unexplained_words(None).is_empty() {
         found = find_locations(question, &usable, cue_index);
@@ -197,7 +202,8 @@ fn decide<'a>(question: &Question, found: Vec<&'a RankedFact>, contrary: Vec<&'a
 
 /// Orders the facts: present ones before ended ones.
 ///
-/// Ended facts are included only for a question about the past, if there are no others, or if the relation is functional.
+/// Ended facts are included only for a question about the past or in the perfect, if there are no others, or if the relation is
+/// functional.
 fn choose<'a>(found: Vec<&'a RankedFact>, question: &Question, cue: Option<&CueMatch>, cue_index: &CueIndex) -> Vec<&'a RankedFact> {
     let (ended, active): (Vec<&RankedFact>, Vec<&RankedFact>) = found.into_iter().partition(|f| f.fact.status == FactStatus::Ended);
     let functional = |f: &&RankedFact| cue_index.relation_by_name(&f.fact.relation).is_some_and(|r| r.functional);
@@ -208,7 +214,7 @@ fn choose<'a>(found: Vec<&'a RankedFact>, question: &Question, cue: Option<&CueM
         let (denied, held): (Vec<&RankedFact>, Vec<&RankedFact>) = active.into_iter().partition(|f| is_denied(f));
         // "What does she like" is not answered by denied facts.
         let mut chosen = if negating { denied } else { held };
-        chosen.extend(ended.into_iter().filter(functional));
+        chosen.extend(ended.into_iter().filter(|f| question.is_perfect || functional(f)));
         chosen
     };
     chosen.truncate(MAX_FACTS);
@@ -252,11 +258,9 @@ fn has_expected_type(f: &RankedFact, question: &Question, cue: &CueMatch, sides:
     if question.class.is_some() {
         return fits_class(f, question);
     }
-    match question.kind {
-        QuestionKind::Who => open_side.is_viewer || matches!(open_side.entity_type, EntityType::Person | EntityType::Organization),
-        QuestionKind::Where => matches!(open_side.entity_type, EntityType::Place | EntityType::Organization | EntityType::Event),
-        _ if question.answer_type == AnswerType::Name => open_side.name.starts_with(char::is_uppercase),
-        _ => true,
+    match question.answer_type {
+        AnswerType::Name => open_side.name.starts_with(char::is_uppercase),
+        _ => fits_kind(question.kind, open_side),
     }
 }
 

@@ -6,6 +6,7 @@
 //! - `question` parses the question: `answer_type` finds the type of the answer, `names`, `cues` and `sides` the entities
 //!   and the relation, and `period` the days.
 //! - `facts` selects facts; `phrasing` writes them as sentences with the rules of `grammar`.
+//! - `predecessors` answers "before" with what the named one replaced.
 //! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others.
 //! - `passages` selects the chunk of a document if no message fits.
 //! - `values` answers about values: ages, dates, amounts, jobs.
@@ -22,6 +23,7 @@ mod names;
 mod passages;
 mod period;
 mod phrasing;
+mod predecessors;
 mod question;
 mod quotes;
 mod rephrase;
@@ -130,7 +132,10 @@ impl ExtractiveAnswerer {
             false => 1 + u8::from(e.mention_count <= 1),
         };
         let known: Vec<(u8, &Entity)> = known.into_iter().map(|e| (tier(e), e)).collect();
-        Question::read(asked.text.as_str(), asked.at, &known, &self.cue_index)
+        let excerpts = context.facts.iter().flat_map(|f| &f.evidence).map(|e| e.excerpt.as_str());
+        let texts = context.messages.iter().map(|m| m.message.text.as_str()).chain(excerpts);
+        let texts: Vec<Vec<words::Word>> = texts.map(words::words).collect();
+        Question::read(asked.text.as_str(), asked.at, &known, &texts, &self.cue_index)
     }
 }
 

@@ -4,9 +4,9 @@ use super::{
     answer_type::AnswerType,
     cues::{CueIndex, CueMatch, Form},
     lexicon::{entity_types_of, is_asking_word, is_function_word},
-    names::{NameMention, find_names},
+    names::{NameMention, extend_names, find_names},
     period::{self, PeriodMention},
-    words::{Word, is_first_person, words},
+    words::{Word, is_first_person, is_past_form, words},
 };
 use recall_domain::{Entity, EntityId, EntityType, FirstPerson, Timestamp};
 
@@ -55,6 +55,10 @@ pub(super) struct Question {
     pub(super) is_choice: bool,
     /// Whether its verb has a past form.
     pub(super) is_past: bool,
+    /// Whether its verb is in the perfect, which includes what has ended: "who have I worked for".
+    pub(super) is_perfect: bool,
+    /// Whether it asks which one of several with a name is meant: "which Sam was our landlord".
+    pub(super) asks_which_one: bool,
     /// Positions of further filler words: words of the question form, and alternatives.
     filler: Vec<usize>,
 }
@@ -90,13 +94,15 @@ fn question_kind(words: &[Word], answer_type: &AnswerType) -> QuestionKind {
 impl Question {
     /// Parses a question asked at `now`.
     ///
-    /// `known` are the entities that it may name, including the viewer, each with a tier. Lower tiers match first.
-    pub(super) fn read(text: &str, now: Timestamp, known: &[(u8, &Entity)], cue_index: &CueIndex) -> Self {
+    /// `known` are the entities that it may name, including the viewer, each with a tier. Lower tiers match first. `texts` are the words
+    /// of the messages that may have longer forms of their names.
+    pub(super) fn read(text: &str, now: Timestamp, known: &[(u8, &Entity)], texts: &[Vec<Word>], cue_index: &CueIndex) -> Self {
         let words = words(&text[asking_part(text)]);
         let (answer_type, mut filler) = AnswerType::of(&words);
         let mut kind = question_kind(&words, &answer_type);
         let mut taken = vec![false; words.len()];
         let mut named = find_names(&words, known, &mut taken);
+        extend_names(&words, texts, &mut named, &mut taken);
         // "June" is a month, unless there are facts about a person with this name.
         let has_facts = |n: &NameMention| known.iter().any(|(tier, e)| *tier == 0 && n.entities.contains(&e.id));
         let covers = |p: &PeriodMention, n: &NameMention| n.start < p.end && p.start < n.end;
@@ -127,7 +133,14 @@ impl Question {
         let past = ["before", "previously", "formerly", "earlier", "previous", "former"].into_iter().any(has) || used_to;
         let is_past = words.iter().take(3).any(|w| matches!(w.plain.as_str(), "did" | "was" | "were" | "had"));
         let tense = if past { Tense::Past } else { Tense::Open };
-        let is_before = |n: &NameMention| n.start > 0 && matches!(words[n.start - 1].plain.as_str(), "before" | "after");
+        let is_perfect = kind != QuestionKind::YesNo && has_perfect(&words);
+        let asks_which_one = named.iter().any(|n| is_choice_of_name(&words, n));
+        // "before Ghent", "before he moved to Ghent".
+        let is_clause = |i: usize| words[i].plain == "before" && words.get(i + 1).is_some_and(|w| is_subject_pronoun(&w.plain));
+        let is_before = |n: &NameMention| {
+            let directly = n.start > 0 && matches!(words[n.start - 1].plain.as_str(), "before" | "after");
+            directly || (n.start.saturating_sub(5)..n.start).any(is_clause)
+        };
         let time_anchors =
             named.iter().filter(|n| is_before(n) && !is_first_person(&words[n.start].plain)).flat_map(|n| n.entities.clone()).collect();
         named.retain(|n| !is_before(n) || is_first_person(&words[n.start].plain));
@@ -158,6 +171,8 @@ impl Question {
             period,
             is_choice,
             is_past,
+            is_perfect,
+            asks_which_one,
             filler,
         }
     }
@@ -208,6 +223,26 @@ impl Question {
         let who = last && named.start <= 3 && (is(before(1)) || is(before(2))) || (first_person && self.words.len() <= 3 && is(before(1)));
         (about && last) || who
     }
+}
+
+/// Whether the verb is in the perfect: "have I worked", "has Billie been".
+fn has_perfect(words: &[Word]) -> bool {
+    let after = |i: usize| words.get(i + 1..(i + 5).min(words.len())).unwrap_or_default();
+    let participle = |w: &Word| is_past_form(&w.plain) && !matches!(w.plain.as_str(), "is" | "are" | "has");
+    words.iter().enumerate().any(|(i, w)| matches!(w.plain.as_str(), "have" | "has") && after(i).iter().skip(1).any(participle))
+}
+
+fn is_subject_pronoun(word: &str) -> bool {
+    matches!(word, "he" | "she" | "they" | "it" | "i" | "we")
+}
+
+/// Whether "which" stands before a name and a form of "be" with an article after it.
+fn is_choice_of_name(words: &[Word], name: &NameMention) -> bool {
+    let plain = |i: usize| words.get(i).map_or("", |w| w.plain.as_str());
+    name.start > 0
+        && plain(name.start - 1) == "which"
+        && matches!(plain(name.end), "is" | "was" | "are" | "were")
+        && matches!(plain(name.end + 1), "the" | "my" | "our" | "a" | "an" | "his" | "her" | "their")
 }
 
 /// Returns the positions of a clause at the end that only says in which time the answer lies.

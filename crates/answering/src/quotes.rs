@@ -213,7 +213,9 @@ impl QuoteFinder<'_> {
         {
             return None;
         }
-        let verb = terms.iter().filter(|t| !t.is_name && !t.is_class).filter_map(|t| self.position_of(t, &read[best])).min();
+        // "Which Sam was our landlord" has no verb to look for.
+        let verbs = terms.iter().filter(|t| !t.is_name && !t.is_class && !self.question.asks_which_one);
+        let verb = verbs.filter_map(|t| self.position_of(t, &read[best])).min();
         let statement = Statement { question: self.question, entities: self.entities, message, addressee };
         if !statement.asserts_answer(&read[best].words, verb) {
             return None;

@@ -4,10 +4,19 @@ use super::{
     cues::{CueMatch, Form},
     lexicon::{is_function_word, is_particle},
     names::NameMention,
-    question::Question,
+    question::{Question, QuestionKind},
     words::Word,
 };
-use recall_domain::{Entity, EntityId, Relation, context::RankedFact};
+use recall_domain::{Entity, EntityId, EntityType, Relation, context::RankedFact};
+
+/// Whether the question word asks for such an entity: "who" for a person, "where" for a place.
+pub(super) fn fits_kind(kind: QuestionKind, entity: &Entity) -> bool {
+    match kind {
+        QuestionKind::Who => entity.is_viewer || matches!(entity.entity_type, EntityType::Person | EntityType::Organization),
+        QuestionKind::Where => matches!(entity.entity_type, EntityType::Place | EntityType::Organization | EntityType::Event),
+        _ => true,
+    }
+}
 
 /// The names on each side of the relation.
 #[derive(Clone, Debug)]

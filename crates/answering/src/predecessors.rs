@@ -1,0 +1,66 @@
+//! Answers "before": "Which CRM did we have before HubSpot?", "Who ran the plant before Nkechi?".
+//!
+//! What came before an entity stood in the same relation to the same one, and has ended. The words of the question decide less than
+//! the change itself, because the same message often ends the one and begins the other.
+
+use std::{cmp::Reverse, collections::HashSet};
+
+use super::{
+    cues::CueIndex,
+    names::NameMention,
+    question::{Question, QuestionKind},
+    sides::fits_kind,
+};
+use recall_domain::{Entity, EntityId, FactStatus, MessageId, Stance, context::RankedFact};
+
+/// Returns the facts that the entity after "before" replaced. Several ended with the same message, or none did.
+pub(super) fn find_predecessors<'a>(question: &Question, usable: &[&'a RankedFact], cue_index: &CueIndex) -> Vec<&'a RankedFact> {
+    if question.kind == QuestionKind::YesNo || question.time_anchors.is_empty() || !question.words.iter().any(|w| w.plain == "before") {
+        return Vec::new();
+    }
+    // "Which CRM": a known thing of this name is the class.
+    let is_class = |n: &&NameMention| n.start > 0 && matches!(question.words[n.start - 1].plain.as_str(), "which" | "what");
+    let named: Vec<&NameMention> = question.named.iter().filter(|n| !is_class(n)).collect();
+    let mut links: Vec<(Reverse<bool>, i64, &RankedFact)> = Vec::new();
+    for successor in usable.iter().filter(|f| f.fact.support > f.fact.opposition) {
+        let Some((kept, anchor)) = sides_of(successor, &question.time_anchors) else { continue };
+        if !named.iter().all(|n| n.entities.contains(&kept.id)) {
+            continue;
+        }
+        let relation = &successor.fact.relation;
+        let functional = cue_index.relation_by_name(relation).is_some_and(|r| r.functional);
+        let is_asked = question.cues.iter().any(|c| !c.weak && cue_index.relation(c.relation).name == *relation);
+        let begun = messages(successor, Stance::Supports);
+        for f in usable.iter().filter(|f| f.fact.relation == *relation && f.fact.status == FactStatus::Ended) {
+            let Some((same, other)) = sides_of(f, &[kept.id]).map(|(other, same)| (same, other)) else { continue };
+            if same.id != kept.id || other.id == anchor.id || !fits_kind(question.kind, other) {
+                continue;
+            }
+            let replaced = !messages(f, Stance::Ends).is_disjoint(&begun);
+            let gap = f.fact.valid_to.zip(successor.fact.valid_from).map(|(end, start)| (end - start).num_days());
+            // An end long after the beginning of the other is the end of something else.
+            if replaced || ((functional || is_asked) && gap.is_some_and(|days| days <= OVERLAP_DAYS)) {
+                links.push((Reverse(replaced), gap.map_or(i64::MAX, i64::abs), f));
+            }
+        }
+    }
+    let best = links.iter().map(|(replaced, gap, _)| (*replaced, *gap)).min();
+    links.into_iter().filter(|(replaced, gap, _)| Some((*replaced, *gap)) == best).map(|(_, _, f)| f).collect()
+}
+
+/// Days for which one may still have the old while one has the new.
+const OVERLAP_DAYS: i64 = 62;
+
+/// Returns the other side of a fact and the side that is one of `entities`.
+fn sides_of<'f>(f: &'f RankedFact, entities: &[EntityId]) -> Option<(&'f Entity, &'f Entity)> {
+    if entities.contains(&f.object.id) {
+        Some((&f.subject, &f.object))
+    } else {
+        entities.contains(&f.subject.id).then_some((&f.object, &f.subject))
+    }
+}
+
+/// Returns the messages that support or end a fact.
+fn messages(f: &RankedFact, stance: Stance) -> HashSet<MessageId> {
+    f.evidence.iter().filter(|e| e.stance == stance).map(|e| e.message).collect()
+}

@@ -106,7 +106,9 @@ impl AnswerType {
             if let Some(i) = near(&["reason"]) {
                 return (Self::Reason, vec![i]);
             }
-            if let Some(i) = near(&["price", "cost", "salary", "rent", "budget"]).filter(|i| plain(i + 1) != "for") {
+            if let Some(i) = near(&["price", "cost", "salary", "rent", "budget"])
+                .filter(|i| plain(i + 1) != "for" && question.get(i + 1).is_none_or(is_function_word))
+            {
                 // The word itself is content of the question, so its position is not returned.
                 let _ = i;
                 return (Self::Amount, Vec::new());

@@ -133,6 +133,19 @@ impl CueIndex {
         self.relation_by_name(relation).is_some_and(|r| r.cues.nouns.len() > MANY_NOUNS)
     }
 
+    /// Whether "have" may express the relation with this name.
+    pub(super) fn is_possession(&self, relation: &str) -> bool {
+        let have = stem("have");
+        self.cues
+            .iter()
+            .any(|c| c.weak && c.core == [have.clone()] && c.particles.is_empty() && self.relations[c.relation].name == relation)
+    }
+
+    /// Whether the relation can end, so that it holds for a time and does not happen at one.
+    pub(super) fn is_state(&self, index: usize) -> bool {
+        !self.relations[index].cues.ending_verbs.is_empty()
+    }
+
     /// Returns the relations that give the location of a thing: functional ones to a place.
     pub(super) fn location_relations(&self) -> impl Iterator<Item = usize> {
         let is_place = |r: &Relation| r.functional && r.object_types == [EntityType::Place];
@@ -184,15 +197,21 @@ impl Cue {
         let mut strength = base + 0.2 * (self.core.len() as f32 - 1.0);
         let mut missing = 0;
         for particle in &self.particles {
-            match (end + 1..question.len()).find(|i| question[*i].plain == *particle && !positions.contains(i)) {
+            match (end + 1..question.len()).find(|i| question[*i].plain == *particle && !positions.contains(i) && !taken[*i]) {
                 Some(position) => positions.push(position),
                 None if asks_where && is_place_particle(particle) => {}
+                // "Joris and I split up": reciprocal.
+                None if particle == "with" && question[..start].iter().any(|w| w.plain == "and") => {}
                 None => missing += 1,
             }
         }
+        // "my manager at Kern": a preposition after a noun is not its own.
+        let is_noun = matches!(self.form, Form::Noun | Form::InverseNoun);
+        let own = |w: &&Word| is_particle(&w.plain) && w.plain != "by" && !is_noun && !taken[end + 1];
+        let next_particle = question.get(end + 1).filter(own);
         if self.particles.is_empty() {
             // For "work with", the cue "work" is a worse reading than "work with".
-            let followed = question.get(end + 1).is_some_and(|w| is_particle(&w.plain) && w.plain != "by");
+            let followed = next_particle.is_some();
             strength -= if followed { 0.1 } else { 0.0 };
         } else if missing == 0 {
             strength += 0.1;
@@ -200,8 +219,7 @@ impl Cue {
             strength -= 0.4 * missing as f32;
         }
         // A different preposition means another verb: "work with" is not "work on".
-        let next = question.get(end + 1).filter(|w| is_particle(&w.plain) && w.plain != "by");
-        let other = next.is_some_and(|w| missing > 0 || !(self.particles.is_empty() || self.particles.contains(&w.plain)));
+        let other = next_particle.is_some_and(|w| missing > 0 || !(self.particles.is_empty() || self.particles.contains(&w.plain)));
         if other {
             return None;
         }
@@ -224,7 +242,9 @@ impl Cue {
                 found.is_some()
             });
             let near = text.get(from..text.len().min(from + 4)).unwrap_or_default();
-            core && self.particles.iter().all(|p| near.iter().any(|w| w.plain == *p))
+            // "We broke up".
+            let reciprocal = || text[..*start].iter().any(|w| matches!(w.plain.as_str(), "we" | "and" | "they"));
+            core && self.particles.iter().all(|p| near.iter().any(|w| w.plain == *p) || (p == "with" && reciprocal()))
         })
     }
 }

@@ -10,10 +10,10 @@ use super::{
     cues::{CueIndex, CueMatch, Form},
     lexicon::{class_named, classes_of, is_answered_by, is_specific_class},
     names::NameMention,
-    predecessors::find_predecessors,
+    past::{find_predecessors, held_during, period_of_state},
     question::{Question, QuestionKind, Tense},
     sides::{Sides, fits_kind},
-    words::{Word, is_first_person, words},
+    words::{Word, is_first_person, same_noun, words},
 };
 use recall_domain::{EntityId, FactStatus, Stance, context::RankedFact};
 use recall_embedding::LocalEmbedder;
@@ -78,6 +78,9 @@ pub(super) fn find_answer<'a>(
         let facts = usable.iter().filter(|f| names_all(question, f)).take(MAX_GENERAL_FACTS).copied().collect();
         return FactAnswer { facts, ..FactAnswer::default() };
     }
+    if found.is_empty() && question.answer_type == AnswerType::Name {
+        found = find_named_possessions(question, &usable, cue_index);
+    }
     if found.is_empty()
         && contrary.is_empty()
         && question.kind == QuestionKind::YesNo
@@ -120,12 +123,19 @@ fn match_cues<'a>(question: &Question, usable: &[&'a RankedFact], cue_index: &Cu
         if sides.are_empty() || asks_for_more {
             continue;
         }
-        let rest = [question.unexplained_words(Some(cue)), sides.unplaced_words(question)].concat();
+        let mut rest = [question.unexplained_words(Some(cue)), sides.unplaced_words(question)].concat();
+        let period = period_of_state(question, cue, cue_index);
+        if period.is_some() {
+            let in_period = |w: &Word| question.words.iter().position(|own| own.span == w.span).is_some_and(|i| question.in_period(i));
+            rest.retain(|w| !in_period(w));
+        }
         let fits = |f: &&&RankedFact| {
             sides.matches(f, relation) && covers_words(f, &rest, cue) && has_expected_type(f, question, cue, &sides, cue_index)
         };
         let matching: Vec<&RankedFact> = usable.iter().filter(|f| f.fact.relation == relation.name).filter(fits).copied().collect();
-        let matching = matching.into_iter().filter(|f| !question.time_anchors.contains(&f.fact.object) && is_in_mood(f, cue)).collect();
+        let held = |f: &RankedFact| period.is_none_or(|p| held_during(f, &p));
+        let is_fitting = |f: &&RankedFact| !question.time_anchors.contains(&f.fact.object) && is_in_mood(f, cue) && held(f);
+        let matching = matching.into_iter().filter(is_fitting).collect();
         if question.kind == QuestionKind::YesNo && cue.form != Form::Ending {
             let opposite = usable.iter().filter(|f| relation.opposite.as_ref() == Some(&f.fact.relation)).filter(fits);
             matches.contrary.extend(opposite);
@@ -156,6 +166,27 @@ fn find_locations<'a>(question: &Question, usable: &[&'a RankedFact], cue_index:
         found.extend(usable.iter().filter(|f| f.fact.relation == *name && is_subject(f)));
     }
     found
+}
+
+/// Returns the possessions with a name of their own: "What is my cat called?" has no verb other than "is".
+fn find_named_possessions<'a>(question: &Question, usable: &[&'a RankedFact], cue_index: &CueIndex) -> Vec<&'a RankedFact> {
+    let (owner, others) = match question.named.as_slice() {
+        [owner, others @ ..] if owner.possessive => (owner, others),
+        _ => return Vec::new(),
+    };
+    let Some(noun) = question.words.get(owner.end).filter(|_| others.iter().all(|n| n.start == owner.end)) else { return Vec::new() };
+    if question.unexplained_words(None).iter().any(|w| w.plain != noun.plain) {
+        return Vec::new();
+    }
+    let is_one = |f: &&&RankedFact| {
+        holds(f)
+            && owner.entities.contains(&f.fact.subject)
+            && f.object.name.starts_with(char::is_uppercase)
+            && !same_noun(&f.object.name.to_lowercase(), &noun.plain)
+            && cue_index.is_possession(&f.fact.relation)
+            && evidence_has_word(f, &noun.plain, &noun.stem)
+    };
+    usable.iter().filter(is_one).copied().collect()
 }
 
 /// Whether each name in the question is a side of the fact.
@@ -207,7 +238,10 @@ fn decide<'a>(question: &Question, found: Vec<&'a RankedFact>, contrary: Vec<&'a
 fn choose<'a>(found: Vec<&'a RankedFact>, question: &Question, cue: Option<&CueMatch>, cue_index: &CueIndex) -> Vec<&'a RankedFact> {
     let (ended, active): (Vec<&RankedFact>, Vec<&RankedFact>) = found.into_iter().partition(|f| f.fact.status == FactStatus::Ended);
     let functional = |f: &&RankedFact| cue_index.relation_by_name(&f.fact.relation).is_some_and(|r| r.functional);
-    let mut chosen = if question.tense == Tense::Past || active.is_empty() {
+    let in_period = cue.is_some_and(|c| period_of_state(question, c, cue_index).is_some());
+    let mut chosen = if in_period {
+        active.into_iter().chain(ended).collect()
+    } else if question.tense == Tense::Past || active.is_empty() {
         ended
     } else {
         let negating = cue.is_some_and(|c| c.form == Form::Negating);

@@ -6,7 +6,7 @@
 //! - `question` parses the question: `answer_type` finds the type of the answer, `names`, `cues` and `sides` the entities
 //!   and the relation, and `period` the days.
 //! - `facts` selects facts; `phrasing` writes them as sentences with the rules of `grammar`.
-//! - `predecessors` answers "before" with what the named one replaced.
+//! - `past` selects what held in a period, and what came before something else.
 //! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others.
 //! - `passages` selects the chunk of a document if no message fits.
 //! - `values` answers about values: ages, dates, amounts, jobs.
@@ -21,9 +21,9 @@ mod grammar;
 mod lexicon;
 mod names;
 mod passages;
+mod past;
 mod period;
 mod phrasing;
-mod predecessors;
 mod question;
 mod quotes;
 mod rephrase;

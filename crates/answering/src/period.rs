@@ -197,24 +197,28 @@ pub(super) fn find_in_question(question: &[Word], now: Timestamp) -> Option<Peri
         let month = MONTHS.iter().position(|m| *m == word.plain).and_then(|m| u32::try_from(m + 1).ok());
         if let Some(month) = month.filter(|_| word.capital || matches!(before, "in" | "since" | "during")) {
             let number = |i: usize| question.get(i).and_then(|w| w.plain.trim_end_matches(|c: char| c.is_alphabetic()).parse::<u32>().ok());
-            let year = number(at + 1).or_else(|| number(at + 2)).filter(|y| (1900..2200).contains(y));
-            // Without a year, the latest such month that has started.
-            let year = year.and_then(|y| i32::try_from(y).ok()).unwrap_or_else(|| today.year() - i32::from(month > today.month()));
             let before_day = at.checked_sub(1).and_then(number).filter(|d| *d <= 31);
-            let day = before_day.or_else(|| number(at + 1).filter(|d| *d <= 31));
-            let start = if before_day.is_some() { at - 1 } else { at };
-            return match day {
-                Some(day) => NaiveDate::from_ymd_opt(year, month, day).map(|d| PeriodMention {
-                    start,
-                    end: at + 1,
-                    period: Period::day(d),
-                    relative: false,
-                }),
-                None if matches!(before, "in" | "during" | "of") => {
-                    month_of(year, month).map(|period| PeriodMention { start, end: at + 1, period, relative: false })
-                }
+            let after_day = number(at + 1).filter(|d| *d <= 31);
+            let (start, end) = (at - usize::from(before_day.is_some()), at + 1 + usize::from(after_day.is_some()));
+            let stated = year_at(question, end);
+            // Without a year, the latest such month that has started.
+            let year = stated.unwrap_or_else(|| today.year() - i32::from(month > today.month()));
+            let period = match before_day.or(after_day) {
+                Some(day) => NaiveDate::from_ymd_opt(year, month, day).map(Period::day),
+                None if matches!(before, "in" | "during" | "of") => month_of(year, month),
                 None => None,
             };
+            return period.map(|period| PeriodMention { start, end: end + usize::from(stated.is_some()), period, relative: false });
+        }
+        let is_season = matches!(before, "in" | "the" | "during" | "of") && SEASONS.iter().any(|(season, _)| *season == word.plain);
+        if is_season && let Some(latest) = shifted(0, &word.plain, today) {
+            let of = usize::from(question.get(at + 1).is_some_and(|w| w.plain == "of"));
+            let stated = year_at(question, at + 1 + of);
+            let year = stated.unwrap_or_else(|| today.year() - i32::from(latest.first > today));
+            let end = at + 1 + stated.map_or(0, |_| of + 1);
+            let moved = |day: NaiveDate| day.with_year(day.year() + year - latest.first.year());
+            let period = moved(latest.first).zip(moved(latest.last)).map(|(first, last)| Period { first, last });
+            return period.map(|period| PeriodMention { start: at, end, period, relative: false });
         }
         let year = word.plain.parse().ok().filter(|y| (1900..2200).contains(y));
         if before == "in"
@@ -229,6 +233,11 @@ pub(super) fn find_in_question(question: &[Word], now: Timestamp) -> Option<Peri
         }
     }
     None
+}
+
+/// Returns the year that a word is.
+fn year_at(question: &[Word], at: usize) -> Option<i32> {
+    question.get(at).and_then(|w| w.plain.parse().ok()).filter(|y| (1900..2200).contains(y))
 }
 
 #[cfg(test)]
@@ -272,6 +281,10 @@ mod tests {
             ("What did I say yesterday?", Some("7 May 2026")),
             ("What did I do in March?", Some("March 2026")),
             ("What did I do in June", Some("June 2025")),
+            ("What did I do in June 2024?", Some("June 2024")),
+            ("Who was my boss in the summer of 2024?", Some("June 2024 to August 2024")),
+            ("Who was my boss in the autumn?", Some("September 2025 to November 2025")),
+            ("Where was I on 3 May, 2024?", Some("3 May 2024")),
             ("What happened on 3 May 2025?", Some("3 May 2025")),
             ("What happened on May 3?", Some("3 May 2026")),
             ("What happened in 2024?", Some("2024")),

@@ -9,7 +9,7 @@ use super::{
     cues::{CueIndex, Form},
     facts::{FactAnswer, Verdict, holds, is_denied},
     grammar::{Mood, VerbNumber, capital, day, determined, list, month, name, noun_phrase, owner, plural, predicate, with_article},
-    question::{Question, QuestionKind, Tense},
+    question::{Question, QuestionKind},
     words::words,
 };
 use recall_domain::{
@@ -241,7 +241,7 @@ impl FactWriter<'_> {
 
     /// Returns the mood of a fact for this question: an ended fact is in the past tense if the question is.
     fn mood(&self, f: &RankedFact) -> Mood {
-        let past = if self.question.kind == QuestionKind::YesNo { self.question.is_past } else { self.question.tense == Tense::Past };
+        let past = if self.question.kind == QuestionKind::YesNo { self.question.is_past } else { self.question.is_about_past() };
         if mood(f) == Mood::Ended && past { Mood::Was } else { mood(f) }
     }
 

@@ -3,7 +3,7 @@
 use super::{
     answer_type::AnswerType,
     cues::{CueIndex, CueMatch, Form},
-    lexicon::{entity_types_of, is_asking_word, is_function_word},
+    lexicon::{entity_types_of, is_asking_word, is_function_word, is_particle},
     names::{NameMention, extend_names, find_names},
     period::{self, PeriodMention},
     words::{Word, is_first_person, is_past_form, words},
@@ -53,6 +53,8 @@ pub(super) struct Question {
     pub(super) period: Option<PeriodMention>,
     /// Whether it offers alternatives: "tea or coffee".
     pub(super) is_choice: bool,
+    /// The names after "before", known or not: the stems of their words.
+    pub(super) successor: Vec<String>,
     /// Whether its verb has a past form.
     pub(super) is_past: bool,
     /// Whether its verb is in the perfect, which includes what has ended: "who have I worked for".
@@ -119,6 +121,11 @@ impl Question {
             }
         }
         named.sort_by_key(|n| n.start);
+        if let Some(p) = &period {
+            // "in March" is no object of the verb.
+            let before = words[..p.start].iter().rposition(|w| w.plain != "the").filter(|i| is_particle(&words[*i].plain));
+            taken[before.unwrap_or(p.start)..p.end].fill(true);
+        }
         let cues = cue_index.find(&words, &taken, kind == QuestionKind::Where);
         let (class, class_positions) = class(&words, &taken, &cues);
         if kind == QuestionKind::What && class == Some(&[EntityType::Place]) {
@@ -143,6 +150,11 @@ impl Question {
         };
         let time_anchors =
             named.iter().filter(|n| is_before(n) && !is_first_person(&words[n.start].plain)).flat_map(|n| n.entities.clone()).collect();
+        let successor = words.iter().position(|w| w.plain == "before").map_or(Vec::new(), |at| {
+            let in_name = |i: usize| named.iter().any(|n| n.start <= i && i < n.end) && !is_first_person(&words[i].plain);
+            let is_name = |i: &usize| words[*i].proper || in_name(*i);
+            (at + 1..words.len().min(at + 7)).filter(is_name).map(|i| words[i].stem.clone()).collect()
+        });
         named.retain(|n| !is_before(n) || is_first_person(&words[n.start].plain));
 
         // "tea or coffee": an answer need not contain both alternatives.
@@ -170,11 +182,22 @@ impl Question {
             class_word,
             period,
             is_choice,
+            successor,
             is_past,
             is_perfect,
             asks_which_one,
             filler,
         }
+    }
+
+    /// Whether it asks for what was: "before Ghent", "in March".
+    pub(super) fn is_about_past(&self) -> bool {
+        self.tense == Tense::Past || (self.is_past && self.period.is_some())
+    }
+
+    /// Whether a message has the name after "before": "Dr. Sandhu retired, so we have Dr. Haidar now" tells who came before Dr. Haidar.
+    pub(super) fn has_successor<'w>(&self, message: impl Iterator<Item = &'w Word> + Clone) -> bool {
+        !self.successor.is_empty() && self.successor.iter().all(|stem| message.clone().any(|w| w.stem == *stem))
     }
 
     /// Whether a word belongs to a name.
@@ -228,7 +251,7 @@ impl Question {
 /// Whether the verb is in the perfect: "have I worked", "has Billie been".
 fn has_perfect(words: &[Word]) -> bool {
     let after = |i: usize| words.get(i + 1..(i + 5).min(words.len())).unwrap_or_default();
-    let participle = |w: &Word| is_past_form(&w.plain) && !matches!(w.plain.as_str(), "is" | "are" | "has");
+    let participle = |w: &Word| (is_past_form(&w.plain) || w.plain == "used") && !matches!(w.plain.as_str(), "is" | "are" | "has");
     words.iter().enumerate().any(|(i, w)| matches!(w.plain.as_str(), "have" | "has") && after(i).iter().skip(1).any(participle))
 }
 

@@ -217,7 +217,7 @@ impl QuoteFinder<'_> {
         let verbs = terms.iter().filter(|t| !t.is_name && !t.is_class && !self.question.asks_which_one);
         let verb = verbs.filter_map(|t| self.position_of(t, &read[best])).min();
         let statement = Statement { question: self.question, entities: self.entities, message, addressee };
-        if !statement.asserts_answer(&read[best].words, verb) {
+        if !self.question.has_successor(read.iter().flat_map(|s| &s.words)) && !statement.asserts_answer(&read[best].words, verb) {
             return None;
         }
         let sure = coverage > 0.95 && verb.is_some() && self.question.kind == QuestionKind::YesNo;

@@ -37,6 +37,7 @@ description = "Kin."
 symmetric = true
 half_life_days = 3650.0
 cues.verbs = ["marry", "be married to"]
+cues.ending_verbs = ["split up with", "break up with"]
 cues.nouns = ["mother", "mom", "father", "dad", "parent", "sister", "brother", "sibling", "son", "daughter", "kid", "child", "baby", "wife", "husband", "spouse", "partner", "aunt", "uncle", "cousin", "niece", "nephew", "grandmother", "grandfather", "grandson", "granddaughter"]
 [[relation]]
 name = "WORKS_WITH"
@@ -97,6 +98,7 @@ phrase = "uses"
 description = "Uses."
 half_life_days = 365.0
 cues.verbs = ["use", "be built with", "code in", "be written in"]
+cues.ending_verbs = ["drop"]
 [[relation]]
 name = "OWNS"
 phrase = "owns"
@@ -334,6 +336,51 @@ fn facts_answer_matching_questions() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn questions_about_the_past_are_answered_by_what_held_then() {
+    use EntityType::*;
+    let mut w = test_memory();
+    w.entities.extend(
+        [("HubSpot", Tool), ("Pipedrive", Tool), ("Excel", Tool), ("Velden", Organization), ("Oslo", Place)].map(|(n, t)| entity(n, t)),
+    );
+    let switch = "Since April it is HubSpot, we dropped Pipedrive";
+    w.add_fact("You", "USES", "HubSpot", switch).fact.valid_from = Some(at("2026-04-01"));
+    for (tool, ended_with, until) in [("Pipedrive", switch, "2026-04-01"), ("Excel", "Excel is history", "2025-02-01")] {
+        let old = w.add_fact("You", "USES", tool, ended_with);
+        (old.fact.status, old.fact.valid_to, old.evidence[0].stance) = (FactStatus::Ended, Some(at(until)), Stance::Ends);
+    }
+    w.add_fact("Velden", "LOCATED_IN", "Oslo", "Velden Shipyard is in Oslo");
+    w.add_message(None, "Quinpool gave us Dr. Haidar because Dr. Sandhu retired.");
+    for (question, expected) in [
+        ("Which CRM did we have before HubSpot?", "You used Pipedrive [1] (until April 2026)."),
+        ("What did I use in January 2025?", "You used Pipedrive [1] (until April 2026) and Excel [2] (until February 2025)."),
+        ("What did I use in the winter of 2025?", "You used Pipedrive [1] (until April 2026)."),
+        (
+            "What have I used?",
+            "You use Rust [1] and HubSpot [2]. You no longer use React [3], Pipedrive [4] (until April 2026) and Excel [5] (until February 2025).",
+        ),
+        ("Where is Velden Shipyard?", "Velden is located in Oslo [1]."),
+        ("Who was our doctor before Dr. Haidar?", "On 8 May 2026 you said: “Quinpool gave us Dr. Haidar because Dr. Sandhu retired.” [1]."),
+    ] {
+        assert_eq!(w.answer(question).text.as_str(), expected, "{question}");
+    }
+    for question in ["Which CRM did we have before Excel?", "Who was our doctor before Dr. Yuen?"] {
+        assert!(!w.answer(question).grounded, "{question}");
+    }
+}
+
+#[test]
+fn things_are_named_and_partings_are_dated() {
+    let mut w = test_memory();
+    w.entities.push(entity("Pixel", EntityType::Thing));
+    w.add_fact("You", "OWNS", "Pixel", "I got a cat, her name is Pixel");
+    w.add_message(None, "Joris and I broke up in March.");
+    assert_eq!(w.answer("What is my cat called?").text.as_str(), "You own Pixel [1].");
+    assert!(!w.answer("What is my dog called?").grounded);
+    let parting = w.answer("When did Joris and I split up?");
+    assert!(parting.text.as_str().contains("“Joris and I broke up in March.”"), "{}", parting.text.as_str());
 }
 
 #[test]

@@ -66,8 +66,13 @@ pub(super) fn is_past_form(word: &str) -> bool {
     LEMMAS.contains_key(word) || (word.len() > 4 && word.ends_with("ed"))
 }
 
+/// Plurals that no rule of the stemmer reduces.
+const IRREGULAR_PLURALS: [(&str, &str); 5] =
+    [("children", "child"), ("grandchildren", "grandchild"), ("wives", "wife"), ("men", "man"), ("women", "woman")];
+
 /// Returns the stem of a lower-case word.
 pub(super) fn stem(word: &str) -> String {
+    let word = IRREGULAR_PLURALS.iter().find(|(plural, _)| *plural == word).map_or(word, |(_, singular)| *singular);
     let base = LEMMAS.get(word).copied().filter(|base| *base != "be").unwrap_or(word);
     Stemmer::create(Algorithm::English).stem(base).into_owned()
 }

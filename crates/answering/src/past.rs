@@ -1,15 +1,18 @@
-//! Answers "before": "Which CRM did we have before HubSpot?", "Who ran the plant before Nkechi?".
+//! Selects facts about the past: what held in a period, and what came before something else.
 //!
-//! What came before an entity stood in the same relation to the same one, and has ended. The words of the question decide less than
+//! What came before an entity ("Which CRM did we have before HubSpot?") stood in the same relation to the same one, and has ended. The words of the question decide less than
 //! the change itself, because the same message often ends the one and begins the other.
 
 use std::{cmp::Reverse, collections::HashSet};
 
 use super::{
-    cues::CueIndex,
+    cues::{CueIndex, CueMatch, Form},
+    facts::is_denied,
     names::NameMention,
+    period::Period,
     question::{Question, QuestionKind},
     sides::fits_kind,
+    words::stem,
 };
 use recall_domain::{Entity, EntityId, FactStatus, MessageId, Stance, context::RankedFact};
 
@@ -63,4 +66,24 @@ fn sides_of<'f>(f: &'f RankedFact, entities: &[EntityId]) -> Option<(&'f Entity,
 /// Returns the messages that support or end a fact.
 fn messages(f: &RankedFact, stance: Stance) -> HashSet<MessageId> {
     f.evidence.iter().filter(|e| e.stance == stance).map(|e| e.message).collect()
+}
+
+/// Returns the period of a question about a state in the past: "Where was I living in March?".
+///
+/// "What did I buy in March" asks for an event, whose message says more about its time than a fact.
+pub(super) fn period_of_state(question: &Question, cue: &CueMatch, cue_index: &CueIndex) -> Option<Period> {
+    const STATES: [&str; 9] = ["live", "work", "use", "own", "manage", "lead", "report", "belong", "drive"];
+    let is_open = !matches!(question.kind, QuestionKind::YesNo | QuestionKind::When);
+    let word = question.words.get(cue.start)?;
+    let lasts = matches!(cue.form, Form::Noun | Form::InverseNoun) || STATES.iter().any(|s| stem(s) == word.stem);
+    question.period.map(|p| p.period).filter(|_| is_open && question.is_past && lasts && cue_index.is_state(cue.relation))
+}
+
+/// Whether a fact held at some time in a period. Without a known beginning it held before its end.
+pub(super) fn held_during(f: &RankedFact, period: &Period) -> bool {
+    let (from, to) = (f.fact.valid_from, f.fact.valid_to);
+    (from.is_some() || to.is_some())
+        && from.is_none_or(|at| at.date_naive() <= period.last)
+        && to.is_none_or(|at| at.date_naive() >= period.first)
+        && !is_denied(f)
 }

@@ -19,7 +19,8 @@ const WISHES: &str = "want wants wanna wish wishes hope hopes hoping would i'd w
     wondering wonder whether tempted";
 const FUTURE: &str = "will i'll we'll he'll she'll they'll it'll going gonna won't plan plans planning planned";
 const NEGATIONS: &str = "not never no don't doesn't didn't isn't aren't wasn't weren't haven't hasn't hadn't can't cannot couldn't won't \
-    wouldn't nobody nothing neither nor without hardly dont doesnt didnt cant";
+    wouldn't nobody nothing neither nor without hardly dont doesnt didnt cant isnt arent \
+    wasnt werent hasnt havent wont";
 
 fn list_contains(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)

@@ -260,13 +260,11 @@ fn covers_words(f: &RankedFact, rest: &[&Word], cue: &CueMatch) -> bool {
     if rest.is_empty() && cue.manner.is_empty() {
         return true;
     }
-    let mut known: HashSet<String> = HashSet::new();
     let texts = [f.subject.name.as_str(), &f.object.name].into_iter().chain(f.evidence.iter().map(|e| e.excerpt.as_str()));
     let described = [&f.subject.description, &f.object.description].into_iter().flatten().map(String::as_str);
-    for text in texts.chain(described) {
-        known.extend(words(text).into_iter().map(|w| w.stem));
-    }
-    rest.iter().all(|w| known.contains(&w.stem)) && cue.manner.iter().all(|stem| known.contains(stem))
+    let known: Vec<Word> = texts.chain(described).flat_map(words).collect();
+    rest.iter().all(|w| known.iter().any(|k| k.stem == w.stem || is_answered_by(&w.plain, &k.plain)))
+        && cue.manner.iter().all(|stem| known.iter().any(|k| k.stem == *stem))
 }
 
 /// Whether the open side of the fact has the type that the question asks for.

@@ -2,7 +2,7 @@
 
 use super::{
     cues::{CueMatch, Form},
-    lexicon::{is_function_word, is_particle},
+    lexicon::{is_function_word, is_particle, is_person_noun},
     names::NameMention,
     question::{Question, QuestionKind},
     words::Word,
@@ -38,9 +38,10 @@ impl<'q> Sides<'q> {
         let mut sides = Self { subjects: Vec::new(), objects: Vec::new(), unplaced: Vec::new(), listed };
         let noun = matches!(cue.form, Form::Noun | Form::InverseNoun);
         for named in &question.named {
-            let is_owner_of_next = named.possessive && question.named.iter().any(|n| n.start == named.end);
-            if is_owner_of_next && !noun {
-                // In "who has my tent", only the tent is on a side.
+            let is_owner_of_next = question.named.iter().any(|n| n.start == named.end)
+                || (named.end < start && question.words.get(named.end).is_some_and(|w| is_person_noun(&w.plain)));
+            if named.possessive && is_owner_of_next && !noun {
+                // In "who has my tent" and "where does my mother live", only the tent and the mother are on a side.
                 continue;
             }
             if noun {

@@ -1,14 +1,16 @@
 //! Answers "How do you know that …?" with the messages that say so.
 
 use super::{
+    assertion::is_negated,
     cues::CueIndex,
-    facts::{find_answer, names_all},
+    facts::{find_answer, holds, names_all},
     grammar::day,
+    names::NameMention,
     phrasing::{CitationList, best_evidence},
     question::Question,
 };
 use recall_domain::{
-    Citation, FactStatus,
+    Citation, EntityId, Evidence, FactStatus, Stance,
     context::{Context, RankedFact},
 };
 use recall_embedding::LocalEmbedder;
@@ -51,17 +53,29 @@ pub(super) fn write_sources(
     embedder: &LocalEmbedder,
     cited: &mut CitationList<'_>,
 ) -> Vec<String> {
-    let mut facts: Vec<&RankedFact> = find_answer(claim, &context.facts, cue_index, embedder).facts;
-    if facts.is_empty() && claim.named.len() > 1 {
-        facts = context.facts.iter().filter(|f| f.fact.status != FactStatus::Retracted && names_all(claim, f)).collect();
+    // "That I no longer live in Rome" is told by the message that ended it, not by the one before.
+    let denies = is_negated(&claim.words, None);
+    let fits = |f: &&RankedFact| holds(f) != denies;
+    let known = || context.facts.iter().filter(|f| f.fact.status != FactStatus::Retracted);
+    let mut facts: Vec<&RankedFact> = known().filter(|f| names_both(claim, f)).filter(fits).collect();
+    if facts.is_empty() {
+        facts = find_answer(claim, &context.facts, cue_index, embedder).facts;
+    }
+    if facts.is_empty() && claim.named.iter().any(|n| n.entities != claim.named[0].entities) {
+        facts = known().filter(|f| names_all(claim, f)).collect();
     }
     let mut sentences = Vec::new();
     for fact in facts {
-        let Some(evidence) = best_evidence(fact) else { continue };
-        let message = context.messages.iter().map(|m| &m.message).find(|m| m.id == evidence.message);
+        let message_of = |e: &Evidence| context.messages.iter().map(|m| &m.message).find(|m| m.id == e.message);
+        let rank = |e: &&Evidence| (message_of(e).is_some(), e.stance == Stance::Ends, e.created_at);
+        let told = fact.evidence.iter().filter(|e| (e.stance == Stance::Supports) != denies).max_by_key(rank);
+        let Some(evidence) = told.or_else(|| best_evidence(fact)) else { continue };
+        let message = message_of(evidence);
         let words = message.map_or(&evidence.excerpt, |m| &m.text);
         let known = cited.citations.iter().any(|c| c.message_id == Some(evidence.message));
-        if known || words.as_str().is_empty() || sentences.len() == MAX_SOURCES {
+        // A mere name tells nothing.
+        let says_little = words.as_str().split_whitespace().count() < 3;
+        if known || says_little || sentences.len() == MAX_SOURCES {
             continue;
         }
         let who = message.and_then(|m| m.speaker.as_deref()).unwrap_or("you");
@@ -77,6 +91,17 @@ pub(super) fn write_sources(
         sentences.push(format!("On {} {who} said: “{}” {mark}.", day(evidence.created_at), words.as_str()));
     }
     sentences
+}
+
+/// Whether the claim names two sides, and these are the sides of the fact. "My" only says whose mother it is.
+fn names_both(claim: &Question, f: &RankedFact) -> bool {
+    let is_owner = |n: &NameMention| n.possessive && claim.named.iter().any(|m| m.start >= n.end);
+    let named: Vec<&NameMention> = claim.named.iter().filter(|n| !is_owner(n)).collect();
+    let on_side = |id: EntityId| named.iter().any(|n| n.entities.contains(&id));
+    named.len() == 2
+        && on_side(f.fact.subject)
+        && on_side(f.fact.object)
+        && named.iter().all(|n| n.entities.contains(&f.fact.subject) || n.entities.contains(&f.fact.object))
 }
 
 #[cfg(test)]

@@ -384,6 +384,22 @@ fn things_are_named_and_partings_are_dated() {
 }
 
 #[test]
+fn sources_fit_the_claim() {
+    let mut w = test_memory();
+    let rome = w.facts.iter_mut().find(|f| f.object.name == "Rome").unwrap();
+    let mut denial = rome.evidence[0].clone();
+    (denial.stance, denial.excerpt, denial.message) = (Stance::Opposes, "I have never been to Rome".into(), MessageId(id("denial")));
+    rome.evidence.insert(0, denial);
+    for (question, said) in [
+        ("How do you know that I have been to Rome?", "I visited Rome"),
+        ("How do you know that I no longer live in Lyon?", "We moved from Lyon to Ghent"),
+    ] {
+        let text = w.answer(question).text;
+        assert!(text.as_str().ends_with(&format!("“{said}” [1].")), "{}", text.as_str());
+    }
+}
+
+#[test]
 fn unsupported_questions_are_not_answered() {
     let w = test_memory();
     let mut wrong = Vec::new();

@@ -116,6 +116,10 @@ fn match_cues<'a>(question: &Question, usable: &[&'a RankedFact], cue_index: &Cu
     let mut matches = Matches { found: Vec::new(), contrary: Vec::new(), cue: None };
     for cue in &question.cues {
         let relation = cue_index.relation(cue.relation);
+        // "When did I move to Ghent": the date of a message that says where I live is no answer.
+        if question.kind == QuestionKind::When && cue.form != Form::Ending && cue_index.is_state(cue.relation) {
+            continue;
+        }
         let sides = Sides::of(question, cue, relation.symmetric);
         // "Who did I visit Rome with" names both sides, and asks for a third entity that no fact has.
         let asks_for_more =

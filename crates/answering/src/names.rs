@@ -65,20 +65,19 @@ pub(super) fn find_names(question: &[Word], known: &[(u8, &Entity)], taken: &mut
 }
 
 /// Extends names by what the texts have beside them: "Velden" to "Velden Shipyard", "Wren" to "Wren the luthier".
-pub(super) fn extend_names(question: &[Word], texts: &[Vec<Word>], named: &mut [NameMention], taken: &mut [bool]) {
-    for name in named {
-        loop {
-            let Some(last) = question.get(name.end - 1).filter(|w| w.capital) else { break };
-            let is_free = |i: usize| question.get(i).filter(|w| !taken[i] && !is_function_word(w));
+pub(super) fn extend_names(question: &[Word], texts: &[Vec<Word>], named: &mut Vec<NameMention>, taken: &mut [bool]) {
+    for name in named.iter_mut() {
+        while let Some(last) = question.get(name.end - 1).filter(|w| w.capital) {
+            let content = |i: usize| question.get(i).filter(|w| !is_function_word(w));
             let follows = |next: &Word| {
                 texts.iter().any(|t| t.windows(2).any(|w| w[0].plain == last.plain && w[1].capital && same_noun(&w[1].plain, &next.plain)))
             };
             let described = |next: &Word| {
                 texts.iter().any(|t| t.iter().any(|w| w.plain == last.plain) && t.iter().any(|w| same_noun(&w.plain, &next.plain)))
             };
-            let end = if is_free(name.end).is_some_and(|next| next.capital && follows(next)) {
+            let end = if content(name.end).is_some_and(|next| next.capital && !taken[name.end] && follows(next)) {
                 name.end + 1
-            } else if question.get(name.end).is_some_and(|w| w.plain == "the") && is_free(name.end + 1).is_some_and(described) {
+            } else if question.get(name.end).is_some_and(|w| w.plain == "the") && content(name.end + 1).is_some_and(described) {
                 name.end + 2
             } else {
                 break;
@@ -88,4 +87,7 @@ pub(super) fn extend_names(question: &[Word], texts: &[Vec<Word>], named: &mut [
             name.possessive = question[end - 1].possessive;
         }
     }
+    // "The luthier" may be known as an entity of its own.
+    let ranges: Vec<(usize, usize)> = named.iter().map(|n| (n.start, n.end)).collect();
+    named.retain(|n| !ranges.iter().any(|(start, end)| *start < n.start && n.end <= *end));
 }

@@ -78,6 +78,7 @@ functional = true
 half_life_days = 730.0
 cues.verbs = ["live in", "reside in", "move to", "be from"]
 cues.nouns = ["hometown", "home"]
+cues.ending_verbs = ["move out of"]
 [[relation]]
 name = "LOCATED_IN"
 phrase = "is located in"
@@ -417,6 +418,7 @@ fn unsupported_questions_are_not_answered() {
         "What does John like to eat for breakfast on Sundays?",
         "Why does John like Mary?",
         "When was Acme founded?",
+        "When did I move to Ghent?",
         "Do I own a boat?",
         "Have I visited Paris?",
         "What do I drive?",

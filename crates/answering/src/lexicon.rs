@@ -174,6 +174,7 @@ const SYNONYMS: &[&str] = &[
     "grandfather grandpa granddad",
     "child children kid kids",
     "spouse partner",
+    "doctor dr",
 ];
 
 /// Groups of a broader word and its narrower words. A question with the first may be answered with the others.

@@ -108,9 +108,8 @@ impl QuoteFinder<'_> {
             .filter(usable)
             .filter_map(|m| self.quote(m, antecedent(m, ranked), &terms, &speakers))
             .collect();
-        // The sort is stable, so equal coverage keeps the order of the ranking.
+        // The sort is stable, so equal coverage keeps the ranking. Quotes that cover clearly less than the best are off topic.
         quotes.sort_by(|a, b| b.coverage.total_cmp(&a.coverage));
-        // Quotes that cover clearly less than the best are off topic.
         let best = quotes.first().map_or(0.0, |q| q.coverage);
         quotes.retain(|q| q.coverage >= best - 0.1);
         let mut seen = HashSet::new();
@@ -284,7 +283,10 @@ impl QuoteFinder<'_> {
     fn nearest(&self, term: &Term, sentence: &Sentence) -> Option<(usize, f32)> {
         let cosine = |v: &[f32]| v.iter().zip(&term.vector).map(|(a, b)| a * b).sum::<f32>();
         let near = sentence.vectors.iter().enumerate().filter_map(|(i, v)| Some((i, cosine(v.as_ref()?))));
-        let near = near.filter(|(i, alike)| *alike >= SIMILAR && !are_siblings(&term.plain, &sentence.words[*i].plain));
+        // "What breed is the dog": a dog is no breed.
+        let stands_for_itself = |i: usize| self.question.words.iter().any(|w| w.stem != term.stem && w.stem == sentence.words[i].stem);
+        let near = near.filter(|(i, alike)| *alike >= SIMILAR && !stands_for_itself(*i));
+        let near = near.filter(|(i, _)| !are_siblings(&term.plain, &sentence.words[*i].plain));
         near.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 

@@ -61,7 +61,7 @@ impl Ask {
 }
 
 /// Whether a text contains these words as whole words ("no" is not in "know").
-fn has_words(text: &str, words: &str) -> bool {
+pub(crate) fn has_words(text: &str, words: &str) -> bool {
     let (text, words) = (text.to_lowercase(), words.to_lowercase());
     let inside = |c: Option<char>, edge: Option<char>| c.is_some_and(char::is_alphanumeric) && edge.is_some_and(char::is_alphanumeric);
     text.match_indices(&words).any(|(at, _)| {
@@ -70,13 +70,14 @@ fn has_words(text: &str, words: &str) -> bool {
     })
 }
 
-struct Answer {
-    text: String,
+pub(crate) struct Answer {
+    pub(crate) text: String,
     /// Whether the answer cites at least one source.
-    cited: bool,
+    pub(crate) cited: bool,
 }
 
-async fn ask(server: &Server, session: &str, text: &str, at: &str) -> Answer {
+/// Sends a question and waits for its answer.
+pub(crate) async fn ask(server: &Server, session: &str, text: &str, at: &str) -> Answer {
     let sent = server.send(json!({ "sessionId": session, "text": text, "sentAt": at })).await.unwrap();
     let query = "query($id: ID!) { message(id: $id) { kind status answer { text citations { index excerpt } } } }";
     let started = std::time::Instant::now();

@@ -1,8 +1,9 @@
-//! The share of right routes, on the questions of labelled dialogues (`training/dialogues`). `--nocapture` prints it by author, and with `SHOW=1` the
-//! questions of the other authors that take a wrong route. `ROUTES` names a folder with further dialogues of the same form.
+//! Routes and answers on the questions of labelled dialogues (`training/dialogues`). `--nocapture` prints the shares by author, and with `SHOW=1` the
+//! questions of the other authors that take a wrong route or get no right answer. `DIALOGUES` names a folder with further dialogues of the
+//! same form.
 //!
-//! The right route follows from the labels, not from the words of a question: which facts and messages its answer needs. See
-//! docs/evaluation.md.
+//! The right route follows from the labels, not from the words of a question: which facts and messages its answer needs. An answer is right
+//! if it has the labelled words. See docs/evaluation.md.
 
 use std::{
     collections::BTreeMap,
@@ -12,12 +13,19 @@ use std::{
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::server::Server;
+use crate::{
+    answers::{Answer, ask, has_words},
+    server::Server,
+};
 
 /// Authors whose dialogues are for measuring only.
 const SET_ASIDE: [&str; 3] = ["dalia", "farid", "gia"];
 /// Least share of right routes on their questions.
-const FLOOR: f64 = 0.85;
+const ROUTES_FLOOR: f64 = 0.85;
+/// Least share of right answers to them.
+const ANSWERS_FLOOR: f64 = 0.4;
+/// Most of their questions without an answer that are answered, as a share.
+const FALSE_CEILING: f64 = 0.12;
 
 const MONTHS: [&str; 12] =
     ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
@@ -136,13 +144,32 @@ impl Dialogue {
     }
 }
 
-/// Tells the dialogue to a new server, and asks for the route of each answerable question when its message has come. Returns the
-/// questions with the right route and the one taken.
-async fn routes(dialogue: &Dialogue) -> Vec<(&Question, &'static str, String)> {
+/// A question with what the server made of it.
+struct Asked<'d> {
+    question: &'d Question,
+    right_route: &'static str,
+    taken_route: String,
+    answer: Answer,
+}
+
+impl Asked<'_> {
+    /// Whether the answer has the labelled words; without any, whether it cites nothing.
+    fn is_right(&self) -> bool {
+        let has = |gold: &String| has_words(&self.answer.text, gold);
+        match (self.question.answerable, self.question.any_of) {
+            (false, _) => !self.answer.cited,
+            (true, true) => self.question.gold.iter().any(has),
+            (true, false) => self.question.gold.iter().all(has),
+        }
+    }
+}
+
+/// Tells the dialogue to a new server, and asks each question when its message has come.
+async fn play(dialogue: &Dialogue) -> Vec<Asked<'_>> {
     const IMPORT: &str = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
-    let mut found = Vec::new();
+    let mut asked = Vec::new();
     for talk in &dialogue.sessions {
         let created =
             server.graphql("mutation($t: String) { createSession(input: { title: $t }) { session { id } } }", json!({ "t": talk.title }));
@@ -150,7 +177,7 @@ async fn routes(dialogue: &Dialogue) -> Vec<(&Question, &'static str, String)> {
         let mut waiting = Vec::new();
         for said in &talk.messages {
             waiting.push(json!({ "text": said.text, "sentAt": said.sent_at, "externalId": said.id }));
-            let due: Vec<&Question> = dialogue.questions.iter().filter(|q| q.answerable && q.asked_after == said.id).collect();
+            let due: Vec<&Question> = dialogue.questions.iter().filter(|q| q.asked_after == said.id).collect();
             let is_last = std::ptr::eq(said, talk.messages.last().unwrap());
             if due.is_empty() && !is_last {
                 continue;
@@ -162,47 +189,71 @@ async fn routes(dialogue: &Dialogue) -> Vec<(&Question, &'static str, String)> {
             for question in due {
                 let query = "query($q: String!) { context(input: { query: $q, first: 1 }) { route { chosen } } }";
                 let taken = server.graphql(query, json!({ "q": question.text })).await;
-                let taken = taken["context"]["route"]["chosen"].as_str().unwrap().to_owned();
-                found.push((question, dialogue.right_route(question), taken));
+                let taken_route = taken["context"]["route"]["chosen"].as_str().unwrap().to_owned();
+                let answer = ask(&server, &server.create_session().await, &question.text, &said.sent_at).await;
+                asked.push(Asked { question, right_route: dialogue.right_route(question), taken_route, answer });
             }
         }
     }
-    found
+    asked
+}
+
+/// How many of how many.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    part: usize,
+    all: usize,
+}
+
+impl Share {
+    fn add(&mut self, is_part: bool) {
+        *self = Self { part: self.part + usize::from(is_part), all: self.all + 1 };
+    }
+
+    fn value(self) -> f64 {
+        self.part as f64 / self.all.max(1) as f64
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn routes_fit_what_the_answers_need() {
+async fn routes_fit_and_answers_are_right() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("training/dialogues");
-    let folders = [Some(root), std::env::var_os("ROUTES").map(PathBuf::from)];
+    let folders = [Some(root), std::env::var_os("DIALOGUES").map(PathBuf::from)];
     let list = |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
         folders.into_iter().flatten().flat_map(list).filter(|f| f.extension().is_some_and(|e| e == "json")).collect();
     files.sort();
-    let (mut groups, mut confusion) = (BTreeMap::<&str, (usize, usize)>::new(), BTreeMap::<(&str, String, String), usize>::new());
+    let mut shares = BTreeMap::<(&str, String), Share>::new();
     for file in &files {
         let author = file.file_stem().unwrap().to_str().unwrap();
-        let dialogue: Dialogue = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-        let found = routes(&dialogue).await;
-        let right = found.iter().filter(|(_, right, taken)| right == taken).count();
-        println!("{author}: {right} of {}", found.len());
         let group = if SET_ASIDE.contains(&author) { "set aside" } else { "others" };
-        let sum = groups.entry(group).or_default();
-        *sum = (sum.0 + right, sum.1 + found.len());
-        for (question, right, taken) in &found {
-            *confusion.entry((group, (*right).to_owned(), taken.clone())).or_default() += 1;
-            if std::env::var_os("SHOW").is_some() && group == "others" && right != taken {
-                println!("  {right}, took {taken}: {}", question.text);
+        let dialogue: Dialogue = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        for asked in play(&dialogue).await {
+            let Asked { question, right_route, taken_route, answer } = &asked;
+            let is_shown = std::env::var_os("SHOW").is_some() && group == "others";
+            let mut add = |name: String, is_part: bool| shares.entry((group, name)).or_default().add(is_part);
+            if question.answerable {
+                add("right routes".to_owned(), right_route == taken_route);
+                add(format!("right routes of {right_route}"), right_route == taken_route);
+                add("right answers".to_owned(), asked.is_right());
+                add(format!("right answers, {}", question.r#type), asked.is_right());
+                if is_shown && right_route != taken_route {
+                    println!("  {right_route}, took {taken_route}: {}", question.text);
+                }
+            } else {
+                add("false answers".to_owned(), !asked.is_right());
+            }
+            if is_shown && !asked.is_right() {
+                println!("  {} {:?}: {}", question.text, question.gold, answer.text);
             }
         }
     }
-    for ((group, right, taken), count) in &confusion {
-        println!("{group}: {right} took {taken}: {count}");
+    for ((group, name), share) in &shares {
+        println!("{group}: {name} {} of {}, {:.3}", share.part, share.all, share.value());
     }
-    for (group, (right, all)) in &groups {
-        println!("{group}: {right} of {all} right routes, {:.3}", *right as f64 / *all as f64);
-    }
-    let (right, all) = groups["set aside"];
-    assert!(right as f64 >= FLOOR * all as f64, "{right} of {all}");
+    let share = |name: &str| shares[&("set aside", name.to_owned())].value();
+    assert!(share("right routes") >= ROUTES_FLOOR && share("right answers") >= ANSWERS_FLOOR, "too few are right");
+    assert!(share("false answers") <= FALSE_CEILING, "too many questions without an answer are answered");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //!
 //! - `question` parses the question: `answer_type` finds the type of the answer, `names`, `cues` and `sides` the entities
 //!   and the relation, and `period` the days.
+//! - `parts` splits two questions in one sentence.
 //! - `facts` selects facts; `phrasing` writes them as sentences with the rules of `grammar`.
 //! - `past` selects what held in a period, and what came before something else.
 //! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others.
@@ -20,6 +21,7 @@ mod facts;
 mod grammar;
 mod lexicon;
 mod names;
+mod parts;
 mod passages;
 mod past;
 mod period;
@@ -70,18 +72,39 @@ impl ExtractiveAnswerer {
 
     /// Returns the answer: a pure function of question and context.
     pub fn draft(&self, asked: &Asked, context: &Context) -> AnswerDraft {
-        let question = self.parse_question(asked, context);
         let nothing = |text: &str| AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
         if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
             return nothing(reply);
         }
-        let mut cited = CitationList::new(context);
+        let (mut sentences, mut cited) = (Vec::new(), CitationList::new(context));
+        let with_text = |text: &str| Asked { text: text.into(), ..asked.clone() };
+        if let Some(parts) = parts::split(asked.text.as_str(), |text| self.parse_question(&with_text(text), context)) {
+            let answers = parts.map(|part| self.sentences(&with_text(&part), context, &mut cited));
+            if answers.iter().all(|answer| !answer.is_empty()) {
+                sentences = answers.concat();
+            } else {
+                cited = CitationList::new(context);
+            }
+        }
+        if sentences.is_empty() {
+            sentences = self.sentences(asked, context, &mut cited);
+        }
+        if sentences.is_empty() {
+            return nothing(UNKNOWN);
+        }
+        context.cite_chunks(&mut cited.citations);
+        AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None }
+    }
+
+    /// Returns the sentences that answer one question, with their citations in `cited`; none if nothing supports an answer.
+    fn sentences(&self, asked: &Asked, context: &Context, cited: &mut CitationList<'_>) -> Vec<String> {
+        let question = self.parse_question(asked, context);
         if let Some(claim) = sources::claim_of(asked.text.as_str()) {
             let claim = Asked { text: claim.into(), ..asked.clone() };
             let claim_question = self.parse_question(&claim, context);
-            let sentences = sources::write_sources(&claim_question, context, &self.cue_index, &self.embedder, &mut cited);
+            let sentences = sources::write_sources(&claim_question, context, &self.cue_index, &self.embedder, cited);
             if !sentences.is_empty() {
-                return AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None };
+                return sentences;
             }
         }
         let passages = context.passages();
@@ -90,34 +113,29 @@ impl ExtractiveAnswerer {
         let is_of_end = |c: &cues::CueMatch| c.form == cues::Form::Ending;
         let quotes_first = matches!(question.answer_type, AnswerType::Time | AnswerType::Count(_) | AnswerType::Occupation)
             || (question.kind != QuestionKind::YesNo && question.cues.iter().any(is_of_end));
-        let values = self.values.answer(&question, &context.facts, asked.at, &mut cited);
+        let values = self.values.answer(&question, &context.facts, asked.at, cited);
         if !values.is_empty() {
-            return AnswerDraft { text: values.join(" ").into(), citations: cited.citations, grounded: true, answerer: None };
+            return values;
         }
-        let mut sentences =
-            if quotes_first { write_quotes(&question, context, finder.find_quotes(&passages), &mut cited) } else { Vec::new() };
+        let mut sentences = if quotes_first { write_quotes(&question, context, finder.find_quotes(&passages), cited) } else { Vec::new() };
         if sentences.is_empty() {
             let found = facts::find_answer(&question, &context.facts, &self.cue_index, &self.embedder);
-            sentences = FactWriter { cue_index: &self.cue_index, question: &question, found: &found }.write(&mut cited);
+            sentences = FactWriter { cue_index: &self.cue_index, question: &question, found: &found }.write(cited);
             if question.is_general() {
-                sentences.extend(self.values.describe(&question, &context.facts, asked.at, &mut cited));
+                sentences.extend(self.values.describe(&question, &context.facts, asked.at, cited));
             }
         }
         if sentences.is_empty() && !quotes_first {
-            sentences = write_quotes(&question, context, finder.find_quotes(&passages), &mut cited);
+            sentences = write_quotes(&question, context, finder.find_quotes(&passages), cited);
         }
         if sentences.is_empty() {
             let quote = finder.find_passage(&context.chunks, &passages);
-            sentences = write_quotes(&question, context, quote.into_iter().collect(), &mut cited);
+            sentences = write_quotes(&question, context, quote.into_iter().collect(), cited);
         }
-        if sentences.is_empty() {
-            return nothing(UNKNOWN);
-        }
-        context.cite_chunks(&mut cited.citations);
-        if question.is_general() {
+        if !sentences.is_empty() && question.is_general() {
             sentences.extend(other_names(&question, context));
         }
-        AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None }
+        sentences
     }
 
     fn parse_question(&self, asked: &Asked, context: &Context) -> Question {

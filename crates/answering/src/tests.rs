@@ -385,6 +385,19 @@ fn things_are_named_and_partings_are_dated() {
 }
 
 #[test]
+fn both_questions_of_a_sentence_are_answered() {
+    let w = test_memory();
+    for (question, expected) in [
+        ("Where does Mary work and who does she like?", None),
+        ("Who does John like, and what does he dislike?", Some("John likes Mary [1]. John dislikes spiders [2].")),
+        ("What does Sarah work on and who works with her?", Some("Sarah works on the backend team [1]. You work with Sarah [2].")),
+    ] {
+        let draft = w.answer(question);
+        assert_eq!(draft.grounded.then(|| draft.text.as_str().to_owned()).as_deref(), expected, "{question}");
+    }
+}
+
+#[test]
 fn sources_fit_the_claim() {
     let mut w = test_memory();
     let rome = w.facts.iter_mut().find(|f| f.object.name == "Rome").unwrap();

@@ -111,15 +111,7 @@ impl Question {
         let period = period::find_in_question(&words, now).filter(|p| !named.iter().any(|n| covers(p, n) && has_facts(n)));
         named.retain(|n| !period.is_some_and(|p| covers(&p, n)));
         let viewer: Vec<EntityId> = known.iter().filter(|(_, e)| e.is_viewer).map(|(_, e)| e.id).collect();
-        for (i, word) in words.iter().enumerate() {
-            // "me" in "tell me" is the addressee and not the subject of the question.
-            let addressee = i > 0 && matches!(words[i - 1].plain.as_str(), "tell" | "remind" | "give" | "show");
-            if !taken[i] && is_first_person(&word.plain) && !addressee {
-                let possessive = FirstPerson::is_determiner(&word.plain);
-                named.push(NameMention { entities: viewer.clone(), start: i, end: i + 1, possessive });
-                taken[i] = true;
-            }
-        }
+        find_first_person(&words, &viewer, &mut named, &mut taken);
         named.sort_by_key(|n| n.start);
         if let Some(p) = &period {
             // "in March" is no object of the verb.
@@ -134,28 +126,12 @@ impl Question {
         let class_word = class_positions.last().map(|i| words[*i].plain.clone());
         let cues = if kind == QuestionKind::Where { cue_index.find(&words, &taken, true) } else { cues };
 
-        let has = |w: &str| words.iter().any(|x| x.plain == w);
-        let used_to = words.windows(2).any(|w| w[0].plain == "used" && w[1].plain == "to") && !has("is") && !has("are");
-        let used_to = used_to || words.windows(2).any(|w| w[0].plain == "use" && w[1].plain == "to");
-        let past = ["before", "previously", "formerly", "earlier", "previous", "former"].into_iter().any(has) || used_to;
         let is_past = words.iter().take(3).any(|w| matches!(w.plain.as_str(), "did" | "was" | "were" | "had"));
-        let tense = if past { Tense::Past } else { Tense::Open };
+        let tense = if asks_for_earlier(&words) { Tense::Past } else { Tense::Open };
         let is_perfect = kind != QuestionKind::YesNo && has_perfect(&words);
         let asks_which_one = named.iter().any(|n| is_choice_of_name(&words, n));
-        // "before Ghent", "before he moved to Ghent".
-        let is_clause = |i: usize| words[i].plain == "before" && words.get(i + 1).is_some_and(|w| is_subject_pronoun(&w.plain));
-        let is_before = |n: &NameMention| {
-            let directly = n.start > 0 && matches!(words[n.start - 1].plain.as_str(), "before" | "after");
-            directly || (n.start.saturating_sub(5)..n.start).any(is_clause)
-        };
-        let time_anchors =
-            named.iter().filter(|n| is_before(n) && !is_first_person(&words[n.start].plain)).flat_map(|n| n.entities.clone()).collect();
-        let successor = words.iter().position(|w| w.plain == "before").map_or(Vec::new(), |at| {
-            let in_name = |i: usize| named.iter().any(|n| n.start <= i && i < n.end) && !is_first_person(&words[i].plain);
-            let is_name = |i: &usize| words[*i].proper || in_name(*i);
-            (at + 1..words.len().min(at + 7)).filter(is_name).map(|i| words[i].stem.clone()).collect()
-        });
-        named.retain(|n| !is_before(n) || is_first_person(&words[n.start].plain));
+        let successor = successor(&words, &named);
+        let time_anchors = take_time_anchors(&words, &mut named);
 
         // "tea or coffee": an answer need not contain both alternatives.
         let or = words.iter().position(|w| w.plain == "or").filter(|i| *i > 0 && i + 1 < words.len());
@@ -246,6 +222,47 @@ impl Question {
         let who = last && named.start <= 3 && (is(before(1)) || is(before(2))) || (first_person && self.words.len() <= 3 && is(before(1)));
         (about && last) || who
     }
+}
+
+/// Adds the pronouns of the first person as names of the viewer.
+fn find_first_person(words: &[Word], viewer: &[EntityId], named: &mut Vec<NameMention>, taken: &mut [bool]) {
+    for (i, word) in words.iter().enumerate() {
+        // "me" in "tell me" is the addressee and not the subject of the question.
+        let addressee = i > 0 && matches!(words[i - 1].plain.as_str(), "tell" | "remind" | "give" | "show");
+        if !taken[i] && is_first_person(&word.plain) && !addressee {
+            let possessive = FirstPerson::is_determiner(&word.plain);
+            named.push(NameMention { entities: viewer.to_vec(), start: i, end: i + 1, possessive });
+            taken[i] = true;
+        }
+    }
+}
+
+/// Whether a question asks for what was earlier: "before", "my former boss", "what did I use to play".
+fn asks_for_earlier(words: &[Word]) -> bool {
+    let has = |w: &str| words.iter().any(|x| x.plain == w);
+    let used_to = words.windows(2).any(|w| w[0].plain == "used" && w[1].plain == "to") && !has("is") && !has("are");
+    let used_to = used_to || words.windows(2).any(|w| w[0].plain == "use" && w[1].plain == "to");
+    ["before", "previously", "formerly", "earlier", "previous", "former"].into_iter().any(has) || used_to
+}
+
+/// Returns the stems of the names after "before", whether their entities are known or not.
+fn successor(words: &[Word], named: &[NameMention]) -> Vec<String> {
+    let Some(at) = words.iter().position(|w| w.plain == "before") else { return Vec::new() };
+    let in_name = |i: usize| named.iter().any(|n| n.start <= i && i < n.end) && !is_first_person(&words[i].plain);
+    let is_name = |i: &usize| words[*i].proper || in_name(*i);
+    (at + 1..words.len().min(at + 7)).filter(is_name).map(|i| words[i].stem.clone()).collect()
+}
+
+/// Removes the names that only specify the time, "before Ghent" and "before he moved to Ghent", and returns their entities.
+fn take_time_anchors(words: &[Word], named: &mut Vec<NameMention>) -> Vec<EntityId> {
+    let is_clause = |i: usize| words[i].plain == "before" && words.get(i + 1).is_some_and(|w| is_subject_pronoun(&w.plain));
+    let is_anchor = |n: &NameMention| {
+        let directly = n.start > 0 && matches!(words[n.start - 1].plain.as_str(), "before" | "after");
+        (directly || (n.start.saturating_sub(5)..n.start).any(is_clause)) && !is_first_person(&words[n.start].plain)
+    };
+    let anchors = named.iter().filter(|n| is_anchor(n)).flat_map(|n| n.entities.clone()).collect();
+    named.retain(|n| !is_anchor(n));
+    anchors
 }
 
 /// Whether the verb is in the perfect: "have I worked", "has Billie been".

@@ -23,6 +23,7 @@ pub mod openai;
 mod openapi;
 mod operations;
 mod rate;
+mod refused_body;
 mod rest;
 mod router;
 mod sampler;

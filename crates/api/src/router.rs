@@ -17,7 +17,7 @@ use crate::{
     config::{ApiConfig, ApiState},
     event_stream, export, graphql, layers, mcp, openai, openapi, operations,
     operations::Check,
-    rate, rest, web, whip,
+    rate, refused_body, rest, web, whip,
 };
 
 /// Builds all routes with their middleware.
@@ -109,7 +109,8 @@ pub fn router(state: ApiState) -> Router {
         .fallback_service(Router::new().fallback(web::static_file))
         .layer(from_fn_with_state(address_limits, rate::limit_addresses))
         .layer(from_fn_with_state(policy, auth::origin::guard))
-        .layer(from_fn(openai::use_openai_errors));
+        .layer(from_fn(openai::use_openai_errors))
+        .layer(from_fn(refused_body::discard));
     guarded
         .merge(probe_routes(all_checks))
         .layer(CatchPanicLayer::custom(layers::panic_response))

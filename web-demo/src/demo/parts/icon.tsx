@@ -11,6 +11,7 @@ const paths = {
   chat: <path d="M5 5h14v10H11l-4 4v-4H5z" />,
   facts: <path d="M5 7h14M5 12h9M5 17h12" />,
   document: <path d="M7 4h7l4 4v12H7zM14 4v4h4M10 12h5M10 15.5h5" />,
+  compare: <path d="M4 5h7v14H4zM13 5h7v14h-7zM6.5 9h2M6.5 12h2M15.5 9h2M15.5 12h2" />,
   graph: <><circle cx="6.5" cy="16.5" r="2.5" /><circle cx="17.5" cy="16.5" r="2.5" /><circle cx="12" cy="6.5" r="2.5" /><path d="m10.8 8.8-3 5.4M13.2 8.8l3 5.4" /></>,
   system: <><circle cx="12" cy="12" r="7.5" /><path d="M12 4.5v15a7.5 7.5 0 0 0 0-15z" fill="currentColor" /></>,
   light: <><circle cx="12" cy="12" r="4" /><path d="M12 3v2M12 19v2M3 12h2M19 12h2M5.6 5.6 7 7M17 17l1.4 1.4M18.4 5.6 17 7M7 17l-1.4 1.4" /></>,

@@ -5,7 +5,7 @@ import { documentsHref, memoryHref, route, sessionHref, type Route } from "../st
 const places: Array<{ name: string; pages: ReadonlyArray<Route["page"]>; href: () => string }> = [
   { name: "Chat", pages: ["home", "session", "entity"], href: () => (sessionId.value ? sessionHref(sessionId.value) : "#/") },
   { name: "Memory", pages: ["memory"], href: () => memoryHref },
-  { name: "Documents", pages: ["documents", "document"], href: () => documentsHref },
+  { name: "Documents", pages: ["documents", "document", "comparison"], href: () => documentsHref },
 ];
 
 export function Places() {

@@ -1,9 +1,11 @@
-// Routes in the URL's hash: #/s/{session}, #/e/{entity}, #/memory…, #/d, #/d/{document} and #/d/{document}/{chunk}.
+// Routes in the URL's hash: #/s/{session}, #/e/{entity}, #/memory…, #/d, #/d/{document},
+// #/d/{document}/{chunk} and #/c/{comparison}.
 import { signal } from "@preact/signals";
 
 export type Route =
   | { page: "session"; id: string } | { page: "entity"; id: string } | { page: "memory"; rest: string } | { page: "home" }
-  | { page: "documents" } | { page: "document"; id: string; chunk: string | null };
+  | { page: "documents" } | { page: "document"; id: string; chunk: string | null }
+  | { page: "comparison"; id: string };
 
 export const memoryHref = "#/memory";
 
@@ -14,6 +16,7 @@ function read(): Route {
     if (id && kind === "s") return { page: "session", id: decodeURIComponent(id) };
     if (id && kind === "e") return { page: "entity", id: decodeURIComponent(id) };
     if (id && kind === "d") return { page: "document", id: decodeURIComponent(id), chunk: part ? decodeURIComponent(part) : null };
+    if (id && kind === "c") return { page: "comparison", id: decodeURIComponent(id) };
     if (kind === "d") return { page: "documents" };
   } catch {
     // Invalid percent-encoding.
@@ -31,6 +34,7 @@ export const entityHref = (id: string): string => `#/e/${encodeURIComponent(id)}
 export const documentsHref = "#/d";
 export const documentHref = (id: string): string => `#/d/${encodeURIComponent(id)}`;
 export const passageHref = (documentId: string, chunkId: string): string => `${documentHref(documentId)}/${encodeURIComponent(chunkId)}`;
+export const comparisonHref = (id: string): string => `#/c/${encodeURIComponent(id)}`;
 export const navigate = (href: string): void => {
   location.hash = href;
 };

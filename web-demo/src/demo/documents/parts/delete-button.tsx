@@ -2,7 +2,14 @@
 import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 
-export function DeleteButton({ name, onDelete }: { name: string; onDelete: () => Promise<unknown> }) {
+interface Props {
+  name: string;
+  /** What the deletion does, in a sentence. */
+  effect?: string;
+  onDelete: () => Promise<unknown>;
+}
+
+export function DeleteButton({ name, effect = "Deletes the file and its passages. Facts that rest on nothing else are forgotten.", onDelete }: Props) {
   const [step, setStep] = useState<"idle" | "confirming" | "deleting">("idle");
   const press = () => {
     if (step === "idle") return setStep("confirming");
@@ -13,7 +20,7 @@ export function DeleteButton({ name, onDelete }: { name: string; onDelete: () =>
     <button
       type="button" class={step === "idle" ? "icon-button" : "sure"} disabled={step === "deleting"}
       aria-label={step === "idle" ? `Delete ${name}` : undefined}
-      title={step === "idle" ? undefined : "Deletes the file and its passages. Facts that rest on nothing else are forgotten."}
+      title={step === "idle" ? undefined : effect}
       onClick={press} onBlur={() => { if (step === "confirming") setStep("idle"); }}
       onKeyDown={(event) => { if (event.key === "Escape" && step === "confirming") setStep("idle"); }}
     >

@@ -3,7 +3,9 @@ import { mayWrite } from "../../state/app.ts";
 import { count, day } from "../../state/format.ts";
 import { documentHref } from "../../state/route.ts";
 import type { DocumentRow } from "../generated/operations.ts";
-import { formatBytes, kindOf, progressOf, progressText, STATUS } from "../state/format.ts";
+import { chosen, isChosen, MAX_COMPARED, toggleChoice } from "../state/choice.ts";
+import { refreshComparisons } from "../state/comparisons.ts";
+import { formatBytes, isSearchable, kindOf, progressOf, progressText, STATUS } from "../state/format.ts";
 import { deleteDocument, isUnfinished } from "../state/library.ts";
 import { DeleteButton } from "./delete-button.tsx";
 
@@ -41,17 +43,43 @@ function Detail({ row }: { row: DocumentRow }) {
   return <small>{parts.filter(Boolean).join(", ")}</small>;
 }
 
-export function DocumentItem({ row }: { row: DocumentRow }) {
-  const unfinished = isUnfinished(row);
+/** A check box in the place of the format, and the name as its label. */
+function Choice({ row }: { row: DocumentRow }) {
+  const isFull = (chosen.value?.length ?? 0) >= MAX_COMPARED && !isChosen(row.id);
+  const reason = !isSearchable(row) ? "not read completely" : isFull ? `${MAX_COMPARED} documents are chosen already` : null;
   return (
-    <li class="doc" data-document={row.id} data-status={row.status}>
+    <>
+      <span class="kind choice">
+        <input id={`choose-${row.id}`} type="checkbox" checked={isChosen(row.id)} disabled={reason !== null} onChange={() => toggleChoice(row)} />
+      </span>
+      <div class="doc-text">
+        <label for={`choose-${row.id}`}>{row.filename}{reason && <span class="unseen">, {reason}</span>}</label><Badges row={row} />
+        <Detail row={row} />
+      </div>
+    </>
+  );
+}
+
+function Entry({ row }: { row: DocumentRow }) {
+  return (
+    <>
       <span class="kind" aria-hidden="true">{kindOf(row.filename, row.mediaType)}</span>
       <div class="doc-text">
         <a href={documentHref(row.id)}>{row.filename}</a><Badges row={row} />
         <Detail row={row} />
       </div>
+    </>
+  );
+}
+
+export function DocumentItem({ row }: { row: DocumentRow }) {
+  const unfinished = isUnfinished(row);
+  const choosing = chosen.value !== null;
+  return (
+    <li class="doc" data-document={row.id} data-status={row.status}>
+      {choosing ? <Choice row={row} /> : <Entry row={row} />}
       <span class="chip-status" data-status={row.status}>{STATUS[row.status]}</span>
-      {mayWrite(row.shared) ? <DeleteButton name={row.filename} onDelete={() => deleteDocument(row)} /> : <span />}
+      {mayWrite(row.shared) && !choosing ? <DeleteButton name={row.filename} onDelete={() => deleteDocument(row).then(refreshComparisons)} /> : <span />}
       {unfinished && <ProgressBar value={progressOf(row)} label={`Progress of ${row.filename}`} isWaiting={row.total === 0} />}
     </li>
   );

@@ -5,9 +5,12 @@ import { Icon } from "../../parts/icon.tsx";
 import { mayWrite } from "../../state/app.ts";
 import { count } from "../../state/format.ts";
 import { filter, isFiltered, isLoaded, loadError, own, refresh, setFilter, shared, showMore, type Shelf } from "../state/library.ts";
+import { chosen, MIN_COMPARED } from "../state/choice.ts";
 import { STATUS } from "../state/format.ts";
 import { addFiles, uploads } from "../state/uploads.ts";
 import { Ask } from "./ask.tsx";
+import { CompareButton, CompareForm } from "./compare-form.tsx";
+import { ComparisonsList } from "./comparisons-list.tsx";
 import { DocumentItem } from "./document-item.tsx";
 import { UploadItem } from "./upload-item.tsx";
 
@@ -88,7 +91,12 @@ export function Library() {
       {known && <FilterBar />}
       {loadError.value && <p class="trouble" role="alert">{loadError.value} <button type="button" onClick={() => void refresh()}>Try again</button></p>}
       <section aria-label="Your documents" aria-busy={!isLoaded.value}>
-        {known && <h2>{mine.total > 0 ? `${count(mine.total, "document")}${isFiltered.value ? " found" : ""}` : "Your documents"}</h2>}
+        {known && (
+          <div class="list-head">
+            <h2>{mine.total > 0 ? `${count(mine.total, "document")}${isFiltered.value ? " found" : ""}` : "Your documents"}</h2>
+            {(mine.total + everyones.total >= MIN_COMPARED || isFiltered.value || chosen.value) && <CompareButton />}
+          </div>
+        )}
         <ShelfList shelf={mine} isShared={false} />
         {isEmpty && <Empty />}
       </section>
@@ -98,6 +106,7 @@ export function Library() {
           <ShelfList shelf={everyones} isShared />
         </section>
       )}
+      {chosen.value ? <CompareForm /> : isLoaded.value && <ComparisonsList />}
     </div>
   );
 }

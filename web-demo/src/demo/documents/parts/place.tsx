@@ -1,4 +1,4 @@
-// The documents place: the library, or the reading view of one document.
+// The documents place: the library, the reading view of one document, or the report of a comparison.
 import "../documents.css";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { route } from "../../state/route.ts";
@@ -7,10 +7,12 @@ import { announcement, watchLibrary } from "../state/library.ts";
 import { addFiles } from "../state/uploads.ts";
 import { Library } from "./library.tsx";
 import { Reader } from "./reader.tsx";
+import { Report } from "./report.tsx";
 
 export function Documents() {
   const current = route.value;
   const open = current.page === "document" ? current : null;
+  const report = current.page === "comparison" ? current.id : null;
   const main = useRef<HTMLElement>(null);
   const shown = useRef<string | null>(null);
   useEffect(watchLibrary, []);
@@ -24,7 +26,7 @@ export function Documents() {
 
   // A change of the view moves the focus to its heading. The first view takes no focus from the header.
   // Before the paint, so that a key pressed at once goes to the new view.
-  const view = open?.id ?? "";
+  const view = report ? `comparison ${report}` : (open?.id ?? "");
   useLayoutEffect(() => {
     if (shown.current !== null && shown.current !== view && !open?.chunk) main.current?.focus();
     if (shown.current !== view && main.current) main.current.scrollTop = 0;
@@ -37,8 +39,8 @@ export function Documents() {
   }, []);
 
   return (
-    <main id="main" ref={main} tabIndex={-1} class="documents" aria-label={open ? "Document" : "Documents"}>
-      {open ? <Reader key={open.id} id={open.id} chunk={open.chunk} /> : <Library />}
+    <main id="main" ref={main} tabIndex={-1} class="documents" aria-label={report ? "Comparison" : open ? "Document" : "Documents"}>
+      {report ? <Report key={report} id={report} /> : open ? <Reader key={open.id} id={open.id} chunk={open.chunk} /> : <Library />}
       <p class="unseen" role="status">{announcement.value}</p>
     </main>
   );

@@ -1,0 +1,60 @@
+// Starts a comparison: the chosen documents, and what to compare them by.
+import { useState } from "preact/hooks";
+import { Icon } from "../../parts/icon.tsx";
+import { handleError } from "../../state/app.ts";
+import { chosen, compareChosen, MAX_COMPARED, MIN_COMPARED, toggleChoice } from "../state/choice.ts";
+
+const ID = "compare-documents";
+
+/** Offers check boxes in the list, and takes them away again. */
+export function CompareButton() {
+  const isChoosing = chosen.value !== null;
+  return (
+    <button type="button" id={ID} class="compare" aria-pressed={isChoosing} onClick={() => { chosen.value = isChoosing ? null : []; }}>
+      <Icon name="compare" />Compare
+    </button>
+  );
+}
+
+function Choices() {
+  const documents = chosen.value ?? [];
+  if (documents.length === 0) return <p class="soft">Choose {MIN_COMPARED} to {MAX_COMPARED} documents.</p>;
+  return (
+    <ul class="choices" aria-label="Chosen documents">
+      {documents.map((document) => (
+        <li key={document.id}>
+          <button type="button" aria-label={`${document.filename}, remove`} onClick={() => toggleChoice(document)}><span>{document.filename}</span><Icon name="close" /></button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function CompareForm() {
+  const [question, setQuestion] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const number = chosen.value?.length ?? 0;
+  const start = async () => {
+    setBusy(true);
+    setError(null);
+    await compareChosen(question.trim()).catch((cause: unknown) => setError(handleError(cause)));
+    setBusy(false);
+  };
+  const cancel = () => {
+    chosen.value = null;
+    document.getElementById(ID)?.focus();
+  };
+  return (
+    <form class="compare-form" aria-label="Compare documents" onSubmit={(event) => { event.preventDefault(); if (number >= MIN_COMPARED && !busy) void start(); }}>
+      <Choices />
+      {error && <p class="trouble" role="alert">{error}</p>}
+      <div class="field">
+        <input type="text" value={question} maxLength={1000} aria-label="Question (optional)" placeholder="Question (optional)" onInput={(event) => setQuestion(event.currentTarget.value)} />
+        <button type="button" class="cancel" onClick={cancel}>Cancel</button>
+        <button type="submit" disabled={number < MIN_COMPARED || busy}>{number < MIN_COMPARED ? "Compare" : `Compare ${number}`}</button>
+      </div>
+      <p class="unseen" role="status">{number} of {MAX_COMPARED} documents chosen</p>
+    </form>
+  );
+}

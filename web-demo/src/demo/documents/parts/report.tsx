@@ -1,0 +1,138 @@
+// The report of a comparison: its question, its documents, and what they have in common and what not.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Icon } from "../../parts/icon.tsx";
+import { handleError } from "../../state/app.ts";
+import { count, day } from "../../state/format.ts";
+import { comparisonHref, documentHref, documentsHref, navigate } from "../../state/route.ts";
+import type { PointRow } from "../generated/operations.ts";
+import { closeComparison, deleteComparison, openComparison, openedComparison, startComparison, type OpenedComparison } from "../state/comparisons.ts";
+import { comparingText, namesOf, progressOf, titleOf } from "../state/format.ts";
+import { isUnfinished } from "../state/library.ts";
+import { DELETION } from "./comparisons-list.tsx";
+import { DeleteButton } from "./delete-button.tsx";
+import { ProgressBar } from "./document-item.tsx";
+import { Point } from "./points.tsx";
+
+const GROUPS = [
+  { name: "Similarities", about: "What the documents agree on.", pointsOf: (r: OpenedComparison) => r.similarities },
+  { name: "Differences", about: "Where they disagree, or say nothing.", pointsOf: (r: OpenedComparison) => r.differences },
+  { name: "Insights", about: "What follows from them together.", pointsOf: (r: OpenedComparison) => r.insights },
+] as const;
+
+/** The mark whose passage the user opened. It gets the focus when the user comes back. */
+let followed: { report: string; group: string; point: number; mark: number } | null = null;
+
+const pointCount = (report: OpenedComparison): number => GROUPS.reduce((sum, group) => sum + group.pointsOf(report).length, 0);
+
+function progressLine(report: OpenedComparison): string {
+  const text = comparingText(report);
+  if (!text) return report.status === "FAILED" ? "The comparison failed." : "Ready.";
+  const found = pointCount(report);
+  return found > 0 ? `${text} ${count(found, "point")} found so far.` : text;
+}
+
+function Head({ report, names }: { report: OpenedComparison; names: ReadonlyMap<string, string> }) {
+  // The bar stays after the end, so that the report keeps its place.
+  const [showsProgress] = useState(isUnfinished(report));
+  const title = titleOf(report);
+  const remove = async () => { if (await deleteComparison(report.id)) navigate(documentsHref); };
+  return (
+    <header class="doc-head">
+      <div>
+        <h1>{report.question ?? "Comparison"}</h1>
+        <p class="soft">{count(report.documents.length, "document")}, {day(report.createdAt)}</p>
+        <ul class="compared" aria-label="Compared documents">
+          {report.documents.map(({ id }) => <li key={id}><a href={documentHref(id)}>{names.get(id)}</a></li>)}
+        </ul>
+      </div>
+      <DeleteButton name={title} effect={DELETION} onDelete={remove} />
+      {showsProgress && <div class="doc-progress"><small>{progressLine(report)}</small><ProgressBar value={isUnfinished(report) ? progressOf(report) : 1} label="Progress of the comparison" isWaiting={isUnfinished(report) && report.total === 0} /></div>}
+    </header>
+  );
+}
+
+function Failed({ report }: { report: OpenedComparison }) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const retry = async () => {
+    setBusy(true);
+    await startComparison(report.documents.map(({ id }) => id), report.question).then((id) => navigate(comparisonHref(id)), (cause: unknown) => setError(handleError(cause)));
+    setBusy(false);
+  };
+  return (
+    <div class="failure-card">
+      <h2>The documents could not be compared</h2>
+      <p>{report.error ?? "The server gave no reason."}</p>
+      <p><button type="button" class="link" disabled={busy} onClick={() => void retry()}>Compare them again</button></p>
+      {error && <p class="trouble" role="alert">{error}</p>}
+    </div>
+  );
+}
+
+interface GroupProps {
+  name: string;
+  about: string;
+  points: readonly PointRow[];
+  names: ReadonlyMap<string, string>;
+  onFollow: (point: number, mark: number) => void;
+}
+
+function Group({ name, about, points, names, onFollow }: GroupProps) {
+  return (
+    <section class="points" data-group={name} aria-label={name}>
+      <h2>{name}{points.length > 0 && ` (${points.length})`}</h2>
+      <p class="soft">{points.length > 0 ? about : "None found."}</p>
+      <ol>
+        {points.map((point, at) => <li key={at} data-point={at}><Point point={point} names={names} onFollow={(mark) => onFollow(at, mark)} /></li>)}
+      </ol>
+    </section>
+  );
+}
+
+export function Report({ id }: { id: string }) {
+  const report = openedComparison.value?.id === id ? openedComparison.value : null;
+  const [missing, setMissing] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const box = useRef<HTMLDivElement>(null);
+
+  useEffect(() => {
+    openComparison(id).then((found) => { if (!found) setMissing(true); }, (cause: unknown) => {
+      if ((cause as { code?: string }).code === "INVALID_ID") setMissing(true);
+      else setError(handleError(cause));
+    });
+    return closeComparison;
+  }, [id]);
+  // It was deleted here or in another tab.
+  const wasShown = useRef(false);
+  useEffect(() => {
+    if (report) wasShown.current = true;
+    else if (wasShown.current) setMissing(true);
+  }, [report === null]);
+  useEffect(() => {
+    if (!report || followed?.report !== id) return;
+    const { group, point, mark } = followed;
+    followed = null;
+    const target = box.current?.querySelector<HTMLElement>(`[data-group="${group}"] [data-point="${point}"] [data-mark="${mark}"]`);
+    target?.focus({ preventScroll: true });
+    target?.scrollIntoView({ block: "center" });
+  }, [report === null]);
+
+  const back = <a class="quiet back" href={documentsHref}><Icon name="back" />All documents</a>;
+  if (missing) return <div class="column">{back}<h1>There is no such comparison</h1><p class="soft">It was deleted, or it belongs to another user.</p></div>;
+  if (!report) return <div class="column" aria-busy={!error}>{back}{error && <p class="trouble" role="alert">{error}</p>}</div>;
+  const names = namesOf(report.documents);
+  // Points found later would move those that the user reads, so they are shown when all are found.
+  const showsPoints = report.status === "COMPLETED" || (report.status === "FAILED" && pointCount(report) > 0);
+  return (
+    <div class="column report" ref={box}>
+      {back}
+      <Head report={report} names={names} />
+      {report.status === "FAILED" && <Failed report={report} />}
+      {isUnfinished(report) && <p class="soft">The report appears here when it is ready. You can leave this page in the meantime.</p>}
+      {showsPoints && GROUPS.map(({ name, about, pointsOf }) => (
+        <Group key={name} name={name} about={about} points={pointsOf(report)} names={names} onFollow={(point, mark) => { followed = { report: id, group: name, point, mark }; }} />
+      ))}
+      {showsPoints && report.comparer && <p class="soft comparer">Compared {report.comparer === "alignment" ? "without a language model" : `by ${report.comparer}`}.</p>}
+    </div>
+  );
+}

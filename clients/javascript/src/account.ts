@@ -1,5 +1,6 @@
 // Login state of a page that the server itself serves. Scripts cannot read the login cookie, so the page asks the server.
-import { RecallError, authHeaders, type Endpoint } from "./graphql.ts";
+import type { Endpoint } from "./graphql.ts";
+import { request } from "./rest.ts";
 
 export interface Who {
   readonly id: string;
@@ -26,22 +27,14 @@ export interface Adopted {
   readonly facts: number;
 }
 
-async function request(endpoint: Endpoint, path: string, method: "GET" | "POST" | "DELETE"): Promise<Response> {
-  const response = await fetch(`${endpoint.url}${path}`, { method, cache: "no-store", headers: authHeaders(endpoint) }).catch(() => null);
-  if (!response) throw new RecallError("UNREACHABLE", "The server cannot be reached.");
-  if (response.ok) return response;
-  const problem = (await response.json().catch(() => ({}))) as { code?: string; detail?: string };
-  throw new RecallError(problem.code ?? "BAD_RESPONSE", problem.detail ?? `The server answered ${response.status}.`, response.status);
-}
-
-export const fetchAccount = async (endpoint: Endpoint): Promise<Account> => (await request(endpoint, "/auth/session", "GET")).json() as Promise<Account>;
+export const fetchAccount = async (endpoint: Endpoint): Promise<Account> => (await request(endpoint, "/auth/session", { method: "GET" })).json() as Promise<Account>;
 
 /** Starts a visit: a private memory without a login. The server deletes it some hours after its last use. */
-export const beginVisit = async (endpoint: Endpoint): Promise<void> => void (await request(endpoint, "/auth/visit", "POST"));
+export const beginVisit = async (endpoint: Endpoint): Promise<void> => void (await request(endpoint, "/auth/visit", { method: "POST" }));
 
 /** Ends this browser's visit and deletes its data. */
-export const endVisit = async (endpoint: Endpoint): Promise<void> => void (await request(endpoint, "/auth/visit", "DELETE"));
+export const endVisit = async (endpoint: Endpoint): Promise<void> => void (await request(endpoint, "/auth/visit", { method: "DELETE" }));
 
 /** Moves this browser's visit into the logged-in account. Returns null without a visit. */
 export const adoptVisit = async (endpoint: Endpoint): Promise<Adopted | null> =>
-  ((await (await request(endpoint, "/auth/adopt", "POST")).json()) as { adopted: Adopted | null }).adopted;
+  ((await (await request(endpoint, "/auth/adopt", { method: "POST" })).json()) as { adopted: Adopted | null }).adopted;

@@ -1,17 +1,18 @@
 // Entry point of the package: the usual work, login and event streams of one server.
 import { adoptVisit, beginVisit, endVisit, fetchAccount, type Account, type Adopted } from "./account.ts";
+import { upload, type AddedDocument, type DocumentChunk, type DocumentComparison, type UploadOptions } from "./documents.ts";
 import { EventStream } from "./event-stream.ts";
 import type { AnswerDelta } from "./events.ts";
 import * as operations from "./generated/operations.ts";
-import type { CitationFields, EntityFields, FactFields, ForgottenFields, MessageFields, SessionFields } from "./generated/operations.ts";
+import type { CitationFields, DocumentFields, EntityFields, FactFields, ForgottenFields, MessageFields, SessionFields } from "./generated/operations.ts";
 import type {
-  AssertFactInput, ContextInput, EntityFilter, FactFilter, ForgetInput, ImportedMessage, MergeEntitiesInput, RenameEntityInput, ResolveEntityInput,
+  AddDocumentInput, AssertFactInput, CompareDocumentsInput, ContextInput, DocumentFilter, EntityFilter, FactFilter, ForgetInput, ImportedMessage, MergeEntitiesInput, RenameEntityInput, ResolveEntityInput,
   SendMessageInput,
 } from "./generated/schema.ts";
 import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 import { toPage, type Page, type PageOptions, type SharedPageOptions } from "./pages.ts";
 import type { StreamOptions } from "./stream-types.ts";
-import { waitForOutcome, type Outcome, type WaitOptions } from "./waiting.ts";
+import { waitForOutcome, waitForWork, type Outcome, type ProgressOptions, type WaitOptions } from "./waiting.ts";
 
 export interface RecallClientOptions {
   /** Origin of the server, without a path. Default: the page's origin. Another server must allow this page (http.cors_origins). Node requires it. */
@@ -255,6 +256,88 @@ export class RecallClient {
     return resultOrThrow(undoForget, undoForget.errors);
   }
 
+  // Documents
+
+  /** Adds a text as a document and returns at once. The server then finds its passages and facts. */
+  async addDocument(input: AddDocumentInput): Promise<AddedDocument> {
+    const { addDocument } = await this.graphql(operations.AddDocument, { input });
+    return { ...resultOrThrow(addDocument.document, addDocument.errors), duplicate: addDocument.duplicate };
+  }
+
+  /** Adds a file (PDF, DOCX, HTML, Markdown or text) as a document and returns at once. In Node: `await openAsBlob(path)` of `node:fs`. */
+  async uploadDocument(file: Blob, options: UploadOptions = {}): Promise<AddedDocument> {
+    const { id, duplicate } = await upload(this.endpoint, file, options);
+    return { ...(await this.#existingDocument(id)), duplicate };
+  }
+
+  /** Waits until a document is completed. Throws `DOCUMENT_FAILED` if it cannot be read. Default of `timeoutMs`: ten minutes. */
+  async waitForDocument(id: string, options: ProgressOptions = {}): Promise<DocumentFields> {
+    const from = await this.#head(id, "document");
+    const open = (onGap: () => Promise<void>) => this.#follow(id, from, onGap);
+    return waitForWork({ open, update: "document_update", read: () => this.#existingDocument(id), failure: "DOCUMENT_FAILED" }, options);
+  }
+
+  /** Returns a document, or null if it does not exist. */
+  async document(id: string): Promise<DocumentFields | null> {
+    return (await this.graphql(operations.GetDocument, { id })).document;
+  }
+
+  /** Lists documents, latest first. */
+  async documents(options: SharedPageOptions & { filter?: DocumentFilter } = {}): Promise<Page<DocumentFields>> {
+    return toPage((await this.graphql(operations.GetDocuments, options)).documents);
+  }
+
+  /** Lists the chunks of a document, in order. */
+  async chunks(documentId: string, options: PageOptions = {}): Promise<Page<DocumentChunk>> {
+    const { document } = await this.graphql(operations.GetChunks, { ...options, documentId });
+    return toPage(foundOrThrow(document, "document").chunks);
+  }
+
+  /** Deletes a document with its file, chunks and evidence. `originalOnly`: deletes only the file. */
+  async deleteDocument(id: string, { originalOnly = false }: { originalOnly?: boolean } = {}): Promise<void> {
+    const { deleteDocument } = await this.graphql(operations.DeleteDocument, { input: { id, originalOnly } });
+    resultOrThrow(deleteDocument.deletedId, deleteDocument.errors);
+  }
+
+  /** Starts to compare two to five documents, and returns at once. */
+  async compareDocuments(input: CompareDocumentsInput): Promise<DocumentComparison> {
+    const { compareDocuments } = await this.graphql(operations.CompareDocuments, { input });
+    return resultOrThrow(compareDocuments.comparison, compareDocuments.errors);
+  }
+
+  /** Compares two to five documents and waits for the result. */
+  async compareAndWait(input: CompareDocumentsInput, options: ProgressOptions = {}): Promise<DocumentComparison> {
+    return this.waitForComparison((await this.compareDocuments(input)).id, options);
+  }
+
+  /** Waits until a comparison is completed. Throws `COMPARISON_FAILED` if the server fails. Default of `timeoutMs`: ten minutes. */
+  async waitForComparison(id: string, options: ProgressOptions = {}): Promise<DocumentComparison> {
+    const from = await this.#head(id, "comparison");
+    const open = (onGap: () => Promise<void>) => this.#follow(id, from, onGap);
+    const read = async () => foundOrThrow(await this.comparison(id), "comparison");
+    return waitForWork({ open, update: "comparison_update", read, failure: "COMPARISON_FAILED" }, options);
+  }
+
+  /** Returns a comparison with the points found so far, or null if it does not exist. */
+  async comparison(id: string): Promise<DocumentComparison | null> {
+    return (await this.graphql(operations.GetComparison, { id })).comparison;
+  }
+
+  /** Lists comparisons, latest first: all, or those of one document. */
+  async comparisons(options: PageOptions & { documentId?: string } = {}): Promise<Page<DocumentComparison>> {
+    return toPage((await this.graphql(operations.GetComparisons, options)).comparisons);
+  }
+
+  /** Deletes a comparison. Its documents stay. */
+  async deleteComparison(id: string): Promise<void> {
+    const { deleteComparison } = await this.graphql(operations.DeleteComparison, { input: { id } });
+    resultOrThrow(deleteComparison.deletedId, deleteComparison.errors);
+  }
+
+  async #existingDocument(id: string): Promise<DocumentFields> {
+    return foundOrThrow(await this.document(id), "document");
+  }
+
   // Login
 
   /** Returns the logged-in user and the available login methods. */
@@ -289,8 +372,9 @@ export class RecallClient {
     return this.stream(sessionId, { from, onGap, transports: ["websocket", "sse"] });
   }
 
-  async #head(sessionId: string): Promise<string> {
-    return foundOrThrow((await this.graphql(operations.StreamHead, { sessionId })).session, "session").head;
+  /** Reads the head of a log: of a session, or of a document or a comparison with the same id. */
+  async #head(sessionId: string, kind = "session"): Promise<string> {
+    return foundOrThrow((await this.graphql(operations.StreamHead, { sessionId })).session, kind).head;
   }
 }
 

@@ -2,8 +2,9 @@
 export type { Account, Adopted, Who } from "./account.ts";
 export { RecallClient, type Answer, type AskOptions, type ContextResult, type FactEvidence, type Forgotten, type RecallClientOptions } from "./client.ts";
 export { formatCursor, parseCursor, webStorageCursors, type Cursor, type CursorStore } from "./cursor.ts";
+export type { AddedDocument, DocumentChunk, DocumentComparison, UploadOptions } from "./documents.ts";
 export { EventStream } from "./event-stream.ts";
-export type { CitationFields, EntityFields, EntityName, FactFields, MessageFields, SessionFields } from "./generated/operations.ts";
+export type { CitationFields, DocumentFields, DocumentName, EntityFields, EntityName, FactFields, MessageFields, PointFields, SessionFields } from "./generated/operations.ts";
 export { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 export type { Down, Gap, Link, LinkEvents, LinkRequest, LogEntry, OpenLink, TransportName, Welcome } from "./link.ts";
 export type { EventMeta, Phase, StreamEvents, StreamOptions, StreamState } from "./stream-types.ts";
@@ -11,5 +12,5 @@ export { allItems, type Page, type PageOptions, type SharedPageOptions } from ".
 export { webStorageTransports, type TransportStore } from "./transport-store.ts";
 export type { AnswerDelta, ContextReady, EphemeralEvent, EventOf, NumberedEvent, RecallEvent } from "./events.ts";
 export { alwaysRetry, resume, type SubscriptionClient, type SubscriptionRequest, type SubscriptionSink } from "./resume.ts";
-export type { WaitOptions } from "./waiting.ts";
+export type { Progress, ProgressOptions, WaitOptions } from "./waiting.ts";
 export type * from "./generated/schema.ts";

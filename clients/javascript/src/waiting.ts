@@ -1,4 +1,4 @@
-// Waits for what the server does with a message: its processing or its answer.
+// Waits for what the server does: the processing of a message or a document, an answer, a comparison.
 import type { EventStream } from "./event-stream.ts";
 import type { RecallEvent } from "./events.ts";
 import { RecallError } from "./graphql.ts";
@@ -59,4 +59,58 @@ export function waitForOutcome<T>({ open, inspect, readState }: Wait<T>, { timeo
     if (signal?.aborted) abort();
     else stream.start();
   });
+}
+
+/** How far the server is with a document or a comparison. */
+export interface Progress {
+  readonly done: number;
+  /** The number of steps; 0 until it is known. */
+  readonly total: number;
+}
+
+export interface ProgressOptions extends WaitOptions {
+  /** Called for each completed step. */
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** A document or a comparison. */
+interface Work extends Progress {
+  readonly status: string;
+  readonly error: string | null;
+}
+
+interface WorkWait<Item extends Work> {
+  /** Opens a stream of new events, which calls `onGap` after a gap. */
+  readonly open: (onGap: () => Promise<void>) => EventStream;
+  readonly update: "document_update" | "comparison_update";
+  readonly read: () => Promise<Item>;
+  /** The code of the error if the server fails. */
+  readonly failure: string;
+}
+
+/** Documents and comparisons take longer than messages. */
+const WORK_TIMEOUT_MS = 600_000;
+
+const isEnded = (status: string): boolean => ["completed", "failed"].includes(status.toLowerCase());
+
+/** Waits until a document or a comparison is completed. Throws if it fails. */
+export async function waitForWork<Item extends Work>({ open, update, read, failure }: WorkWait<Item>, { onProgress, ...options }: ProgressOptions): Promise<Item> {
+  const first = await read();
+  if (!isEnded(first.status)) {
+    await waitForOutcome<true>(
+      {
+        open,
+        readState: async () => (isEnded((await read()).status) ? { value: true } : undefined),
+        inspect: (event) => {
+          if (event.type !== update) return undefined;
+          onProgress?.({ done: event.done, total: event.total });
+          return isEnded(event.status) ? { value: true } : undefined;
+        },
+      },
+      { timeoutMs: WORK_TIMEOUT_MS, ...options },
+    );
+  }
+  const last = isEnded(first.status) ? first : await read();
+  if (last.status === "FAILED") throw new RecallError(failure, last.error ?? "The server gave no reason.", 200);
+  return last;
 }

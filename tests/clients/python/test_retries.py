@@ -8,7 +8,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from relevantic_recall import AsyncRecall, ImportedMessage, RateLimited, Recall, RecallError, ServerUnavailable, TimedOut
+from relevantic_recall import AsyncRecall, ImportedMessage, InvalidRequest, RateLimited, Recall, RecallError, ServerUnavailable, TimedOut
 from relevantic_recall import _http as shared
 
 VIEWER = {"data": {"viewer": {"id": "1", "role": "USER", "name": None, "entity": None}}}
@@ -83,6 +83,21 @@ def test_import_is_safe_only_with_external_ids() -> None:
         with pytest.raises(ServerUnavailable):
             recall.import_messages("1", [ImportedMessage("Hi", external_id=external_id)])
         assert len(seen) == attempts
+
+
+def test_upload_is_repeated_with_its_content(no_waits: list[float]) -> None:
+    busy = _respond(429, {"code": "RATE_LIMITED", "detail": "Later."}, **{"retry-after": "5"})
+    refused = _respond(413, {"code": "DOCUMENT_TOO_LARGE", "detail": "The file is too large."})
+    recall, seen = _client(_fail(httpx.ReadError), busy, refused)
+    with pytest.raises(InvalidRequest, match="DOCUMENT_TOO_LARGE"):
+        recall.documents.add(b"the content", filename="a.md", path="notes/a.md")
+    assert len(seen) == 3
+    assert no_waits == [0.0, 5.0]
+    for request in seen:
+        assert (request.method, request.url.path) == ("POST", "/documents")
+        for part in (b"the content", b'name="file"; filename="a.md"', b'name="path"', b"notes/a.md"):
+            assert part in request.content
+        assert b"collection" not in request.content
 
 
 def test_refused_call_is_not_repeated() -> None:

@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from . import _operations as documents
+from ._parsing import Json
+from .document_models import Chunk, Comparison, Document, DocumentStatus, SearchSource
 from .errors import NotFound, make_error
 from .models import (
-    Answer, Context, Entity, EntityType, Evidence, Fact, FactStatus, Forgotten, ImportedMessage, Json, Message, Page,
+    Answer, Context, Entity, EntityType, Evidence, Fact, FactStatus, Forgotten, ImportedMessage, Message, Page,
     Resolution, RetrievalMethod, Role, Session, Viewer,
 )  # fmt: skip
 
@@ -41,8 +43,9 @@ def viewer() -> Call[Viewer]:
     return Call(documents.GET_VIEWER, {}, lambda data: Viewer.parse(data["viewer"]))
 
 
-def head(session_id: str) -> Call[str]:
-    return Call(documents.STREAM_HEAD, {"sessionId": session_id}, lambda data: str(_found(data["session"], "session")["head"]))
+def head(id: str, noun: str = "session") -> Call[str]:
+    """Reads the head of a log: of a session, or of a document or a comparison with the same id."""
+    return Call(documents.STREAM_HEAD, {"sessionId": id}, lambda data: str(_found(data["session"], noun)["head"]))
 
 
 def create_session(title: str | None, shared: bool) -> Call[Session]:
@@ -134,12 +137,13 @@ def cancel_answer(message_id: str) -> Call[bool]:
 
 
 def context(
-    query: str, session_id: str | None, first: int, methods: Iterable[RetrievalMethod] | None, as_of: datetime | None, shared: bool
-) -> Call[Context]:
+    query: str, session_id: str | None, first: int, methods: Iterable[RetrievalMethod] | None, as_of: datetime | None, shared: bool,
+    sources: Iterable[SearchSource] | None, collections: Iterable[str] | None, document_ids: Iterable[str] | None,
+) -> Call[Context]:  # fmt: skip
     scope = None if session_id is None else "SESSION"
     search = _given(
-        query=query, sessionId=session_id, scope=scope, first=first, methods=None if methods is None else list(methods),
-        asOf=_time(as_of), shared=shared,
+        query=query, sessionId=session_id, scope=scope, first=first, methods=_list(methods), asOf=_time(as_of), shared=shared,
+        sources=_list(sources), collections=_list(collections), documentIds=_list(document_ids),
     )  # fmt: skip
     return Call(documents.GET_CONTEXT, {"input": search}, lambda data: Context.parse(data["context"]))
 
@@ -215,8 +219,7 @@ def retract_fact(id: str) -> Call[Fact]:
 
 
 def forget(query: str | None, fact_ids: Iterable[str] | None, message_ids: Iterable[str] | None, dry_run: bool) -> Call[Forgotten]:
-    facts, messages = (None if ids is None else list(ids) for ids in (fact_ids, message_ids))
-    variables = {"input": _given(query=query, factIds=facts, messageIds=messages, dryRun=dry_run)}
+    variables = {"input": _given(query=query, factIds=_list(fact_ids), messageIds=_list(message_ids), dryRun=dry_run)}
     return Call(documents.FORGET, variables, lambda data: Forgotten.parse(_payload(data, "forget")), safe=dry_run)
 
 
@@ -224,9 +227,81 @@ def undo_forget(token: str) -> Call[Forgotten]:
     return Call(documents.UNDO_FORGET, {"input": {"token": token}}, lambda data: Forgotten.parse(_payload(data, "undoForget")), safe=False)
 
 
+def add_document(text: str, path: str | None, collection: str | None, media_type: str | None, shared: bool) -> Call[Document]:
+    variables = {"input": _given(text=text, path=path, collection=collection, mediaType=media_type, shared=shared)}
+
+    def read(data: Json) -> Document:
+        return Document.parse(_payload(data, "addDocument", "document"), duplicate=data["addDocument"]["duplicate"])
+
+    # The same content is stored once.
+    return Call(documents.ADD_DOCUMENT, variables, read)
+
+
+def document(id: str) -> Call[Document | None]:
+    return Call(documents.GET_DOCUMENT, {"id": id}, lambda data: _optional(Document.parse, data["document"]))
+
+
+def added_document(id: str, duplicate: bool) -> Call[Document]:
+    def read(data: Json) -> Document:
+        return Document.parse(_found(data["document"], "document"), duplicate=duplicate)
+
+    return Call(documents.GET_DOCUMENT, {"id": id}, read)
+
+
+def list_documents(
+    collection: str | None, status: DocumentStatus | None, text: str | None, current: bool, first: int, after: str | None, shared: bool
+) -> Call[Page[Document]]:
+    conditions = _given(collection=collection, status=status, text=text, current=current)
+    variables = {"filter": conditions, "first": first, "after": after, "shared": shared}
+    return Call(documents.GET_DOCUMENTS, variables, lambda data: _page(Document.parse, data["documents"]))
+
+
+def chunks(document_id: str, first: int, after: str | None) -> Call[Page[Chunk]]:
+    def read(data: Json) -> Page[Chunk]:
+        return _page(Chunk.parse, _found(data["document"], "document")["chunks"])
+
+    return Call(documents.GET_CHUNKS, {"documentId": document_id, "first": first, "after": after}, read)
+
+
+def delete_document(id: str, original_only: bool) -> Call[None]:
+    def read(data: Json) -> None:
+        _payload(data, "deleteDocument", "deletedId")
+
+    return Call(documents.DELETE_DOCUMENT, {"input": {"id": id, "originalOnly": original_only}}, read, safe=False)
+
+
+def compare_documents(ids: Iterable[str], question: str | None) -> Call[Comparison]:
+    variables = {"input": _given(documentIds=list(ids), question=question)}
+
+    def read(data: Json) -> Comparison:
+        return Comparison.parse(_payload(data, "compareDocuments", "comparison"))
+
+    return Call(documents.COMPARE_DOCUMENTS, variables, read, safe=False)
+
+
+def comparison(id: str) -> Call[Comparison | None]:
+    return Call(documents.GET_COMPARISON, {"id": id}, lambda data: _optional(Comparison.parse, data["comparison"]))
+
+
+def comparisons(document_id: str | None, first: int, after: str | None) -> Call[Page[Comparison]]:
+    variables = {"documentId": document_id, "first": first, "after": after}
+    return Call(documents.GET_COMPARISONS, variables, lambda data: _page(Comparison.parse, data["comparisons"]))
+
+
+def delete_comparison(id: str) -> Call[None]:
+    def read(data: Json) -> None:
+        _payload(data, "deleteComparison", "deletedId")
+
+    return Call(documents.DELETE_COMPARISON, {"input": {"id": id}}, read, safe=False)
+
+
 def _given(**arguments: Any) -> dict[str, Any]:
     """Leaves out what is None, so that the server's defaults apply."""
     return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _list(items: Iterable[T] | None) -> list[T] | None:
+    return None if items is None else list(items)
 
 
 def _time(time: datetime | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,19 +114,40 @@ def _is_later(cursor: str, last: str | None) -> bool:
 class Outcome:
     """Finds in events what became of a message."""
 
-    def __init__(self, message_id: str, *, is_answered: bool) -> None:
+    def __init__(self, message_id: str, *, is_answered: bool, on_delta: Callable[[str], None] | None = None) -> None:
         self.message_id = message_id
         self._is_answered = is_answered
-
-    def concerns(self, delta: Event) -> bool:
-        """Returns whether a part of an answer answers the message."""
-        return bool(delta.data["answer_to"] == self.message_id)
+        self._on_delta = on_delta
 
     def is_decided(self, event: Event) -> bool:
         """Returns whether the event decides the outcome, which the state then tells. Raises if the server failed."""
         data = event.data
+        if event.type == "answer_delta" and self._on_delta and data["answer_to"] == self.message_id:
+            self._on_delta(data["text"])
         if event.type in ("message_failed", "answer_failed") and data["message_id"] == self.message_id:
             raise make_error(data["code"], data.get("message", "The message could not be processed."), 200)
         if event.type == "message_processed" and data["message_id"] == self.message_id:
             return not (self._is_answered and data["kind"] in ("question", "mixed"))
         return event.type == "answer_completed" and bool(data["answer_to"] == self.message_id)
+
+
+WORK_TIMEOUT = 600.0
+"""Seconds to wait for a document or a comparison, which take longer than messages."""
+OnProgress = Callable[[int, int], None]
+"""Gets the number of completed steps and of all steps, which is 0 until it is known."""
+
+
+class Progress:
+    """Finds in events whether the server has finished a document or a comparison."""
+
+    def __init__(self, update: str, on_progress: OnProgress | None) -> None:
+        self._update = update
+        self._on_progress = on_progress
+
+    def is_ended(self, event: Event) -> bool:
+        """Returns whether the event is the last one."""
+        if event.type != self._update:
+            return False
+        if self._on_progress:
+            self._on_progress(event.data["done"], event.data["total"])
+        return event.data["status"] in ("completed", "failed")

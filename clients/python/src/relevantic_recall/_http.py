@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx
@@ -35,6 +38,47 @@ def headers(token: Token) -> dict[str, str]:
 def body(call: Call[Any]) -> dict[str, Any]:
     """Returns the JSON body of a call."""
     return {"query": call.document, "variables": call.variables}
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One request to `POST /documents`."""
+
+    content: bytes
+    filename: str
+    form: dict[str, str]
+
+    def parts(self) -> dict[str, Any]:
+        """Returns the arguments of the request."""
+        return {"data": self.form, "files": {"file": (self.filename, self.content, "application/octet-stream")}}
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """The document of an uploaded file."""
+
+    id: str
+    duplicate: bool
+
+
+FilePath = str | os.PathLike[str]
+
+
+def make_upload(
+    file: FilePath | bytes, content: bytes, filename: str | None, path: str | None, collection: str | None, shared: bool
+) -> Upload:
+    """Returns the request that adds a file. `content`: what the file contains."""
+    name = filename or ("document" if isinstance(file, bytes) else os.path.basename(os.fspath(file)))
+    form = {"path": path, "collection": collection, "shared": "true" if shared else None}
+    return Upload(content, name, {name: value for name, value in form.items() if value is not None})
+
+
+def read_upload(response: httpx.Response) -> Uploaded:
+    """Reads what became of an uploaded file, or raises its error."""
+    if response.status_code != 202:
+        raise response_error(response)
+    content = _json(response)
+    return Uploaded(str(content["id"]), content.get("duplicate_of") is not None)
 
 
 def read_response(call: Call[T], response: httpx.Response) -> T:
@@ -78,14 +122,25 @@ def wait_before_retry(attempt: int, asked: float | None = None) -> float:
     return (asked or 0.0) + random.uniform(0, min(_MAX_WAIT, _BASE_WAIT * 2 ** min(attempt, 20)))
 
 
-def may_repeat(call: Call[Any], error: RecallError, cause: BaseException | None) -> bool:
+def remaining(deadline: float | None, limit: float) -> float:
+    """Returns the seconds until a deadline on the monotonic clock, at most `limit`."""
+    return limit if deadline is None else min(limit, max(0.1, deadline - time.monotonic()))
+
+
+def check(deadline: float | None) -> None:
+    """Raises after a deadline."""
+    if deadline is not None and time.monotonic() >= deadline:
+        raise make_error("TIMEOUT", "The server did not finish in time.")
+
+
+def may_repeat(safe: bool, error: RecallError, cause: BaseException | None) -> bool:
     """Returns whether a failed call may be sent again.
 
-    A refused call and one that never reached the server were not done. After other failures only a safe call may be repeated.
+    A refused call and one that never reached the server were not done. After other failures only a `safe` call may be repeated.
     """
     if isinstance(error, RateLimited) or isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout):
         return True
-    return call.safe and (isinstance(error, ServerUnavailable) or isinstance(cause, httpx.TransportError))
+    return safe and (isinstance(error, ServerUnavailable) or isinstance(cause, httpx.TransportError))
 
 
 def _json(response: httpx.Response) -> dict[str, Any]:

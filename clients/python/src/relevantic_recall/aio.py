@@ -16,23 +16,18 @@ import httpx
 from . import _calls as calls
 from ._events import Disconnected, Follower, Outcome, Parser, ServerSentEvent
 from ._http import (
-    DEFAULT_TIMEOUT,
-    Token,
-    body,
-    event_timeout,
-    headers,
-    may_repeat,
-    read_response,
-    response_error,
-    unreachable,
-    wait_before_retry,
-)
+    DEFAULT_TIMEOUT, Token, Upload, Uploaded, body, event_timeout, headers, may_repeat, read_response, read_upload, response_error,
+    unreachable, wait_before_retry,
+)  # fmt: skip
+from .aio_documents import AsyncComparisons, AsyncDocuments
+from .document_models import SearchSource
 from .errors import RecallError, make_error
 from .models import (
     Answer, Context, Entity, EntityType, Event, Evidence, Fact, FactStatus, Forgotten, ImportedMessage, Message, Page,
     Resolution, RetrievalMethod, Role, Session, Viewer,
 )  # fmt: skip
 
+S = TypeVar("S")
 T = TypeVar("T")
 _IMPORT_SIZE = 500
 
@@ -57,6 +52,8 @@ class AsyncRecall:
         self._token = token
         self._retries = retries
         self._http = httpx.AsyncClient(base_url=url, timeout=timeout, transport=transport)
+        self.documents = AsyncDocuments(self)
+        self.comparisons = AsyncComparisons(self)
 
     async def __aenter__(self) -> AsyncRecall:
         return self
@@ -133,7 +130,8 @@ class AsyncRecall:
             client_message_id=client_message_id,
         )  # fmt: skip
         if message.status == "PROCESSING":
-            await self._wait(session_id, after, Outcome(message.id, is_answered=False), timeout, lambda state: not state.processing)
+            outcome = Outcome(message.id, is_answered=False)
+            await self._wait(session_id, after, timeout, outcome.is_decided, calls.state(message.id), lambda state: not state.processing)
         return (await self._run(calls.message(message.id))) or message
 
     async def ask(
@@ -157,7 +155,8 @@ class AsyncRecall:
 
         # A repeated `client_message_id` may have been answered before.
         if message.status == "PROCESSING" or not is_decided(await self._run(calls.state(message.id))):
-            await self._wait(session_id, after, Outcome(message.id, is_answered=True), timeout, is_decided, on_delta)
+            outcome = Outcome(message.id, is_answered=True, on_delta=on_delta)
+            await self._wait(session_id, after, timeout, outcome.is_decided, calls.state(message.id), is_decided)
         return (await self._run(calls.state(message.id))).answer
 
     async def import_messages(self, session_id: str, messages: Iterable[ImportedMessage]) -> list[Message]:
@@ -202,9 +201,15 @@ class AsyncRecall:
         methods: Iterable[RetrievalMethod] | None = None,
         as_of: datetime | None = None,
         shared: bool = True,
+        sources: Iterable[SearchSource] | None = None,
+        collections: Iterable[str] | None = None,
+        document_ids: Iterable[str] | None = None,
     ) -> Context:
-        """Finds the messages, facts and entities that are relevant to a question. `session_id`: searches only this session."""
-        return await self._run(calls.context(query, session_id, first, methods, as_of, shared))
+        """Finds the messages, chunks of documents, facts and entities that are relevant to a question.
+
+        `session_id`: searches only this session. `sources`, `collections` and `document_ids`: which messages and documents to search.
+        """
+        return await self._run(calls.context(query, session_id, first, methods, as_of, shared, sources, collections, document_ids))
 
     async def resolve_entity(self, mention: str, *, type: EntityType | None = None, session_id: str | None = None) -> Resolution:
         """Finds the entity that a name refers to. `session_id`: prefers entities that this session mentions."""
@@ -338,32 +343,44 @@ class AsyncRecall:
 
     async def _wait(
         self,
-        session_id: str,
+        log: str,
         after: str,
-        outcome: Outcome,
         timeout: float,
-        is_decided: Callable[[calls.State], bool],
-        on_delta: Callable[[str], None] | None = None,
+        inspect: Callable[[Event], bool],
+        state: calls.Call[S],
+        is_decided: Callable[[S], bool],
     ) -> None:
+        """Follows a log until an event decides, or after a gap the state."""
         with anyio.move_on_after(timeout):
-            async with aclosing(self._follow(session_id, Follower(after, self._retries))) as events:
+            async with aclosing(self._follow(log, Follower(after, self._retries))) as events:
                 async for event in events:
-                    if event.type == "answer_delta" and on_delta and outcome.concerns(event):
-                        on_delta(event.data["text"])
-                    if outcome.is_decided(event) or (event.type == "gap" and is_decided(await self._run(calls.state(outcome.message_id)))):
+                    if inspect(event) or (event.type == "gap" and is_decided(await self._run(state))):
                         return
         raise make_error("TIMEOUT", "The server did not finish in time.")
 
     async def _run(self, call: calls.Call[T]) -> T:
+        async def send() -> T:
+            return read_response(call, await self._http.post("/graphql", json=body(call), headers=headers(self._token)))
+
+        return await self._repeat(send, call.safe)
+
+    async def _upload(self, upload: Upload) -> Uploaded:
+        async def send() -> Uploaded:
+            return read_upload(await self._http.post("/documents", **upload.parts(), headers=headers(self._token)))
+
+        # The same content is stored once.
+        return await self._repeat(send, True)
+
+    async def _repeat(self, send: Callable[[], Awaitable[T]], safe: bool) -> T:
         for attempt in range(1, self._retries + 2):
             cause: BaseException | None = None
             try:
-                return read_response(call, await self._http.post("/graphql", json=body(call), headers=headers(self._token)))
+                return await send()
             except RecallError as refused:
                 error = refused
             except httpx.TransportError as failure:
                 cause, error = failure, unreachable(failure)
-            if attempt > self._retries or not may_repeat(call, error, cause):
+            if attempt > self._retries or not may_repeat(safe, error, cause):
                 raise error from cause
             await anyio.sleep(wait_before_retry(attempt, error.retry_after))
         raise AssertionError("the last attempt returns or raises")

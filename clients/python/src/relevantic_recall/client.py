@@ -16,24 +16,18 @@ import httpx
 from . import _calls as calls
 from ._events import Disconnected, Follower, Outcome, Parser, ServerSentEvent
 from ._http import (
-    DEFAULT_TIMEOUT,
-    MAX_SILENCE,
-    Token,
-    body,
-    event_timeout,
-    headers,
-    may_repeat,
-    read_response,
-    response_error,
-    unreachable,
-    wait_before_retry,
-)
+    DEFAULT_TIMEOUT, MAX_SILENCE, Token, Upload, Uploaded, body, check, event_timeout, headers, may_repeat, read_response,
+    read_upload, remaining, response_error, unreachable, wait_before_retry,
+)  # fmt: skip
+from .document_models import SearchSource
+from .documents import Comparisons, Documents
 from .errors import RecallError, make_error
 from .models import (
     Answer, Context, Entity, EntityType, Event, Evidence, Fact, FactStatus, Forgotten, ImportedMessage, Message, Page,
     Resolution, RetrievalMethod, Role, Session, Viewer,
 )  # fmt: skip
 
+S = TypeVar("S")
 T = TypeVar("T")
 _IMPORT_SIZE = 500
 
@@ -58,6 +52,8 @@ class Recall:
         self._token = token
         self._retries = retries
         self._http = httpx.Client(base_url=url, timeout=timeout, transport=transport)
+        self.documents = Documents(self)
+        self.comparisons = Comparisons(self)
 
     def __enter__(self) -> Recall:
         return self
@@ -137,7 +133,8 @@ class Recall:
             client_message_id=client_message_id,
         )  # fmt: skip
         if message.status == "PROCESSING":
-            self._wait(session_id, after, Outcome(message.id, is_answered=False), timeout, lambda state: not state.processing)
+            outcome = Outcome(message.id, is_answered=False)
+            self._wait(session_id, after, timeout, outcome.is_decided, calls.state(message.id), lambda state: not state.processing)
         return self._run(calls.message(message.id)) or message
 
     def ask(
@@ -162,7 +159,8 @@ class Recall:
 
         # A repeated `client_message_id` may have been answered before.
         if message.status == "PROCESSING" or not is_decided(self._run(calls.state(message.id))):
-            self._wait(session_id, after, Outcome(message.id, is_answered=True), timeout, is_decided, on_delta)
+            outcome = Outcome(message.id, is_answered=True, on_delta=on_delta)
+            self._wait(session_id, after, timeout, outcome.is_decided, calls.state(message.id), is_decided)
         return self._run(calls.state(message.id)).answer
 
     def import_messages(self, session_id: str, messages: Iterable[ImportedMessage]) -> list[Message]:
@@ -203,9 +201,15 @@ class Recall:
         methods: Iterable[RetrievalMethod] | None = None,
         as_of: datetime | None = None,
         shared: bool = True,
+        sources: Iterable[SearchSource] | None = None,
+        collections: Iterable[str] | None = None,
+        document_ids: Iterable[str] | None = None,
     ) -> Context:
-        """Finds the messages, facts and entities that are relevant to a question. `session_id`: searches only this session."""
-        return self._run(calls.context(query, session_id, first, methods, as_of, shared))
+        """Finds the messages, chunks of documents, facts and entities that are relevant to a question.
+
+        `session_id`: searches only this session. `sources`, `collections` and `document_ids`: which messages and documents to search.
+        """
+        return self._run(calls.context(query, session_id, first, methods, as_of, shared, sources, collections, document_ids))
 
     def resolve_entity(self, mention: str, *, type: EntityType | None = None, session_id: str | None = None) -> Resolution:
         """Finds the entity that a name refers to. `session_id`: prefers entities that this session mentions."""
@@ -323,11 +327,11 @@ class Recall:
                 wait = follower.wait(error)
             except httpx.TransportError as error:
                 wait = follower.wait(unreachable(error))
-            _check(deadline)
-            time.sleep(_remaining(deadline, wait))
+            check(deadline)
+            time.sleep(remaining(deadline, wait))
 
     def _connect(self, session_id: str, follower: Follower, deadline: float | None) -> Generator[ServerSentEvent, None, None]:
-        timeout = event_timeout(_remaining(deadline, MAX_SILENCE))
+        timeout = event_timeout(remaining(deadline, MAX_SILENCE))
         accept = {"accept": "text/event-stream", **headers(self._token)}
         url = f"/sessions/{quote(session_id, safe='')}/events"
         with self._http.stream("GET", url, params=follower.params(), headers=accept, timeout=timeout) as response:
@@ -337,34 +341,46 @@ class Recall:
             parser = Parser()
             for piece in response.iter_bytes():
                 yield from parser.feed(piece)
-                _check(deadline)
+                check(deadline)
 
     def _wait(
         self,
-        session_id: str,
+        log: str,
         after: str,
-        outcome: Outcome,
         timeout: float,
-        is_decided: Callable[[calls.State], bool],
-        on_delta: Callable[[str], None] | None = None,
+        inspect: Callable[[Event], bool],
+        state: calls.Call[S],
+        is_decided: Callable[[S], bool],
     ) -> None:
-        with closing(self._follow(session_id, Follower(after, self._retries), time.monotonic() + timeout)) as events:
+        """Follows a log until an event decides, or after a gap the state."""
+        with closing(self._follow(log, Follower(after, self._retries), time.monotonic() + timeout)) as events:
             for event in events:
-                if event.type == "answer_delta" and on_delta and outcome.concerns(event):
-                    on_delta(event.data["text"])
-                if outcome.is_decided(event) or (event.type == "gap" and is_decided(self._run(calls.state(outcome.message_id)))):
+                if inspect(event) or (event.type == "gap" and is_decided(self._run(state))):
                     return
 
     def _run(self, call: calls.Call[T]) -> T:
+        def send() -> T:
+            return read_response(call, self._http.post("/graphql", json=body(call), headers=headers(self._token)))
+
+        return self._repeat(send, call.safe)
+
+    def _upload(self, upload: Upload) -> Uploaded:
+        def send() -> Uploaded:
+            return read_upload(self._http.post("/documents", **upload.parts(), headers=headers(self._token)))
+
+        # The same content is stored once.
+        return self._repeat(send, True)
+
+    def _repeat(self, send: Callable[[], T], safe: bool) -> T:
         for attempt in range(1, self._retries + 2):
             cause: BaseException | None = None
             try:
-                return read_response(call, self._http.post("/graphql", json=body(call), headers=headers(self._token)))
+                return send()
             except RecallError as refused:
                 error = refused
             except httpx.TransportError as failure:
                 cause, error = failure, unreachable(failure)
-            if attempt > self._retries or not may_repeat(call, error, cause):
+            if attempt > self._retries or not may_repeat(safe, error, cause):
                 raise error from cause
             time.sleep(wait_before_retry(attempt, error.retry_after))
         raise AssertionError("the last attempt returns or raises")
@@ -379,12 +395,3 @@ def all_items(read: Callable[..., Page[T]], *arguments: Any, **conditions: Any) 
         after = page.next
         if after is None:
             return
-
-
-def _remaining(deadline: float | None, limit: float) -> float:
-    return limit if deadline is None else min(limit, max(0.1, deadline - time.monotonic()))
-
-
-def _check(deadline: float | None) -> None:
-    if deadline is not None and time.monotonic() >= deadline:
-        raise make_error("TIMEOUT", "The server did not finish in time.")

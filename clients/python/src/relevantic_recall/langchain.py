@@ -53,13 +53,13 @@ class RecallChatMessageHistory(BaseChatMessageHistory):
 
 
 class RecallRetriever(BaseRetriever):
-    """Finds the facts and messages that are relevant to a question, best facts first."""
+    """Finds what is relevant to a question: facts, messages and chunks of documents, each best first."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     client: Recall
     first: int = 10
-    """The largest number of messages."""
+    """The largest number of messages and chunks together."""
     session_id: str | None = None
     """Searches only this session."""
 
@@ -76,7 +76,14 @@ class RecallRetriever(BaseRetriever):
             )
             for ranked in found.messages
         ]  # fmt: skip
-        return facts + messages
+        chunks = [
+            _document(
+                ranked.chunk.text, ranked.chunk.id, type="chunk", score=ranked.score, document_id=ranked.chunk.document.id,
+                filename=ranked.chunk.document.filename, pages=str(ranked.chunk.pages) if ranked.chunk.pages else None,
+            )
+            for ranked in found.chunks
+        ]  # fmt: skip
+        return facts + messages + chunks
 
 
 def _document(text: str, id: str, **metadata: Any) -> Document:

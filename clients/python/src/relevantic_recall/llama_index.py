@@ -25,7 +25,7 @@ class RecallMemory(BaseMemory):
     last: int = 20
     """Number of latest messages, 1 to 100."""
     first: int = 10
-    """The largest number of relevant messages of the whole memory."""
+    """The largest number of relevant messages and chunks of documents of the whole memory."""
 
     @classmethod
     def class_name(cls) -> str:
@@ -50,7 +50,9 @@ class RecallMemory(BaseMemory):
         found = self.client.context(input, first=self.first)
         facts = [f"- {ranked.fact}" for ranked in found.facts if ranked.fact.status == "ACTIVE"]
         messages = [f"- {m.sent_at:%Y-%m-%d}: {m.text}" for m in (r.message for r in found.messages) if m.id not in shown]
-        return "\n".join(["Memory:", *facts, *messages]) if facts or messages else ""
+        chunks = [f"- {ranked.chunk.document.filename}: {ranked.chunk.text}" for ranked in found.chunks]
+        known = [*facts, *messages, *chunks]
+        return "\n".join(["Memory:", *known]) if known else ""
 
     def get_all(self) -> list[ChatMessage]:
         """Returns all messages of the session, oldest first."""

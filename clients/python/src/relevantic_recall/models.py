@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
-Json = Mapping[str, Any]
+from ._parsing import Json, optional_time, parse_time
+from .document_models import Chunk, Citation
+
 T = TypeVar("T")
 
 EntityType = Literal["PERSON", "ORGANIZATION", "PLACE", "PROJECT", "TOOL", "CONCEPT", "EVENT", "THING"]
 FactStatus = Literal["ACTIVE", "ENDED", "RETRACTED"]
 MessageKind = Literal["STATEMENT", "QUESTION", "MIXED", "OTHER"]
+MessageRole = Literal["USER", "ASSISTANT", "DOCUMENT"]
+"""`DOCUMENT`: a chunk of a document, as evidence of facts."""
 MessageStatus = Literal["PROCESSING", "PROCESSED", "FAILED"]
 RetrievalMethod = Literal["VECTOR", "KEYWORD", "GRAPH"]
 Role = Literal["USER", "ASSISTANT"]
@@ -21,15 +23,6 @@ Stance = Literal["SUPPORTS", "OPPOSES", "ENDS"]
 ValueType = Literal["TEXT", "NUMBER", "DATE", "MONEY", "CONTACT"]
 ContactKind = Literal["EMAIL", "PHONE", "URL"]
 ViewerRole = Literal["ADMIN", "USER", "ANONYMOUS"]
-
-
-def parse_time(text: str) -> datetime:
-    """Parses an RFC 3339 time. Python 3.10 reads neither `Z` nor nanoseconds."""
-    return datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.replace("Z", "+00:00")))
-
-
-def _optional_time(text: str | None) -> datetime | None:
-    return None if text is None else parse_time(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +90,7 @@ class Message:
     session_id: str
     external_id: str | None
     """The client's own id."""
-    role: Role
+    role: MessageRole
     speaker: str | None
     """The speaker, if it is not the user."""
     text: str
@@ -132,21 +125,6 @@ class ImportedMessage:
     """When it was said. Default: now."""
     external_id: str | None = None
     """The id in the source system. Importing it again returns the first message."""
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A source of an answer, with its number in the text."""
-
-    index: int
-    excerpt: str
-    message_id: str | None
-    fact_id: str | None
-    shared: bool
-
-    @classmethod
-    def parse(cls, data: Json) -> Citation:
-        return cls(data["index"], data["excerpt"], _id_of(data["message"]), _id_of(data["fact"]), data["shared"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +264,8 @@ class Fact:
             id=data["id"], subject=EntityRef.parse(data["subject"]), relation=data["relation"], phrase=data["phrase"],
             object=EntityRef.parse(object_) if object_ else None, weight=data["weight"], belief=data["belief"],
             uncertainty=data["uncertainty"], relative_weight=data["relativeWeight"], status=data["status"],
-            flagged=data["flagged"], shared=data["shared"], valid_from=_optional_time(data["validFrom"]),
-            valid_to=_optional_time(data["validTo"]), created_at=parse_time(data["createdAt"]),
+            flagged=data["flagged"], shared=data["shared"], valid_from=optional_time(data["validFrom"]),
+            valid_to=optional_time(data["validTo"]), created_at=parse_time(data["createdAt"]),
             updated_at=parse_time(data["updatedAt"]), value=FactValue.parse(value) if value else None,
         )  # fmt: skip
 
@@ -322,6 +300,20 @@ class RankedMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class RankedChunk:
+    """A chunk of a document with its relevance, comparable with that of messages."""
+
+    chunk: Chunk
+    score: float
+    methods: tuple[RetrievalMethod, ...]
+    shared: bool
+
+    @classmethod
+    def parse(cls, data: Json) -> RankedChunk:
+        return cls(Chunk.parse(data["chunk"]), data["score"], tuple(data["methods"]), data["shared"])
+
+
+@dataclass(frozen=True, slots=True)
 class RankedFact:
     """A fact with its relevance, 0 to 1."""
 
@@ -335,20 +327,21 @@ class RankedFact:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The messages, facts and entities found for a question, best first."""
+    """The messages, chunks of documents, facts and entities found for a question, best first."""
 
     messages: tuple[RankedMessage, ...]
     facts: tuple[RankedFact, ...]
     entities: tuple[Entity, ...]
     methods_used: tuple[RetrievalMethod, ...]
     total_ms: float
+    chunks: tuple[RankedChunk, ...] = ()
 
     @classmethod
     def parse(cls, data: Json) -> Context:
         return cls(
             messages=tuple(map(RankedMessage.parse, data["messages"])), facts=tuple(map(RankedFact.parse, data["facts"])),
             entities=tuple(map(Entity.parse, data["entities"])), methods_used=tuple(data["methodsUsed"]),
-            total_ms=data["timings"]["totalMs"],
+            total_ms=data["timings"]["totalMs"], chunks=tuple(map(RankedChunk.parse, data["chunks"])),
         )  # fmt: skip
 
 
@@ -388,7 +381,3 @@ class Event:
     def seq(self) -> int | None:
         """The number within the session, from 1."""
         return None if self.cursor is None else int(self.cursor.rpartition(":")[2])
-
-
-def _id_of(data: Json | None) -> str | None:
-    return None if data is None else str(data["id"])

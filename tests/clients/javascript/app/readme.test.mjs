@@ -11,7 +11,7 @@ const here = new URL(".", import.meta.url);
 test("the examples of the README run", async (t) => {
   const readme = await readFile(new URL("node_modules/@relevantic/recall/README.md", here), "utf8");
   const examples = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code);
-  assert.ok(examples.length >= 2);
+  assert.ok(examples.length >= 3);
   const server = await startServer();
   t.after(() => server.stop());
   for (const [i, code] of examples.entries()) {

@@ -1,6 +1,6 @@
 // Entry point of the package: the usual work, login and event streams of one server.
 import { adoptVisit, beginVisit, endVisit, fetchAccount, type Account, type Adopted } from "./account.ts";
-import { upload, type AddedDocument, type DocumentChunk, type DocumentComparison, type UploadOptions } from "./documents.ts";
+import { upload, type AddedDocument, type ComparisonReport, type DocumentChunk, type DocumentComparison, type UploadOptions } from "./documents.ts";
 import { EventStream } from "./event-stream.ts";
 import type { AnswerDelta } from "./events.ts";
 import * as operations from "./generated/operations.ts";
@@ -306,12 +306,12 @@ export class RecallClient {
   }
 
   /** Compares two to five documents and waits for the result. */
-  async compareAndWait(input: CompareDocumentsInput, options: ProgressOptions = {}): Promise<DocumentComparison> {
+  async compareAndWait(input: CompareDocumentsInput, options: ProgressOptions = {}): Promise<ComparisonReport> {
     return this.waitForComparison((await this.compareDocuments(input)).id, options);
   }
 
   /** Waits until a comparison is completed. Throws `COMPARISON_FAILED` if the server fails. Default of `timeoutMs`: ten minutes. */
-  async waitForComparison(id: string, options: ProgressOptions = {}): Promise<DocumentComparison> {
+  async waitForComparison(id: string, options: ProgressOptions = {}): Promise<ComparisonReport> {
     const from = await this.#head(id, "comparison");
     const open = (onGap: () => Promise<void>) => this.#follow(id, from, onGap);
     const read = async () => foundOrThrow(await this.comparison(id), "comparison");
@@ -319,7 +319,7 @@ export class RecallClient {
   }
 
   /** Returns a comparison with the points found so far, or null if it does not exist. */
-  async comparison(id: string): Promise<DocumentComparison | null> {
+  async comparison(id: string): Promise<ComparisonReport | null> {
     return (await this.graphql(operations.GetComparison, { id })).comparison;
   }
 

@@ -1,5 +1,5 @@
 // Documents: their types, and how a file is sent.
-import type { ChunkFields, ComparisonFields, DocumentFields } from "./generated/operations.ts";
+import type { ChunkFields, ComparisonFields, DocumentFields, ReportFields } from "./generated/operations.ts";
 import type { Endpoint } from "./graphql.ts";
 import { request } from "./rest.ts";
 
@@ -10,8 +10,10 @@ export type AddedDocument = DocumentFields & {
 };
 /** A piece of a document that is found and cited as one. */
 export type DocumentChunk = ChunkFields;
-/** A comparison of documents with the points found so far. */
+/** A comparison of documents, without its points. */
 export type DocumentComparison = ComparisonFields;
+/** A comparison of documents with the points found so far. */
+export type ComparisonReport = ReportFields;
 
 export interface UploadOptions {
   /** The name of the file. Default: that of a `File`. */

@@ -2,7 +2,7 @@
 export type { Account, Adopted, Who } from "./account.ts";
 export { RecallClient, type Answer, type AskOptions, type ContextResult, type FactEvidence, type Forgotten, type RecallClientOptions } from "./client.ts";
 export { formatCursor, parseCursor, webStorageCursors, type Cursor, type CursorStore } from "./cursor.ts";
-export type { AddedDocument, DocumentChunk, DocumentComparison, UploadOptions } from "./documents.ts";
+export type { AddedDocument, ComparisonReport, DocumentChunk, DocumentComparison, UploadOptions } from "./documents.ts";
 export { EventStream } from "./event-stream.ts";
 export type { CitationFields, DocumentFields, DocumentName, EntityFields, EntityName, FactFields, MessageFields, PointFields, SessionFields } from "./generated/operations.ts";
 export { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";

@@ -12,7 +12,7 @@ import pytest
 from conftest import TOKEN
 
 from relevantic_recall import (
-    AsyncRecall, Comparison, InvalidRequest, NotFound, Recall, RecallError, TimedOut, all_items, all_items_async,
+    AsyncRecall, ComparisonReport, InvalidRequest, NotFound, Recall, RecallError, TimedOut, all_items, all_items_async,
 )  # fmt: skip
 from relevantic_recall.langchain import RecallRetriever
 from relevantic_recall.llama_index import RecallMemory
@@ -24,7 +24,7 @@ def _text(office: str, budget: int) -> str:
     return f"# {office} office\n\nThe travel budget is {budget} euros a year. Trains are preferred to flights within the country.\n"
 
 
-def _check(report: Comparison, ids: list[str]) -> None:
+def _check(report: ComparisonReport, ids: list[str]) -> None:
     """Checks what every report of the two offices has."""
     assert (report.status, report.error, report.done) == ("COMPLETED", None, report.total)
     assert [document.id for document in report.documents] == ids

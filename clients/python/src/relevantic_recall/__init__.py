@@ -3,7 +3,9 @@
 from .aio import AsyncRecall, all_items_async
 from .aio_documents import AsyncComparisons, AsyncDocuments
 from .client import Recall, all_items
-from .document_models import Chunk, Citation, Comparison, ComparisonPoint, Document, DocumentRef, DocumentStatus, PageRange, SearchSource
+from .document_models import (
+    Chunk, Citation, Comparison, ComparisonPoint, ComparisonReport, Document, DocumentRef, DocumentStatus, PageRange, SearchSource,
+)  # fmt: skip
 from .documents import Comparisons, Documents
 from .errors import (
     InvalidRequest, NotAllowed, NotAuthenticated, NotFound, RateLimited, RecallError, ServerUnavailable, TimedOut,
@@ -16,9 +18,10 @@ from .models import (
 
 __all__ = [
     "Answer", "AsyncComparisons", "AsyncDocuments", "AsyncRecall", "Candidate", "Chunk", "Citation", "Comparison",
-    "ComparisonPoint", "Comparisons", "Context", "Document", "DocumentRef", "DocumentStatus", "Documents", "Entity", "EntityRef",
-    "EntityType", "Event", "Evidence", "Fact", "FactStatus", "FactValue", "Forgotten", "ImportedMessage", "InvalidRequest",
-    "Message", "MessageKind", "MessageRole", "MessageStatus", "NotAllowed", "NotAuthenticated", "NotFound", "Page", "PageRange",
-    "RankedChunk", "RankedFact", "RankedMessage", "RateLimited", "Recall", "RecallError", "Resolution", "RetrievalMethod", "Role",
-    "SearchSource", "ServerUnavailable", "Session", "Stance", "TimedOut", "Viewer", "ViewerRole", "all_items", "all_items_async",
+    "ComparisonPoint", "ComparisonReport", "Comparisons", "Context", "Document", "DocumentRef", "DocumentStatus", "Documents",
+    "Entity", "EntityRef", "EntityType", "Event", "Evidence", "Fact", "FactStatus", "FactValue", "Forgotten", "ImportedMessage",
+    "InvalidRequest", "Message", "MessageKind", "MessageRole", "MessageStatus", "NotAllowed", "NotAuthenticated", "NotFound",
+    "Page", "PageRange", "RankedChunk", "RankedFact", "RankedMessage", "RateLimited", "Recall", "RecallError", "Resolution",
+    "RetrievalMethod", "Role", "SearchSource", "ServerUnavailable", "Session", "Stance", "TimedOut", "Viewer", "ViewerRole",
+    "all_items", "all_items_async",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from . import _operations as documents
 from ._parsing import Json
-from .document_models import Chunk, Comparison, Document, DocumentStatus, SearchSource
+from .document_models import Chunk, Comparison, ComparisonReport, Document, DocumentStatus, SearchSource
 from .errors import NotFound, make_error
 from .models import (
     Answer, Context, Entity, EntityType, Evidence, Fact, FactStatus, Forgotten, ImportedMessage, Message, Page,
@@ -279,8 +279,8 @@ def compare_documents(ids: Iterable[str], question: str | None) -> Call[Comparis
     return Call(documents.COMPARE_DOCUMENTS, variables, read, safe=False)
 
 
-def comparison(id: str) -> Call[Comparison | None]:
-    return Call(documents.GET_COMPARISON, {"id": id}, lambda data: _optional(Comparison.parse, data["comparison"]))
+def comparison(id: str) -> Call[ComparisonReport | None]:
+    return Call(documents.GET_COMPARISON, {"id": id}, lambda data: _optional(ComparisonReport.parse, data["comparison"]))
 
 
 def comparisons(document_id: str | None, first: int, after: str | None) -> Call[Page[Comparison]]:

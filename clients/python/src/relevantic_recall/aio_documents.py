@@ -10,7 +10,7 @@ import anyio
 from . import _calls as calls
 from ._events import WORK_TIMEOUT, OnProgress, Progress
 from ._http import FilePath, make_upload
-from .document_models import Chunk, Comparison, Document, DocumentStatus, is_ended
+from .document_models import Chunk, Comparison, ComparisonReport, Document, DocumentStatus, is_ended
 from .errors import NotFound, make_error
 from .models import Page
 
@@ -109,7 +109,7 @@ class AsyncDocuments:
 
     async def compare_and_wait(
         self, ids: Iterable[str], question: str | None = None, *, timeout: float = WORK_TIMEOUT, on_progress: OnProgress | None = None
-    ) -> Comparison:
+    ) -> ComparisonReport:
         """Compares two to five documents and waits for the result."""
         started = await self.compare(ids, question)
         return await self._client.comparisons.wait(started.id, timeout=timeout, on_progress=on_progress)
@@ -121,7 +121,7 @@ class AsyncComparisons:
     def __init__(self, client: AsyncRecall) -> None:
         self._client = client
 
-    async def wait(self, id: str, *, timeout: float = WORK_TIMEOUT, on_progress: OnProgress | None = None) -> Comparison:
+    async def wait(self, id: str, *, timeout: float = WORK_TIMEOUT, on_progress: OnProgress | None = None) -> ComparisonReport:
         """Waits until a comparison is completed. Raises `COMPARISON_FAILED` if the server fails.
 
         `on_progress` gets the number of completed steps and of all steps.
@@ -138,7 +138,7 @@ class AsyncComparisons:
             raise make_error("COMPARISON_FAILED", found.error or "The server gave no reason.", 200)
         return found
 
-    async def get(self, id: str) -> Comparison | None:
+    async def get(self, id: str) -> ComparisonReport | None:
         """Returns a comparison with the points found so far, or None if it does not exist."""
         return await self._client._run(calls.comparison(id))
 

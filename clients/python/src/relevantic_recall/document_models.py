@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from ._parsing import Json, id_of, parse_time
 
@@ -141,7 +141,7 @@ class ComparisonPoint:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A comparison of documents, with the points found so far."""
+    """A comparison of documents, without its points."""
 
     id: str
     question: str | None
@@ -155,23 +155,36 @@ class Comparison:
     """The number of steps; 0 until it is known."""
     comparer: str | None
     """`alignment`, or the name of a model."""
-    similarities: tuple[ComparisonPoint, ...]
-    differences: tuple[ComparisonPoint, ...]
-    insights: tuple[ComparisonPoint, ...]
     created_at: datetime
     updated_at: datetime
 
     @classmethod
     def parse(cls, data: Json) -> Comparison:
+        return Comparison(**_comparison_fields(data))
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonReport(Comparison):
+    """A comparison of documents with the points found so far."""
+
+    similarities: tuple[ComparisonPoint, ...]
+    differences: tuple[ComparisonPoint, ...]
+    insights: tuple[ComparisonPoint, ...]
+
+    @classmethod
+    def parse(cls, data: Json) -> ComparisonReport:
         similarities, differences, insights = (
             tuple(map(ComparisonPoint.parse, data[kind])) for kind in ("similarities", "differences", "insights")
         )
-        return cls(
-            id=data["id"], question=data["question"], documents=tuple(map(DocumentRef.parse, data["documents"])),
-            status=data["status"], error=data["error"], done=data["done"], total=data["total"], comparer=data["comparer"],
-            similarities=similarities, differences=differences, insights=insights,
-            created_at=parse_time(data["createdAt"]), updated_at=parse_time(data["updatedAt"]),
-        )  # fmt: skip
+        return ComparisonReport(**_comparison_fields(data), similarities=similarities, differences=differences, insights=insights)
+
+
+def _comparison_fields(data: Json) -> dict[str, Any]:
+    return {
+        "id": data["id"], "question": data["question"], "documents": tuple(map(DocumentRef.parse, data["documents"])),
+        "status": data["status"], "error": data["error"], "done": data["done"], "total": data["total"], "comparer": data["comparer"],
+        "created_at": parse_time(data["createdAt"]), "updated_at": parse_time(data["updatedAt"]),
+    }  # fmt: skip
 
 
 def is_ended(work: Document | Comparison | None) -> bool:

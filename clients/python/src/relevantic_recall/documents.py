@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from . import _calls as calls
 from ._events import WORK_TIMEOUT, OnProgress, Progress
 from ._http import FilePath, make_upload
-from .document_models import Chunk, Comparison, Document, DocumentStatus, is_ended
+from .document_models import Chunk, Comparison, ComparisonReport, Document, DocumentStatus, is_ended
 from .errors import NotFound, make_error
 from .models import Page
 
@@ -108,7 +108,7 @@ class Documents:
 
     def compare_and_wait(
         self, ids: Iterable[str], question: str | None = None, *, timeout: float = WORK_TIMEOUT, on_progress: OnProgress | None = None
-    ) -> Comparison:
+    ) -> ComparisonReport:
         """Compares two to five documents and waits for the result."""
         started = self.compare(ids, question)
         return self._client.comparisons.wait(started.id, timeout=timeout, on_progress=on_progress)
@@ -120,7 +120,7 @@ class Comparisons:
     def __init__(self, client: Recall) -> None:
         self._client = client
 
-    def wait(self, id: str, *, timeout: float = WORK_TIMEOUT, on_progress: OnProgress | None = None) -> Comparison:
+    def wait(self, id: str, *, timeout: float = WORK_TIMEOUT, on_progress: OnProgress | None = None) -> ComparisonReport:
         """Waits until a comparison is completed. Raises `COMPARISON_FAILED` if the server fails.
 
         `on_progress` gets the number of completed steps and of all steps.
@@ -137,7 +137,7 @@ class Comparisons:
             raise make_error("COMPARISON_FAILED", found.error or "The server gave no reason.", 200)
         return found
 
-    def get(self, id: str) -> Comparison | None:
+    def get(self, id: str) -> ComparisonReport | None:
         """Returns a comparison with the points found so far, or None if it does not exist."""
         return self._client._run(calls.comparison(id))
 

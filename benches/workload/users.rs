@@ -11,6 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use recall::system::{RandomIds, SystemClock};
 use recall_answering::ExtractiveAnswerer;
 use recall_api::event_log::{HubAnnouncer, LogSource};
+use recall_comparing::AlignmentComparer;
 use recall_domain::{
     Caller, Ontology, Role, UserId, ViewerRole,
     context::{ContextQuery, Scope},
@@ -57,6 +58,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
         index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
         extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
         answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
+        comparer: Arc::new(AlignmentComparer::new(embedder.clone())),
         embedder: Arc::new(embedder),
         announcer: announcer.clone(),
         ontology,

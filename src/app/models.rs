@@ -11,10 +11,10 @@ use crate::config::{Config, Extraction, Secret};
 use recall_api::Check;
 use recall_domain::Ontology;
 use recall_models::{
-    Budget, Endpoint, ModelAnswerer, ModelAnswererOptions, ModelClient, ModelEmbedder, ModelEmbedderOptions, ModelExtractor, ModelUpstream,
-    UpstreamLimits, answerer, extractor,
+    Budget, Endpoint, ModelAnswerer, ModelAnswererOptions, ModelClient, ModelComparer, ModelEmbedder, ModelEmbedderOptions, ModelExtractor,
+    ModelUpstream, UpstreamLimits, answerer, comparer, extractor,
 };
-use recall_ports::{Answerer, ChatUpstream, Clock, Embedder, Extractor, UsageStore};
+use recall_ports::{Answerer, ChatUpstream, Clock, Comparer, Embedder, Extractor, UsageStore};
 
 /// Pauses in seconds between attempts to probe an unreachable server.
 const PROBE_DELAYS: [u64; 6] = [2, 5, 15, 60, 300, 900];
@@ -94,6 +94,11 @@ pub(super) fn answerer(
     Arc::new(ModelAnswerer::new(client, fallback, ontology, budget, options))
 }
 
+/// Builds the comparer that uses the model, with `fallback` for when the model does not compare.
+pub(super) fn comparer(config: &Config, fallback: Arc<dyn Comparer>, client: Arc<ModelClient>, budget: Arc<Budget>) -> Arc<dyn Comparer> {
+    Arc::new(ModelComparer::new(client, fallback, budget, config.model.context_tokens))
+}
+
 /// Builds the proxy for chat requests of clients.
 pub(super) fn upstream(config: &Config, client: Arc<ModelClient>, budget: Arc<Budget>) -> Arc<dyn ChatUpstream> {
     let c = &config.frontend;
@@ -106,7 +111,7 @@ pub(super) fn upstream(config: &Config, client: Arc<ModelClient>, budget: Arc<Bu
 /// Until the probe succeeds, the client assumes full support and adapts when the server refuses a request.
 pub(super) fn probe_in_background(client: Arc<ModelClient>) {
     tokio::spawn(async move {
-        let prompts = [extractor::PROMPT, answerer::PROMPT].join(", ");
+        let prompts = [extractor::PROMPT, answerer::PROMPT, comparer::PROMPT].join(", ");
         for wait in PROBE_DELAYS {
             match client.probe().await {
                 Ok(dialect) => {

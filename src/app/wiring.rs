@@ -17,8 +17,9 @@ use crate::system::{RandomIds, SystemClock};
 use recall_answering::ExtractiveAnswerer;
 use recall_api::event_log::{EventHub, HubAnnouncer, LogSource};
 use recall_api::{Admission, Check, Documents, OpenAi, OpenAiSettings};
+use recall_comparing::AlignmentComparer;
 use recall_facts::SessionLimits;
-use recall_ports::{Allowances, Answerer, Clock, Store};
+use recall_ports::{Allowances, Answerer, Clock, Comparer, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_usecases::{DocumentSettings, Parts, UseCases};
 
@@ -87,6 +88,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     let Embedders { embedder, local, check } = embedders(config).await?;
     let mut checks: Vec<Arc<dyn Check>> = check.into_iter().collect();
     let mut extractor = built_in_extractor(config, ontology.clone())?;
+    let mut comparer: Arc<dyn Comparer> = Arc::new(AlignmentComparer::new(local.clone()));
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
     let mut openai = OpenAi { upstream: None, answerer: answerer.clone(), extractor: extractor.clone(), settings: openai_settings(config) };
     if let Some(client) = models::client(config)? {
@@ -95,6 +97,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         let budget = models::budget(config, clock.clone(), store.clone());
         extractor = models::extractor(config, extractor, client.clone(), ontology.clone(), budget.clone());
         openai.upstream = Some(models::upstream(config, client.clone(), budget.clone()));
+        comparer = models::comparer(config, comparer, client.clone(), budget.clone());
         answerer = models::answerer(config, answerer, client, ontology.clone(), budget);
     }
     let options = RecallIndexOptions {
@@ -126,6 +129,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         embedder,
         extractor,
         answerer,
+        comparer,
         announcer: announcer.clone(),
         ontology,
         clock: clock.clone(),

@@ -36,7 +36,7 @@ impl MessagePlanner for Planned {
 /// The message that a job is about.
 pub(crate) fn message_of(job: &Job) -> MessageId {
     match job.work {
-        JobWork::Understand { message, .. } | JobWork::Answer(message) | JobWork::Parse(message) => message,
+        JobWork::Understand { message, .. } | JobWork::Answer(message) | JobWork::Parse(message) | JobWork::Compare(message) => message,
     }
 }
 

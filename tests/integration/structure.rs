@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("embedding", &["domain", "ports"]),
     ("retrieval", &["domain", "ports", "text"]),
     ("answering", &["domain", "ports", "embedding"]),
+    ("comparing", &["domain", "ports", "embedding", "text"]),
     ("models", &["domain", "ports"]),
     ("neural", &["domain", "ports"]),
     ("store", &["domain", "ports"]),

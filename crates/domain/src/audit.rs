@@ -56,6 +56,8 @@ actions! {
     SharedSessionDeleted = "shared.session.deleted",
     /// A document was deleted, or its file; the target is its id.
     DocumentDeleted = "document.deleted",
+    /// A comparison of documents was deleted; the target is its id.
+    ComparisonDeleted = "comparison.deleted",
     /// A document was added to shared memory.
     SharedDocumentAdded = "shared.document.added",
     /// A document of shared memory was deleted, or its file.

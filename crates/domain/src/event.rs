@@ -9,7 +9,7 @@ use strum::IntoStaticStr;
 
 use super::{
     Citation, DocumentId, DocumentProgress, DocumentStatus, EntityId, EntityType, EventId, FactId, FactStatus, FactValue, MessageId,
-    MessageKind, MessageStatus, Role, SessionId, Timestamp, UserText, context::Timings,
+    MessageKind, MessageStatus, Role, SessionId, Timestamp, UserText, comparison::ComparisonUpdate, context::Timings,
 };
 
 /// An event before it gets a number.
@@ -68,6 +68,8 @@ pub enum EventBody {
     MessageRestored(MessagesChanged),
     /// A document made progress.
     DocumentUpdate(DocumentUpdate),
+    /// A comparison of documents made progress.
+    ComparisonUpdate(ComparisonUpdate),
 }
 
 impl EventBody {
@@ -361,6 +363,7 @@ impl EventBody {
             Self::AnswerFailed(e) => &mut e.session_id,
             Self::MessageForgotten(e) | Self::MessageRestored(e) => &mut e.session_id,
             Self::DocumentUpdate(e) => &mut e.session_id,
+            Self::ComparisonUpdate(e) => &mut e.session_id,
         };
         *id = session;
         body

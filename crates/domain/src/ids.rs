@@ -52,6 +52,8 @@ id! {
     AccessTokenId,
     /// One document.
     DocumentId,
+    /// One comparison of documents.
+    ComparisonId,
     /// One forgetting, which can be undone for a while.
     ForgettingId,
 }

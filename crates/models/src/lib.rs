@@ -1,4 +1,4 @@
-//! Adapters for model servers of the OpenAI protocol: embedder, extractor, answerer and proxy.
+//! Adapters for model servers of the OpenAI protocol: embedder, extractor, answerer, comparer and proxy.
 //!
 //! A server may be slow, down or wrong, and a message may try to instruct the model. So each reply is checked, and the
 //! extractor and the answerer fall back to a local adapter.
@@ -7,7 +7,9 @@
 
 pub mod answerer;
 pub mod budget;
+mod citation_marks;
 mod client;
+pub mod comparer;
 mod dialect;
 pub mod embedder;
 pub mod extractor;
@@ -26,6 +28,7 @@ use secrecy::SecretString;
 pub use answerer::{ModelAnswerer, ModelAnswererOptions};
 pub use budget::Budget;
 pub use client::ModelClient;
+pub use comparer::ModelComparer;
 pub use dialect::{Dialect, Format};
 pub use embedder::{ModelEmbedder, ModelEmbedderOptions};
 pub use extractor::ModelExtractor;

@@ -24,6 +24,7 @@ pub static ERASED: &[&str] = &[
     "document_sections",
     "document_originals",
     "documents",
+    "comparisons",
     "merged_evidence",
     "merged_facts",
     "merged_mentions",

@@ -9,6 +9,7 @@ pub mod audit;
 pub mod background_tasks;
 pub mod chat;
 pub mod commit;
+pub mod comparisons;
 pub mod document_parser;
 pub mod documents;
 pub mod embed;
@@ -41,6 +42,9 @@ pub use audit::AuditLog;
 pub use background_tasks::BackgroundTasks;
 pub use chat::{ChatEndpoint, ChatFailure, ChatReply, ChatRequest, ChatUpstream};
 pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, ProcessedMessage, Unmerge};
+pub use comparisons::{
+    ComparedDocument, ComparedPassage, ComparedPoints, Comparer, ComparisonStep, ComparisonStore, ComparisonTask, NewComparison,
+};
 pub use document_parser::{Chunking, DocumentFormat, DocumentParser, ParseError, ParsedChunk, ParsedDocument, ParsedSection};
 pub use documents::{AddedDocument, DocumentFilter, DocumentOutline, DocumentStep, DocumentStore, NewDocument};
 pub use embed::{EmbedError, Embedder, Embedding};

@@ -21,6 +21,8 @@ pub enum JobWork {
     Answer(MessageId),
     /// Parse the document whose first message this is, and store its chunks.
     Parse(MessageId),
+    /// Compare the documents of the comparison whose first message this is.
+    Compare(MessageId),
 }
 
 /// A claimed job. The claim is valid until its lease expires.

@@ -12,8 +12,9 @@
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Connections, DocumentStore, Embedding, EventLog, ForgetStore,
-    Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore, VisitStore,
+    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, ComparisonStore, Connections, DocumentStore, Embedding,
+    EventLog, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore,
+    VectorStore, VisitStore,
 };
 use recall_domain::{
     Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId,
@@ -27,6 +28,7 @@ pub trait Store:
     + ForgetStore
     + MessageStore
     + DocumentStore
+    + ComparisonStore
     + KnowledgeStore
     + AccessTokenStore
     + RevocationStore
@@ -50,6 +52,7 @@ impl<T> Store for T where
         + ForgetStore
         + MessageStore
         + DocumentStore
+        + ComparisonStore
         + KnowledgeStore
         + AccessTokenStore
         + RevocationStore
@@ -205,6 +208,8 @@ pub enum FollowUp {
     FactsAndAnswer,
     /// A job parses the document whose first message this is.
     Parse,
+    /// A job compares the documents of the comparison whose first message this is.
+    Compare,
 }
 
 /// The index data of a message, computed once.

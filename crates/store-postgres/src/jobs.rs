@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::{
     PostgresStore,
     codec::{self, Word, column, interval, time},
+    comparisons::ProgressRow as ComparisonProgressRow,
     documents::ProgressRow,
     failure::Failure,
     round_robin,
@@ -22,7 +23,9 @@ use super::{
     rows::Column,
     transaction::WriteTransaction,
 };
-use recall_domain::{Caller, DocumentId, DocumentProgress, EventDraft, MessageId, SessionId, Timestamp, UserId};
+use recall_domain::{
+    Caller, ComparisonId, ComparisonProgress, DocumentId, DocumentProgress, EventDraft, MessageId, SessionId, Timestamp, UserId,
+};
 use recall_ports::{Claim, CommitError, Job, JobQueue, StoreError};
 use recall_store::{HeldJob, JobStatements, KnowledgeStatements, Lane, NewJob, id_and_token, job_work};
 
@@ -272,7 +275,7 @@ impl JobStatements for WriteTransaction<'_> {
         let job = sqlx::query_as!(
             HeldRow,
             "SELECT id, session_id, lane, message_id, answer, document FROM jobs
-             WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND (lane = 'answer' OR answer) FOR UPDATE",
+             WHERE user_id = $1 AND message_id = $2 AND state = 'live' AND document IS NULL AND (lane = 'answer' OR answer) FOR UPDATE",
             user.0,
             question.0,
         );
@@ -343,6 +346,25 @@ impl JobStatements for WriteTransaction<'_> {
             time(now),
         );
         failed.fetch_optional(&mut *self.0).await?.map(ProgressRow::read).transpose()
+    }
+
+    async fn mark_comparison_failed(
+        &mut self,
+        user: UserId,
+        comparison: ComparisonId,
+        error: &str,
+        now: Timestamp,
+    ) -> Result<Option<ComparisonProgress>, Failure> {
+        let failed = sqlx::query_as!(
+            ComparisonProgressRow,
+            "UPDATE comparisons SET status = 'failed', error = $3, passages = '[]', updated_at = $4
+             WHERE user_id = $1 AND id = $2 AND status IN ('pending', 'processing') RETURNING id, status, error, done, total",
+            user.0,
+            comparison.0,
+            &*codec::text(error),
+            time(now),
+        );
+        failed.fetch_optional(&mut *self.0).await?.map(ComparisonProgressRow::read).transpose()
     }
 
     async fn advance_understood(

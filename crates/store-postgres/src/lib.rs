@@ -15,6 +15,7 @@ mod allowances;
 mod archive;
 mod audit;
 mod codec;
+mod comparisons;
 mod connect;
 mod delete;
 mod documents;

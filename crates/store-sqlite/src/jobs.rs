@@ -9,13 +9,15 @@ use async_trait::async_trait;
 use super::{
     SqliteStore,
     codec::{Word, deadline, id_list, millis},
-    documents,
+    comparisons, documents,
     failure::Failure,
     round_robin::{self, NextUsers},
     rows::Columns,
     transaction::{WriteTransaction, run},
 };
-use recall_domain::{Caller, DocumentId, DocumentProgress, EventDraft, MessageId, SessionId, Timestamp, UserId};
+use recall_domain::{
+    Caller, ComparisonId, ComparisonProgress, DocumentId, DocumentProgress, EventDraft, MessageId, SessionId, Timestamp, UserId,
+};
 use recall_ports::{Claim, CommitError, Job, JobQueue, StoreError};
 use recall_store::{HeldJob, JobStatements, Lane, NewJob, Refusal, id_and_token, job_work};
 
@@ -203,7 +205,7 @@ impl JobStatements for WriteTransaction<'_> {
     }
 
     async fn answering_job(&mut self, user: UserId, question: MessageId) -> Result<Option<HeldJob>, Failure> {
-        let sql = "SELECT * FROM jobs WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND (lane = 'answer' OR answer = 1)
+        let sql = "SELECT * FROM jobs WHERE user_id = ?1 AND message_id = ?2 AND state = 'live' AND document IS NULL AND (lane = 'answer' OR answer = 1)
              AND session_id NOT IN (SELECT id FROM hidden_sessions WHERE user_id = ?1)";
         self.0.row("jobs", sql, (user.0, question.0), held_job)
     }
@@ -251,6 +253,18 @@ impl JobStatements for WriteTransaction<'_> {
              WHERE user_id = ?1 AND id = ?2 AND status IN ('pending', 'processing')
              RETURNING id, status, chunk_count, stored, understood, error";
         self.0.row("documents", sql, (user.0, document.0, error, millis(now)), documents::progress)
+    }
+
+    async fn mark_comparison_failed(
+        &mut self,
+        user: UserId,
+        comparison: ComparisonId,
+        error: &str,
+        now: Timestamp,
+    ) -> Result<Option<ComparisonProgress>, Failure> {
+        let sql = "UPDATE comparisons SET status = 'failed', error = ?3, passages = '[]', updated_at = ?4
+             WHERE user_id = ?1 AND id = ?2 AND status IN ('pending', 'processing') RETURNING id, status, error, done, total";
+        self.0.row("comparisons", sql, (user.0, comparison.0, error, millis(now)), comparisons::progress)
     }
 
     async fn advance_understood(

@@ -14,6 +14,7 @@ mod archive;
 mod audit;
 mod checkpointer;
 mod codec;
+mod comparisons;
 mod connection;
 mod delete;
 mod documents;

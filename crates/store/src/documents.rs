@@ -67,7 +67,7 @@ pub trait DocumentStatements: MessageStatements + SessionStatements {
         count: u32,
         now: Timestamp,
     ) -> Result<DocumentProgress, Self::Error>;
-    /// Marks the first message of a document as processed.
+    /// Marks the first message of a document or comparison as processed.
     async fn end_first_message(&mut self, user: UserId, message: MessageId) -> Result<(), Self::Error>;
 }
 

@@ -7,8 +7,10 @@
 use async_trait::async_trait;
 use strum::{EnumString, IntoStaticStr};
 
-use super::{EventStatements, Refusal, append_events, documents, signed};
-use recall_domain::{Caller, DocumentId, DocumentProgress, EventDraft, MessageId, SessionId, Timestamp, UserId};
+use super::{EventStatements, Refusal, append_events, comparisons, documents, signed};
+use recall_domain::{
+    Caller, ComparisonId, ComparisonProgress, DocumentId, DocumentProgress, EventDraft, MessageId, SessionId, Timestamp, UserId,
+};
 use recall_ports::{Claim, JobWork};
 
 /// A kind of work; its [`Word`](recall_domain::Word) is in the column `lane`.
@@ -30,6 +32,7 @@ pub fn job_work(lane: Lane, message: MessageId, answer: bool, document: bool) ->
     match lane {
         Lane::Understand if document => JobWork::Parse(message),
         Lane::Understand => JobWork::Understand { message, answer },
+        Lane::Answer if document => JobWork::Compare(message),
         Lane::Answer => JobWork::Answer(message),
     }
 }
@@ -41,6 +44,8 @@ pub fn id_and_token(claim: &Claim) -> (i64, i64) {
 
 /// What the owner of a document reads if every attempt to parse it failed.
 const GIVEN_UP: &str = "The document could not be processed. Add it again later.";
+/// What the owner of a comparison reads if every attempt to make it failed.
+const NOT_COMPARED: &str = "The documents could not be compared. Compare them again later.";
 
 /// A job to queue.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +54,7 @@ pub struct NewJob {
     pub message: MessageId,
     /// Whether the message is to be answered later.
     pub answer: bool,
-    /// Whether it parses a document.
+    /// Whether it is the job of a document or of a comparison.
     pub document: bool,
     /// When it is due.
     pub at: Timestamp,
@@ -70,7 +75,7 @@ pub struct HeldJob {
     pub message: MessageId,
     /// Whether the message is to be answered later.
     pub answer: bool,
-    /// Whether it parses a document.
+    /// Whether it is the job of a document or of a comparison.
     pub document: bool,
 }
 
@@ -108,6 +113,14 @@ pub trait JobStatements: EventStatements {
         error: &str,
         now: Timestamp,
     ) -> Result<Option<DocumentProgress>, Self::Error>;
+    /// Sets the status of a comparison to failed, unless it is completed. Returns its progress if that changed it.
+    async fn mark_comparison_failed(
+        &mut self,
+        user: UserId,
+        comparison: ComparisonId,
+        error: &str,
+        now: Timestamp,
+    ) -> Result<Option<ComparisonProgress>, Self::Error>;
     /// Adds to the number of chunks whose facts were extracted. With the last chunk the document is completed. Returns its progress; `None`
     /// if there is no such document.
     async fn advance_understood(
@@ -135,6 +148,7 @@ pub async fn enqueue<T: JobStatements>(
             // In the lane of the chunks, whose facts are extracted when all of them are stored.
             (Lane::Understand, JobWork::Parse(message)) => Some(NewJob { message, answer: false, document: true, at }),
             (Lane::Answer, JobWork::Answer(message)) => Some(NewJob { message, answer: false, document: false, at }),
+            (Lane::Answer, JobWork::Compare(message)) => Some(NewJob { message, answer: false, document: true, at }),
             _ => None,
         });
         let jobs: Vec<_> = jobs.collect();
@@ -187,18 +201,25 @@ pub async fn bury<T: JobStatements>(
     let job = held_job(tx, user, claim).await?;
     tx.mark_dead(&job, code).await?;
     tx.promote_next(&job, now).await?;
-    if job.lane == Lane::Understand {
+    let id = documents::following(event.id);
+    if job.lane == Lane::Understand || job.document {
         tx.mark_message_failed(user, job.message).await?;
-        let told = (documents::following(event.id), now);
-        match job.document {
-            true => {
-                if let Some(progress) = tx.mark_document_failed(user, job.session.into(), GIVEN_UP, now).await? {
-                    documents::tell(tx, user, progress, told.0, now).await?;
-                }
-                return Ok(job.session);
+    }
+    match (job.lane, job.document) {
+        (Lane::Understand, true) => {
+            if let Some(progress) = tx.mark_document_failed(user, job.session.into(), GIVEN_UP, now).await? {
+                documents::tell(tx, user, progress, id, now).await?;
             }
-            false => documents::count_understood(tx, user, job.session, 1, told).await?,
+            return Ok(job.session);
         }
+        (Lane::Answer, true) => {
+            if let Some(progress) = tx.mark_comparison_failed(user, job.session.into(), NOT_COMPARED, now).await? {
+                comparisons::tell(tx, user, progress, id, now).await?;
+            }
+            return Ok(job.session);
+        }
+        (Lane::Understand, false) => documents::count_understood(tx, user, job.session, 1, (id, now)).await?,
+        (Lane::Answer, false) => {}
     }
     append_events(tx, user, job.session, std::slice::from_ref(event), now).await?;
     Ok(job.session)

@@ -12,6 +12,7 @@ mod account_deletion;
 pub mod archive;
 mod audit;
 mod codec;
+mod comparisons;
 mod delete;
 mod documents;
 mod events;
@@ -41,6 +42,7 @@ pub use account_deletion::{
 };
 pub use audit::audited_actor;
 pub use codec::{client_json, duration_millis, json, search_text, signed, similarity};
+pub use comparisons::{ComparisonStatements, add_comparison, fail_comparison, save_comparison};
 pub use delete::DeleteStatements;
 pub use documents::{DocumentStatements, LockedDocument, add_document, begin_document, fail_document, role_columns, role_of, store_chunks};
 pub use events::{EventStatements, NewEvent, PrunedLog, append_events, prune_events};

@@ -273,6 +273,7 @@ fn job_for(m: &NewMessage) -> Option<JobWork> {
         FollowUp::Nothing => None,
         FollowUp::Facts => Some(JobWork::Understand { message: m.id, answer: false }),
         FollowUp::Parse => Some(JobWork::Parse(m.id)),
+        FollowUp::Compare => Some(JobWork::Compare(m.id)),
         FollowUp::FactsAndAnswer => Some(JobWork::Understand { message: m.id, answer: true }),
     }
 }

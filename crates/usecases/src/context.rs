@@ -9,7 +9,7 @@ use tracing::warn;
 
 use super::{check, error::UseCaseError, rank, route, use_cases::UseCases};
 use recall_domain::{
-    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Page, Stance, UserText,
+    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
 };
 use recall_ports::{EmbedError, IndexHit, IndexQuery, IndexSources, IndexedDocuments, StoreError, index::IndexResult};
@@ -291,7 +291,8 @@ impl UseCases {
         let used = match self.shared_in_use.known() {
             Some(used) => used,
             None => {
-                let used = !self.parts.store.list_sessions(&reader, &Page::first(1)).await?.items.is_empty();
+                // A model is set with the first message, be it of a conversation or of a document.
+                let used = self.parts.store.feed_state(&reader).await?.model.is_some();
                 self.shared_in_use.note(used);
                 used
             }

@@ -10,6 +10,7 @@ mod being_erased;
 mod cancel;
 mod check;
 mod command;
+mod comparison;
 mod context;
 mod conversation;
 mod documents;

@@ -8,8 +8,8 @@ use std::{
 };
 
 use recall_domain::{
-    Caller, Chunk, Day, DayUsage, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId,
-    Ontology, Page, Resource, Session, SessionId, Slice, Stance, TokenCount, Word,
+    Caller, Chunk, Comparison, ComparisonId, Day, DayUsage, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId,
+    Mention, Message, MessageId, Ontology, Page, Resource, Session, SessionId, Slice, Stance, TokenCount, Word,
 };
 use recall_facts::weigh;
 use recall_ports::{DocumentFilter, EntityFilter, FactFilter, Merged, Store, StoreError};
@@ -75,6 +75,21 @@ impl MemoryReader {
     /// Returns documents.
     pub async fn documents(&self, ids: &[DocumentId]) -> Result<Vec<Document>, StoreError> {
         self.store.documents_by_id(&self.caller, ids).await
+    }
+
+    /// Returns comparisons of documents.
+    pub async fn comparisons(&self, ids: &[ComparisonId]) -> Result<Vec<Comparison>, StoreError> {
+        self.store.comparisons_by_id(&self.caller, ids).await
+    }
+
+    /// Lists comparisons, latest first; with a document, only those of this document.
+    pub async fn list_comparisons(&self, document: Option<DocumentId>, page: &Page) -> Result<Slice<Comparison>, StoreError> {
+        self.store.list_comparisons(&self.caller, document, page).await
+    }
+
+    /// Counts the comparisons that [`Self::list_comparisons`] lists.
+    pub async fn count_comparisons(&self, document: Option<DocumentId>) -> Result<u64, StoreError> {
+        self.store.count_comparisons(&self.caller, document).await
     }
 
     /// Returns chunks of documents.

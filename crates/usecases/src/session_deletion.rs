@@ -48,6 +48,7 @@ impl UseCases {
         shared::may_write(caller)?;
         let p = &self.parts;
         let session = self.session(caller, id).await?;
+        self.delete_comparisons_of(caller, id).await?;
         if session.message_count <= AT_ONCE && session.head <= EVENTS_AT_ONCE {
             let _guard = self.learner.lock_user(caller).await;
             let deleted = p.store.delete_session_unused_since(caller, id, since, &self.reweigh()).await;

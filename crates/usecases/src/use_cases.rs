@@ -9,7 +9,7 @@ use super::{
 };
 use recall_domain::{Caller, Ontology, Timestamp};
 use recall_facts::{Learner, SessionLimits};
-use recall_ports::{Announcer, Answerer, BackgroundTasks, Clock, Embedder, Extractor, Ids, MessageIndex, Store};
+use recall_ports::{Announcer, Answerer, BackgroundTasks, Clock, Comparer, Embedder, Extractor, Ids, MessageIndex, Store};
 
 /// The adapters and settings that the use cases need.
 #[derive(Clone)]
@@ -24,6 +24,8 @@ pub struct Parts {
     pub extractor: Arc<dyn Extractor>,
     /// Answers questions.
     pub answerer: Arc<dyn Answerer>,
+    /// Compares passages of documents.
+    pub comparer: Arc<dyn Comparer>,
     /// Notifies the followers of event logs.
     pub announcer: Arc<dyn Announcer>,
     /// The ontology in use.

@@ -13,7 +13,8 @@ use super::{
     use_cases::UseCases,
 };
 use recall_domain::{
-    Caller, DocumentStatus, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
+    Caller, ComparisonStatus, DocumentStatus, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
+    comparison::ComparisonUpdate,
     context::{Context, Timings},
     event::{AnswerCompleted, AnswerFailed, DocumentUpdate, MessageFailed},
 };
@@ -44,6 +45,7 @@ impl Work for MessageWork {
         let done = match job.work {
             JobWork::Understand { message, .. } => self.usecases.understand(job, message).await.map(Done::Jobs),
             JobWork::Parse(_) => self.usecases.parse_document(job).await,
+            JobWork::Compare(_) => self.usecases.make_comparison(job).await,
             JobWork::Answer(question) => {
                 let turn = self.usecases.answering.begin(job.caller.user(), question);
                 tokio::select! {
@@ -73,6 +75,15 @@ impl Work for MessageWork {
                 session_id: job.session,
                 document_id: job.session.into(),
                 status: DocumentStatus::Failed,
+                done: 0,
+                total: 0,
+                error: None,
+            }),
+            // As above.
+            JobWork::Compare(_) => EventBody::ComparisonUpdate(ComparisonUpdate {
+                session_id: job.session,
+                comparison_id: job.session.into(),
+                status: ComparisonStatus::Failed,
                 done: 0,
                 total: 0,
                 error: None,

@@ -16,6 +16,7 @@ use recall_api::{
     auth::AuthError,
     event_log::{HubAnnouncer, LogSource},
 };
+use recall_comparing::AlignmentComparer;
 use recall_documents::{ChildLimits, ChildParser};
 use recall_domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
 use recall_embedding::LocalEmbedder;
@@ -198,6 +199,7 @@ impl Server {
             index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
             extractor: openai.extractor.clone(),
             answerer: openai.answerer.clone(),
+            comparer: Arc::new(AlignmentComparer::new(embedder.clone())),
             embedder: Arc::new(embedder),
             announcer: announcer.clone(),
             ontology,

@@ -18,6 +18,7 @@ use recall::{
 };
 use recall_answering::ExtractiveAnswerer;
 use recall_api::event_log::{HubAnnouncer, LogSource};
+use recall_comparing::AlignmentComparer;
 use recall_domain::{
     Caller, MessageId, Ontology, Role, UserId, UserText, ViewerRole,
     context::{ContextQuery, Method, Scope},
@@ -99,6 +100,7 @@ fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usi
         index: Arc::new(RecallIndex::new(store.clone(), embedder.as_ref(), options)),
         extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
         answerer: Arc::new(ExtractiveAnswerer::new(&ontology, LocalEmbedder::load().unwrap())),
+        comparer: Arc::new(AlignmentComparer::new(LocalEmbedder::load().unwrap())),
         embedder,
         announcer: Arc::new(HubAnnouncer(hub)),
         ontology,

@@ -6,7 +6,7 @@ use async_graphql::{
 };
 
 use crate::error::ApiError;
-use recall_domain::{Message, Page, Slice};
+use recall_domain::{DocumentId, Message, Page, Slice};
 use recall_ports::{DocumentFilter, EntityFilter, FactFilter};
 use recall_usecases::MemoryReader;
 
@@ -26,6 +26,7 @@ pub(crate) enum Total {
     Entities(MemoryReader, EntityFilter),
     Facts(MemoryReader, FactFilter),
     Documents(MemoryReader, DocumentFilter),
+    Comparisons(MemoryReader, Option<DocumentId>),
 }
 
 /// The count of all items of a list.
@@ -41,6 +42,7 @@ impl Total {
             Self::Entities(memory, filter) => memory.count_entities(filter).await,
             Self::Facts(memory, filter) => memory.count_facts(filter).await,
             Self::Documents(memory, filter) => memory.count_documents(filter).await,
+            Self::Comparisons(memory, document) => memory.count_comparisons(*document).await,
         };
         Ok(Some(counted.map_err(ApiError::from)?))
     }

@@ -330,6 +330,7 @@ fn event_schema_contains_every_event() {
         "message_forgotten",
         "message_restored",
         "document_update",
+        "comparison_update",
         "entity_update",
         "fact_update",
         "answer_completed",

@@ -3,7 +3,6 @@
 //! An answer without a citation is not presented as known. If the model fails, the fallback answerer answers. An interrupted
 //! stream is not restarted.
 
-mod marks;
 mod prompt;
 
 use std::sync::{
@@ -14,11 +13,13 @@ use std::sync::{
 use async_trait::async_trait;
 use tracing::warn;
 
-use super::{Budget, ModelClient, client::ChatRequest, failure::ModelError, token_stream::TokenStream, usage::BYTES_PER_TOKEN};
+use super::{
+    Budget, ModelClient, citation_marks::CitationMarks, client::ChatRequest, failure::ModelError, token_stream::TokenStream,
+    usage::BYTES_PER_TOKEN,
+};
 use recall_domain::{Caller, Citation, MessageId, ModelOperation, Ontology, UserText, context::Context};
 use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 
-use marks::CitationMarks;
 use prompt::Items;
 
 /// Instructions for the model.

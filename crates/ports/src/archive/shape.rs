@@ -7,7 +7,9 @@
 use strum::VariantNames;
 use uuid::Uuid;
 
-use recall_domain::{DocumentStatus, EntityType, FactStatus, MessageKind, MessageStatus, ResourceOrigin, Stance, ViewerRole};
+use recall_domain::{
+    ComparisonStatus, DocumentStatus, EntityType, FactStatus, MessageKind, MessageStatus, ResourceOrigin, Stance, ViewerRole,
+};
 
 /// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,6 +237,12 @@ pub static SHAPES: &[Shape] = &[
     shape!("chunk" in "document_chunks" by ["message_id"] ordered [id("message_id")] derived false {
         id("message_id"), id("document_id"), one("position", Holds::Small), one("section", Holds::Small), one("char_offset", Holds::Count),
         maybe("first_page", Holds::Small), maybe("last_page", Holds::Small),
+    }),
+    shape!("comparison" in "comparisons" by ["id"] ordered [id("id")] derived false {
+        id("id"), maybe("question", Holds::Text), one("documents", Holds::Json(Form::Any)),
+        one("status", Holds::Word(ComparisonStatus::VARIANTS)), maybe("error", Holds::Text), one("done", Holds::Small),
+        one("total", Holds::Small), maybe("comparer", Holds::Text), one("passages", Holds::Json(Form::Any)),
+        one("points", Holds::Json(Form::Any)), time("created_at"), time("updated_at"),
     }),
     shape!("resource" in "resources" by ["id"] ordered [id("id")] derived false {
         id("id"), id("message_id"), one("ordinal", Holds::Small), one("uri", Holds::Text), maybe("media_type", Holds::Text),

@@ -181,7 +181,7 @@ pub(super) async fn writes_during_erasure_are_refused(store: Arc<dyn Store>) {
     erase_completely(&store, c, 50).await;
     if let Some(job) = job {
         let message = match job.work {
-            JobWork::Understand { message, .. } | JobWork::Answer(message) | JobWork::Parse(message) => message,
+            JobWork::Understand { message, .. } | JobWork::Answer(message) | JobWork::Parse(message) | JobWork::Compare(message) => message,
         };
         let plan = KnowledgeCommit { message: Some((message, MessageKind::Other, vec![])), ..w.plan(session).await };
         assert!(matches!(store.finish(c, &plan, &job).await, Err(CommitError::NotOurs)));

@@ -40,6 +40,20 @@ pub(crate) enum DocumentStatus {
     Failed,
 }
 
+/// The processing state of a comparison.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "recall_domain::ComparisonStatus")]
+pub(crate) enum ComparisonStatus {
+    /// Stored; it waits for a worker.
+    Pending,
+    /// Its passages are being compared. Points found so far can be read.
+    Processing,
+    /// All passages are compared.
+    Completed,
+    /// It could not be made; `error` says why.
+    Failed,
+}
+
 /// What a search looks for.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::context::SearchSource")]

@@ -256,7 +256,7 @@ pub(crate) struct MentionNode {
 }
 
 /// A source of an answer, with its number in the text.
-pub(crate) struct CitationNode(pub(crate) Citation, Arc<Memory>);
+pub(crate) struct CitationNode(pub(super) Citation, pub(super) Arc<Memory>);
 
 /// A source of an answer, with its number in the text.
 #[Object(name = "Citation")]

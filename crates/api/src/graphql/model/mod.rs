@@ -2,6 +2,7 @@
 
 mod access_token;
 mod audit;
+mod comparison;
 mod context;
 mod deletion;
 mod document;
@@ -21,6 +22,7 @@ mod viewer;
 
 pub(crate) use access_token::AccessTokenNode;
 pub(crate) use audit::AuditEntryNode;
+pub(crate) use comparison::ComparisonNode;
 pub(crate) use context::{ContextNode, EntityResolution};
 pub(crate) use deletion::DeletionReceipt;
 pub(crate) use enums::{

@@ -2,6 +2,7 @@
 
 mod access_tokens;
 mod account_deletion;
+mod comparisons;
 mod documents;
 mod entities;
 mod facts;
@@ -18,6 +19,7 @@ pub(crate) struct Mutation(
     sessions::SessionMutations,
     messages::MessageMutations,
     documents::DocumentMutations,
+    comparisons::ComparisonMutations,
     facts::FactMutations,
     forget::ForgetMutations,
     entities::EntityMutations,

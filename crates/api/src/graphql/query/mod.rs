@@ -1,6 +1,7 @@
 //! Queries, one file per topic. A query changes nothing, except that reads by administrators are audited.
 
 mod audit;
+mod comparisons;
 mod context;
 mod documents;
 mod graph;
@@ -16,6 +17,7 @@ pub(crate) struct Query(
     sessions::SessionQueries,
     context::ContextQueries,
     documents::DocumentQueries,
+    comparisons::ComparisonQueries,
     knowledge::KnowledgeQueries,
     graph::ConnectionQueries,
     node::NodeQueries,

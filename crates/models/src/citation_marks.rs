@@ -6,7 +6,7 @@
 const LONGEST: usize = 48;
 
 /// Filters an answer piece by piece and collects its citations.
-pub(super) struct CitationMarks {
+pub(crate) struct CitationMarks {
     items: usize,
     /// A possible mark from its bracket on, with the white space before it.
     held: String,
@@ -19,12 +19,12 @@ pub(super) struct CitationMarks {
 
 impl CitationMarks {
     /// Makes a filter for the items 1 to `items`.
-    pub(super) fn new(items: usize) -> Self {
+    pub(crate) fn new(items: usize) -> Self {
         Self { items, held: String::new(), cited: Vec::new(), dropped: 0, open: false }
     }
 
     /// Takes a piece and returns the text that can be shown. A possible start of a mark is held back.
-    pub(super) fn push(&mut self, piece: &str) -> String {
+    pub(crate) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
         for c in piece.chars() {
             self.held.push(c);
@@ -46,17 +46,17 @@ impl CitationMarks {
     }
 
     /// Returns the text that is still held back.
-    pub(super) fn end(&mut self) -> String {
+    pub(crate) fn end(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
 
     /// Returns the cited items in order of first appearance.
-    pub(super) fn cited(&self) -> &[usize] {
+    pub(crate) fn cited(&self) -> &[usize] {
         &self.cited
     }
 
     /// Returns how many marks were removed.
-    pub(super) fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 

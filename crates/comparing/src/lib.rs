@@ -1,0 +1,118 @@
+//! Compares passages of documents without a language model: [`AlignmentComparer`].
+//!
+//! It pairs the sentences of two passages by meaning. A pair that differs in a quantity, a date, a name or a negation is a difference, and
+//! any other pair is a similarity. A sentence without a counterpart is a difference too, if it says something definite.
+//!
+//! - `sentence` splits a passage and reads what its sentences say.
+//! - `values` finds quantities, dates and versions in a sentence.
+//! - `align` pairs sentences and finds how a pair differs.
+//! - `wording` writes points with their citations.
+
+mod align;
+mod sentence;
+mod values;
+mod wording;
+
+use async_trait::async_trait;
+
+use self::{
+    align::{Conflict, Pair},
+    sentence::Sentence,
+    wording::Writer,
+};
+use recall_domain::{Caller, ComparisonPoint, UserText};
+use recall_embedding::LocalEmbedder;
+use recall_ports::{AnswerError, ComparedPassage, ComparedPoints, Comparer, ComparisonTask};
+
+/// Groups that are compared in one step.
+const GROUPS: usize = 16;
+/// Most one-sided sentences that a passage contributes.
+const ONE_SIDED: usize = 2;
+/// Importance of a contradiction, of a sentence without a counterpart, and of a pair that agrees, before the question is considered.
+const CONTRADICTION: f32 = 1.0;
+const SILENCE: f32 = 0.5;
+const AGREEMENT: f32 = 0.8;
+
+/// A [`Comparer`] that aligns sentences.
+pub struct AlignmentComparer {
+    embedder: LocalEmbedder,
+}
+
+impl AlignmentComparer {
+    /// Creates a comparer that measures the similarity of sentences with `embedder`.
+    pub fn new(embedder: LocalEmbedder) -> Self {
+        Self { embedder }
+    }
+
+    /// Returns the points of all groups: a pure function of the task.
+    pub fn points(&self, task: &ComparisonTask) -> Vec<ComparisonPoint> {
+        let question = task.question.as_ref().map(|question| self.read(question));
+        let writer = Writer { documents: &task.documents };
+        let relevance = |sentence: &Sentence| question.as_ref().map_or(1.0, |q| 0.4 + 0.6 * sentence.relevance(q));
+        let mut points = Vec::new();
+        for group in &task.groups {
+            let read: Vec<(&ComparedPassage, Vec<Sentence>)> =
+                group.iter().map(|passage| (passage, self.read_passage(&passage.chunk.text))).collect();
+            match read.as_slice() {
+                [(passage, sentences)] => {
+                    let silent: Vec<usize> = (0..task.documents.len()).filter(|d| *d != passage.document).collect();
+                    for sentence in most_definite(sentences.iter()) {
+                        points.push(writer.one_sided(passage, sentence, &silent, SILENCE * relevance(sentence)));
+                    }
+                }
+                [(left, of_left), (right, of_right)] => {
+                    let aligned = align::align(of_left, of_right);
+                    for Pair { left: a, right: b, score, conflict } in &aligned.pairs {
+                        let weight = relevance(a).max(relevance(b)) * score.min(1.0);
+                        points.push(match conflict {
+                            Some(conflict) => writer.contradiction((left, a), (right, b), conflict, CONTRADICTION * weight),
+                            None => writer.similarity((left, a), (right, b), AGREEMENT * weight),
+                        });
+                    }
+                    for (passage, sentences, other) in [(left, &aligned.only_left, right), (right, &aligned.only_right, left)] {
+                        for sentence in most_definite(sentences.iter().copied()) {
+                            points.push(writer.one_sided(passage, sentence, &[other.document], SILENCE * relevance(sentence)));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        points.retain(ComparisonPoint::is_balanced);
+        points
+    }
+
+    fn read_passage(&self, text: &UserText) -> Vec<Sentence> {
+        sentence::split(text.as_str()).map(|s| Sentence::read(s, &self.embedder)).filter(Sentence::says_something).collect()
+    }
+
+    fn read(&self, text: &UserText) -> Sentence {
+        Sentence::read(text.as_str(), &self.embedder)
+    }
+}
+
+/// Returns the sentences that say the most, at most [`ONE_SIDED`]: values and names first, then the number of terms.
+fn most_definite<'s>(sentences: impl Iterator<Item = &'s Sentence>) -> Vec<&'s Sentence> {
+    let mut ranked: Vec<&Sentence> = sentences.collect();
+    ranked.sort_by_key(|s| std::cmp::Reverse((s.values.len() + s.names.len() > 0, s.terms.len())));
+    ranked.truncate(ONE_SIDED);
+    ranked
+}
+
+#[async_trait]
+impl Comparer for AlignmentComparer {
+    fn name(&self) -> &str {
+        "alignment"
+    }
+
+    fn groups_at_once(&self) -> usize {
+        GROUPS
+    }
+
+    async fn compare(&self, _caller: &Caller, task: &ComparisonTask) -> Result<ComparedPoints, AnswerError> {
+        Ok(ComparedPoints { points: self.points(task), comparer: None })
+    }
+}
+
+#[cfg(test)]
+mod tests;

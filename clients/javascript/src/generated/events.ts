@@ -12,7 +12,8 @@ export type NumberedEvent =
   | AnswerFailed
   | MessagesChanged
   | MessagesChanged1
-  | DocumentUpdate;
+  | DocumentUpdate
+  | ComparisonUpdate;
 /**
  * One turn of a conversation.
  */
@@ -567,6 +568,36 @@ export interface DocumentUpdate {
   status: "pending" | "processing" | "completed" | "failed";
   /**
    * The number of steps; 0 until the document is parsed.
+   */
+  total: number;
+}
+/**
+ * A comparison of documents made progress.
+ */
+export interface ComparisonUpdate {
+  type: "comparison_update";
+  /**
+   * The comparison.
+   */
+  comparison_id: string;
+  /**
+   * The completed steps.
+   */
+  done: number;
+  /**
+   * Why it failed, for its owner.
+   */
+  error?: string | null;
+  /**
+   * The session that stores the comparison.
+   */
+  session_id: string;
+  /**
+   * Its state.
+   */
+  status: "pending" | "processing" | "completed" | "failed";
+  /**
+   * The number of steps; 0 until the passages are selected.
    */
   total: number;
 }

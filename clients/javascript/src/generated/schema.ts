@@ -195,6 +195,84 @@ export interface CommonNeighbour {
   facts: Fact[];
 }
 
+/** The documents to compare. */
+export interface CompareDocumentsInput {
+  /** The ids of two to five documents, of the viewer or of shared memory. They must be searchable. */
+  documentIds: string[];
+  /** What the viewer wants to know. Without it the documents are compared as a whole. */
+  question?: string | null;
+}
+
+/** The result of `compareDocuments`. */
+export interface CompareDocumentsPayload {
+  /** The comparison. Progress follows as events of the session with its id. */
+  comparison: Comparison | null;
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
+
+/** A comparison of documents: what they have in common, where they differ, and what follows from several of them. */
+export interface Comparison {
+  /** The id, a UUID. */
+  id: string;
+  /** What the user wants to know; null if the documents are compared as a whole. */
+  question: string | null;
+  /** The processing state. */
+  status: ComparisonStatus;
+  /** Why it failed. */
+  error: string | null;
+  /** The completed steps. */
+  done: number;
+  /** The number of steps; 0 until the passages are selected. */
+  total: number;
+  /** Who compared: `alignment`, or a model's name; null until the first passages are compared. */
+  comparer: string | null;
+  /** The documents, in the order of the request. Deleted ones are left out. */
+  documents: Document[];
+  /** What the documents agree on, the most important first. */
+  similarities: ComparisonPoint[];
+  /** Where the documents contradict each other, or only one of them says something, the most important first. */
+  differences: ComparisonPoint[];
+  /** What follows from several documents together, the most important first. */
+  insights: ComparisonPoint[];
+  /** When it was requested. */
+  createdAt: DateTime;
+  /** When it last changed. */
+  updatedAt: DateTime;
+}
+
+export interface ComparisonConnection {
+  /** Information to aid in pagination. */
+  pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: ComparisonEdge[];
+  /** A list of nodes. */
+  nodes: Comparison[];
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
+  totalCount: number | null;
+}
+
+/** An edge in a connection. */
+export interface ComparisonEdge {
+  /** The item at the end of the edge */
+  node: Comparison;
+  /** A cursor for use in pagination */
+  cursor: string;
+}
+
+/** One point of a comparison. It cites several documents, or cites one and names those that say nothing about it. */
+export interface ComparisonPoint {
+  /** The sentence, with marks like `[1]`. */
+  text: string;
+  /** The sources of the marks. */
+  citations: Citation[];
+  /** The compared documents that say nothing about it. */
+  silent: Document[];
+}
+
+/** The processing state of a comparison. */
+export type ComparisonStatus = "PENDING" | "PROCESSING" | "COMPLETED" | "FAILED";
+
 /** The kind of a contact. */
 export type ContactKind = "EMAIL" | "PHONE" | "URL";
 
@@ -277,6 +355,20 @@ export interface CreateSessionInput {
 export interface CreateSessionPayload {
   /** The new session. */
   session: Session | null;
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
+
+/** The comparison to delete. */
+export interface DeleteComparisonInput {
+  /** The id of the comparison. */
+  id: string;
+}
+
+/** The result of `deleteComparison`. */
+export interface DeleteComparisonPayload {
+  /** The id of the comparison. */
+  deletedId: string | null;
   /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }

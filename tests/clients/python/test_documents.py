@@ -84,12 +84,12 @@ def test_unreadable_file_fails_with_its_reason(recall: Recall) -> None:
 
 
 def test_answers_and_context_cite_documents(recall: Recall) -> None:
-    text = "# Parking\n\nThe garage of the Bergen office closes at eleven."
-    question = "When does the garage of the Bergen office close?"
+    text = "# Parking\n\nThe parking fee of the Bergen garage is 300 euros."
+    question = "What is the parking fee of the Bergen garage?"
     document = recall.documents.add_text(text, path="parking.md", collection="cited")
     recall.documents.wait(document.id)
     context = recall.context(question, sources=["DOCUMENTS"], document_ids=[document.id])
-    assert "closes at eleven" in context.chunks[0].chunk.text
+    assert "300 euros" in context.chunks[0].chunk.text
     assert (context.chunks[0].chunk.document.id, context.messages) == (document.id, ())
     answer = recall.ask(recall.create_session("Documents").id, question)
     assert answer
@@ -98,7 +98,7 @@ def test_answers_and_context_cite_documents(recall: Recall) -> None:
     retrieved = RecallRetriever(client=recall).invoke(question)
     assert [found.metadata["filename"] for found in retrieved if found.metadata["type"] == "chunk"][0] == "parking.md"
     memory = RecallMemory.from_defaults(client=recall).get(question)
-    assert "closes at eleven" in str(memory[0].content)
+    assert "300 euros" in str(memory[0].content)
 
 
 def test_documents_are_compared(recall: Recall) -> None:

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newSession, say, waitForElement, waitForPhase } from "./demo-page.mjs";
+import { addFiles, chip, drop, expectCitedPassage, expectFit, file, openDocuments, recordShifts, row, waitForStatus } from "./documents-page.mjs";
 import { handbook } from "./files.mjs";
 import { until, withServerAndBrowser } from "./harness.mjs";
 
@@ -13,49 +14,11 @@ let server;
 let browser;
 withServerAndBrowser((started) => { ({ server, browser } = started); }, { RECALL_DOCUMENTS_MAX_BYTES: String(MAX_BYTES) });
 
-const file = (name, content, mimeType = "application/octet-stream") => ({ name, mimeType, buffer: Buffer.isBuffer(content) ? content : Buffer.from(content) });
-const row = (tab, name) => tab.page.locator(".doc", { hasText: name });
-const chip = (tab, name) => row(tab, name).locator(".chip-status");
-const waitForStatus = (tab, name, status) => until(async () => (await row(tab, name).count()) > 0 && (await chip(tab, name).first().innerText()) === status, `${name} to be ${status}`, 60_000);
-
-/** Deletes all documents and opens the place. */
-async function openPlace(options) {
-  for (const shared of [false, true]) {
-    const { documents } = await server.graphql("query ($s: Boolean!) { documents(first: 100, shared: $s) { nodes { id } } }", { s: shared });
-    for (const { id } of documents.nodes) await server.graphql("mutation ($i: DeleteDocumentInput!) { deleteDocument(input: $i) { errors { message } } }", { i: { id } });
-  }
-  const tab = await browser.visit(`${server.url}/#/d`, options);
-  await waitForElement(tab.page.getByRole("heading", { name: "Documents", level: 1 }), "the place");
-  await waitForElement(tab.page.locator(".drop-zone"), "the empty list");
-  return tab;
-}
-const addFiles = (tab, ...files) => tab.page.locator("input[type=file]").setInputFiles(files);
-
-/** Drops a file on the page as a user does with the mouse. */
-async function drop(tab, { name, buffer }) {
-  const transfer = await tab.page.evaluateHandle(([fileName, bytes]) => {
-    const data = new DataTransfer();
-    data.items.add(new File([Uint8Array.from(bytes)], fileName));
-    return data;
-  }, [name, [...buffer]]);
-  await tab.page.dispatchEvent("body", "dragenter", { dataTransfer: transfer });
-  await waitForElement(tab.page.locator(".drop-target"), "the target of the drop");
-  await tab.page.dispatchEvent("body", "drop", { dataTransfer: transfer });
-}
+const openPlace = (options) => openDocuments(server, browser, options);
 
 /** A text of `sections` sections that fills several steps of the server. */
 const longText = (sections) => Array.from({ length: sections }, (_, i) =>
   `# Chapter ${i + 1}\n\nThe lamp of room ${i + 1} is repaired by Person${i + 1}. ${"The corridor was painted in spring, and the floor was cleaned afterwards. ".repeat(4)}`).join("\n\n");
-
-async function expectCitedPassage(tab, words) {
-  const mark = tab.page.locator(".reading-text mark.quoted").first();
-  await waitForElement(mark, "the cited words");
-  await until(() => mark.evaluate((node) => {
-    const { top, bottom } = node.getBoundingClientRect();
-    return top >= 60 && bottom <= innerHeight && node === document.activeElement;
-  }), "the passage to be in view, with the focus");
-  assert.equal((await tab.page.locator(".reading-text mark.quoted").allInnerTexts()).join(" "), words);
-}
 
 test("a PDF dropped in the chat is read, and an answer's citation opens its passage", async () => {
   const tab = await openPlace();
@@ -135,14 +98,7 @@ test("a page opened by its URL shifts nothing while it loads", async () => {
   const href = await row(tab, "handbook.pdf").locator("a").getAttribute("href");
   for (const [address, last] of [["#/d", ".doc"], [href, ".reading-text h2"]]) {
     const own = await tab.context.newPage();
-    await own.addInitScript(() => {
-      window.shifts = [];
-      // The header belongs to the whole page.
-      const isInPlace = ({ node }) => (node?.nodeType === Node.ELEMENT_NODE ? node : node?.parentElement)?.closest("main");
-      new PerformanceObserver((list) => {
-        for (const { sources } of list.getEntries()) window.shifts.push(...sources.filter(isInPlace).map(({ node }) => node.textContent.slice(0, 60)));
-      }).observe({ type: "layout-shift", buffered: true });
-    });
+    await own.addInitScript(recordShifts);
     await own.goto(`${server.url}/${address}`);
     await waitForElement(own.locator(last).first(), "the content");
     await own.evaluate(() => new Promise((done) => setTimeout(done, 800)));
@@ -437,12 +393,7 @@ test("on a phone, nothing is wider than the screen and targets are large", async
   await addFiles(tab, file("handbook.pdf", handbook()), file(`${"a-very-long-name-".repeat(6)}.md`, "# Long\n\nText."), file("broken.pdf", "%PDF-1.7\nnothing"));
   await waitForStatus(tab, "handbook.pdf", "Ready");
   await waitForStatus(tab, "broken.pdf", "Failed");
-  const expectFit = async (view) => {
-    const wide = await page.evaluate(() => [...document.querySelectorAll("body *")].filter((n) => n.getBoundingClientRect().right > innerWidth + 1 && !n.closest(".unseen")).map((n) => n.className));
-    assert.deepEqual(wide, [], view);
-    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
-  };
-  await expectFit("the list");
+  await expectFit(tab, "the list");
   for (const button of await page.locator(".doc > .icon-button").all()) {
     const box = await button.boundingBox();
     assert.ok(box.width >= 44 && box.height >= 44);
@@ -450,10 +401,10 @@ test("on a phone, nothing is wider than the screen and targets are large", async
   await page.getByRole("textbox", { name: "Ask your documents" }).fill("What is the travel budget of the north office?");
   await page.getByRole("button", { name: "Find" }).click();
   await waitForElement(page.locator(".found li"), "the passages");
-  await expectFit("the passages");
+  await expectFit(tab, "the passages");
   await page.locator(".found a").first().click();
   await expectCitedPassage(tab, BUDGET);
-  await expectFit("the text");
+  await expectFit(tab, "the text");
   await tab.context.close();
 });
 

@@ -65,17 +65,16 @@ test("a file that cannot be read fails with its reason", async () => {
   assert.deepEqual([failure.code, failure.message], ["DOCUMENT_FAILED", (await recall.document(broken.id)).error]);
   await assert.rejects(recall.uploadDocument(new Blob([""]), { filename: "empty.txt" }), { name: "RecallError", status: 400 });
   await assert.rejects(recall.addDocument({ text: "x", collection: "not a name" }), { name: "RecallError" });
-  await assert.rejects(new RecallClient({ url: server.url, token: "wrong" }).uploadDocument(new Blob(["x"])), { code: "UNAUTHENTICATED" });
   await assert.rejects(new RecallClient({ url: "http://127.0.0.1:9" }).uploadDocument(new Blob(["x"])), { code: "UNREACHABLE" });
   await assert.rejects(recall.uploadDocument(new Blob(["x"]), { signal: AbortSignal.abort(new Error("stop")) }), /stop/);
 });
 
 test("answers and context cite documents", async () => {
-  const { id } = await recall.addDocument({ text: "# Parking\n\nThe garage of the Bergen office closes at eleven.", path: "parking.md", collection: "cited" });
+  const { id } = await recall.addDocument({ text: "# Parking\n\nThe parking fee of the Bergen garage is 300 euros.", path: "parking.md", collection: "cited" });
   await recall.waitForDocument(id);
-  const query = "When does the garage of the Bergen office close?";
+  const query = "What is the parking fee of the Bergen garage?";
   const context = await recall.context({ query, sources: ["DOCUMENTS"], documentIds: [id] });
-  assert.match(context.chunks[0].chunk.text, /closes at eleven/);
+  assert.match(context.chunks[0].chunk.text, /300 euros/);
   assert.deepEqual(context.messages, []);
   const session = await recall.createSession("Documents");
   const answer = await recall.ask({ sessionId: session.id, text: query });

@@ -56,6 +56,9 @@ fn describe() {
     gauge!("recall_jobs_oldest_seconds", "Age of the oldest unfinished job");
     counter!("recall_messages_total", "Messages stored");
     counter!("recall_documents_total", "Documents added");
+    counter!("recall_comparisons_total", "Comparisons of documents requested");
+    counter!("recall_comparisons_instead_total", "Steps of comparisons made without the model, by reason");
+    counter!("recall_comparison_points_refused_total", "Points of a model that cite too little");
     histogram!("recall_document_parse_seconds", "Time to read and split a document");
     counter!("recall_answers_total", "Questions answered, by whether stored data supports the answer");
     counter!("recall_jobs_total", "Finished jobs, by outcome");

@@ -8,6 +8,7 @@ mod archive;
 mod auth;
 mod backup;
 mod commands;
+mod comparison;
 mod contract;
 mod crash;
 mod decisions;

@@ -18,10 +18,13 @@ use recall_api::{
 };
 use recall_comparing::AlignmentComparer;
 use recall_documents::{ChildLimits, ChildParser};
-use recall_domain::{Caller, Ontology, TokenDigest, UserId, ViewerRole, Visit, VisitLimits};
+use recall_domain::{
+    Caller, Comparison, ComparisonId, ComparisonStatus, DocumentId, EventId, MessageId, Ontology, Role, TokenDigest, UserId, ViewerRole,
+    Visit, VisitLimits,
+};
 use recall_embedding::LocalEmbedder;
 use recall_facts::{Processor, ProcessorConfig};
-use recall_ports::{Chunking, Store};
+use recall_ports::{Chunking, Embedder, FollowUp, IndexEntry, NewComparison, NewMessage, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_understand::{LocalExtractor, Pipeline};
 use recall_usecases::{DocumentSettings, MessageWork, Parts, UseCases};
@@ -29,6 +32,7 @@ use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Hub, HubConfig, Signaling, SignalingConfig};
 use tokio::{net::TcpListener, sync::Notify};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::stored::Stored;
 
@@ -68,13 +72,18 @@ impl Authenticator for ByHeader {
     async fn authenticate(&self, parts: &axum::http::request::Parts) -> Result<Identity, AuthError> {
         let user = parts.headers.get("x-test-user").ok_or(AuthError::Missing)?;
         let user = user.to_str().ok().and_then(|u| u.parse::<UserId>().ok()).ok_or(AuthError::Invalid)?;
-        let role = match user.to_string().as_str() {
-            ADMIN => ViewerRole::Admin,
-            VISITOR => ViewerRole::Anonymous,
-            _ => ViewerRole::User,
-        };
-        Ok(Caller::verified(user, role).into())
+        Ok(caller(user).into())
     }
+}
+
+/// Returns the caller that the authenticator makes for a user.
+fn caller(user: UserId) -> Caller {
+    let role = match user.to_string().as_str() {
+        ADMIN => ViewerRole::Admin,
+        VISITOR => ViewerRole::Anonymous,
+        _ => ViewerRole::User,
+    };
+    Caller::verified(user, role)
 }
 
 /// Takes files of up to 100,000 bytes, in chunks of 200 characters.
@@ -334,6 +343,47 @@ impl Server {
 
     pub(crate) async fn say(&self, user: &str, session: &str, words: &str) -> String {
         text(&self.send(user, json!({ "sessionId": session, "text": words })).await["message"]["id"])
+    }
+
+    /// Stores a comparison of a document with another one, and returns its id. Nothing compares them.
+    pub(crate) async fn comparison(&self, user: &str, document: &str, question: &str) -> String {
+        let (now, id) = (self.usecases.now(), ComparisonId(Uuid::new_v4()));
+        let embedder = LocalEmbedder::load().unwrap();
+        let (model, embedding) = (embedder.model().to_owned(), embedder.vector(question));
+        let comparison = Comparison {
+            id,
+            question: Some(question.into()),
+            documents: vec![document.parse().unwrap(), DocumentId(Uuid::new_v4())],
+            status: ComparisonStatus::Pending,
+            error: None,
+            done: 0,
+            total: 0,
+            comparer: None,
+            groups: Vec::new(),
+            points: Vec::new(),
+            created_at: now,
+            updated_at: now,
+        };
+        let message = NewMessage {
+            id: MessageId(Uuid::new_v4()),
+            session: id.session(),
+            role: Role::Document,
+            speaker: None,
+            text: question.into(),
+            sent_at: now,
+            created_at: now,
+            source_metadata: None,
+            external_id: None,
+            resources: Vec::new(),
+            prepared: IndexEntry { terms: Vec::new(), model, embedding, further: Vec::new() },
+            mining: FollowUp::Compare,
+            kind: None,
+            event: EventId(Uuid::new_v4()),
+            title: None,
+        };
+        let new = NewComparison { comparison, message, epoch: "sweep".to_owned(), event: EventId(Uuid::new_v4()) };
+        self.store.add_comparison(&caller(user.parse().unwrap()), new).await.unwrap();
+        id.to_string()
     }
 
     /// Begins a visit, so that [`VISITOR`] can store data.

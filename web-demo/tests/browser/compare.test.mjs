@@ -356,3 +356,56 @@ test("with reduced motion, nothing moves", async () => {
   assert.ok((await page.evaluate(() => window.longest)) < 1, "animations end at once");
   await tab.context.close();
 });
+
+test("events move the progress, which never goes back", async () => {
+  const tab = await openPlace([NORTH, SOUTH]);
+  const { page } = tab;
+  // The test plays the log of the comparison. Until its last event, every answer says that nothing is done.
+  let log;
+  await page.routeWebSocket(/graphql\/ws/, (socket) => {
+    const connection = socket.connectToServer();
+    socket.onMessage((text) => {
+      const { type, id, payload } = JSON.parse(text);
+      if (type === "subscribe" && page.url().endsWith(payload.variables.sessionId)) log = { socket, id, after: payload.variables.after, comparison: payload.variables.sessionId };
+      else connection.send(text);
+    });
+  });
+  let ended = false;
+  let answers = 0;
+  await page.route("**/graphql", async (route) => {
+    if (ended || !route.request().postData()?.includes("query GetComparison")) return route.continue();
+    const response = await route.fetch();
+    const body = await response.json();
+    Object.assign(body.data.comparison, { status: "PROCESSING", done: 0, total: 4, comparer: null, similarities: [], differences: [], insights: [] });
+    await route.fulfill({ response, json: body });
+    answers += 1;
+  });
+  await page.reload();
+  await waitForElement(page.locator(".doc[data-document]"), "the documents");
+  await compare(tab, ["north.md", "south.md"], QUESTION);
+  const progress = page.getByRole("progressbar", { name: "Progress of the comparison" });
+  await waitForElement(progress, "the progress");
+  await until(() => log, "the page to follow the log");
+  const [epoch, head] = [log.after.slice(0, log.after.lastIndexOf(":")), Number(log.after.slice(log.after.lastIndexOf(":") + 1))];
+  const send = (done, status) => {
+    const data = { type: "comparison_update", session_id: log.comparison, comparison_id: log.comparison, status, done, total: 4 };
+    const event = { seq: head + done, cursor: `${epoch}:${head + done}`, type: data.type, createdAt: new Date().toISOString(), data };
+    log.socket.send(JSON.stringify({ type: "next", id: log.id, payload: { data: { sessionEvents: event } } }));
+  };
+  for (const done of [1, 2, 3]) {
+    send(done, "processing");
+    await until(async () => (await progress.getAttribute("aria-valuenow")) === String(25 * done), `step ${done}`);
+    assert.match(await page.locator(".doc-progress").innerText(), new RegExp(`Comparing: ${done} of 4 steps\\.`));
+  }
+  // A later answer that is older than the events.
+  const before = answers;
+  await until(() => answers > before, "the page to look the comparison up");
+  assert.equal(await progress.getAttribute("aria-valuenow"), "75");
+  ended = true;
+  send(4, "completed");
+  await waitForElement(point(tab, "Differences", "4200"), "the report");
+  assert.equal(await progress.getAttribute("aria-valuenow"), "100");
+  await page.unroute("**/graphql");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});

@@ -94,6 +94,7 @@ pub(super) async fn erasure_removes_all_data_of_one_user_only(store: Arc<dyn Sto
     let (before, others) = (store.holdings(c).await.unwrap(), store.holdings(other).await.unwrap());
     let mut sessions: BTreeSet<_> = store.list_sessions(c, &Page::first(100)).await.unwrap().items.into_iter().map(|(_, s)| s.id).collect();
     sessions.extend(store.document_ids(c, &DocumentFilter::default()).await.unwrap().into_iter().map(DocumentId::session));
+    sessions.extend(store.list_comparisons(c, None, &Page::first(100)).await.unwrap().items.into_iter().map(|(_, c)| c.id.session()));
     let (generation, version) = (store.feed_generation(c).await.unwrap(), store.knowledge_version(c).await.unwrap());
     let head = store.snapshot(c.user()).await.unwrap().owner().feed_head;
 

@@ -4,6 +4,7 @@
 
 mod access;
 mod archive;
+mod comparisons;
 mod deletion;
 mod documents;
 mod entities;
@@ -119,6 +120,11 @@ macro_rules! store_contract {
             documents::documents_of_others_are_unknown,
             documents::deleted_document_leaves_nothing_behind,
             documents::visitor_adds_as_much_as_the_visit_allows,
+            comparisons::comparison_continues_step_by_step,
+            comparisons::failed_comparison_says_why,
+            comparisons::comparisons_are_listed_by_document,
+            comparisons::comparisons_of_others_are_unknown,
+            comparisons::deleted_comparison_leaves_nothing_behind,
             deletion::deleted_session_leaves_nothing_behind,
             deletion::facts_with_other_evidence_are_reweighed_on_deletion,
             deletion::deleting_unknown_session_is_not_found,

@@ -22,19 +22,11 @@ const GROUPS = [
 /** The mark whose passage the user opened. It gets the focus when the user comes back. */
 let followed: { report: string; group: string; point: number; mark: number } | null = null;
 
-const pointCount = (report: OpenedComparison): number => GROUPS.reduce((sum, group) => sum + group.pointsOf(report).length, 0);
-
-function progressLine(report: OpenedComparison): string {
-  const text = comparingText(report);
-  if (!text) return report.status === "FAILED" ? "The comparison failed." : "Ready.";
-  const found = pointCount(report);
-  return found > 0 ? `${text} ${count(found, "point")} found so far.` : text;
-}
-
 function Head({ report, names }: { report: OpenedComparison; names: ReadonlyMap<string, string> }) {
   // The bar stays after the end, so that the report keeps its place.
   const [showsProgress] = useState(isUnfinished(report));
   const title = titleOf(report);
+  const progress = comparingText(report) ?? (report.status === "FAILED" ? "The comparison failed." : "Ready.");
   const remove = async () => { if (await deleteComparison(report.id)) navigate(documentsHref); };
   return (
     <header class="doc-head">
@@ -46,7 +38,7 @@ function Head({ report, names }: { report: OpenedComparison; names: ReadonlyMap<
         </ul>
       </div>
       <DeleteButton name={title} effect={DELETION} onDelete={remove} />
-      {showsProgress && <div class="doc-progress"><small>{progressLine(report)}</small><ProgressBar value={isUnfinished(report) ? progressOf(report) : 1} label="Progress of the comparison" isWaiting={isUnfinished(report) && report.total === 0} /></div>}
+      {showsProgress && <div class="doc-progress"><small>{progress}</small><ProgressBar value={isUnfinished(report) ? progressOf(report) : 1} label="Progress of the comparison" isWaiting={isUnfinished(report) && report.total === 0} /></div>}
     </header>
   );
 }
@@ -122,7 +114,8 @@ export function Report({ id }: { id: string }) {
   if (!report) return <div class="column" aria-busy={!error}>{back}{error && <p class="trouble" role="alert">{error}</p>}</div>;
   const names = namesOf(report.documents);
   // Points found later would move those that the user reads, so they are shown when all are found.
-  const showsPoints = report.status === "COMPLETED" || (report.status === "FAILED" && pointCount(report) > 0);
+  const hasPoints = GROUPS.some(({ pointsOf }) => pointsOf(report).length > 0);
+  const showsPoints = report.status === "COMPLETED" || (report.status === "FAILED" && hasPoints);
   return (
     <div class="column report" ref={box}>
       {back}

@@ -115,8 +115,10 @@ async function reload(): Promise<void> {
     const before = openedComparison.value;
     if (before?.id !== id) isStale = true;
     else if (read) {
-      if (read.comparison) announceEnd(before, read.comparison);
-      openedComparison.value = read.comparison;
+      const { comparison } = read;
+      if (comparison) announceEnd(before, comparison);
+      // An event may be newer than the answer.
+      openedComparison.value = comparison && { ...comparison, done: Math.max(comparison.done, before.done) };
     }
   }
   isReloading = false;
@@ -131,9 +133,9 @@ function announceEnd(before: OpenedComparison, now: OpenedComparison) {
 function applyUpdate(event: EventOf<"comparison_update">) {
   const open = openedComparison.value;
   if (open?.id !== event.comparison_id) return;
-  openedComparison.value = { ...open, done: Math.max(open.done, event.done), total: event.total };
-  // Events do not contain the points.
-  void reload();
+  // Events do not contain the points, which are shown at the end.
+  if (event.status.toUpperCase() !== open.status) void reload();
+  else openedComparison.value = { ...open, done: Math.max(open.done, event.done), total: event.total };
 }
 
 let stream: EventStream | null = null;

@@ -26,8 +26,8 @@ HALVES = ("development", "set aside")
 COLLECTION = "measured"
 FIRST = 5
 """Chunks in which the expected page is looked for."""
-CONTEXT = """query ($query: String!, $first: Int!) {
-  context(input: { query: $query, first: $first, sources: [DOCUMENTS] }) {
+CONTEXT = """query ($query: String!, $first: Int!, $rerank: Boolean!, $expand: Boolean!) {
+  context(input: { query: $query, first: $first, sources: [DOCUMENTS], rerank: $rerank, expandQuery: $expand }) {
     chunks { score chunk { text heading pages { first last } document { id } } } } }"""
 
 Json = dict[str, Any]
@@ -151,11 +151,12 @@ class Measurement:
         for asked in questions["unanswerable"]:
             self.rows.append(asked | {"sources": [], "answer": [], "kind": "unanswerable"})
 
-    def search(self) -> None:
+    def search(self, rerank: bool, expand: bool) -> None:
         """Asks each question through `context`."""
+        variables = {"first": FIRST, "rerank": rerank, "expand": expand}
         for row in self.rows:
             started = time.monotonic()
-            found = self._server.query(CONTEXT, {"query": row["question"], "first": FIRST})["context"]["chunks"]
+            found = self._server.query(CONTEXT, variables | {"query": row["question"]})["context"]["chunks"]
             row["ms"] = (time.monotonic() - started) * 1000
             chunks = [hit["chunk"] | {"document": self._names.get(hit["chunk"]["document"]["id"]), "score": hit["score"]} for hit in found]
             right = [is_right(row["sources"], chunk["document"], chunk["pages"], chunk["text"]) for chunk in chunks[:FIRST]]
@@ -223,6 +224,8 @@ def main() -> None:
     parser.add_argument("--url", default="http://127.0.0.1:8080", help="the server; default: %(default)s")
     parser.add_argument("--token", default=os.environ.get("RECALL_TOKEN"), help="its token, if it needs one; default: RECALL_TOKEN")
     parser.add_argument("--failures", choices=HALVES, help="list the failures of a half")
+    parser.add_argument("--rerank", action="store_true", help="reorder what the search finds")
+    parser.add_argument("--expand", action="store_true", help="expand the questions")
     parser.add_argument("--json", type=Path, help="write all figures, and the result of each question, to this file")
     options = parser.parse_args()
     questions = json.loads(QUESTIONS.read_text("utf-8"))
@@ -247,7 +250,7 @@ def main() -> None:
               + (f", searchable after {searchable:.1f} s, completed after {completed:.1f} s" if is_timed else ""), flush=True)
 
     measurement = Measurement(server, questions, names)
-    measurement.search()
+    measurement.search(options.rerank, options.expand)
     measurement.ask()
     figures: Json = {half: measurement.figures(half) for half in HALVES}
     print(f"\n{'':32}{HALVES[0]:>14}{HALVES[1]:>14}")

@@ -147,6 +147,37 @@ async fn search_is_limited_to_sources_collections_and_documents() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn question_is_expanded_by_other_names_and_results_are_reordered() {
+    let server = Server::start().await;
+    let _work = server.work();
+    let session = server.session(ANNA).await;
+    let fact = server.fact(ANNA, &session, ["Kovacs Kline", "LIKES", "sushi"]).await;
+    let query = "query($id: ID!) { fact(id: $id) { subject { id } } }";
+    let entity = text(&server.data(ANNA, query, json!({ "id": fact })).await["fact"]["subject"]["id"]);
+    let rename = "mutation($id: ID!) { renameEntity(input: { id: $id, name: \"Zephyr\" }) { entity { aliases } errors { code } } }";
+    let renamed = server.data(ANNA, rename, json!({ "id": entity })).await["renameEntity"].clone();
+    assert_eq!(renamed["entity"]["aliases"], json!(["Kovacs Kline"]), "{renamed}");
+    let apart = "The travel agency has a new sign. It is blue. Nobody knows why. It was hung in May. The budget is a secret.";
+    for (name, content) in [("apart.txt", apart), ("near.txt", "Kovacs Kline moved to the harbour. The travel budget is small.")] {
+        let added: Value = server.upload(ANNA, name, content.as_bytes(), &[]).await.json().await.unwrap();
+        settled(&server, ANNA, &text(&added["id"])).await;
+    }
+    let ask = async |input: Value| {
+        let query =
+            "query($input: ContextInput!) { context(input: $input) { expandedQuery chunks { score chunk { text } } messages { score } } }";
+        server.data(ANNA, query, json!({ "input": input })).await["context"].clone()
+    };
+    let plain = ask(json!({ "query": "Where did Zephyr move?", "sources": ["DOCUMENTS"] })).await;
+    assert_eq!(plain["expandedQuery"], Value::Null);
+    let expanded = ask(json!({ "query": "Where did Zephyr move?", "sources": ["DOCUMENTS"], "expandQuery": true, "first": 1 })).await;
+    assert_eq!(expanded["expandedQuery"], "Where did Zephyr move? (Kovacs Kline)");
+    assert!(expanded["chunks"][0]["chunk"]["text"].as_str().unwrap().contains("harbour"), "{expanded:#}");
+    let reordered = ask(json!({ "query": "travel budget", "rerank": true, "first": 1 })).await;
+    assert_eq!(reordered["chunks"].as_array().unwrap().len() + reordered["messages"].as_array().unwrap().len(), 1);
+    assert!(reordered["chunks"][0]["chunk"]["text"].as_str().unwrap().contains("budget is small"), "{reordered:#}");
+}
+
 #[tokio::test]
 async fn unusable_uploads_are_refused_with_a_code() {
     let server = Server::start().await;

@@ -12,6 +12,7 @@ use std::{
 use axum::{
     body::{Body, Bytes},
     extract::Request,
+    http::header,
     middleware::Next,
     response::Response,
 };
@@ -22,20 +23,21 @@ use parking_lot::Mutex;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 const MOST_TIME: Duration = Duration::from_secs(30);
 
-/// Middleware: drops the rest of a body that its handler began to read and then refused.
+/// Middleware: drops the rest of a body that was refused.
 ///
-/// A body that nobody began to read is left alone: the client may wait for `100 Continue` before it sends anything.
+/// A client that waits for `100 Continue` sends nothing before somebody begins to read, so its body is left alone until then.
 pub(crate) async fn discard(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
+    let waits = request.headers().contains_key(header::EXPECT);
     let mut rest = SharedBody::default();
     let request = request.map(|body| {
         rest.0.lock().body = Some(body);
         Body::new(rest.clone())
     });
     let response = next.run(request).await;
-    if response.status().is_client_error() && rest.0.lock().is_begun {
+    if response.status().is_client_error() && (!waits || rest.0.lock().is_begun) {
         // The response is what the client needs, whether or not it sends everything in time.
         let _ = tokio::time::timeout(MOST_TIME, rest.discard()).await;
     }

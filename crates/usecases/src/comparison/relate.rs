@@ -17,6 +17,8 @@ const FACTS: u32 = 20;
 const EVIDENCE: u32 = 10;
 /// Most points of each sort.
 const MAX_POINTS: usize = 8;
+/// Most points that only say that several documents name a thing.
+const MAX_NAMES: usize = 4;
 /// Importance of statements about one thing, of a relation between two things, and of a thing that both name.
 const STATEMENTS: f32 = 0.9;
 const RELATION: f32 = 0.7;
@@ -162,6 +164,7 @@ fn points(sides: &[Side<'_>], known: &Known, ontology: &Ontology) -> Vec<Compari
             relations.extend(known.facts.iter().filter_map(|fact| related(one, other, fact, known, ontology)));
         }
     }
+    names.truncate(MAX_NAMES);
     [statements, relations, names].into_iter().flat_map(|found| found.into_iter().take(MAX_POINTS)).collect()
 }
 

@@ -12,7 +12,10 @@ use crate::graphql::{
     page::{MAX_CANDIDATES, bounded_list_cost},
     scope::{Memory, OperationScope},
 };
-use recall_domain::context::{Context, Timings};
+use recall_domain::{
+    UserText,
+    context::{Context, Timings},
+};
 use recall_facts::CandidateEntity;
 use recall_usecases as usecases;
 
@@ -34,6 +37,8 @@ pub(crate) struct ContextNode {
     route: RouteChoice,
     /// The time that each step took.
     timings: RetrievalTimings,
+    /// The question that was searched last, if `expandQuery` changed it.
+    expanded_query: Option<String>,
 }
 
 /// The route of a question.
@@ -108,7 +113,7 @@ impl From<Timings> for RetrievalTimings {
 
 impl ContextNode {
     /// Converts the result of the use case.
-    pub(crate) fn of(s: &OperationScope, context: Context) -> Self {
+    pub(crate) fn of(s: &OperationScope, context: Context, expanded_query: Option<UserText>) -> Self {
         let message = |m: recall_domain::context::RankedMessage| RankedMessageNode {
             message: MessageNode(m.message, s.found_in(m.shared).clone()),
             score: m.score,
@@ -138,6 +143,7 @@ impl ContextNode {
             methods_used: context.methods_used.into_iter().map(Into::into).collect(),
             route: RouteChoice { chosen: context.route.chosen.into(), reason: context.route.reason },
             timings: context.timings.into(),
+            expanded_query: expanded_query.map(UserText::into_string),
         }
     }
 }

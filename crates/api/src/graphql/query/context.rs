@@ -14,7 +14,7 @@ use recall_domain::{
     SessionId, Timestamp,
     context::{ContextQuery, Scope, SearchSources},
 };
-use recall_usecases::ResourceId;
+use recall_usecases::{Refinement, ResourceId};
 
 /// A question, and where to search.
 #[derive(InputObject)]
@@ -44,6 +44,12 @@ pub(crate) struct ContextInput {
     /// Whether to search shared memory too. Has no effect for visitors or if `scope` is `SESSION`.
     #[graphql(default_with = "Some(true)")]
     shared: Option<bool>,
+    /// Whether to search again with names in place of descriptions ("my sister"), and with the other names of what the question names.
+    #[graphql(default)]
+    expand_query: bool,
+    /// Whether to reorder messages and chunks: those that have the words of the question close together come first.
+    #[graphql(default)]
+    rerank: bool,
 }
 
 impl ContextInput {
@@ -85,9 +91,13 @@ impl ContextInput {
 /// The largest number of facts and of entities in a context.
 const MAX_FACTS_AND_ENTITIES: i32 = 40;
 
+/// The largest number of searches for an expanded question.
+const MAX_SEARCHES: usize = 5;
+
 /// Returns the cost of a search and its results.
 fn context_cost(input: &ContextInput, child: usize) -> usize {
-    SEARCH.saturating_add(list_cost(Some(input.first.unwrap_or(0).max(MAX_FACTS_AND_ENTITIES)), child))
+    let searches = if input.expand_query { MAX_SEARCHES } else { 1 };
+    (searches * SEARCH).saturating_add(list_cost(Some(input.first.unwrap_or(0).max(MAX_FACTS_AND_ENTITIES)), child))
 }
 
 /// A name to resolve to an entity.
@@ -114,6 +124,7 @@ impl ContextQueries {
         #[graphql(desc = "The question, and where to search.")] input: ContextInput,
     ) -> async_graphql::Result<ContextNode> {
         let s = scope(ctx)?;
+        let refinement = Refinement { expand: input.expand_query, rerank: input.rerank };
         let query = input.read()?;
         let ids = match query.scope {
             Scope::Session(id) => vec![ResourceId::Session(id)],
@@ -121,10 +132,10 @@ impl ContextQueries {
         };
         let ask = |caller| {
             let query = query.clone();
-            async move { s.usecases.context(&caller, query).await.map_err(ApiError::from) }
+            async move { s.usecases.refined_context(&caller, query, refinement).await.map_err(ApiError::from) }
         };
-        let (found, _) = s.read_own_or_shared(&ids, ask).await.map_err(|e| e.at("sessionId").within("input"))?;
-        Ok(ContextNode::of(s, found))
+        let ((found, expanded), _) = s.read_own_or_shared(&ids, ask).await.map_err(|e| e.at("sessionId").within("input"))?;
+        Ok(ContextNode::of(s, found, expanded))
     }
 
     /// Finds the entity that a name refers to.

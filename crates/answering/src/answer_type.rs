@@ -192,7 +192,8 @@ impl AnswerType {
                 let half = w.plain.starts_with(|c: char| c.is_ascii_digit()) && (w.plain.ends_with("am") || w.plain.ends_with("pm"));
                 let relative = matches!(w.plain.as_str(), "last" | "next" | "this") && is_unit_of_time(at(i + 1));
                 let oclock = w.plain == "at" && at(i + 1).parse::<u32>().is_ok_and(|n| n <= 24) && !list_contains(MONEY, at(i + 2));
-                (list_contains(TIMES, &w.plain) && !is_asked(w)) || oclock || year || hour || half || relative
+                let deadline = w.plain == "within" && is_number(at(i + 1)) && (is_unit_of_time(at(i + 2)) || is_unit_of_time(at(i + 3)));
+                deadline || (list_contains(TIMES, &w.plain) && !is_asked(w)) || oclock || year || hour || half || relative
             }),
             Self::Reason => any(&|i, w| {
                 (list_contains(REASONS, &w.plain) && !(w.plain == "so" && is_adjective_after_so(&said, i)))

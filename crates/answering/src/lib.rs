@@ -50,7 +50,10 @@ use self::{
     quotes::{Quote, QuoteFinder},
     values::ValueIndex,
 };
-use recall_domain::{Caller, Citation, Entity, Ontology, UserText, context::Context};
+use recall_domain::{
+    Caller, Citation, Entity, Ontology, UserText,
+    context::{Context, RankedChunk},
+};
 use recall_embedding::LocalEmbedder;
 use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
 
@@ -171,22 +174,24 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
     let mut sentences = Vec::new();
     for quote in quotes {
         let message = quote.message;
+        let chunk = context.chunk(message.id);
+        let excerpt = chunk.map_or(quote.excerpt.as_str(), |chunk| without_heading(&quote.excerpt, chunk));
         let who = message.speaker.as_deref().unwrap_or("you");
         let mark = cited.cite(Citation {
             chunk: None,
             index: 0,
             message_id: Some(message.id),
             fact_id: None,
-            excerpt: UserText::from(quote.excerpt.clone()),
+            excerpt: UserText::from(excerpt),
             shared: false,
         });
-        if let Some(chunk) = context.chunk(message.id) {
+        if let Some(chunk) = chunk {
             let verdict = match quote.verdict {
                 Some(true) => "Yes: in",
                 Some(false) => "No: in",
                 None => "In",
             };
-            sentences.push(format!("{verdict} {}: “{}” {mark}.", chunk.cited().place(), quote.excerpt));
+            sentences.push(format!("{verdict} {}: “{}” {mark}.", chunk.cited().place(), excerpt));
             continue;
         }
         let verdict = match quote.verdict {
@@ -195,12 +200,18 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
             None => "On",
         };
         // "Yesterday" is relative to the day of the message.
-        let when = if question.kind == QuestionKind::When { period::relatives(&quote.excerpt, message.sent_at) } else { Vec::new() };
+        let when = if question.kind == QuestionKind::When { period::relatives(excerpt, message.sent_at) } else { Vec::new() };
         let when: Vec<String> = when.iter().map(|(words, period)| format!("{words}: {}", period.words())).collect();
         let when = if when.is_empty() { String::new() } else { format!(" ({})", when.join(", ")) };
-        sentences.push(format!("{verdict} {} {who} said: “{}” {mark}{when}.", day(message.sent_at), quote.excerpt));
+        sentences.push(format!("{verdict} {} {who} said: “{}” {mark}{when}.", day(message.sent_at), excerpt));
     }
     sentences
+}
+
+/// Returns an excerpt of a chunk without the heading with which the chunk begins: it is no part of the sentence.
+fn without_heading<'e>(excerpt: &'e str, chunk: &RankedChunk) -> &'e str {
+    let rest = chunk.chunk.heading.as_ref().and_then(|heading| excerpt.strip_prefix(heading.as_str()));
+    rest.filter(|rest| rest.starts_with('\n')).map(str::trim_start).filter(|rest| !rest.is_empty()).unwrap_or(excerpt)
 }
 
 #[async_trait]

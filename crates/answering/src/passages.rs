@@ -175,6 +175,14 @@ cues.verbs = ["like"]
     }
 
     #[test]
+    fn heading_of_the_chunk_is_not_quoted() {
+        let mut best = chunk(1, 0.6, "Trips\nExpense reports are due within two weeks of the trip.");
+        best.chunk.heading = Some("Trips".into());
+        let found = answer("When are expense reports of trips due?", &[best]);
+        assert_eq!(found, "In handbook.pdf: “Expense reports are due within two weeks of the trip.” [1].");
+    }
+
+    #[test]
     fn passage_with_a_rival_is_quoted_only_if_they_are_neighbours() {
         let question = "What should I do about lost keys of the office?";
         let rival = "The kitchen is cleaned at night.";

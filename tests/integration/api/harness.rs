@@ -24,7 +24,7 @@ use recall_domain::{
 };
 use recall_embedding::LocalEmbedder;
 use recall_facts::{Processor, ProcessorConfig};
-use recall_ports::{Chunking, Embedder, FollowUp, IndexEntry, NewComparison, NewMessage, Store};
+use recall_ports::{Chunking, Embedder, FollowUp, Ids, IndexEntry, NewComparison, NewMessage, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_understand::{LocalExtractor, Pipeline};
 use recall_usecases::{DocumentSettings, MessageWork, Parts, UseCases};
@@ -32,7 +32,6 @@ use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Hub, HubConfig, Signaling, SignalingConfig};
 use tokio::{net::TcpListener, sync::Notify};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use crate::stored::Stored;
 
@@ -347,13 +346,14 @@ impl Server {
 
     /// Stores a comparison of a document with another one, and returns its id. Nothing compares them.
     pub(crate) async fn comparison(&self, user: &str, document: &str, question: &str) -> String {
-        let (now, id) = (self.usecases.now(), ComparisonId(Uuid::new_v4()));
+        let ids = RandomIds::default();
+        let (now, id) = (self.usecases.now(), ComparisonId(ids.fresh()));
         let embedder = LocalEmbedder::load().unwrap();
         let (model, embedding) = (embedder.model().to_owned(), embedder.vector(question));
         let comparison = Comparison {
             id,
             question: Some(question.into()),
-            documents: vec![document.parse().unwrap(), DocumentId(Uuid::new_v4())],
+            documents: vec![document.parse().unwrap(), DocumentId(ids.fresh())],
             status: ComparisonStatus::Pending,
             error: None,
             done: 0,
@@ -365,7 +365,7 @@ impl Server {
             updated_at: now,
         };
         let message = NewMessage {
-            id: MessageId(Uuid::new_v4()),
+            id: MessageId(ids.fresh()),
             session: id.session(),
             role: Role::Document,
             speaker: None,
@@ -378,10 +378,10 @@ impl Server {
             prepared: IndexEntry { terms: Vec::new(), model, embedding, further: Vec::new() },
             mining: FollowUp::Compare,
             kind: None,
-            event: EventId(Uuid::new_v4()),
+            event: EventId(ids.fresh()),
             title: None,
         };
-        let new = NewComparison { comparison, message, epoch: "sweep".to_owned(), event: EventId(Uuid::new_v4()) };
+        let new = NewComparison { comparison, message, epoch: "sweep".to_owned(), event: EventId(ids.fresh()) };
         self.store.add_comparison(&caller(user.parse().unwrap()), new).await.unwrap();
         id.to_string()
     }

@@ -10,11 +10,12 @@ use uuid::Uuid;
 
 use super::{
     client::{Client, rows},
+    documents,
     failure::Failure,
     relationship_types::RelationshipTypes,
     values::{self, Columns, count, id, ids, list, map, optional, time},
 };
-use recall_domain::{Entity, EntityId, SessionId, UserId, Word};
+use recall_domain::{Entity, EntityId, MessageId, SessionId, UserId, Word};
 use recall_ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, NodeId};
 
 /// Most nodes or relationships deleted in one transaction. Neo4j keeps all of them in memory.
@@ -23,7 +24,10 @@ const DELETE_BATCH: i64 = 5_000;
 /// Seconds of silence after which a process that clears a graph is considered dead.
 const STALE_AFTER: i64 = 10;
 
-const LABELS: [&str; 3] = ["Message", "Session", "Entity"];
+/// The labels of nodes that belong to a user. A [`QUESTION`] is a message, too.
+pub(super) const LABELS: [&str; 7] = ["Message", "Chunk", "Session", "Document", "Resource", "User", "Entity"];
+/// The second label of messages that ask something.
+const QUESTION: &str = "Question";
 
 /// Creates constraints and indexes. Neo4j requires a separate transaction for each.
 pub(super) async fn prepare(client: &Client, types: &RelationshipTypes) -> Result<(), Failure> {
@@ -172,13 +176,18 @@ fn statements(types: &RelationshipTypes, user: UserId, batch: &GraphBatch) -> Ve
         list(batch.sessions.iter().map(session_row)),
     );
     add("UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set", list(batch.entities.iter().map(entity_row)));
+    documents::write_documents(batch, &mut add);
     // Sorted and without duplicates: two writers that lock the same nodes in different orders would deadlock.
     let known: BTreeSet<EntityId> = batch.entities.iter().map(|e| e.id).collect();
     let sides = batch.facts.iter().flat_map(|f| [f.subject, f.object]);
-    let pointed: BTreeSet<EntityId> =
-        sides.chain(batch.messages.iter().flat_map(|m| m.mentions.iter().copied())).filter(|e| !known.contains(e)).collect();
+    let mentions = batch.messages.iter().flat_map(|m| &m.mentions).chain(batch.chunks.iter().flat_map(|c| &c.mentions));
+    let pointed: BTreeSet<EntityId> = sides.chain(mentions.copied()).filter(|e| !known.contains(e)).collect();
     add("UNWIND $rows AS id MERGE (:Entity {user_id: $user, id: id})", ids(pointed.into_iter().map(|e| e.0)));
     write_messages(batch, &mut add);
+    documents::write_chunks(batch, &mut add);
+    write_mentions("Message", batch.fresh, batch.messages.iter().map(|m| (m.id, &m.mentions[..])), &mut add);
+    write_mentions("Chunk", batch.fresh, batch.chunks.iter().map(|c| (c.id, &c.mentions[..])), &mut add);
+    documents::write_citations(batch, &mut add);
     write_facts(types, batch, &mut add);
     all
 }
@@ -190,14 +199,14 @@ fn delete_gone(types: &RelationshipTypes, things: &[NodeId], add: &mut impl FnMu
         format!("UNWIND $rows AS id MATCH ()-[r:{rel_type} {{id: id}}]->() WHERE r.user_id = $user DELETE r")
     });
     add(&text, of(|t| if let NodeId::Fact(f) = t { Some(f.0) } else { None }));
-    let nodes = [
-        ("Message", of(|t| if let NodeId::Message(m) = t { Some(m.0) } else { None })),
-        ("Session", of(|t| if let NodeId::Session(s) = t { Some(s.0) } else { None })),
-        ("Entity", of(|t| if let NodeId::Entity(e) = t { Some(e.0) } else { None })),
-    ];
-    for (label, list) in nodes {
+    // A chunk has the id of its message, and a document that of its session.
+    let messages = of(|t| if let NodeId::Message(m) = t { Some(m.0) } else { None });
+    let sessions = of(|t| if let NodeId::Session(s) = t { Some(s.0) } else { None });
+    let entities = of(|t| if let NodeId::Entity(e) = t { Some(e.0) } else { None });
+    for (label, list) in [("Message", messages.clone()), ("Chunk", messages), ("Session", sessions.clone()), ("Entity", entities)] {
         add(&format!("UNWIND $rows AS id MATCH (n:{label} {{user_id: $user, id: id}}) DETACH DELETE n"), list);
     }
+    documents::delete_documents(sessions, add);
 }
 
 fn write_messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
@@ -208,18 +217,40 @@ fn write_messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
          MERGE (m:Message {user_id: $user, id: row.id}) SET m += row.set MERGE (m)-[:PART_OF]->(s)",
         list(batch.messages.iter().map(message_row)),
     );
+    let asking = batch.messages.iter().filter(|m| m.asks()).map(|m| m.id.0);
+    add(&format!("UNWIND $rows AS id MATCH (m:Message {{user_id: $user, id: id}}) SET m:{QUESTION}"), ids(asking));
     if !batch.fresh {
+        let others = batch.messages.iter().filter(|m| !m.asks()).map(|m| m.id.0);
+        add(&format!("UNWIND $rows AS id MATCH (m:Message {{user_id: $user, id: id}}) REMOVE m:{QUESTION}"), ids(others));
+    }
+}
+
+/// Writes in which messages or chunks entities are mentioned.
+fn write_mentions<'m>(
+    label: &str,
+    fresh: bool,
+    texts: impl Iterator<Item = (MessageId, &'m [EntityId])> + Clone,
+    add: &mut impl FnMut(&str, BoltType),
+) {
+    if !fresh {
+        let row = |(message, entities): (MessageId, &[EntityId])| {
+            map([("message", id(message.0)), ("mentions", ids(entities.iter().map(|e| e.0)))])
+        };
         add(
-            "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.id})<-[r:MENTIONED_IN]-(e:Entity)
-             WHERE NOT e.id IN row.mentions DELETE r",
-            list(batch.messages.iter().map(|m| map([("id", id(m.id.0)), ("mentions", ids(m.mentions.iter().map(|e| e.0)))]))),
+            &format!(
+                "UNWIND $rows AS row MATCH (m:{label} {{user_id: $user, id: row.message}})<-[r:MENTIONED_IN]-(e:Entity)
+                 WHERE NOT e.id IN row.mentions DELETE r"
+            ),
+            list(texts.clone().map(row)),
         );
     }
-    let mentions = batch.messages.iter().flat_map(|m| m.mentions.iter().map(|e| map([("message", id(m.id.0)), ("entity", id(e.0))])));
+    let rows = texts.flat_map(|(message, entities)| entities.iter().map(move |e| map([("message", id(message.0)), ("entity", id(e.0))])));
     add(
-        "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.message}) MATCH (e:Entity {user_id: $user, id: row.entity})
-         MERGE (e)-[:MENTIONED_IN]->(m)",
-        list(mentions),
+        &format!(
+            "UNWIND $rows AS row MATCH (m:{label} {{user_id: $user, id: row.message}})
+             MATCH (e:Entity {{user_id: $user, id: row.entity}}) MERGE (e)-[:MENTIONED_IN]->(m)"
+        ),
+        list(rows),
     );
 }
 

@@ -10,28 +10,42 @@ use super::{
     contents::user_query,
     failure::Failure,
     values::{Columns, count, id, ids, list, map, optional, time},
+    write::{DELETE_BATCH, at_position},
 };
 use recall_domain::{DocumentId, EntityId, MessageId, PageRange, UserId, UserText, Word};
-use recall_ports::{GraphBatch, GraphChunk, GraphDocument, GraphMessage};
-
-/// Deletes resources `xs` that no document links to.
-macro_rules! delete_unlinked {
-    () => {
-        "WITH collect(DISTINCT x) AS xs UNWIND xs AS x WITH x WHERE NOT EXISTS { (x)<-[:LINKS_TO]-() } DELETE x"
-    };
-}
+use recall_ports::{GraphBatch, GraphChunk, GraphDocument, GraphMessage, NodeId};
 
 /// The id of the node of an address. A hash, because Neo4j indexes no long texts.
 fn resource_id(uri: &UserText) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_URL, uri.as_str().as_bytes())
 }
 
-/// Deletes documents with the resources that only they link to, and the owner's node with the last document.
+/// Deletes the relationships of gone documents in steps, with the resources that only they link to. Then they can be deleted at once.
+///
+/// Each step looks at the position of the graph, because these documents are gone in this feed only.
+pub(super) async fn unlink_gone(client: &Client, user: UserId, feed: &str, batch: &GraphBatch) -> Result<(), Failure> {
+    let gone = batch.gone.iter().filter_map(|node| if let NodeId::Session(id) = node { Some(id.0) } else { None });
+    let gone: Vec<Uuid> = gone.collect();
+    while !batch.fresh && !gone.is_empty() {
+        let statement = at_position(
+            "UNWIND $gone AS id MATCH (:Document {user_id: $user, id: id})-[r]-(x) WITH r, x LIMIT $limit DELETE r
+             WITH count(r) AS count, [x IN collect(DISTINCT x) WHERE x:Resource] AS xs
+             CALL (xs) { UNWIND xs AS x WITH x WHERE NOT EXISTS { (x)<-[:LINKS_TO]-() } DELETE x } RETURN count",
+            user,
+            feed,
+            batch,
+        );
+        let statement = statement.param("gone", ids(gone.iter().copied())).param("limit", DELETE_BATCH);
+        let done = client.read(client.write_timeout, statement).await?;
+        if done.first().map_or(Ok(0), |row| Columns(row).get::<i64>("count"))? < DELETE_BATCH {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes documents without relationships, and the owner's node with the last document.
 pub(super) fn delete_documents(documents: BoltType, add: &mut impl FnMut(&str, BoltType)) {
-    add(
-        concat!("UNWIND $rows AS id MATCH (:Document {user_id: $user, id: id})-[r:LINKS_TO]->(x:Resource) DELETE r ", delete_unlinked!()),
-        documents.clone(),
-    );
     add("UNWIND $rows AS id MATCH (n:Document {user_id: $user, id: id}) DETACH DELETE n", documents.clone());
     add("MATCH (u:User {user_id: $user, id: $user}) WHERE NOT EXISTS { (u)-[:OWNS]->() } DELETE u", documents);
 }
@@ -61,11 +75,9 @@ pub(super) fn write_documents(batch: &GraphBatch, add: &mut impl FnMut(&str, Bol
     );
     if !batch.fresh {
         add(
-            concat!(
-                "UNWIND $rows AS row MATCH (:Document {user_id: $user, id: row.id})-[r:LINKS_TO]->(x:Resource)
-                 WHERE NOT x.id IN row.links DELETE r ",
-                delete_unlinked!()
-            ),
+            "UNWIND $rows AS row MATCH (:Document {user_id: $user, id: row.id})-[r:LINKS_TO]->(x:Resource)
+             WHERE NOT x.id IN row.links DELETE r
+             WITH collect(DISTINCT x) AS xs UNWIND xs AS x WITH x WHERE NOT EXISTS { (x)<-[:LINKS_TO]-() } DELETE x",
             list(batch.documents.iter().map(|d| map([("id", id(d.id.0)), ("links", links(d))]))),
         );
     }

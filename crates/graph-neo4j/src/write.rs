@@ -19,7 +19,7 @@ use recall_domain::{Entity, EntityId, MessageId, SessionId, UserId, Word};
 use recall_ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, NodeId};
 
 /// Most nodes or relationships deleted in one transaction. Neo4j keeps all of them in memory.
-const DELETE_BATCH: i64 = 5_000;
+pub(super) const DELETE_BATCH: i64 = 5_000;
 
 /// Seconds of silence after which a process that clears a graph is considered dead.
 const STALE_AFTER: i64 = 10;
@@ -135,17 +135,19 @@ async fn clear_step(client: &Client, user: UserId, maker: &str, text: &str) -> R
     client.transaction(client.write_timeout, work).await
 }
 
+/// A statement on the checkpoint `p` that matches only while the graph is at the position before the batch.
+pub(super) fn at_position(text: &str, user: UserId, feed: &str, batch: &GraphBatch) -> Query {
+    // Writing first takes Neo4j's lock on the checkpoint, so the next read sees what another writer left.
+    let text = format!(
+        "MATCH (p:Projection {{user_id: $user}}) SET p.updated_at = datetime() WITH p WHERE p.feed = $feed AND p.position = $after {text}"
+    );
+    query(&text).param("user", id(user.0)).param("feed", feed).param("after", count(batch.after))
+}
+
 pub(super) async fn apply(client: &Client, types: &RelationshipTypes, user: UserId, feed: &str, batch: &GraphBatch) -> Result<(), Failure> {
     let statements = statements(types, user, batch);
-    // Writing first takes Neo4j's lock on the checkpoint, so the next read sees what another writer left.
-    let moved = query(
-        "MATCH (p:Projection {user_id: $user}) SET p.updated_at = datetime()
-         WITH p WHERE p.feed = $feed AND p.position = $after SET p.position = $upto RETURN p.position AS position",
-    )
-    .param("user", id(user.0))
-    .param("feed", feed)
-    .param("after", count(batch.after))
-    .param("upto", count(batch.upto));
+    documents::unlink_gone(client, user, feed, batch).await?;
+    let moved = at_position("SET p.position = $upto RETURN p.position AS position", user, feed, batch).param("upto", count(batch.upto));
     let work = move |mut txn: Txn| async move {
         if rows(&mut txn, moved).await?.is_empty() {
             return Err(Failure::Moved);

@@ -8,7 +8,7 @@ use recall_projection::{Projection, compare};
 
 use super::{
     super::{
-        documents::{store_document, store_linking},
+        documents::{store_document, store_large, store_linking},
         forget,
         given::{World, at},
         visits::visitor,
@@ -97,7 +97,7 @@ async fn documents_are_mirrored_with_chunks_links_and_citations() {
         assert_eq!(mirror.names(user, links).await, ["https://example.org/"]);
         let properties = "WHERE n:Document RETURN n.filename + ' ' + n.media_type + ' ' + n.status + ' ' + n.chunk_count AS name";
         assert_eq!(mirror.names(user, properties).await, ["a.txt text/plain processing 4"]);
-        let texts = "UNWIND keys(n) AS key WITH n, key WHERE toString(n[key]) STARTS WITH 'Chunk ' RETURN key AS name";
+        let texts = "UNWIND keys(n) AS key WITH n, key WHERE toStringOrNull(n[key]) STARTS WITH 'Chunk ' RETURN key AS name";
         assert_eq!(mirror.names(user, texts).await, [""; 0], "the graph has texts of chunks");
 
         // Each user has an own node of the same address, and nothing connects two users.
@@ -303,4 +303,28 @@ async fn assert_random_documents_are_projected(mirror: &Mirror<'_>, mut state: u
         }
     }
     mirror.settle(&w.caller).await;
+}
+
+/// `cargo test --test integration measure_large_document_in_neo4j -- --ignored --nocapture`
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "prints figures"]
+async fn measure_large_document_in_neo4j() {
+    let Some(server) = Neo4jServer::start().await else { return };
+    let mirror = Mirror::of(Folder::new().await, &server).await;
+    let w = mirror.folder.world();
+    let links: Vec<String> = (0..1_000).map(|n| format!("https://{n}.example/")).collect();
+    let document = store_large(&w, "1", 50_000, &links.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let seconds = async |what: &str| {
+        let started = std::time::Instant::now();
+        let sent = mirror.projection.catch_up(&mirror.feed, &w.caller).await.unwrap();
+        println!("{what}: {sent} changes in {:.1} s", started.elapsed().as_secs_f64());
+    };
+    seconds("written").await;
+    let started = std::time::Instant::now();
+    mirror.settle(&w.caller).await;
+    println!("compared in {:.1} s", started.elapsed().as_secs_f64());
+    w.store.delete_session(&w.caller, document.id.session(), &|_, _| None).await.unwrap();
+    seconds("deleted").await;
+    mirror.settle(&w.caller).await;
+    assert_eq!(mirror.labels(w.caller.user()).await, [""; 0]);
 }

@@ -50,19 +50,16 @@ pub(super) async fn checkpoint(client: &Client, user: UserId) -> Result<Option<C
 
 /// Numbers of nodes and relationships. Every relationship starts at one of these nodes.
 pub(super) async fn size(client: &Client, user: UserId) -> Result<(u64, u64), Failure> {
-    let (mut nodes, mut relationships) = (0, 0);
-    for label in LABELS {
-        let text = format!(
+    let count = |label| {
+        format!(
             "MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL OPTIONAL MATCH (n)-[r]->()
              RETURN count(DISTINCT n) AS nodes, count(r) AS relationships"
-        );
-        let rows = client.read(client.write_timeout, user_query(&text, user)).await?;
-        if let Some(row) = rows.first().map(Columns) {
-            nodes += row.count("nodes")?;
-            relationships += row.count("relationships")?;
-        }
-    }
-    Ok((nodes, relationships))
+        )
+    };
+    let counts = LABELS.map(count).join(" UNION ALL ");
+    let text = format!("CALL () {{ {counts} }} RETURN sum(nodes) AS nodes, sum(relationships) AS relationships");
+    let rows = client.read(client.write_timeout, user_query(&text, user)).await?;
+    rows.first().map_or(Ok((0, 0)), |row| Ok((Columns(row).count("nodes")?, Columns(row).count("relationships")?)))
 }
 
 /// Reads the whole graph of a user.

@@ -44,12 +44,6 @@ pub(super) async fn unlink_gone(client: &Client, user: UserId, feed: &str, batch
     Ok(())
 }
 
-/// Deletes documents without relationships, and the owner's node with the last document.
-pub(super) fn delete_documents(documents: BoltType, add: &mut impl FnMut(&str, BoltType)) {
-    add("UNWIND $rows AS id MATCH (n:Document {user_id: $user, id: id}) DETACH DELETE n", documents.clone());
-    add("MATCH (u:User {user_id: $user, id: $user}) WHERE NOT EXISTS { (u)-[:OWNS]->() } DELETE u", documents);
-}
-
 /// Writes documents with their owner and links, and creates documents that the batch references and does not contain.
 pub(super) fn write_documents(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
     add(
@@ -95,22 +89,24 @@ pub(super) fn write_chunks(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltTy
 
 /// Writes which documents messages cite, and which documents answered them. All of them exist.
 pub(super) fn write_citations(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
-    let kinds: [(&str, fn(&GraphMessage) -> &[DocumentId]); 2] = [("REFERENCES", |m| &m.cited), ("ANSWERED_BY", |m| &m.answered_by)];
-    for (kind, of) in kinds {
-        let row = |m: &GraphMessage| map([("id", id(m.id.0)), ("documents", ids(of(m).iter().map(|d| d.0)))]);
-        if !batch.fresh {
-            let text = format!(
-                "UNWIND $rows AS row MATCH (m:Message {{user_id: $user, id: row.id}})-[r:{kind}]->(d:Document)
-                 WHERE NOT d.id IN row.documents DELETE r"
-            );
-            add(&text, list(batch.messages.iter().map(row)));
-        }
-        let text = format!(
-            "UNWIND $rows AS row MATCH (m:Message {{user_id: $user, id: row.id}}) UNWIND row.documents AS document
-             MATCH (d:Document {{user_id: $user, id: document}}) MERGE (m)-[:{kind}]->(d)"
+    let both = |m: &GraphMessage| {
+        let documents = |all: &[DocumentId]| ids(all.iter().map(|d| d.0));
+        map([("id", id(m.id.0)), ("cited", documents(&m.cited)), ("answered_by", documents(&m.answered_by))])
+    };
+    if !batch.fresh {
+        add(
+            "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.id})-[r:REFERENCES|ANSWERED_BY]->(d:Document)
+             WHERE NOT d.id IN CASE type(r) WHEN 'REFERENCES' THEN row.cited ELSE row.answered_by END DELETE r",
+            list(batch.messages.iter().map(both)),
         );
-        add(&text, list(batch.messages.iter().filter(|m| !of(m).is_empty()).map(row)));
     }
+    let citing = batch.messages.iter().filter(|m| !m.cited.is_empty() || !m.answered_by.is_empty());
+    add(
+        "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.id})
+         CALL (m, row) { UNWIND row.cited AS id MATCH (d:Document {user_id: $user, id: id}) MERGE (m)-[:REFERENCES]->(d) }
+         CALL (m, row) { UNWIND row.answered_by AS id MATCH (d:Document {user_id: $user, id: id}) MERGE (m)-[:ANSWERED_BY]->(d) }",
+        list(citing.map(both)),
+    );
 }
 
 fn document_row(d: &GraphDocument) -> BoltType {

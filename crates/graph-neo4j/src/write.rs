@@ -24,10 +24,8 @@ pub(super) const DELETE_BATCH: i64 = 5_000;
 /// Seconds of silence after which a process that clears a graph is considered dead.
 const STALE_AFTER: i64 = 10;
 
-/// The labels of nodes that belong to a user. A [`QUESTION`] is a message, too.
+/// The labels of nodes that belong to a user. Messages that ask something have the second label `Question`.
 pub(super) const LABELS: [&str; 7] = ["Message", "Chunk", "Session", "Document", "Resource", "User", "Entity"];
-/// The second label of messages that ask something.
-const QUESTION: &str = "Question";
 
 /// Creates constraints and indexes. Neo4j requires a separate transaction for each.
 pub(super) async fn prepare(client: &Client, types: &RelationshipTypes) -> Result<(), Failure> {
@@ -202,13 +200,20 @@ fn delete_gone(types: &RelationshipTypes, things: &[NodeId], add: &mut impl FnMu
     });
     add(&text, of(|t| if let NodeId::Fact(f) = t { Some(f.0) } else { None }));
     // A chunk has the id of its message, and a document that of its session.
-    let messages = of(|t| if let NodeId::Message(m) = t { Some(m.0) } else { None });
-    let sessions = of(|t| if let NodeId::Session(s) = t { Some(s.0) } else { None });
-    let entities = of(|t| if let NodeId::Entity(e) = t { Some(e.0) } else { None });
-    for (label, list) in [("Message", messages.clone()), ("Chunk", messages), ("Session", sessions.clone()), ("Entity", entities)] {
-        add(&format!("UNWIND $rows AS id MATCH (n:{label} {{user_id: $user, id: id}}) DETACH DELETE n"), list);
+    let kinds = [("messages", "Message"), ("messages", "Chunk"), ("sessions", "Session"), ("sessions", "Document"), ("entities", "Entity")];
+    let delete =
+        |(list, label)| format!("CALL () {{ UNWIND $rows.{list} AS id MATCH (n:{label} {{user_id: $user, id: id}}) DETACH DELETE n }}");
+    // The owner's node goes with the last document.
+    let owner = "CALL () { MATCH (u:User {user_id: $user, id: $user}) WHERE NOT EXISTS { (u)-[:OWNS]->() } DELETE u }".to_owned();
+    let text: Vec<String> = kinds.into_iter().map(delete).chain([owner]).collect();
+    if !things.is_empty() {
+        let rows = map([
+            ("messages", of(|t| if let NodeId::Message(m) = t { Some(m.0) } else { None })),
+            ("sessions", of(|t| if let NodeId::Session(s) = t { Some(s.0) } else { None })),
+            ("entities", of(|t| if let NodeId::Entity(e) = t { Some(e.0) } else { None })),
+        ]);
+        add(&text.join("\n"), rows);
     }
-    documents::delete_documents(sessions, add);
 }
 
 fn write_messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
@@ -216,15 +221,11 @@ fn write_messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
     add("UNWIND $rows AS id MERGE (:Session {user_id: $user, id: id})", ids(sessions.into_iter().map(|s| s.0)));
     add(
         "UNWIND $rows AS row MATCH (s:Session {user_id: $user, id: row.set.session_id})
-         MERGE (m:Message {user_id: $user, id: row.id}) SET m += row.set MERGE (m)-[:PART_OF]->(s)",
+         MERGE (m:Message {user_id: $user, id: row.id}) SET m += row.set MERGE (m)-[:PART_OF]->(s)
+         FOREACH (_ IN CASE WHEN row.asks THEN [1] ELSE [] END | SET m:Question)
+         FOREACH (_ IN CASE WHEN row.asks THEN [] ELSE [1] END | REMOVE m:Question)",
         list(batch.messages.iter().map(message_row)),
     );
-    let asking = batch.messages.iter().filter(|m| m.asks()).map(|m| m.id.0);
-    add(&format!("UNWIND $rows AS id MATCH (m:Message {{user_id: $user, id: id}}) SET m:{QUESTION}"), ids(asking));
-    if !batch.fresh {
-        let others = batch.messages.iter().filter(|m| !m.asks()).map(|m| m.id.0);
-        add(&format!("UNWIND $rows AS id MATCH (m:Message {{user_id: $user, id: id}}) REMOVE m:{QUESTION}"), ids(others));
-    }
 }
 
 /// Writes in which messages or chunks entities are mentioned.
@@ -330,7 +331,7 @@ fn message_row(m: &GraphMessage) -> BoltType {
         ("kind", optional(m.kind, |k| k.word().into())),
         ("sent_at", time(m.sent_at)),
     ]);
-    map([("id", id(m.id.0)), ("set", set)])
+    map([("id", id(m.id.0)), ("asks", m.asks().into()), ("set", set)])
 }
 
 fn fact_properties(f: &GraphFact, rel_type: &str) -> BoltType {

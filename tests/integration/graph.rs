@@ -47,6 +47,14 @@ async fn tell(server: &Server, session: &str, text: &str) {
     server.settle(session).await;
 }
 
+/// Adds a document named `plan.txt` and returns its id.
+async fn add_document(server: &Server, text: &str) -> String {
+    let body = format!("--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"plan.txt\"\r\n\r\n{text}\r\n--b--\r\n");
+    let request = server.http.post(server.url("/documents")).header("content-type", "multipart/form-data; boundary=b").body(body);
+    let added: Value = request.send().await.unwrap().json().await.unwrap();
+    added["id"].as_str().unwrap_or_else(|| panic!("{added}")).to_owned()
+}
+
 /// Returns the neighbours of John by name.
 async fn around_john(server: &Server) -> Vec<String> {
     let query =
@@ -162,6 +170,17 @@ async fn assert_faults_change_no_answer(mut neo4j: Neo4jServer, store: &str, dat
         wait_until_equal(&place).await;
         wait_until_status(&server, "ready").await;
     }
+    let document = add_document(&server, "Mary works on Project Apollo. See https://example.org/plan for more.").await;
+    let started = Instant::now();
+    while neo4j.names("MATCH (d:Document {status: 'completed'}) RETURN d.filename AS name").await != ["plan.txt"] {
+        assert!(started.elapsed() < TIMEOUT * 2, "the document does not come");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    wait_until_equal(&place).await;
+    let query =
+        "MATCH (:Entity {name: 'Mary'})-[:MENTIONED_IN]->(:Chunk)<-[:CONTAINS]-(d:Document)-[:LINKS_TO]->(x:Resource) RETURN x.uri AS name";
+    assert_eq!(neo4j.names(query).await, ["https://example.org/plan"]);
+
     // A rebuild next to the running server changes nothing, and foreign nodes are reported.
     let (done, words) = graph("rebuild", &place);
     assert!(done, "{words}");
@@ -171,7 +190,12 @@ async fn assert_faults_change_no_answer(mut neo4j: Neo4jServer, store: &str, dat
     assert!(!equal && words.contains("does not belong to recall"), "{words}");
     neo4j.rows("MATCH (n:Foreign) DELETE n RETURN 1").await;
 
-    // A deleted session leaves nothing.
+    // A deleted document or session leaves nothing.
+    let deleted = server.http.delete(server.url(&format!("/documents/{document}"))).send().await.unwrap();
+    assert!(deleted.status().is_success(), "{deleted:?}");
+    wait_until_equal(&place).await;
+    let query = "MATCH (n) WHERE n:Document OR n:Chunk OR n:Resource OR n:User RETURN labels(n)[0] AS name";
+    assert_eq!(neo4j.names(query).await, [""; 0]);
     server.graphql("mutation($id: ID!) { deleteSession(input: {id: $id}) { errors { code } } }", json!({ "id": session })).await;
     wait_until_equal(&place).await;
     assert_eq!(neo4j.names("MATCH (n:Message) RETURN n.role AS name").await, [""; 0]);

@@ -7,18 +7,18 @@ use uuid::Uuid;
 
 use super::{
     client::{Client, STATUS_TIMEOUT},
+    documents,
     failure::Failure,
     values::{Columns, id},
+    write::LABELS,
 };
-use recall_domain::{Entity, EntityId, FactId, MessageId, SessionId, UserId, UserText};
+use recall_domain::{DocumentId, Entity, EntityId, FactId, MessageId, SessionId, UserId, UserText};
 use recall_ports::{Checkpoint, GraphContents, GraphFact, GraphMessage, GraphSession, UnreadableNode};
 
 pub(super) async fn users(client: &Client) -> Result<Vec<UserId>, Failure> {
-    let statement = query(
-        "CALL () { MATCH (n:Projection) RETURN n.user_id AS id UNION MATCH (n:Entity) RETURN n.user_id AS id
-             UNION MATCH (n:Session) RETURN n.user_id AS id UNION MATCH (n:Message) RETURN n.user_id AS id }
-         WITH DISTINCT id WHERE id IS NOT NULL RETURN id ORDER BY id",
-    );
+    let labels = LABELS.iter().chain(&["Projection"]);
+    let each: Vec<String> = labels.map(|label| format!("MATCH (n:{label}) RETURN n.user_id AS id")).collect();
+    let statement = query(&format!("CALL () {{ {} }} WITH DISTINCT id WHERE id IS NOT NULL RETURN id ORDER BY id", each.join(" UNION ")));
     let rows = client.read(client.write_timeout, statement).await?;
     // A checkpoint without a valid user id is reported as a stray.
     Ok(rows.iter().filter_map(|row| Columns(row).id("id").ok()).map(UserId).collect())
@@ -48,21 +48,18 @@ pub(super) async fn checkpoint(client: &Client, user: UserId) -> Result<Option<C
     Ok(rows.first().map(Columns).and_then(|row| Some(Checkpoint { feed: row.get("feed").ok()?, position: row.count("position").ok()? })))
 }
 
-/// Numbers of nodes and relationships. Every relationship starts at an entity or a message.
+/// Numbers of nodes and relationships. Every relationship starts at one of these nodes.
 pub(super) async fn size(client: &Client, user: UserId) -> Result<(u64, u64), Failure> {
-    let (mut nodes, mut relationships) = (0, 0);
-    for label in ["Session", "Entity", "Message"] {
-        let text = format!(
+    let count = |label| {
+        format!(
             "MATCH (n:{label}) WHERE n.user_id = $user AND n.id IS NOT NULL OPTIONAL MATCH (n)-[r]->()
              RETURN count(DISTINCT n) AS nodes, count(r) AS relationships"
-        );
-        let rows = client.read(client.write_timeout, user_query(&text, user)).await?;
-        if let Some(row) = rows.first().map(Columns) {
-            nodes += row.count("nodes")?;
-            relationships += row.count("relationships")?;
-        }
-    }
-    Ok((nodes, relationships))
+        )
+    };
+    let counts = LABELS.map(count).join(" UNION ALL ");
+    let text = format!("CALL () {{ {counts} }} RETURN sum(nodes) AS nodes, sum(relationships) AS relationships");
+    let rows = client.read(client.write_timeout, user_query(&text, user)).await?;
+    rows.first().map_or(Ok((0, 0)), |row| Ok((Columns(row).count("nodes")?, Columns(row).count("relationships")?)))
 }
 
 /// Reads the whole graph of a user.
@@ -74,6 +71,8 @@ pub(super) async fn read_all(client: &Client, user: UserId) -> Result<GraphConte
     contents.sessions = readable(sessions(client, user).await?, "session", damaged, session);
     contents.entities = readable(entities(client, user).await?, "entity", damaged, entity);
     contents.messages = readable(messages(client, user).await?, "message", damaged, message);
+    contents.documents = readable(documents::documents(client, user).await?, "document", damaged, documents::document);
+    contents.chunks = readable(documents::chunks(client, user).await?, "chunk", damaged, documents::chunk);
     contents.facts = readable(facts(client, user).await?, "fact", damaged, fact);
     Ok(contents)
 }
@@ -95,7 +94,7 @@ fn readable<T>(rows: Vec<Row>, kind: &'static str, damaged: &mut Vec<UnreadableN
     things
 }
 
-fn user_query(text: &str, user: UserId) -> Query {
+pub(super) fn user_query(text: &str, user: UserId) -> Query {
     query(text).param("user", id(user.0))
 }
 
@@ -149,7 +148,8 @@ async fn messages(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
         "MATCH (n:Message) WHERE n.user_id = $user AND n.id IS NOT NULL
          RETURN n.id AS id, [(n)-[:PART_OF]->(s:Session) | s.id] AS sessions, n.position AS position, n.role AS role,
              n.speaker AS speaker, n.kind AS kind, n.sent_at.epochMillis AS sent_at,
-             [(n)<-[:MENTIONED_IN]-(e:Entity) | e.id] AS mentions, n.session_id AS session_id,
+             [(n)<-[:MENTIONED_IN]-(e:Entity) | e.id] AS mentions, n.session_id AS session_id, n:Question AS asks,
+             [(n)-[:REFERENCES]->(d:Document) | d.id] AS cited, [(n)-[:ANSWERED_BY]->(d:Document) | d.id] AS answered_by,
              any(k IN keys(n) WHERE NOT k IN ['user_id', 'id', 'session_id', 'position', 'role', 'speaker', 'kind', 'sent_at']) AS has_more
          ORDER BY id",
         user,
@@ -158,13 +158,16 @@ async fn messages(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
 }
 
 fn message(c: &Columns) -> Result<GraphMessage, Failure> {
-    let mut mentions: Vec<Uuid> = c.ids("mentions")?;
-    mentions.sort();
+    let sorted = |column| {
+        let mut ids: Vec<Uuid> = c.ids(column)?;
+        ids.sort();
+        Ok::<_, Failure>(ids)
+    };
     let &[session] = c.ids("sessions")?.as_slice() else { return Err(Failure::Damaged("sessions")) };
     if c.id("session_id")? != session {
         return Err(Failure::Damaged("session_id"));
     }
-    Ok(GraphMessage {
+    let message = GraphMessage {
         id: MessageId(c.id("id")?),
         session: SessionId(session),
         position: c.count("position")?,
@@ -172,8 +175,11 @@ fn message(c: &Columns) -> Result<GraphMessage, Failure> {
         speaker: c.get("speaker")?,
         kind: c.opt_word("kind")?,
         sent_at: c.time("sent_at")?,
-        mentions: mentions.into_iter().map(EntityId).collect(),
-    })
+        mentions: sorted("mentions")?.into_iter().map(EntityId).collect(),
+        cited: sorted("cited")?.into_iter().map(DocumentId).collect(),
+        answered_by: sorted("answered_by")?.into_iter().map(DocumentId).collect(),
+    };
+    if c.get::<bool>("asks")? == message.asks() { Ok(message) } else { Err(Failure::Damaged("labels")) }
 }
 
 /// Reads all relationships between two entities, even if the ontology does not know their type.

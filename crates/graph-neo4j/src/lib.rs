@@ -1,12 +1,13 @@
 //! The graph in Neo4j over Bolt, a projection of the store.
 //!
-//! `write` applies changes, `contents` reads everything back for comparison, and `queries` answers graph queries. Only `client`
-//! waits for the network. Only `relationship_types` puts names into the text of statements.
+//! `write` applies changes, `contents` reads everything back for comparison, `documents` does both for documents, and `queries` answers
+//! graph queries. Only `client` waits for the network. Only `relationship_types` puts names of relations into the text of statements.
 //!
 //! Invariant: every statement on user data names the user, and all values from users travel as parameters.
 
 mod client;
 mod contents;
+mod documents;
 mod failure;
 mod queries;
 mod relationship_types;

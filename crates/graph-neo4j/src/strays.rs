@@ -14,15 +14,24 @@ pub(super) async fn find(client: &Client, limit: u32) -> Result<Vec<ForeignEleme
              labels(n) = ['ProjectionMarker']
              OR (labels(n) = ['Projection'] AND n.user_id =~ {ID}
                  AND all(k IN keys(n) WHERE k IN ['user_id', 'feed', 'position', 'updated_at', 'touched_at', 'maker', 'maker_at']))
-             OR (labels(n) IN [['Session'], ['Entity'], ['Message']] AND n.user_id =~ {ID} AND n.id =~ {ID}), false)
+             OR (labels(n) IN [['Session'], ['Entity'], ['Message'], ['Message', 'Question'], ['Question', 'Message'], ['Document'], ['Chunk']]
+                 AND n.user_id =~ {ID} AND n.id =~ {ID})
+             OR (labels(n) = ['Resource'] AND n.user_id =~ {ID} AND n.id =~ {ID} AND EXISTS {{ (n)<-[:LINKS_TO]-(:Document) }}
+                 AND all(k IN keys(n) WHERE k IN ['user_id', 'id', 'uri']))
+             OR (labels(n) = ['User'] AND n.user_id =~ {ID} AND n.id = n.user_id AND size(keys(n)) = 2
+                 AND EXISTS {{ (n)-[:OWNS]->(:Document) }}), false)
          RETURN elementId(n) AS element LIMIT $limit"
     );
-    // Facts within one user are compared one by one. All other relationships have a known type and no properties.
+    // Facts within one user are compared one by one. All other relationships have a known type, and no property but a position.
     let relationships = "MATCH (a)-[r]->(b) WHERE NOT coalesce(
              a.user_id = b.user_id AND (
                  (a:Entity AND b:Entity AND r.user_id = a.user_id)
-                 OR (size(keys(r)) = 0 AND ((type(r) = 'MENTIONED_IN' AND a:Entity AND b:Message)
-                     OR (type(r) = 'PART_OF' AND a:Message AND b:Session)))), false)
+                 OR (type(r) = 'CONTAINS' AND a:Document AND b:Chunk AND keys(r) = ['position'])
+                 OR (size(keys(r)) = 0 AND ((type(r) = 'MENTIONED_IN' AND a:Entity AND (b:Message OR b:Chunk))
+                     OR (type(r) = 'PART_OF' AND a:Message AND b:Session)
+                     OR (type(r) = 'OWNS' AND a:User AND b:Document)
+                     OR (type(r) = 'LINKS_TO' AND a:Document AND b:Resource)
+                     OR (type(r) IN ['REFERENCES', 'ANSWERED_BY'] AND a:Message AND b:Document)))), false)
          RETURN elementId(r) AS element LIMIT $limit";
     let mut strays = Vec::new();
     for (kind, text) in [("node", nodes.as_str()), ("relationship", relationships)] {

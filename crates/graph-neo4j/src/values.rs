@@ -83,6 +83,15 @@ impl Columns<'_> {
         u64::try_from(self.get::<i64>(column)?).map_err(|_| Failure::Damaged(column))
     }
 
+    pub(super) fn small(&self, column: &'static str) -> Result<u32, Failure> {
+        self.opt_small(column)?.ok_or(Failure::Damaged(column))
+    }
+
+    pub(super) fn opt_small(&self, column: &'static str) -> Result<Option<u32>, Failure> {
+        let number: Option<i64> = self.get(column)?;
+        number.map(|n| u32::try_from(n).map_err(|_| Failure::Damaged(column))).transpose()
+    }
+
     pub(super) fn time(&self, column: &'static str) -> Result<Timestamp, Failure> {
         self.opt_time(column)?.ok_or(Failure::Damaged(column))
     }

@@ -10,20 +10,22 @@ use uuid::Uuid;
 
 use super::{
     client::{Client, rows},
+    documents,
     failure::Failure,
     relationship_types::RelationshipTypes,
     values::{self, Columns, count, id, ids, list, map, optional, time},
 };
-use recall_domain::{Entity, EntityId, SessionId, UserId, Word};
+use recall_domain::{Entity, EntityId, MessageId, SessionId, UserId, Word};
 use recall_ports::{GraphBatch, GraphFact, GraphMessage, GraphSession, NodeId};
 
 /// Most nodes or relationships deleted in one transaction. Neo4j keeps all of them in memory.
-const DELETE_BATCH: i64 = 5_000;
+pub(super) const DELETE_BATCH: i64 = 5_000;
 
 /// Seconds of silence after which a process that clears a graph is considered dead.
 const STALE_AFTER: i64 = 10;
 
-const LABELS: [&str; 3] = ["Message", "Session", "Entity"];
+/// The labels of nodes that belong to a user. Messages that ask something have the second label `Question`.
+pub(super) const LABELS: [&str; 7] = ["Message", "Chunk", "Session", "Document", "Resource", "User", "Entity"];
 
 /// Creates constraints and indexes. Neo4j requires a separate transaction for each.
 pub(super) async fn prepare(client: &Client, types: &RelationshipTypes) -> Result<(), Failure> {
@@ -131,17 +133,19 @@ async fn clear_step(client: &Client, user: UserId, maker: &str, text: &str) -> R
     client.transaction(client.write_timeout, work).await
 }
 
+/// A statement on the checkpoint `p` that matches only while the graph is at the position before the batch.
+pub(super) fn at_position(text: &str, user: UserId, feed: &str, batch: &GraphBatch) -> Query {
+    // Writing first takes Neo4j's lock on the checkpoint, so the next read sees what another writer left.
+    let text = format!(
+        "MATCH (p:Projection {{user_id: $user}}) SET p.updated_at = datetime() WITH p WHERE p.feed = $feed AND p.position = $after {text}"
+    );
+    query(&text).param("user", id(user.0)).param("feed", feed).param("after", count(batch.after))
+}
+
 pub(super) async fn apply(client: &Client, types: &RelationshipTypes, user: UserId, feed: &str, batch: &GraphBatch) -> Result<(), Failure> {
     let statements = statements(types, user, batch);
-    // Writing first takes Neo4j's lock on the checkpoint, so the next read sees what another writer left.
-    let moved = query(
-        "MATCH (p:Projection {user_id: $user}) SET p.updated_at = datetime()
-         WITH p WHERE p.feed = $feed AND p.position = $after SET p.position = $upto RETURN p.position AS position",
-    )
-    .param("user", id(user.0))
-    .param("feed", feed)
-    .param("after", count(batch.after))
-    .param("upto", count(batch.upto));
+    documents::unlink_gone(client, user, feed, batch).await?;
+    let moved = at_position("SET p.position = $upto RETURN p.position AS position", user, feed, batch).param("upto", count(batch.upto));
     let work = move |mut txn: Txn| async move {
         if rows(&mut txn, moved).await?.is_empty() {
             return Err(Failure::Moved);
@@ -172,13 +176,18 @@ fn statements(types: &RelationshipTypes, user: UserId, batch: &GraphBatch) -> Ve
         list(batch.sessions.iter().map(session_row)),
     );
     add("UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set", list(batch.entities.iter().map(entity_row)));
+    documents::write_documents(batch, &mut add);
     // Sorted and without duplicates: two writers that lock the same nodes in different orders would deadlock.
     let known: BTreeSet<EntityId> = batch.entities.iter().map(|e| e.id).collect();
     let sides = batch.facts.iter().flat_map(|f| [f.subject, f.object]);
-    let pointed: BTreeSet<EntityId> =
-        sides.chain(batch.messages.iter().flat_map(|m| m.mentions.iter().copied())).filter(|e| !known.contains(e)).collect();
+    let mentions = batch.messages.iter().flat_map(|m| &m.mentions).chain(batch.chunks.iter().flat_map(|c| &c.mentions));
+    let pointed: BTreeSet<EntityId> = sides.chain(mentions.copied()).filter(|e| !known.contains(e)).collect();
     add("UNWIND $rows AS id MERGE (:Entity {user_id: $user, id: id})", ids(pointed.into_iter().map(|e| e.0)));
     write_messages(batch, &mut add);
+    documents::write_chunks(batch, &mut add);
+    write_mentions("Message", batch.fresh, batch.messages.iter().map(|m| (m.id, &m.mentions[..])), &mut add);
+    write_mentions("Chunk", batch.fresh, batch.chunks.iter().map(|c| (c.id, &c.mentions[..])), &mut add);
+    documents::write_citations(batch, &mut add);
     write_facts(types, batch, &mut add);
     all
 }
@@ -190,13 +199,20 @@ fn delete_gone(types: &RelationshipTypes, things: &[NodeId], add: &mut impl FnMu
         format!("UNWIND $rows AS id MATCH ()-[r:{rel_type} {{id: id}}]->() WHERE r.user_id = $user DELETE r")
     });
     add(&text, of(|t| if let NodeId::Fact(f) = t { Some(f.0) } else { None }));
-    let nodes = [
-        ("Message", of(|t| if let NodeId::Message(m) = t { Some(m.0) } else { None })),
-        ("Session", of(|t| if let NodeId::Session(s) = t { Some(s.0) } else { None })),
-        ("Entity", of(|t| if let NodeId::Entity(e) = t { Some(e.0) } else { None })),
-    ];
-    for (label, list) in nodes {
-        add(&format!("UNWIND $rows AS id MATCH (n:{label} {{user_id: $user, id: id}}) DETACH DELETE n"), list);
+    // A chunk has the id of its message, and a document that of its session.
+    let kinds = [("messages", "Message"), ("messages", "Chunk"), ("sessions", "Session"), ("sessions", "Document"), ("entities", "Entity")];
+    let delete =
+        |(list, label)| format!("CALL () {{ UNWIND $rows.{list} AS id MATCH (n:{label} {{user_id: $user, id: id}}) DETACH DELETE n }}");
+    // The owner's node goes with the last document.
+    let owner = "CALL () { MATCH (u:User {user_id: $user, id: $user}) WHERE NOT EXISTS { (u)-[:OWNS]->() } DELETE u }".to_owned();
+    let text: Vec<String> = kinds.into_iter().map(delete).chain([owner]).collect();
+    if !things.is_empty() {
+        let rows = map([
+            ("messages", of(|t| if let NodeId::Message(m) = t { Some(m.0) } else { None })),
+            ("sessions", of(|t| if let NodeId::Session(s) = t { Some(s.0) } else { None })),
+            ("entities", of(|t| if let NodeId::Entity(e) = t { Some(e.0) } else { None })),
+        ]);
+        add(&text.join("\n"), rows);
     }
 }
 
@@ -205,21 +221,39 @@ fn write_messages(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
     add("UNWIND $rows AS id MERGE (:Session {user_id: $user, id: id})", ids(sessions.into_iter().map(|s| s.0)));
     add(
         "UNWIND $rows AS row MATCH (s:Session {user_id: $user, id: row.set.session_id})
-         MERGE (m:Message {user_id: $user, id: row.id}) SET m += row.set MERGE (m)-[:PART_OF]->(s)",
+         MERGE (m:Message {user_id: $user, id: row.id}) SET m += row.set MERGE (m)-[:PART_OF]->(s)
+         FOREACH (_ IN CASE WHEN row.asks THEN [1] ELSE [] END | SET m:Question)
+         FOREACH (_ IN CASE WHEN row.asks THEN [] ELSE [1] END | REMOVE m:Question)",
         list(batch.messages.iter().map(message_row)),
     );
-    if !batch.fresh {
+}
+
+/// Writes in which messages or chunks entities are mentioned.
+fn write_mentions<'m>(
+    label: &str,
+    fresh: bool,
+    texts: impl Iterator<Item = (MessageId, &'m [EntityId])> + Clone,
+    add: &mut impl FnMut(&str, BoltType),
+) {
+    if !fresh {
+        let row = |(message, entities): (MessageId, &[EntityId])| {
+            map([("message", id(message.0)), ("mentions", ids(entities.iter().map(|e| e.0)))])
+        };
         add(
-            "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.id})<-[r:MENTIONED_IN]-(e:Entity)
-             WHERE NOT e.id IN row.mentions DELETE r",
-            list(batch.messages.iter().map(|m| map([("id", id(m.id.0)), ("mentions", ids(m.mentions.iter().map(|e| e.0)))]))),
+            &format!(
+                "UNWIND $rows AS row MATCH (m:{label} {{user_id: $user, id: row.message}})<-[r:MENTIONED_IN]-(e:Entity)
+                 WHERE NOT e.id IN row.mentions DELETE r"
+            ),
+            list(texts.clone().map(row)),
         );
     }
-    let mentions = batch.messages.iter().flat_map(|m| m.mentions.iter().map(|e| map([("message", id(m.id.0)), ("entity", id(e.0))])));
+    let rows = texts.flat_map(|(message, entities)| entities.iter().map(move |e| map([("message", id(message.0)), ("entity", id(e.0))])));
     add(
-        "UNWIND $rows AS row MATCH (m:Message {user_id: $user, id: row.message}) MATCH (e:Entity {user_id: $user, id: row.entity})
-         MERGE (e)-[:MENTIONED_IN]->(m)",
-        list(mentions),
+        &format!(
+            "UNWIND $rows AS row MATCH (m:{label} {{user_id: $user, id: row.message}})
+             MATCH (e:Entity {{user_id: $user, id: row.entity}}) MERGE (e)-[:MENTIONED_IN]->(m)"
+        ),
+        list(rows),
     );
 }
 
@@ -297,7 +331,7 @@ fn message_row(m: &GraphMessage) -> BoltType {
         ("kind", optional(m.kind, |k| k.word().into())),
         ("sent_at", time(m.sent_at)),
     ]);
-    map([("id", id(m.id.0)), ("set", set)])
+    map([("id", id(m.id.0)), ("asks", m.asks().into()), ("set", set)])
 }
 
 fn fact_properties(f: &GraphFact, rel_type: &str) -> BoltType {

@@ -3,15 +3,15 @@
 //! The store is the source of truth. A graph engine is a projection: it receives changes in order, and may lag, be wiped or be absent.
 //! The store and an engine answer [`GraphQueries`] with the same results.
 
+mod nodes;
+
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
+pub use self::nodes::{GraphChunk, GraphContents, GraphDocument, GraphFact, GraphMessage, GraphSession, NodeId, NodeState, UnreadableNode};
 use super::StoreError;
-use recall_domain::{
-    Caller, Entity, EntityId, Fact, FactId, FactStatus, MessageId, MessageKind, RelationName, Role, SessionId, Timestamp, UserId, UserText,
-};
+use recall_domain::{Caller, Entity, EntityId, FactId, RelationName, UserId};
 
 /// Longest path that is searched, in facts.
 pub const MAX_HOPS: u8 = 3;
@@ -120,9 +120,9 @@ pub trait GraphQueries: Send + Sync {
 /// The size of one user's graph in an engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GraphCopy {
-    /// Entities, messages and sessions.
+    /// Entities, messages and sessions; documents with their chunks, links and owner.
     pub nodes: u64,
-    /// Facts, and the connections of messages.
+    /// Facts, and the connections of messages and documents.
     pub relationships: u64,
     /// Whether it contained every change of the store at that time.
     pub current: bool,
@@ -152,103 +152,6 @@ pub enum GraphError {
     Store(#[from] StoreError),
 }
 
-/// The id of a node in the graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NodeId {
-    /// A conversation.
-    Session(SessionId),
-    /// An entity.
-    Entity(EntityId),
-    /// A turn of a conversation.
-    Message(MessageId),
-    /// A fact.
-    Fact(FactId),
-}
-
-/// A conversation in the graph.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GraphSession {
-    /// Identity.
-    pub id: SessionId,
-    /// Its title.
-    pub title: Option<UserText>,
-    /// When it was created.
-    pub created_at: Timestamp,
-}
-
-/// A message in the graph, without its text, which only the store contains.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GraphMessage {
-    /// Identity.
-    pub id: MessageId,
-    /// Its conversation.
-    pub session: SessionId,
-    /// Position in the conversation, from 1.
-    pub position: u64,
-    /// Who wrote it.
-    pub role: Role,
-    /// The speaker, if not the user.
-    pub speaker: Option<String>,
-    /// Its kind, once known.
-    pub kind: Option<MessageKind>,
-    /// When it was said.
-    pub sent_at: Timestamp,
-    /// Mentioned entities, each once, by id.
-    pub mentions: Vec<EntityId>,
-}
-
-/// A fact in the graph, as of its last change.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GraphFact {
-    /// Identity.
-    pub id: FactId,
-    /// The subject.
-    pub subject: EntityId,
-    /// The relation.
-    pub relation: RelationName,
-    /// The other side; the subject itself for a fact with a value.
-    pub object: EntityId,
-    /// The value as text.
-    pub value: Option<UserText>,
-    /// Support at `timestamp`.
-    pub weight: f64,
-    /// Opposition at `timestamp`.
-    pub opposition: f64,
-    /// Expected probability at `timestamp` that the fact holds.
-    pub belief: f64,
-    /// Its status.
-    pub status: FactStatus,
-    /// Whether all its support has a low confidence.
-    pub flagged: bool,
-    /// The message that stated it last, with the session of that message.
-    pub source: Option<(MessageId, SessionId)>,
-    /// The moment to which weight and belief refer: the latest message that changed them.
-    pub timestamp: Timestamp,
-    /// Start of its validity.
-    pub valid_from: Option<Timestamp>,
-    /// When it ended.
-    pub valid_to: Option<Timestamp>,
-    /// When it was first recorded.
-    pub created_at: Timestamp,
-    /// When it last changed.
-    pub updated_at: Timestamp,
-}
-
-/// The present state of a changed node.
-#[derive(Clone, Debug, PartialEq)]
-pub enum NodeState {
-    /// Its present state.
-    Session(GraphSession),
-    /// Its present state.
-    Entity(Entity),
-    /// Its present state.
-    Message(GraphMessage),
-    /// Its present state, with the message that stated it last and the session of that message.
-    Fact(Fact, Option<(MessageId, SessionId)>),
-    /// Deleted.
-    Gone(NodeId),
-}
-
 /// A changed node, with the number of its latest change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
@@ -274,7 +177,8 @@ pub trait ChangeFeed: Send + Sync {
     async fn head(&self, caller: &Caller) -> Result<u64, StoreError>;
     /// Counts the nodes and relationships of the user's complete graph.
     async fn size(&self, caller: &Caller) -> Result<(u64, u64), StoreError>;
-    /// Returns up to `limit` changes after `after`, ascending, with present states, all read at one moment.
+    /// Returns up to `limit` changes after `after`, ascending, with present states, all read at one moment. Documents with many links make
+    /// it fewer; none are left at the end only.
     async fn changes(&self, caller: &Caller, after: u64, limit: u32) -> Result<Vec<Change>, StoreError>;
 }
 
@@ -300,36 +204,16 @@ pub struct GraphBatch {
     pub sessions: Vec<GraphSession>,
     /// New or changed.
     pub entities: Vec<Entity>,
-    /// New or changed, with all mentions.
+    /// New or changed, with all mentions and citations.
     pub messages: Vec<GraphMessage>,
+    /// New or changed, with all links.
+    pub documents: Vec<GraphDocument>,
+    /// New or changed, with all mentions.
+    pub chunks: Vec<GraphChunk>,
     /// New or changed.
     pub facts: Vec<GraphFact>,
     /// Nodes to remove; missing ones are ignored.
     pub gone: Vec<NodeId>,
-}
-
-/// The complete graph of one user, each kind by id.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GraphContents {
-    /// Conversations.
-    pub sessions: Vec<GraphSession>,
-    /// Entities.
-    pub entities: Vec<Entity>,
-    /// Messages with their mentions.
-    pub messages: Vec<GraphMessage>,
-    /// Facts.
-    pub facts: Vec<GraphFact>,
-    /// Nodes that cannot be read because another program changed them.
-    pub damaged: Vec<UnreadableNode>,
-}
-
-/// A node that cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnreadableNode {
-    /// `session`, `entity`, `message` or `fact`.
-    pub kind: &'static str,
-    /// Its id, if it has one.
-    pub id: Option<Uuid>,
 }
 
 /// A node or relationship that this program did not write.

@@ -54,9 +54,9 @@ pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use filter::{EntityFilter, FactFilter, FactKey, RelationFilter};
 pub use forget::{ForgetPlan, ForgetStore, Forgetting, ForgottenKnowledge, ForgottenMention, ReplacedTitle, RestorePlan};
 pub use graph::{
-    Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphContents, GraphCopy, GraphEngine, GraphError,
-    GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, NodeState, Path, PathQuery, SharedNeighbour,
-    UnreadableNode,
+    Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphChunk, GraphContents, GraphCopy, GraphDocument,
+    GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, NodeState, Path,
+    PathQuery, SharedNeighbour, UnreadableNode,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, IndexSources, IndexedDocuments, MessageIndex};

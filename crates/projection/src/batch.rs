@@ -11,6 +11,8 @@ pub(super) fn to_batch(after: u64, changes: Vec<Change>) -> GraphBatch {
             NodeState::Session(s) => batch.sessions.push(s),
             NodeState::Entity(e) => batch.entities.push(e),
             NodeState::Message(m) => batch.messages.push(m),
+            NodeState::Document(d) => batch.documents.push(d),
+            NodeState::Chunk(c) => batch.chunks.push(c),
             NodeState::Fact(f, source) => batch.facts.push(to_graph_fact(f, source)),
             NodeState::Gone(id) => batch.gone.push(id),
         }

@@ -28,7 +28,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Difference {
     /// The owner.
     pub user: UserId,
-    /// `session`, `entity`, `message`, `fact` or `checkpoint`.
+    /// `session`, `entity`, `message`, `document`, `chunk`, `fact` or `checkpoint`.
     pub kind: &'static str,
     /// Its id. A node without an id does not come from the store.
     pub id: Option<Uuid>,
@@ -60,7 +60,7 @@ const BEHIND: &str = "behind";
 /// # Errors
 /// Fails if either side cannot be read.
 pub async fn compare(projection: &Projection, mut report: impl FnMut(Difference) + Send) -> Result<u64, GraphError> {
-    let feed = projection.feed().start().await?;
+    let feed = projection.feed_name().await?;
     let mut compared = 0;
     for caller in projection.users_of_both().await? {
         let (things, differences) = find_differences(projection, &feed, &caller).await?;
@@ -120,7 +120,7 @@ async fn wait_for_head(projection: &Projection, feed: &str, caller: &Caller) -> 
 async fn compare_once(projection: &Projection, feed: &str, caller: &Caller) -> Result<(u64, Vec<Observation>), GraphError> {
     let truth = projection.expected_contents(caller).await?;
     let found = projection.engine().contents(caller).await?;
-    let compared = (truth.sessions.len() + truth.entities.len() + truth.messages.len() + truth.facts.len()) as u64;
+    let compared = truth.len() as u64;
     let mut seen = differences(caller.user(), &truth, &found);
 
     let at = projection.engine().checkpoint(caller).await?;
@@ -146,6 +146,8 @@ fn differences(user: UserId, truth: &GraphContents, found: &GraphContents) -> Ve
     add("session", |t, f, damaged| match_by_id(&t.sessions, &f.sessions, damaged, |s| s.id.0));
     add("entity", |t, f, damaged| match_by_id(&t.entities, &f.entities, damaged, |e| e.id.0));
     add("message", |t, f, damaged| match_by_id(&t.messages, &f.messages, damaged, |m| m.id.0));
+    add("document", |t, f, damaged| match_by_id(&t.documents, &f.documents, damaged, |d| d.id.0));
+    add("chunk", |t, f, damaged| match_by_id(&t.chunks, &f.chunks, damaged, |c| c.id.0));
     add("fact", |t, f, damaged| match_by_id(&t.facts, &f.facts, damaged, |f| f.id.0));
     all
 }

@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
 use super::batch::to_batch;
 use recall_domain::{Caller, UserId, ViewerRole};
-use recall_ports::{ChangeFeed, GraphContents, GraphEngine, GraphError};
+use recall_ports::{ChangeFeed, GraphContents, GraphEngine, GraphError, StoreError};
+
+/// The format of the graph: which nodes and relationships it has. Increase it when they change, and every graph is rebuilt.
+const FORMAT: u32 = 2;
 
 /// Number of changes per transaction of the engine.
 ///
@@ -49,13 +52,21 @@ impl Projection {
         &self.engine
     }
 
+    /// Starts the feed, and returns the name that checkpoints have: that of the feed with the format of the graph.
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    pub async fn feed_name(&self) -> Result<String, StoreError> {
+        Ok(format!("{}.{FORMAT}", self.feed.start().await?))
+    }
+
     /// Prepares the engine and starts the feed. Returns the name of the feed.
     ///
     /// # Errors
     /// Fails if either cannot be reached.
     pub async fn prepare(&self) -> Result<String, GraphError> {
         retry_conflicts(REBUILD_ATTEMPTS, || self.engine.prepare()).await?;
-        Ok(self.feed.start().await?)
+        Ok(self.feed_name().await?)
     }
 
     /// Updates the caller's graph and returns the number of changes sent.
@@ -134,11 +145,15 @@ impl Projection {
             truth.sessions.extend(next.sessions);
             truth.entities.extend(next.entities);
             truth.messages.extend(next.messages);
+            truth.documents.extend(next.documents);
+            truth.chunks.extend(next.chunks);
             truth.facts.extend(next.facts);
         }
         truth.sessions.sort_by_key(|s| s.id);
         truth.entities.sort_by_key(|e| e.id);
         truth.messages.sort_by_key(|m| m.id);
+        truth.documents.sort_by_key(|d| d.id);
+        truth.chunks.sort_by_key(|c| c.id);
         truth.facts.sort_by_key(|f| f.id);
         Ok(truth)
     }

@@ -74,7 +74,7 @@ impl GraphReader {
 
     /// Returns the checkpoint of the caller's graph, if it is up to date with the store.
     async fn current_checkpoint(&self, caller: &Caller) -> Result<Option<Checkpoint>, GraphError> {
-        let feed = self.feed.get_or_try_init(|| async { self.projection.feed().start().await }).await.map_err(GraphError::from)?;
+        let feed = self.feed.get_or_try_init(|| self.projection.feed_name()).await.map_err(GraphError::from)?;
         let head = self.projection.feed().head(caller).await.map_err(GraphError::from)?;
         let at = self.projection.engine().checkpoint(caller).await?;
         Ok(at.filter(|c| c.feed == *feed && c.position == head))

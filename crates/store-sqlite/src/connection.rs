@@ -77,7 +77,7 @@ impl Db {
         table: &'static str,
         sql: &str,
         values: impl Params,
-        read: impl Fn(&Columns<'_, '_>) -> Result<T, Failure>,
+        mut read: impl FnMut(&Columns<'_, '_>) -> Result<T, Failure>,
     ) -> Result<Vec<T>, Failure> {
         let mut statement = self.0.prepare_cached(sql)?;
         let mut rows = statement.query(values)?;

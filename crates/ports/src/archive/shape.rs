@@ -209,14 +209,7 @@ pub static SHAPES: &[Shape] = &[
         id("id"), maybe("title", Holds::Text), time("created_at"), time("updated_at"), one("message_count", Holds::Count),
         maybe("document", Holds::Flag),
     }),
-    shape!("message" in "messages" by ["id"] ordered [one("feed_row", Holds::Count)] derived false {
-        id("id"), id("session_id"), one("position", Holds::Count), one("feed_row", Holds::Count),
-        one("role", ROLE), maybe("speaker", Holds::Text), one("text", Holds::Text),
-        maybe("kind", Holds::Word(MessageKind::VARIANTS)),
-        one("status", Holds::Word(MessageStatus::VARIANTS)), time("sent_at"), time("created_at"),
-        maybe("source_metadata", Holds::Json(Form::Any)), maybe("external_id", Holds::Text), maybe("answer_to", Holds::Id),
-        one("citations", Holds::Json(Form::Citations)), maybe("chunk", Holds::Flag),
-    }),
+    // Before the messages that cite it: the graph does not list a message again when a document appears.
     shape!("document" in "documents" by ["id"] ordered [id("id")] derived false {
         id("id"), one("collection", Holds::Text), maybe("path", Holds::Text), one("version", Holds::Small), one("filename", Holds::Text),
         maybe("media_type", Holds::Text), one("bytes", Holds::Count), one("sha256", Holds::Text),
@@ -224,6 +217,14 @@ pub static SHAPES: &[Shape] = &[
         maybe("pages", Holds::Small), one("links", Holds::Json(Form::Names)), one("chunk_count", Holds::Small), one("stored", Holds::Small),
         one("understood", Holds::Small), one("chunk_chars", Holds::Small), one("chunk_overlap", Holds::Small),
         maybe("digest", Holds::Text), time("created_at"), time("updated_at"),
+    }),
+    shape!("message" in "messages" by ["id"] ordered [one("feed_row", Holds::Count)] derived false {
+        id("id"), id("session_id"), one("position", Holds::Count), one("feed_row", Holds::Count),
+        one("role", ROLE), maybe("speaker", Holds::Text), one("text", Holds::Text),
+        maybe("kind", Holds::Word(MessageKind::VARIANTS)),
+        one("status", Holds::Word(MessageStatus::VARIANTS)), time("sent_at"), time("created_at"),
+        maybe("source_metadata", Holds::Json(Form::Any)), maybe("external_id", Holds::Text), maybe("answer_to", Holds::Id),
+        one("citations", Holds::Json(Form::Citations)), maybe("chunk", Holds::Flag),
     }),
     shape!("original" in "document_originals" by ["document_id", "piece"] ordered [id("document_id"), one("piece", Holds::Small)]
         derived false {

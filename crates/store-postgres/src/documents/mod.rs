@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-pub(super) use self::rows::ProgressRow;
 use self::rows::{ChunkRow, DocumentRow, SectionRow, chunks, documents};
+pub(super) use self::rows::{ProgressRow, pages};
 use super::{
     PostgresStore,
     codec::{self, Word, column, time},

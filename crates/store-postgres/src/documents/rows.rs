@@ -178,7 +178,8 @@ impl SectionRow {
     }
 }
 
-fn pages(first: Option<i64>, last: Option<i64>) -> Result<Option<PageRange>, Failure> {
+/// The pages of a chunk or section.
+pub(in super::super) fn pages(first: Option<i64>, last: Option<i64>) -> Result<Option<PageRange>, Failure> {
     let small = |page| Column("document_chunks", "first_page").small(page);
     Ok(match first.zip(last) {
         Some((first, last)) => Some(PageRange { first: small(first)?, last: small(last)? }),

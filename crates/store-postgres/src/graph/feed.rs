@@ -1,21 +1,24 @@
 //! Reads the change feed for a graph engine.
 //!
-//! Triggers (`migrations/postgres/0002_graph.sql`) keep one row per node with the number of its latest change. The nodes are read
+//! Triggers (`0002_graph.sql` and later migrations) keep one row per node with the number of its latest change. The nodes are read
 //! in their current state, in the same snapshot.
+
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 
 use super::super::{
     PostgresStore,
     codec::{column, signed},
+    documents::pages,
     failure::Failure,
     row_security::RowAccess,
     rows::{self, Column, EntityRow},
     transaction::Snapshot,
 };
-use recall_domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
-use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, NodeId, StoreError};
-use recall_store::{FactWithSource, GraphStatements, Refusal, changed_node, load_changes, role_of};
+use recall_domain::{Caller, DocumentId, Entity, EntityId, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
+use recall_ports::{Change, ChangeFeed, GraphChunk, GraphDocument, GraphMessage, GraphSession, NodeId, StoreError};
+use recall_store::{FactWithSource, GraphStatements, Refusal, changed_node, load_changes};
 
 #[async_trait]
 impl ChangeFeed for PostgresStore {
@@ -50,12 +53,25 @@ impl ChangeFeed for PostgresStore {
     }
 
     async fn size(&self, caller: &Caller) -> Result<(u64, u64), StoreError> {
+        // One kind of node or relationship in each line.
         let counted = sqlx::query!(
-            r#"SELECT
-                 (SELECT count(*) FROM sessions WHERE user_id = $1) + (SELECT count(*) FROM entities WHERE user_id = $1 AND forgetting_id IS NULL)
-                     + (SELECT count(*) FROM messages WHERE user_id = $1 AND forgotten IS DISTINCT FROM 'hidden') AS "nodes!",
-                 (SELECT count(*) FROM facts WHERE user_id = $1) + (SELECT count(*) FROM messages WHERE user_id = $1 AND forgotten IS DISTINCT FROM 'hidden')
-                     + (SELECT count(DISTINCT (message_id, entity_id)) FROM mentions WHERE user_id = $1) AS "relationships!""#,
+            r#"SELECT s.n + e.n + t.n + d.n + least(d.n, 1) + c.n + l.resources AS "nodes!",
+                 f.n + t.n + m.n + d.n + c.n + l.n + r.n + a.n AS "relationships!"
+             FROM (SELECT count(*) AS n FROM sessions WHERE user_id = $1 AND document IS NULL) s,
+                 (SELECT count(*) AS n FROM entities WHERE user_id = $1 AND forgetting_id IS NULL) e,
+                 (SELECT count(*) AS n FROM messages WHERE user_id = $1 AND chunk IS NULL AND forgotten IS DISTINCT FROM 'hidden') t,
+                 (SELECT count(*) AS n FROM documents WHERE user_id = $1) d,
+                 (SELECT count(*) AS n FROM document_chunks c JOIN messages m ON m.user_id = c.user_id AND m.id = c.message_id
+                  WHERE c.user_id = $1 AND m.forgotten IS DISTINCT FROM 'hidden') c,
+                 (SELECT count(*) AS n, count(DISTINCT uri) AS resources FROM (
+                      SELECT DISTINCT d.id, l.value::text AS uri FROM documents d, json_array_elements(d.links) AS l (value)
+                      WHERE d.user_id = $1) links) l,
+                 (SELECT count(*) AS n FROM facts WHERE user_id = $1) f,
+                 (SELECT count(DISTINCT (message_id, entity_id)) AS n FROM mentions WHERE user_id = $1) m,
+                 (SELECT count(DISTINCT (message_id, document_id)) AS n FROM cited_documents WHERE user_id = $1) r,
+                 (SELECT count(DISTINCT (v.answer_to, v.document_id)) AS n FROM cited_documents v
+                  JOIN messages q ON q.user_id = v.user_id AND q.id = v.answer_to
+                  WHERE v.user_id = $1 AND q.forgotten IS DISTINCT FROM 'hidden') a"#,
             caller.user().0
         );
         let counted = counted.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?;
@@ -85,9 +101,72 @@ impl GraphStatements for Snapshot<'_> {
         changed.map(|row| Ok((Column("graph_changes", "number").count(row.number)?, changed_node(&row.kind, row.id)?))).collect()
     }
 
+    async fn link_counts(&mut self, user: UserId, ids: &[SessionId]) -> Result<HashMap<SessionId, usize>, Failure> {
+        let found = sqlx::query!(
+            r#"SELECT id, json_array_length(links) AS "links!" FROM documents WHERE user_id = $1 AND id = ANY($2)"#,
+            user.0,
+            &column(ids, |id| id.0)[..]
+        );
+        let counts = found.fetch_all(&mut *self.0).await?.into_iter();
+        Ok(counts.map(|row| (SessionId(row.id), usize::try_from(row.links).unwrap_or(usize::MAX))).collect())
+    }
+
+    async fn graph_documents(&mut self, user: UserId, ids: &[DocumentId]) -> Result<Vec<GraphDocument>, Failure> {
+        let found = sqlx::query!(
+            "SELECT id, collection, path, version, filename, title, media_type, bytes, pages, chunk_count, status, links, created_at
+             FROM documents WHERE user_id = $1 AND id = ANY($2)",
+            user.0,
+            &column(ids, |id| id.0)[..]
+        );
+        let of = |column| Column("documents", column);
+        let documents = found.fetch_all(&mut *self.0).await?.into_iter().map(|row| {
+            Ok(GraphDocument {
+                id: DocumentId(row.id),
+                collection: of("collection").text(row.collection)?,
+                path: of("path").opt_text(row.path)?.map(UserText::from),
+                version: of("version").small(row.version)?,
+                filename: of("filename").text(row.filename)?.into(),
+                title: of("title").opt_text(row.title)?.map(UserText::from),
+                media_type: row.media_type,
+                bytes: of("bytes").count(row.bytes)?,
+                pages: row.pages.map(|pages| of("pages").small(pages)).transpose()?,
+                chunk_count: of("chunk_count").small(row.chunk_count)?,
+                status: of("status").word(&row.status)?,
+                links: of("links").json(&row.links)?,
+                created_at: row.created_at,
+            })
+        });
+        documents.collect()
+    }
+
+    async fn graph_chunks(&mut self, user: UserId, ids: &[MessageId]) -> Result<Vec<GraphChunk>, Failure> {
+        let found = sqlx::query!(
+            r#"SELECT c.message_id, c.document_id, c.position, s.heading AS "heading?", c.char_offset, c.first_page, c.last_page, array(
+                 SELECT DISTINCT n.entity_id FROM mentions n WHERE n.user_id = m.user_id AND n.message_id = m.id ORDER BY 1) AS "mentions!"
+             FROM document_chunks c JOIN messages m ON m.user_id = c.user_id AND m.id = c.message_id
+             LEFT JOIN document_sections s ON s.user_id = c.user_id AND s.document_id = c.document_id AND s.position = c.section
+             WHERE c.user_id = $1 AND c.message_id = ANY($2) AND m.forgotten IS DISTINCT FROM 'hidden'"#,
+            user.0,
+            &column(ids, |id| id.0)[..],
+        );
+        let of = |column| Column("document_chunks", column);
+        let chunks = found.fetch_all(&mut *self.0).await?.into_iter().map(|row| {
+            Ok(GraphChunk {
+                id: MessageId(row.message_id),
+                document: DocumentId(row.document_id),
+                position: of("position").small(row.position)?,
+                heading: of("heading").opt_text(row.heading)?.map(UserText::from),
+                char_offset: of("char_offset").count(row.char_offset)?,
+                pages: pages(row.first_page, row.last_page)?,
+                mentions: row.mentions.into_iter().map(EntityId).collect(),
+            })
+        });
+        chunks.collect()
+    }
+
     async fn graph_sessions(&mut self, user: UserId, ids: &[SessionId]) -> Result<Vec<GraphSession>, Failure> {
         let found = sqlx::query!(
-            "SELECT id, title, created_at FROM sessions WHERE user_id = $1 AND id = ANY($2)",
+            "SELECT id, title, created_at FROM sessions WHERE user_id = $1 AND document IS NULL AND id = ANY($2)",
             user.0,
             &column(ids, |id| id.0)[..]
         );
@@ -105,9 +184,14 @@ impl GraphStatements for Snapshot<'_> {
 
     async fn graph_messages(&mut self, user: UserId, ids: &[MessageId]) -> Result<Vec<GraphMessage>, Failure> {
         let found = sqlx::query!(
-            r#"SELECT id, session_id, position, role, chunk, speaker, kind, sent_at, array(
-                 SELECT DISTINCT n.entity_id FROM mentions n WHERE n.user_id = m.user_id AND n.message_id = m.id ORDER BY 1) AS "mentions!"
-             FROM messages m WHERE user_id = $1 AND forgotten IS DISTINCT FROM 'hidden' AND id = ANY($2)"#,
+            r#"SELECT id, session_id, position, role, speaker, kind, sent_at, array(
+                 SELECT DISTINCT n.entity_id FROM mentions n WHERE n.user_id = m.user_id AND n.message_id = m.id ORDER BY 1) AS "mentions!",
+                 CASE WHEN m.answer_to IS NULL THEN '{}' ELSE array(
+                     SELECT DISTINCT v.document_id FROM cited_documents v WHERE v.user_id = m.user_id AND v.message_id = m.id ORDER BY 1)
+                 END AS "cited!",
+                 array(SELECT DISTINCT v.document_id FROM cited_documents v WHERE v.user_id = m.user_id AND v.answer_to = m.id ORDER BY 1)
+                     AS "answered_by!"
+             FROM messages m WHERE user_id = $1 AND chunk IS NULL AND forgotten IS DISTINCT FROM 'hidden' AND id = ANY($2)"#,
             user.0,
             &column(ids, |id| id.0)[..],
         );
@@ -117,11 +201,13 @@ impl GraphStatements for Snapshot<'_> {
                 id: MessageId(row.id),
                 session: SessionId(row.session_id),
                 position: of("position").count(row.position)?,
-                role: role_of(of("role").word(&row.role)?, row.chunk),
+                role: of("role").word(&row.role)?,
                 speaker: of("speaker").opt_text(row.speaker)?,
                 kind: row.kind.map(|kind| of("kind").word(&kind)).transpose()?,
                 sent_at: row.sent_at,
                 mentions: row.mentions.into_iter().map(EntityId).collect(),
+                cited: row.cited.into_iter().map(DocumentId).collect(),
+                answered_by: row.answered_by.into_iter().map(DocumentId).collect(),
             })
         });
         messages.collect()

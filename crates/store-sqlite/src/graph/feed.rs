@@ -1,22 +1,24 @@
 //! Reads the change feed for a graph engine.
 //!
-//! Triggers (`migrations/sqlite/0004_graph.sql`) keep one row per node with the number of its latest change. The nodes are read in
+//! Triggers (`0004_graph.sql` and later migrations) keep one row per node with the number of its latest change. The nodes are read in
 //! their current state, in the same snapshot.
 
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
 use super::super::{
     SqliteStore,
     codec::{id_list, signed},
+    connection::Db,
     failure::Failure,
     rows,
     transaction::{ReadTransaction, WriteTransaction, run},
 };
-use recall_domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
-use recall_ports::{Change, ChangeFeed, GraphMessage, GraphSession, NodeId, StoreError};
-use recall_store::{FactWithSource, GraphStatements, changed_node, load_changes, role_of};
+use recall_domain::{Caller, DocumentId, Entity, EntityId, FactId, MessageId, PageRange, SessionId, UserId, UserText, ViewerRole};
+use recall_ports::{Change, ChangeFeed, GraphChunk, GraphDocument, GraphMessage, GraphSession, NodeId, StoreError};
+use recall_store::{FactWithSource, GraphStatements, changed_node, load_changes};
 
 #[async_trait]
 impl ChangeFeed for SqliteStore {
@@ -46,14 +48,8 @@ impl ChangeFeed for SqliteStore {
 
     async fn size(&self, caller: &Caller) -> Result<(u64, u64), StoreError> {
         let user = caller.user();
-        let counted = self.read(caller, move |db| {
-            let sql = "SELECT
-                 (SELECT count(*) FROM sessions WHERE user_id = ?1) + (SELECT count(*) FROM entities WHERE user_id = ?1 AND forgetting_id IS NULL)
-                     + (SELECT count(*) FROM messages WHERE user_id = ?1 AND forgotten IS NOT 'hidden') AS nodes,
-                 (SELECT count(*) FROM facts WHERE user_id = ?1) + (SELECT count(*) FROM messages WHERE user_id = ?1 AND forgotten IS NOT 'hidden')
-                     + (SELECT count(*) FROM (SELECT DISTINCT message_id, entity_id FROM mentions WHERE user_id = ?1)) AS relationships";
-            db.only_row("graph_changes", sql, (user.0,), |c| Ok((c.count("nodes")?, c.count("relationships")?)))
-        });
+        let counted = self
+            .read(caller, move |db| db.only_row("graph_changes", SIZE, (user.0,), |c| Ok((c.count("nodes")?, c.count("relationships")?))));
         Ok(counted.await?)
     }
 
@@ -63,6 +59,25 @@ impl ChangeFeed for SqliteStore {
         Ok(changes.await?)
     }
 }
+
+/// Counts the nodes and relationships of a user's graph, one kind in each line.
+const SIZE: &str = "
+    SELECT s.n + e.n + t.n + d.n + min(d.n, 1) + c.n + l.resources AS nodes, f.n + t.n + m.n + d.n + c.n + l.n + r.n + a.n AS relationships
+    FROM (SELECT count(*) AS n FROM sessions WHERE user_id = ?1 AND document IS NULL) s,
+         (SELECT count(*) AS n FROM entities WHERE user_id = ?1 AND forgetting_id IS NULL) e,
+         (SELECT count(*) AS n FROM messages WHERE user_id = ?1 AND chunk IS NULL AND forgotten IS NOT 'hidden') t,
+         (SELECT count(*) AS n FROM documents WHERE user_id = ?1) d,
+         (SELECT count(*) AS n FROM document_chunks c CROSS JOIN messages m ON m.user_id = c.user_id AND m.id = c.message_id
+          WHERE c.user_id = ?1 AND m.forgotten IS NOT 'hidden') c,
+         (SELECT count(*) AS n, count(DISTINCT uri) AS resources FROM (
+              SELECT DISTINCT d.id, l.value AS uri FROM documents d CROSS JOIN json_each(d.links) l WHERE d.user_id = ?1)) l,
+         (SELECT count(*) AS n FROM facts WHERE user_id = ?1) f,
+         (SELECT count(*) AS n FROM (SELECT DISTINCT message_id, entity_id FROM mentions WHERE user_id = ?1)) m,
+         (SELECT count(*) AS n FROM (SELECT DISTINCT message_id, document_id FROM cited_documents WHERE user_id = ?1)) r,
+         (SELECT count(*) AS n FROM (
+              SELECT DISTINCT v.answer_to, v.document_id FROM cited_documents v
+              CROSS JOIN messages q ON q.user_id = v.user_id AND q.id = v.answer_to
+              WHERE v.user_id = ?1 AND q.forgotten IS NOT 'hidden')) a";
 
 fn start_recording(tx: &mut WriteTransaction<'_>) -> Result<String, Failure> {
     let first = tx.0.execute("UPDATE graph_feed SET recording = 1 WHERE recording = 0", ())? > 0;
@@ -90,8 +105,60 @@ impl GraphStatements for ReadTransaction<'_> {
         })
     }
 
+    async fn link_counts(&mut self, user: UserId, ids: &[SessionId]) -> Result<HashMap<SessionId, usize>, Failure> {
+        let sql = "SELECT id, json_array_length(links) AS links FROM documents
+             WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))";
+        let counts = self.0.rows("documents", sql, (user.0, id_list(ids.iter().map(|id| &id.0))), |c| {
+            Ok((SessionId(c.id("id")?), usize::try_from(c.count("links")?).unwrap_or(usize::MAX)))
+        });
+        Ok(counts?.into_iter().collect())
+    }
+
+    async fn graph_documents(&mut self, user: UserId, ids: &[DocumentId]) -> Result<Vec<GraphDocument>, Failure> {
+        let sql = "SELECT id, collection, path, version, filename, title, media_type, bytes, pages, chunk_count, status, links, created_at
+             FROM documents WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))";
+        self.0.rows("documents", sql, (user.0, id_list(ids.iter().map(|id| &id.0))), |c| {
+            Ok(GraphDocument {
+                id: DocumentId(c.id("id")?),
+                collection: c.text("collection")?,
+                path: c.opt_text("path")?.map(UserText::from),
+                version: c.small("version")?,
+                filename: c.text("filename")?.into(),
+                title: c.opt_text("title")?.map(UserText::from),
+                media_type: c.opt_text("media_type")?,
+                bytes: c.count("bytes")?,
+                pages: c.opt_small("pages")?,
+                chunk_count: c.small("chunk_count")?,
+                status: c.word("status")?,
+                links: c.json("links")?,
+                created_at: c.time("created_at")?,
+            })
+        })
+    }
+
+    async fn graph_chunks(&mut self, user: UserId, ids: &[MessageId]) -> Result<Vec<GraphChunk>, Failure> {
+        let list = id_list(ids.iter().map(|id| &id.0));
+        let mut mentions = mentions_in(self.0, user, &list)?;
+        let sql = "SELECT c.message_id, c.document_id, c.position, s.heading, c.char_offset, c.first_page, c.last_page
+             FROM document_chunks c JOIN messages m ON m.user_id = c.user_id AND m.id = c.message_id
+             LEFT JOIN document_sections s ON s.user_id = c.user_id AND s.document_id = c.document_id AND s.position = c.section
+             WHERE c.user_id = ? AND c.message_id IN (SELECT unhex(value) FROM json_each(?)) AND m.forgotten IS NOT 'hidden'";
+        self.0.rows("document_chunks", sql, (user.0, &list), |c| {
+            let id = MessageId(c.id("message_id")?);
+            Ok(GraphChunk {
+                id,
+                document: DocumentId(c.id("document_id")?),
+                position: c.small("position")?,
+                heading: c.opt_text("heading")?.map(UserText::from),
+                char_offset: c.count("char_offset")?,
+                pages: c.opt_small("first_page")?.zip(c.opt_small("last_page")?).map(|(first, last)| PageRange { first, last }),
+                mentions: mentions.remove(&id).unwrap_or_default(),
+            })
+        })
+    }
+
     async fn graph_sessions(&mut self, user: UserId, ids: &[SessionId]) -> Result<Vec<GraphSession>, Failure> {
-        let sql = "SELECT id, title, created_at FROM sessions WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))";
+        let sql = "SELECT id, title, created_at FROM sessions WHERE user_id = ? AND document IS NULL AND id IN (SELECT unhex(value) FROM json_each(?))";
         self.0.rows("sessions", sql, (user.0, id_list(ids.iter().map(|id| &id.0))), |c| {
             let title = c.opt_text("title")?.map(UserText::from);
             Ok(GraphSession { id: SessionId(c.id("id")?), title, created_at: c.time("created_at")? })
@@ -105,32 +172,33 @@ impl GraphStatements for ReadTransaction<'_> {
 
     async fn graph_messages(&mut self, user: UserId, ids: &[MessageId]) -> Result<Vec<GraphMessage>, Failure> {
         let list = id_list(ids.iter().map(|id| &id.0));
-        let sql = "SELECT DISTINCT message_id, entity_id FROM mentions
-             WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?)) ORDER BY message_id, entity_id";
-        let found =
-            self.0.rows("mentions", sql, (user.0, &list), |c| Ok((MessageId(c.id("message_id")?), EntityId(c.id("entity_id")?))))?;
-        let mut mentions: HashMap<MessageId, Vec<EntityId>> = HashMap::new();
-        for (message, entity) in found {
-            mentions.entry(message).or_default().push(entity);
-        }
-        let sql = "SELECT id, session_id, position, role, chunk, speaker, kind, sent_at FROM messages
-             WHERE user_id = ? AND forgotten IS NOT 'hidden' AND id IN (SELECT unhex(value) FROM json_each(?))";
-        let mut messages = self.0.rows("messages", sql, (user.0, &list), |c| {
+        let mut mentions = mentions_in(self.0, user, &list)?;
+        let documents = |sql| grouped(self.0, "documents", sql, user, &list, DocumentId);
+        let mut cited = documents(
+            "SELECT DISTINCT message_id AS whole, document_id AS part FROM cited_documents
+             WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?)) ORDER BY whole, part",
+        )?;
+        let mut answered_by = documents(
+            "SELECT DISTINCT answer_to AS whole, document_id AS part FROM cited_documents
+             WHERE user_id = ? AND answer_to IN (SELECT unhex(value) FROM json_each(?)) ORDER BY whole, part",
+        )?;
+        let sql = "SELECT id, session_id, position, role, speaker, kind, sent_at FROM messages
+             WHERE user_id = ? AND chunk IS NULL AND forgotten IS NOT 'hidden' AND id IN (SELECT unhex(value) FROM json_each(?))";
+        self.0.rows("messages", sql, (user.0, &list), |c| {
+            let id = MessageId(c.id("id")?);
             Ok(GraphMessage {
-                id: MessageId(c.id("id")?),
+                id,
                 session: SessionId(c.id("session_id")?),
                 position: c.count("position")?,
-                role: role_of(c.word("role")?, Some(c.opt_flag("chunk")?)),
+                role: c.word("role")?,
                 speaker: c.opt_text("speaker")?,
                 kind: c.opt_word("kind")?,
                 sent_at: c.time("sent_at")?,
-                mentions: Vec::new(),
+                mentions: mentions.remove(&id).unwrap_or_default(),
+                cited: cited.remove(&id).unwrap_or_default(),
+                answered_by: answered_by.remove(&id).unwrap_or_default(),
             })
-        })?;
-        for message in &mut messages {
-            message.mentions = mentions.remove(&message.id).unwrap_or_default();
-        }
-        Ok(messages)
+        })
     }
 
     async fn graph_facts(&mut self, user: UserId, ids: &[FactId]) -> Result<Vec<FactWithSource>, Failure> {
@@ -144,4 +212,27 @@ impl GraphStatements for ReadTransaction<'_> {
             Ok((rows::fact(c)?, source.map(|(message, session)| (MessageId(message), SessionId(session)))))
         })
     }
+}
+
+fn mentions_in(db: &Db, user: UserId, messages: &str) -> Result<HashMap<MessageId, Vec<EntityId>>, Failure> {
+    let sql = "SELECT DISTINCT message_id AS whole, entity_id AS part FROM mentions
+         WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?)) ORDER BY whole, part";
+    grouped(db, "mentions", sql, user, messages, EntityId)
+}
+
+/// Reads the columns `whole`, a message, and `part`, and groups the parts by message.
+fn grouped<P>(
+    db: &Db,
+    table: &'static str,
+    sql: &'static str,
+    user: UserId,
+    messages: &str,
+    part: fn(Uuid) -> P,
+) -> Result<HashMap<MessageId, Vec<P>>, Failure> {
+    let found = db.rows(table, sql, (user.0, messages), |c| Ok((MessageId(c.id("whole")?), part(c.id("part")?))))?;
+    let mut groups: HashMap<MessageId, Vec<P>> = HashMap::new();
+    for (whole, part) in found {
+        groups.entry(whole).or_default().push(part);
+    }
+    Ok(groups)
 }

@@ -115,15 +115,28 @@ async fn stored(w: &World, new: NewDocument, chunks: u32) -> Document {
 
 /// Stores a document without jobs. Other jobs keep waiting.
 pub(super) async fn store_document(w: &World) -> Document {
-    let document = add(w, document("1", Some("/path\0/ä"))).await;
+    store_linking(w, "1", &["https://example.org/"]).await
+}
+
+/// Stores a document with this content and these links, without jobs.
+pub(super) async fn store_linking(w: &World, content: &str, links: &[&str]) -> Document {
+    store_large(w, content, 4, links).await
+}
+
+/// The same with any number of chunks.
+pub(super) async fn store_large(w: &World, content: &str, chunks: u32, links: &[&str]) -> Document {
+    let document = add(w, document(content, Some("/path\0/ä"))).await;
     let (own, others): (Vec<Job>, Vec<Job>) = w.claim(0).await.into_iter().partition(|job| job.session == document.id.session());
     let claims: Vec<_> = others.into_iter().map(|job| job.claim).collect();
     w.store.release(&claims).await.unwrap();
     let job = &own[0];
-    w.store.begin_document(&w.caller, &job.claim, &outline(document.id, 4, "d")).await.unwrap();
-    let mut step = step(document.id, 0, 4);
-    step.chunks.iter_mut().for_each(|(message, _)| message.mining = FollowUp::Nothing);
-    w.store.store_chunks(&w.caller, &job.claim, &step).await.unwrap();
+    let outline = DocumentOutline { links: links.iter().map(|l| (*l).into()).collect(), ..outline(document.id, chunks, "d") };
+    w.store.begin_document(&w.caller, &job.claim, &outline).await.unwrap();
+    for first in (0..chunks).step_by(1_000) {
+        let mut step = step(document.id, first, chunks.min(first + 1_000));
+        step.chunks.iter_mut().for_each(|(message, _)| message.mining = FollowUp::Nothing);
+        w.store.store_chunks(&w.caller, &job.claim, &step).await.unwrap();
+    }
     read(w, document.id).await
 }
 

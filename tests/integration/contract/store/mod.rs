@@ -176,6 +176,9 @@ macro_rules! store_contract {
             feed::forgotten_items_are_listed_as_gone,
             feed::merge_lists_everything_it_changes,
             feed::feeds_of_users_are_separate,
+            graph_documents::feed_lists_documents_with_chunks_and_citations,
+            graph_documents::feed_leaves_out_citations_of_hidden_answers_and_shared_documents,
+            graph_documents::feed_records_document_changes_once_started,
         }
     };
     (@tests $factory:expr; $($module:ident :: $test:ident),+ $(,)?) => {$(
@@ -189,5 +192,5 @@ macro_rules! store_contract {
         }
     )+};
 }
-use graph::feed;
+use graph::{documents as graph_documents, feed};
 use store_contract;

@@ -11,18 +11,12 @@ use super::{
     Folder, know,
 };
 
-async fn changes(folder: &Folder, w: &World, after: u64) -> Vec<Change> {
+pub(super) async fn changes(folder: &Folder, w: &World, after: u64) -> Vec<Change> {
     folder.feed().changes(&w.caller, after, 1_000).await.unwrap()
 }
 
 fn id(change: &Change) -> NodeId {
-    match &change.thing {
-        NodeState::Session(s) => NodeId::Session(s.id),
-        NodeState::Entity(e) => NodeId::Entity(e.id),
-        NodeState::Message(m) => NodeId::Message(m.id),
-        NodeState::Fact(f, _) => NodeId::Fact(f.id),
-        NodeState::Gone(id) => *id,
-    }
+    change.thing.id()
 }
 
 pub(in super::super) async fn graph_feed_records_changes_once_started(store: Arc<dyn Store>) {
@@ -70,6 +64,7 @@ pub(in super::super) async fn feed_items_have_current_state_and_source(store: Ar
             }
             NodeState::Entity(e) => assert!(e == known.john || e == known.mary),
             NodeState::Session(s) => assert_eq!(s.id, known.session),
+            NodeState::Document(_) | NodeState::Chunk(_) => panic!("there is no document"),
             NodeState::Gone(id) => panic!("{id:?} is gone"),
         }
     }

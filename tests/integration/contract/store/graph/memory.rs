@@ -1,7 +1,7 @@
 //! An engine in memory with faults on demand, for cases that are too rare on a real one.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Mutex,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -9,10 +9,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use recall_domain::{Caller, Entity, EntityId, FactId, MessageId, SessionId, UserId};
+use recall_domain::{Caller, DocumentId, Entity, EntityId, FactId, MessageId, SessionId, UserId};
 use recall_ports::{
-    Checkpoint, ForeignElement, GraphBatch, GraphContents, GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession,
-    Neighbour, NeighbourQuery, NodeId, Path, PathQuery, SharedNeighbour,
+    Checkpoint, ForeignElement, GraphBatch, GraphChunk, GraphContents, GraphDocument, GraphEngine, GraphError, GraphFact, GraphMessage,
+    GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, Path, PathQuery, SharedNeighbour,
 };
 
 #[derive(Clone, Default)]
@@ -21,7 +21,31 @@ struct UserGraph {
     sessions: BTreeMap<SessionId, GraphSession>,
     entities: BTreeMap<EntityId, Entity>,
     messages: BTreeMap<MessageId, GraphMessage>,
+    documents: BTreeMap<DocumentId, GraphDocument>,
+    chunks: BTreeMap<MessageId, GraphChunk>,
     facts: BTreeMap<FactId, GraphFact>,
+}
+
+impl UserGraph {
+    /// Removes a session or a document. A document takes its relationships along.
+    fn remove_session(&mut self, id: SessionId) {
+        self.sessions.remove(&id);
+        self.documents.remove(&id.into());
+        for message in self.messages.values_mut() {
+            message.cited.retain(|d| d.session() != id);
+            message.answered_by.retain(|d| d.session() != id);
+        }
+    }
+
+    fn size(&self) -> (u64, u64) {
+        let links: Vec<_> = self.documents.values().flat_map(|d| &d.links).collect();
+        let resources = links.iter().collect::<BTreeSet<_>>().len();
+        let nodes = self.sessions.len() + self.entities.len() + self.messages.len() + self.documents.len() + self.chunks.len() + resources;
+        let of_messages: usize = self.messages.values().map(|m| 1 + m.mentions.len() + m.cited.len() + m.answered_by.len()).sum();
+        let of_chunks: usize = self.chunks.values().map(|c| 1 + c.mentions.len()).sum();
+        let relationships = self.facts.len() + of_messages + of_chunks + self.documents.len() + links.len();
+        ((nodes + self.documents.len().min(1)) as u64, relationships as u64)
+    }
 }
 
 #[derive(Default)]
@@ -143,25 +167,24 @@ impl GraphEngine for MemoryEngine {
         }
         for id in &batch.gone {
             match id {
-                NodeId::Session(s) => drop(one.sessions.remove(s)),
+                NodeId::Session(s) => one.remove_session(*s),
                 NodeId::Entity(e) => drop(one.entities.remove(e)),
-                NodeId::Message(m) => drop(one.messages.remove(m)),
+                NodeId::Message(m) => drop((one.messages.remove(m), one.chunks.remove(m))),
                 NodeId::Fact(f) => drop(one.facts.remove(f)),
             }
         }
         one.sessions.extend(batch.sessions.iter().map(|s| (s.id, s.clone())));
         one.entities.extend(batch.entities.iter().map(|e| (e.id, e.clone())));
         one.messages.extend(batch.messages.iter().map(|m| (m.id, m.clone())));
+        one.documents.extend(batch.documents.iter().map(|d| (d.id, d.clone())));
+        one.chunks.extend(batch.chunks.iter().map(|c| (c.id, c.clone())));
         one.facts.extend(batch.facts.iter().map(|f| (f.id, f.clone())));
         one.checkpoint = Some(Checkpoint { feed: feed.to_owned(), position: batch.upto });
         if take(&self.unconfirmed) { Err(GraphError::Unavailable("cut off".into())) } else { Ok(()) }
     }
     async fn size(&self, caller: &Caller) -> Result<(u64, u64), GraphError> {
         self.check()?;
-        let one = self.users.lock().unwrap().get(&caller.user()).cloned().unwrap_or_default();
-        let mentions: usize = one.messages.values().map(|m| m.mentions.len()).sum();
-        let relationships = one.facts.len() + one.messages.len() + mentions;
-        Ok(((one.sessions.len() + one.entities.len() + one.messages.len()) as u64, relationships as u64))
+        Ok(self.users.lock().unwrap().get(&caller.user()).cloned().unwrap_or_default().size())
     }
     async fn contents(&self, caller: &Caller) -> Result<GraphContents, GraphError> {
         let one = self.users.lock().unwrap().get(&caller.user()).cloned().unwrap_or_default();
@@ -169,6 +192,8 @@ impl GraphEngine for MemoryEngine {
             sessions: one.sessions.into_values().collect(),
             entities: one.entities.into_values().collect(),
             messages: one.messages.into_values().collect(),
+            documents: one.documents.into_values().collect(),
+            chunks: one.chunks.into_values().collect(),
             facts: one.facts.into_values().collect(),
             damaged: Vec::new(),
         })

@@ -2,11 +2,13 @@
 //! The store and an engine that follows it answer the queries. Further tests cover an engine that is behind, down or
 //! wiped.
 
+pub(super) mod documents;
 pub(super) mod feed;
 mod follow;
 mod injection;
 mod memory;
 mod neo4j;
+mod neo4j_documents;
 mod neo4j_projection;
 mod people;
 mod queries;

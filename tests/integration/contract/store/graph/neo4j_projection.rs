@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use recall_domain::{Caller, FactStatus};
-use recall_ports::{GraphEngine, GraphError};
+use recall_domain::{Caller, FactStatus, MessageKind};
+use recall_ports::{GraphEngine, GraphError, KnowledgeCommit};
 use recall_projection::{Projection, compare};
 
 use super::{
-    super::given::{World, at, entity, fact},
-    Folder, know,
+    super::documents::store_document,
+    super::given::{World, at, entity, fact, mention},
+    Folder,
+    documents::chunks_of,
+    know,
     neo4j::fill,
     service::{Neo4jServer, ontology},
 };
@@ -162,7 +165,7 @@ async fn readme_cypher_queries_return_rows() {
     let (_, rest) = readme.split_once("```cypher").unwrap();
     let (questions, _) = rest.split_once("```").unwrap();
     let questions: Vec<&str> = questions.split(';').map(str::trim).filter(|q| !q.is_empty()).collect();
-    assert_eq!(questions.len(), 5);
+    assert_eq!(questions.len(), 6);
 
     let folder = Folder::new().await;
     let w = folder.world();
@@ -175,11 +178,15 @@ async fn readme_cypher_queries_return_rows() {
     (john.name, mary.name) = ("John of the README".into(), "Mary of the README".into());
     let facts = [ended, fact(&john, "LIKES", &hiking), fact(&mary, "LIKES", &hiking), fact(&mary, "WORKS_ON", &apollo)];
     know(&w, known.session, &[&john, &mary, &hiking, &apollo], &facts.iter().collect::<Vec<_>>()).await;
+    let document = store_document(&w).await;
+    let message = (chunks_of(&w, &document).await[0], MessageKind::Statement, vec![(mary.id, mention("Mary"))]);
+    let plan = w.plan(document.id.session()).await;
+    w.commit(KnowledgeCommit { message: Some(message), entities: vec![mary], ..plan }).await;
     let projection = Projection::new(folder.feed(), server.graph());
     let feed = projection.prepare().await.unwrap();
     projection.catch_up(&feed, &w.caller).await.unwrap();
 
-    for (question, expected) in questions.iter().zip([2, 1, 1, 1, 1]) {
+    for (question, expected) in questions.iter().zip([2, 1, 1, 1, 1, 1]) {
         // The server also contains data of other tests with these names.
         let named = ["John", "Mary", "Apollo"]
             .iter()

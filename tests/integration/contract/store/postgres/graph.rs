@@ -17,13 +17,7 @@ use super::{CONFIG, World, at, entity, event, new_message, seen_through, two};
 use crate::postgres::Schema;
 
 fn id(change: &Change) -> NodeId {
-    match &change.thing {
-        NodeState::Session(s) => NodeId::Session(s.id),
-        NodeState::Entity(e) => NodeId::Entity(e.id),
-        NodeState::Message(m) => NodeId::Message(m.id),
-        NodeState::Fact(f, _) => NodeId::Fact(f.id),
-        NodeState::Gone(id) => *id,
-    }
+    change.thing.id()
 }
 
 /// Writes messages and entities in a new session and returns their ids.
@@ -168,8 +162,8 @@ async fn unused_graph_feed_has_no_enabled_triggers() {
     let on = "SELECT count(*) FILTER (WHERE tgenabled <> 'D') AS enabled, count(*) AS every FROM pg_trigger t
               JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = current_schema()::regnamespace AND tgname LIKE 'graph_%'";
     let row = sqlx::query(on).fetch_one(&mut connection).await.unwrap();
-    assert_eq!((row.get::<i64, _>("enabled"), row.get::<i64, _>("every")), (0, 9));
+    assert_eq!((row.get::<i64, _>("enabled"), row.get::<i64, _>("every")), (0, 15));
     store.start().await.unwrap();
     let row = sqlx::query(on).fetch_one(&mut connection).await.unwrap();
-    assert_eq!(row.get::<i64, _>("enabled"), 9);
+    assert_eq!(row.get::<i64, _>("enabled"), 15);
 }

@@ -96,9 +96,10 @@ impl ForgetStore for PostgresStore {
     ) -> Result<Vec<MessageId>, StoreError> {
         let cited: Vec<Cow<str>> =
             messages.iter().map(|m| m.0).chain(facts.iter().map(|f| f.0)).map(|id| Cow::from(id.to_string())).collect();
+        // `->>` refuses JSON with the escape of U+0000 anywhere, which an excerpt may have.
         let found = sqlx::query_scalar!(
             r#"SELECT m.id AS "id!" FROM visible_messages m WHERE m.user_id = $1 AND m.answer_to IS NOT NULL
-             AND EXISTS (SELECT 1 FROM json_array_elements(m.citations) AS c (value)
+             AND EXISTS (SELECT 1 FROM json_array_elements(replace(m.citations::text, '\u0000', '\u0001')::json) AS c (value)
                          WHERE c.value ->> 'message_id' = ANY($2::text[]) OR c.value ->> 'fact_id' = ANY($2::text[]))
              ORDER BY m.id LIMIT $3"#,
             caller.user().0,

@@ -345,7 +345,7 @@ pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>)
     store.finish(&w.caller, &plan, &job).await.unwrap();
     let job = w.claim(0).await.remove(0);
     assert_eq!(job.work, JobWork::Answer(question.id));
-    let citation = Citation { index: 1, message_id: Some(question.id), fact_id: None, chunk: None, excerpt: "John".into(), shared: true };
+    let citation = Citation { index: 1, message_id: Some(question.id), fact_id: None, chunk: None, excerpt: "John \0".into(), shared: true };
     let message = NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, created_at: at(5), ..new_message(session, "Mary [1]") };
     let answer =
         AnswerCommit { message: message.clone(), answer_to: question.id, citations: vec![citation.clone()], events: vec![event(session)] };
@@ -354,6 +354,7 @@ pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>)
     let stored = store.commit_answer(&w.caller, &answer, &job.claim).await.unwrap();
     assert_eq!((stored.answer_to, stored.citations.as_slice(), stored.position), (Some(question.id), &[citation][..], 2));
     assert_eq!(store.answers_to(&w.caller, &[question.id, stored.id]).await.unwrap(), [(question.id, stored.clone())]);
+    assert_eq!(store.answers_citing(&w.caller, &[question.id], &[], 10).await.unwrap(), [stored.id]);
     assert_eq!(store.messages_by_id(&w.caller, &[stored.id]).await.unwrap(), [stored]);
     let kinds: Vec<_> = store.events_after(&w.caller, session, 1, 10).await.unwrap().into_iter().map(|e| (e.seq, e.kind)).collect();
     assert_eq!(kinds, [(2, "message_stored".to_owned()), (3, "answer_failed".to_owned())]);

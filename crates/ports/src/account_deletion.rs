@@ -20,6 +20,8 @@ pub static ERASED: &[&str] = &[
     "message_vectors",
     "message_index",
     "resources",
+    "shared_views",
+    "document_citations",
     "document_chunks",
     "document_sections",
     "document_originals",

@@ -44,6 +44,8 @@ pub struct DocumentOutline {
     pub media_type: String,
     /// The title that it states.
     pub title: Option<UserText>,
+    /// Sentences of it that stand for the rest.
+    pub summary: Option<UserText>,
     /// The number of its pages.
     pub pages: Option<u32>,
     /// The addresses that it links to.

@@ -12,8 +12,9 @@
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Connections, DocumentStore, Embedding, EventLog, ForgetStore,
-    Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore, VectorStore, VisitStore,
+    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Connections, DocumentRelations, DocumentStore, Embedding,
+    EventLog, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore,
+    VectorStore, VisitStore,
 };
 use recall_domain::{
     Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId,
@@ -27,6 +28,7 @@ pub trait Store:
     + ForgetStore
     + MessageStore
     + DocumentStore
+    + DocumentRelations
     + KnowledgeStore
     + AccessTokenStore
     + RevocationStore
@@ -50,6 +52,7 @@ impl<T> Store for T where
         + ForgetStore
         + MessageStore
         + DocumentStore
+        + DocumentRelations
         + KnowledgeStore
         + AccessTokenStore
         + RevocationStore

@@ -9,7 +9,7 @@ use std::{
 
 use recall_domain::{
     Caller, Chunk, Day, DayUsage, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId,
-    Ontology, Page, Resource, Session, SessionId, Slice, Stance, TokenCount, Word,
+    Ontology, Page, Resource, Session, SessionId, Slice, Stance, Timestamp, TokenCount, Word,
 };
 use recall_facts::weigh;
 use recall_ports::{DocumentFilter, EntityFilter, FactFilter, Merged, Store, StoreError};
@@ -164,6 +164,11 @@ impl MemoryReader {
         Ok(grouped(self.store.resources_of(&self.caller, messages).await?))
     }
 
+    /// Returns when the caller last viewed documents of shared memory.
+    pub async fn shared_views(&self, documents: &[DocumentId]) -> Result<HashMap<DocumentId, Timestamp>, StoreError> {
+        Ok(self.store.shared_views(&self.caller, documents).await?.into_iter().collect())
+    }
+
     /// Returns the facts that messages are evidence for or against, each once.
     pub async fn facts_in(&self, messages: &[MessageId]) -> Result<HashMap<MessageId, Vec<(FactId, Stance)>>, StoreError> {
         let facts = self.store.facts_in(&self.caller, messages).await?;
@@ -226,6 +231,21 @@ impl MemoryReader {
     /// Returns a page of the chunks of a document, in order.
     pub async fn list_chunks(&self, document: DocumentId, page: &Page) -> Result<Slice<Chunk>, StoreError> {
         self.store.list_chunks(&self.caller, document, page).await
+    }
+
+    /// Returns a page of the messages whose citations name a document, latest first.
+    pub async fn list_citing(&self, document: DocumentId, page: &Page) -> Result<Slice<MessageId>, StoreError> {
+        self.store.messages_citing(&self.caller, document, page).await
+    }
+
+    /// Returns a page of the questions whose answers cite a document, latest answer first.
+    pub async fn list_questions(&self, document: DocumentId, page: &Page) -> Result<Slice<MessageId>, StoreError> {
+        self.store.questions_answered_by(&self.caller, document, page).await
+    }
+
+    /// Returns a page of the entities that a document mentions, most mentions in it first.
+    pub async fn list_entities_in(&self, document: DocumentId, page: &Page) -> Result<Slice<EntityId>, StoreError> {
+        self.store.entities_in_document(&self.caller, document, page).await
     }
 
     /// Returns a page of the entities, most mentioned first.

@@ -240,6 +240,9 @@ async fn foreign_id_equals_unknown_id_in_every_operation() {
 /// Arguments below the root that take an id or a cursor, and how Boris reaches them.
 const NESTED: &[(&str, &str)] = &[
     ("Document.chunks(after)", "document(id: $document) { chunks(after: $tried) { nodes { id text } } }"),
+    ("Document.entities(after)", "document(id: $document) { entities(after: $tried) { nodes { id name } } }"),
+    ("Document.questions(after)", "document(id: $document) { questions(after: $tried) { nodes { id text } } }"),
+    ("Document.references(after)", "document(id: $document) { references(after: $tried) { nodes { id text } } }"),
     ("Entity.facts(after)", "entity(id: $entity) { facts(after: $tried) { nodes { id } } }"),
     ("Entity.mentions(after)", "entity(id: $entity) { mentions(after: $tried) { nodes { id text } } }"),
     ("Entity.notes(after)", "entity(id: $entity) { notes(after: $tried) { nodes { id } } }"),

@@ -92,6 +92,7 @@ async fn every_root_field_requires_a_scope() {
         ("forget", "forget(input: { query: \"x\" })"),
         ("undoForget", "undoForget(input: { token: $id })"),
         ("addDocument", "addDocument(input: { text: \"x\" })"),
+        ("markDocumentViewed", "markDocumentViewed(input: { documentId: $id })"),
         ("deleteDocument", "deleteDocument(input: { id: $id })"),
         ("deleteMessage", "deleteMessage(input: { messageId: $id })"),
         ("sendMessage", "sendMessage(input: { sessionId: $id, text: \"x\" })"),

@@ -221,7 +221,8 @@ pub static SHAPES: &[Shape] = &[
         one("status", Holds::Word(DocumentStatus::VARIANTS)), maybe("error", Holds::Text), maybe("title", Holds::Text),
         maybe("pages", Holds::Small), one("links", Holds::Json(Form::Names)), one("chunk_count", Holds::Small), one("stored", Holds::Small),
         one("understood", Holds::Small), one("chunk_chars", Holds::Small), one("chunk_overlap", Holds::Small),
-        maybe("digest", Holds::Text), time("created_at"), time("updated_at"),
+        maybe("digest", Holds::Text), maybe("summary", Holds::Text), maybe("viewed_at", Holds::Time), time("created_at"),
+        time("updated_at"),
     }),
     shape!("original" in "document_originals" by ["document_id", "piece"] ordered [id("document_id"), one("piece", Holds::Small)]
         derived false {

@@ -1,5 +1,6 @@
-//! Documents: `rows` decodes them, `statements` writes them, this file reads them.
+//! Documents: `rows` decodes them, `statements` writes them, `relations` reads what is related to them, this file reads them.
 
+mod relations;
 mod rows;
 mod statements;
 

@@ -1,5 +1,6 @@
-//! Documents: `statements` writes them, this file reads them.
+//! Documents: `statements` writes them, `relations` reads what is related to them, this file reads them.
 
+mod relations;
 mod statements;
 
 use async_trait::async_trait;
@@ -229,6 +230,7 @@ fn document(c: &Columns<'_, '_>) -> Result<Document, Failure> {
         status: c.word("status")?,
         error: c.opt_text("error")?,
         title: c.opt_text("title")?.map(UserText::from),
+        summary: c.opt_text("summary")?.map(UserText::from),
         pages: c.opt_small("pages")?,
         links: c.json("links")?,
         chunk_count: c.small("chunk_count")?,
@@ -238,6 +240,7 @@ fn document(c: &Columns<'_, '_>) -> Result<Document, Failure> {
         chunk_overlap: c.small("chunk_overlap")?,
         created_at: c.time("created_at")?,
         updated_at: c.time("updated_at")?,
+        viewed_at: c.opt_time("viewed_at")?,
         is_current: c.flag("is_current")?,
         has_original: c.flag("has_original")?,
     })

@@ -16,7 +16,7 @@ use recall_domain::{Chunk, Document, DocumentId, EventId, MessageId, PageRange, 
 use recall_ports::{
     Chunking, CommitError, DocumentOutline, DocumentStep, FollowUp, Job, NewMessage, ParseError, ParsedDocument, SpooledFile, StoreError,
 };
-use recall_text::terms;
+use recall_text::{summarize, terms};
 
 /// Chunks that one transaction stores.
 const STEP: usize = 32;
@@ -25,6 +25,9 @@ const ATTEMPT: Duration = Duration::from_secs(60);
 /// Most links that a document keeps, and the longest link in bytes.
 const MAX_LINKS: usize = 1_000;
 const MAX_LINK_BYTES: usize = 2_000;
+/// Longest summary in characters, and how much of the text is read for it, in bytes.
+const SUMMARY_CHARS: usize = 600;
+const SUMMARIZED_BYTES: usize = 256 * 1024;
 
 /// Why a document cannot be processed, for its owner.
 const NO_ORIGINAL: &str = "The file is no longer stored. Add it again.";
@@ -104,6 +107,7 @@ impl UseCases {
             document,
             media_type: parsed.format.to_string(),
             title: parsed.title.clone(),
+            summary: summarize(beginning(parsed), SUMMARY_CHARS).map(UserText::from),
             pages: parsed.pages,
             links: links.map(|link| UserText::from(link.as_str())).collect(),
             chunk_count: u32::try_from(parsed.chunks.len()).unwrap_or(u32::MAX),
@@ -189,6 +193,16 @@ fn add_terms(of_chunk: &mut Vec<(String, u32)>, heading: &str) {
             None => of_chunk.push((term, count)),
         }
     }
+}
+
+/// Returns the texts of the first sections, without the end of a large document.
+fn beginning(parsed: &ParsedDocument) -> impl Iterator<Item = &str> {
+    parsed.sections.iter().scan(SUMMARIZED_BYTES, |room, section| {
+        let text = section.text.as_str();
+        let text = text.get(..text.floor_char_boundary(*room)).filter(|_| *room > 0)?;
+        *room -= text.len();
+        Some(text)
+    })
 }
 
 /// A digest of the chunks: their texts and offsets.

@@ -546,7 +546,7 @@ async fn every_user_column_is_exported_or_excluded() {
     // New vectors during a change of the model; copies that are kept for a day; pending changes for a graph engine;
     // usage of model servers, because budgets are not transferred; tokens and logins, which are valid on one server
     // only;
-    // deletion receipts; rate limits; visits; unfinished adoptions; what is forgotten.
+    // deletion receipts; rate limits; visits; unfinished adoptions; what is forgotten; views of another user's documents; copies of citations.
     let tables = [
         "message_vectors",
         "events",
@@ -560,6 +560,8 @@ async fn every_user_column_is_exported_or_excluded() {
         "visits",
         "adopted",
         "forgettings",
+        "shared_views",
+        "document_citations",
     ];
     // The event log starts again; what is forgotten is left out; derived columns; columns of this store's queue.
     let columns = [

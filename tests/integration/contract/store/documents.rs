@@ -33,6 +33,7 @@ fn document(content: &str, path: Option<&str>) -> NewDocument {
         status: DocumentStatus::Pending,
         error: None,
         title: None,
+        summary: None,
         pages: None,
         links: vec![],
         chunk_count: 0,
@@ -43,6 +44,7 @@ fn document(content: &str, path: Option<&str>) -> NewDocument {
         has_original: true,
         created_at: at(0),
         updated_at: at(0),
+        viewed_at: None,
     };
     let message = NewMessage { role: Role::Document, mining: FollowUp::Parse, ..new_message(id.session(), "a.txt") };
     let original = vec![b"abc".to_vec(), vec![0, 255, 7]];
@@ -61,6 +63,7 @@ fn outline(document: DocumentId, chunk_count: u32, digest: &str) -> DocumentOutl
         document,
         media_type: "text/plain".into(),
         title: Some("Größe \0".into()),
+        summary: Some("Länge \0 zählt.".into()),
         pages: Some(3),
         links: vec!["https://example.org/".into()],
         chunk_count,
@@ -330,6 +333,8 @@ pub(super) async fn documents_of_others_are_unknown(store: Arc<dyn Store>) {
     assert!(store.list_chunks(c, id, &PAGE).await.unwrap().items.is_empty());
     assert!(store.chunks_from(c, id, 0, 9).await.unwrap().is_empty());
     assert!(store.sections_from(c, id, 0, 9).await.unwrap().is_empty());
+    assert!(store.messages_citing(c, id, &PAGE).await.unwrap().items.is_empty());
+    assert!(store.questions_answered_by(c, id, &PAGE).await.unwrap().items.is_empty());
     let foreign = store.begin_document(c, &job.claim, &outline(id, 1, "x")).await;
     assert!(matches!(foreign, Err(CommitError::NotOurs)), "{foreign:?}");
     let foreign = store.store_chunks(c, &job.claim, &step(id, 1, 2)).await;

@@ -20,6 +20,7 @@ mod lists;
 mod logins;
 mod messages;
 mod postgres;
+mod relations;
 mod sqlite;
 mod usage;
 mod values;
@@ -119,6 +120,10 @@ macro_rules! store_contract {
             documents::documents_of_others_are_unknown,
             documents::deleted_document_leaves_nothing_behind,
             documents::visitor_adds_as_much_as_the_visit_allows,
+            relations::citations_lead_from_a_document_to_questions_and_answers,
+            relations::document_lists_its_entities_by_mentions,
+            relations::views_are_recorded_for_their_viewer_only,
+            relations::summary_is_hidden_while_a_chunk_is_forgotten,
             deletion::deleted_session_leaves_nothing_behind,
             deletion::facts_with_other_evidence_are_reweighed_on_deletion,
             deletion::deleting_unknown_session_is_not_found,

@@ -6,17 +6,17 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     enums::DocumentStatus,
-    nodes::{ChunkNode, DocumentNode, EntityNode},
+    nodes::{ChunkNode, DocumentNode, EntityNode, MessageNode},
 };
 use crate::{
     error::ApiError,
     graphql::{
-        loader::MentionsIn,
+        loader::{MentionsIn, SharedViewOf},
         page::{self, Connection, STATEMENT, Total, connection_cost, list_cost},
-        scope::{Needs, scope},
+        scope::{Needs, OperationScope, scope},
     },
 };
-use recall_domain::{self as domain, Timestamp};
+use recall_domain::{self as domain, MessageId, Page, Slice, Timestamp};
 
 /// A document: a file with its chunks. Its events are in the log of the session with the same id.
 #[Object(name = "Document", guard = "Needs::Read")]
@@ -103,6 +103,11 @@ impl DocumentNode {
         self.0.title.as_ref().map(|title| title.as_str())
     }
 
+    /// What it is about: up to three of its sentences. Null until it is parsed.
+    async fn summary(&self) -> Option<&str> {
+        self.0.summary.as_ref().map(|summary| summary.as_str())
+    }
+
     /// The addresses that the document links to.
     #[graphql(complexity = "list_cost(first, 1)")]
     async fn links(
@@ -146,6 +151,65 @@ impl DocumentNode {
         let total = Total::Known(self.0.stored.into());
         Ok(page::forward_connection(slice, &page, total, |chunk| ChunkNode(chunk, self.1.clone())))
     }
+
+    /// When the viewer last viewed it; null if never. `markDocumentViewed` and `GET /documents/{id}/original` are views.
+    async fn viewed_at(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<Timestamp>> {
+        let DocumentNode(document, memory) = self;
+        match memory.is_shared() {
+            true => Ok(scope(ctx)?.own.load.load_one(SharedViewOf(document.id)).await?),
+            false => Ok(document.viewed_at),
+        }
+    }
+
+    /// The viewer's questions whose answers cite it, latest answer first.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
+    async fn questions(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+    ) -> async_graphql::Result<Connection<MessageNode>> {
+        let (s, page) = (scope(ctx)?, page::read_page(first, after)?);
+        let slice = s.own.read.list_questions(self.0.id, &page).await.map_err(ApiError::from)?;
+        own_messages(s, slice, &page).await
+    }
+
+    /// The viewer's messages whose citations name it, latest first.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
+    async fn references(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+    ) -> async_graphql::Result<Connection<MessageNode>> {
+        let (s, page) = (scope(ctx)?, page::read_page(first, after)?);
+        let slice = s.own.read.list_citing(self.0.id, &page).await.map_err(ApiError::from)?;
+        own_messages(s, slice, &page).await
+    }
+
+    /// The entities that its chunks mention, most mentions in this document first.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
+    async fn entities(
+        &self,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+    ) -> async_graphql::Result<Connection<EntityNode>> {
+        let DocumentNode(document, memory) = self;
+        let page = page::read_page(first, after)?;
+        let Slice { items, has_next } = memory.read.list_entities_in(document.id, &page).await.map_err(ApiError::from)?;
+        let found = memory.load.load_many(items.iter().map(|(_, id)| *id)).await?;
+        let items = items.into_iter().filter_map(|(key, id)| Some((key, found.get(&id)?.clone()))).collect();
+        let node = |entity| EntityNode(entity, memory.clone());
+        Ok(page::forward_connection(Slice { items, has_next }, &page, Total::Unknown, node))
+    }
+}
+
+/// Loads a page of the viewer's own messages. Citations of a document are in own messages, also if the document is shared.
+async fn own_messages(s: &OperationScope, slice: Slice<MessageId>, page: &Page) -> async_graphql::Result<Connection<MessageNode>> {
+    let found = s.own.load.load_many(slice.items.iter().map(|(_, id)| *id)).await?;
+    let items = slice.items.into_iter().filter_map(|(key, id)| Some((key, found.get(&id)?.clone()))).collect();
+    let node = |message| MessageNode(message, s.own.clone());
+    Ok(page::forward_connection(Slice { items, has_next: slice.has_next }, page, Total::Unknown, node))
 }
 
 /// Consecutive pages, from 1.

@@ -11,11 +11,11 @@ use crate::{
     error::ApiError,
     graphql::{
         loader::text_bytes,
-        page::{self, Connection, Total, connection_cost, either_end_cost},
+        page::{self, Connection, STATEMENT, Total, connection_cost, either_end_cost},
         scope::{Needs, scope},
     },
 };
-use recall_domain::Timestamp;
+use recall_domain::{Timestamp, UserText};
 use recall_ports::{FactFilter, RelationFilter};
 
 /// A session: one conversation with its messages and a numbered event log.
@@ -35,6 +35,15 @@ impl SessionNode {
     /// Whether it belongs to shared memory, which all signed-in users can read and administrators can change.
     async fn shared(&self) -> bool {
         self.1.is_shared()
+    }
+
+    /// What its latest messages are about: up to three of their sentences. Null if they say nothing.
+    #[graphql(complexity = "2 * STATEMENT")]
+    async fn summary(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<String>> {
+        let s = scope(ctx)?;
+        let summary = s.usecases.session_summary(&self.1.caller(), self.0.id).await.map_err(ApiError::from)?;
+        s.budget.count_loaded_bytes(summary.as_ref().map_or(0, |text| text.as_str().len()));
+        Ok(summary.map(UserText::into_string))
     }
 
     /// When it was created.

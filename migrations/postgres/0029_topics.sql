@@ -1,0 +1,64 @@
+-- What is known of a document besides its text: a summary, when it was viewed, and which messages cite it.
+
+-- Sentences of the document that stand for the rest.
+ALTER TABLE documents ADD COLUMN summary text;
+-- When its owner last viewed it.
+ALTER TABLE documents ADD COLUMN viewed_at timestamptz;
+
+-- When a user last viewed a document of shared memory. No foreign key: the document belongs to another user, whose deletion of it
+-- touches no rows of this one. A row that is left over shows nothing.
+CREATE TABLE shared_views (
+    user_id      uuid        NOT NULL,
+    document_id  uuid        NOT NULL,
+    viewed_at    timestamptz NOT NULL,
+    PRIMARY KEY (user_id, document_id)
+);
+SELECT guard_rows('shared_views');
+
+-- The messages whose citations name a document, which may belong to shared memory. Made of messages.citations, where a search by
+-- document would read all messages.
+CREATE TABLE document_citations (
+    user_id      uuid   NOT NULL,
+    document_id  uuid   NOT NULL,
+    -- That of the message. Lists are ordered by it.
+    feed_row     bigint NOT NULL,
+    message_id   uuid   NOT NULL,
+    PRIMARY KEY (user_id, document_id, feed_row),
+    FOREIGN KEY (user_id, message_id) REFERENCES messages (user_id, id) ON DELETE CASCADE
+);
+CREATE INDEX document_citations_of_message ON document_citations (user_id, message_id);
+SELECT guard_rows('document_citations');
+
+-- Triggers, so that no path that stores or clears citations can be forgotten.
+CREATE FUNCTION note_document_citations() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO document_citations (user_id, document_id, feed_row, message_id)
+    SELECT DISTINCT NEW.user_id, (c.value -> 'chunk' ->> 'document_id')::uuid, NEW.feed_row, NEW.id
+    FROM json_array_elements(NEW.citations) AS c (value)
+    WHERE c.value -> 'chunk' ->> 'document_id' ~ '^[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}$';
+    RETURN NULL;
+END $$;
+CREATE TRIGGER document_cited AFTER INSERT ON messages FOR EACH ROW
+    WHEN (NEW.citations::text <> '[]') EXECUTE FUNCTION note_document_citations();
+
+CREATE FUNCTION clear_document_citations() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM document_citations WHERE user_id = NEW.user_id AND message_id = NEW.id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER document_citations_cleared AFTER UPDATE OF citations ON messages FOR EACH ROW
+    WHEN (NEW.citations::text = '[]') EXECUTE FUNCTION clear_document_citations();
+
+-- A summary may quote any chunk. So it is hidden while a chunk is forgotten.
+CREATE OR REPLACE VIEW visible_documents WITH (security_invoker = true) AS
+    SELECT user_id, id, collection, path, version, filename, media_type, bytes, sha256, status, error, title, pages, links, chunk_count,
+           stored, understood, chunk_chars, chunk_overlap, digest, created_at, updated_at,
+           path IS NULL OR NOT EXISTS (
+               SELECT 1 FROM documents n WHERE n.user_id = d.user_id AND n.collection = d.collection AND n.path = d.path
+               AND n.version > d.version AND n.chunk_count > 0 AND n.stored = n.chunk_count
+               AND (n.user_id, n.id) NOT IN (SELECT user_id, id FROM hidden_sessions)) AS is_current,
+           EXISTS (SELECT 1 FROM document_originals o WHERE o.user_id = d.user_id AND o.document_id = d.id) AS has_original,
+           CASE WHEN summary IS NOT NULL AND (user_id, id) NOT IN (
+               SELECT user_id, session_id FROM messages WHERE forgotten IS NOT NULL) THEN summary END AS summary,
+           viewed_at
+    FROM documents d WHERE (user_id, id) NOT IN (SELECT user_id, id FROM hidden_sessions);

@@ -1,4 +1,5 @@
--- What is known of a document besides its text: a summary, when it was viewed, and which messages cite it.
+-- What is known of a document besides its text: a summary, when it was viewed, and which messages cite it. And topics: what
+-- documents and conversations are about.
 
 -- Sentences of the document that stand for the rest.
 ALTER TABLE documents ADD COLUMN summary text;
@@ -62,3 +63,55 @@ CREATE OR REPLACE VIEW visible_documents WITH (security_invoker = true) AS
                SELECT user_id, session_id FROM messages WHERE forgotten IS NOT NULL) THEN summary END AS summary,
            viewed_at
     FROM documents d WHERE (user_id, id) NOT IN (SELECT user_id, id FROM hidden_sessions);
+
+-- A group of texts of one session with about the same meaning. Parts of different sessions have one topic if they mean about the same.
+-- A topic is its parts: it exists while it has one, and its name is that of the largest.
+CREATE TABLE topic_parts (
+    user_id     uuid        NOT NULL,
+    session_id  uuid        NOT NULL,
+    -- Place in the session, from 0.
+    part        bigint      NOT NULL,
+    topic_id    uuid        NOT NULL,
+    name        text        NOT NULL,
+    -- Array of characteristic index terms.
+    terms       json        NOT NULL,
+    -- The number of its messages.
+    size        bigint      NOT NULL,
+    model       text        COLLATE "C" NOT NULL,
+    -- The mean of its vectors, of unit length.
+    centroid    vector      NOT NULL,
+    created_at  timestamptz NOT NULL,
+    PRIMARY KEY (user_id, session_id, part),
+    FOREIGN KEY (user_id, session_id) REFERENCES sessions (user_id, id) ON DELETE CASCADE
+);
+CREATE INDEX topic_parts_of_topic ON topic_parts (user_id, topic_id, size);
+CREATE INDEX topic_parts_by_size ON topic_parts (user_id, model, size, session_id, part);
+SELECT guard_rows('topic_parts');
+
+-- The messages of a part.
+CREATE TABLE topic_messages (
+    user_id     uuid    NOT NULL,
+    message_id  uuid    NOT NULL,
+    topic_id    uuid    NOT NULL,
+    session_id  uuid    NOT NULL,
+    part        bigint  NOT NULL,
+    -- True for chunks of documents; else null.
+    chunk       boolean CHECK (chunk),
+    PRIMARY KEY (user_id, message_id),
+    FOREIGN KEY (user_id, message_id) REFERENCES messages (user_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (user_id, session_id, part) REFERENCES topic_parts (user_id, session_id, part) ON DELETE CASCADE
+);
+CREATE INDEX topic_messages_of_part ON topic_messages (user_id, session_id, part);
+-- Ids of messages are in the order of storing. Lists show no chunks.
+CREATE INDEX topic_messages_listed ON topic_messages (user_id, topic_id, message_id) WHERE chunk IS NULL;
+SELECT guard_rows('topic_messages');
+
+-- A name may contain words of any message of its part. So a part is hidden while one of them is forgotten.
+CREATE VIEW hidden_topic_parts WITH (security_invoker = true) AS
+    SELECT p.user_id, p.session_id, p.part FROM hidden_sessions h JOIN topic_parts p ON p.user_id = h.user_id AND p.session_id = h.id
+    UNION ALL SELECT t.user_id, t.session_id, t.part FROM messages m JOIN topic_messages t ON t.user_id = m.user_id AND t.message_id = m.id
+    WHERE m.forgotten IS NOT NULL;
+CREATE VIEW visible_topic_parts WITH (security_invoker = true) AS
+    SELECT * FROM topic_parts WHERE (user_id, session_id, part) NOT IN (SELECT user_id, session_id, part FROM hidden_topic_parts);
+CREATE VIEW visible_topic_messages WITH (security_invoker = true) AS
+    SELECT * FROM topic_messages WHERE (user_id, session_id, part) NOT IN (SELECT user_id, session_id, part FROM hidden_topic_parts);

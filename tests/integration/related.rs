@@ -121,3 +121,82 @@ async fn views_and_questions_of_shared_document_belong_to_each_reader() {
         }
     }
 }
+
+const PETS: &str = "Dogs\n====\n\nEvery office may have one dog. The dog needs a leash and a bowl of water. A dog that barks at guests stays at home. \
+    The owner of the dog cleans the carpet. Puppies are dogs, too, and need a blanket. Dogs sleep in their baskets under the desk.\n";
+const TAXES: &str = "Taxes\n=====\n\nThe income tax is paid each quarter. The tax office sends a letter about the tax return. Travel costs \
+    reduce the tax. Keep the receipts for the tax return for ten years. The accountant files the tax return in May.\n";
+
+/// All topics of a user: name, and how many documents and messages of conversations they have.
+async fn topics(server: &Server, user: &str, shared: bool) -> Vec<(String, usize, usize)> {
+    let query = "query($shared: Boolean!) { topics(shared: $shared) { nodes { id name size shared documents { id } messages { nodes { id role } } } } }";
+    let listed = server.data(user, query, json!({ "shared": shared })).await;
+    let count = |list: &Value| list.as_array().unwrap().len();
+    let nodes = listed["topics"]["nodes"].as_array().unwrap();
+    assert!(nodes.iter().all(|t| t["shared"] == shared));
+    nodes.iter().map(|t| (text(&t["name"]), count(&t["documents"]), count(&t["messages"]["nodes"]))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn topics_join_documents_and_conversations_of_one_user() {
+    for stored in Stored::all().await {
+        let server = Server::start_on(stored).await;
+        let _work = server.work();
+        let pets = add(&server, ANNA, PETS, false).await;
+        add(&server, ANNA, TAXES, false).await;
+        add(&server, BORIS, PETS, false).await;
+        add(&server, ADMIN, TAXES, true).await;
+        let query = "query($id: ID!) { document(id: $id) { topics { id name documents { id } related { name } } } }";
+        let found = server.data(ANNA, query, json!({ "id": pets })).await["document"]["topics"].clone();
+        assert!(found[0]["name"].as_str().unwrap().contains("dog"), "{found:#}");
+        assert_eq!(found[0]["documents"], json!([{ "id": pets }]), "{found:#}");
+
+        // A conversation about the same joins the topic.
+        let session = server.session(ANNA).await;
+        for words in [
+            "My dog barks at the guests of the office.",
+            "The dog sleeps under my desk in a basket.",
+            "I bought a new leash for the dog.",
+            "The dog had no water in its bowl.",
+            "A puppy is a small dog.",
+            "Our dog needs a blanket.",
+            "The carpet is full of dog hair.",
+            "Every dog has its day.",
+            "The neighbour's dog is friendly.",
+        ] {
+            server.say(ANNA, &session, words).await;
+        }
+        let joined = async || {
+            topics(&server, ANNA, false)
+                .await
+                .iter()
+                .any(|(name, documents, messages)| name.contains("dog") && *documents == 1 && *messages >= 6)
+        };
+        for _ in 0..600 {
+            if joined().await {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let all = topics(&server, ANNA, false).await;
+        assert!(joined().await, "{all:?}");
+        assert!(all.iter().any(|(name, documents, _)| name.contains("tax") && *documents == 1), "{all:?}");
+        // Others have topics of their own.
+        assert!(topics(&server, BORIS, false).await.iter().all(|(name, ..)| !name.contains("tax")));
+        assert!(topics(&server, BORIS, true).await.iter().any(|(name, documents, _)| name.contains("tax") && *documents == 1));
+        let by_id = "query($id: ID!) { topic(id: $id) { name } }";
+        let id = &found[0]["id"];
+        assert_eq!(server.data(ANNA, by_id, json!({ "id": id })).await["topic"]["name"].as_str().is_some(), true);
+        assert_eq!(server.data(BORIS, by_id, json!({ "id": id })).await["topic"], Value::Null);
+        // Deleted texts leave no topic.
+        let deleted = server.http.delete(server.url(&format!("/documents/{pets}"))).header("x-test-user", ANNA).send().await.unwrap();
+        assert_eq!(deleted.status(), 204);
+        let delete = "mutation($id: ID!) { deleteSession(input: { id: $id }) { errors { code } } }";
+        server.data(ANNA, delete, json!({ "id": session })).await;
+        let left = topics(&server, ANNA, false).await;
+        assert!(
+            !left.is_empty() && left.iter().all(|(name, documents, messages)| !name.contains("dog") && *documents == 1 && *messages == 0),
+            "{left:?}"
+        );
+    }
+}

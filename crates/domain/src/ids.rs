@@ -54,6 +54,8 @@ id! {
     DocumentId,
     /// One forgetting, which can be undone for a while.
     ForgettingId,
+    /// One topic.
+    TopicId,
 }
 
 impl UserId {

@@ -20,6 +20,8 @@ pub static ERASED: &[&str] = &[
     "message_vectors",
     "message_index",
     "resources",
+    "topic_messages",
+    "topic_parts",
     "shared_views",
     "document_citations",
     "document_chunks",

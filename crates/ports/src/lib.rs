@@ -29,6 +29,7 @@ pub mod session_deletion;
 pub mod spool;
 pub mod store;
 pub mod stream;
+mod topics;
 pub mod usage;
 pub mod vectors;
 pub mod visit;
@@ -69,6 +70,7 @@ pub use store::{
     Store, StoreError,
 };
 pub use stream::Announcer;
+pub use topics::{SessionTopics, TopicPart, TopicStore, TopicText, TopicTexts};
 pub use usage::{UsageStore, UsageTotals};
 pub use vectors::{MessageWithoutVector, Replaced, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 pub use visit::VisitStore;

@@ -13,8 +13,8 @@ use async_trait::async_trait;
 
 use super::{
     AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, Connections, DocumentRelations, DocumentStore, Embedding,
-    EventLog, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore,
-    VectorStore, VisitStore,
+    EventLog, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, TopicStore,
+    UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
     Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId,
@@ -29,6 +29,7 @@ pub trait Store:
     + MessageStore
     + DocumentStore
     + DocumentRelations
+    + TopicStore
     + KnowledgeStore
     + AccessTokenStore
     + RevocationStore
@@ -53,6 +54,7 @@ impl<T> Store for T where
         + MessageStore
         + DocumentStore
         + DocumentRelations
+        + TopicStore
         + KnowledgeStore
         + AccessTokenStore
         + RevocationStore

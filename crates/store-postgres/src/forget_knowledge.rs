@@ -95,6 +95,13 @@ impl ForgetStatements for WriteTransaction<'_> {
             &column(messages, |m| m.0)[..],
         );
         cleared.execute(&mut *self.0).await?;
+        let topics = sqlx::query!(
+            "DELETE FROM topic_parts WHERE user_id = $1 AND (session_id, part) IN (
+                 SELECT session_id, part FROM topic_messages WHERE user_id = $1 AND message_id = ANY($2))",
+            user.0,
+            &column(messages, |m| m.0)[..],
+        );
+        topics.execute(&mut *self.0).await?;
         Ok(())
     }
 

@@ -31,6 +31,7 @@ mod send;
 mod session_deletion;
 mod sessions;
 mod shared;
+mod topics;
 mod use_cases;
 mod vectors;
 mod work;

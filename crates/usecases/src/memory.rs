@@ -9,7 +9,7 @@ use std::{
 
 use recall_domain::{
     Caller, Chunk, Day, DayUsage, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId,
-    Ontology, Page, Resource, Session, SessionId, Slice, Stance, Timestamp, TokenCount, Word,
+    Ontology, Page, Resource, Session, SessionId, Slice, Stance, Timestamp, TokenCount, Topic, TopicId, Word,
 };
 use recall_facts::weigh;
 use recall_ports::{DocumentFilter, EntityFilter, FactFilter, Merged, Store, StoreError};
@@ -87,6 +87,11 @@ impl MemoryReader {
         self.store.original_piece(&self.caller, id, piece).await
     }
 
+    /// Returns topics.
+    pub async fn topics(&self, ids: &[TopicId]) -> Result<Vec<Topic>, StoreError> {
+        self.store.topics_by_id(&self.caller, ids).await
+    }
+
     /// Returns facts.
     pub async fn facts(&self, ids: &[FactId]) -> Result<Vec<Fact>, StoreError> {
         self.store.facts_by_id(&self.caller, ids).await
@@ -162,6 +167,13 @@ impl MemoryReader {
     /// Returns the resources of messages, in order.
     pub async fn resources(&self, messages: &[MessageId]) -> Result<HashMap<MessageId, Vec<Resource>>, StoreError> {
         Ok(grouped(self.store.resources_of(&self.caller, messages).await?))
+    }
+
+    /// Returns the topics of documents, those with most chunks first.
+    pub async fn topics_of(&self, documents: &[DocumentId]) -> Result<HashMap<DocumentId, Vec<TopicId>>, StoreError> {
+        let sessions: Vec<_> = documents.iter().map(|id| id.session()).collect();
+        let found = self.store.topics_of_sessions(&self.caller, &sessions).await?;
+        Ok(grouped(found.into_iter().map(|(session, topic)| (session.into(), topic))))
     }
 
     /// Returns when the caller last viewed documents of shared memory.
@@ -246,6 +258,31 @@ impl MemoryReader {
     /// Returns a page of the entities that a document mentions, most mentions in it first.
     pub async fn list_entities_in(&self, document: DocumentId, page: &Page) -> Result<Slice<EntityId>, StoreError> {
         self.store.entities_in_document(&self.caller, document, page).await
+    }
+
+    /// Returns a page of the topics, largest first.
+    pub async fn list_topics(&self, page: &Page) -> Result<Slice<Topic>, StoreError> {
+        self.store.list_topics(&self.caller, page).await
+    }
+
+    /// Returns a page of the messages of a topic, latest first.
+    pub async fn list_topic_messages(&self, topic: TopicId, page: &Page) -> Result<Slice<MessageId>, StoreError> {
+        self.store.messages_of_topic(&self.caller, topic, page).await
+    }
+
+    /// Returns up to `limit` documents of a topic, those with most chunks of it first.
+    pub async fn documents_of_topic(&self, topic: TopicId, limit: u32) -> Result<Vec<DocumentId>, StoreError> {
+        self.store.documents_of_topic(&self.caller, topic, limit).await
+    }
+
+    /// Returns up to `limit` entities that the texts of a topic mention, most mentions first.
+    pub async fn entities_of_topic(&self, topic: TopicId, limit: u32) -> Result<Vec<EntityId>, StoreError> {
+        self.store.entities_of_topic(&self.caller, topic, limit).await
+    }
+
+    /// Returns up to `limit` topics with the most similar meaning.
+    pub async fn related_topics(&self, topic: TopicId, limit: u32) -> Result<Vec<TopicId>, StoreError> {
+        self.store.related_topics(&self.caller, topic, limit).await
     }
 
     /// Returns a page of the entities, most mentioned first.

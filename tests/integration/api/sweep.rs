@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 pub(super) use self::schema::Schema;
 use self::schema::{named, written};
 use super::harness::{ADMIN, ANNA, BORIS, Server, text};
+use recall_domain::{Caller, TopicId, UserId, ViewerRole};
+use recall_ports::{SessionTopics, TopicPart};
 
 /// Is in every text of Anna's. No answer to Boris may contain it.
 const SECRET: &str = "Xylophagia";
@@ -26,6 +28,7 @@ pub(super) struct Own {
     pub(super) fact: String,
     access_token: String,
     document: String,
+    topic: String,
     cursors: Vec<String>,
 }
 
@@ -63,6 +66,12 @@ impl Own {
         let query = "query($shared: Boolean!) { documents(first: 1, shared: $shared) { pageInfo { endCursor } } }";
         let listed = server.data(user, query, json!({ "shared": shared })).await;
         cursors.insert(0, text(&listed["documents"]["pageInfo"]["endCursor"]));
+        let topic = topic(server, user, word, &session, &message).await;
+        let query = "query($topic: ID!, $shared: Boolean!) { topics(first: 1, shared: $shared) { pageInfo { endCursor } }
+            topic(id: $topic) { messages { pageInfo { endCursor } } } }";
+        let listed = server.data(user, query, json!({ "topic": topic, "shared": shared })).await;
+        cursors.insert(0, text(&listed["topics"]["pageInfo"]["endCursor"]));
+        cursors.insert(0, text(&listed["topic"]["messages"]["pageInfo"]["endCursor"]));
         Self {
             session,
             message,
@@ -71,12 +80,13 @@ impl Own {
             fact,
             access_token,
             document,
+            topic,
             cursors,
         }
     }
 
-    pub(super) fn ids(&self) -> [&str; 6] {
-        [&self.session, &self.message, &self.entity, &self.fact, &self.access_token, &self.document]
+    pub(super) fn ids(&self) -> [&str; 7] {
+        [&self.session, &self.message, &self.entity, &self.fact, &self.access_token, &self.document, &self.topic]
     }
 
     /// A valid own value for a required argument.
@@ -93,6 +103,24 @@ impl Own {
             other => panic!("{other:?} is new: add a good value for it to the sweep"),
         })
     }
+}
+
+/// Stores a topic of a message. The jobs that find topics do not run here.
+async fn topic(server: &Server, user: &str, word: &str, session: &str, message: &str) -> String {
+    let owner = if user == ADMIN { UserId::SHARED } else { user.parse().unwrap() };
+    let part = TopicPart {
+        fresh: TopicId(uuid::Uuid::new_v4()),
+        name: word.into(),
+        terms: vec![word.to_owned()],
+        centroid: vec![1.0, 0.0],
+        messages: vec![message.parse().unwrap()],
+    };
+    let session = session.parse().unwrap();
+    let now = recall_domain::Timestamp::UNIX_EPOCH;
+    let topics = SessionTopics { session, model: "test".to_owned(), parts: vec![part], now };
+    let caller = Caller::verified(owner, ViewerRole::User);
+    server.store.replace_topics(&caller, &topics).await.unwrap();
+    server.store.topics_of_sessions(&caller, &[session]).await.unwrap()[0].1.to_string()
 }
 
 /// Replaces the user's access tokens by a new one, because their number is limited.
@@ -219,7 +247,7 @@ async fn foreign_id_equals_unknown_id_in_every_operation() {
     let mut blind = Vec::new();
     for (n, case) in cases.iter().enumerate().filter(|(_, c)| !c.is_cursor()) {
         let (mut differs, mut last) = (false, String::new());
-        for kind in 0..6 {
+        for kind in 0..7 {
             let own = Own::of(&server, BORIS, &format!("Word{n}x{kind}")).await;
             let tried = own.ids()[kind];
             let of_none = server.graphql(BORIS, &case.query, case.variables(&schema, &own, &unknown)).await;
@@ -247,6 +275,7 @@ const NESTED: &[(&str, &str)] = &[
     ("Entity.mentions(after)", "entity(id: $entity) { mentions(after: $tried) { nodes { id text } } }"),
     ("Entity.notes(after)", "entity(id: $entity) { notes(after: $tried) { nodes { id } } }"),
     ("Fact.evidence(after)", "fact(id: $fact) { evidence(after: $tried) { nodes { excerpt message { id } } } }"),
+    ("Topic.messages(after)", "topic(id: $topic) { messages(after: $tried) { nodes { id text } } }"),
     ("Session.facts(after)", "session(id: $session) { facts(after: $tried) { nodes { id } } }"),
     ("Session.messages(after)", "session(id: $session) { messages(first: 5, after: $tried) { nodes { id text } } }"),
     ("Session.messages(before)", "session(id: $session) { messages(last: 5, before: $tried) { nodes { id text } } }"),
@@ -270,7 +299,13 @@ async fn foreign_cursors_reveal_nothing_in_nested_fields() {
     let (anna, boris) = (Own::of(&server, ANNA, SECRET).await, Own::of(&server, BORIS, "Peter").await);
     for (name, query) in NESTED {
         for tried in anna.cursors.iter().map(String::as_str).chain(anna.ids()) {
-            let declared = [("document", &boris.document), ("entity", &boris.entity), ("fact", &boris.fact), ("session", &boris.session)];
+            let declared = [
+                ("document", &boris.document),
+                ("entity", &boris.entity),
+                ("fact", &boris.fact),
+                ("session", &boris.session),
+                ("topic", &boris.topic),
+            ];
             let (variable, id) = declared.into_iter().find(|(n, _)| query.contains(&format!("${n}"))).unwrap();
             let query = format!("query(${variable}: ID!, $tried: String) {{ {query} }}");
             let answer = server.graphql(BORIS, &query, json!({ variable: id, "tried": tried })).await;

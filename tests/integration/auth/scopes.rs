@@ -79,6 +79,8 @@ async fn every_root_field_requires_a_scope() {
         ("facts", "facts { totalCount }"),
         ("document", "document(id: $id) { id }"),
         ("documents", "documents { totalCount }"),
+        ("topic", "topic(id: $id) { id }"),
+        ("topics", "topics { totalCount }"),
         ("node", "node(id: $id) { id }"),
         ("relations", "relations { name }"),
         ("paths", "paths(fromId: $id, toId: $id) { entities { id } }"),

@@ -19,10 +19,12 @@ pub fn select_statement(parameter: char, shape: &Shape, after: bool) -> String {
     let keys = if after { shape.order.len() } else { 0 };
     let places: Vec<_> = (2..keys + 2).map(|n| format!("{parameter}{n}")).collect();
     let condition = if after { format!(" AND ({order}) > ({})", places.join(", ")) } else { String::new() };
-    // These views have no text of redacted messages, and no summary that may quote a forgotten chunk.
+    // These views have no text of redacted messages, and no summary and no name that may quote a forgotten one.
     let table = match shape.table {
         "messages" => "visible_messages",
         "documents" => "visible_documents",
+        "topic_parts" => "visible_topic_parts",
+        "topic_messages" => "visible_topic_messages",
         table => table,
     };
     let (limit, visible) = (keys + 2, visible_condition(parameter, shape));

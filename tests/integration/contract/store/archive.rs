@@ -24,6 +24,7 @@ use tempfile::TempDir;
 use super::documents::store_document;
 use super::forget;
 use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, resources, with_external_id};
+use super::topics::store_topic;
 
 /// An embedder that always returns the same vector.
 struct Model(&'static str);
@@ -125,6 +126,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let known = w.john_likes_mary().await;
     let session = known.session;
     let second = w.note(session, "Johnny likes Mary.").await;
+    store_topic(&w, &second).await;
     let johnny = Entity { mention_count: 1, first_message: Some(second.id), ..entity("Johnny") };
     let double = fact(&johnny, "LIKES", &known.mary);
     let key = |e: &Entity, name: &str| (e.id, EntityKey::of(name).unwrap());

@@ -22,6 +22,7 @@ mod messages;
 mod postgres;
 mod relations;
 mod sqlite;
+mod topics;
 mod usage;
 mod values;
 mod vectors;
@@ -124,6 +125,10 @@ macro_rules! store_contract {
             relations::document_lists_its_entities_by_mentions,
             relations::views_are_recorded_for_their_viewer_only,
             relations::summary_is_hidden_while_a_chunk_is_forgotten,
+            topics::parts_of_sessions_with_the_same_meaning_are_one_topic,
+            topics::forgotten_message_takes_its_topic_along,
+            topics::topics_of_others_are_unknown,
+            topics::texts_of_a_session_are_read_for_its_topics,
             deletion::deleted_session_leaves_nothing_behind,
             deletion::facts_with_other_evidence_are_reweighed_on_deletion,
             deletion::deleting_unknown_session_is_not_found,

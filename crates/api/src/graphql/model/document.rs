@@ -6,12 +6,12 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     enums::DocumentStatus,
-    nodes::{ChunkNode, DocumentNode, EntityNode, MessageNode},
+    nodes::{ChunkNode, DocumentNode, EntityNode, MessageNode, TopicNode},
 };
 use crate::{
     error::ApiError,
     graphql::{
-        loader::{MentionsIn, SharedViewOf},
+        loader::{MentionsIn, SharedViewOf, TopicsOf},
         page::{self, Connection, STATEMENT, Total, connection_cost, list_cost},
         scope::{Needs, OperationScope, scope},
     },
@@ -106,6 +106,18 @@ impl DocumentNode {
     /// What it is about: up to three of its sentences. Null until it is parsed.
     async fn summary(&self) -> Option<&str> {
         self.0.summary.as_ref().map(|summary| summary.as_str())
+    }
+
+    /// What its chunks are about, topics with most of them first.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
+    async fn topics(
+        &self,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<TopicNode>> {
+        let most = page::list_size(first)?;
+        let ids = self.1.load.load_one(TopicsOf(self.0.id)).await?.unwrap_or_default();
+        let mut topics = self.1.load.load_many(ids.iter().copied()).await?;
+        Ok(ids.iter().take(most).filter_map(|id| Some(TopicNode(topics.remove(id)?, self.1.clone()))).collect())
     }
 
     /// The addresses that the document links to.

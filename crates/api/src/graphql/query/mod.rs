@@ -7,6 +7,7 @@ mod graph;
 mod knowledge;
 mod node;
 mod sessions;
+mod topics;
 
 use async_graphql::MergedObject;
 
@@ -16,6 +17,7 @@ pub(crate) struct Query(
     sessions::SessionQueries,
     context::ContextQueries,
     documents::DocumentQueries,
+    topics::TopicQueries,
     knowledge::KnowledgeQueries,
     graph::ConnectionQueries,
     node::NodeQueries,

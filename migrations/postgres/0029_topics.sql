@@ -115,3 +115,6 @@ CREATE VIEW visible_topic_parts WITH (security_invoker = true) AS
     SELECT * FROM topic_parts WHERE (user_id, session_id, part) NOT IN (SELECT user_id, session_id, part FROM hidden_topic_parts);
 CREATE VIEW visible_topic_messages WITH (security_invoker = true) AS
     SELECT * FROM topic_messages WHERE (user_id, session_id, part) NOT IN (SELECT user_id, session_id, part FROM hidden_topic_parts);
+
+-- Messages are found by a resource. By a digest, because an entry of an index is shorter than a long URI may be.
+CREATE INDEX resources_by_uri ON resources (user_id, md5(uri), message_id);

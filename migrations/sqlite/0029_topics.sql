@@ -103,3 +103,6 @@ CREATE VIEW visible_topic_parts AS
     SELECT * FROM topic_parts WHERE (user_id, session_id, part) NOT IN (SELECT user_id, session_id, part FROM hidden_topic_parts);
 CREATE VIEW visible_topic_messages AS
     SELECT * FROM topic_messages WHERE (user_id, session_id, part) NOT IN (SELECT user_id, session_id, part FROM hidden_topic_parts);
+
+-- Messages are found by a resource.
+CREATE INDEX resources_by_uri ON resources (user_id, uri, message_id);

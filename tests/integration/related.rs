@@ -200,3 +200,29 @@ async fn topics_join_documents_and_conversations_of_one_user() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn documents_and_messages_are_found_by_what_they_link_to() {
+    for stored in Stored::all().await {
+        let server = Server::start_on(stored).await;
+        let _work = server.work();
+        let words = "Read HTTPS://Example.org:443/guide#part and https://example.org/guide, and then http://example.org/other.";
+        let id = add(&server, ANNA, words, false).await;
+        add(&server, ANNA, "Nothing to read.", false).await;
+        let session = server.session(ANNA).await;
+        let message = server.say(ANNA, &session, "The guide is at https://example.org/guide#top now.").await;
+        server.say(ANNA, &session, "The other one is at http://example.org/other?x=1.").await;
+        let query = "query($uri: String!) { documents(filter: { linksTo: $uri }) { totalCount nodes { id links } }
+            messagesLinkingTo(uri: $uri) { nodes { id resources { uri } } } }";
+        for uri in ["https://example.org/guide", "https://EXAMPLE.org/guide#elsewhere"] {
+            let found = server.data(ANNA, query, json!({ "uri": uri })).await;
+            let links = json!(["https://example.org/guide", "http://example.org/other"]);
+            assert_eq!(found["documents"], json!({ "totalCount": 1, "nodes": [{ "id": id, "links": links }] }), "{uri}");
+            let resources = json!([{ "uri": "https://example.org/guide" }]);
+            assert_eq!(found["messagesLinkingTo"]["nodes"], json!([{ "id": message, "resources": resources }]), "{uri}");
+        }
+        let none = server.data(BORIS, query, json!({ "uri": "https://example.org/guide" })).await;
+        assert_eq!((&none["documents"]["totalCount"], &none["messagesLinkingTo"]["nodes"]), (&json!(0), &json!([])));
+        assert_eq!(server.code(ANNA, query, json!({ "uri": "guide" })).await, "INVALID_LINK");
+    }
+}

@@ -1,4 +1,4 @@
-//! What is related to a document: messages that cite it, entities that it mentions, and when it was viewed.
+//! What is related to a document: messages that cite it or link to the same resource, entities that it mentions, and views.
 
 use async_trait::async_trait;
 
@@ -14,6 +14,8 @@ pub trait DocumentRelations: Send + Sync {
     async fn messages_citing(&self, caller: &Caller, document: DocumentId, page: &Page) -> Result<Slice<MessageId>, StoreError>;
     /// Lists the caller's questions whose answers cite a document, latest answer first.
     async fn questions_answered_by(&self, caller: &Caller, document: DocumentId, page: &Page) -> Result<Slice<MessageId>, StoreError>;
+    /// Lists the caller's messages that contain or link to a resource, latest first. The URI is in standard form.
+    async fn messages_linking_to(&self, caller: &Caller, uri: &str, page: &Page) -> Result<Slice<MessageId>, StoreError>;
     /// Lists the entities that the chunks of a document mention, most mentions in this document first.
     async fn entities_in_document(&self, caller: &Caller, document: DocumentId, page: &Page) -> Result<Slice<EntityId>, StoreError>;
     /// Records that the caller viewed an own document.

@@ -88,6 +88,8 @@ pub struct DocumentFilter {
     pub status: Option<DocumentStatus>,
     /// Only documents whose file name, title or path contains this, ignoring case.
     pub text: Option<String>,
+    /// Only documents that link to this resource, in standard form.
+    pub links_to: Option<String>,
     /// Only versions for which no newer version is searchable.
     pub current: bool,
 }

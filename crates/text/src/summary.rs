@@ -18,6 +18,28 @@ const FEW_TERMS: usize = 4;
 /// How much a sentence without a final mark, such as a heading or a row of a table, and how much a question counts.
 const FRAGMENT: f64 = 0.6;
 const QUESTION: f64 = 0.5;
+/// How much a sentence counts that continues another one.
+const CONTINUATION: f64 = 0.7;
+/// First words of such sentences, in small letters.
+const CONTINUES: &[&str] = &[
+    "and",
+    "but",
+    "he",
+    "however",
+    "it",
+    "its",
+    "or",
+    "otherwise",
+    "she",
+    "so",
+    "that",
+    "their",
+    "then",
+    "these",
+    "they",
+    "this",
+    "those",
+];
 /// The share of similarity to chosen sentences in the choice of the next one.
 const REDUNDANCY: f64 = 0.4;
 /// Words with a full stop behind which no sentence ends.
@@ -111,6 +133,8 @@ fn weight(text: &str, terms: usize, place: usize) -> f64 {
         Some('.' | '!' | '…' | '。' | '！') if !text.contains(" | ") => 1.0,
         _ => FRAGMENT,
     };
+    let first = text.split_whitespace().next().unwrap_or_default().trim_end_matches(',').to_lowercase();
+    let form = if CONTINUES.contains(&first.as_str()) { form * CONTINUATION } else { form };
     // What a text is about is often said first.
     let place = 1.0 + 0.5 / (1.0 + place as f64);
     form * place * (terms.min(FEW_TERMS) as f64 / FEW_TERMS as f64)
@@ -188,6 +212,14 @@ mod tests {
     fn abbreviations_do_not_end_sentences() {
         assert!(split(HANDBOOK).contains(&"Ask Dr. Brown if your dog is ill.".to_owned()));
         assert_eq!(split("- One  thing.\n* Another\n"), ["One thing.", "Another"]);
+    }
+
+    #[test]
+    fn sentence_that_continues_another_counts_for_less() {
+        let text =
+            "The parcel leaves Hamburg on Monday. It reaches the customer in Oslo. A parcel for the customer in Oslo costs nine euros.";
+        assert_eq!(summarize([text], 70).unwrap(), "A parcel for the customer in Oslo costs nine euros.");
+        assert!(weight("This is a long red brick wall.", 4, 3) < weight("Here is a long red brick wall.", 4, 3));
     }
 
     #[test]

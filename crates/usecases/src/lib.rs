@@ -44,7 +44,7 @@ pub use error::UseCaseError;
 pub use forget_request::{ForgetRequest, Forgotten};
 pub use knowledge::{AssertFact, AssertedValue};
 pub use memory::{MAX_RIVALS, MemoryReader, ResourceId, evidence_key};
-pub use resources::{AttachedContent, Attachment};
+pub use resources::{AttachedContent, Attachment, standard_link};
 pub use send::{MAX_IMPORT, SendMessage};
 pub use use_cases::{Parts, UseCases};
 pub use work::MessageWork;

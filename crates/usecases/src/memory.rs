@@ -169,11 +169,9 @@ impl MemoryReader {
         Ok(grouped(self.store.resources_of(&self.caller, messages).await?))
     }
 
-    /// Returns the topics of documents, those with most chunks first.
-    pub async fn topics_of(&self, documents: &[DocumentId]) -> Result<HashMap<DocumentId, Vec<TopicId>>, StoreError> {
-        let sessions: Vec<_> = documents.iter().map(|id| id.session()).collect();
-        let found = self.store.topics_of_sessions(&self.caller, &sessions).await?;
-        Ok(grouped(found.into_iter().map(|(session, topic)| (session.into(), topic))))
+    /// Returns the topics of sessions, which may store documents. Those with most texts first.
+    pub async fn topics_of(&self, sessions: &[SessionId]) -> Result<HashMap<SessionId, Vec<TopicId>>, StoreError> {
+        Ok(grouped(self.store.topics_of_sessions(&self.caller, sessions).await?))
     }
 
     /// Returns when the caller last viewed documents of shared memory.
@@ -253,6 +251,11 @@ impl MemoryReader {
     /// Returns a page of the questions whose answers cite a document, latest answer first.
     pub async fn list_questions(&self, document: DocumentId, page: &Page) -> Result<Slice<MessageId>, StoreError> {
         self.store.questions_answered_by(&self.caller, document, page).await
+    }
+
+    /// Returns a page of the messages that contain or link to a resource, latest first. The URI is in standard form.
+    pub async fn list_linking(&self, uri: &str, page: &Page) -> Result<Slice<MessageId>, StoreError> {
+        self.store.messages_linking_to(&self.caller, uri, page).await
     }
 
     /// Returns a page of the entities that a document mentions, most mentions in it first.

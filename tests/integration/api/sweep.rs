@@ -96,6 +96,7 @@ impl Own {
             ("intoId" | "fromId" | "toId" | "oneId" | "otherId", "ID") => &self.friend,
             ("text" | "query", "String") => "Where is the code?",
             ("title", "String") => "Plans",
+            ("uri", "String") => "https://example.org/page",
             ("subject" | "name" | "mention", "String") => "Peter",
             ("object", "String") => "Mary",
             ("relation", "String") => "LIKES",

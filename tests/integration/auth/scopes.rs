@@ -79,6 +79,7 @@ async fn every_root_field_requires_a_scope() {
         ("facts", "facts { totalCount }"),
         ("document", "document(id: $id) { id }"),
         ("documents", "documents { totalCount }"),
+        ("messagesLinkingTo", "messagesLinkingTo(uri: \"https://example.org\") { totalCount }"),
         ("topic", "topic(id: $id) { id }"),
         ("topics", "topics { totalCount }"),
         ("node", "node(id: $id) { id }"),

@@ -206,8 +206,8 @@ related! {
     MentionsIn(MessageId) -> Vec<(EntityId, Mention)> = mentions;
     /// Key: the decisions about which entities the mentions of a message refer to, by index of the mention in its message.
     DecisionsIn(MessageId) -> HashMap<u32, Decision> = decisions;
-    /// Key: the topics of a document.
-    TopicsOf(DocumentId) -> Vec<TopicId> = topics_of;
+    /// Key: the topics of a session, which may store a document.
+    TopicsOf(SessionId) -> Vec<TopicId> = topics_of;
     /// Key: when the caller last viewed a document of shared memory. Loaded from the caller's own memory.
     SharedViewOf(DocumentId) -> Timestamp = shared_views;
     /// Key: the facts that a message is evidence for or against, each once.

@@ -209,10 +209,10 @@ pub(super) async fn list(
         || ApiError::invalid("UNKNOWN_STATUS", "There is no such status. Use pending, processing, completed or failed.", "status");
     let filter = DocumentFilter {
         collections: parameters.collection.into_iter().collect(),
-        ids: Vec::new(),
         status: read_word(parameters.status.as_deref(), unknown)?,
         text: parameters.text,
         current: parameters.current,
+        ..DocumentFilter::default()
     };
     let scope = OperationScope::new(identity, usecases, ResponseBudget::default());
     let memory = scope.memory(parameters.shared)?;

@@ -1,9 +1,16 @@
 //! Reads what is related to documents, and records views.
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
 use super::{
-    super::{PostgresStore, codec::column, failure::Failure, keys, transaction::WriteTransaction},
+    super::{
+        PostgresStore,
+        codec::{self, column},
+        failure::Failure,
+        keys,
+        transaction::WriteTransaction,
+    },
     stored,
 };
 use recall_domain::{Caller, DocumentId, EntityId, MessageId, Page, Slice, Timestamp, UserId};
@@ -41,6 +48,21 @@ impl DocumentRelations for PostgresStore {
         );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(keys::slice(found.into_iter().map(|row| (row.feed_row.to_string(), MessageId(row.id))).collect(), page))
+    }
+
+    async fn messages_linking_to(&self, caller: &Caller, uri: &str, page: &Page) -> Result<Slice<MessageId>, StoreError> {
+        let before = page.after.as_deref().map_or(Ok(Uuid::max()), keys::parse_id)?;
+        let found = sqlx::query_scalar!(
+            r#"SELECT DISTINCT message_id AS "message_id!" FROM visible_resources
+             WHERE user_id = $1 AND md5(uri) = md5($2) AND uri = $2 AND message_id < $3 ORDER BY message_id DESC LIMIT $4"#,
+            caller.user().0,
+            &*codec::text(uri),
+            before,
+            keys::limit(page),
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        let key = |message: &MessageId| message.0.as_simple().to_string();
+        Ok(keys::page(found.into_iter().map(MessageId).map(Ok::<_, Failure>), page, key)?)
     }
 
     async fn entities_in_document(&self, caller: &Caller, document: DocumentId, page: &Page) -> Result<Slice<EntityId>, StoreError> {

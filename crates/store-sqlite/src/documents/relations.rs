@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use rusqlite::params;
+use uuid::Uuid;
 
 use super::super::{
     SqliteStore,
@@ -32,6 +33,18 @@ impl DocumentRelations for SqliteStore {
              WHERE c.user_id = ?1 AND c.document_id = ?2 AND c.feed_row < ?3 AND m.forgotten IS NULL AND q.forgotten IS NULL
              ORDER BY c.feed_row DESC LIMIT ?4";
         citing(self, caller, sql, document, page).await
+    }
+
+    async fn messages_linking_to(&self, caller: &Caller, uri: &str, page: &Page) -> Result<Slice<MessageId>, StoreError> {
+        let before = page.after.as_deref().map_or(Ok(Uuid::max()), keys::parse_id)?;
+        let values = (caller.user().0, uri.to_owned(), before, keys::limit(page));
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT DISTINCT message_id FROM visible_resources WHERE user_id = ?1 AND uri = ?2 AND message_id < ?3
+                 ORDER BY message_id DESC LIMIT ?4";
+            db.rows("resources", sql, values, |c| Ok(MessageId(c.id("message_id")?)))
+        });
+        let key = |message: &MessageId| message.0.as_simple().to_string();
+        Ok(keys::page(found.await?.into_iter().map(Ok::<_, Failure>), page, key)?)
     }
 
     async fn entities_in_document(&self, caller: &Caller, document: DocumentId, page: &Page) -> Result<Slice<EntityId>, StoreError> {

@@ -38,6 +38,7 @@ macro_rules! store_contract {
             messages::stored_message_reads_back_unchanged,
             messages::messages_are_found_by_session_and_time,
             messages::resources_are_read_in_order_and_deleted_with_their_message,
+            messages::messages_are_found_by_their_resources,
             messages::message_without_text_has_no_index_entry,
             messages::extreme_timestamps_are_stored_and_listed,
             messages::known_external_id_stores_nothing,

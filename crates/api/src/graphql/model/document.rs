@@ -6,17 +6,18 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     enums::DocumentStatus,
+    message::loaded_messages,
     nodes::{ChunkNode, DocumentNode, EntityNode, MessageNode, TopicNode},
 };
 use crate::{
     error::ApiError,
     graphql::{
-        loader::{MentionsIn, SharedViewOf, TopicsOf},
+        loader::{MentionsIn, SharedViewOf},
         page::{self, Connection, STATEMENT, Total, connection_cost, list_cost},
-        scope::{Needs, OperationScope, scope},
+        scope::{Needs, scope},
     },
 };
-use recall_domain::{self as domain, MessageId, Page, Slice, Timestamp};
+use recall_domain::{self as domain, Slice, Timestamp};
 
 /// A document: a file with its chunks. Its events are in the log of the session with the same id.
 #[Object(name = "Document", guard = "Needs::Read")]
@@ -114,13 +115,10 @@ impl DocumentNode {
         &self,
         #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<TopicNode>> {
-        let most = page::list_size(first)?;
-        let ids = self.1.load.load_one(TopicsOf(self.0.id)).await?.unwrap_or_default();
-        let mut topics = self.1.load.load_many(ids.iter().copied()).await?;
-        Ok(ids.iter().take(most).filter_map(|id| Some(TopicNode(topics.remove(id)?, self.1.clone()))).collect())
+        TopicNode::of(&self.1, self.0.id.session(), first).await
     }
 
-    /// The addresses that the document links to.
+    /// The addresses that the document links to, in standard form: without fragment, default port and credentials; files as `file:`.
     #[graphql(complexity = "list_cost(first, 1)")]
     async fn links(
         &self,
@@ -173,7 +171,7 @@ impl DocumentNode {
         }
     }
 
-    /// The viewer's questions whose answers cite it, latest answer first.
+    /// The viewer's questions whose answers cite it, latest answer first. Citations are in own messages, also if the document is shared.
     #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn questions(
         &self,
@@ -183,7 +181,7 @@ impl DocumentNode {
     ) -> async_graphql::Result<Connection<MessageNode>> {
         let (s, page) = (scope(ctx)?, page::read_page(first, after)?);
         let slice = s.own.read.list_questions(self.0.id, &page).await.map_err(ApiError::from)?;
-        own_messages(s, slice, &page).await
+        loaded_messages(&s.own, slice, &page).await
     }
 
     /// The viewer's messages whose citations name it, latest first.
@@ -196,7 +194,7 @@ impl DocumentNode {
     ) -> async_graphql::Result<Connection<MessageNode>> {
         let (s, page) = (scope(ctx)?, page::read_page(first, after)?);
         let slice = s.own.read.list_citing(self.0.id, &page).await.map_err(ApiError::from)?;
-        own_messages(s, slice, &page).await
+        loaded_messages(&s.own, slice, &page).await
     }
 
     /// The entities that its chunks mention, most mentions in this document first.
@@ -214,14 +212,6 @@ impl DocumentNode {
         let node = |entity| EntityNode(entity, memory.clone());
         Ok(page::forward_connection(Slice { items, has_next }, &page, Total::Unknown, node))
     }
-}
-
-/// Loads a page of the viewer's own messages. Citations of a document are in own messages, also if the document is shared.
-async fn own_messages(s: &OperationScope, slice: Slice<MessageId>, page: &Page) -> async_graphql::Result<Connection<MessageNode>> {
-    let found = s.own.load.load_many(slice.items.iter().map(|(_, id)| *id)).await?;
-    let items = slice.items.into_iter().filter_map(|(key, id)| Some((key, found.get(&id)?.clone()))).collect();
-    let node = |message| MessageNode(message, s.own.clone());
-    Ok(page::forward_connection(Slice { items, has_next: slice.has_next }, page, Total::Unknown, node))
 }
 
 /// Consecutive pages, from 1.

@@ -29,6 +29,7 @@ pub(crate) use enums::{
 };
 pub(crate) use event::EventNode;
 pub(crate) use fact::{EvidenceNode, list_facts, listed_relations};
+pub(crate) use message::loaded_messages;
 pub(crate) use nodes::{ChunkNode, DocumentNode, EntityNode, FactNode, MessageNode, SessionNode, TopicNode};
 pub(crate) use relation::RelationNode;
 pub(crate) use user_error::{UserError, split_user_errors};

@@ -5,13 +5,13 @@ use async_graphql::{Context, ID, Object};
 use super::{
     enums::FactStatus,
     fact::{list_facts, listed_relations},
-    nodes::{FactNode, MessageNode, SessionNode},
+    nodes::{FactNode, MessageNode, SessionNode, TopicNode},
 };
 use crate::{
     error::ApiError,
     graphql::{
         loader::text_bytes,
-        page::{self, Connection, STATEMENT, Total, connection_cost, either_end_cost},
+        page::{self, Connection, STATEMENT, Total, connection_cost, either_end_cost, list_cost},
         scope::{Needs, scope},
     },
 };
@@ -44,6 +44,15 @@ impl SessionNode {
         let summary = s.usecases.session_summary(&self.1.caller(), self.0.id).await.map_err(ApiError::from)?;
         s.budget.count_loaded_bytes(summary.as_ref().map_or(0, |text| text.as_str().len()));
         Ok(summary.map(UserText::into_string))
+    }
+
+    /// What its messages are about, topics with most of them first. Found from the 8th message on.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
+    async fn topics(
+        &self,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<TopicNode>> {
+        TopicNode::of(&self.1, self.0.id, first).await
     }
 
     /// When it was created.

@@ -1,16 +1,32 @@
 //! GraphQL type `Topic`.
 
+use std::sync::Arc;
+
 use async_graphql::{ID, Object};
 
-use super::nodes::{DocumentNode, EntityNode, MessageNode, TopicNode};
+use super::{
+    message::loaded_messages,
+    nodes::{DocumentNode, EntityNode, MessageNode, TopicNode},
+};
 use crate::{
     error::ApiError,
     graphql::{
-        page::{self, Connection, STATEMENT, Total, connection_cost, list_cost},
-        scope::Needs,
+        loader::TopicsOf,
+        page::{self, Connection, STATEMENT, connection_cost, list_cost},
+        scope::{Memory, Needs},
     },
 };
-use recall_domain::Slice;
+use recall_domain::SessionId;
+
+impl TopicNode {
+    /// Returns the topics of a session, which may store a document.
+    pub(super) async fn of(memory: &Arc<Memory>, session: SessionId, first: Option<i32>) -> async_graphql::Result<Vec<Self>> {
+        let most = page::list_size(first)?;
+        let ids = memory.load.load_one(TopicsOf(session)).await?.unwrap_or_default();
+        let mut topics = memory.load.load_many(ids.iter().copied()).await?;
+        Ok(ids.iter().take(most).filter_map(|id| Some(Self(topics.remove(id)?, memory.clone()))).collect())
+    }
+}
 
 /// A topic: texts of about the same meaning in documents and conversations.
 #[Object(name = "Topic", guard = "Needs::Read")]
@@ -54,31 +70,28 @@ impl TopicNode {
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
     ) -> async_graphql::Result<Connection<MessageNode>> {
         let page = page::read_page(first, after)?;
-        let Slice { items, has_next } = self.1.read.list_topic_messages(self.0.id, &page).await.map_err(ApiError::from)?;
-        let mut found = self.1.load.load_many(items.iter().map(|(_, id)| *id)).await?;
-        let items = items.into_iter().filter_map(|(key, id)| Some((key, found.remove(&id)?))).collect();
-        let node = |message| MessageNode(message, self.1.clone());
-        Ok(page::forward_connection(Slice { items, has_next }, &page, Total::Unknown, node))
+        let slice = self.1.read.list_topic_messages(self.0.id, &page).await.map_err(ApiError::from)?;
+        loaded_messages(&self.1, slice, &page).await
     }
 
     /// The entities that its messages and chunks mention, most mentions first.
-    #[graphql(complexity = "2 * STATEMENT + list_cost(first, child_complexity)")]
+    #[graphql(complexity = "2 * STATEMENT + list_cost(first.or(Some(10)), child_complexity)")]
     async fn entities(
         &self,
-        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 10.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<EntityNode>> {
-        let ids = self.1.read.entities_of_topic(self.0.id, page::limit(first)?).await.map_err(ApiError::from)?;
+        let ids = self.1.read.entities_of_topic(self.0.id, page::limit(first.or(Some(10)))?).await.map_err(ApiError::from)?;
         let found = self.1.load.load_many(ids.iter().copied()).await?;
         Ok(ids.iter().filter_map(|id| Some(EntityNode(found.get(id)?.clone(), self.1.clone()))).collect())
     }
 
     /// Other topics of the same memory, those with the most similar meaning first.
-    #[graphql(complexity = "2 * STATEMENT + list_cost(first, child_complexity)")]
+    #[graphql(complexity = "2 * STATEMENT + list_cost(first.or(Some(5)), child_complexity)")]
     async fn related(
         &self,
-        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 5.")] first: Option<i32>,
     ) -> async_graphql::Result<Vec<TopicNode>> {
-        let ids = self.1.read.related_topics(self.0.id, page::limit(first)?).await.map_err(ApiError::from)?;
+        let ids = self.1.read.related_topics(self.0.id, page::limit(first.or(Some(5)))?).await.map_err(ApiError::from)?;
         let mut found = self.1.load.load_many(ids.iter().copied()).await?;
         Ok(ids.iter().filter_map(|id| Some(TopicNode(found.remove(id)?, self.1.clone()))).collect())
     }

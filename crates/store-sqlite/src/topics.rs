@@ -99,11 +99,7 @@ impl TopicStore for SqliteStore {
     async fn messages_of_topic(&self, caller: &Caller, id: TopicId, page: &Page) -> Result<Slice<MessageId>, StoreError> {
         let before = page.after.as_deref().map_or(Ok(uuid::Uuid::max()), keys::parse_id)?;
         let values = (caller.user().0, id.0, before, keys::limit(page));
-        let found = self.read(caller, move |db| {
-            let sql = "SELECT message_id FROM visible_topic_messages
-                 WHERE user_id = ?1 AND topic_id = ?2 AND message_id < ?3 AND chunk IS NULL ORDER BY message_id DESC LIMIT ?4";
-            db.rows("topic_messages", sql, values, |c| Ok(MessageId(c.id("message_id")?)))
-        });
+        let found = self.read(caller, move |db| db.rows("topic_messages", LISTED, values, |c| Ok(MessageId(c.id("message_id")?))));
         let key = |message: &MessageId| message.0.as_simple().to_string();
         Ok(keys::page(found.await?.into_iter().map(Ok::<_, Failure>), page, key)?)
     }
@@ -136,8 +132,14 @@ impl TopicStore for SqliteStore {
     }
 }
 
+/// Messages of a topic. Names the index because SQLite, without statistics, would read all messages of the user.
+pub(super) const LISTED: &str = "SELECT message_id FROM topic_messages INDEXED BY topic_messages_listed
+     WHERE user_id = ?1 AND topic_id = ?2 AND message_id < ?3 AND chunk IS NULL
+     AND (user_id, session_id, part) NOT IN (SELECT user_id, session_id, part FROM hidden_topic_parts)
+     ORDER BY message_id DESC LIMIT ?4";
+
 /// The largest parts with vectors of one model.
-const KNOWN: &str = "SELECT topic_id, terms, centroid FROM visible_topic_parts WHERE user_id = ? AND model = ?
+pub(super) const KNOWN: &str = "SELECT topic_id, terms, centroid FROM visible_topic_parts WHERE user_id = ? AND model = ?
      ORDER BY size DESC, session_id DESC, part DESC LIMIT ?";
 
 fn topic(c: &Columns<'_, '_>) -> Result<Topic, Failure> {

@@ -21,13 +21,13 @@ async fn assert_constant_statements(stored: Stored) {
         server.fact(ANNA, &session, [&format!("Person {n}"), ["LIKES", "DISLIKES"][n % 2], &format!("Thing {}", n / 2)]).await;
         server.fact(ANNA, &session, [&format!("Person {n}"), "LIVES_IN", &format!("Town {n}")]).await;
     }
-    for n in 0..12 {
+    for n in 0..12u128 {
         let added = server.upload(ANNA, &format!("Report {n}.txt"), format!("All about {n}.").as_bytes(), &[]).await;
         let id = text(&added.json::<serde_json::Value>().await.unwrap()["id"]);
         let caller = Caller::verified(ANNA.parse().unwrap(), ViewerRole::User);
         let first = server.store.messages_before(&caller, id.parse().unwrap(), 2, 1).await.unwrap().remove(0);
         let part = TopicPart {
-            fresh: TopicId(uuid::Uuid::new_v4()),
+            fresh: TopicId(uuid::Uuid::from_u128(n + 1)),
             name: format!("topic {n}").into(),
             terms: vec![format!("topic {n}")],
             centroid: vec![1.0],

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(super) use self::schema::Schema;
 use self::schema::{named, written};
 use super::harness::{ADMIN, ANNA, BORIS, Server, text};
-use recall_domain::{Caller, TopicId, UserId, ViewerRole};
+use recall_domain::{Caller, MessageId, TopicId, UserId, ViewerRole};
 use recall_ports::{SessionTopics, TopicPart};
 
 /// Is in every text of Anna's. No answer to Boris may contain it.
@@ -109,12 +109,13 @@ impl Own {
 /// Stores a topic of a message. The jobs that find topics do not run here.
 async fn topic(server: &Server, user: &str, word: &str, session: &str, message: &str) -> String {
     let owner = if user == ADMIN { UserId::SHARED } else { user.parse().unwrap() };
+    let message: MessageId = message.parse().unwrap();
     let part = TopicPart {
-        fresh: TopicId(uuid::Uuid::new_v4()),
+        fresh: TopicId(uuid::Uuid::new_v5(&message.0, b"topic")),
         name: word.into(),
         terms: vec![word.to_owned()],
         centroid: vec![1.0, 0.0],
-        messages: vec![message.parse().unwrap()],
+        messages: vec![message],
     };
     let session = session.parse().unwrap();
     let now = recall_domain::Timestamp::UNIX_EPOCH;

@@ -1307,6 +1307,7 @@ export interface Topic {
   related: Topic[];
 }
 
+/** A page of topics. */
 export interface TopicConnection {
   /** Information to aid in pagination. */
   pageInfo: PageInfo;

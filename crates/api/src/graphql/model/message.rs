@@ -326,18 +326,6 @@ fn slice_code_points(text: &str, span: Span) -> String {
     text.chars().skip(span.start as usize).take(length).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_count_code_points() {
-        assert_eq!(slice_code_points("Zoë ❤ Noël", Span { start: 6, end: 10 }), "Noël");
-        assert_eq!(slice_code_points("Zoë", Span { start: 2, end: 99 }), "ë");
-        assert_eq!(slice_code_points("Zoë", Span { start: 9, end: 3 }), "");
-    }
-}
-
 /// Loads a page of messages of one memory. A message that was deleted meanwhile is left out; the cursors of the others stay valid.
 pub(crate) async fn loaded_messages(
     memory: &Arc<Memory>,
@@ -348,4 +336,16 @@ pub(crate) async fn loaded_messages(
     let items = slice.items.into_iter().filter_map(|(key, id)| Some((key, found.remove(&id)?))).collect();
     let node = |message| MessageNode(message, memory.clone());
     Ok(page::forward_connection(Slice { items, has_next: slice.has_next }, page, Total::Unknown, node))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_count_code_points() {
+        assert_eq!(slice_code_points("Zoë ❤ Noël", Span { start: 6, end: 10 }), "Noël");
+        assert_eq!(slice_code_points("Zoë", Span { start: 2, end: 99 }), "ë");
+        assert_eq!(slice_code_points("Zoë", Span { start: 9, end: 3 }), "");
+    }
 }

@@ -37,6 +37,7 @@ mod problems;
 mod proxy;
 mod readme;
 mod reembed;
+mod related;
 mod server;
 mod stored;
 mod structure;

@@ -133,6 +133,7 @@ cues.verbs = ["like"]
             status: DocumentStatus::Completed,
             error: None,
             title: Some("Office handbook".into()),
+            summary: None,
             pages: None,
             links: Vec::new(),
             chunk_count: 9,
@@ -143,6 +144,7 @@ cues.verbs = ["like"]
             has_original: false,
             created_at: Timestamp::default(),
             updated_at: Timestamp::default(),
+            viewed_at: None,
         };
         let chunk = Chunk {
             id: MessageId(Uuid::from_u128(u128::from(position) + 100)),

@@ -66,6 +66,8 @@ pub struct Document {
     pub error: Option<String>,
     /// The title that it states.
     pub title: Option<UserText>,
+    /// Sentences of it that stand for the rest; `None` until it is parsed, and while one of its chunks is forgotten.
+    pub summary: Option<UserText>,
     /// The number of its pages, if its format has pages.
     pub pages: Option<u32>,
     /// The addresses that it links to.
@@ -86,6 +88,8 @@ pub struct Document {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// When its owner last viewed it.
+    pub viewed_at: Option<Timestamp>,
 }
 
 impl Document {

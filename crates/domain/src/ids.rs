@@ -56,6 +56,8 @@ id! {
     ComparisonId,
     /// One forgetting, which can be undone for a while.
     ForgettingId,
+    /// One topic.
+    TopicId,
 }
 
 impl UserId {

@@ -44,6 +44,8 @@ pub struct DocumentOutline {
     pub media_type: String,
     /// The title that it states.
     pub title: Option<UserText>,
+    /// Sentences of it that stand for the rest.
+    pub summary: Option<UserText>,
     /// The number of its pages.
     pub pages: Option<u32>,
     /// The addresses that it links to.
@@ -86,6 +88,8 @@ pub struct DocumentFilter {
     pub status: Option<DocumentStatus>,
     /// Only documents whose file name, title or path contains this, ignoring case.
     pub text: Option<String>,
+    /// Only documents that link to this resource, in standard form.
+    pub links_to: Option<String>,
     /// Only versions for which no newer version is searchable.
     pub current: bool,
 }

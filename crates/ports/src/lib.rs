@@ -11,6 +11,7 @@ pub mod chat;
 pub mod commit;
 pub mod comparisons;
 pub mod document_parser;
+mod document_relations;
 pub mod documents;
 pub mod embed;
 pub mod extract;
@@ -29,6 +30,7 @@ pub mod session_deletion;
 pub mod spool;
 pub mod store;
 pub mod stream;
+mod topics;
 pub mod usage;
 pub mod vectors;
 pub mod visit;
@@ -46,6 +48,7 @@ pub use comparisons::{
     ComparedDocument, ComparedPassage, ComparedPoints, Comparer, ComparisonStep, ComparisonStore, ComparisonTask, NewComparison,
 };
 pub use document_parser::{Chunking, DocumentFormat, DocumentParser, ParseError, ParsedChunk, ParsedDocument, ParsedSection};
+pub use document_relations::DocumentRelations;
 pub use documents::{AddedDocument, DocumentFilter, DocumentOutline, DocumentStep, DocumentStore, NewDocument};
 pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{Background, EarlierMessage, ExtractError, ExtractInput, Extractor, Known, KnownFact, KnownName};
@@ -71,6 +74,7 @@ pub use store::{
     Store, StoreError,
 };
 pub use stream::Announcer;
+pub use topics::{SessionTopics, TopicPart, TopicStore, TopicText, TopicTexts};
 pub use usage::{UsageStore, UsageTotals};
 pub use vectors::{MessageWithoutVector, Replaced, VectorBacklog, VectorClaim, VectorStep, VectorStore};
 pub use visit::VisitStore;

@@ -12,9 +12,9 @@
 use async_trait::async_trait;
 
 use super::{
-    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, ComparisonStore, Connections, DocumentStore, Embedding,
-    EventLog, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore, UsageStore,
-    VectorStore, VisitStore,
+    AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, ComparisonStore, Connections, DocumentRelations, DocumentStore,
+    Embedding, EventLog, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore,
+    TopicStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
     Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId,
@@ -29,6 +29,8 @@ pub trait Store:
     + MessageStore
     + DocumentStore
     + ComparisonStore
+    + DocumentRelations
+    + TopicStore
     + KnowledgeStore
     + AccessTokenStore
     + RevocationStore
@@ -53,6 +55,8 @@ impl<T> Store for T where
         + MessageStore
         + DocumentStore
         + ComparisonStore
+        + DocumentRelations
+        + TopicStore
         + KnowledgeStore
         + AccessTokenStore
         + RevocationStore

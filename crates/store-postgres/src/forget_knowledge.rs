@@ -87,6 +87,24 @@ impl ForgetStatements for WriteTransaction<'_> {
         self.erase_message_texts(user, messages).await
     }
 
+    async fn delete_summaries(&mut self, user: UserId, messages: &[MessageId]) -> Result<(), Failure> {
+        let cleared = sqlx::query!(
+            "UPDATE documents SET summary = NULL WHERE user_id = $1 AND id IN (
+                 SELECT session_id FROM messages WHERE user_id = $1 AND id = ANY($2))",
+            user.0,
+            &column(messages, |m| m.0)[..],
+        );
+        cleared.execute(&mut *self.0).await?;
+        let topics = sqlx::query!(
+            "DELETE FROM topic_parts WHERE user_id = $1 AND (session_id, part) IN (
+                 SELECT session_id, part FROM topic_messages WHERE user_id = $1 AND message_id = ANY($2))",
+            user.0,
+            &column(messages, |m| m.0)[..],
+        );
+        topics.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
     async fn full_mentions_in(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<ForgottenMention>, Failure> {
         let found = sqlx::query!(
             "SELECT message_id, ordinal, entity_id, said_at, name, entity_type, span_start, span_end, confidence, description, score, reason

@@ -41,6 +41,7 @@ mod sessions;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod topics;
 mod transaction;
 mod usage;
 mod visits;

@@ -77,6 +77,17 @@ impl ForgetStatements for WriteTransaction<'_> {
         self.erase_message_texts(user, messages)
     }
 
+    async fn delete_summaries(&mut self, user: UserId, messages: &[MessageId]) -> Result<(), Failure> {
+        let sql = "UPDATE documents SET summary = NULL WHERE user_id = ?1 AND id IN (
+                 SELECT session_id FROM messages WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2)))";
+        let list = id_list(ids(messages));
+        self.0.execute(sql, (user.0, &list))?;
+        let sql = "DELETE FROM topic_parts WHERE user_id = ?1 AND (session_id, part) IN (
+                 SELECT session_id, part FROM topic_messages WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2)))";
+        self.0.execute(sql, (user.0, &list))?;
+        Ok(())
+    }
+
     async fn full_mentions_in(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<ForgottenMention>, Failure> {
         let sql = "SELECT * FROM mentions WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))
              ORDER BY message_id, ordinal";

@@ -38,6 +38,7 @@ mod session_deletion;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod topics;
 mod transaction;
 mod usage;
 mod visits;

@@ -118,12 +118,30 @@ async fn frequent_statements_use_their_index() {
             "SELECT * FROM visible_evidence WHERE user_id = ? AND fact_id = ? ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT ?",
             "evidence_latest",
         ),
+        (
+            "SELECT m.id FROM document_citations c JOIN visible_messages m ON m.user_id = c.user_id AND m.id = c.message_id
+             WHERE c.user_id = ? AND c.document_id = ? AND c.feed_row < ? AND m.forgotten IS NULL ORDER BY c.feed_row DESC LIMIT ?",
+            "PRIMARY KEY (user_id=? AND document_id=? AND feed_row<?)",
+        ),
     ] {
         let plan = explain(&store, sql).await;
         assert!(plan.contains(index), "{sql}\n{plan}");
         // SQLite also calls an ordered index read up to a LIMIT a scan, and the read of the hidden sessions of all users.
         let scans = plan.lines().any(|step| step.contains("SCAN") && !step.contains(index) && !step.contains(HIDDEN));
         assert!(!scans && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn topics_are_read_in_the_order_of_an_index() {
+    let (_folder, store) = open().await;
+    for (sql, index) in [
+        (super::topics::KNOWN, "topic_parts_by_size (user_id=? AND model=?)"),
+        (super::topics::LISTED, "topic_messages_listed (user_id=? AND topic_id=? AND message_id<?)"),
+    ] {
+        let plan = explain(&store, sql).await;
+        // The forgotten messages of all users are few and read once.
+        assert!(plan.contains(index) && plan.contains("messages_forgotten") && !plan.contains("FOR ORDER BY"), "{sql}\n{plan}");
     }
 }
 

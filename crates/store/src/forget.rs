@@ -263,6 +263,11 @@ async fn purge<T: ForgetStatements>(tx: &mut T, user: UserId, row: &ForgettingRo
     for m in tx.forgotten_messages(user, id).await? {
         if m.treatment == Treatment::Hidden { hidden.push(m.id) } else { redacted.push(m.id) }
     }
+    for gone in [&hidden, &redacted] {
+        if !gone.is_empty() {
+            tx.delete_summaries(user, gone).await?;
+        }
+    }
     let mut merged = BTreeSet::new();
     if !hidden.is_empty() {
         merged.extend(tx.merges_with_messages(user, &hidden).await?);

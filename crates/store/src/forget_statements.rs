@@ -83,6 +83,9 @@ pub trait ForgetStatements: SessionDeletionStatements {
     async fn clear_forgotten(&mut self, user: UserId, id: ForgettingId) -> Result<(), Self::Error>;
     /// Deletes text, resources, terms, vectors and copies of excerpts of redacted messages.
     async fn erase_texts(&mut self, user: UserId, messages: &[MessageId]) -> Result<(), Self::Error>;
+    /// Deletes what may quote these messages without naming them: the summaries of their documents and the
+    /// names of their topics.
+    async fn delete_summaries(&mut self, user: UserId, messages: &[MessageId]) -> Result<(), Self::Error>;
 
     /// Returns all mentions in messages.
     async fn full_mentions_in(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<ForgottenMention>, Self::Error>;

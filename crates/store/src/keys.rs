@@ -62,6 +62,11 @@ pub fn latest_before(key: Option<&str>) -> Result<(i64, Uuid), Refusal> {
     key.map_or(Ok((i64::MAX, Uuid::max())), parse_number_and_id)
 }
 
+/// The position after which a list sorted by a number, greatest first, and by id continues: that of the key, or before all rows.
+pub fn least_before(key: Option<&str>) -> Result<(i64, Uuid), Refusal> {
+    key.map_or(Ok((i64::MAX, Uuid::nil())), parse_number_and_id)
+}
+
 /// Parses exactly what `i64`'s `Display` writes, so that one position has one key.
 pub fn parse_number(number: &str) -> Result<i64, Refusal> {
     let parsed: i64 = number.parse().map_err(|_| Refusal::BadCursor)?;

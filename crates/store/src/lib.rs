@@ -31,6 +31,7 @@ mod reweighing;
 mod round_robin;
 mod session_deletion;
 mod sessions;
+mod topics;
 mod transaction;
 mod users;
 mod vectors;
@@ -62,6 +63,7 @@ pub use reweighing::{
 pub use round_robin::RoundRobin;
 pub use session_deletion::{SessionDeletionStatements, hide_session, write_deletion};
 pub use sessions::{NewSession, SessionStatements, create_session};
+pub use topics::{KnownPart, MAX_COMPARED, TopicStatements, rank_related, replace_topics};
 pub use transaction::Transaction;
 pub use users::{Quota, UserLock, UserStatements, reject_while_deleting, reject_while_locked, use_quota};
 pub use vectors::{ClaimedUser, VectorStatements, claim_vectors, keep_vectors, replace_vectors, settle_vectors, use_vectors};

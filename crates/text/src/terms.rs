@@ -21,16 +21,9 @@ const MAX_TERM_BYTES: usize = 128;
 ///
 /// Terms are Unicode words in lower case, without possessive and stop words, stemmed with Porter's English algorithm.
 pub fn terms(text: &str) -> Vec<(String, u32)> {
-    let stemmer = Stemmer::create(Algorithm::English);
     let mut found: Vec<(String, u32)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    for word in text.unicode_words() {
-        let lower = word.to_lowercase().replace('’', "'");
-        let bare = lower.strip_suffix("'s").unwrap_or(&lower);
-        if bare.is_empty() || bare.len() > MAX_TERM_BYTES || STOP.binary_search(&bare).is_ok() {
-            continue;
-        }
-        let term = stemmer.stem(bare).into_owned();
+    for (term, _) in words(text) {
         match places.get(&term) {
             Some(&place) => found[place].1 += 1,
             None => {
@@ -40,6 +33,20 @@ pub fn terms(text: &str) -> Vec<(String, u32)> {
         }
     }
     found
+}
+
+/// Returns the terms of a text, each with the word that it stands for, in order of appearance.
+pub fn words(text: &str) -> impl Iterator<Item = (String, &str)> {
+    let stemmer = Stemmer::create(Algorithm::English);
+    text.unicode_words().filter_map(move |word| {
+        let lower = word.to_lowercase().replace('’', "'");
+        let bare = lower.strip_suffix("'s").unwrap_or(&lower);
+        if bare.is_empty() || bare.len() > MAX_TERM_BYTES || STOP.binary_search(&bare).is_ok() {
+            return None;
+        }
+        let written = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
+        Some((stemmer.stem(bare).into_owned(), written))
+    })
 }
 
 #[cfg(test)]
@@ -52,6 +59,7 @@ mod tests {
             terms("Mary's running, and Mary runs in 2023!"),
             vec![("mari".to_owned(), 2), ("run".to_owned(), 2), ("2023".to_owned(), 1)]
         );
+        assert_eq!(words("Mary’s RUNNING").collect::<Vec<_>>(), [("mari".to_owned(), "Mary"), ("run".to_owned(), "RUNNING")]);
         assert!(terms("the of and").is_empty());
         assert!(STOP.is_sorted());
     }

@@ -9,7 +9,7 @@ use std::{
 
 use recall_domain::{
     Caller, Chunk, Comparison, ComparisonId, Day, DayUsage, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId,
-    Mention, Message, MessageId, Ontology, Page, Resource, Session, SessionId, Slice, Stance, TokenCount, Word,
+    Mention, Message, MessageId, Ontology, Page, Resource, Session, SessionId, Slice, Stance, Timestamp, TokenCount, Topic, TopicId, Word,
 };
 use recall_facts::weigh;
 use recall_ports::{DocumentFilter, EntityFilter, FactFilter, Merged, Store, StoreError};
@@ -102,6 +102,11 @@ impl MemoryReader {
         self.store.original_piece(&self.caller, id, piece).await
     }
 
+    /// Returns topics.
+    pub async fn topics(&self, ids: &[TopicId]) -> Result<Vec<Topic>, StoreError> {
+        self.store.topics_by_id(&self.caller, ids).await
+    }
+
     /// Returns facts.
     pub async fn facts(&self, ids: &[FactId]) -> Result<Vec<Fact>, StoreError> {
         self.store.facts_by_id(&self.caller, ids).await
@@ -179,6 +184,16 @@ impl MemoryReader {
         Ok(grouped(self.store.resources_of(&self.caller, messages).await?))
     }
 
+    /// Returns the topics of sessions, which may store documents. Those with most texts first.
+    pub async fn topics_of(&self, sessions: &[SessionId]) -> Result<HashMap<SessionId, Vec<TopicId>>, StoreError> {
+        Ok(grouped(self.store.topics_of_sessions(&self.caller, sessions).await?))
+    }
+
+    /// Returns when the caller last viewed documents of shared memory.
+    pub async fn shared_views(&self, documents: &[DocumentId]) -> Result<HashMap<DocumentId, Timestamp>, StoreError> {
+        Ok(self.store.shared_views(&self.caller, documents).await?.into_iter().collect())
+    }
+
     /// Returns the facts that messages are evidence for or against, each once.
     pub async fn facts_in(&self, messages: &[MessageId]) -> Result<HashMap<MessageId, Vec<(FactId, Stance)>>, StoreError> {
         let facts = self.store.facts_in(&self.caller, messages).await?;
@@ -241,6 +256,51 @@ impl MemoryReader {
     /// Returns a page of the chunks of a document, in order.
     pub async fn list_chunks(&self, document: DocumentId, page: &Page) -> Result<Slice<Chunk>, StoreError> {
         self.store.list_chunks(&self.caller, document, page).await
+    }
+
+    /// Returns a page of the messages whose citations name a document, latest first.
+    pub async fn list_citing(&self, document: DocumentId, page: &Page) -> Result<Slice<MessageId>, StoreError> {
+        self.store.messages_citing(&self.caller, document, page).await
+    }
+
+    /// Returns a page of the questions whose answers cite a document, latest answer first.
+    pub async fn list_questions(&self, document: DocumentId, page: &Page) -> Result<Slice<MessageId>, StoreError> {
+        self.store.questions_answered_by(&self.caller, document, page).await
+    }
+
+    /// Returns a page of the messages that contain or link to a resource, latest first. The URI is in standard form.
+    pub async fn list_linking(&self, uri: &str, page: &Page) -> Result<Slice<MessageId>, StoreError> {
+        self.store.messages_linking_to(&self.caller, uri, page).await
+    }
+
+    /// Returns a page of the entities that a document mentions, most mentions in it first.
+    pub async fn list_entities_in(&self, document: DocumentId, page: &Page) -> Result<Slice<EntityId>, StoreError> {
+        self.store.entities_in_document(&self.caller, document, page).await
+    }
+
+    /// Returns a page of the topics, largest first.
+    pub async fn list_topics(&self, page: &Page) -> Result<Slice<Topic>, StoreError> {
+        self.store.list_topics(&self.caller, page).await
+    }
+
+    /// Returns a page of the messages of a topic, latest first.
+    pub async fn list_topic_messages(&self, topic: TopicId, page: &Page) -> Result<Slice<MessageId>, StoreError> {
+        self.store.messages_of_topic(&self.caller, topic, page).await
+    }
+
+    /// Returns up to `limit` documents of a topic, those with most chunks of it first.
+    pub async fn documents_of_topic(&self, topic: TopicId, limit: u32) -> Result<Vec<DocumentId>, StoreError> {
+        self.store.documents_of_topic(&self.caller, topic, limit).await
+    }
+
+    /// Returns up to `limit` entities that the texts of a topic mention, most mentions first.
+    pub async fn entities_of_topic(&self, topic: TopicId, limit: u32) -> Result<Vec<EntityId>, StoreError> {
+        self.store.entities_of_topic(&self.caller, topic, limit).await
+    }
+
+    /// Returns up to `limit` topics with the most similar meaning.
+    pub async fn related_topics(&self, topic: TopicId, limit: u32) -> Result<Vec<TopicId>, StoreError> {
+        self.store.related_topics(&self.caller, topic, limit).await
     }
 
     /// Returns a page of the entities, most mentioned first.

@@ -136,9 +136,24 @@ fn links(text: &str) -> Vec<String> {
     web.filter_map(|link| standard_uri(link.as_str())).collect()
 }
 
-/// Returns an absolute URI in the form of the URL standard, without a password; `None` if it is not one, or too long.
+/// Returns a link of a document in standard form: an address, or the path of a file on Windows as `file:`. `None` if it is neither.
+///
+/// A path that begins with `/` is none: in pages it is a path of their site.
+pub fn standard_link(link: &str) -> Option<String> {
+    let link = link.trim();
+    let is_drive = matches!(link.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
+    if !is_drive && !link.starts_with("\\\\") {
+        return standard_uri(link);
+    }
+    let path = link.replace('%', "%25").replace('?', "%3F").replace('#', "%23").replace('\\', "/");
+    standard_uri(&if is_drive { format!("file:///{path}") } else { format!("file:{path}") })
+}
+
+/// Returns an absolute URI in the form of the URL standard, without a password and a fragment, so that equal resources have equal URIs.
+/// `None` if it is not one, or too long.
 fn standard_uri(uri: &str) -> Option<String> {
     let mut uri = Url::parse(uri.trim()).ok()?;
+    uri.set_fragment(None);
     // The parts before the host are credentials. An address that cannot have them needs no change.
     let _ = uri.set_password(None).and_then(|()| uri.set_username(""));
     let uri = String::from(uri);
@@ -204,8 +219,38 @@ mod tests {
     #[test]
     fn addresses_are_standardised_and_lose_credentials() {
         let all = found("", &[uri("HTTPS://User:secret@Example.COM:443/a/../b?q=ü#x"), uri("s3://bucket/key")]);
-        assert_eq!(uris(&all), ["https://example.com/b?q=%C3%BC#x", "s3://bucket/key"]);
+        assert_eq!(uris(&all), ["https://example.com/b?q=%C3%BC", "s3://bucket/key"]);
         assert!(all.iter().all(|r| r.bytes.is_none() && r.sha256.is_none() && r.origin == ResourceOrigin::Part));
+    }
+
+    #[test]
+    fn equal_links_have_one_form() {
+        for (link, expected) in [
+            ("HTTP://Example.COM:80", "http://example.com/"),
+            ("https://example.com:443/a#part", "https://example.com/a"),
+            ("https://example.com:8443/a/./b/../c", "https://example.com:8443/a/c"),
+            ("file:/home/Ann/a.md", "file:///home/Ann/a.md"),
+            ("file://localhost/home/Ann/a.md", "file:///home/Ann/a.md"),
+            ("C:\\Users\\Ann\\50% #1.pdf", "file:///C:/Users/Ann/50%25%20%231.pdf"),
+            ("c:/x.pdf", "file:///c:/x.pdf"),
+            ("\\\\Server\\share\\a.docx", "file://server/share/a.docx"),
+        ] {
+            assert_eq!(standard_link(link).as_deref(), Some(expected), "{link}");
+            assert_eq!(standard_link(expected).as_deref(), Some(expected));
+        }
+        for none in ["", "/a/b", "a.md", "#x", "http://"] {
+            assert_eq!(standard_link(none), None, "{none}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn standard_form_of_a_link_is_stable(link in "(https?://|file:|C:\\\\|\\\\\\\\)?[a-zA-Z:/#?%.\\\\ä0-9 ]{0,30}") {
+            if let Some(standard) = standard_link(&link) {
+                proptest::prop_assert!(!standard.contains('#'));
+                proptest::prop_assert_eq!(standard_link(&standard), Some(standard));
+            }
+        }
     }
 
     #[test]

@@ -1,8 +1,15 @@
 //! Creates and finds sessions, and finds the user's own entity.
 
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
-use recall_domain::{Caller, Entity, Session, SessionId, UserText};
+use recall_domain::{Caller, Entity, Message, MessageKind, Page, Role, Session, SessionId, UserText};
+use recall_text::summarize;
 use uuid::Uuid;
+
+/// How many messages a summary is made of, and how much of each is read, in bytes.
+const SUMMARIZED_MESSAGES: u32 = 100;
+const SUMMARIZED_BYTES: usize = 2_000;
+/// Longest summary, in characters.
+const SUMMARY_CHARS: usize = 400;
 
 impl UseCases {
     /// Creates a session.
@@ -42,6 +49,18 @@ impl UseCases {
         self.parts.store.rename_session(caller, id, &title).await.map_err(|e| UseCaseError::of(e, "session"))
     }
 
+    /// Summarizes the latest messages of a session with sentences of people in it. `None` if they say nothing.
+    ///
+    /// It is not stored, because each message may change it, and a forgotten message must not remain in it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn session_summary(&self, caller: &Caller, id: SessionId) -> Result<Option<UserText>, UseCaseError> {
+        let latest = self.parts.store.list_messages(caller, id, &Page::first(SUMMARIZED_MESSAGES), true).await?;
+        let messages: Vec<Message> = latest.items.into_iter().rev().map(|(_, message)| message).collect();
+        Ok(summary(&messages))
+    }
+
     async fn create_session_with_id(&self, caller: &Caller, id: SessionId, title: Option<String>) -> Result<Session, UseCaseError> {
         shared::may_write(caller)?;
         let title = title.map(|t| check::title(&t)).transpose()?;
@@ -70,5 +89,55 @@ impl UseCases {
     /// Fails if the store fails.
     pub async fn viewer_entity(&self, caller: &Caller) -> Result<Option<Entity>, UseCaseError> {
         Ok(self.parts.store.viewer_entity(caller).await?)
+    }
+}
+
+/// Summarizes what people say in messages; what assistants say, if nobody else says anything.
+fn summary(messages: &[Message]) -> Option<UserText> {
+    let said = |by_people: bool| {
+        let relevant = move |m: &&Message| m.kind != Some(MessageKind::Other) && (m.role == Role::User) == by_people;
+        let text = |m: &Message| {
+            let text = m.text.as_str();
+            text.get(..text.floor_char_boundary(SUMMARIZED_BYTES)).unwrap_or_default().to_owned()
+        };
+        let texts: Vec<String> = messages.iter().filter(relevant).map(text).collect();
+        summarize(texts.iter().map(String::as_str), SUMMARY_CHARS)
+    };
+    said(true).or_else(|| said(false)).map(UserText::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recall_domain::{MessageId, MessageStatus, Timestamp};
+
+    fn message(role: Role, kind: MessageKind, text: &str) -> Message {
+        Message {
+            id: MessageId(Uuid::nil()),
+            session: SessionId(Uuid::nil()),
+            position: 1,
+            role,
+            speaker: None,
+            text: text.into(),
+            kind: Some(kind),
+            status: MessageStatus::Processed,
+            sent_at: Timestamp::UNIX_EPOCH,
+            created_at: Timestamp::UNIX_EPOCH,
+            source_metadata: None,
+            external_id: None,
+            answer_to: None,
+            citations: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn summary_quotes_people_before_assistants() {
+        let hello = message(Role::User, MessageKind::Other, "Hello there, nice to meet you all today!");
+        let fact = message(Role::User, MessageKind::Statement, "My sister Maren moved to Oslo last spring.");
+        let answer = message(Role::Assistant, MessageKind::Statement, "Oslo is the capital of Norway and a lovely city.");
+        let text = |messages: &[Message]| summary(messages).map(UserText::into_string);
+        assert_eq!(text(&[hello.clone(), fact.clone(), answer.clone()]).as_deref(), Some(fact.text.as_str()));
+        assert_eq!(text(&[hello.clone(), answer.clone()]).as_deref(), Some(answer.text.as_str()));
+        assert_eq!(text(&[hello]), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OnceCell};
 
 use super::{
     answering::Answering, being_erased::BeingErased, documents::DocumentSettings, memory::MemoryReader, rank::CueTerms, shared::InUse,
@@ -54,6 +54,8 @@ pub struct UseCases {
     pub(super) shared_in_use: Arc<InUse>,
     pub(super) background_tasks: BackgroundTasks,
     pub(super) being_erased: Arc<BeingErased>,
+    /// What all vectors of the embedder have in common, once it is known.
+    pub(super) common_vector: Arc<OnceCell<Option<Arc<Vec<f32>>>>>,
 }
 
 impl UseCases {
@@ -70,6 +72,7 @@ impl UseCases {
             shared_in_use: Arc::default(),
             background_tasks: BackgroundTasks::default(),
             being_erased: Arc::default(),
+            common_vector: Arc::default(),
         }
     }
 

@@ -199,6 +199,8 @@ impl UseCases {
         let message = self.message(caller, id).await?;
         let ahead = extractor.looks_ahead().max(together.saturating_sub(1));
         let (first, next) = self.readings(caller, message, ahead, extractor.as_ref()).await?;
+        let last = next.iter().take(together.saturating_sub(1) as usize).next_back().unwrap_or(&first);
+        self.find_topics_if_due(caller, &first.message, &last.message).await?;
         let ahead: Vec<_> = next.iter().map(|reading| reading.input.clone()).collect();
         let extraction = extractor.extract_ahead(caller, &first.input, &ahead).await?;
         let mut statements = vec![statement(caller, first.message, extraction, EventId(self.parts.ids.fresh()))];

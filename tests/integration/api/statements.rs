@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
-use super::harness::{ANNA, Server};
+use super::harness::{ANNA, Server, text};
 use crate::stored::Stored;
+use recall_domain::{Caller, TopicId, ViewerRole};
+use recall_ports::{SessionTopics, TopicPart};
 
 #[tokio::test]
 async fn nested_queries_take_constant_number_of_statements() {
@@ -19,6 +21,21 @@ async fn assert_constant_statements(stored: Stored) {
         server.fact(ANNA, &session, [&format!("Person {n}"), ["LIKES", "DISLIKES"][n % 2], &format!("Thing {}", n / 2)]).await;
         server.fact(ANNA, &session, [&format!("Person {n}"), "LIVES_IN", &format!("Town {n}")]).await;
     }
+    for n in 0..12u128 {
+        let added = server.upload(ANNA, &format!("Report {n}.txt"), format!("All about {n}.").as_bytes(), &[]).await;
+        let id = text(&added.json::<serde_json::Value>().await.unwrap()["id"]);
+        let caller = Caller::verified(ANNA.parse().unwrap(), ViewerRole::User);
+        let first = server.store.messages_before(&caller, id.parse().unwrap(), 2, 1).await.unwrap().remove(0);
+        let part = TopicPart {
+            fresh: TopicId(uuid::Uuid::from_u128(n + 1)),
+            name: format!("topic {n}").into(),
+            terms: vec![format!("topic {n}")],
+            centroid: vec![1.0],
+            messages: vec![first.id],
+        };
+        let topics = SessionTopics { session: first.session, model: "test".to_owned(), parts: vec![part], now: first.created_at };
+        server.store.replace_topics(&caller, &topics).await.unwrap();
+    }
     let messages = "query($id: ID!, $n: Int!) { session(id: $id) { messages(first: $n) { nodes {
         id session { title } answer { id } answerTo { id } citations(first: 2) { index message { id } fact { id } }
         entities(first: 3) { name type } mentions(first: 3) { surface entity { name } score reason }
@@ -29,7 +46,12 @@ async fn assert_constant_statements(stored: Stored) {
     let entities =
         "query($n: Int!) { entities(first: $n) { nodes { id name type aliases description mentionCount confidence createdAt updatedAt
         merged(first: 2) { id name mergedAt score reason } } } }";
-    for (name, query, few, many) in [("messages", messages, 4, 40), ("facts", facts, 4, 80), ("entities", entities, 4, 80)] {
+    let documents =
+        "query($n: Int!) { documents(first: $n) { nodes { id filename path collection status summary viewedAt createdAt updatedAt
+        topics(first: 3) { id name size } } } }";
+    for (name, query, few, many) in
+        [("messages", messages, 4, 40), ("facts", facts, 4, 80), ("entities", entities, 4, 80), ("documents", documents, 4, 12)]
+    {
         let mut counts = Vec::new();
         for first in [few, many] {
             let before = server.stored.statements().await;

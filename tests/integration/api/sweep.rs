@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 pub(super) use self::schema::Schema;
 use self::schema::{named, written};
 use super::harness::{ADMIN, ANNA, BORIS, Server, text};
+use recall_domain::{Caller, MessageId, TopicId, UserId, ViewerRole};
+use recall_ports::{SessionTopics, TopicPart};
 
 /// Is in every text of Anna's. No answer to Boris may contain it.
 const SECRET: &str = "Xylophagia";
@@ -27,6 +29,7 @@ pub(super) struct Own {
     access_token: String,
     document: String,
     comparison: String,
+    topic: String,
     cursors: Vec<String>,
 }
 
@@ -67,6 +70,12 @@ impl Own {
         let comparison = server.comparison(user, &document, &format!("What about {word}?")).await;
         let listed = server.data(user, "{ comparisons(first: 1) { pageInfo { endCursor } } }", json!({})).await;
         cursors.insert(0, text(&listed["comparisons"]["pageInfo"]["endCursor"]));
+        let topic = topic(server, user, word, &session, &message).await;
+        let query = "query($topic: ID!, $shared: Boolean!) { topics(first: 1, shared: $shared) { pageInfo { endCursor } }
+            topic(id: $topic) { messages { pageInfo { endCursor } } } }";
+        let listed = server.data(user, query, json!({ "topic": topic, "shared": shared })).await;
+        cursors.insert(0, text(&listed["topics"]["pageInfo"]["endCursor"]));
+        cursors.insert(0, text(&listed["topic"]["messages"]["pageInfo"]["endCursor"]));
         Self {
             session,
             message,
@@ -76,12 +85,13 @@ impl Own {
             access_token,
             document,
             comparison,
+            topic,
             cursors,
         }
     }
 
-    pub(super) fn ids(&self) -> [&str; 7] {
-        [&self.session, &self.message, &self.entity, &self.fact, &self.access_token, &self.document, &self.comparison]
+    pub(super) fn ids(&self) -> [&str; 8] {
+        [&self.session, &self.message, &self.entity, &self.fact, &self.access_token, &self.document, &self.comparison, &self.topic]
     }
 
     /// A valid own value for a required argument.
@@ -91,6 +101,7 @@ impl Own {
             ("intoId" | "fromId" | "toId" | "oneId" | "otherId", "ID") => &self.friend,
             ("text" | "query", "String") => "Where is the code?",
             ("title", "String") => "Plans",
+            ("uri", "String") => "https://example.org/page",
             ("subject" | "name" | "mention", "String") => "Peter",
             ("object", "String") => "Mary",
             ("relation", "String") => "LIKES",
@@ -98,6 +109,25 @@ impl Own {
             other => panic!("{other:?} is new: add a good value for it to the sweep"),
         })
     }
+}
+
+/// Stores a topic of a message. The jobs that find topics do not run here.
+async fn topic(server: &Server, user: &str, word: &str, session: &str, message: &str) -> String {
+    let owner = if user == ADMIN { UserId::SHARED } else { user.parse().unwrap() };
+    let message: MessageId = message.parse().unwrap();
+    let part = TopicPart {
+        fresh: TopicId(uuid::Uuid::new_v5(&message.0, b"topic")),
+        name: word.into(),
+        terms: vec![word.to_owned()],
+        centroid: vec![1.0, 0.0],
+        messages: vec![message],
+    };
+    let session = session.parse().unwrap();
+    let now = recall_domain::Timestamp::UNIX_EPOCH;
+    let topics = SessionTopics { session, model: "test".to_owned(), parts: vec![part], now };
+    let caller = Caller::verified(owner, ViewerRole::User);
+    server.store.replace_topics(&caller, &topics).await.unwrap();
+    server.store.topics_of_sessions(&caller, &[session]).await.unwrap()[0].1.to_string()
 }
 
 /// Replaces the user's access tokens by a new one, because their number is limited.
@@ -224,7 +254,7 @@ async fn foreign_id_equals_unknown_id_in_every_operation() {
     let mut blind = Vec::new();
     for (n, case) in cases.iter().enumerate().filter(|(_, c)| !c.is_cursor()) {
         let (mut differs, mut last) = (false, String::new());
-        for kind in 0..7 {
+        for kind in 0..8 {
             let own = Own::of(&server, BORIS, &format!("Word{n}x{kind}")).await;
             let tried = own.ids()[kind];
             let of_none = server.graphql(BORIS, &case.query, case.variables(&schema, &own, &unknown)).await;
@@ -246,10 +276,14 @@ async fn foreign_id_equals_unknown_id_in_every_operation() {
 /// Arguments below the root that take an id or a cursor, and how Boris reaches them.
 const NESTED: &[(&str, &str)] = &[
     ("Document.chunks(after)", "document(id: $document) { chunks(after: $tried) { nodes { id text } } }"),
+    ("Document.entities(after)", "document(id: $document) { entities(after: $tried) { nodes { id name } } }"),
+    ("Document.questions(after)", "document(id: $document) { questions(after: $tried) { nodes { id text } } }"),
+    ("Document.references(after)", "document(id: $document) { references(after: $tried) { nodes { id text } } }"),
     ("Entity.facts(after)", "entity(id: $entity) { facts(after: $tried) { nodes { id } } }"),
     ("Entity.mentions(after)", "entity(id: $entity) { mentions(after: $tried) { nodes { id text } } }"),
     ("Entity.notes(after)", "entity(id: $entity) { notes(after: $tried) { nodes { id } } }"),
     ("Fact.evidence(after)", "fact(id: $fact) { evidence(after: $tried) { nodes { excerpt message { id } } } }"),
+    ("Topic.messages(after)", "topic(id: $topic) { messages(after: $tried) { nodes { id text } } }"),
     ("Session.facts(after)", "session(id: $session) { facts(after: $tried) { nodes { id } } }"),
     ("Session.messages(after)", "session(id: $session) { messages(first: 5, after: $tried) { nodes { id text } } }"),
     ("Session.messages(before)", "session(id: $session) { messages(last: 5, before: $tried) { nodes { id text } } }"),
@@ -273,7 +307,13 @@ async fn foreign_cursors_reveal_nothing_in_nested_fields() {
     let (anna, boris) = (Own::of(&server, ANNA, SECRET).await, Own::of(&server, BORIS, "Peter").await);
     for (name, query) in NESTED {
         for tried in anna.cursors.iter().map(String::as_str).chain(anna.ids()) {
-            let declared = [("document", &boris.document), ("entity", &boris.entity), ("fact", &boris.fact), ("session", &boris.session)];
+            let declared = [
+                ("document", &boris.document),
+                ("entity", &boris.entity),
+                ("fact", &boris.fact),
+                ("session", &boris.session),
+                ("topic", &boris.topic),
+            ];
             let (variable, id) = declared.into_iter().find(|(n, _)| query.contains(&format!("${n}"))).unwrap();
             let query = format!("query(${variable}: ID!, $tried: String) {{ {query} }}");
             let answer = server.graphql(BORIS, &query, json!({ variable: id, "tried": tried })).await;

@@ -491,7 +491,11 @@ export interface Document {
   chunkCount: number;
   /** The title that the document states. */
   title: string | null;
-  /** The addresses that the document links to. */
+  /** What it is about: up to three of its sentences. Null until it is parsed. */
+  summary: string | null;
+  /** What its chunks are about, topics with most of them first. */
+  topics: Topic[];
+  /** The addresses that the document links to, in standard form: without fragment, default port and credentials; files as `file:`. */
   links: string[];
   /** Whether its file is stored. `GET /documents/{id}/original` returns it. */
   hasOriginal: boolean;
@@ -503,6 +507,14 @@ export interface Document {
   updatedAt: DateTime;
   /** The chunks, in order. */
   chunks: ChunkConnection;
+  /** When the viewer last viewed it; null if never. `markDocumentViewed` and `GET /documents/{id}/original` are views. */
+  viewedAt: DateTime | null;
+  /** The viewer's questions whose answers cite it, latest answer first. Citations are in own messages, also if the document is shared. */
+  questions: MessageConnection;
+  /** The viewer's messages whose citations name it, latest first. */
+  references: MessageConnection;
+  /** The entities that its chunks mention, most mentions in this document first. */
+  entities: EntityConnection;
 }
 
 /** A page of documents. */
@@ -533,6 +545,8 @@ export interface DocumentFilter {
   status?: DocumentStatus | null;
   /** The file name, the title or the path contains this text, ignoring case. */
   text?: string | null;
+  /** The document links to this address. It is compared in standard form: without fragment, default port and credentials. */
+  linksTo?: string | null;
   /** Only versions for which no newer version is searchable. */
   current?: boolean;
 }
@@ -871,6 +885,20 @@ export interface ImportMessagesInput {
 export interface ImportMessagesPayload {
   /** The stored messages, in the order given. */
   messages: Message[];
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
+
+/** The document that the viewer opens. */
+export interface MarkDocumentViewedInput {
+  /** The id of the document, which may belong to shared memory. */
+  documentId: string;
+}
+
+/** The result of `markDocumentViewed`. */
+export interface MarkDocumentViewedPayload {
+  /** The document. */
+  document: Document | null;
   /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
@@ -1295,6 +1323,10 @@ export interface Session {
   title: string | null;
   /** Whether it belongs to shared memory, which all signed-in users can read and administrators can change. */
   shared: boolean;
+  /** What its latest messages are about: up to three of their sentences. Null if they say nothing. */
+  summary: string | null;
+  /** What its messages are about, topics with most of them first. Found from the 8th message on. */
+  topics: Topic[];
   /** When it was created. */
   createdAt: DateTime;
   /** When its last message was stored. */
@@ -1345,6 +1377,46 @@ export interface TokenUsage {
   inputTokens: number;
   /** Tokens written. */
   outputTokens: number;
+}
+
+/** A topic: texts of about the same meaning in documents and conversations. */
+export interface Topic {
+  /** The id, a UUID. */
+  id: string;
+  /** The words that tell its texts from others. */
+  name: string;
+  /** The number of its messages and chunks. */
+  size: number;
+  /** Whether it belongs to shared memory, which all signed-in users can read. */
+  shared: boolean;
+  /** Its documents, those with most chunks about it first. */
+  documents: Document[];
+  /** Its messages in conversations, latest first. */
+  messages: MessageConnection;
+  /** The entities that its messages and chunks mention, most mentions first. */
+  entities: Entity[];
+  /** Other topics of the same memory, those with the most similar meaning first. */
+  related: Topic[];
+}
+
+/** A page of topics. */
+export interface TopicConnection {
+  /** Information to aid in pagination. */
+  pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: TopicEdge[];
+  /** A list of nodes. */
+  nodes: Topic[];
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
+  totalCount: number | null;
+}
+
+/** An edge in a connection. */
+export interface TopicEdge {
+  /** The item at the end of the edge */
+  node: Topic;
+  /** A cursor for use in pagination */
+  cursor: string;
 }
 
 /** The forgetting to undo. */

@@ -15,7 +15,7 @@ use super::budget::ResponseBudget;
 use crate::error::ApiError;
 use recall_domain::{
     Chunk, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology,
-    Resource, Session, SessionId, Stance, Timestamp, TokenCount,
+    Resource, Session, SessionId, Stance, Timestamp, TokenCount, Topic, TopicId,
 };
 use recall_facts::weigh;
 use recall_ports::Merged;
@@ -143,6 +143,15 @@ impl dataloader::Loader<ChunkOf> for Loader {
     }
 }
 
+impl dataloader::Loader<TopicId> for Loader {
+    type Value = Topic;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[TopicId]) -> Batch<TopicId, Topic> {
+        Ok(self.memory.topics(keys).await?.into_iter().map(|topic| (topic.id, topic)).collect())
+    }
+}
+
 impl dataloader::Loader<EntityId> for Loader {
     type Value = Entity;
     type Error = ApiError;
@@ -197,6 +206,10 @@ related! {
     MentionsIn(MessageId) -> Vec<(EntityId, Mention)> = mentions;
     /// Key: the decisions about which entities the mentions of a message refer to, by index of the mention in its message.
     DecisionsIn(MessageId) -> HashMap<u32, Decision> = decisions;
+    /// Key: the topics of a session, which may store a document.
+    TopicsOf(SessionId) -> Vec<TopicId> = topics_of;
+    /// Key: when the caller last viewed a document of shared memory. Loaded from the caller's own memory.
+    SharedViewOf(DocumentId) -> Timestamp = shared_views;
     /// Key: the facts that a message is evidence for or against, each once.
     FactsIn(MessageId) -> Vec<(FactId, Stance)> = facts_in;
     /// Key: the tokens that model servers used for a message.

@@ -83,6 +83,11 @@ pub(crate) fn list_size(first: Option<i32>) -> Result<usize, ApiError> {
     Ok(page_size(first, "first")? as usize)
 }
 
+/// Like [`list_size`], for a statement with a limit.
+pub(crate) fn limit(first: Option<i32>) -> Result<u32, ApiError> {
+    page_size(first, "first")
+}
+
 /// Returns the cost of a connection field that can be read from both ends.
 pub(crate) fn either_end_cost(first: Option<i32>, last: Option<i32>, child: usize) -> usize {
     connection_cost(first.or(last), child)

@@ -25,6 +25,8 @@ pub(super) struct DocumentView {
     /// Why it failed.
     error: Option<String>,
     title: Option<String>,
+    /// What it is about: up to three of its sentences, once it is parsed.
+    summary: Option<String>,
     pages: Option<u32>,
     chunk_count: u32,
     /// The completed steps. Storing a chunk is one step, and extracting its facts is another.
@@ -64,6 +66,7 @@ impl DocumentView {
             status: d.status,
             error: d.error,
             title: d.title.map(|title| title.into_string()),
+            summary: d.summary.map(|summary| summary.into_string()),
             pages: d.pages,
             chunk_count: d.chunk_count,
             links: d.links.into_iter().take(MAX_LINKS).map(|link| link.into_string()).collect(),

@@ -209,10 +209,10 @@ pub(super) async fn list(
         || ApiError::invalid("UNKNOWN_STATUS", "There is no such status. Use pending, processing, completed or failed.", "status");
     let filter = DocumentFilter {
         collections: parameters.collection.into_iter().collect(),
-        ids: Vec::new(),
         status: read_word(parameters.status.as_deref(), unknown)?,
         text: parameters.text,
         current: parameters.current,
+        ..DocumentFilter::default()
     };
     let scope = OperationScope::new(identity, usecases, ResponseBudget::default());
     let memory = scope.memory(parameters.shared)?;
@@ -245,7 +245,7 @@ pub(super) async fn get(
     Ok(Json(DocumentView::of(document, memory.is_shared())))
 }
 
-/// Returns the file of a document.
+/// Returns the file of a document, and records that the caller views it.
 #[utoipa::path(
     get, path = "/documents/{document_id}/original", operation_id = "getOriginal", tag = "documents", security((), ("token" = ["recall.read"])),
     params(("document_id" = String, Path, description = "A document of the caller or of shared memory.", format = Uuid)),
@@ -256,11 +256,15 @@ pub(super) async fn original(
     Reader(identity): Reader,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    let scope = OperationScope::new(identity, usecases, ResponseBudget::default());
+    let scope = OperationScope::new(identity, usecases.clone(), ResponseBudget::default());
     let batches = scope.batches.clone();
     let (document, memory) = batches.drive(scope.budget.clone(), find(&scope, &id)).await??;
     if !document.has_original {
         return Err(ApiError::not_found("file"));
+    }
+    // A file that cannot be recorded as viewed can still be read.
+    if let Err(e) = usecases.mark_viewed(&scope.caller, document.id, memory.is_shared()).await {
+        tracing::warn!(code = e.code(), "the view of a document was not recorded");
     }
     let mut headers = HeaderMap::new();
     // Never shown by the browser: the file may be a hostile page.

@@ -216,7 +216,8 @@ pub static SHAPES: &[Shape] = &[
         one("status", Holds::Word(DocumentStatus::VARIANTS)), maybe("error", Holds::Text), maybe("title", Holds::Text),
         maybe("pages", Holds::Small), one("links", Holds::Json(Form::Names)), one("chunk_count", Holds::Small), one("stored", Holds::Small),
         one("understood", Holds::Small), one("chunk_chars", Holds::Small), one("chunk_overlap", Holds::Small),
-        maybe("digest", Holds::Text), time("created_at"), time("updated_at"),
+        maybe("digest", Holds::Text), maybe("summary", Holds::Text), maybe("viewed_at", Holds::Time), time("created_at"),
+        time("updated_at"),
     }),
     shape!("message" in "messages" by ["id"] ordered [one("feed_row", Holds::Count)] derived false {
         id("id"), id("session_id"), one("position", Holds::Count), one("feed_row", Holds::Count),
@@ -310,6 +311,13 @@ pub static SHAPES: &[Shape] = &[
         ordered [id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
         id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Share),
         maybe("span_start", Holds::Small), maybe("span_end", Holds::Small), one("excerpt", Holds::Text), time("created_at"),
+    }),
+    shape!("topic" in "topic_parts" by ["session_id", "part"] ordered [id("session_id"), one("part", Holds::Small)] derived false {
+        id("session_id"), one("part", Holds::Small), id("topic_id"), one("name", Holds::Text), one("terms", Holds::Json(Form::Names)),
+        one("size", Holds::Count), one("model", Holds::Text), one("centroid", Holds::Vector), time("created_at"),
+    }),
+    shape!("topic_message" in "topic_messages" by ["message_id"] ordered [id("message_id")] derived false {
+        id("message_id"), id("topic_id"), id("session_id"), one("part", Holds::Small), maybe("chunk", Holds::Flag),
     }),
     shape!("job" in "jobs" by ["message_id", "lane"] ordered [one("id", Holds::Count)] derived false {
         id("message_id"), one("lane", LANE), id("session_id"), one("answer", Holds::Flag),

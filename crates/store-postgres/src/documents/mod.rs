@@ -1,5 +1,6 @@
-//! Documents: `rows` decodes them, `statements` writes them, this file reads them.
+//! Documents: `rows` decodes them, `statements` writes them, `relations` reads what is related to them, this file reads them.
 
+mod relations;
 mod rows;
 mod statements;
 
@@ -32,6 +33,7 @@ struct Conditions<'f> {
     status: Option<&'static str>,
     text: Option<String>,
     current: bool,
+    links_to: Option<&'f str>,
 }
 
 impl<'f> Conditions<'f> {
@@ -42,6 +44,7 @@ impl<'f> Conditions<'f> {
             status: filter.status.map(Word::word),
             text: filter.text.as_ref().map(|text| codec::text(&text.to_lowercase()).into_owned()),
             current: filter.current,
+            links_to: filter.links_to.as_deref(),
         }
     }
 }
@@ -73,13 +76,15 @@ impl DocumentStore for PostgresStore {
             "WHERE user_id = $1 AND (cardinality($2::text[]) = 0 OR collection = ANY($2)) AND (cardinality($3::uuid[]) = 0 OR id = ANY($3))
              AND ($4::text IS NULL OR status = $4)
              AND ($5::text IS NULL OR strpos(lower(concat_ws(E'\n', filename, title, path)), $5) > 0) AND (NOT $6::boolean OR is_current)
-             AND (created_at, id) < ($7, $8) ORDER BY created_at DESC, id DESC LIMIT $9",
+             AND ($7::text IS NULL OR EXISTS (SELECT 1 FROM json_array_elements_text(links) AS l (uri) WHERE l.uri = $7))
+             AND (created_at, id) < ($8, $9) ORDER BY created_at DESC, id DESC LIMIT $10",
             caller.user().0,
             &c.collections[..],
             &c.ids[..],
             c.status,
             c.text,
             c.current,
+            c.links_to,
             created_at,
             id,
             keys::limit(page),
@@ -99,13 +104,15 @@ impl DocumentStore for PostgresStore {
             r#"SELECT id AS "id!" FROM visible_documents
              WHERE user_id = $1 AND (cardinality($2::text[]) = 0 OR collection = ANY($2)) AND (cardinality($3::uuid[]) = 0 OR id = ANY($3))
              AND ($4::text IS NULL OR status = $4)
-             AND ($5::text IS NULL OR strpos(lower(concat_ws(E'\n', filename, title, path)), $5) > 0) AND (NOT $6::boolean OR is_current)"#,
+             AND ($5::text IS NULL OR strpos(lower(concat_ws(E'\n', filename, title, path)), $5) > 0) AND (NOT $6::boolean OR is_current)
+             AND ($7::text IS NULL OR EXISTS (SELECT 1 FROM json_array_elements_text(links) AS l (uri) WHERE l.uri = $7))"#,
             caller.user().0,
             &c.collections[..],
             &c.ids[..],
             c.status,
             c.text,
             c.current,
+            c.links_to,
         );
         let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(DocumentId).collect())

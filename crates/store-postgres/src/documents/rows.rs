@@ -18,6 +18,7 @@ pub(super) struct DocumentRow {
     pub(super) status: String,
     pub(super) error: Option<String>,
     pub(super) title: Option<String>,
+    pub(super) summary: Option<String>,
     pub(super) pages: Option<i64>,
     pub(super) links: JsonText,
     pub(super) chunk_count: i64,
@@ -27,6 +28,7 @@ pub(super) struct DocumentRow {
     pub(super) chunk_overlap: i64,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
+    pub(super) viewed_at: Option<Timestamp>,
     pub(super) is_current: bool,
     pub(super) has_original: bool,
 }
@@ -37,10 +39,10 @@ macro_rules! documents {
         sqlx::query_as!(
             $crate::documents::rows::DocumentRow,
             r#"SELECT id AS "id!", collection AS "collection!", path, version AS "version!", filename AS "filename!", media_type,
-                    bytes AS "bytes!", sha256 AS "sha256!", status AS "status!", error, title, pages, links AS "links!",
+                    bytes AS "bytes!", sha256 AS "sha256!", status AS "status!", error, title, summary, pages, links AS "links!",
                     chunk_count AS "chunk_count!", stored AS "stored!", understood AS "understood!", chunk_chars AS "chunk_chars!",
                     chunk_overlap AS "chunk_overlap!", created_at AS "created_at!", updated_at AS "updated_at!",
-                    is_current AS "is_current!", has_original AS "has_original!" FROM visible_documents "# + $rest $(, $value)*
+                    viewed_at, is_current AS "is_current!", has_original AS "has_original!" FROM visible_documents "# + $rest $(, $value)*
         )
     };
 }
@@ -61,6 +63,7 @@ impl DocumentRow {
             status: of("status").word(&self.status)?,
             error: of("error").opt_text(self.error)?,
             title: of("title").opt_text(self.title)?.map(UserText::from),
+            summary: of("summary").opt_text(self.summary)?.map(UserText::from),
             pages: self.pages.map(|pages| of("pages").small(pages)).transpose()?,
             links: of("links").json(&self.links)?,
             chunk_count: of("chunk_count").small(self.chunk_count)?,
@@ -71,6 +74,7 @@ impl DocumentRow {
             has_original: self.has_original,
             created_at: self.created_at,
             updated_at: self.updated_at,
+            viewed_at: self.viewed_at,
         })
     }
 }

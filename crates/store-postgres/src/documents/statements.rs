@@ -121,10 +121,10 @@ impl DocumentStatements for WriteTransaction<'_> {
     }
 
     async fn save_outline(&mut self, user: UserId, o: &DocumentOutline) -> Result<(), Failure> {
-        let title = codec::opt_text(o.title.as_ref().map(UserText::as_str));
+        let [title, summary] = [&o.title, &o.summary].map(|text| codec::opt_text(text.as_ref().map(UserText::as_str)));
         let saved = sqlx::query!(
             "UPDATE documents SET status = 'processing', media_type = $3, title = $4, pages = $5, links = $6::text::json, chunk_count = $7,
-                 digest = $8, updated_at = $9 WHERE user_id = $1 AND id = $2",
+                 digest = $8, updated_at = $9, summary = $10 WHERE user_id = $1 AND id = $2",
             user.0,
             o.document.0,
             o.media_type,
@@ -134,6 +134,7 @@ impl DocumentStatements for WriteTransaction<'_> {
             i64::from(o.chunk_count),
             o.digest,
             stored(o.now),
+            summary.as_deref(),
         );
         saved.execute(&mut *self.0).await?;
         Ok(())

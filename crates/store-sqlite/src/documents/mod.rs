@@ -1,5 +1,6 @@
-//! Documents: `statements` writes them, this file reads them.
+//! Documents: `statements` writes them, `relations` reads what is related to them, this file reads them.
 
+mod relations;
 mod statements;
 
 use async_trait::async_trait;
@@ -30,7 +31,7 @@ macro_rules! filtered {
             " FROM visible_documents WHERE user_id = ?1 AND (?2 IS NULL OR collection IN (SELECT value FROM json_each(?2)))
              AND (?3 IS NULL OR id IN (SELECT unhex(value) FROM json_each(?3))) AND (?4 IS NULL OR status = ?4)
              AND (?5 IS NULL OR instr(lower(filename || char(10) || coalesce(title, '') || char(10) || coalesce(path, '')), ?5))
-             AND (NOT ?6 OR is_current) ",
+             AND (NOT ?6 OR is_current) AND (?7 IS NULL OR EXISTS (SELECT 1 FROM json_each(links) WHERE value = ?7)) ",
             $rest
         )
     };
@@ -55,6 +56,7 @@ struct Conditions {
     status: Option<&'static str>,
     text: Option<String>,
     current: bool,
+    links_to: Option<String>,
 }
 
 impl Conditions {
@@ -66,6 +68,7 @@ impl Conditions {
             status: filter.status.map(Word::word),
             text: filter.text.as_ref().map(|text| text.to_lowercase()),
             current: filter.current,
+            links_to: filter.links_to.clone(),
         })
     }
 }
@@ -90,8 +93,8 @@ impl DocumentStore for SqliteStore {
         let (created_at, id) = keys::latest_before(page.after.as_deref())?;
         let (user, c, limit) = (caller.user().0, Conditions::of(filter)?, keys::limit(page));
         let found = self.read(caller, move |db| {
-            let sql = filtered!("*", "AND (created_at, id) < (?7, ?8) ORDER BY created_at DESC, id DESC LIMIT ?9");
-            let values = params![user, c.collections, c.ids, c.status, c.text, c.current, created_at, id, limit];
+            let sql = filtered!("*", "AND (created_at, id) < (?8, ?9) ORDER BY created_at DESC, id DESC LIMIT ?10");
+            let values = params![user, c.collections, c.ids, c.status, c.text, c.current, c.links_to, created_at, id, limit];
             db.rows("documents", sql, values, document)
         });
         let key = |document: &Document| keys::time_and_id(document.created_at, document.id.0);
@@ -100,15 +103,16 @@ impl DocumentStore for SqliteStore {
 
     async fn count_documents(&self, caller: &Caller, filter: &DocumentFilter) -> Result<u64, StoreError> {
         let (user, c) = (caller.user().0, Conditions::of(filter)?);
-        let count = self
-            .read(caller, move |db| db.number(filtered!("COUNT(*)", ""), params![user, c.collections, c.ids, c.status, c.text, c.current]));
+        let count = self.read(caller, move |db| {
+            db.number(filtered!("COUNT(*)", ""), params![user, c.collections, c.ids, c.status, c.text, c.current, c.links_to])
+        });
         Ok(count.await?.unsigned_abs())
     }
 
     async fn document_ids(&self, caller: &Caller, filter: &DocumentFilter) -> Result<Vec<DocumentId>, StoreError> {
         let (user, c) = (caller.user().0, Conditions::of(filter)?);
         let found = self.read(caller, move |db| {
-            let values = params![user, c.collections, c.ids, c.status, c.text, c.current];
+            let values = params![user, c.collections, c.ids, c.status, c.text, c.current, c.links_to];
             db.rows("documents", filtered!("id", ""), values, document_id)
         });
         Ok(found.await?)
@@ -229,6 +233,7 @@ fn document(c: &Columns<'_, '_>) -> Result<Document, Failure> {
         status: c.word("status")?,
         error: c.opt_text("error")?,
         title: c.opt_text("title")?.map(UserText::from),
+        summary: c.opt_text("summary")?.map(UserText::from),
         pages: c.opt_small("pages")?,
         links: c.json("links")?,
         chunk_count: c.small("chunk_count")?,
@@ -238,6 +243,7 @@ fn document(c: &Columns<'_, '_>) -> Result<Document, Failure> {
         chunk_overlap: c.small("chunk_overlap")?,
         created_at: c.time("created_at")?,
         updated_at: c.time("updated_at")?,
+        viewed_at: c.opt_time("viewed_at")?,
         is_current: c.flag("is_current")?,
         has_original: c.flag("has_original")?,
     })

@@ -92,7 +92,7 @@ impl DocumentStatements for WriteTransaction<'_> {
     async fn save_outline(&mut self, user: UserId, o: &DocumentOutline) -> Result<(), Failure> {
         self.0.execute(
             "UPDATE documents SET status = 'processing', media_type = ?3, title = ?4, pages = ?5, links = ?6, chunk_count = ?7, digest = ?8,
-                 updated_at = ?9 WHERE user_id = ?1 AND id = ?2",
+                 updated_at = ?9, summary = ?10 WHERE user_id = ?1 AND id = ?2",
             params![
                 user.0,
                 o.document.0,
@@ -103,6 +103,7 @@ impl DocumentStatements for WriteTransaction<'_> {
                 o.chunk_count,
                 o.digest,
                 millis(o.now),
+                o.summary.as_ref().map(UserText::as_str),
             ],
         )?;
         Ok(())

@@ -19,8 +19,14 @@ pub fn select_statement(parameter: char, shape: &Shape, after: bool) -> String {
     let keys = if after { shape.order.len() } else { 0 };
     let places: Vec<_> = (2..keys + 2).map(|n| format!("{parameter}{n}")).collect();
     let condition = if after { format!(" AND ({order}) > ({})", places.join(", ")) } else { String::new() };
-    // The view has no text of redacted messages.
-    let table = if shape.table == "messages" { "visible_messages" } else { shape.table };
+    // These views have no text of redacted messages, and no summary and no name that may quote a forgotten one.
+    let table = match shape.table {
+        "messages" => "visible_messages",
+        "documents" => "visible_documents",
+        "topic_parts" => "visible_topic_parts",
+        "topic_messages" => "visible_topic_messages",
+        table => table,
+    };
     let (limit, visible) = (keys + 2, visible_condition(parameter, shape));
     format!("SELECT {columns} FROM {table} WHERE user_id = {parameter}1{condition}{visible} ORDER BY {order} LIMIT {parameter}{limit}")
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, Document, DocumentId, DocumentStatus, EventId, MessageId, Role, UserText,
+    Caller, Document, DocumentId, DocumentStatus, EventId, MessageId, Role, Timestamp, UserText,
     document::{DEFAULT_COLLECTION, MAX_COLLECTION_BYTES, is_collection_name},
 };
 use recall_ports::{
@@ -97,6 +97,7 @@ impl UseCases {
             status: DocumentStatus::Pending,
             error: None,
             title: None,
+            summary: None,
             pages: None,
             links: Vec::new(),
             chunk_count: 0,
@@ -107,6 +108,7 @@ impl UseCases {
             has_original: true,
             created_at: now,
             updated_at: now,
+            viewed_at: None,
         };
         let message = NewMessage {
             id: MessageId(p.ids.fresh()),
@@ -158,6 +160,20 @@ impl UseCases {
     pub async fn document(&self, caller: &Caller, id: DocumentId) -> Result<Document, UseCaseError> {
         let found = self.parts.store.documents_by_id(caller, &[id]).await?;
         found.into_iter().next().ok_or(UseCaseError::NotFound { noun: "document" })
+    }
+
+    /// Records that the caller views a document of the own memory, or of shared memory. Returns the time.
+    ///
+    /// # Errors
+    /// `NotFound` if it is not stored there.
+    pub async fn mark_viewed(&self, caller: &Caller, id: DocumentId, is_shared: bool) -> Result<Timestamp, UseCaseError> {
+        let (store, now) = (&self.parts.store, self.now());
+        let viewed = match is_shared {
+            true => store.view_shared_document(caller, id, now).await,
+            false => store.view_document(caller, id, now).await,
+        };
+        viewed.map_err(|e| UseCaseError::of(e, "document"))?;
+        Ok(now)
     }
 
     /// Deletes a document with its file, chunks and evidence. Facts with other evidence stay and are re-weighed.

@@ -3,12 +3,16 @@
 //! Each step is one transaction that checks how many chunks are stored. After a crash the next attempt parses the file again and
 //! continues behind the last step.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use ring::digest::{Context, SHA256};
 
 use super::DocumentSettings;
 use crate::{
+    resources::standard_link,
     use_cases::UseCases,
     work::{Done, Failure},
 };
@@ -16,15 +20,17 @@ use recall_domain::{Chunk, Document, DocumentId, EventId, MessageId, PageRange, 
 use recall_ports::{
     Chunking, CommitError, DocumentOutline, DocumentStep, FollowUp, Job, NewMessage, ParseError, ParsedDocument, SpooledFile, StoreError,
 };
-use recall_text::terms;
+use recall_text::{summarize, terms};
 
 /// Chunks that one transaction stores.
 const STEP: usize = 32;
 /// After this time, an attempt gives the job back and continues later, so that no attempt reaches the limit of the processor.
 const ATTEMPT: Duration = Duration::from_secs(60);
-/// Most links that a document keeps, and the longest link in bytes.
+/// Most links that a document keeps.
 const MAX_LINKS: usize = 1_000;
-const MAX_LINK_BYTES: usize = 2_000;
+/// Longest summary in characters, and how much of the text is read for it, in bytes.
+const SUMMARY_CHARS: usize = 600;
+const SUMMARIZED_BYTES: usize = 256 * 1024;
 
 /// Why a document cannot be processed, for its owner.
 const NO_ORIGINAL: &str = "The file is no longer stored. Add it again.";
@@ -99,13 +105,15 @@ impl UseCases {
     }
 
     fn outline(&self, document: DocumentId, parsed: &ParsedDocument) -> DocumentOutline {
-        let links = parsed.links.iter().filter(|link| link.len() <= MAX_LINK_BYTES).take(MAX_LINKS);
+        let mut seen = HashSet::new();
+        let links = parsed.links.iter().filter_map(|link| standard_link(link)).filter(|link| seen.insert(link.clone())).take(MAX_LINKS);
         DocumentOutline {
             document,
             media_type: parsed.format.to_string(),
             title: parsed.title.clone(),
+            summary: summarize(beginning(parsed), SUMMARY_CHARS).map(UserText::from),
             pages: parsed.pages,
-            links: links.map(|link| UserText::from(link.as_str())).collect(),
+            links: links.map(UserText::from).collect(),
             chunk_count: u32::try_from(parsed.chunks.len()).unwrap_or(u32::MAX),
             digest: digest(parsed),
             event: EventId(self.parts.ids.fresh()),
@@ -189,6 +197,16 @@ fn add_terms(of_chunk: &mut Vec<(String, u32)>, heading: &str) {
             None => of_chunk.push((term, count)),
         }
     }
+}
+
+/// Returns the texts of the first sections, without the end of a large document.
+fn beginning(parsed: &ParsedDocument) -> impl Iterator<Item = &str> {
+    parsed.sections.iter().scan(SUMMARIZED_BYTES, |room, section| {
+        let text = section.text.as_str();
+        let text = text.get(..text.floor_char_boundary(*room)).filter(|_| *room > 0)?;
+        *room -= text.len();
+        Some(text)
+    })
 }
 
 /// A digest of the chunks: their texts and offsets.

@@ -23,6 +23,7 @@ use tempfile::TempDir;
 
 use super::forget;
 use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, resources, with_external_id};
+use super::topics::store_topic;
 use super::{comparisons::store_comparison, documents::store_document};
 
 /// An embedder that always returns the same vector.
@@ -126,6 +127,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let known = w.john_likes_mary().await;
     let session = known.session;
     let second = w.note(session, "Johnny likes Mary.").await;
+    store_topic(&w, &second).await;
     let johnny = Entity { mention_count: 1, first_message: Some(second.id), ..entity("Johnny") };
     let double = fact(&johnny, "LIKES", &known.mary);
     let key = |e: &Entity, name: &str| (e.id, EntityKey::of(name).unwrap());
@@ -547,7 +549,7 @@ async fn every_user_column_is_exported_or_excluded() {
     // New vectors during a change of the model; copies that are kept for a day; pending changes for a graph engine;
     // usage of model servers, because budgets are not transferred; tokens and logins, which are valid on one server
     // only;
-    // deletion receipts; rate limits; visits; unfinished adoptions; what is forgotten.
+    // deletion receipts; rate limits; visits; unfinished adoptions; what is forgotten; views of another user's documents; copies of citations.
     let tables = [
         "message_vectors",
         "events",
@@ -561,6 +563,8 @@ async fn every_user_column_is_exported_or_excluded() {
         "visits",
         "adopted",
         "forgettings",
+        "shared_views",
+        "document_citations",
     ];
     // The event log starts again; what is forgotten is left out; derived columns; columns of this store's queue.
     let columns = [

@@ -33,6 +33,7 @@ fn document(content: &str, path: Option<&str>) -> NewDocument {
         status: DocumentStatus::Pending,
         error: None,
         title: None,
+        summary: None,
         pages: None,
         links: vec![],
         chunk_count: 0,
@@ -43,6 +44,7 @@ fn document(content: &str, path: Option<&str>) -> NewDocument {
         has_original: true,
         created_at: at(0),
         updated_at: at(0),
+        viewed_at: None,
     };
     let message = NewMessage { role: Role::Document, mining: FollowUp::Parse, ..new_message(id.session(), "a.txt") };
     let original = vec![b"abc".to_vec(), vec![0, 255, 7]];
@@ -61,6 +63,7 @@ fn outline(document: DocumentId, chunk_count: u32, digest: &str) -> DocumentOutl
         document,
         media_type: "text/plain".into(),
         title: Some("Größe \0".into()),
+        summary: Some("Länge \0 zählt.".into()),
         pages: Some(3),
         links: vec!["https://example.org/".into()],
         chunk_count,
@@ -317,6 +320,12 @@ pub(super) async fn documents_are_listed_and_filtered(store: Arc<dyn Store>) {
     assert_eq!(count(DocumentFilter { status: Some(DocumentStatus::Completed), ..none() }).await, 0);
     assert_eq!(count(DocumentFilter { text: Some("REPORT 3".into()), ..none() }).await, 1);
     assert_eq!(count(DocumentFilter { current: true, ..none() }).await, 5);
+    let job = w.claim(0).await.into_iter().find(|job| job.session == ids[1].session()).unwrap();
+    store.begin_document(&w.caller, &job.claim, &outline(ids[1], 1, "d")).await.unwrap();
+    let linking = |uri: &str| DocumentFilter { links_to: Some(uri.into()), ..DocumentFilter::default() };
+    assert_eq!(store.document_ids(&w.caller, &linking("https://example.org/")).await.unwrap(), [ids[1]]);
+    let listed = store.list_documents(&w.caller, &linking("https://example.org/"), &PAGE).await.unwrap();
+    assert_eq!((listed.items.len(), count(linking("https://example.org/")).await, count(linking("https://example.org")).await), (1, 1, 0));
     let wrong = Page { first: 1, after: Some("x".into()) };
     assert!(matches!(store.list_documents(&w.caller, &none(), &wrong).await, Err(StoreError::BadCursor)));
     assert!(matches!(store.list_chunks(&w.caller, ids[0], &wrong).await, Err(StoreError::BadCursor)));
@@ -343,6 +352,8 @@ pub(super) async fn documents_of_others_are_unknown(store: Arc<dyn Store>) {
     assert!(store.list_chunks(c, id, &PAGE).await.unwrap().items.is_empty());
     assert!(store.chunks_from(c, id, 0, 9).await.unwrap().is_empty());
     assert!(store.sections_from(c, id, 0, 9).await.unwrap().is_empty());
+    assert!(store.messages_citing(c, id, &PAGE).await.unwrap().items.is_empty());
+    assert!(store.questions_answered_by(c, id, &PAGE).await.unwrap().items.is_empty());
     let foreign = store.begin_document(c, &job.claim, &outline(id, 1, "x")).await;
     assert!(matches!(foreign, Err(CommitError::NotOurs)), "{foreign:?}");
     let foreign = store.store_chunks(c, &job.claim, &step(id, 1, 2)).await;

@@ -23,6 +23,7 @@ use super::{
     forget,
     given::{MODEL, World, at, fresh, new_message},
     logins::login,
+    relations::answered,
     visits::{ROOM, visit, visitor},
 };
 
@@ -54,6 +55,8 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     visitor.john_likes_mary().await;
     store.adopt(&w.caller, theirs.digest, at(0)).await.unwrap();
     store.begin_visit(&w.caller, &visit(1, 1), &ROOM).await.unwrap();
+    answered(&w, w.session().await, &[DocumentId(fresh())]).await;
+    store.view_shared_document(&w.caller, DocumentId(fresh()), at(0)).await.unwrap();
     let forgotten = w.note(session, "forget me").await;
     store.forget(&w.caller, &forget::plan(&w, session, &[forgotten.id]).await).await.unwrap();
     let mut message = new_message(session, "costs tokens");

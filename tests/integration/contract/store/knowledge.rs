@@ -345,7 +345,8 @@ pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>)
     store.finish(&w.caller, &plan, &job).await.unwrap();
     let job = w.claim(0).await.remove(0);
     assert_eq!(job.work, JobWork::Answer(question.id));
-    let citation = Citation { index: 1, message_id: Some(question.id), fact_id: None, chunk: None, excerpt: "John \0".into(), shared: true };
+    let citation =
+        Citation { index: 1, message_id: Some(question.id), fact_id: None, chunk: None, excerpt: "John \0".into(), shared: true };
     let message = NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, created_at: at(5), ..new_message(session, "Mary [1]") };
     let answer =
         AnswerCommit { message: message.clone(), answer_to: question.id, citations: vec![citation.clone()], events: vec![event(session)] };

@@ -2,9 +2,10 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use recall_domain::{Message, MessageKind, MessageStatus, Page, Role, SessionId, Timestamp};
+use recall_domain::{Message, MessageId, MessageKind, MessageStatus, Page, Role, SessionId, Slice, Timestamp};
 use recall_ports::{Embedding, FollowUp, IndexEntry, MessageRange, NewMessage, SessionRemainder, Store, StoreError};
 
+use super::forget;
 use super::given::{MODEL, World, at, content, fresh, new_message, resources, with_external_id};
 
 pub(super) async fn stored_message_reads_back_unchanged(store: Arc<dyn Store>) {
@@ -77,6 +78,33 @@ pub(super) async fn messages_are_found_by_session_and_time(store: Arc<dyn Store>
     assert_eq!(within(Some(first), None, None, 9).await, [ids[0], ids[2], ids[3]]);
     assert_eq!(within(None, Some(2), Some(5), 9).await, [ids[0], ids[2]], "the beginning counts, the end does not");
     assert_eq!(within(Some(second), Some(2), None, 9).await, []);
+}
+
+pub(super) async fn messages_are_found_by_their_resources(store: Arc<dyn Store>) {
+    let (w, stranger) = (World::new(&store), World::new(&store));
+    let session = w.session().await;
+    let uri = "https://example.com/\u{fc}?q='%00'";
+    let mut said = Vec::new();
+    for n in 0..4 {
+        let resources = if n == 1 { vec![] } else { resources() };
+        said.push(w.append(NewMessage { resources, ..new_message(session, "See there.") }).await.id);
+    }
+    let list = async |w: &World, uri: &str, page: &Page| store.messages_linking_to(&w.caller, uri, page).await;
+    let all = list(&w, uri, &Page::first(9)).await.unwrap();
+    let ids = |slice: &Slice<MessageId>| slice.items.iter().map(|(_, id)| *id).collect::<Vec<_>>();
+    assert_eq!(ids(&all), [said[3], said[2], said[0]]);
+    let head = list(&w, uri, &Page::first(2)).await.unwrap();
+    let rest = list(&w, uri, &Page { first: 2, after: Some(head.items[1].0.clone()) }).await.unwrap();
+    assert_eq!(
+        (head.has_next, ids(&head), rest.has_next, ids(&rest)),
+        (true, said[2..].iter().rev().copied().collect(), false, vec![said[0]])
+    );
+    assert!(list(&w, "https://example.com/", &Page::first(9)).await.unwrap().items.is_empty());
+    assert!(list(&stranger, uri, &Page::first(9)).await.unwrap().items.is_empty());
+    let wrong = Page { first: 1, after: Some("x".into()) };
+    assert!(matches!(list(&w, uri, &wrong).await, Err(StoreError::BadCursor)));
+    store.forget(&w.caller, &forget::plan(&w, session, &said[3..]).await).await.unwrap();
+    assert_eq!(ids(&list(&w, uri, &Page::first(9)).await.unwrap()), [said[2], said[0]]);
 }
 
 pub(super) async fn message_without_text_has_no_index_entry(store: Arc<dyn Store>) {

@@ -21,7 +21,9 @@ mod lists;
 mod logins;
 mod messages;
 mod postgres;
+mod relations;
 mod sqlite;
+mod topics;
 mod usage;
 mod values;
 mod vectors;
@@ -37,6 +39,7 @@ macro_rules! store_contract {
             messages::stored_message_reads_back_unchanged,
             messages::messages_are_found_by_session_and_time,
             messages::resources_are_read_in_order_and_deleted_with_their_message,
+            messages::messages_are_found_by_their_resources,
             messages::message_without_text_has_no_index_entry,
             messages::extreme_timestamps_are_stored_and_listed,
             messages::known_external_id_stores_nothing,
@@ -125,6 +128,14 @@ macro_rules! store_contract {
             comparisons::comparisons_are_listed_by_document,
             comparisons::comparisons_of_others_are_unknown,
             comparisons::deleted_comparison_leaves_nothing_behind,
+            relations::citations_lead_from_a_document_to_questions_and_answers,
+            relations::document_lists_its_entities_by_mentions,
+            relations::views_are_recorded_for_their_viewer_only,
+            relations::summary_is_hidden_while_a_chunk_is_forgotten,
+            topics::parts_of_sessions_with_the_same_meaning_are_one_topic,
+            topics::forgotten_message_takes_its_topic_along,
+            topics::topics_of_others_are_unknown,
+            topics::texts_of_a_session_are_read_for_its_topics,
             deletion::deleted_session_leaves_nothing_behind,
             deletion::facts_with_other_evidence_are_reweighed_on_deletion,
             deletion::deleting_unknown_session_is_not_found,

@@ -6,17 +6,18 @@ use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     enums::DocumentStatus,
-    nodes::{ChunkNode, DocumentNode, EntityNode},
+    message::loaded_messages,
+    nodes::{ChunkNode, DocumentNode, EntityNode, MessageNode, TopicNode},
 };
 use crate::{
     error::ApiError,
     graphql::{
-        loader::MentionsIn,
+        loader::{MentionsIn, SharedViewOf},
         page::{self, Connection, STATEMENT, Total, connection_cost, list_cost},
         scope::{Needs, scope},
     },
 };
-use recall_domain::{self as domain, Timestamp};
+use recall_domain::{self as domain, Slice, Timestamp};
 
 /// A document: a file with its chunks. Its events are in the log of the session with the same id.
 #[Object(name = "Document", guard = "Needs::Read")]
@@ -103,7 +104,21 @@ impl DocumentNode {
         self.0.title.as_ref().map(|title| title.as_str())
     }
 
-    /// The addresses that the document links to.
+    /// What it is about: up to three of its sentences. Null until it is parsed.
+    async fn summary(&self) -> Option<&str> {
+        self.0.summary.as_ref().map(|summary| summary.as_str())
+    }
+
+    /// What its chunks are about, topics with most of them first.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
+    async fn topics(
+        &self,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<TopicNode>> {
+        TopicNode::of(&self.1, self.0.id.session(), first).await
+    }
+
+    /// The addresses that the document links to, in standard form: without fragment, default port and credentials; files as `file:`.
     #[graphql(complexity = "list_cost(first, 1)")]
     async fn links(
         &self,
@@ -145,6 +160,57 @@ impl DocumentNode {
         scope(ctx)?.budget.count_loaded_bytes(slice.items.iter().map(|(_, chunk)| chunk.text.as_str().len()).sum());
         let total = Total::Known(self.0.stored.into());
         Ok(page::forward_connection(slice, &page, total, |chunk| ChunkNode(chunk, self.1.clone())))
+    }
+
+    /// When the viewer last viewed it; null if never. `markDocumentViewed` and `GET /documents/{id}/original` are views.
+    async fn viewed_at(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<Timestamp>> {
+        let DocumentNode(document, memory) = self;
+        match memory.is_shared() {
+            true => Ok(scope(ctx)?.own.load.load_one(SharedViewOf(document.id)).await?),
+            false => Ok(document.viewed_at),
+        }
+    }
+
+    /// The viewer's questions whose answers cite it, latest answer first. Citations are in own messages, also if the document is shared.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
+    async fn questions(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+    ) -> async_graphql::Result<Connection<MessageNode>> {
+        let (s, page) = (scope(ctx)?, page::read_page(first, after)?);
+        let slice = s.own.read.list_questions(self.0.id, &page).await.map_err(ApiError::from)?;
+        loaded_messages(&s.own, slice, &page).await
+    }
+
+    /// The viewer's messages whose citations name it, latest first.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
+    async fn references(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+    ) -> async_graphql::Result<Connection<MessageNode>> {
+        let (s, page) = (scope(ctx)?, page::read_page(first, after)?);
+        let slice = s.own.read.list_citing(self.0.id, &page).await.map_err(ApiError::from)?;
+        loaded_messages(&s.own, slice, &page).await
+    }
+
+    /// The entities that its chunks mention, most mentions in this document first.
+    #[graphql(complexity = "connection_cost(first, child_complexity)")]
+    async fn entities(
+        &self,
+        #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
+        #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
+    ) -> async_graphql::Result<Connection<EntityNode>> {
+        let DocumentNode(document, memory) = self;
+        let page = page::read_page(first, after)?;
+        let Slice { items, has_next } = memory.read.list_entities_in(document.id, &page).await.map_err(ApiError::from)?;
+        let found = memory.load.load_many(items.iter().map(|(_, id)| *id)).await?;
+        let items = items.into_iter().filter_map(|(key, id)| Some((key, found.get(&id)?.clone()))).collect();
+        let node = |entity| EntityNode(entity, memory.clone());
+        Ok(page::forward_connection(Slice { items, has_next }, &page, Total::Unknown, node))
     }
 }
 

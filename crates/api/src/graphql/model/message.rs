@@ -17,11 +17,11 @@ use crate::{
     error::ApiError,
     graphql::{
         loader::{AnswerTo, ChunkOf, DecisionsIn, FactsIn, MentionsIn, ResourcesOf, UsageOf},
-        page::{self, list_cost},
+        page::{self, Connection, Total, list_cost},
         scope::{Memory, Needs, scope},
     },
 };
-use recall_domain::{Citation, EntityId, FactId, Mention, MessageId, Resource, Role, Span, Stance, Timestamp};
+use recall_domain::{Citation, EntityId, FactId, Mention, MessageId, Page, Resource, Role, Slice, Span, Stance, Timestamp};
 
 /// A message: one turn of a conversation.
 #[Object(name = "Message", guard = "Needs::Read")]
@@ -324,6 +324,18 @@ async fn message(memory: &Arc<Memory>, id: Option<MessageId>) -> async_graphql::
 fn slice_code_points(text: &str, span: Span) -> String {
     let length = span.end.saturating_sub(span.start) as usize;
     text.chars().skip(span.start as usize).take(length).collect()
+}
+
+/// Loads a page of messages of one memory. A message that was deleted meanwhile is left out; the cursors of the others stay valid.
+pub(crate) async fn loaded_messages(
+    memory: &Arc<Memory>,
+    slice: Slice<MessageId>,
+    page: &Page,
+) -> async_graphql::Result<Connection<MessageNode>> {
+    let mut found = memory.load.load_many(slice.items.iter().map(|(_, id)| *id)).await?;
+    let items = slice.items.into_iter().filter_map(|(key, id)| Some((key, found.remove(&id)?))).collect();
+    let node = |message| MessageNode(message, memory.clone());
+    Ok(page::forward_connection(Slice { items, has_next: slice.has_next }, page, Total::Unknown, node))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod message;
 mod nodes;
 mod relation;
 mod session;
+mod topic;
 mod usage;
 mod user_error;
 mod value;
@@ -30,7 +31,8 @@ pub(crate) use enums::{
 };
 pub(crate) use event::EventNode;
 pub(crate) use fact::{EvidenceNode, list_facts, listed_relations};
-pub(crate) use nodes::{ChunkNode, DocumentNode, EntityNode, FactNode, MessageNode, SessionNode};
+pub(crate) use message::loaded_messages;
+pub(crate) use nodes::{ChunkNode, DocumentNode, EntityNode, FactNode, MessageNode, SessionNode, TopicNode};
 pub(crate) use relation::RelationNode;
 pub(crate) use user_error::{UserError, split_user_errors};
 pub(crate) use value::FactValueInput;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::graphql::scope::Memory;
-use recall_domain::{Chunk, Document, Entity, Fact, Message, Session};
+use recall_domain::{Chunk, Document, Entity, Fact, Message, Session, Topic};
 
 /// A session: one conversation with its messages and a numbered event log.
 #[derive(Clone)]
@@ -20,6 +20,10 @@ pub(crate) struct DocumentNode(pub(crate) Document, pub(crate) Arc<Memory>);
 /// A piece of a document that is found and cited as one.
 #[derive(Clone)]
 pub(crate) struct ChunkNode(pub(crate) Chunk, pub(crate) Arc<Memory>);
+
+/// A topic: texts of about the same meaning in documents and conversations.
+#[derive(Clone)]
+pub(crate) struct TopicNode(pub(crate) Topic, pub(crate) Arc<Memory>);
 
 /// A person, organization, place or thing in the memory, distinct from others of the same name.
 #[derive(Clone)]

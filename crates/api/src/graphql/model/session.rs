@@ -5,17 +5,17 @@ use async_graphql::{Context, ID, Object};
 use super::{
     enums::FactStatus,
     fact::{list_facts, listed_relations},
-    nodes::{FactNode, MessageNode, SessionNode},
+    nodes::{FactNode, MessageNode, SessionNode, TopicNode},
 };
 use crate::{
     error::ApiError,
     graphql::{
         loader::text_bytes,
-        page::{self, Connection, Total, connection_cost, either_end_cost},
+        page::{self, Connection, STATEMENT, Total, connection_cost, either_end_cost, list_cost},
         scope::{Needs, scope},
     },
 };
-use recall_domain::Timestamp;
+use recall_domain::{Timestamp, UserText};
 use recall_ports::{FactFilter, RelationFilter};
 
 /// A session: one conversation with its messages and a numbered event log.
@@ -35,6 +35,24 @@ impl SessionNode {
     /// Whether it belongs to shared memory, which all signed-in users can read and administrators can change.
     async fn shared(&self) -> bool {
         self.1.is_shared()
+    }
+
+    /// What its latest messages are about: up to three of their sentences. Null if they say nothing.
+    #[graphql(complexity = "2 * STATEMENT")]
+    async fn summary(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<String>> {
+        let s = scope(ctx)?;
+        let summary = s.usecases.session_summary(&self.1.caller(), self.0.id).await.map_err(ApiError::from)?;
+        s.budget.count_loaded_bytes(summary.as_ref().map_or(0, |text| text.as_str().len()));
+        Ok(summary.map(UserText::into_string))
+    }
+
+    /// What its messages are about, topics with most of them first. Found from the 8th message on.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
+    async fn topics(
+        &self,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<TopicNode>> {
+        TopicNode::of(&self.1, self.0.id, first).await
     }
 
     /// When it was created.

@@ -82,6 +82,22 @@ pub(crate) struct DeleteDocumentPayload {
     errors: Vec<UserError>,
 }
 
+/// The document that the viewer opens.
+#[derive(InputObject)]
+pub(crate) struct MarkDocumentViewedInput {
+    /// The id of the document, which may belong to shared memory.
+    document_id: ID,
+}
+
+/// The result of `markDocumentViewed`.
+#[derive(SimpleObject)]
+pub(crate) struct MarkDocumentViewedPayload {
+    /// The document.
+    document: Option<DocumentNode>,
+    /// Errors that the client can correct; empty on success.
+    errors: Vec<UserError>,
+}
+
 #[derive(Default)]
 pub(super) struct DocumentMutations;
 
@@ -111,6 +127,26 @@ impl DocumentMutations {
         }
         let status = document.as_ref().map(|document| document.0.status.into());
         Ok(AddDocumentPayload { document, status, duplicate, errors })
+    }
+
+    /// Records that the viewer views a document now, for example when a reading view opens. Nobody else sees it.
+    #[graphql(complexity = "CHANGE + child_complexity")]
+    async fn mark_document_viewed(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The document.")] input: MarkDocumentViewedInput,
+    ) -> async_graphql::Result<MarkDocumentViewedPayload> {
+        let s = scope(ctx)?;
+        let mark = async {
+            let id: DocumentId = read_id(&input.document_id, "input.documentId")?;
+            let not_found = || ApiError::not_found("document").at("input.documentId");
+            let (mut document, memory) = s.find(id).await?.ok_or_else(not_found)?;
+            let viewed = s.usecases.mark_viewed(&s.caller, id, memory.is_shared()).await;
+            document.viewed_at = Some(viewed.map_err(|e| ApiError::from(e).at("input.documentId"))?);
+            Ok(DocumentNode(document, memory))
+        };
+        let (document, errors) = split_user_errors(mark.await)?;
+        Ok(MarkDocumentViewedPayload { document, errors })
     }
 
     /// Deletes a document with its file, its chunks and its evidence, or only its file. Facts with other evidence are re-weighed.

@@ -8,6 +8,7 @@ mod graph;
 mod knowledge;
 mod node;
 mod sessions;
+mod topics;
 
 use async_graphql::MergedObject;
 
@@ -18,6 +19,7 @@ pub(crate) struct Query(
     context::ContextQueries,
     documents::DocumentQueries,
     comparisons::ComparisonQueries,
+    topics::TopicQueries,
     knowledge::KnowledgeQueries,
     graph::ConnectionQueries,
     node::NodeQueries,

@@ -120,6 +120,20 @@ async fn frequent_statements_use_their_index() {
             "mentions_in_session",
         ),
         (
+            "SELECT message_id FROM document_citations WHERE user_id = $U AND document_id = $U AND feed_row < 9 ORDER BY feed_row DESC LIMIT 9",
+            "document_citations_pkey",
+        ),
+        (
+            "SELECT message_id FROM visible_topic_messages WHERE user_id = $U AND topic_id = $U AND message_id < $U AND chunk IS NULL
+             ORDER BY message_id DESC LIMIT 9",
+            "topic_messages_listed",
+        ),
+        (
+            "SELECT DISTINCT message_id FROM visible_resources WHERE user_id = $U AND md5(uri) = md5('x') AND uri = 'x' AND message_id < $U
+             ORDER BY message_id DESC LIMIT 9",
+            "resources_by_uri",
+        ),
+        (
             "SELECT id FROM jobs WHERE head AND ready_at <= queue_time(now()) ORDER BY ready_at, id LIMIT 4 FOR UPDATE SKIP LOCKED",
             "jobs_ready",
         ),

@@ -26,6 +26,8 @@ fn document(n: u128, filename: &str) -> ComparedDocument {
         title: None,
         pages: None,
         links: Vec::new(),
+        summary: None,
+        viewed_at: None,
         chunk_count: 1,
         stored: 1,
         understood: 1,

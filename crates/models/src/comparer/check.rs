@@ -107,6 +107,8 @@ mod tests {
                 title: None,
                 pages: None,
                 links: Vec::new(),
+                summary: None,
+                viewed_at: None,
                 chunk_count: 1,
                 stored: 1,
                 understood: 1,

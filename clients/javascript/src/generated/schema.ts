@@ -292,6 +292,8 @@ export interface Context {
   route: RouteChoice;
   /** The time that each step took. */
   timings: RetrievalTimings;
+  /** The question that was searched last, if `expandQuery` changed it. */
+  expandedQuery: string | null;
 }
 
 /** A question, and where to search. */
@@ -318,6 +320,10 @@ export interface ContextInput {
   asOf?: DateTime | null;
   /** Whether to search shared memory too. Has no effect for visitors or if `scope` is `SESSION`. */
   shared?: boolean | null;
+  /** Whether to search again with names in place of descriptions ("my sister"), and with the other names of what the question names. */
+  expandQuery?: boolean;
+  /** Whether to reorder messages and chunks: those that have the words of the question close together come first. */
+  rerank?: boolean;
 }
 
 /** The part of the memory that is searched. */

@@ -30,12 +30,13 @@ CREATE TABLE document_citations (
 CREATE INDEX document_citations_of_message ON document_citations (user_id, message_id);
 SELECT guard_rows('document_citations');
 
--- Triggers, so that no path that stores or clears citations can be forgotten.
+-- Triggers, so that no path that stores or clears citations can be forgotten. PostgreSQL refuses to read JSON that has the escape of
+-- the character zero anywhere; no id contains it.
 CREATE FUNCTION note_document_citations() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO document_citations (user_id, document_id, feed_row, message_id)
     SELECT DISTINCT NEW.user_id, (c.value -> 'chunk' ->> 'document_id')::uuid, NEW.feed_row, NEW.id
-    FROM json_array_elements(NEW.citations) AS c (value)
+    FROM json_array_elements(replace(NEW.citations::text, '\u0000', '\u0001')::json) AS c (value)
     WHERE c.value -> 'chunk' ->> 'document_id' ~ '^[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}$';
     RETURN NULL;
 END $$;

@@ -76,7 +76,8 @@ impl DocumentStore for PostgresStore {
             "WHERE user_id = $1 AND (cardinality($2::text[]) = 0 OR collection = ANY($2)) AND (cardinality($3::uuid[]) = 0 OR id = ANY($3))
              AND ($4::text IS NULL OR status = $4)
              AND ($5::text IS NULL OR strpos(lower(concat_ws(E'\n', filename, title, path)), $5) > 0) AND (NOT $6::boolean OR is_current)
-             AND ($7::text IS NULL OR EXISTS (SELECT 1 FROM json_array_elements_text(links) AS l (uri) WHERE l.uri = $7))
+             AND ($7::text IS NULL OR EXISTS (
+                 SELECT 1 FROM json_array_elements_text(replace(links::text, '\\u0000', '\\u0001')::json) AS l (uri) WHERE l.uri = $7))
              AND (created_at, id) < ($8, $9) ORDER BY created_at DESC, id DESC LIMIT $10",
             caller.user().0,
             &c.collections[..],
@@ -105,7 +106,8 @@ impl DocumentStore for PostgresStore {
              WHERE user_id = $1 AND (cardinality($2::text[]) = 0 OR collection = ANY($2)) AND (cardinality($3::uuid[]) = 0 OR id = ANY($3))
              AND ($4::text IS NULL OR status = $4)
              AND ($5::text IS NULL OR strpos(lower(concat_ws(E'\n', filename, title, path)), $5) > 0) AND (NOT $6::boolean OR is_current)
-             AND ($7::text IS NULL OR EXISTS (SELECT 1 FROM json_array_elements_text(links) AS l (uri) WHERE l.uri = $7))"#,
+             AND ($7::text IS NULL OR EXISTS (
+                 SELECT 1 FROM json_array_elements_text(replace(links::text, '\u0000', '\u0001')::json) AS l (uri) WHERE l.uri = $7))"#,
             caller.user().0,
             &c.collections[..],
             &c.ids[..],

@@ -321,7 +321,8 @@ pub(super) async fn documents_are_listed_and_filtered(store: Arc<dyn Store>) {
     assert_eq!(count(DocumentFilter { text: Some("REPORT 3".into()), ..none() }).await, 1);
     assert_eq!(count(DocumentFilter { current: true, ..none() }).await, 5);
     let job = w.claim(0).await.into_iter().find(|job| job.session == ids[1].session()).unwrap();
-    store.begin_document(&w.caller, &job.claim, &outline(ids[1], 1, "d")).await.unwrap();
+    let linked = DocumentOutline { links: vec!["odd \0".into(), "https://example.org/".into()], ..outline(ids[1], 1, "d") };
+    store.begin_document(&w.caller, &job.claim, &linked).await.unwrap();
     let linking = |uri: &str| DocumentFilter { links_to: Some(uri.into()), ..DocumentFilter::default() };
     assert_eq!(store.document_ids(&w.caller, &linking("https://example.org/")).await.unwrap(), [ids[1]]);
     let listed = store.list_documents(&w.caller, &linking("https://example.org/"), &PAGE).await.unwrap();

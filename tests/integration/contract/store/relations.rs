@@ -19,7 +19,7 @@ const PAGE: Page = Page { first: 100, after: None };
 
 fn cited(document: DocumentId) -> Citation {
     let chunk = CitedChunk { chunk_id: MessageId(fresh()), document_id: document, filename: "a.txt".into(), pages: None };
-    Citation { index: 1, message_id: None, chunk: Some(chunk), fact_id: None, excerpt: "Chunk".into(), shared: false }
+    Citation { index: 1, message_id: None, chunk: Some(chunk), fact_id: None, excerpt: "Chunk \0 and \\u0000".into(), shared: false }
 }
 
 /// Asks and answers. Returns the question and the answer.

@@ -216,9 +216,8 @@ mod tests {
 
     #[test]
     fn sentence_that_continues_another_counts_for_less() {
-        let text =
-            "The parcel leaves Hamburg on Monday. It reaches the customer in Oslo. A parcel for the customer in Oslo costs nine euros.";
-        assert_eq!(summarize([text], 70).unwrap(), "A parcel for the customer in Oslo costs nine euros.");
+        let text = "It reaches the customer in Oslo with the parcel. A parcel for the customer in Oslo costs nine euros.";
+        assert_eq!(summarize([text], 60).unwrap(), "A parcel for the customer in Oslo costs nine euros.");
         assert!(weight("This is a long red brick wall.", 4, 3) < weight("Here is a long red brick wall.", 4, 3));
     }
 

@@ -3,7 +3,9 @@
 use async_graphql::{SDLExportOptions, Schema};
 
 use super::{
-    model::{AuditEntryNode, ChunkNode, DocumentNode, EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode, TopicNode},
+    model::{
+        AuditEntryNode, ChunkNode, ComparisonNode, DocumentNode, EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode, TopicNode,
+    },
     mutation::Mutation,
     page::Connection,
     query::Query,
@@ -25,6 +27,7 @@ pub(super) fn builder(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mu
         .override_output_type_description::<Connection<EntityNode>>("A page of entities.")
         .override_output_type_description::<Connection<DocumentNode>>("A page of documents.")
         .override_output_type_description::<Connection<ChunkNode>>("A page of chunks of a document.")
+        .override_output_type_description::<Connection<ComparisonNode>>("A page of comparisons of documents.")
         .override_output_type_description::<Connection<TopicNode>>("A page of topics.")
         .override_output_type_description::<Connection<FactNode>>("A page of facts.")
         .override_output_type_description::<Connection<EvidenceNode>>("A page of evidence.")

@@ -241,6 +241,7 @@ export interface Comparison {
   updatedAt: DateTime;
 }
 
+/** A page of comparisons of documents. */
 export interface ComparisonConnection {
   /** Information to aid in pagination. */
   pageInfo: PageInfo;

@@ -18,7 +18,7 @@ const NEW: &str = "# Holidays\n\nEmployees have 25 days of paid leave each year.
 
 const READ: &str = "query($id: ID!) { comparison(id: $id) { id status error done total comparer question documents { id filename }
     similarities { ...P } differences { ...P } insights { ...P } } }
-    fragment P on ComparisonPoint { text citations { index excerpt shared document { id } chunk { text } } silent { filename } }";
+    fragment P on ComparisonPoint { text citations { index excerpt shared document { id } chunk { id text } } silent { filename } }";
 const COMPARE: &str =
     "mutation($input: CompareDocumentsInput!) { compareDocuments(input: $input) { comparison { id status } errors { code path } } }";
 
@@ -120,6 +120,25 @@ async fn comparison_cites_both_documents_and_goes_with_them() {
         let deleted = server.data(ANNA, delete, json!({ "id": asked["id"] })).await;
         assert_eq!((&deleted["deleteComparison"]["deletedId"], &deleted["deleteComparison"]["errors"]), (&asked["id"], &json!([])));
         assert_eq!(server.data(ANNA, list, json!({})).await["comparisons"]["totalCount"], 1);
+
+        // Points whose words are forgotten are left out, and return when that is undone.
+        let leave = found["differences"].as_array().unwrap().iter().find(|p| p["text"].as_str().unwrap().contains("paid leave")).unwrap();
+        let chunk = &leave["citations"][0]["chunk"]["id"];
+        let forget = "mutation($id: ID!) { forget(input: { messageIds: [$id], dryRun: false }) { token errors { code } } }";
+        let forgotten = server.data(ANNA, forget, json!({ "id": chunk })).await["forget"].clone();
+        let read = async || server.data(ANNA, READ, json!({ "id": found["id"] })).await["comparison"].to_string();
+        assert!(!read().await.contains("30 days"), "{forgotten}");
+        let undo = "mutation($token: ID!) { undoForget(input: { token: $token }) { errors { code } } }";
+        server.data(ANNA, undo, json!({ "token": forgotten["token"] })).await;
+        assert!(read().await.contains("30 days"));
+        // What is deleted for good is quoted nowhere.
+        let delete_message = "mutation($id: ID!) { deleteMessage(input: { messageId: $id }) { errors { code } } }";
+        let again = compare(&server, ANNA, &[&old, &new], None).await;
+        let deleted = server.data(ANNA, delete_message, json!({ "id": chunk })).await;
+        assert_eq!(deleted["deleteMessage"]["errors"], json!([]));
+        assert_eq!(server.data(ANNA, READ, json!({ "id": again["id"] })).await["comparison"], Value::Null);
+        let found = compare(&server, ANNA, &[&old, &new], None).await;
+        assert!(!found.to_string().contains("30 days"), "{found:#}");
 
         // What quotes a document is deleted with it.
         let gone = server.http.delete(server.url(&format!("/documents/{old}"))).header("x-test-user", ANNA).send().await.unwrap();

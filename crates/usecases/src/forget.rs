@@ -105,25 +105,33 @@ impl UseCases {
     pub async fn delete_message(&self, caller: &Caller, id: MessageId) -> Result<(), UseCaseError> {
         shared::may_write(caller)?;
         let store = &self.parts.store;
-        let _guard = self.learner.lock_user(caller).await;
+        let guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let request = ForgetRequest { messages: vec![id], ..ForgetRequest::default() };
             let target = self.target(caller, &request).await?;
             let planned = self.plan_forgetting(caller, target, version, chrono::TimeDelta::zero()).await?;
             if self.commit_forgetting(caller, &planned).await? {
+                // Comparisons that quote the message are deleted under a guard of their own.
+                drop(guard);
                 // If this fails, the background task repeats it.
-                return Ok(store.purge_forgotten(caller, planned.plan.id, self.now()).await?);
+                return self.purge_forgotten(caller, planned.plan.id).await;
             }
         }
         Err(CommitError::Stale.into())
     }
 
-    /// Deletes for good what a forgetting hid, once it can no longer be undone.
+    /// Deletes for good what a forgetting hid, once it can no longer be undone. Comparisons of its documents quote it and are deleted first.
     ///
     /// # Errors
     /// Fails if the store fails.
     pub async fn purge_forgotten(&self, caller: &Caller, id: ForgettingId) -> Result<(), UseCaseError> {
+        if let Some(forgetting) = self.parts.store.forgetting(caller, id).await? {
+            let sessions: BTreeSet<SessionId> = forgetting.messages.iter().map(|(_, session)| *session).collect();
+            for session in sessions {
+                self.delete_comparisons_of(caller, session).await?;
+            }
+        }
         Ok(self.parts.store.purge_forgotten(caller, id, self.now()).await?)
     }
 

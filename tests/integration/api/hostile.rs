@@ -42,6 +42,19 @@ async fn invalid_texts_are_refused_with_code() {
 }
 
 #[tokio::test]
+async fn client_that_still_sends_gets_the_refusal() {
+    let server = Server::start().await;
+    for path in ["/documents", "/graphql"] {
+        for _ in 0..5 {
+            let body = vec![b'x'; 8 * 1024 * 1024];
+            let request = server.http.post(server.url(path)).header("content-type", "multipart/form-data; boundary=b").body(body);
+            // Without a user for `/documents`, and with a wrong type for `/graphql`: neither handler reads the body.
+            assert!(request.send().await.unwrap().status().is_client_error(), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn unreadable_bodies_are_refused() {
     let server = Server::start().await;
     let post = |body: Vec<u8>| server.post(ANNA, "/graphql").header("content-type", "application/json").body(body);

@@ -7,7 +7,7 @@ use recall_domain::{
     Caller, Entity, UserText,
     context::{Context, ContextQuery},
 };
-use recall_ports::Asked;
+use recall_ports::{Answerer, Asked};
 use recall_text::terms;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -46,20 +46,16 @@ impl UseCases {
         let first = query.first;
         let pool = if refinement.rerank { first.saturating_mul(POOL).min(MAX_FIRST).max(first) } else { first };
         let query = ContextQuery { first: pool, ..query };
-        let mut context = self.context(caller, query.clone()).await?;
         let mut asked = Asked { message: None, text: query.text.clone(), original: None, at: self.now() };
-        if refinement.expand {
-            for _ in 0..MAX_HOPS {
-                let rephrased = self.parts.answerer.rephrase(&asked, &context);
-                let Some(text) = rephrased.filter(|text| *text != asked.text) else { break };
-                context.join(self.context(caller, ContextQuery { text: text.clone(), ..query.clone() }).await?);
-                let before = std::mem::replace(&mut asked.text, text);
-                asked.original.get_or_insert(before);
-            }
-            if let Some(text) = with_names(&asked.text, &context.entities) {
-                context.join(self.context(caller, ContextQuery { text: text.clone(), ..query.clone() }).await?);
-                asked.text = text;
-            }
+        let mut context = match refinement.expand {
+            true => self.rephrased_context(caller, self.parts.answerer.as_ref(), &mut asked, query.clone()).await?,
+            false => self.context(caller, query.clone()).await?,
+        };
+        if refinement.expand
+            && let Some(text) = with_names(&asked.text, &context.entities)
+        {
+            context.join(self.context(caller, ContextQuery { text: text.clone(), ..query.clone() }).await?);
+            asked.text = text;
         }
         if refinement.rerank {
             rerank(&mut context, query.text.as_str());
@@ -67,6 +63,24 @@ impl UseCases {
         keep_best(&mut context, first as usize);
         let expanded = (asked.text != query.text).then_some(asked.text);
         Ok((context, expanded))
+    }
+
+    /// Searches, and searches again while the answerer can rephrase the question. `asked` gets the last question.
+    pub(super) async fn rephrased_context(
+        &self,
+        caller: &Caller,
+        answerer: &dyn Answerer,
+        asked: &mut Asked,
+        query: ContextQuery,
+    ) -> Result<Context, UseCaseError> {
+        let mut context = self.context(caller, query.clone()).await?;
+        for _ in 0..MAX_HOPS {
+            let Some(text) = answerer.rephrase(asked, &context) else { break };
+            context.join(self.context(caller, ContextQuery { text: text.clone(), ..query.clone() }).await?);
+            let before = std::mem::replace(&mut asked.text, text);
+            asked.original.get_or_insert(before);
+        }
+        Ok(context)
     }
 }
 

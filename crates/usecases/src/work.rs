@@ -24,9 +24,6 @@ use recall_ports::{
     JobWork, NewMessage, StoreError,
 };
 
-/// How often a question may be rephrased: "what does my sister's husband do" needs three searches.
-const MAX_HOPS: usize = 3;
-
 /// Runs the processor's jobs.
 pub struct MessageWork {
     usecases: UseCases,
@@ -313,15 +310,8 @@ impl UseCases {
         asked: &mut Asked,
         question: MessageId,
     ) -> Result<Context, UseCaseError> {
-        let first = answerer.messages_wanted();
-        let mut context = self.context(caller, of_question(&asked.text, question, first)).await?;
-        for _ in 0..MAX_HOPS {
-            let Some(text) = answerer.rephrase(asked, &context) else { break };
-            context.join(self.context(caller, of_question(&text, question, first)).await?);
-            let before = std::mem::replace(&mut asked.text, text);
-            asked.original.get_or_insert(before);
-        }
-        Ok(context)
+        let query = of_question(&asked.text, question, answerer.messages_wanted());
+        self.rephrased_context(caller, answerer, asked, query).await
     }
 
     async fn message(&self, caller: &Caller, id: MessageId) -> Result<Message, Failure> {

@@ -682,7 +682,7 @@ def main():
     parser.add_argument("--on", default="", help="authors to measure on")
     parser.add_argument("--out", type=pathlib.Path, help="where the trained weights are kept")
     parser.add_argument("--apart", default="", help="authors that are left out besides the three for measuring")
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--frozen", type=int, default=1)
     parser.add_argument("--rate", type=float, default=2e-4)

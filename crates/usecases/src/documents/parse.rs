@@ -26,6 +26,8 @@ use recall_text::{summarize, terms};
 const STEP: usize = 32;
 /// After this time, an attempt gives the job back and continues later, so that no attempt reaches the limit of the processor.
 const ATTEMPT: Duration = Duration::from_secs(60);
+/// Enclosing headings that chunks are found by, nearest first. A bound, because a hostile document nests them deeply.
+const HEADINGS: usize = 4;
 /// Most links that a document keeps.
 const MAX_LINKS: usize = 1_000;
 /// Longest summary in characters, and how much of the text is read for it, in bytes.
@@ -127,10 +129,13 @@ impl UseCases {
         let chunks = parsed.chunks.get(stored..end).unwrap_or_default();
         let texts: Vec<UserText> = chunks.iter().map(|chunk| chunk.text.clone()).collect();
         let mut prepared = self.prepare(&texts).await?;
+        let paths = heading_paths(parsed);
         for (entry, chunk) in prepared.iter_mut().zip(chunks) {
+            let path = paths.get(chunk.section as usize).map_or(&[][..], Vec::as_slice);
+            let headings = path.iter().rev().take(HEADINGS).filter_map(|n| parsed.sections.get(*n));
             // The first chunk of a section begins with the heading.
-            let section = parsed.sections.get(chunk.section as usize).filter(|section| section.char_offset < chunk.char_offset);
-            if let Some(heading) = section.and_then(|section| section.heading.as_ref()) {
+            let headings = headings.filter(|section| section.char_offset != chunk.char_offset).filter_map(|section| section.heading.as_ref());
+            for heading in headings.chain(&parsed.title) {
                 add_terms(&mut entry.terms, heading.as_str());
             }
         }
@@ -189,7 +194,23 @@ impl UseCases {
     }
 }
 
-/// Adds the terms of a heading to those of a chunk of its section, which is about it and may not name it.
+/// Returns the sections with headings that enclose each section, outermost first and itself last. A section without a heading belongs
+/// to the one before.
+fn heading_paths(parsed: &ParsedDocument) -> Vec<Vec<usize>> {
+    let mut path: Vec<(u8, usize)> = Vec::new();
+    let numbered = parsed.sections.iter().enumerate();
+    numbered
+        .map(|(n, section)| {
+            if section.heading.is_some() {
+                path.retain(|(level, _)| *level < section.level);
+                path.push((section.level, n));
+            }
+            path.iter().map(|(_, n)| *n).collect()
+        })
+        .collect()
+}
+
+/// Adds the terms of a heading or title to those of a chunk below it, which is about it and may not name it.
 fn add_terms(of_chunk: &mut Vec<(String, u32)>, heading: &str) {
     for (term, count) in terms(heading) {
         match of_chunk.iter_mut().find(|(known, _)| *known == term) {
@@ -222,7 +243,35 @@ fn digest(parsed: &ParsedDocument) -> String {
 
 #[cfg(test)]
 mod tests {
+    use recall_ports::{DocumentFormat, ParsedSection};
+
     use super::*;
+
+    fn section(heading: Option<&str>, level: u8) -> ParsedSection {
+        ParsedSection { heading: heading.map(Into::into), level, text: "".into(), char_offset: 0, pages: None }
+    }
+
+    #[test]
+    fn section_is_enclosed_by_earlier_sections_of_higher_levels() {
+        let sections = vec![
+            section(None, 0),
+            section(Some("3 The root"), 1),
+            section(Some("3.11 /media"), 2),
+            section(Some("3.11.1 Purpose"), 3),
+            section(None, 0),
+            section(Some("4 The /usr hierarchy"), 1),
+        ];
+        let parsed = ParsedDocument {
+            format: DocumentFormat::PlainText,
+            title: None,
+            pages: None,
+            sections,
+            chunks: Vec::new(),
+            links: Vec::new(),
+        };
+        let expected: [&[usize]; 6] = [&[], &[1], &[1, 2], &[1, 2, 3], &[1, 2, 3], &[5]];
+        assert_eq!(heading_paths(&parsed), expected);
+    }
 
     #[test]
     fn heading_adds_its_terms_once_each() {

@@ -30,6 +30,7 @@ mod merges;
 mod metrics;
 mod models;
 mod openai;
+mod originals;
 mod parser;
 mod planned;
 mod postgres;

@@ -27,6 +27,7 @@ pub static ERASED: &[&str] = &[
     "document_chunks",
     "document_sections",
     "document_originals",
+    "document_files",
     "documents",
     "comparisons",
     "merged_evidence",

@@ -17,6 +17,7 @@ pub mod embed;
 pub mod extract;
 pub mod fair_share;
 pub mod fetch;
+mod files;
 pub mod filter;
 pub mod forget;
 pub mod graph;
@@ -54,6 +55,7 @@ pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{Background, EarlierMessage, ExtractError, ExtractInput, Extractor, Known, KnownFact, KnownName};
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
+pub use files::{FileFolder, FileRegistry, Original};
 pub use filter::{EntityFilter, FactFilter, FactKey, RelationFilter};
 pub use forget::{ForgetPlan, ForgetStore, Forgetting, ForgottenKnowledge, ForgottenMention, ReplacedTitle, RestorePlan};
 pub use graph::{

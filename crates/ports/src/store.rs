@@ -7,14 +7,14 @@
 //! - [`AccountDeletionStore::unfinished_erasures`], [`SessionStore::unused_sessions`], [`SessionDeletionStore::hidden_sessions`] and
 //!   [`ForgetStore::expired_forgettings`] return the callers whose data must still be deleted.
 //! - [`AccessTokenStore::use_access_token`], [`LoginStore`] and [`VisitStore`] return the owner of a secret.
-//! - Rows of [`RevocationStore`] and [`AuditLog`] belong to no user.
+//! - Rows of [`RevocationStore`] and [`AuditLog`] belong to no user, and neither do files of [`FileRegistry`] that no document has.
 
 use async_trait::async_trait;
 
 use super::{
     AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, ComparisonStore, Connections, DocumentRelations, DocumentStore,
-    Embedding, EventLog, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore,
-    TopicStore, UsageStore, VectorStore, VisitStore,
+    Embedding, EventLog, FileRegistry, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh,
+    SessionDeletionStore, TopicStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
     Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId,
@@ -28,6 +28,7 @@ pub trait Store:
     + ForgetStore
     + MessageStore
     + DocumentStore
+    + FileRegistry
     + ComparisonStore
     + DocumentRelations
     + TopicStore
@@ -54,6 +55,7 @@ impl<T> Store for T where
         + ForgetStore
         + MessageStore
         + DocumentStore
+        + FileRegistry
         + ComparisonStore
         + DocumentRelations
         + TopicStore

@@ -1,5 +1,6 @@
 //! Adds, finds and deletes documents. `upload` receives their files, and `parse` is the work of their jobs.
 
+mod originals;
 mod parse;
 mod retrieval;
 mod upload;
@@ -11,10 +12,9 @@ use recall_domain::{
     Caller, Document, DocumentId, DocumentStatus, EventId, MessageId, Role, Timestamp, UserText,
     document::{DEFAULT_COLLECTION, MAX_COLLECTION_BYTES, is_collection_name},
 };
-use recall_ports::{
-    AddedDocument, Chunking, DocumentParser, FollowUp, NewDocument, NewMessage, SessionDeleted, Spool, documents::PIECE_BYTES,
-};
+use recall_ports::{AddedDocument, Chunking, DocumentParser, FollowUp, NewDocument, NewMessage, Original, SessionDeleted, Spool};
 
+pub use originals::{OriginalReader, OriginalSettings, WholeSnapshot};
 pub use upload::Upload;
 
 /// Longest path of a document, in bytes.
@@ -29,6 +29,8 @@ pub struct DocumentSettings {
     pub parser: Arc<dyn DocumentParser>,
     /// Holds files that are being received or parsed.
     pub spool: Arc<dyn Spool>,
+    /// Where files stay.
+    pub originals: OriginalSettings,
     /// Largest file, in bytes.
     pub max_bytes: u64,
     /// How texts are split.
@@ -78,7 +80,7 @@ impl UseCases {
         let collection = collection(new.collection)?;
         let path = new.path.map(path).transpose()?;
         let filename = filename(new.filename.as_deref().or(path.as_deref()).unwrap_or_default());
-        let (original, bytes, sha256) = upload.finish(PIECE_BYTES).await?;
+        let (file, bytes, sha256) = upload.finish().await?;
         let (p, filename) = (&self.parts, UserText::from(filename));
         let now = p.clock.now();
         let id = DocumentId(p.ids.fresh());
@@ -128,10 +130,17 @@ impl UseCases {
             title: None,
         };
         let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
+        let original = self.keep_original(file).await?;
+        let file = if let Original::File(id) = &original { Some(*id) } else { None };
         let new = NewDocument { document, original, message, epoch, event: EventId(p.ids.fresh()) };
-        match p.store.add_document(caller, new).await? {
-            AddedDocument::Duplicate(known) => Ok((known, true)),
-            AddedDocument::Added(document) => {
+        match p.store.add_document(caller, new).await {
+            // A failed transaction may still have been committed. Then the document has the file, and it cannot be discarded.
+            Err(e) => Err(e.into()),
+            Ok(AddedDocument::Duplicate(known)) => {
+                self.discard_file(file).await;
+                Ok((known, true))
+            }
+            Ok(AddedDocument::Added(document)) => {
                 if caller.is_shared() {
                     self.shared_in_use.note(true);
                 }

@@ -10,6 +10,7 @@ mod documents;
 mod entities;
 mod erasure;
 mod events;
+mod files;
 mod forget;
 mod given;
 pub(crate) mod graph;
@@ -123,6 +124,13 @@ macro_rules! store_contract {
             documents::documents_of_others_are_unknown,
             documents::deleted_document_leaves_nothing_behind,
             documents::visitor_adds_as_much_as_the_visit_allows,
+            files::file_is_due_unless_a_document_takes_it,
+            files::known_content_leaves_its_file_due,
+            files::file_is_due_once_its_document_is_deleted,
+            files::deleted_file_is_forgotten_and_others_are_tried_again,
+            files::account_takes_over_the_files_of_a_visit,
+            files::files_of_others_are_unknown,
+            archive::export_contains_files_outside_the_store,
             comparisons::comparison_continues_step_by_step,
             comparisons::failed_comparison_says_why,
             comparisons::comparisons_are_listed_by_document,

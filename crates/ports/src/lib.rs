@@ -60,8 +60,8 @@ pub use filter::{EntityFilter, FactFilter, FactKey, RelationFilter};
 pub use forget::{ForgetPlan, ForgetStore, Forgetting, ForgottenKnowledge, ForgottenMention, ReplacedTitle, RestorePlan};
 pub use graph::{
     Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphChunk, GraphContents, GraphCopy, GraphDocument,
-    GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, NodeState, Path,
-    PathQuery, SharedNeighbour, UnreadableNode,
+    GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, GraphTopic, Neighbour, NeighbourQuery, NodeId, NodeState,
+    Path, PathQuery, SharedNeighbour, UnreadableNode,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, IndexSources, IndexedDocuments, MessageIndex};

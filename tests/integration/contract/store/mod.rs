@@ -198,6 +198,7 @@ macro_rules! store_contract {
             graph_documents::feed_lists_documents_with_chunks_and_citations,
             graph_documents::feed_leaves_out_citations_of_hidden_answers_and_shared_documents,
             graph_documents::feed_records_document_changes_once_started,
+            graph_documents::feed_lists_topics_of_documents,
         }
     };
     (@tests $factory:expr; $($module:ident :: $test:ident),+ $(,)?) => {$(

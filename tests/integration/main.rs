@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod answer_sources;
 mod answers;
 mod api;
 mod archive;

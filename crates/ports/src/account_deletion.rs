@@ -20,6 +20,7 @@ pub static ERASED: &[&str] = &[
     "message_vectors",
     "message_index",
     "resources",
+    "answer_sources",
     "topic_messages",
     "topic_parts",
     "shared_views",

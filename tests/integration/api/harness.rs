@@ -389,6 +389,7 @@ impl Server {
             resources: Vec::new(),
             prepared: IndexEntry { terms: Vec::new(), model, embedding, further: Vec::new() },
             mining: FollowUp::Compare,
+            answer_from: Default::default(),
             kind: None,
             event: EventId(ids.fresh()),
             title: None,

@@ -55,6 +55,8 @@ pub enum Form {
     Citations,
     /// The stored form of a fact's value.
     FactValue,
+    /// Where an answer may look.
+    Sources,
 }
 
 /// One field.
@@ -259,6 +261,9 @@ pub static SHAPES: &[Shape] = &[
     shape!("resource" in "resources" by ["id"] ordered [id("id")] derived false {
         id("id"), id("message_id"), one("ordinal", Holds::Small), one("uri", Holds::Text), maybe("media_type", Holds::Text),
         maybe("bytes", Holds::Count), maybe("sha256", Holds::Text), one("origin", Holds::Word(ResourceOrigin::VARIANTS)),
+    }),
+    shape!("answer_sources" in "answer_sources" by ["message_id"] ordered [id("message_id")] derived false {
+        id("message_id"), one("sources", Holds::Json(Form::Sources)),
     }),
     shape!("index" in "message_index" by ["message_id"] ordered [id("message_id")] derived true {
         id("message_id"), one("model", Holds::Text), one("terms", Holds::Json(Form::Terms)), one("embedding", Holds::Vector),

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, Document, DocumentId, DocumentStatus, EventId, MessageId, Role, Timestamp, UserText,
-    document::{DEFAULT_COLLECTION, MAX_COLLECTION_BYTES, is_collection_name},
+    Caller, Document, DocumentId, DocumentStatus, EventId, MessageId, Role, Timestamp, UserText, context::SearchSources,
+    document::DEFAULT_COLLECTION,
 };
 use recall_ports::{AddedDocument, Chunking, DocumentParser, FollowUp, NewDocument, NewMessage, Original, SessionDeleted, Spool};
 
@@ -125,6 +125,7 @@ impl UseCases {
             resources: Vec::new(),
             prepared,
             mining: FollowUp::Parse,
+            answer_from: SearchSources::default(),
             kind: None,
             event: EventId(p.ids.fresh()),
             title: None,
@@ -215,14 +216,8 @@ impl UseCases {
 /// Checks the name of a collection.
 fn collection(name: Option<String>) -> Result<String, UseCaseError> {
     let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| DEFAULT_COLLECTION.to_owned());
-    match is_collection_name(&name) {
-        true => Ok(name),
-        false => {
-            let message =
-                format!("The name of a collection has letters, digits, hyphens and underscores, at most {MAX_COLLECTION_BYTES} bytes.");
-            Err(UseCaseError::invalid("COLLECTION_NAME", "collection", message))
-        }
-    }
+    check::collection(&name, "collection")?;
+    Ok(name)
 }
 
 /// Checks a path and returns it trimmed.

@@ -152,6 +152,7 @@ impl UseCases {
                 resources: Vec::new(),
                 prepared,
                 mining: FollowUp::Facts,
+                answer_from: recall_domain::context::SearchSources::default(),
                 kind: None,
                 event: EventId(ids.fresh()),
                 title: None,

@@ -13,7 +13,8 @@ use recall::{
     spool::FolderSpool,
 };
 use recall_domain::{
-    Caller, Citation, Decision, Entity, EntityKey, Fact, MessageKind, Ontology, Role, SessionId, Stance, UserId, UserText, ViewerRole,
+    Caller, Citation, Decision, Entity, EntityKey, Fact, FileId, MessageKind, Ontology, Role, SessionId, Stance, UserId, UserText,
+    ViewerRole, context::SearchSources,
 };
 use recall_ports::{
     AnswerCommit, EmbedError, Embedder, Embedding, FileFolder, FollowUp, JobWork, KnowledgeCommit, NewMessage, Original, Spool, Store,
@@ -186,6 +187,7 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
         mining: FollowUp::Nothing,
         title: Some("Tïtle".into()),
         resources: resources(),
+        answer_from: SearchSources { collections: vec!["work".into()], ..SearchSources::default() },
         ..with_external_id(new_message(other, &"line\r\n\u{2028}\u{1F600}\0\u{10FFFF}\"\\".repeat(3_000)), "an id\0")
     };
     w.append(hard).await;

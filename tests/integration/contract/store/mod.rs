@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod access;
+mod answer_sources;
 mod archive;
 mod comparisons;
 mod deletion;
@@ -39,6 +40,7 @@ macro_rules! store_contract {
             isolation::two_users_can_have_same_ids,
             messages::stored_message_reads_back_unchanged,
             messages::messages_are_found_by_session_and_time,
+            answer_sources::sources_of_an_answer_are_kept_with_its_question,
             messages::resources_are_read_in_order_and_deleted_with_their_message,
             messages::messages_are_found_by_their_resources,
             messages::message_without_text_has_no_index_entry,

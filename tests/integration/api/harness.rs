@@ -149,8 +149,9 @@ impl Server {
     }
 
     /// Starts a server on this store, which holds files of documents there or in a folder.
-    pub(crate) async fn start_with_originals(stored: Stored, in_folder: bool) -> Self {
-        Self::start_on(Stored { originals_in_folder: in_folder, ..stored }).await
+    pub(crate) async fn start_with_originals(mut stored: Stored, in_folder: bool) -> Self {
+        stored.originals_in_folder = in_folder;
+        Self::start_on(stored).await
     }
 
     /// The folder for files of documents.

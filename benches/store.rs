@@ -45,6 +45,7 @@ fn message(session: SessionId) -> NewMessage {
             further: vec![],
         },
         mining: FollowUp::Facts,
+        answer_from: recall_domain::context::SearchSources::default(),
         kind: None,
         event: EventId(fresh()),
         title: None,

@@ -9,5 +9,6 @@
 pub mod app;
 pub mod config;
 pub mod http_client;
+pub mod originals;
 pub mod spool;
 pub mod system;

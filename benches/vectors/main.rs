@@ -59,6 +59,7 @@ fn message(session: SessionId, embedding: Vec<f32>) -> NewMessage {
             further: vec![],
         },
         mining: FollowUp::Nothing,
+        answer_from: recall_domain::context::SearchSources::default(),
         kind: None,
         event: EventId(Uuid::now_v7()),
         title: None,

@@ -130,6 +130,7 @@ async fn store_messages(usecases: &UseCases, caller: &Caller, each: usize, learn
                     source_metadata: None,
                     client_message_id: None,
                     resources: Vec::new(),
+                    answer_from: recall_domain::context::SearchSources::default(),
                 }
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::config::{Config, Engine};
+use crate::config::{Config, Engine, Originals};
 use crate::system::SystemClock;
 use recall_domain::UserId;
 use recall_embedding::LocalEmbedder;
@@ -37,6 +37,10 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
         let (waiting, dead) = store.depth().await?;
         say!("database: {engine} answers; {waiting} jobs waiting, {dead} dead")?;
         open_store = Some(store);
+    }
+    wiring::originals_folder(config)?;
+    if config.documents.originals == Originals::Folder {
+        say!("documents: new files go to {}", config.originals_folder().display())?;
     }
     match super::graph::engine(config, &ontology)? {
         None => say!("graph: in the database; no graph engine is configured")?,

@@ -81,6 +81,7 @@ pub(super) async fn run(config: &Config, command: DocumentsCommand) -> anyhow::R
                     let deleted = services.usecases.delete_document(&caller, id).await.with_context(|| id.to_string())?;
                     say!("{id} deleted, {} chunks, {} facts", deleted.messages.saturating_sub(1), deleted.facts_deleted)?;
                 }
+                services.usecases.delete_due_files().await?;
                 Ok(())
             }
         }

@@ -56,6 +56,7 @@ impl Retention {
                         self.delete_expired_visits().await;
                         self.resume_adoptions().await;
                         self.purge_forgotten().await;
+                        self.delete_due_files().await;
                     }
                     _ = expiry.tick() => self.delete_expired_data().await,
                 }
@@ -130,6 +131,13 @@ impl Retention {
                 warn!(error = %e, user = %caller.user(), "forgotten data could not be deleted and will be deleted later");
             }
             tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Deletes files outside the store that no document has any more. Several servers may do this at the same time.
+    async fn delete_due_files(&self) {
+        if let Err(e) = self.usecases.delete_due_files().await {
+            warn!(error = %e, "files of deleted documents could not be looked up and will be deleted later");
         }
     }
 

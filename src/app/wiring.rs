@@ -11,7 +11,8 @@ use super::{
     models, parse,
     reembed::{Pace, Reembedder},
 };
-use crate::config::{Citations, Config};
+use crate::config::{Citations, Config, Originals};
+use crate::originals::OriginalsFolder;
 use crate::spool::FolderSpool;
 use crate::system::{RandomIds, SystemClock};
 use recall_answering::ExtractiveAnswerer;
@@ -19,9 +20,9 @@ use recall_api::event_log::{EventHub, HubAnnouncer, LogSource};
 use recall_api::{Admission, Check, Documents, OpenAi, OpenAiSettings};
 use recall_comparing::AlignmentComparer;
 use recall_facts::SessionLimits;
-use recall_ports::{Allowances, Answerer, Clock, Comparer, Store};
+use recall_ports::{Allowances, Answerer, Clock, Comparer, FileFolder, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
-use recall_usecases::{DocumentSettings, Parts, UseCases};
+use recall_usecases::{DocumentSettings, OriginalSettings, Parts, UseCases};
 
 /// Names this process in the audit log: `HOSTNAME` or `recall`, and the port.
 pub(super) fn instance_name(address: SocketAddr) -> String {
@@ -142,11 +143,22 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     Ok(Services { store, usecases, hub, announcer, clock, wake, graph, reembedder, openai, checks, allowances })
 }
 
+/// The folder of documents' files. It need not exist unless new files go there.
+pub(super) fn originals_folder(config: &Config) -> anyhow::Result<Arc<dyn FileFolder>> {
+    let path = config.originals_folder();
+    let folder = OriginalsFolder::new(path.clone());
+    if config.documents.originals == Originals::Folder {
+        folder.prepare().with_context(|| format!("documents.folder (RECALL_DOCUMENTS_FOLDER): {} cannot be written", path.display()))?;
+    }
+    Ok(Arc::new(folder))
+}
+
 /// Documents wait for the parser in a folder beside the data.
 fn document_settings(config: &Config) -> anyhow::Result<DocumentSettings> {
     Ok(DocumentSettings {
         parser: document_parser(config)?,
         spool: Arc::new(FolderSpool::new(config.storage.data.join("spool"))),
+        originals: OriginalSettings { folder: originals_folder(config)?, in_folder: config.documents.originals == Originals::Folder },
         max_bytes: config.documents.max_bytes,
         chunking: parse::chunking(config),
     })

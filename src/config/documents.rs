@@ -1,5 +1,7 @@
 //! Settings of documents and their parser.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +14,17 @@ use super::{
 /// Largest file that may be allowed, in bytes: what a parser can hold in memory.
 const MAX_BYTES: u64 = 256 << 20;
 
+/// Where the files of documents stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Originals {
+    /// In the database.
+    #[default]
+    Store,
+    /// In a folder.
+    Folder,
+}
+
 /// Documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -19,6 +32,10 @@ pub struct DocumentsConfig {
     /// Maximum size of a document, in bytes.
     #[serde(deserialize_with = "flexible")]
     pub max_bytes: u64,
+    /// Where new files stay: `store` is the database, `folder` is `documents.folder`. Files that are stored already stay where they are.
+    pub originals: Originals,
+    /// The folder for files; several servers on one database share it. Default: `originals` in the data folder.
+    pub folder: Option<PathBuf>,
     /// Maximum length of a chunk, the part of a document that is found and cited, in characters.
     #[serde(deserialize_with = "flexible")]
     pub chunk_chars: usize,
@@ -38,7 +55,16 @@ pub struct DocumentsConfig {
 
 impl Default for DocumentsConfig {
     fn default() -> Self {
-        Self { max_bytes: 10 << 20, chunk_chars: 1024, chunk_overlap: 200, parsers: 2, parser_megabytes: 512, parser_seconds: 60 }
+        Self {
+            max_bytes: 10 << 20,
+            originals: Originals::Store,
+            folder: None,
+            chunk_chars: 1024,
+            chunk_overlap: 200,
+            parsers: 2,
+            parser_megabytes: 512,
+            parser_seconds: 60,
+        }
     }
 }
 

@@ -21,7 +21,10 @@ mod sections;
 mod storage;
 mod webrtc;
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use figment::{
     Figment,
@@ -35,7 +38,7 @@ use recall_domain::{Similarity, nearest};
 
 pub use anonymous::AnonymousConfig;
 pub use auth::AuthConfig;
-pub use documents::DocumentsConfig;
+pub use documents::{DocumentsConfig, Originals};
 pub use env::{VARIABLES, Variable};
 pub use frontend::{Citations, FrontendConfig};
 pub use graphql::GraphqlConfig;
@@ -165,6 +168,11 @@ impl Config {
             Extraction::Local => Extraction::Local.into(),
             Extraction::Auto | Extraction::Hybrid | Extraction::Model => Extraction::Model.into(),
         }
+    }
+
+    /// Returns the folder of documents' files.
+    pub fn originals_folder(&self) -> PathBuf {
+        self.documents.folder.clone().unwrap_or_else(|| self.storage.data.join("originals"))
     }
 
     /// Returns the longest time of one attempt at a job: that of the model server, and some more for the built-in parts.

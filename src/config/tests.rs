@@ -73,6 +73,8 @@ fn every_variable_sets_an_existing_key() {
         "understanding.learned" => "false",
         "model.url" | "embeddings.url" => "https://models.example.org/v1",
         "model.key" | "model.name" | "embeddings.key" | "embeddings.model" => "some-word",
+        "documents.originals" => "folder",
+        "documents.folder" => "/srv/originals",
         "documents.chunk_chars" => "500",
         "documents.parser_megabytes" => "256",
         "log.filter" => "debug",

@@ -161,6 +161,7 @@ impl LearningFixture {
             resources: Vec::new(),
             prepared: IndexEntry { terms: vec![], model: "none".into(), embedding: Embedding(vec![1.0]), further: vec![] },
             mining: FollowUp::Nothing,
+            answer_from: Default::default(),
             kind: None,
             event: EventId(ids.fresh()),
             title: None,

@@ -14,7 +14,7 @@ const HANDBOOK: &str = "Travel\n======\n\nThe travel budget of the sales team is
     Contacts\n========\n\nTeresa Almeida works at Lumen Labs. I like sushi.\n";
 
 /// Waits until the document is no longer processed, and returns it.
-async fn settled(server: &Server, user: &str, id: &str) -> Value {
+pub(crate) async fn settled(server: &Server, user: &str, id: &str) -> Value {
     for _ in 0..600 {
         let document: Value = server.get(user, &format!("/documents/{id}")).send().await.unwrap().json().await.unwrap();
         if ["completed", "failed"].contains(&document["status"].as_str().unwrap()) {

@@ -108,6 +108,7 @@ impl Teller {
             resources: Vec::new(),
             prepared: IndexEntry { terms: vec![], model: "none".into(), embedding: Embedding(vec![1.0]), further: vec![] },
             mining: FollowUp::Nothing,
+            answer_from: Default::default(),
             kind: None,
             event: EventId(self.ids.fresh()),
             title: None,

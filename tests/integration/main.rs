@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod answer_sources;
 mod answers;
 mod api;
 mod archive;
@@ -30,6 +31,7 @@ mod merges;
 mod metrics;
 mod models;
 mod openai;
+mod originals;
 mod parser;
 mod planned;
 mod postgres;

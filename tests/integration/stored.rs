@@ -16,6 +16,8 @@ use crate::{
 /// A store with its engine.
 pub(crate) struct Stored {
     pub(crate) store: Arc<dyn Store>,
+    /// Whether files of documents are in a folder instead.
+    pub(crate) originals_in_folder: bool,
     engine: Engine,
 }
 
@@ -29,7 +31,7 @@ impl Stored {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("memory.db"), SqliteConfig::default(), SystemClock.now()).await.unwrap();
         let store = Arc::new(store);
-        Self { store: store.clone(), engine: Engine::Sqlite { store, _folder: folder } }
+        Self { store: store.clone(), originals_in_folder: false, engine: Engine::Sqlite { store, _folder: folder } }
     }
 
     /// Creates a PostgreSQL store; `None` if there is no server for tests.
@@ -37,7 +39,7 @@ impl Stored {
         let schema = Schema::new().await?;
         let (proxy, url) = Proxy::to(&schema.url).await;
         let store = PostgresStore::open(&url, PostgresConfig { connections: 4, ..patient() }, SystemClock.now()).await;
-        Some(Self { store: Arc::new(store.unwrap()), engine: Engine::Postgres(proxy) })
+        Some(Self { store: Arc::new(store.unwrap()), originals_in_folder: false, engine: Engine::Postgres(proxy) })
     }
 
     /// Creates a store on each available engine.

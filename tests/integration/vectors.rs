@@ -68,6 +68,7 @@ async fn person(store: &Arc<dyn Store>, number: usize, count: usize, clusters: &
             resources: Vec::new(),
             prepared: IndexEntry { terms: vec![], model: MODEL.into(), embedding: Embedding(v.clone()), further: vec![] },
             mining: FollowUp::Nothing,
+            answer_from: Default::default(),
             kind: None,
             event: EventId(Uuid::now_v7()),
             title: None,

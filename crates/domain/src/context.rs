@@ -75,7 +75,8 @@ pub enum SearchSource {
 }
 
 /// Which messages and documents a search looks at. The default is all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SearchSources {
     /// What to look for; everything if empty.
     pub of: Vec<SearchSource>,
@@ -86,9 +87,20 @@ pub struct SearchSources {
 }
 
 impl SearchSources {
+    /// Whether the search looks at everything.
+    pub fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Whether the search looks for a source.
     pub fn include(&self, source: SearchSource) -> bool {
         self.of.is_empty() || self.of.contains(&source)
+    }
+
+    /// Whether the search looks at a document, apart from its version.
+    pub fn include_document(&self, id: DocumentId, collection: &str) -> bool {
+        let named = self.documents.is_empty() || self.documents.contains(&id);
+        self.include(SearchSource::Documents) && named && (self.collections.is_empty() || self.collections.iter().any(|c| c == collection))
     }
 
     /// Whether the search names documents or their collections.

@@ -58,6 +58,8 @@ id! {
     ForgettingId,
     /// One topic.
     TopicId,
+    /// One file outside the store. It is random: no path contains anything that a user chose.
+    FileId,
 }
 
 impl UserId {

@@ -41,7 +41,9 @@ pub use entity::{Decision, Entity, EntityKey, EntityType};
 pub use event::{EventBody, EventDraft, StoredEvent};
 pub use fact::{Evidence, Fact, FactStatus, Stance};
 pub use first_person::{FirstPerson, PronounForm, names_user};
-pub use ids::{AccessTokenId, ComparisonId, DocumentId, EntityId, EventId, FactId, ForgettingId, MessageId, SessionId, TopicId, UserId};
+pub use ids::{
+    AccessTokenId, ComparisonId, DocumentId, EntityId, EventId, FactId, FileId, ForgettingId, MessageId, SessionId, TopicId, UserId,
+};
 pub use login::{Login, ProviderToken, Renewal};
 pub use message::{Citation, Message, MessageKind, MessageStatus, Role};
 pub use nearest::{Similarity, nearest};

@@ -73,6 +73,7 @@ pub(super) async fn read_all(client: &Client, user: UserId) -> Result<GraphConte
     contents.messages = readable(messages(client, user).await?, "message", damaged, message);
     contents.documents = readable(documents::documents(client, user).await?, "document", damaged, documents::document);
     contents.chunks = readable(documents::chunks(client, user).await?, "chunk", damaged, documents::chunk);
+    contents.topics = readable(documents::topics(client, user).await?, "topic", damaged, documents::topic);
     contents.facts = readable(facts(client, user).await?, "fact", damaged, fact);
     Ok(contents)
 }

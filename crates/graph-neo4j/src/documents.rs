@@ -1,4 +1,4 @@
-//! Documents in the graph: their chunks, links and owner, and the answers that cite them. This file writes and reads them.
+//! Documents in the graph: their chunks, links, topics and owner, and the answers that cite them. This file writes and reads them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use super::{
     values::{Columns, count, id, ids, list, map, optional, time},
     write::{DELETE_BATCH, at_position},
 };
-use recall_domain::{DocumentId, EntityId, MessageId, PageRange, UserId, UserText, Word};
-use recall_ports::{GraphBatch, GraphChunk, GraphDocument, GraphMessage, NodeId};
+use recall_domain::{DocumentId, EntityId, MessageId, PageRange, Timestamp, TopicId, UserId, UserText, Word};
+use recall_ports::{GraphBatch, GraphChunk, GraphDocument, GraphMessage, GraphTopic, NodeId};
 
 /// The id of the node of an address. A hash, because Neo4j indexes no long texts.
 fn resource_id(uri: &UserText) -> Uuid {
@@ -44,16 +44,18 @@ pub(super) async fn unlink_gone(client: &Client, user: UserId, feed: &str, batch
     Ok(())
 }
 
-/// Writes documents with their owner and links, and creates documents that the batch references and does not contain.
+/// Writes documents with their owner, the owner's view and their links, and creates documents that the batch references and does not contain.
 pub(super) fn write_documents(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
     add(
         "MERGE (u:User {user_id: $user, id: $user}) WITH u UNWIND $rows AS row
-         MERGE (d:Document {user_id: $user, id: row.id}) SET d += row.set MERGE (u)-[:OWNS]->(d)",
+         MERGE (d:Document {user_id: $user, id: row.id}) SET d += row.set MERGE (u)-[:OWNS]->(d)
+         FOREACH (at IN row.viewed | MERGE (u)-[v:VIEWED]->(d) SET v.at = at)",
         list(batch.documents.iter().map(document_row)),
     );
     let known: BTreeSet<DocumentId> = batch.documents.iter().map(|d| d.id).collect();
     let cited = batch.messages.iter().flat_map(|m| m.cited.iter().chain(&m.answered_by).copied());
-    let pointed: BTreeSet<DocumentId> = batch.chunks.iter().map(|c| c.document).chain(cited).filter(|d| !known.contains(d)).collect();
+    let others = batch.chunks.iter().map(|c| c.document).chain(batch.topics.iter().flat_map(|t| t.documents.iter().copied()));
+    let pointed: BTreeSet<DocumentId> = others.chain(cited).filter(|d| !known.contains(d)).collect();
     add("UNWIND $rows AS id MERGE (:Document {user_id: $user, id: id})", ids(pointed.into_iter().map(|d| d.0)));
 
     let links = |d: &GraphDocument| ids(d.links.iter().map(resource_id));
@@ -75,6 +77,31 @@ pub(super) fn write_documents(batch: &GraphBatch, add: &mut impl FnMut(&str, Bol
             list(batch.documents.iter().map(|d| map([("id", id(d.id.0)), ("links", links(d))]))),
         );
     }
+}
+
+/// Writes topics with their documents, which exist.
+pub(super) fn write_topics(batch: &GraphBatch, add: &mut impl FnMut(&str, BoltType)) {
+    let rows = || {
+        list(
+            batch
+                .topics
+                .iter()
+                .map(|t| map([("id", id(t.id.0)), ("name", t.name.as_str().into()), ("documents", ids(t.documents.iter().map(|d| d.0)))])),
+        )
+    };
+    add("UNWIND $rows AS row MERGE (t:Topic {user_id: $user, id: row.id}) SET t.name = row.name", rows());
+    if !batch.fresh {
+        add(
+            "UNWIND $rows AS row MATCH (t:Topic {user_id: $user, id: row.id})<-[r:BELONGS_TO]-(d:Document)
+             WHERE NOT d.id IN row.documents DELETE r",
+            rows(),
+        );
+    }
+    add(
+        "UNWIND $rows AS row MATCH (t:Topic {user_id: $user, id: row.id}) UNWIND row.documents AS id
+         MATCH (d:Document {user_id: $user, id: id}) MERGE (d)-[:BELONGS_TO]->(t)",
+        rows(),
+    );
 }
 
 /// Writes chunks, whose documents exist.
@@ -123,7 +150,7 @@ fn document_row(d: &GraphDocument) -> BoltType {
         ("status", d.status.word().into()),
         ("created_at", time(d.created_at)),
     ]);
-    map([("id", id(d.id.0)), ("set", set)])
+    map([("id", id(d.id.0)), ("set", set), ("viewed", list(d.viewed_at.map(time)))])
 }
 
 fn chunk_row(c: &GraphChunk) -> BoltType {
@@ -143,7 +170,7 @@ pub(super) async fn documents(client: &Client, user: UserId) -> Result<Vec<Row>,
          RETURN n.id AS id, [(n)<-[:OWNS]-(u:User) | u.id] AS owners, [(n)-[:LINKS_TO]->(x:Resource) | x.uri] AS links,
              n.collection AS collection, n.path AS path, n.version AS version, n.filename AS filename, n.title AS title,
              n.media_type AS media_type, n.bytes AS bytes, n.pages AS pages, n.chunk_count AS chunk_count, n.status AS status,
-             n.created_at.epochMillis AS created_at, n.user_id AS user,
+             n.created_at.epochMillis AS created_at, n.user_id AS user, [(n)<-[v:VIEWED]-(:User) | v.at.epochMillis] AS viewed,
              any(k IN keys(n) WHERE NOT k IN ['user_id', 'id', 'collection', 'path', 'version', 'filename', 'title', 'media_type', 'bytes',
                  'pages', 'chunk_count', 'status', 'created_at']) AS has_more
          ORDER BY id",
@@ -156,6 +183,12 @@ pub(super) fn document(c: &Columns) -> Result<GraphDocument, Failure> {
     if c.ids("owners")? != [c.id("user")?] {
         return Err(Failure::Damaged("owners"));
     }
+    let viewed = c.get::<Vec<Option<i64>>>("viewed")?;
+    let viewed_at = match viewed[..] {
+        [] => None,
+        [Some(ms)] => Some(Timestamp::from_timestamp_millis(ms).ok_or(Failure::Damaged("viewed"))?),
+        _ => return Err(Failure::Damaged("viewed")),
+    };
     let mut links: Vec<UserText> = c.get::<Vec<String>>("links")?.into_iter().map(UserText::from).collect();
     links.sort();
     Ok(GraphDocument {
@@ -172,7 +205,26 @@ pub(super) fn document(c: &Columns) -> Result<GraphDocument, Failure> {
         status: c.word("status")?,
         links,
         created_at: c.time("created_at")?,
+        viewed_at,
     })
+}
+
+/// Reads all topics of a user.
+pub(super) async fn topics(client: &Client, user: UserId) -> Result<Vec<Row>, Failure> {
+    let statement = user_query(
+        "MATCH (n:Topic) WHERE n.user_id = $user AND n.id IS NOT NULL
+         RETURN n.id AS id, n.name AS name, [(n)<-[:BELONGS_TO]-(d:Document) | d.id] AS documents,
+             any(k IN keys(n) WHERE NOT k IN ['user_id', 'id', 'name']) AS has_more ORDER BY id",
+        user,
+    );
+    client.read(client.write_timeout, statement).await
+}
+
+pub(super) fn topic(c: &Columns) -> Result<GraphTopic, Failure> {
+    let mut documents = c.ids("documents")?;
+    documents.sort();
+    let name = c.get::<String>("name")?.into();
+    Ok(GraphTopic { id: TopicId(c.id("id")?), name, documents: documents.into_iter().map(DocumentId).collect() })
 }
 
 /// Reads all chunks of a user.

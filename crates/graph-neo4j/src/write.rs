@@ -25,7 +25,7 @@ pub(super) const DELETE_BATCH: i64 = 5_000;
 const STALE_AFTER: i64 = 10;
 
 /// The labels of nodes that belong to a user. Messages that ask something have the second label `Question`.
-pub(super) const LABELS: [&str; 7] = ["Message", "Chunk", "Session", "Document", "Resource", "User", "Entity"];
+pub(super) const LABELS: [&str; 8] = ["Message", "Chunk", "Session", "Document", "Topic", "Resource", "User", "Entity"];
 
 /// Creates constraints and indexes. Neo4j requires a separate transaction for each.
 pub(super) async fn prepare(client: &Client, types: &RelationshipTypes) -> Result<(), Failure> {
@@ -177,6 +177,7 @@ fn statements(types: &RelationshipTypes, user: UserId, batch: &GraphBatch) -> Ve
     );
     add("UNWIND $rows AS row MERGE (n:Entity {user_id: $user, id: row.id}) SET n += row.set", list(batch.entities.iter().map(entity_row)));
     documents::write_documents(batch, &mut add);
+    documents::write_topics(batch, &mut add);
     // Sorted and without duplicates: two writers that lock the same nodes in different orders would deadlock.
     let known: BTreeSet<EntityId> = batch.entities.iter().map(|e| e.id).collect();
     let sides = batch.facts.iter().flat_map(|f| [f.subject, f.object]);
@@ -199,8 +200,15 @@ fn delete_gone(types: &RelationshipTypes, things: &[NodeId], add: &mut impl FnMu
         format!("UNWIND $rows AS id MATCH ()-[r:{rel_type} {{id: id}}]->() WHERE r.user_id = $user DELETE r")
     });
     add(&text, of(|t| if let NodeId::Fact(f) = t { Some(f.0) } else { None }));
-    // A chunk has the id of its message, and a document that of its session.
-    let kinds = [("messages", "Message"), ("messages", "Chunk"), ("sessions", "Session"), ("sessions", "Document"), ("entities", "Entity")];
+    // A chunk has the id of its message, and a document that of its session. A topic is listed as a session.
+    let kinds = [
+        ("messages", "Message"),
+        ("messages", "Chunk"),
+        ("sessions", "Session"),
+        ("sessions", "Document"),
+        ("sessions", "Topic"),
+        ("entities", "Entity"),
+    ];
     let delete =
         |(list, label)| format!("CALL () {{ UNWIND $rows.{list} AS id MATCH (n:{label} {{user_id: $user, id: id}}) DETACH DELETE n }}");
     // The owner's node goes with the last document.

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 
-use super::{Claim, CommitError, NewMessage, StoreError};
+use super::{Claim, CommitError, NewMessage, Original, StoreError};
 use recall_domain::{Caller, Chunk, Document, DocumentId, DocumentStatus, EventId, MessageId, Page, Section, Slice, Timestamp, UserText};
 
 /// The size of a stored piece of a file, in bytes. The last piece may be smaller.
@@ -16,8 +16,8 @@ pub const PIECE_BYTES: usize = 256 * 1024;
 pub struct NewDocument {
     /// The document. Its version and `is_current` are set by the store.
     pub document: Document,
-    /// Its file, in pieces of [`PIECE_BYTES`].
-    pub original: Vec<Vec<u8>>,
+    /// Its file.
+    pub original: Original,
     /// Its first message, which holds its name. Its job parses the document.
     pub message: NewMessage,
     /// Names the log of its session.
@@ -109,7 +109,7 @@ pub trait DocumentStore: Send + Sync {
     async fn document_ids(&self, caller: &Caller, filter: &DocumentFilter) -> Result<Vec<DocumentId>, StoreError>;
     /// Returns the documents that have a newer searchable version.
     async fn superseded_documents(&self, caller: &Caller) -> Result<Vec<DocumentId>, StoreError>;
-    /// Returns a piece of the file, counted from 0; `None` after the last, or if the file is not stored.
+    /// Returns a piece of a file in the store, counted from 0; `None` after the last, or if the store does not hold the file.
     async fn original_piece(&self, caller: &Caller, id: DocumentId, piece: u32) -> Result<Option<Vec<u8>>, StoreError>;
     /// Deletes the file and keeps the document. Does nothing if it is not stored.
     ///

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
-pub use self::nodes::{GraphChunk, GraphContents, GraphDocument, GraphFact, GraphMessage, GraphSession, NodeId, NodeState, UnreadableNode};
+pub use self::nodes::{
+    GraphChunk, GraphContents, GraphDocument, GraphFact, GraphMessage, GraphSession, GraphTopic, NodeId, NodeState, UnreadableNode,
+};
 use super::StoreError;
 use recall_domain::{Caller, Entity, EntityId, FactId, RelationName, UserId};
 
@@ -120,7 +122,7 @@ pub trait GraphQueries: Send + Sync {
 /// The size of one user's graph in an engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GraphCopy {
-    /// Entities, messages and sessions; documents with their chunks, links and owner.
+    /// Entities, messages and sessions; documents with their chunks, links, topics and owner.
     pub nodes: u64,
     /// Facts, and the connections of messages and documents.
     pub relationships: u64,
@@ -206,10 +208,12 @@ pub struct GraphBatch {
     pub entities: Vec<Entity>,
     /// New or changed, with all mentions and citations.
     pub messages: Vec<GraphMessage>,
-    /// New or changed, with all links.
+    /// New or changed, with all links, and with the view of the owner.
     pub documents: Vec<GraphDocument>,
     /// New or changed, with all mentions.
     pub chunks: Vec<GraphChunk>,
+    /// New or changed, with all documents.
+    pub topics: Vec<GraphTopic>,
     /// New or changed.
     pub facts: Vec<GraphFact>,
     /// Nodes to remove; missing ones are ignored.

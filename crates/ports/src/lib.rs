@@ -17,6 +17,7 @@ pub mod embed;
 pub mod extract;
 pub mod fair_share;
 pub mod fetch;
+mod files;
 pub mod filter;
 pub mod forget;
 pub mod graph;
@@ -54,12 +55,13 @@ pub use embed::{EmbedError, Embedder, Embedding};
 pub use extract::{Background, EarlierMessage, ExtractError, ExtractInput, Extractor, Known, KnownFact, KnownName};
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
+pub use files::{FileFolder, FileRegistry, Original};
 pub use filter::{EntityFilter, FactFilter, FactKey, RelationFilter};
 pub use forget::{ForgetPlan, ForgetStore, Forgetting, ForgottenKnowledge, ForgottenMention, ReplacedTitle, RestorePlan};
 pub use graph::{
     Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphChunk, GraphContents, GraphCopy, GraphDocument,
-    GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, NodeState, Path,
-    PathQuery, SharedNeighbour, UnreadableNode,
+    GraphEngine, GraphError, GraphFact, GraphMessage, GraphQueries, GraphSession, GraphTopic, Neighbour, NeighbourQuery, NodeId, NodeState,
+    Path, PathQuery, SharedNeighbour, UnreadableNode,
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, IndexSources, IndexedDocuments, MessageIndex};

@@ -7,18 +7,18 @@
 //! - [`AccountDeletionStore::unfinished_erasures`], [`SessionStore::unused_sessions`], [`SessionDeletionStore::hidden_sessions`] and
 //!   [`ForgetStore::expired_forgettings`] return the callers whose data must still be deleted.
 //! - [`AccessTokenStore::use_access_token`], [`LoginStore`] and [`VisitStore`] return the owner of a secret.
-//! - Rows of [`RevocationStore`] and [`AuditLog`] belong to no user.
+//! - Rows of [`RevocationStore`] and [`AuditLog`] belong to no user, and neither do files of [`FileRegistry`] that no document has.
 
 use async_trait::async_trait;
 
 use super::{
     AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, ComparisonStore, Connections, DocumentRelations, DocumentStore,
-    Embedding, EventLog, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh, SessionDeletionStore,
-    TopicStore, UsageStore, VectorStore, VisitStore,
+    Embedding, EventLog, FileRegistry, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh,
+    SessionDeletionStore, TopicStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
     Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId,
-    UserText,
+    UserText, context::SearchSources,
 };
 
 /// The complete store.
@@ -28,6 +28,7 @@ pub trait Store:
     + ForgetStore
     + MessageStore
     + DocumentStore
+    + FileRegistry
     + ComparisonStore
     + DocumentRelations
     + TopicStore
@@ -54,6 +55,7 @@ impl<T> Store for T where
         + ForgetStore
         + MessageStore
         + DocumentStore
+        + FileRegistry
         + ComparisonStore
         + DocumentRelations
         + TopicStore
@@ -193,6 +195,8 @@ pub struct NewMessage {
     pub prepared: IndexEntry,
     /// The work that follows.
     pub mining: FollowUp,
+    /// Where the answer may look, if the message is answered.
+    pub answer_from: SearchSources,
     /// The kind, if known in advance (imports, answers, assertions).
     pub kind: Option<MessageKind>,
     /// Id of its `message_stored` event.
@@ -315,6 +319,8 @@ pub trait MessageStore: Send + Sync {
     async fn messages_within(&self, caller: &Caller, range: &MessageRange, limit: u32) -> Result<Vec<MessageId>, StoreError>;
     /// Returns the answers to questions, as (question, answer).
     async fn answers_to(&self, caller: &Caller, questions: &[MessageId]) -> Result<Vec<(MessageId, Message)>, StoreError>;
+    /// Returns where the answer to a message may look.
+    async fn answer_sources(&self, caller: &Caller, message: MessageId) -> Result<SearchSources, StoreError>;
     /// Returns the resources of messages, in order.
     async fn resources_of(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, Resource)>, StoreError>;
     /// Returns feed rows after `after`, ascending, with vectors of `model`.

@@ -13,6 +13,7 @@ pub(super) fn to_batch(after: u64, changes: Vec<Change>) -> GraphBatch {
             NodeState::Message(m) => batch.messages.push(m),
             NodeState::Document(d) => batch.documents.push(d),
             NodeState::Chunk(c) => batch.chunks.push(c),
+            NodeState::Topic(t) => batch.topics.push(t),
             NodeState::Fact(f, source) => batch.facts.push(to_graph_fact(f, source)),
             NodeState::Gone(id) => batch.gone.push(id),
         }

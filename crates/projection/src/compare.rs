@@ -28,7 +28,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Difference {
     /// The owner.
     pub user: UserId,
-    /// `session`, `entity`, `message`, `document`, `chunk`, `fact` or `checkpoint`.
+    /// `session`, `entity`, `message`, `document`, `chunk`, `topic`, `fact` or `checkpoint`.
     pub kind: &'static str,
     /// Its id. A node without an id does not come from the store.
     pub id: Option<Uuid>,
@@ -148,6 +148,7 @@ fn differences(user: UserId, truth: &GraphContents, found: &GraphContents) -> Ve
     add("message", |t, f, damaged| match_by_id(&t.messages, &f.messages, damaged, |m| m.id.0));
     add("document", |t, f, damaged| match_by_id(&t.documents, &f.documents, damaged, |d| d.id.0));
     add("chunk", |t, f, damaged| match_by_id(&t.chunks, &f.chunks, damaged, |c| c.id.0));
+    add("topic", |t, f, damaged| match_by_id(&t.topics, &f.topics, damaged, |t| t.id.0));
     add("fact", |t, f, damaged| match_by_id(&t.facts, &f.facts, damaged, |f| f.id.0));
     all
 }

@@ -7,7 +7,7 @@ use recall_domain::{Caller, UserId, ViewerRole};
 use recall_ports::{ChangeFeed, GraphContents, GraphEngine, GraphError, StoreError};
 
 /// The format of the graph: which nodes and relationships it has. Increase it when they change, and every graph is rebuilt.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Number of changes per transaction of the engine.
 ///
@@ -147,6 +147,7 @@ impl Projection {
             truth.messages.extend(next.messages);
             truth.documents.extend(next.documents);
             truth.chunks.extend(next.chunks);
+            truth.topics.extend(next.topics);
             truth.facts.extend(next.facts);
         }
         truth.sessions.sort_by_key(|s| s.id);
@@ -154,6 +155,7 @@ impl Projection {
         truth.messages.sort_by_key(|m| m.id);
         truth.documents.sort_by_key(|d| d.id);
         truth.chunks.sort_by_key(|c| c.id);
+        truth.topics.sort_by_key(|t| t.id);
         truth.facts.sort_by_key(|f| f.id);
         Ok(truth)
     }

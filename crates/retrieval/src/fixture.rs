@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use recall_domain::{
     Caller, Message, MessageId, MessageKind, MessageStatus, Page, Resource, Role, SessionId, Slice, Timestamp, UserId, UserText,
+    context::SearchSources,
 };
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageRange, MessageStore, NewMessage, StoreError};
 use recall_text::index_terms;
@@ -126,6 +127,10 @@ impl MessageStore for MemoryFeed {
     }
 
     async fn messages_within(&self, _: &Caller, _: &MessageRange, _: u32) -> Result<Vec<MessageId>, StoreError> {
+        Err(unsupported())
+    }
+
+    async fn answer_sources(&self, _: &Caller, _: MessageId) -> Result<SearchSources, StoreError> {
         Err(unsupported())
     }
 

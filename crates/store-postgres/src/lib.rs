@@ -21,6 +21,7 @@ mod delete;
 mod documents;
 mod events;
 mod failure;
+mod files;
 mod forget;
 mod forget_knowledge;
 mod graph;

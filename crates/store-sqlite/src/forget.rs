@@ -159,6 +159,7 @@ impl WriteTransaction<'_> {
              WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))",
             "DELETE FROM message_vectors WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
             "DELETE FROM resources WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
+            "DELETE FROM answer_sources WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
             "DELETE FROM message_index WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
             "UPDATE merged_evidence SET excerpt = '' WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
         ] {

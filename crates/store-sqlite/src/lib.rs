@@ -21,6 +21,7 @@ mod documents;
 mod events;
 mod extension;
 mod failure;
+mod files;
 mod forget;
 mod forget_knowledge;
 mod graph;

@@ -14,7 +14,7 @@ use recall_domain::{
     Caller, Chunk, Document, DocumentId, DocumentProgress, DocumentStatus, EventBody, EventDraft, EventId, MessageId, Role, Section,
     SessionId, Timestamp, UserId,
 };
-use recall_ports::{AddedDocument, Claim, DocumentOutline, DocumentStep, NewDocument};
+use recall_ports::{AddedDocument, Claim, DocumentOutline, DocumentStep, NewDocument, Original};
 
 /// The stored role and flag of a message. A chunk has the role of the assistant and a flag; see the migration `0026_documents.sql`.
 pub fn role_columns(role: Role) -> (Role, Option<bool>) {
@@ -49,8 +49,8 @@ pub trait DocumentStatements: MessageStatements + SessionStatements {
     async fn latest_version(&mut self, user: UserId, collection: &str, path: &str) -> Result<u32, Self::Error>;
     /// Inserts a document, whose session exists.
     async fn insert_document(&mut self, user: UserId, document: &Document) -> Result<(), Self::Error>;
-    /// Inserts the pieces of a file.
-    async fn insert_original(&mut self, user: UserId, document: DocumentId, pieces: &[Vec<u8>]) -> Result<(), Self::Error>;
+    /// Inserts the pieces of a file, or gives the document a registered file.
+    async fn insert_original(&mut self, user: UserId, document: DocumentId, original: &Original) -> Result<(), Self::Error>;
     /// Returns a document, and keeps others from changing it until the transaction ends.
     async fn lock_document(&mut self, user: UserId, document: DocumentId) -> Result<Option<LockedDocument>, Self::Error>;
     /// Records what the parser found, and sets the status to processing.
@@ -96,9 +96,7 @@ pub async fn add_document<T: DocumentStatements>(tx: &mut T, caller: &Caller, ne
     let session = NewSession { id, title: Some(document.filename.clone()), epoch: new.epoch.clone(), now, document: true };
     tx.insert_session(user, &session).await?;
     tx.insert_document(user, &document).await?;
-    if !new.original.is_empty() {
-        tx.insert_original(user, document.id, &new.original).await?;
-    }
+    tx.insert_original(user, document.id, &new.original).await?;
     let message = PendingMessage { message: &new.message, answer_to: None, citations: &[] };
     messages::store(tx, caller, id, &[message]).await?;
     tell(tx, user, document.progress(), new.event, now).await?;

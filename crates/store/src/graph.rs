@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::Refusal;
-use recall_domain::{DocumentId, Entity, EntityId, Fact, FactId, MessageId, SessionId, UserId, UserText};
-use recall_ports::{Change, GraphChunk, GraphDocument, GraphMessage, GraphSession, NodeId, NodeState};
+use recall_domain::{DocumentId, Entity, EntityId, Fact, FactId, MessageId, SessionId, TopicId, UserId, UserText};
+use recall_ports::{Change, GraphChunk, GraphDocument, GraphMessage, GraphSession, GraphTopic, NodeId, NodeState};
 
 /// Most links of the documents in one list of changes, unless a single document has more.
 const MAX_LINKS: usize = 20_000;
@@ -47,6 +47,8 @@ pub trait GraphStatements: Send {
     async fn graph_chunks(&mut self, user: UserId, ids: &[MessageId]) -> Result<Vec<GraphChunk>, Self::Error>;
     /// Returns sessions that store no document.
     async fn graph_sessions(&mut self, user: UserId, ids: &[SessionId]) -> Result<Vec<GraphSession>, Self::Error>;
+    /// Returns topics with their documents by id, without topics of conversations only.
+    async fn graph_topics(&mut self, user: UserId, ids: &[TopicId]) -> Result<Vec<GraphTopic>, Self::Error>;
     /// Returns entities.
     async fn graph_entities(&mut self, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Self::Error>;
     /// Returns messages of conversations with their mentions and citations.
@@ -104,7 +106,7 @@ fn bound_links(changed: &mut Vec<(u64, NodeId)>, links: &HashMap<SessionId, usiz
     }
 }
 
-/// Loads conversations, and documents, which are those sessions that have a number of links.
+/// Loads conversations, documents, which are those sessions that have a number of links, and topics, which are none of both.
 async fn load_sessions<T: GraphStatements>(
     snapshot: &mut T,
     user: UserId,
@@ -114,7 +116,13 @@ async fn load_sessions<T: GraphStatements>(
     let mut states = Vec::with_capacity(ids.len());
     let (documents, conversations): (Vec<SessionId>, Vec<SessionId>) = ids.iter().partition(|id| links.contains_key(id));
     if !conversations.is_empty() {
-        states.extend(snapshot.graph_sessions(user, &conversations).await?.into_iter().map(NodeState::Session));
+        let found = snapshot.graph_sessions(user, &conversations).await?;
+        let known: HashSet<SessionId> = found.iter().map(|session| session.id).collect();
+        let others: Vec<TopicId> = conversations.iter().filter(|id| !known.contains(*id)).map(|id| TopicId(id.0)).collect();
+        states.extend(found.into_iter().map(NodeState::Session));
+        if !others.is_empty() {
+            states.extend(snapshot.graph_topics(user, &others).await?.into_iter().map(NodeState::Topic));
+        }
     }
     if !documents.is_empty() {
         let documents: Vec<DocumentId> = documents.into_iter().map(DocumentId::from).collect();

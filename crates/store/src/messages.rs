@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::{JobStatements, NewEvent, Quota, Refusal, Transaction, UserStatements, enqueue, reject_while_locked, signed, use_quota};
 use recall_domain::{
     Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, Resource, Role, SessionId, Timestamp, UserId,
-    event::MessageStored,
+    context::SearchSources, event::MessageStored,
 };
 use recall_ports::{Appended, Embedding, FollowUp, JobWork, NewMessage};
 
@@ -79,6 +79,8 @@ pub trait MessageStatements: JobStatements + UserStatements {
     async fn insert_messages(&mut self, user: UserId, messages: &[Message], feed_row: i64) -> Result<(), Self::Error>;
     /// Inserts resources, at least one, with their messages and places in them.
     async fn insert_resources(&mut self, user: UserId, resources: &[(MessageId, u32, &Resource)]) -> Result<(), Self::Error>;
+    /// Inserts where the answer to a message may look.
+    async fn insert_answer_sources(&mut self, user: UserId, message: MessageId, sources: &SearchSources) -> Result<(), Self::Error>;
     /// Inserts the terms and vectors of messages, at least one.
     async fn insert_index(&mut self, user: UserId, messages: &[PendingMessage<'_>]) -> Result<(), Self::Error>;
     /// Inserts vectors, at least one, next to those of the index. Skips deleted messages, and those that have a vector of the model.
@@ -193,6 +195,9 @@ pub(super) async fn store<T: MessageStatements>(
     let resources: Vec<_> = placed.collect();
     if !resources.is_empty() {
         tx.insert_resources(user, &resources).await?;
+    }
+    for n in new.iter().filter(|n| !n.message.answer_from.is_all()) {
+        tx.insert_answer_sources(user, n.message.id, &n.message.answer_from).await?;
     }
     // A message without a text, such as an image, cannot be searched.
     let indexed: Vec<_> = new.iter().filter(|n| !n.message.text.as_str().is_empty()).copied().collect();

@@ -1,7 +1,10 @@
 //! Checks input. Pure; every refusal has its own code and names the field.
 
 use super::error::UseCaseError;
-use recall_domain::message::MAX_TEXT_BYTES;
+use recall_domain::{
+    document::{MAX_COLLECTION_BYTES, is_collection_name},
+    message::MAX_TEXT_BYTES,
+};
 
 /// Longest name of a person, entity or client id, in bytes.
 const MAX_NAME_BYTES: usize = 200;
@@ -32,6 +35,15 @@ pub(super) fn name(name: &str, path: &'static str) -> Result<String, UseCaseErro
         return Err(UseCaseError::invalid("NAME_CONTROL_CHARACTERS", path, message));
     }
     Ok(name.trim().to_owned())
+}
+
+/// Checks the name of a collection.
+pub(super) fn collection(name: &str, path: &'static str) -> Result<(), UseCaseError> {
+    if is_collection_name(name) {
+        return Ok(());
+    }
+    let message = format!("The name of a collection has letters, digits, hyphens and underscores, at most {MAX_COLLECTION_BYTES} bytes.");
+    Err(UseCaseError::invalid("COLLECTION_NAME", path, message))
 }
 
 /// Checks an id chosen by a client.

@@ -10,7 +10,7 @@ use tracing::warn;
 use super::{check, error::UseCaseError, rank, route, use_cases::UseCases};
 use recall_domain::{
     Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Stance, UserText,
-    context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, Timings},
+    context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, SearchSources, Timings},
 };
 use recall_ports::{EmbedError, IndexHit, IndexQuery, IndexSources, IndexedDocuments, StoreError, index::IndexResult};
 
@@ -82,7 +82,7 @@ impl UseCases {
         let route = route::choose(&requested, &asked, &entities, &self.cues);
         timings.graph_ms = millis(clock);
 
-        if !query.sources.of.is_empty() {
+        if !query.sources.is_all() {
             facts = self.facts_of_sources(caller, shared.as_ref(), facts, &query.sources).await?;
         }
         let boosts = boosts(&facts);
@@ -326,13 +326,13 @@ fn millis(since: Instant) -> f64 {
     (since.elapsed().as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// Builds the query of a question over all data of the caller, except the question itself.
-pub(super) fn of_question(text: &UserText, question: MessageId, first: u32) -> ContextQuery {
+/// Builds the query of a question over these sources of the caller, except the question itself.
+pub(super) fn of_question(text: &UserText, question: MessageId, first: u32, sources: SearchSources) -> ContextQuery {
     ContextQuery {
         text: text.clone(),
         scope: Scope::User,
         first,
-        sources: recall_domain::context::SearchSources::default(),
+        sources,
         methods: Vec::new(),
         route: None,
         as_of: None,

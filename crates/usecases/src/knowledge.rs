@@ -108,6 +108,7 @@ impl UseCases {
             source_metadata: Some(serde_json::json!({ "asserted": true })),
             client_message_id: None,
             resources: Vec::new(),
+            answer_from: recall_domain::context::SearchSources::default(),
         };
         let new = self.new_messages(caller, a.session, vec![(message, FollowUp::Nothing)]).await?;
         let new = new.into_iter().next().ok_or_else(|| UseCaseError::Internal { cause: "no message was prepared".into() })?;

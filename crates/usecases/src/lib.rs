@@ -40,7 +40,7 @@ mod work;
 
 pub use cancel::CANCELLED;
 pub use conversation::{Conversation, Recognised, Recollection, Remembered, Source, Turn, write_sources};
-pub use documents::{AddDocument, DocumentSettings, Upload};
+pub use documents::{AddDocument, DocumentSettings, OriginalReader, OriginalSettings, Upload, WholeSnapshot};
 pub use entities::Resolution;
 pub use error::UseCaseError;
 pub use forget_request::{ForgetRequest, Forgotten};

@@ -97,11 +97,6 @@ impl MemoryReader {
         self.store.chunks_by_id(&self.caller, ids).await
     }
 
-    /// Returns a piece of the file of a document, counted from 0; `None` after the last.
-    pub async fn original_piece(&self, id: DocumentId, piece: u32) -> Result<Option<Vec<u8>>, StoreError> {
-        self.store.original_piece(&self.caller, id, piece).await
-    }
-
     /// Returns topics.
     pub async fn topics(&self, ids: &[TopicId]) -> Result<Vec<Topic>, StoreError> {
         self.store.topics_by_id(&self.caller, ids).await

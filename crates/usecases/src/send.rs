@@ -1,9 +1,11 @@
 //! Stores messages: checks, indexes and writes them in one transaction. The durable queue extracts facts later.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use super::{check, error::UseCaseError, resources::add_links, shared, use_cases::UseCases};
-use recall_domain::{Caller, EventId, Message, MessageId, Resource, Role, SessionId, Timestamp, UserText};
+use recall_domain::{
+    Caller, DocumentId, EventId, Message, MessageId, Resource, Role, SessionId, Timestamp, UserText, context::SearchSources,
+};
 use recall_ports::{Appended, FollowUp, NewMessage};
 
 /// Most messages in one import.
@@ -30,6 +32,8 @@ pub struct SendMessage {
     pub client_message_id: Option<String>,
     /// What the client sends with the text. A message with a resource needs no text.
     pub resources: Vec<Resource>,
+    /// Where the answer may look, if the message is answered.
+    pub answer_from: SearchSources,
 }
 
 impl UseCases {
@@ -38,6 +42,7 @@ impl UseCases {
     /// # Errors
     /// `Invalid` for bad input, `NotFound` for a session that is not the caller's. Nothing is stored on an error.
     pub async fn send(&self, caller: &Caller, message: SendMessage) -> Result<Message, UseCaseError> {
+        self.check_sources(caller, &message.answer_from).await?;
         let session = message.session;
         // A question from another speaker in a recorded conversation is not addressed to the assistant.
         let mining = match (message.role, &message.speaker) {
@@ -47,6 +52,28 @@ impl UseCases {
         };
         let stored = self.keep(caller, session, vec![(message, mining)]).await?;
         stored.into_iter().next().map(|a| a.message).ok_or_else(|| UseCaseError::Internal { cause: "the store kept nothing".into() })
+    }
+
+    /// Checks where an answer may look: the collections have valid names, and the caller may read the documents.
+    async fn check_sources(&self, caller: &Caller, sources: &SearchSources) -> Result<(), UseCaseError> {
+        for name in &sources.collections {
+            check::collection(name, "collections")?;
+        }
+        let mut missing: HashSet<DocumentId> = sources.documents.iter().copied().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let whose = std::iter::once(*caller).chain(self.shared_reader(caller).await?);
+        for whose in whose {
+            let ids: Vec<DocumentId> = missing.iter().copied().collect();
+            for document in self.parts.store.documents_by_id(&whose, &ids).await? {
+                missing.remove(&document.id);
+            }
+            if missing.is_empty() {
+                return Ok(());
+            }
+        }
+        Err(UseCaseError::NotFound { noun: "document" })
     }
 
     /// Stores up to [`MAX_IMPORT`] messages of a past conversation, in order, all or none. Questions are not answered.
@@ -135,6 +162,7 @@ impl UseCases {
                     external_id: m.client_message_id,
                     prepared,
                     mining,
+                    answer_from: if mining == FollowUp::FactsAndAnswer { m.answer_from } else { SearchSources::default() },
                     kind: None,
                     event: EventId(self.parts.ids.fresh()),
                     text: UserText::from(m.text),

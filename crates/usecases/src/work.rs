@@ -15,7 +15,7 @@ use super::{
 use recall_domain::{
     Caller, ComparisonStatus, DocumentStatus, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
     comparison::ComparisonUpdate,
-    context::{Context, Timings},
+    context::{Context, SearchSources, Timings},
     event::{AnswerCompleted, AnswerFailed, DocumentUpdate, MessageFailed},
 };
 use recall_facts::{LearnError, Outcome, Statement, Work};
@@ -224,7 +224,8 @@ impl UseCases {
             return self.answer_command(job, &question, words).await;
         }
         let mut asked = Asked { message: Some(id), text: question.text.clone(), original: None, at: question.sent_at };
-        let context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, id).await?;
+        let sources = self.parts.store.answer_sources(&job.caller, id).await?;
+        let context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, id, sources).await?;
         self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
         let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
         let timings = context.timings;
@@ -287,6 +288,7 @@ impl UseCases {
                 resources: Vec::new(),
                 prepared,
                 mining: FollowUp::Nothing,
+                answer_from: SearchSources::default(),
                 kind: Some(MessageKind::Statement),
                 event: EventId(self.parts.ids.fresh()),
                 title: None,
@@ -309,8 +311,9 @@ impl UseCases {
         answerer: &dyn Answerer,
         asked: &mut Asked,
         question: MessageId,
+        sources: SearchSources,
     ) -> Result<Context, UseCaseError> {
-        let query = of_question(&asked.text, question, answerer.messages_wanted());
+        let query = of_question(&asked.text, question, answerer.messages_wanted(), sources);
         self.rephrased_context(caller, answerer, asked, query).await
     }
 

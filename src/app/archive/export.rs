@@ -1,14 +1,15 @@
 //! Writes an archive page by page, so memory use does not grow with the data. A slow reader slows the export down.
 
-use std::io::Write;
+use std::{io::Write, sync::Arc};
 
 use anyhow::Context;
 
 use recall_domain::{UserId, ViewerRole};
 use recall_ports::{
-    Store, StoreError,
-    archive::{Header, Line, Lines},
+    FileFolder, Store, StoreError,
+    archive::{Header, Line, Lines, Snapshot},
 };
+use recall_usecases::WholeSnapshot;
 
 /// Records per page. Each contains at most one long message.
 const PAGE: u32 = 200;
@@ -26,12 +27,13 @@ pub struct ExportSummary {
     pub visitors: u64,
 }
 
-/// Writes an archive of one user, or of all users except visitors.
+/// Writes an archive of one user, or of all users except visitors. `folder` holds the files of documents that the store does not hold.
 ///
 /// # Errors
 /// If the store or `out` fails, or the user does not exist.
 pub async fn export_archive(
     store: &dyn Store,
+    folder: &Arc<dyn FileFolder>,
     header: Header,
     only: Option<UserId>,
     out: &mut impl Write,
@@ -40,7 +42,7 @@ pub async fn export_archive(
     let (mut lines, first) = Lines::begin(header);
     out.write_all(first.as_bytes())?;
     match only {
-        Some(user) => write_user(store, user, out, &mut lines, &mut written).await.context("the user cannot be exported")?,
+        Some(user) => write_user(store, folder, user, out, &mut lines, &mut written).await.context("the user cannot be exported")?,
         None => {
             let mut after = None;
             loop {
@@ -52,7 +54,7 @@ pub async fn export_archive(
                         written.visitors += 1;
                         continue;
                     }
-                    match write_user(store, user.user(), out, &mut lines, &mut written).await {
+                    match write_user(store, folder, user.user(), out, &mut lines, &mut written).await {
                         // The user was deleted after the page was read.
                         Err(e) if matches!(e.downcast_ref(), Some(StoreError::NotFound)) => {}
                         done => done?,
@@ -68,12 +70,13 @@ pub async fn export_archive(
 
 async fn write_user(
     store: &dyn Store,
+    folder: &Arc<dyn FileFolder>,
     user: UserId,
     out: &mut impl Write,
     lines: &mut Lines,
     written: &mut ExportSummary,
 ) -> anyhow::Result<()> {
-    let mut snapshot = store.snapshot(user).await?;
+    let mut snapshot = WholeSnapshot::new(store.snapshot(user).await?, folder.clone());
     out.write_all(lines.next(&Line::User(snapshot.owner())).as_bytes())?;
     written.users += 1;
     loop {

@@ -24,6 +24,7 @@ use super::{
     adapters, models,
     operator::{INSTANCE, parse_user},
     output::{self, say},
+    wiring,
 };
 use crate::config::{Config, Engine};
 use crate::system::{RandomIds, SystemClock};
@@ -52,7 +53,8 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
         let auditor = Auditor::new(store.clone(), INSTANCE);
         auditor.note(SystemClock.now(), None, None, AuditAction::DataExported, Some(target)).await;
         let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
-        let written = export_archive(store.as_ref(), header, only, &mut out).await?;
+        let folder = wiring::originals_folder(config)?;
+        let written = export_archive(store.as_ref(), &folder, header, only, &mut out).await?;
         out.flush()?;
         anyhow::Ok(written)
     };

@@ -64,6 +64,7 @@ fn message(turn: &Turn, text: &str, part: usize, format: Format, session: Sessio
         source_metadata: original,
         client_message_id: Some(if part == 0 { id } else { format!("{id}/{}", part + 1) }),
         resources: Vec::new(),
+        answer_from: recall_domain::context::SearchSources::default(),
     }
 }
 

@@ -95,6 +95,13 @@ def test_answers_and_context_cite_documents(recall: Recall) -> None:
     assert answer
     (citation,) = (citation for citation in answer.citations if citation.document)
     assert (citation.document and citation.document.filename, citation.chunk_id) == ("parking.md", context.chunks[0].chunk.id)
+    other = recall.documents.add_text("# Lunch\n\nLunch costs 9 euros.", path="lunch.md", collection="cited")
+    recall.documents.wait(other.id)
+    session = recall.create_session("Limited").id
+    limited = recall.ask(session, question, sources=["DOCUMENTS"], document_ids=[other.id])
+    assert limited and not limited.citations
+    with pytest.raises(NotFound):
+        recall.send_message(session, question, document_ids=[session])
     retrieved = RecallRetriever(client=recall).invoke(question)
     assert [found.metadata["filename"] for found in retrieved if found.metadata["type"] == "chunk"][0] == "parking.md"
     memory = RecallMemory.from_defaults(client=recall).get(question)

@@ -31,6 +31,7 @@ async fn fill(server: &Server, user: &str, session: &str, messages: usize) {
             source_metadata: None,
             client_message_id: None,
             resources: Vec::new(),
+            answer_from: Default::default(),
         };
         server.usecases.import(&caller(user), id, chunk.iter().map(sentence).collect()).await.unwrap();
     }

@@ -7,6 +7,7 @@ use std::{net::SocketAddr, sync::Arc};
 use async_trait::async_trait;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use recall::{
+    originals::OriginalsFolder,
     spool::FolderSpool,
     system::{RandomIds, SystemClock},
 };
@@ -27,7 +28,7 @@ use recall_facts::{Processor, ProcessorConfig};
 use recall_ports::{Chunking, Embedder, FollowUp, Ids, IndexEntry, NewComparison, NewMessage, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_understand::{LocalExtractor, Pipeline};
-use recall_usecases::{DocumentSettings, MessageWork, Parts, UseCases};
+use recall_usecases::{DocumentSettings, MessageWork, OriginalSettings, Parts, UseCases};
 use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Hub, HubConfig, Signaling, SignalingConfig};
 use tokio::{net::TcpListener, sync::Notify};
@@ -86,11 +87,12 @@ fn caller(user: UserId) -> Caller {
 }
 
 /// Takes files of up to 100,000 bytes, in chunks of 200 characters.
-fn documents(spool: &std::path::Path) -> DocumentSettings {
+fn documents(data: &std::path::Path, in_folder: bool) -> DocumentSettings {
     let limits = ChildLimits { memory: 512 << 20, seconds: 60, children: 2 };
     let parser = Arc::new(ChildParser::new(env!("CARGO_BIN_EXE_recall").into(), limits));
-    let spool = Arc::new(FolderSpool::new(spool.to_owned()));
-    DocumentSettings { parser, spool, max_bytes: 100_000, chunking: Chunking { size: 200, overlap: 0 } }
+    let spool = Arc::new(FolderSpool::new(data.join("spool")));
+    let originals = OriginalSettings { folder: Arc::new(OriginalsFolder::new(data.join("originals"))), in_folder };
+    DocumentSettings { parser, spool, originals, max_bytes: 100_000, chunking: Chunking { size: 200, overlap: 0 } }
 }
 
 /// A running server. Dropping it stops it.
@@ -104,7 +106,7 @@ pub(crate) struct Server {
     /// The use cases behind the server.
     pub(crate) usecases: UseCases,
     announcer: Arc<HubAnnouncer>,
-    _spool: tempfile::TempDir,
+    data: tempfile::TempDir,
 }
 
 impl Drop for Server {
@@ -144,6 +146,17 @@ impl Server {
     /// Starts a server on this store.
     pub(crate) async fn start_on(stored: Stored) -> Self {
         Self::build(stored, api::ServerConfig::default(), |_, _| (Arc::new(ByHeader), None, None), None, api::Limits::default()).await
+    }
+
+    /// Starts a server on this store, which holds files of documents there or in a folder.
+    pub(crate) async fn start_with_originals(mut stored: Stored, in_folder: bool) -> Self {
+        stored.originals_in_folder = in_folder;
+        Self::start_on(stored).await
+    }
+
+    /// The folder for files of documents.
+    pub(crate) fn originals(&self) -> std::path::PathBuf {
+        self.data.path().join("originals")
     }
 
     /// Like [`Server::start_as`], with an authenticator that needs the store.
@@ -199,7 +212,7 @@ impl Server {
             extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
             settings: OpenAiSettings::default(),
         };
-        let spool = tempfile::tempdir().unwrap();
+        let data = tempfile::tempdir().unwrap();
         let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
         let announcer = Arc::new(HubAnnouncer(hub.clone()));
         let usecases = UseCases::new(Parts {
@@ -216,7 +229,7 @@ impl Server {
             wake: Arc::new(Notify::new()),
             session_limits: recall_facts::SessionLimits::default(),
             forget_undo: std::time::Duration::from_secs(600),
-            documents: Some(documents(spool.path())),
+            documents: Some(documents(data.path(), stored.originals_in_folder)),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -247,7 +260,7 @@ impl Server {
         let stop = CancellationToken::new();
         let serving = tokio::spawn(api::serve(listener, router, connections, stop.clone().cancelled_owned()));
         let http = reqwest::Client::new();
-        Self { serving: Some(serving), address, store, http, stop, stored, usecases, announcer, _spool: spool }
+        Self { serving: Some(serving), address, store, http, stop, stored, usecases, announcer, data }
     }
 
     /// The event streams.
@@ -377,6 +390,7 @@ impl Server {
             resources: Vec::new(),
             prepared: IndexEntry { terms: Vec::new(), model, embedding, further: Vec::new() },
             mining: FollowUp::Compare,
+            answer_from: Default::default(),
             kind: None,
             event: EventId(ids.fresh()),
             title: None,

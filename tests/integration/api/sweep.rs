@@ -332,7 +332,7 @@ fn leaks(answer: &Value, owner: &Own, tried: &str) -> bool {
 const ROUTES: &[(&str, &str)] = &[
     ("/graphql", "by the schema"),
     ("/graphql/ws", "subscriptions"),
-    ("/chat", "session_id, user_id"),
+    ("/chat", "session_id, user_id, document_ids"),
     ("/context/{session_id}", "session_id"),
     ("/entity/resolve", "session_id"),
     ("/forget", "fact_ids, message_ids, entity_ids, session_id"),
@@ -420,6 +420,7 @@ async fn foreign_id_equals_unknown_id_on_every_route() {
     let delete = |url: String| server.http.delete(url).header("x-test-user", BORIS);
     let post = |path: &str, body: Value| server.post(BORIS, path).json(&body);
     let chat = |session: &str| post("/chat", json!({ "session_id": session, "message": "Hello" }));
+    let chat_about = |document: &str| post("/chat", json!({ "session_id": boris.session, "message": "Hello", "document_ids": [document] }));
     let resolve = |session: &str| post("/entity/resolve", json!({ "mention": SECRET, "session_id": session }));
     let forget = |kind: &str, id: &str| post("/forget", json!({ kind: [id], "dry_run": false }));
     let forget_session = |id: &str| post("/forget", json!({ "session_id": id, "dry_run": false }));
@@ -433,6 +434,7 @@ async fn foreign_id_equals_unknown_id_on_every_route() {
     let own_peer = peer.replace(|c: char| c.is_ascii_digit(), "0");
     for (name, foreign, as_unknown) in [
         ("chat", chat(&anna.session), chat(&unknown)),
+        ("chat about a document", chat_about(&anna.document), chat_about(&unknown)),
         ("context", context(&anna.session), context(&unknown)),
         ("waiting chat", chat(&anna.session).header("prefer", "wait=1"), chat(&unknown).header("prefer", "wait=1")),
         ("messages", messages(&anna.session), messages(&unknown)),

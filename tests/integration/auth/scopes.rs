@@ -102,7 +102,10 @@ async fn every_root_field_requires_a_scope() {
         ("compareDocuments", "compareDocuments(input: { documentIds: [$id] })"),
         ("deleteComparison", "deleteComparison(input: { id: $id })"),
         ("deleteMessage", "deleteMessage(input: { messageId: $id })"),
-        ("sendMessage", "sendMessage(input: { sessionId: $id, text: \"x\" })"),
+        (
+            "sendMessage",
+            "sendMessage(input: { sessionId: $id, text: \"x\", sources: [DOCUMENTS], collections: [\"a\"], documentIds: [$id] })",
+        ),
         ("importMessages", "importMessages(input: { sessionId: $id, messages: [] })"),
         ("cancelAnswer", "cancelAnswer(input: { messageId: $id })"),
         ("assertFact", "assertFact(input: { sessionId: $id, subject: \"a\", relation: \"LIKES\", object: \"b\" })"),

@@ -139,6 +139,7 @@ impl Person {
             source_metadata: None,
             client_message_id: None,
             resources: Vec::new(),
+            answer_from: Default::default(),
         };
         let batch = (self.messages.len()..self.messages.len() + count).map(say).collect();
         self.messages.extend(server.import(&self.caller, session, batch).await.unwrap().iter().map(|m| m.id));
@@ -284,6 +285,7 @@ async fn refused_text_does_not_block_model_change() {
             source_metadata: None,
             client_message_id: None,
             resources: Vec::new(),
+            answer_from: Default::default(),
         };
         first.send(&jane.caller, send).await.unwrap();
         let bins: Arc<dyn Embedder> = BinEmbedder::new(211, i64::MAX);

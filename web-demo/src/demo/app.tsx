@@ -109,7 +109,7 @@ export function App() {
   if (startError.value) {
     return <main class="broken"><Icon name="mark" /><h1>Recall cannot be reached</h1><p>{startError.value}</p><button type="button" onClick={() => void boot()}>Try again</button></main>;
   }
-  if (current.page === "documents" || current.page === "document" || current.page === "comparison") {
+  if (current.page === "documents" || current.page === "document" || current.page === "comparison" || current.page === "topic") {
     return <div class="shell one-place"><Header onMenu={() => setMenu(!menu)} menuOpen={menu} /><DocumentsPlace /><Toast /></div>;
   }
   if (current.page === "memory") {

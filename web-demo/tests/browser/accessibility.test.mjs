@@ -35,6 +35,10 @@ for (const [size, options] of Object.entries(SIZES)) {
       await waitForElement(page.locator(".message.assistant .sources li"), "the answer");
       await until(async () => (await page.locator(".message.own").last().innerText()).includes("question"), "the last message to be read");
       await check("a conversation");
+      await page.locator(".session-about summary").click();
+      await waitForElement(page.locator(".session-about div > p"), "the summary");
+      await check("what a conversation is about");
+      await page.locator(".session-about summary").click();
 
       await openTab("Facts");
       await fact(tab, "John", "Mary").locator(".fact-line").click();
@@ -95,6 +99,14 @@ for (const [size, options] of Object.entries(SIZES)) {
       await page.locator(".found a").first().click();
       await waitForElement(page.locator(".reading-text mark"), "the cited passage");
       await check("a cited passage");
+      await page.locator(".about details").evaluateAll((groups) => groups.forEach((group) => { group.open = true; }));
+      await check("what is known about a document");
+      await page.locator(".about .topics a").first().click();
+      await waitForElement(page.getByRole("region", { name: "Documents" }), "the topic");
+      await check("a topic");
+      await page.goto(`${server.url}/#/t/00000000-0000-7000-8000-000000000000`);
+      await waitForElement(page.getByRole("heading", { name: "There is no such topic" }), "the error for an unknown topic");
+      await check("an unknown topic");
       await page.goto(`${server.url}/#/d`);
       await page.locator("input[type=file]").setInputFiles([{ name: `rules of ${size} ${colorScheme}.md`, mimeType: "text/markdown", buffer: Buffer.from(`# Travel\n\nThe travel budget of the north office is ${size.length} euros, ${colorScheme}.`) }]);
       await waitForElement(page.locator(".doc", { hasText: "rules of" }).first().locator('[data-status="COMPLETED"]'), "the second document to be ready");

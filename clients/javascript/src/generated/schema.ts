@@ -1310,6 +1310,12 @@ export interface SendMessageInput {
   sourceMetadata?: unknown | null;
   /** The client's own id. Sending the same id again in a session returns the first message. */
   clientMessageId?: string | null;
+  /** What the answer may use. Default: messages and documents. */
+  sources?: SearchSource[] | null;
+  /** The answer may use only documents of these collections, at most 100. Default: of all. */
+  collections?: string[] | null;
+  /** The answer may use only these documents, at most 100, whatever their version. Default: all current ones. */
+  documentIds?: string[] | null;
 }
 
 /** The result of `sendMessage`. */

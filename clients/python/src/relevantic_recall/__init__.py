@@ -1,8 +1,9 @@
 """Client of Relevantic Recall, a self-hosted memory server for chat applications."""
 
-from .aio import AsyncRecall, all_items_async
+from ._lists import all_items, all_items_async
+from .aio import AsyncRecall
 from .aio_documents import AsyncComparisons, AsyncDocuments
-from .client import Recall, all_items
+from .client import Recall
 from .document_models import (
     Chunk, Citation, Comparison, ComparisonPoint, ComparisonReport, Document, DocumentRef, DocumentStatus, PageRange, SearchSource,
 )  # fmt: skip

@@ -74,12 +74,20 @@ def delete_session(id: str) -> Call[None]:
     return Call(documents.DELETE_SESSION, {"input": {"id": id}}, read, safe=False)
 
 
+def answer_from(
+    sources: Iterable[SearchSource] | None, collections: Iterable[str] | None, document_ids: Iterable[str] | None
+) -> Json:
+    """What an answer may use."""
+    return _given(sources=_list(sources), collections=_list(collections), documentIds=_list(document_ids))
+
+
 def send_message(
-    session_id: str, text: str, role: Role, speaker: str | None, sent_at: datetime | None, source_metadata: Any, client_message_id: str
-) -> Call[Message]:
+    session_id: str, text: str, role: Role, speaker: str | None, sent_at: datetime | None, source_metadata: Any, client_message_id: str,
+    answer_from: Json,
+) -> Call[Message]:  # fmt: skip
     message = _given(
         sessionId=session_id, text=text, role=role, speaker=speaker, sentAt=_time(sent_at), sourceMetadata=source_metadata,
-        clientMessageId=client_message_id,
+        clientMessageId=client_message_id, **answer_from,
     )  # fmt: skip
     return Call(documents.SEND_MESSAGE, {"input": message}, lambda data: Message.parse(_payload(data, "sendMessage", "message")))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from datetime import datetime
 from types import TracebackType
@@ -103,13 +103,18 @@ class AsyncRecall:
         sent_at: datetime | None = None,
         source_metadata: Any = None,
         client_message_id: str | None = None,
+        sources: Iterable[SearchSource] | None = None,
+        collections: Iterable[str] | None = None,
+        document_ids: Iterable[str] | None = None,
     ) -> Message:
         """Stores a message and returns at once. The server then finds its facts.
 
-        `speaker`: who says it, if that is not the user. Sending a `client_message_id` again returns the first message.
+        `speaker`: who says it, if that is not the user. Sending a `client_message_id` again returns the first message. `sources`,
+        `collections` and `document_ids`: what the answer may use.
         """
         id = client_message_id or str(uuid.uuid4())
-        return await self._run(calls.send_message(session_id, text, role, speaker, sent_at, source_metadata, id))
+        answer_from = calls.answer_from(sources, collections, document_ids)
+        return await self._run(calls.send_message(session_id, text, role, speaker, sent_at, source_metadata, id, answer_from))
 
     async def send_and_wait(
         self,
@@ -140,15 +145,21 @@ class AsyncRecall:
         text: str,
         *,
         client_message_id: str | None = None,
+        sources: Iterable[SearchSource] | None = None,
+        collections: Iterable[str] | None = None,
+        document_ids: Iterable[str] | None = None,
         timeout: float = 60.0,
         on_delta: Callable[[str], None] | None = None,
     ) -> Answer | None:
         """Sends a question and waits for its answer. Returns None if the message asks nothing.
 
-        `on_delta` gets the parts of the answer while the server writes it.
+        `sources`, `collections` and `document_ids`: what the answer may use. `on_delta` gets the parts of the answer while the server
+        writes it.
         """
         after = await self._run(calls.head(session_id))
-        message = await self.send_message(session_id, text, client_message_id=client_message_id)
+        message = await self.send_message(
+            session_id, text, client_message_id=client_message_id, sources=sources, collections=collections, document_ids=document_ids
+        )
 
         def is_decided(state: calls.State) -> bool:
             return state.answer is not None or not (state.processing or state.asks)
@@ -384,15 +395,3 @@ class AsyncRecall:
                 raise error from cause
             await anyio.sleep(wait_before_retry(attempt, error.retry_after))
         raise AssertionError("the last attempt returns or raises")
-
-
-async def all_items_async(read: Callable[..., Awaitable[Page[T]]], *arguments: Any, **conditions: Any) -> AsyncIterator[T]:
-    """Reads a list to its end: `all_items_async(recall.facts, relation="LIVES_IN")`."""
-    after: str | None = None
-    while True:
-        page = await read(*arguments, **conditions, after=after)
-        for item in page.items:
-            yield item
-        after = page.next
-        if after is None:
-            return

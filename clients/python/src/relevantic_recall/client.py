@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from datetime import datetime
 from types import TracebackType
@@ -103,13 +103,18 @@ class Recall:
         sent_at: datetime | None = None,
         source_metadata: Any = None,
         client_message_id: str | None = None,
+        sources: Iterable[SearchSource] | None = None,
+        collections: Iterable[str] | None = None,
+        document_ids: Iterable[str] | None = None,
     ) -> Message:
         """Stores a message and returns at once. The server then finds its facts.
 
-        `speaker`: who says it, if that is not the user. Sending a `client_message_id` again returns the first message.
+        `speaker`: who says it, if that is not the user. Sending a `client_message_id` again returns the first message. `sources`,
+        `collections` and `document_ids`: what the answer may use.
         """
         id = client_message_id or str(uuid.uuid4())
-        return self._run(calls.send_message(session_id, text, role, speaker, sent_at, source_metadata, id))
+        answer_from = calls.answer_from(sources, collections, document_ids)
+        return self._run(calls.send_message(session_id, text, role, speaker, sent_at, source_metadata, id, answer_from))
 
     def send_and_wait(
         self,
@@ -143,16 +148,22 @@ class Recall:
         text: str,
         *,
         client_message_id: str | None = None,
+        sources: Iterable[SearchSource] | None = None,
+        collections: Iterable[str] | None = None,
+        document_ids: Iterable[str] | None = None,
         timeout: float = 60.0,
         on_delta: Callable[[str], None] | None = None,
     ) -> Answer | None:
         """Sends a question and waits for its answer. Returns None if the message asks nothing.
 
-        `on_delta` gets the parts of the answer while the server writes it. The limit is checked when the server sends something, at
+        `sources`, `collections` and `document_ids`: what the answer may use. `on_delta` gets the parts of the answer while the server
+        writes it. The limit is checked when the server sends something, at
         least every 15 seconds.
         """
         after = self._run(calls.head(session_id))
-        message = self.send_message(session_id, text, client_message_id=client_message_id)
+        message = self.send_message(
+            session_id, text, client_message_id=client_message_id, sources=sources, collections=collections, document_ids=document_ids
+        )
 
         def is_decided(state: calls.State) -> bool:
             return state.answer is not None or not (state.processing or state.asks)
@@ -384,14 +395,3 @@ class Recall:
                 raise error from cause
             time.sleep(wait_before_retry(attempt, error.retry_after))
         raise AssertionError("the last attempt returns or raises")
-
-
-def all_items(read: Callable[..., Page[T]], *arguments: Any, **conditions: Any) -> Iterator[T]:
-    """Reads a list to its end: `all_items(recall.facts, relation="LIVES_IN")`."""
-    after: str | None = None
-    while True:
-        page = read(*arguments, **conditions, after=after)
-        yield from page.items
-        after = page.next
-        if after is None:
-            return

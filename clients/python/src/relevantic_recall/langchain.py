@@ -12,7 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from .client import Recall, all_items
+from ._lists import all_items
+from .client import Recall
 from .models import ImportedMessage, Message
 
 

@@ -8,7 +8,8 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemory
 from pydantic import ConfigDict, Field
 
-from .client import Recall, all_items
+from ._lists import all_items
+from .client import Recall
 from .models import ImportedMessage, Message
 
 

@@ -95,7 +95,7 @@ pub(crate) async fn get(State(exports): State<Arc<Exports>>, Reader(identity): R
     }
     let snapshot = match exports.archive.snapshot(user).await {
         Err(StoreError::NotFound) => None,
-        snapshot => Some(snapshot?),
+        snapshot => Some(exports.usecases.whole_snapshot(snapshot?)),
     };
     // Other users must not learn the id of the local user.
     let local = exports.inspect.local_user().await?;

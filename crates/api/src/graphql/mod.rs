@@ -3,7 +3,7 @@
 //! Resolvers call use cases and loaders. They must not make decisions themselves.
 //!
 //! Each file imports only from files before it: `budget`, `batch` and `loader` (how reads run), `scope` (what an operation carries),
-//! `page` and `model` (types), `query`, `mutation` and `subscription` (root fields), `schema`, `engine`, and the transports `http` and
+//! `page` and `model` (types), `sources`, `query`, `mutation` and `subscription` (root fields), `schema`, `engine`, and the transports `http` and
 //! `websocket`. A file takes a name from the file that defines it. The re-exports below are for the rest of the crate.
 
 mod batch;
@@ -24,6 +24,7 @@ mod response;
 pub(crate) mod schema;
 mod scope;
 mod services;
+mod sources;
 mod subscription;
 pub(crate) mod throttle;
 mod websocket;
@@ -36,6 +37,7 @@ pub(crate) use loader::RivalsOf;
 pub(crate) use page::{MAX_CANDIDATES, encode_cursor, read_page};
 pub(crate) use scope::{Memory, OperationScope};
 pub(crate) use services::{Services, Streams};
+pub(crate) use sources::{at_document, reject_many};
 pub(crate) use websocket::open;
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
-    input::{read_session, with_rest_names},
+    input::{parse_id, read_session, with_rest_names},
     wait::{Wait, Waited},
 };
 use crate::{
@@ -23,10 +23,13 @@ use crate::{
     body,
     error::ApiError,
     event_log::EventHub,
-    graphql::{OperationScope, ResponseBudget},
+    graphql::{OperationScope, ResponseBudget, at_document, reject_many},
     rate::CallerLimits,
 };
-use recall_domain::{AuditAction, Citation, Message, MessageId, MessageStatus, Role, SessionId};
+use recall_domain::{
+    AuditAction, Citation, Message, MessageId, MessageStatus, Role, SessionId,
+    context::{SearchSource, SearchSources},
+};
 use recall_usecases::{ResourceId, SendMessage, UseCases};
 
 /// The header that names the preference that was followed (RFC 7240, section 3).
@@ -45,6 +48,25 @@ pub(super) struct ChatRequest {
     /// Who wrote it. Default: the user.
     #[serde(default = "default_role")]
     role: Role,
+    /// What the answer may use. Default: messages and documents.
+    #[serde(default)]
+    sources: Vec<SearchSource>,
+    /// The answer may use only documents of these collections, at most 100. Default: of all.
+    #[serde(default)]
+    collections: Vec<String>,
+    /// The answer may use only these documents, at most 100, whatever their version. Default: all current ones.
+    #[serde(default)]
+    #[schema(value_type = Vec<Uuid>)]
+    document_ids: Vec<String>,
+}
+
+impl ChatRequest {
+    /// Takes where the answer may look.
+    fn take_sources(&mut self) -> Result<SearchSources, ApiError> {
+        reject_many(self.document_ids.len().max(self.collections.len()), "document_ids")?;
+        let documents = self.document_ids.iter().map(|id| parse_id(id, "document_ids")).collect::<Result<_, _>>()?;
+        Ok(SearchSources { of: std::mem::take(&mut self.sources), collections: std::mem::take(&mut self.collections), documents })
+    }
 }
 
 fn default_role() -> Role {
@@ -180,11 +202,12 @@ pub(super) async fn post(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let caller = identity.caller;
-    let request: ChatRequest = body::json(&headers, bytes)?;
+    let mut request: ChatRequest = body::json(&headers, bytes)?;
     // The memory follows from the caller's identity. Another id in the body is a mistake or an attack.
     if request.user_id.is_some_and(|id| id != caller.user().0) {
         return Err(ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_USER", "`user_id` names another user. Leave it out."));
     }
+    let sources = request.take_sources()?;
     let given = request.session_id.as_deref().map(read_session).transpose()?;
     services.limits.messages(caller, 1).await?;
     let session = match given {
@@ -193,7 +216,7 @@ pub(super) async fn post(
     };
     // Before the message is stored, so that no event is missed.
     let wait = Wait::begin(&headers, &services.hub, &services.limits, &identity, session).await;
-    let message = match store(&usecases, &services.auditor, identity, session, request).await {
+    let message = match store(&usecases, &services.auditor, identity, session, (request, sources)).await {
         Ok(message) => message,
         Err(error) => {
             if given.is_none() {
@@ -220,7 +243,7 @@ async fn store(
     auditor: &Auditor,
     identity: Identity,
     session: SessionId,
-    request: ChatRequest,
+    (request, answer_from): (ChatRequest, SearchSources),
 ) -> Result<Message, ApiError> {
     let message = SendMessage {
         session,
@@ -231,9 +254,10 @@ async fn store(
         source_metadata: None,
         client_message_id: None,
         resources: Vec::new(),
+        answer_from,
     };
     let scope = OperationScope::new(identity, usecases.clone(), ResponseBudget::default());
-    let send = |owner| async move { usecases.send(&owner, message).await.map_err(with_rest_names) };
+    let send = |owner| async move { usecases.send(&owner, message).await.map_err(|e| with_rest_names(at_document(e, "document_ids"))) };
     let (message, memory) = scope.change(&[ResourceId::Session(session)], send).await?;
     auditor.note_shared_change(scope.now, scope.identity(), &memory.caller(), AuditAction::SharedMessagesStored, message.id).await;
     Ok(message)

@@ -262,6 +262,9 @@ pub(super) async fn original(
     if !document.has_original {
         return Err(ApiError::not_found("file"));
     }
+    let mut original = usecases.open_original(&memory.read.caller(), document.id).await?;
+    // The folder may have lost the file.
+    let first = original.next().await?.ok_or_else(|| ApiError::not_found("file"))?;
     // A file that cannot be recorded as viewed can still be read.
     if let Err(e) = usecases.mark_viewed(&scope.caller, document.id, memory.is_shared()).await {
         tracing::warn!(code = e.code(), "the view of a document was not recorded");
@@ -271,14 +274,12 @@ pub(super) async fn original(
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(document.bytes));
     headers.insert(header::CONTENT_DISPOSITION, attachment(document.filename.as_str()));
-    let reader = memory.read.clone();
-    let pieces = stream::try_unfold(0, move |piece| {
-        let reader = reader.clone();
-        async move {
-            let read = reader.original_piece(document.id, piece).await;
-            let bytes = read.map_err(|error| std::io::Error::other(error.to_string()))?;
-            Ok::<_, std::io::Error>(bytes.map(|bytes| (Bytes::from(bytes), piece + 1)))
-        }
+    let pieces = stream::try_unfold((Some(first), original), |(first, mut original)| async move {
+        let bytes = match first {
+            Some(first) => Some(first),
+            None => original.next().await.map_err(|error| std::io::Error::other(error.to_string()))?,
+        };
+        Ok::<_, std::io::Error>(bytes.map(|bytes| (Bytes::from(bytes), (None, original))))
     });
     Ok((headers, Body::from_stream(pieces)).into_response())
 }

@@ -23,7 +23,7 @@ pub(super) fn read_id<T: FromStr>(id: Option<&str>, name: &str) -> Result<Option
     id.map(|id| parse_id(id, name)).transpose()
 }
 
-fn parse_id<T: FromStr>(id: &str, name: &str) -> Result<T, ApiError> {
+pub(super) fn parse_id<T: FromStr>(id: &str, name: &str) -> Result<T, ApiError> {
     id.parse().map_err(|_| ApiError::invalid("INVALID_ID", "An id is a UUID, as this server returned it.", name))
 }
 

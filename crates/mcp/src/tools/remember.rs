@@ -79,6 +79,7 @@ impl Definition for Remember {
             source_metadata: None,
             client_message_id: None,
             resources: Vec::new(),
+            answer_from: recall_domain::context::SearchSources::default(),
         };
         // An import: its facts are learned, and the server itself answers nothing.
         let stored = usecases.import(&call.caller, session, vec![message]).await?;

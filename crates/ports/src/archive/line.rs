@@ -12,7 +12,7 @@ use super::{
     Owner,
     shape::{Field, Form, Holds, Record, Shape, Value},
 };
-use recall_domain::{Citation, FactValue, Timestamp, UserId};
+use recall_domain::{Citation, FactValue, Timestamp, UserId, context::SearchSources};
 
 /// Name of the format, in the first line.
 pub const FORMAT: &str = "recall-archive";
@@ -242,6 +242,7 @@ fn well_formed(form: Form, raw: &RawValue) -> bool {
         Form::Terms => is::<Vec<(String, u32)>>(raw),
         Form::Citations => is::<Vec<Citation>>(raw),
         Form::FactValue => FactValue::is_stored(raw.get()),
+        Form::Sources => is::<SearchSources>(raw),
     }
 }
 

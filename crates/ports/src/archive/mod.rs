@@ -104,7 +104,8 @@ pub trait Archive: Send + Sync {
     /// cursors
     /// of another store are not valid here. Jobs wait until the import ends.
     async fn restore(&self, caller: &Caller, records: &[Record], epoch: &str) -> Result<Restored, ArchiveError>;
-    /// Ends the import begun by [`Archive::admit`]. The number of records of each shape, in the order of [`SHAPES`], must match.
+    /// Ends the import begun by [`Archive::admit`]. The number of records of each shape, in the order of [`SHAPES`], must match, except
+    /// internal ones.
     async fn restored(&self, caller: &Caller, counts: &[u64]) -> Result<(), ArchiveError>;
 }
 

@@ -55,6 +55,8 @@ pub enum Form {
     Citations,
     /// The stored form of a fact's value.
     FactValue,
+    /// Where an answer may look.
+    Sources,
 }
 
 /// One field.
@@ -83,12 +85,14 @@ pub struct Shape {
     pub identity: &'static [&'static str],
     /// Whether the record is computed from others by the configured model, so that a differing one may be replaced.
     pub derived: bool,
+    /// Whether the record means nothing in another installation. Snapshots and adoptions have it, and no archive has it.
+    pub internal: bool,
 }
 
 impl Shape {
-    /// Returns the shape with this `type`.
+    /// Returns the shape with this `type` in an archive.
     pub fn named(name: &str) -> Option<&'static Self> {
-        SHAPES.iter().find(|s| s.name == name)
+        SHAPES.iter().find(|s| s.name == name && !s.internal)
     }
 
     /// Returns its index in [`SHAPES`].
@@ -199,6 +203,7 @@ macro_rules! shape {
             order: &[$($order),+],
             identity: &[$($identity),+],
             derived: $derived,
+            internal: false,
         }
     };
 }
@@ -231,6 +236,13 @@ pub static SHAPES: &[Shape] = &[
         derived false {
         id("document_id"), one("piece", Holds::Small), one("data", Holds::Bytes),
     }),
+    // An archive has its pieces instead, as `original`.
+    Shape {
+        internal: true,
+        ..shape!("file" in "document_files" by ["document_id"] ordered [id("document_id")] derived false {
+            id("document_id"), id("file"),
+        })
+    },
     shape!("section" in "document_sections" by ["document_id", "position"] ordered [id("document_id"), one("position", Holds::Small)]
         derived false {
         id("document_id"), one("position", Holds::Small), maybe("heading", Holds::Text), one("level", Holds::Small),
@@ -249,6 +261,9 @@ pub static SHAPES: &[Shape] = &[
     shape!("resource" in "resources" by ["id"] ordered [id("id")] derived false {
         id("id"), id("message_id"), one("ordinal", Holds::Small), one("uri", Holds::Text), maybe("media_type", Holds::Text),
         maybe("bytes", Holds::Count), maybe("sha256", Holds::Text), one("origin", Holds::Word(ResourceOrigin::VARIANTS)),
+    }),
+    shape!("answer_sources" in "answer_sources" by ["message_id"] ordered [id("message_id")] derived false {
+        id("message_id"), one("sources", Holds::Json(Form::Sources)),
     }),
     shape!("index" in "message_index" by ["message_id"] ordered [id("message_id")] derived true {
         id("message_id"), one("model", Holds::Text), one("terms", Holds::Json(Form::Terms)), one("embedding", Holds::Vector),
@@ -337,7 +352,7 @@ mod tests {
         let names: HashSet<_> = SHAPES.iter().map(|s| s.name).collect();
         assert_eq!(names.len(), SHAPES.len());
         for (place, shape) in SHAPES.iter().enumerate() {
-            assert_eq!((shape.place(), Shape::named(shape.name)), (place, Some(shape)));
+            assert_eq!((shape.place(), Shape::named(shape.name)), (place, Some(shape).filter(|s| !s.internal)));
             assert!(shape.identity.iter().all(|n| shape.field(n).is_some()), "{}", shape.name);
             let fields: HashSet<_> = shape.fields.iter().map(|f| f.name).collect();
             assert_eq!(fields.len(), shape.fields.len(), "{}", shape.name);
@@ -347,7 +362,7 @@ mod tests {
     #[test]
     fn documentation_lists_every_record_and_field() {
         let page = include_str!("../../../../docs/archive.md");
-        for shape in SHAPES {
+        for shape in SHAPES.iter().filter(|s| !s.internal) {
             let row = page.lines().find(|l| l.starts_with(&format!("| `{}` |", shape.name)));
             let row = row.unwrap_or_else(|| panic!("{} is not described", shape.name));
             for field in shape.fields {

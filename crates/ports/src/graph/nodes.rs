@@ -4,13 +4,13 @@ use uuid::Uuid;
 
 use recall_domain::{
     DocumentId, DocumentStatus, Entity, EntityId, Fact, FactId, FactStatus, MessageId, MessageKind, PageRange, RelationName, Role,
-    SessionId, Timestamp, UserText,
+    SessionId, Timestamp, TopicId, UserText,
 };
 
 /// The id of a node in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NodeId {
-    /// A conversation, or a document, which is stored as one.
+    /// A conversation, or a document, which is stored as one. Or a topic, which is listed as one.
     Session(SessionId),
     /// An entity.
     Entity(EntityId),
@@ -92,6 +92,19 @@ pub struct GraphDocument {
     pub links: Vec<UserText>,
     /// When it was added.
     pub created_at: Timestamp,
+    /// When its owner last viewed it.
+    pub viewed_at: Option<Timestamp>,
+}
+
+/// A topic of documents in the graph. A topic of conversations only is not in the graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphTopic {
+    /// Identity.
+    pub id: TopicId,
+    /// Its name.
+    pub name: UserText,
+    /// The documents that are about it, each once, by id.
+    pub documents: Vec<DocumentId>,
 }
 
 /// A chunk of a document in the graph, without its text, which only the store contains.
@@ -163,6 +176,8 @@ pub enum NodeState {
     Document(GraphDocument),
     /// Its present state. Its id is that of its message.
     Chunk(GraphChunk),
+    /// Its present state. It is listed as a session with its id.
+    Topic(GraphTopic),
     /// Its present state, with the message that stated it last and the session of that message.
     Fact(Fact, Option<(MessageId, SessionId)>),
     /// Deleted.
@@ -178,6 +193,7 @@ impl NodeState {
             Self::Message(message) => NodeId::Message(message.id),
             Self::Document(document) => NodeId::Session(document.id.session()),
             Self::Chunk(chunk) => NodeId::Message(chunk.id),
+            Self::Topic(topic) => NodeId::Session(SessionId(topic.id.0)),
             Self::Fact(fact, _) => NodeId::Fact(fact.id),
             Self::Gone(id) => *id,
         }
@@ -197,6 +213,8 @@ pub struct GraphContents {
     pub documents: Vec<GraphDocument>,
     /// Chunks with their mentions.
     pub chunks: Vec<GraphChunk>,
+    /// Topics with their documents.
+    pub topics: Vec<GraphTopic>,
     /// Facts.
     pub facts: Vec<GraphFact>,
     /// Nodes that cannot be read because another program changed them.
@@ -204,9 +222,10 @@ pub struct GraphContents {
 }
 
 impl GraphContents {
-    /// The number of sessions, entities, messages, documents, chunks and facts that can be read.
+    /// The number of sessions, entities, messages, documents, chunks, topics and facts that can be read.
     pub fn len(&self) -> usize {
-        self.sessions.len() + self.entities.len() + self.messages.len() + self.documents.len() + self.chunks.len() + self.facts.len()
+        let documents = self.documents.len() + self.chunks.len() + self.topics.len();
+        self.sessions.len() + self.entities.len() + self.messages.len() + documents + self.facts.len()
     }
 
     /// Whether there are none.
@@ -218,7 +237,7 @@ impl GraphContents {
 /// A node that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnreadableNode {
-    /// `session`, `entity`, `message`, `document`, `chunk` or `fact`.
+    /// `session`, `entity`, `message`, `document`, `chunk`, `topic` or `fact`.
     pub kind: &'static str,
     /// Its id, if it has one.
     pub id: Option<Uuid>,

@@ -59,6 +59,11 @@ impl AdoptionStatements for WriteTransaction<'_> {
         Ok(())
     }
 
+    async fn release_files(&mut self, user: UserId) -> Result<(), Failure> {
+        sqlx::query!("DELETE FROM document_files WHERE user_id = $1", user.0).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
     async fn extend_feed(&mut self, user: UserId, rows: i64, model: Option<&str>) -> Result<Option<i64>, Failure> {
         let head = sqlx::query_scalar!(
             "UPDATE users SET feed_head = feed_head + $2, knowledge_version = knowledge_version + 1,

@@ -15,7 +15,7 @@ use super::{
     stored,
 };
 use recall_domain::{Chunk, Document, DocumentId, DocumentProgress, MessageId, PageRange, Section, Timestamp, UserId, UserText};
-use recall_ports::DocumentOutline;
+use recall_ports::{DocumentOutline, Original};
 use recall_store::{DocumentStatements, LockedDocument, Refusal, reject_while_locked};
 
 /// Deletes the file of a document that no longer needs it.
@@ -25,6 +25,8 @@ pub(super) async fn delete_original(tx: &mut WriteTransaction<'_>, user: UserId,
     needs_original(&known.progress)?;
     let deleted = sqlx::query!("DELETE FROM document_originals WHERE user_id = $1 AND document_id = $2", user.0, id.0);
     deleted.execute(&mut *tx.0).await?;
+    let released = sqlx::query!("DELETE FROM document_files WHERE user_id = $1 AND document_id = $2", user.0, id.0);
+    released.execute(&mut *tx.0).await?;
     let changed = sqlx::query!("UPDATE documents SET updated_at = $3 WHERE user_id = $1 AND id = $2", user.0, id.0, stored(now));
     changed.execute(&mut *tx.0).await?;
     Ok(())
@@ -91,7 +93,16 @@ impl DocumentStatements for WriteTransaction<'_> {
         Ok(())
     }
 
-    async fn insert_original(&mut self, user: UserId, document: DocumentId, pieces: &[Vec<u8>]) -> Result<(), Failure> {
+    async fn insert_original(&mut self, user: UserId, document: DocumentId, original: &Original) -> Result<(), Failure> {
+        let pieces = match original {
+            Original::Pieces(pieces) => pieces,
+            Original::File(file) => {
+                let insert =
+                    sqlx::query!("INSERT INTO document_files (user_id, document_id, file) VALUES ($1, $2, $3)", user.0, document.0, file.0);
+                insert.execute(&mut *self.0).await?;
+                return Ok(());
+            }
+        };
         // One by one, so that no message of the protocol holds all of a large file.
         for (n, piece) in (0_i64..).zip(pieces) {
             let insert = sqlx::query!(

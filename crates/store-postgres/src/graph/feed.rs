@@ -16,8 +16,8 @@ use super::super::{
     rows::{self, Column, EntityRow},
     transaction::Snapshot,
 };
-use recall_domain::{Caller, DocumentId, Entity, EntityId, FactId, MessageId, SessionId, UserId, UserText, ViewerRole};
-use recall_ports::{Change, ChangeFeed, GraphChunk, GraphDocument, GraphMessage, GraphSession, NodeId, StoreError};
+use recall_domain::{Caller, DocumentId, Entity, EntityId, FactId, MessageId, SessionId, TopicId, UserId, UserText, ViewerRole};
+use recall_ports::{Change, ChangeFeed, GraphChunk, GraphDocument, GraphMessage, GraphSession, GraphTopic, NodeId, StoreError};
 use recall_store::{FactWithSource, GraphStatements, Refusal, changed_node, load_changes};
 
 #[async_trait]
@@ -55,17 +55,19 @@ impl ChangeFeed for PostgresStore {
     async fn size(&self, caller: &Caller) -> Result<(u64, u64), StoreError> {
         // One kind of node or relationship in each line.
         let counted = sqlx::query!(
-            r#"SELECT s.n + e.n + t.n + d.n + least(d.n, 1) + c.n + l.resources AS "nodes!",
-                 f.n + t.n + m.n + d.n + c.n + l.n + r.n + a.n AS "relationships!"
+            r#"SELECT s.n + e.n + t.n + d.n + least(d.n, 1) + c.n + l.resources + b.topics AS "nodes!",
+                 f.n + t.n + m.n + d.n + d.viewed + c.n + l.n + b.n + r.n + a.n AS "relationships!"
              FROM (SELECT count(*) AS n FROM sessions WHERE user_id = $1 AND document IS NULL) s,
                  (SELECT count(*) AS n FROM entities WHERE user_id = $1 AND forgetting_id IS NULL) e,
                  (SELECT count(*) AS n FROM messages WHERE user_id = $1 AND chunk IS NULL AND forgotten IS DISTINCT FROM 'hidden') t,
-                 (SELECT count(*) AS n FROM documents WHERE user_id = $1) d,
+                 (SELECT count(*) AS n, count(viewed_at) AS viewed FROM documents WHERE user_id = $1) d,
                  (SELECT count(*) AS n FROM document_chunks c JOIN messages m ON m.user_id = c.user_id AND m.id = c.message_id
                   WHERE c.user_id = $1 AND m.forgotten IS DISTINCT FROM 'hidden') c,
                  (SELECT count(*) AS n, count(DISTINCT uri) AS resources FROM (
                       SELECT DISTINCT d.id, l.value::text AS uri FROM documents d, json_array_elements(d.links) AS l (value)
                       WHERE d.user_id = $1) links) l,
+                 (SELECT count(DISTINCT (p.topic_id, p.session_id)) AS n, count(DISTINCT p.topic_id) AS topics FROM graph_topic_parts p
+                  JOIN documents d ON d.user_id = p.user_id AND d.id = p.session_id WHERE p.user_id = $1) b,
                  (SELECT count(*) AS n FROM facts WHERE user_id = $1) f,
                  (SELECT count(DISTINCT (message_id, entity_id)) AS n FROM mentions WHERE user_id = $1) m,
                  (SELECT count(DISTINCT (message_id, document_id)) AS n FROM cited_documents WHERE user_id = $1) r,
@@ -113,8 +115,8 @@ impl GraphStatements for Snapshot<'_> {
 
     async fn graph_documents(&mut self, user: UserId, ids: &[DocumentId]) -> Result<Vec<GraphDocument>, Failure> {
         let found = sqlx::query!(
-            "SELECT id, collection, path, version, filename, title, media_type, bytes, pages, chunk_count, status, links, created_at
-             FROM documents WHERE user_id = $1 AND id = ANY($2)",
+            "SELECT id, collection, path, version, filename, title, media_type, bytes, pages, chunk_count, status, links, created_at,
+                 viewed_at FROM documents WHERE user_id = $1 AND id = ANY($2)",
             user.0,
             &column(ids, |id| id.0)[..]
         );
@@ -134,6 +136,7 @@ impl GraphStatements for Snapshot<'_> {
                 status: of("status").word(&row.status)?,
                 links: of("links").json(&row.links)?,
                 created_at: row.created_at,
+                viewed_at: row.viewed_at,
             })
         });
         documents.collect()
@@ -175,6 +178,23 @@ impl GraphStatements for Snapshot<'_> {
             Ok(GraphSession { id: SessionId(row.id), title, created_at: row.created_at })
         });
         sessions.collect()
+    }
+
+    async fn graph_topics(&mut self, user: UserId, ids: &[TopicId]) -> Result<Vec<GraphTopic>, Failure> {
+        // The name of a topic is that of its largest part.
+        let found = sqlx::query!(
+            r#"SELECT topic_id AS "topic_id!", (array_agg(name ORDER BY size DESC, session_id, part))[1] AS "name!", array(
+                 SELECT DISTINCT d.id FROM graph_topic_parts o JOIN documents d ON d.user_id = o.user_id AND d.id = o.session_id
+                 WHERE o.user_id = $1 AND o.topic_id = p.topic_id ORDER BY 1) AS "documents!"
+             FROM graph_topic_parts p WHERE user_id = $1 AND topic_id = ANY($2) GROUP BY topic_id"#,
+            user.0,
+            &column(ids, |id| id.0)[..]
+        );
+        let topics = found.fetch_all(&mut *self.0).await?.into_iter().filter(|row| !row.documents.is_empty()).map(|row| {
+            let name = Column("topic_parts", "name").text(row.name)?.into();
+            Ok(GraphTopic { id: TopicId(row.topic_id), name, documents: row.documents.into_iter().map(DocumentId).collect() })
+        });
+        topics.collect()
     }
 
     async fn graph_entities(&mut self, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Failure> {

@@ -12,7 +12,7 @@ use super::super::{
     rows::{self, MessageRow},
     transaction::WriteTransaction,
 };
-use recall_domain::{Message, MessageId, Resource, SessionId, UserId};
+use recall_domain::{Message, MessageId, Resource, SessionId, UserId, context::SearchSources};
 use recall_ports::Embedding;
 use recall_store::{Counters, FeedCounters, KnowledgeStatements, MessageStatements, NumbersWanted, PendingMessage, Refusal, role_columns};
 
@@ -120,6 +120,17 @@ impl MessageStatements for WriteTransaction<'_> {
             &column(resources, |(_, _, r)| r.bytes.map(signed)) as &[Option<i64>],
             &column(resources, |(_, _, r)| r.sha256.as_deref()) as &[Option<&str>],
             &column(resources, |(_, _, r)| Cow::Borrowed(r.origin.word()))[..],
+        );
+        insert.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn insert_answer_sources(&mut self, user: UserId, message: MessageId, sources: &SearchSources) -> Result<(), Failure> {
+        let insert = sqlx::query!(
+            "INSERT INTO answer_sources (user_id, message_id, sources) VALUES ($1, $2, $3::text::json)",
+            user.0,
+            message.0,
+            json(sources, "sources")?,
         );
         insert.execute(&mut *self.0).await?;
         Ok(())

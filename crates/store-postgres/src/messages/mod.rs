@@ -9,13 +9,13 @@ use async_trait::async_trait;
 
 use super::{
     PostgresStore,
-    codec::{self, signed, time},
+    codec::{self, JsonText, signed, time},
     failure::Failure,
     keys,
     rows::{self, Column, MessageRow, ResourceRow},
     transaction::WriteTransaction,
 };
-use recall_domain::{Caller, Message, MessageId, Page, Resource, SessionId, Slice};
+use recall_domain::{Caller, Message, MessageId, Page, Resource, SessionId, Slice, context::SearchSources};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, FollowUp, MessageRange, MessageStore, NewMessage, StoreError};
 use recall_store::append_messages;
 
@@ -93,6 +93,16 @@ impl MessageStore for PostgresStore {
         // The statement returns only messages with `answer_to`.
         let pairs = found.into_iter().filter_map(|row| row.answer_to.map(|question| Ok((MessageId(question), row.read()?))));
         Ok(pairs.collect::<Result<_, Failure>>()?)
+    }
+
+    async fn answer_sources(&self, caller: &Caller, message: MessageId) -> Result<SearchSources, StoreError> {
+        let found = sqlx::query_scalar!(
+            r#"SELECT sources AS "sources!: JsonText" FROM answer_sources WHERE user_id = $1 AND message_id = $2"#,
+            caller.user().0,
+            message.0,
+        );
+        let found = found.fetch_optional(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(found.map(|sources| Column("answer_sources", "sources").json(&sources)).transpose()?.unwrap_or_default())
     }
 
     async fn resources_of(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, Resource)>, StoreError> {

@@ -20,6 +20,11 @@ impl AdoptionStatements for WriteTransaction<'_> {
         Ok(())
     }
 
+    async fn release_files(&mut self, user: UserId) -> Result<(), Failure> {
+        self.0.execute("DELETE FROM document_files WHERE user_id = ?", (user.0,))?;
+        Ok(())
+    }
+
     async fn extend_feed(&mut self, user: UserId, rows: i64, model: Option<&str>) -> Result<Option<i64>, Failure> {
         let sql = "UPDATE users SET feed_head = feed_head + ?2, knowledge_version = knowledge_version + 1,
                  embedding_model = CASE WHEN feed_head = 0 THEN ?3 ELSE embedding_model END, embedding_settled = 0

@@ -12,7 +12,7 @@ use super::{
     document, needs_original, page_columns, progress,
 };
 use recall_domain::{Chunk, Document, DocumentId, DocumentProgress, MessageId, Section, Timestamp, UserId, UserText};
-use recall_ports::DocumentOutline;
+use recall_ports::{DocumentOutline, Original};
 use recall_store::{DocumentStatements, LockedDocument, Refusal, reject_while_locked};
 
 /// Deletes the file of a document that no longer needs it.
@@ -21,6 +21,7 @@ pub(super) async fn delete_original(tx: &mut WriteTransaction<'_>, user: UserId,
     let known = tx.lock_document(user, id).await?.ok_or(Refusal::NotFound)?;
     needs_original(&known.progress)?;
     tx.0.execute("DELETE FROM document_originals WHERE user_id = ? AND document_id = ?", (user.0, id.0))?;
+    tx.0.execute("DELETE FROM document_files WHERE user_id = ? AND document_id = ?", (user.0, id.0))?;
     tx.0.execute("UPDATE documents SET updated_at = ?3 WHERE user_id = ?1 AND id = ?2", (user.0, id.0, millis(now)))?;
     Ok(())
 }
@@ -76,10 +77,18 @@ impl DocumentStatements for WriteTransaction<'_> {
         Ok(())
     }
 
-    async fn insert_original(&mut self, user: UserId, document: DocumentId, pieces: &[Vec<u8>]) -> Result<(), Failure> {
-        for (n, piece) in (0_i64..).zip(pieces) {
-            let sql = "INSERT INTO document_originals (user_id, document_id, piece, data) VALUES (?, ?, ?, ?)";
-            self.0.execute(sql, (user.0, document.0, n, piece))?;
+    async fn insert_original(&mut self, user: UserId, document: DocumentId, original: &Original) -> Result<(), Failure> {
+        match original {
+            Original::Pieces(pieces) => {
+                for (n, piece) in (0_i64..).zip(pieces) {
+                    let sql = "INSERT INTO document_originals (user_id, document_id, piece, data) VALUES (?, ?, ?, ?)";
+                    self.0.execute(sql, (user.0, document.0, n, piece))?;
+                }
+            }
+            Original::File(file) => {
+                let sql = "INSERT INTO document_files (user_id, document_id, file) VALUES (?, ?, ?)";
+                self.0.execute(sql, (user.0, document.0, file.0))?;
+            }
         }
         Ok(())
     }

@@ -16,8 +16,8 @@ use super::super::{
     rows,
     transaction::{ReadTransaction, WriteTransaction, run},
 };
-use recall_domain::{Caller, DocumentId, Entity, EntityId, FactId, MessageId, PageRange, SessionId, UserId, UserText, ViewerRole};
-use recall_ports::{Change, ChangeFeed, GraphChunk, GraphDocument, GraphMessage, GraphSession, NodeId, StoreError};
+use recall_domain::{Caller, DocumentId, Entity, EntityId, FactId, MessageId, PageRange, SessionId, TopicId, UserId, UserText, ViewerRole};
+use recall_ports::{Change, ChangeFeed, GraphChunk, GraphDocument, GraphMessage, GraphSession, GraphTopic, NodeId, StoreError};
 use recall_store::{FactWithSource, GraphStatements, changed_node, load_changes};
 
 #[async_trait]
@@ -62,15 +62,19 @@ impl ChangeFeed for SqliteStore {
 
 /// Counts the nodes and relationships of a user's graph, one kind in each line.
 const SIZE: &str = "
-    SELECT s.n + e.n + t.n + d.n + min(d.n, 1) + c.n + l.resources AS nodes, f.n + t.n + m.n + d.n + c.n + l.n + r.n + a.n AS relationships
+    SELECT s.n + e.n + t.n + d.n + min(d.n, 1) + c.n + l.resources + b.topics AS nodes,
+        f.n + t.n + m.n + d.n + d.viewed + c.n + l.n + b.n + r.n + a.n AS relationships
     FROM (SELECT count(*) AS n FROM sessions WHERE user_id = ?1 AND document IS NULL) s,
          (SELECT count(*) AS n FROM entities WHERE user_id = ?1 AND forgetting_id IS NULL) e,
          (SELECT count(*) AS n FROM messages WHERE user_id = ?1 AND chunk IS NULL AND forgotten IS NOT 'hidden') t,
-         (SELECT count(*) AS n FROM documents WHERE user_id = ?1) d,
+         (SELECT count(*) AS n, count(viewed_at) AS viewed FROM documents WHERE user_id = ?1) d,
          (SELECT count(*) AS n FROM document_chunks c CROSS JOIN messages m ON m.user_id = c.user_id AND m.id = c.message_id
           WHERE c.user_id = ?1 AND m.forgotten IS NOT 'hidden') c,
          (SELECT count(*) AS n, count(DISTINCT uri) AS resources FROM (
               SELECT DISTINCT d.id, l.value AS uri FROM documents d CROSS JOIN json_each(d.links) l WHERE d.user_id = ?1)) l,
+         (SELECT count(*) AS n, count(DISTINCT topic_id) AS topics FROM (
+              SELECT DISTINCT p.topic_id, p.session_id FROM graph_topic_parts p
+              CROSS JOIN documents d ON d.user_id = p.user_id AND d.id = p.session_id WHERE p.user_id = ?1)) b,
          (SELECT count(*) AS n FROM facts WHERE user_id = ?1) f,
          (SELECT count(*) AS n FROM (SELECT DISTINCT message_id, entity_id FROM mentions WHERE user_id = ?1)) m,
          (SELECT count(*) AS n FROM (SELECT DISTINCT message_id, document_id FROM cited_documents WHERE user_id = ?1)) r,
@@ -84,6 +88,7 @@ fn start_recording(tx: &mut WriteTransaction<'_>) -> Result<String, Failure> {
     if first {
         for sql in [
             "INSERT INTO graph_changes (user_id, kind, id) SELECT user_id, 'session', id FROM sessions",
+            "INSERT INTO graph_changes (user_id, kind, id) SELECT DISTINCT user_id, 'session', topic_id FROM topic_parts",
             "INSERT INTO graph_changes (user_id, kind, id) SELECT user_id, 'entity', id FROM entities",
             "INSERT INTO graph_changes (user_id, kind, id) SELECT user_id, 'message', id FROM messages",
             "INSERT INTO graph_changes (user_id, kind, id) SELECT user_id, 'fact', id FROM facts",
@@ -115,8 +120,8 @@ impl GraphStatements for ReadTransaction<'_> {
     }
 
     async fn graph_documents(&mut self, user: UserId, ids: &[DocumentId]) -> Result<Vec<GraphDocument>, Failure> {
-        let sql = "SELECT id, collection, path, version, filename, title, media_type, bytes, pages, chunk_count, status, links, created_at
-             FROM documents WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))";
+        let sql = "SELECT id, collection, path, version, filename, title, media_type, bytes, pages, chunk_count, status, links, created_at,
+                 viewed_at FROM documents WHERE user_id = ? AND id IN (SELECT unhex(value) FROM json_each(?))";
         self.0.rows("documents", sql, (user.0, id_list(ids.iter().map(|id| &id.0))), |c| {
             Ok(GraphDocument {
                 id: DocumentId(c.id("id")?),
@@ -132,6 +137,7 @@ impl GraphStatements for ReadTransaction<'_> {
                 status: c.word("status")?,
                 links: c.json("links")?,
                 created_at: c.time("created_at")?,
+                viewed_at: c.opt_time("viewed_at")?,
             })
         })
     }
@@ -163,6 +169,27 @@ impl GraphStatements for ReadTransaction<'_> {
             let title = c.opt_text("title")?.map(UserText::from);
             Ok(GraphSession { id: SessionId(c.id("id")?), title, created_at: c.time("created_at")? })
         })
+    }
+
+    async fn graph_topics(&mut self, user: UserId, ids: &[TopicId]) -> Result<Vec<GraphTopic>, Failure> {
+        let list = id_list(ids.iter().map(|id| &id.0));
+        let sql = "SELECT DISTINCT p.topic_id, p.session_id FROM graph_topic_parts p
+             CROSS JOIN documents d ON d.user_id = p.user_id AND d.id = p.session_id
+             WHERE p.user_id = ? AND p.topic_id IN (SELECT unhex(value) FROM json_each(?)) ORDER BY p.topic_id, p.session_id";
+        let pair = |c: &rows::Columns<'_, '_>| Ok((TopicId(c.id("topic_id")?), DocumentId(c.id("session_id")?)));
+        let mut documents: HashMap<TopicId, Vec<DocumentId>> = HashMap::new();
+        for (topic, document) in self.0.rows("topic_parts", sql, (user.0, &list), pair)? {
+            documents.entry(topic).or_default().push(document);
+        }
+        // The first part of a topic is its largest, which has its name.
+        let sql = "SELECT topic_id, name FROM graph_topic_parts WHERE user_id = ? AND topic_id IN (SELECT unhex(value) FROM json_each(?))
+             ORDER BY size DESC, session_id, part";
+        let names = self.0.rows("topic_parts", sql, (user.0, &list), |c| Ok((TopicId(c.id("topic_id")?), c.text("name")?)))?;
+        let topics = names.into_iter().filter_map(|(id, name)| {
+            let documents = documents.remove(&id)?;
+            Some(GraphTopic { id, name: name.into(), documents })
+        });
+        Ok(topics.collect())
     }
 
     async fn graph_entities(&mut self, user: UserId, ids: &[EntityId]) -> Result<Vec<Entity>, Failure> {

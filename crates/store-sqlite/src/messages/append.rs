@@ -11,7 +11,7 @@ use super::{
     },
     BY_EXTERNAL_ID,
 };
-use recall_domain::{Message, MessageId, Resource, SessionId, UserId};
+use recall_domain::{Message, MessageId, Resource, SessionId, UserId, context::SearchSources};
 use recall_ports::Embedding;
 use recall_store::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, role_columns};
 use rusqlite::params;
@@ -94,6 +94,12 @@ impl MessageStatements for WriteTransaction<'_> {
                 params![user.0, r.id, message.0, ordinal, r.uri.as_str(), r.media_type, r.bytes.map(signed), r.sha256, r.origin.word(),],
             )?;
         }
+        Ok(())
+    }
+
+    async fn insert_answer_sources(&mut self, user: UserId, message: MessageId, sources: &SearchSources) -> Result<(), Failure> {
+        let sql = "INSERT INTO answer_sources (user_id, message_id, sources) VALUES (?, ?, ?)";
+        self.0.execute(sql, (user.0, message.0, json(sources, "sources")?))?;
         Ok(())
     }
 

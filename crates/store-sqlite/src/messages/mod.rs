@@ -14,7 +14,7 @@ use super::{
     keys, rows,
     transaction::run,
 };
-use recall_domain::{Caller, Message, MessageId, Page, Resource, SessionId, Slice};
+use recall_domain::{Caller, Message, MessageId, Page, Resource, SessionId, Slice, context::SearchSources};
 use recall_ports::{Appended, Embedding, FeedRow, FeedState, MessageRange, MessageStore, NewMessage, StoreError};
 use recall_store::append_messages;
 
@@ -90,6 +90,15 @@ impl MessageStore for SqliteStore {
             db.rows("messages", ANSWERS, (user.0, questions), |c| Ok((MessageId(c.id("answer_to")?), rows::message(c)?)))
         });
         Ok(found.await?)
+    }
+
+    async fn answer_sources(&self, caller: &Caller, message: MessageId) -> Result<SearchSources, StoreError> {
+        let values = (caller.user().0, message.0);
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT sources FROM answer_sources WHERE user_id = ? AND message_id = ?";
+            db.row("answer_sources", sql, values, |c| c.json("sources"))
+        });
+        Ok(found.await?.unwrap_or_default())
     }
 
     async fn resources_of(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, Resource)>, StoreError> {

@@ -20,6 +20,8 @@ pub trait AdoptionStatements: ImportStatements + UserStatements + AccountDeletio
     async fn read_logs(&mut self, user: UserId) -> Result<Self::Logs, Self::Error>;
     /// Deletes all jobs of a user.
     async fn delete_jobs(&mut self, user: UserId) -> Result<(), Self::Error>;
+    /// Takes the files outside the store from the documents of a user, so that others can have them.
+    async fn release_files(&mut self, user: UserId) -> Result<(), Self::Error>;
 
     /// Adds rows to the feed of an account, and returns the row of the newest message; `None` if the user is locked.
     ///
@@ -58,6 +60,7 @@ pub async fn adopt_visit<T: AdoptionStatements>(
     let logs = tx.read_logs(visitor).await?;
     // The data belongs to the account now. This voids a worker's claim at once; the deletion may run later.
     tx.delete_jobs(visitor).await?;
+    tx.release_files(visitor).await?;
     // Also ends the visit.
     begin_account_deletion(tx, visitor, now).await?;
 

@@ -90,6 +90,7 @@ impl UseCases {
             resources: Vec::new(),
             prepared,
             mining: FollowUp::Compare,
+            answer_from: recall_domain::context::SearchSources::default(),
             kind: None,
             event: EventId(p.ids.fresh()),
             title: None,

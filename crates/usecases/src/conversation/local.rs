@@ -1,6 +1,6 @@
 //! Answers the last message of a conversation without a model server.
 
-use recall_domain::{Caller, MessageKind, UserText};
+use recall_domain::{Caller, MessageKind, UserText, context::SearchSources};
 use recall_ports::{AnswerDraft, AnswerSink, Answerer, Asked, ExtractInput, Extractor};
 
 use super::{Conversation, Remembered, block};
@@ -41,7 +41,7 @@ impl UseCases {
         }
         let text = block::searchable(&text);
         let mut asked = Asked { message: Some(question), text, original: None, at: self.now() };
-        let context = self.context_of_question(caller, answerer, &mut asked, question).await?;
+        let context = self.context_of_question(caller, answerer, &mut asked, question, SearchSources::default()).await?;
         let draft = answerer.answer(caller, &asked, &context, &Whole).await;
         let mut draft = draft.map_err(|error| UseCaseError::Internal { cause: error.into() })?;
         for citation in &mut draft.citations {

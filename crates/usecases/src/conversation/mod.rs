@@ -359,6 +359,7 @@ impl UseCases {
             source_metadata: Some(serde_json::json!({ "model": model })),
             client_message_id: key,
             resources: Vec::new(),
+            answer_from: recall_domain::context::SearchSources::default(),
         };
         let first = message(Some(chain::answer_key(&to.last, 0)));
         let stored = self.keep(caller, to.session, vec![(first, FollowUp::Nothing)]).await?;
@@ -384,5 +385,6 @@ fn of_client(session: SessionId, message: Unstored, resources: Vec<Resource>) ->
         source_metadata: None,
         client_message_id: Some(message.key),
         resources,
+        answer_from: recall_domain::context::SearchSources::default(),
     }
 }

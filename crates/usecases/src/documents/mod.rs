@@ -1,5 +1,6 @@
 //! Adds, finds and deletes documents. `upload` receives their files, and `parse` is the work of their jobs.
 
+mod originals;
 mod parse;
 mod retrieval;
 mod upload;
@@ -8,13 +9,12 @@ use std::sync::Arc;
 
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, Document, DocumentId, DocumentStatus, EventId, MessageId, Role, Timestamp, UserText,
-    document::{DEFAULT_COLLECTION, MAX_COLLECTION_BYTES, is_collection_name},
+    Caller, Document, DocumentId, DocumentStatus, EventId, MessageId, Role, Timestamp, UserText, context::SearchSources,
+    document::DEFAULT_COLLECTION,
 };
-use recall_ports::{
-    AddedDocument, Chunking, DocumentParser, FollowUp, NewDocument, NewMessage, SessionDeleted, Spool, documents::PIECE_BYTES,
-};
+use recall_ports::{AddedDocument, Chunking, DocumentParser, FollowUp, NewDocument, NewMessage, Original, SessionDeleted, Spool};
 
+pub use originals::{OriginalReader, OriginalSettings, WholeSnapshot};
 pub use upload::Upload;
 
 /// Longest path of a document, in bytes.
@@ -29,6 +29,8 @@ pub struct DocumentSettings {
     pub parser: Arc<dyn DocumentParser>,
     /// Holds files that are being received or parsed.
     pub spool: Arc<dyn Spool>,
+    /// Where files stay.
+    pub originals: OriginalSettings,
     /// Largest file, in bytes.
     pub max_bytes: u64,
     /// How texts are split.
@@ -78,7 +80,7 @@ impl UseCases {
         let collection = collection(new.collection)?;
         let path = new.path.map(path).transpose()?;
         let filename = filename(new.filename.as_deref().or(path.as_deref()).unwrap_or_default());
-        let (original, bytes, sha256) = upload.finish(PIECE_BYTES).await?;
+        let (file, bytes, sha256) = upload.finish().await?;
         let (p, filename) = (&self.parts, UserText::from(filename));
         let now = p.clock.now();
         let id = DocumentId(p.ids.fresh());
@@ -123,15 +125,23 @@ impl UseCases {
             resources: Vec::new(),
             prepared,
             mining: FollowUp::Parse,
+            answer_from: SearchSources::default(),
             kind: None,
             event: EventId(p.ids.fresh()),
             title: None,
         };
         let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
+        let original = self.keep_original(file).await?;
+        let file = if let Original::File(id) = &original { Some(*id) } else { None };
         let new = NewDocument { document, original, message, epoch, event: EventId(p.ids.fresh()) };
-        match p.store.add_document(caller, new).await? {
-            AddedDocument::Duplicate(known) => Ok((known, true)),
-            AddedDocument::Added(document) => {
+        match p.store.add_document(caller, new).await {
+            // A failed transaction may still have been committed. Then the document has the file, and it cannot be discarded.
+            Err(e) => Err(e.into()),
+            Ok(AddedDocument::Duplicate(known)) => {
+                self.discard_file(file).await;
+                Ok((known, true))
+            }
+            Ok(AddedDocument::Added(document)) => {
                 if caller.is_shared() {
                     self.shared_in_use.note(true);
                 }
@@ -206,14 +216,8 @@ impl UseCases {
 /// Checks the name of a collection.
 fn collection(name: Option<String>) -> Result<String, UseCaseError> {
     let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| DEFAULT_COLLECTION.to_owned());
-    match is_collection_name(&name) {
-        true => Ok(name),
-        false => {
-            let message =
-                format!("The name of a collection has letters, digits, hyphens and underscores, at most {MAX_COLLECTION_BYTES} bytes.");
-            Err(UseCaseError::invalid("COLLECTION_NAME", "collection", message))
-        }
-    }
+    check::collection(&name, "collection")?;
+    Ok(name)
 }
 
 /// Checks a path and returns it trimmed.

@@ -10,7 +10,7 @@ use std::{
 
 use ring::digest::{Context, SHA256};
 
-use super::DocumentSettings;
+use super::{DocumentSettings, OriginalReader};
 use crate::{
     resources::standard_link,
     use_cases::UseCases,
@@ -90,13 +90,14 @@ impl UseCases {
     async fn spool(&self, job: &Job, settings: &DocumentSettings, id: DocumentId) -> Result<Option<Box<dyn SpooledFile>>, Failure> {
         let failed = |e: std::io::Error| Failure::Transient("DISK", e.to_string());
         let mut file = settings.spool.create().await.map_err(failed)?;
-        let mut pieces = 0;
-        while let Some(piece) = self.parts.store.original_piece(&job.caller, id, pieces).await? {
+        let mut original = OriginalReader::open(&self.parts.store, &settings.originals, &job.caller, id).await?;
+        let mut is_stored = false;
+        while let Some(piece) = original.next().await? {
             file.write(&piece).await.map_err(failed)?;
-            pieces += 1;
+            is_stored = true;
         }
         file.rewind().await.map_err(failed)?;
-        Ok((pieces > 0).then_some(file))
+        Ok(is_stored.then_some(file))
     }
 
     async fn fail(&self, job: &Job, id: DocumentId, error: String) -> Result<Done, Failure> {
@@ -156,6 +157,7 @@ impl UseCases {
                 resources: Vec::new(),
                 prepared,
                 mining: FollowUp::Facts,
+                answer_from: recall_domain::context::SearchSources::default(),
                 kind: None,
                 event: EventId(ids.fresh()),
                 title: None,

@@ -113,22 +113,24 @@ impl UseCases {
         mut facts: Vec<RankedFact>,
         sources: &SearchSources,
     ) -> Result<Vec<RankedFact>, UseCaseError> {
-        if sources.include(SearchSource::Messages) && sources.include(SearchSource::Documents) {
+        if sources.is_all() {
             return Ok(facts);
         }
-        let mut documents: HashSet<DocumentId> = HashSet::new();
+        // Whether each document is one of the sources.
+        let mut documents: HashMap<DocumentId, bool> = HashMap::new();
         for is_shared in [false, true] {
             let whose = if is_shared == caller.is_shared() { Some(caller) } else { shared.filter(|_| is_shared) };
             let evidence = facts.iter().filter(|f| f.shared == is_shared).flat_map(|f| &f.evidence);
             let ids: HashSet<DocumentId> = evidence.map(|e| DocumentId::from(e.session)).collect();
             let ids: Vec<DocumentId> = ids.into_iter().collect();
             if let Some(whose) = whose.filter(|_| !ids.is_empty()) {
-                documents.extend(self.parts.store.documents_by_id(whose, &ids).await?.into_iter().map(|document| document.id));
+                let found = self.parts.store.documents_by_id(whose, &ids).await?;
+                documents.extend(found.into_iter().map(|d| (d.id, sources.include_document(d.id, &d.collection))));
             }
         }
-        let wants_documents = sources.include(SearchSource::Documents);
+        let messages = sources.include(SearchSource::Messages);
         for fact in &mut facts {
-            fact.evidence.retain(|evidence| documents.contains(&evidence.session.into()) == wants_documents);
+            fact.evidence.retain(|evidence| documents.get(&evidence.session.into()).copied().unwrap_or(messages));
         }
         facts.retain(|fact| !fact.evidence.is_empty());
         Ok(facts)

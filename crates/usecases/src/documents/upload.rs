@@ -32,28 +32,20 @@ impl Upload {
         self.file.write(bytes).await.map_err(disk)
     }
 
-    /// Returns the file in pieces, its size, and its SHA-256 in hexadecimal digits.
-    pub(super) async fn finish(mut self, piece_bytes: usize) -> Result<(Vec<Vec<u8>>, u64, String), UseCaseError> {
+    /// Returns the file at its beginning, its size, and its SHA-256 in hexadecimal digits.
+    pub(super) async fn finish(mut self) -> Result<(Box<dyn SpooledFile>, u64, String), UseCaseError> {
         if self.bytes == 0 {
             return Err(UseCaseError::invalid("DOCUMENT_EMPTY", "file", "The file is empty. Choose another one."));
         }
         self.file.rewind().await.map_err(disk)?;
-        let mut pieces = Vec::new();
-        loop {
-            let piece = self.file.read(piece_bytes).await.map_err(disk)?;
-            if piece.is_empty() {
-                break;
-            }
-            pieces.push(piece);
-        }
         let digest = self.hash.finish();
         let hex = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok((pieces, self.bytes, hex))
+        Ok((self.file, self.bytes, hex))
     }
 }
 
 /// The disk may have space again later.
-fn disk(e: std::io::Error) -> UseCaseError {
+pub(super) fn disk(e: std::io::Error) -> UseCaseError {
     UseCaseError::Unavailable { retry_after: std::time::Duration::from_secs(5), cause: e.into() }
 }
 
@@ -99,12 +91,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn file_is_hashed_and_split() {
+    async fn file_is_hashed() {
         let mut upload = Upload::begin(&Memory, 10).await.unwrap();
         upload.write(b"ab").await.unwrap();
         upload.write(b"c").await.unwrap();
-        let (pieces, bytes, sha256) = upload.finish(2).await.unwrap();
-        assert_eq!((pieces, bytes), (vec![b"ab".to_vec(), b"c".to_vec()], 3));
+        let (mut file, bytes, sha256) = upload.finish().await.unwrap();
+        assert_eq!((file.read(9).await.unwrap(), bytes), (b"abc".to_vec(), 3));
         assert_eq!(sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 
@@ -113,6 +105,6 @@ mod tests {
         let mut upload = Upload::begin(&Memory, 3).await.unwrap();
         assert_eq!(upload.write(b"abcd").await.map_err(|e| e.code()), Err("DOCUMENT_TOO_LARGE"));
         let upload = Upload::begin(&Memory, 3).await.unwrap();
-        assert_eq!(upload.finish(2).await.map_err(|e| e.code()), Err("DOCUMENT_EMPTY"));
+        assert_eq!(upload.finish().await.map(|_| ()).map_err(|e| e.code()), Err("DOCUMENT_EMPTY"));
     }
 }

@@ -36,6 +36,7 @@ async fn every_use_case_refuses_shared_reader() {
         source_metadata: None,
         client_message_id: None,
         resources: Vec::new(),
+        answer_from: Default::default(),
     };
     let name = || "Eve".to_owned();
     let stated = AssertFact {
@@ -90,6 +91,7 @@ async fn session_limits_do_not_apply_to_shared_memory() {
             source_metadata: None,
             client_message_id: None,
             resources: Vec::new(),
+            answer_from: Default::default(),
         };
         let message = c.send(&whose, said).await.unwrap();
         let mention = |name: &str| Mention {

@@ -6,8 +6,8 @@ use recall_domain::{
     Chunk, Document, DocumentId, DocumentProgress, DocumentStatus, EventId, MessageStatus, Page, PageRange, Role, Section, UserText,
 };
 use recall_ports::{
-    AddedDocument, CommitError, DocumentFilter, DocumentOutline, DocumentStep, FollowUp, Job, JobWork, NewDocument, NewMessage, Store,
-    StoreError,
+    AddedDocument, CommitError, DocumentFilter, DocumentOutline, DocumentStep, FollowUp, Job, JobWork, NewDocument, NewMessage, Original,
+    Store, StoreError,
 };
 
 use super::{
@@ -18,7 +18,7 @@ use crate::planned::Finish;
 
 const PAGE: Page = Page { first: 100, after: None };
 
-fn document(content: &str, path: Option<&str>) -> NewDocument {
+pub(super) fn document(content: &str, path: Option<&str>) -> NewDocument {
     let id = DocumentId(fresh());
     let document = Document {
         id,
@@ -47,7 +47,7 @@ fn document(content: &str, path: Option<&str>) -> NewDocument {
         viewed_at: None,
     };
     let message = NewMessage { role: Role::Document, mining: FollowUp::Parse, ..new_message(id.session(), "a.txt") };
-    let original = vec![b"abc".to_vec(), vec![0, 255, 7]];
+    let original = Original::Pieces(vec![b"abc".to_vec(), vec![0, 255, 7]]);
     NewDocument { document, original, message, epoch: format!("epoch-{id}"), event: EventId(fresh()) }
 }
 
@@ -108,7 +108,7 @@ async fn job_of(w: &World, document: &Document, ms: i64) -> Job {
 }
 
 /// Stores a document with `chunks` chunks. Their jobs wait.
-async fn stored(w: &World, new: NewDocument, chunks: u32) -> Document {
+pub(super) async fn stored(w: &World, new: NewDocument, chunks: u32) -> Document {
     let document = add(w, new).await;
     let job = job_of(w, &document, 0).await;
     w.store.begin_document(&w.caller, &job.claim, &outline(document.id, chunks, "d")).await.unwrap();

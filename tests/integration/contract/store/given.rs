@@ -58,6 +58,7 @@ pub(super) fn new_message(session: SessionId, text: &str) -> NewMessage {
             further: vec![],
         },
         mining: FollowUp::Facts,
+        answer_from: Default::default(),
         kind: None,
         event: EventId(fresh()),
         title: None,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod access;
+mod answer_sources;
 mod archive;
 mod comparisons;
 mod deletion;
@@ -10,6 +11,7 @@ mod documents;
 mod entities;
 mod erasure;
 mod events;
+mod files;
 mod forget;
 mod given;
 pub(crate) mod graph;
@@ -38,6 +40,7 @@ macro_rules! store_contract {
             isolation::two_users_can_have_same_ids,
             messages::stored_message_reads_back_unchanged,
             messages::messages_are_found_by_session_and_time,
+            answer_sources::sources_of_an_answer_are_kept_with_its_question,
             messages::resources_are_read_in_order_and_deleted_with_their_message,
             messages::messages_are_found_by_their_resources,
             messages::message_without_text_has_no_index_entry,
@@ -123,6 +126,13 @@ macro_rules! store_contract {
             documents::documents_of_others_are_unknown,
             documents::deleted_document_leaves_nothing_behind,
             documents::visitor_adds_as_much_as_the_visit_allows,
+            files::file_is_due_unless_a_document_takes_it,
+            files::known_content_leaves_its_file_due,
+            files::file_is_due_once_its_document_is_deleted,
+            files::deleted_file_is_forgotten_and_others_are_tried_again,
+            files::account_takes_over_the_files_of_a_visit,
+            files::files_of_others_are_unknown,
+            archive::export_contains_files_outside_the_store,
             comparisons::comparison_continues_step_by_step,
             comparisons::failed_comparison_says_why,
             comparisons::comparisons_are_listed_by_document,
@@ -190,6 +200,7 @@ macro_rules! store_contract {
             graph_documents::feed_lists_documents_with_chunks_and_citations,
             graph_documents::feed_leaves_out_citations_of_hidden_answers_and_shared_documents,
             graph_documents::feed_records_document_changes_once_started,
+            graph_documents::feed_lists_topics_of_documents,
         }
     };
     (@tests $factory:expr; $($module:ident :: $test:ident),+ $(,)?) => {$(

@@ -12,8 +12,8 @@ use super::{
 };
 
 const PAGE: Page = Page { first: 100, after: None };
-const PETS: [f32; 3] = [1.0, 0.0, 0.0];
-const TAXES: [f32; 3] = [0.0, 1.0, 0.0];
+pub(super) const PETS: [f32; 3] = [1.0, 0.0, 0.0];
+pub(super) const TAXES: [f32; 3] = [0.0, 1.0, 0.0];
 
 fn part(name: &str, centroid: [f32; 3], messages: &[MessageId]) -> TopicPart {
     let terms = name.split(' ').map(str::to_owned).collect();
@@ -23,6 +23,16 @@ fn part(name: &str, centroid: [f32; 3], messages: &[MessageId]) -> TopicPart {
 async fn replace(w: &World, session: SessionId, parts: Vec<TopicPart>) -> Result<(), CommitError> {
     let topics = SessionTopics { session, model: MODEL.into(), parts, now: at(3) };
     w.store.replace_topics(&w.caller, &topics).await
+}
+
+/// Replaces the topics of a document by groups of its chunks. Each has a name, a meaning, and the places of its chunks.
+pub(super) async fn group_chunks(w: &World, document: DocumentId, groups: &[(&str, [f32; 3], &[usize])]) {
+    let chunks = w.store.list_chunks(&w.caller, document, &PAGE).await.unwrap().items;
+    let parts = groups.iter().map(|(name, centroid, places)| {
+        let messages: Vec<_> = places.iter().map(|place| chunks[*place].1.id).collect();
+        part(name, *centroid, &messages)
+    });
+    replace(w, document.session(), parts.collect()).await.unwrap();
 }
 
 /// Stores a topic of a session without jobs.

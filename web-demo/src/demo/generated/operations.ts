@@ -34,6 +34,10 @@ export type SnapshotResult = { session: { messages: { nodes: MessageRow[]; pageI
 export type SnapshotVariables = { id: string; count: number };
 export const Snapshot = "query Snapshot($id:ID!$count:Int!){session(id:$id){messages(last:$count){nodes{...MessageRow}pageInfo{hasPreviousPage startCursor}}facts(first:100 notes:true){nodes{...FactRow}pageInfo{hasNextPage endCursor}}}}fragment EntityRow on Entity{id name type mentionCount isViewer}fragment FactRow on Fact{id relation weight belief uncertainty relativeWeight status flagged shared validFrom validTo updatedAt subject{...EntityRow}object{...EntityRow}value{text label}}fragment MessageRow on Message{id externalId role speaker text kind status sentAt answerTo{id}mentions(first:30){start end entity{id name type}}evidence(first:10){stance fact{id}}citations(first:10){index excerpt shared message{id sentAt}fact{id}chunk{id}document{id filename}pages{first last}}}" as TypedDocument<SnapshotResult, SnapshotVariables>;
 
+export type SessionAboutResult = { session: { summary: string | null; topics: Array<{ id: string; name: string }> } | null };
+export type SessionAboutVariables = { id: string };
+export const SessionAbout = "query SessionAbout($id:ID!){session(id:$id){summary topics(first:6){id name}}}" as TypedDocument<SessionAboutResult, SessionAboutVariables>;
+
 export type EarlierResult = { session: { messages: { nodes: MessageRow[]; pageInfo: { hasPreviousPage: boolean; startCursor: string | null } } } | null };
 export type EarlierVariables = { id: string; before: string; count: number };
 export const Earlier = "query Earlier($id:ID!$before:String!$count:Int!){session(id:$id){messages(last:$count before:$before){nodes{...MessageRow}pageInfo{hasPreviousPage startCursor}}}}fragment MessageRow on Message{id externalId role speaker text kind status sentAt answerTo{id}mentions(first:30){start end entity{id name type}}evidence(first:10){stance fact{id}}citations(first:10){index excerpt shared message{id sentAt}fact{id}chunk{id}document{id filename}pages{first last}}}" as TypedDocument<EarlierResult, EarlierVariables>;

@@ -10,6 +10,7 @@ import { completedSteps } from "../state/tour.ts";
 import { clock, count, day, milliseconds, phraseFor } from "../state/format.ts";
 import { Welcome } from "./hints.tsx";
 import { RichText } from "./rich-text.tsx";
+import { SessionAbout } from "./session-about.tsx";
 
 const changeMark: Record<Change, [mark: string, word: string]> = {
   added: ["+", "new fact"], reinforced: ["↑", "more certain"], opposed: ["↓", "less certain"],
@@ -142,6 +143,7 @@ export function Chat() {
   return (
     <>
     {messages.length > 0 && <h1 class="unseen">{title ? `Conversation: ${title}` : "Conversation"}</h1>}
+    {messages.length > 1 && sessionId.value && <SessionAbout key={sessionId.value} id={sessionId.value} version={known?.version.value ?? 0} />}
     <div class="log" ref={box} role="log" aria-label="Conversation" aria-live="polite" tabIndex={0}>
       <div class="turns" ref={content}>
         {known && messages.length === 0 && <Welcome first={!completedSteps.value.has("tell")} />}

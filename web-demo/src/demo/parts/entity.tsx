@@ -1,7 +1,7 @@
 // The page of one entity: its facts in all sessions, and its mentions.
 import { useEffect, useState } from "preact/hooks";
 import { EntityPage, type EntityPageResult } from "../generated/operations.ts";
-import { memory, sessionId, showMessage } from "../state/app.ts";
+import { memory, noMemory, sessionId, showMessage } from "../state/app.ts";
 import { count, day } from "../state/format.ts";
 import { client } from "../state/login.ts";
 import { sessionHref } from "../state/route.ts";
@@ -11,8 +11,9 @@ import { Icon } from "./icon.tsx";
 type Loaded = NonNullable<EntityPageResult["entity"]>;
 
 export function EntityView({ id }: { id: string }) {
-  const known = memory.value;
-  const version = known?.version.value;
+  // A user with documents alone has entities, too.
+  const known = memory.value ?? noMemory.value;
+  const version = known.version.value;
   const [entity, setEntity] = useState<Loaded | "missing" | null>(null);
   useEffect(() => {
     let stale = false;
@@ -26,7 +27,7 @@ export function EntityView({ id }: { id: string }) {
 
   const back = <a class="quiet back" href={sessionId.value ? sessionHref(sessionId.value) : "#/"}><Icon name="back" />Back to the conversation</a>;
   if (entity === null) return <div class="page" aria-busy="true">{back}</div>;
-  if (entity === "missing" || !known) return <div class="page">{back}<p class="trouble">There is no entity at this address.</p></div>;
+  if (entity === "missing") return <div class="page">{back}<p class="trouble">There is no entity at this address.</p></div>;
   // Convert facts of other sessions for display without adding them to this session.
   const facts = [...entity.facts.nodes, ...entity.notes.nodes].filter((f) => f.status !== "RETRACTED").map((row) => known.facts.get(row.id) ?? known.toFact(row));
   return (

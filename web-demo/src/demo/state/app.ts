@@ -27,6 +27,9 @@ export const missing = signal<string | null>(null);
 export const startError = signal<string | null>(null);
 export const relations = computed(() => new Map(start.value?.relations.map((r) => [r.name, r])));
 
+/** An empty memory, for pages that are opened without a session. */
+export const noMemory = computed(() => new Memory(new Map(start.value?.relations.map((r) => [r.name, r.phrase]))));
+
 /** Only administrators write shared sessions. */
 export const mayWrite = (shared: boolean): boolean => !shared || start.value?.viewer.role === "ADMIN";
 
@@ -311,17 +314,18 @@ export async function deleteSession(id: string): Promise<void> {
 /** 128 random bits. `crypto.randomUUID` does not exist on pages that another machine serves without TLS. */
 const uniqueId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
-export async function send(text: string, clientMessageId: string = uniqueId()): Promise<void> {
+/** `answerFrom`: what the answer may use. A message that is sent again keeps it. */
+export async function send(text: string, clientMessageId: string = uniqueId(), answerFrom?: outbox.AnswerFrom): Promise<void> {
   const [id, open] = [sessionId.value, memory.value];
-  if (id && open) await sendTo(id, open, text, clientMessageId);
+  if (id && open) await sendTo(id, open, text, clientMessageId, answerFrom ?? outbox.answerFromOf(id, clientMessageId));
 }
 
 /** Takes the session as a parameter, because the user may open another one before the server answers. */
-async function sendTo(id: string, target: Memory, text: string, clientMessageId: string): Promise<void> {
+async function sendTo(id: string, target: Memory, text: string, clientMessageId: string, answerFrom?: outbox.AnswerFrom): Promise<void> {
   target.startSending(clientMessageId, text);
-  outbox.add(id, clientMessageId, text);
+  outbox.add(id, clientMessageId, text, answerFrom);
   try {
-    const message = await client.sendMessage({ sessionId: id, text, clientMessageId });
+    const message = await client.sendMessage({ sessionId: id, text, clientMessageId, ...answerFrom });
     outbox.remove(id, clientMessageId);
     target.markSent(clientMessageId, message.id);
     notifyTabs();
@@ -337,7 +341,7 @@ async function sendTo(id: string, target: Memory, text: string, clientMessageId:
 async function resend(id: string, target: Memory): Promise<void> {
   for (const key of [...target.messages.keys()]) {
     const message = target.messages.get(key);
-    if (message?.stage === "unsent") await sendTo(id, target, message.text, key);
+    if (message?.stage === "unsent") await sendTo(id, target, message.text, key, outbox.answerFromOf(id, key));
   }
 }
 

@@ -1,15 +1,21 @@
 // Messages that the server has not confirmed, by session and client id. They survive a change of session and a page reload,
 // because users reload a page whose server does not answer.
-const KEY = "recall.outbox";
-type Outbox = Record<string, Record<string, string>>;
+import type { SendMessageInput } from "@relevantic/recall";
 
-const isText = (v: unknown): v is string => typeof v === "string";
+const KEY = "recall.outbox";
+/** What the answer to a message may use. */
+export type AnswerFrom = Pick<SendMessageInput, "sources" | "documentIds">;
+interface Unsent { text: string; answerFrom?: AnswerFrom | undefined }
+type Outbox = Record<string, Record<string, Unsent>>;
+
 const isMap = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
+
+const isUnsent = (v: unknown): boolean => isMap(v) && typeof v.text === "string" && (v.answerFrom === undefined || isMap(v.answerFrom));
 
 const read = (): Outbox => {
   try {
     const stored: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
-    return isMap(stored) && Object.values(stored).every((texts) => isMap(texts) && Object.values(texts).every(isText)) ? (stored as Outbox) : {};
+    return isMap(stored) && Object.values(stored).every((texts) => isMap(texts) && Object.values(texts).every(isUnsent)) ? (stored as Outbox) : {};
   } catch {
     return {};
   }
@@ -17,7 +23,7 @@ const read = (): Outbox => {
 
 let outbox = read();
 
-const write = (session: string, texts: Record<string, string>) => {
+const write = (session: string, texts: Record<string, Unsent>) => {
   const { [session]: _, ...rest } = outbox;
   outbox = Object.keys(texts).length > 0 ? { ...rest, [session]: texts } : rest;
   try {
@@ -28,8 +34,11 @@ const write = (session: string, texts: Record<string, string>) => {
 };
 
 /** Client ids and texts of a session, oldest first. */
-export const list = (session: string): [string, string][] => Object.entries(outbox[session] ?? {});
-export const add = (session: string, clientId: string, text: string): void => write(session, { ...outbox[session], [clientId]: text });
+export const list = (session: string): [string, string][] => Object.entries(outbox[session] ?? {}).map(([clientId, { text }]) => [clientId, text]);
+/** What the answer to an unsent message may use. */
+export const answerFromOf = (session: string, clientId: string): AnswerFrom | undefined => outbox[session]?.[clientId]?.answerFrom;
+export const add = (session: string, clientId: string, text: string, answerFrom?: AnswerFrom): void =>
+  write(session, { ...outbox[session], [clientId]: { text, answerFrom } });
 export const clear = (session: string): void => write(session, {});
 export const remove = (session: string, clientId: string): void => {
   const { [clientId]: removed, ...rest } = outbox[session] ?? {};

@@ -1,11 +1,11 @@
 // Routes in the URL's hash: #/s/{session}, #/e/{entity}, #/memory…, #/d, #/d/{document},
-// #/d/{document}/{chunk} and #/c/{comparison}.
+// #/d/{document}/{chunk}, #/c/{comparison} and #/t/{topic}.
 import { signal } from "@preact/signals";
 
 export type Route =
   | { page: "session"; id: string } | { page: "entity"; id: string } | { page: "memory"; rest: string } | { page: "home" }
   | { page: "documents" } | { page: "document"; id: string; chunk: string | null }
-  | { page: "comparison"; id: string };
+  | { page: "comparison"; id: string } | { page: "topic"; id: string };
 
 export const memoryHref = "#/memory";
 
@@ -17,6 +17,7 @@ function read(): Route {
     if (id && kind === "e") return { page: "entity", id: decodeURIComponent(id) };
     if (id && kind === "d") return { page: "document", id: decodeURIComponent(id), chunk: part ? decodeURIComponent(part) : null };
     if (id && kind === "c") return { page: "comparison", id: decodeURIComponent(id) };
+    if (id && kind === "t") return { page: "topic", id: decodeURIComponent(id) };
     if (kind === "d") return { page: "documents" };
   } catch {
     // Invalid percent-encoding.
@@ -35,6 +36,7 @@ export const documentsHref = "#/d";
 export const documentHref = (id: string): string => `#/d/${encodeURIComponent(id)}`;
 export const passageHref = (documentId: string, chunkId: string): string => `${documentHref(documentId)}/${encodeURIComponent(chunkId)}`;
 export const comparisonHref = (id: string): string => `#/c/${encodeURIComponent(id)}`;
+export const topicHref = (id: string): string => `#/t/${encodeURIComponent(id)}`;
 export const navigate = (href: string): void => {
   location.hash = href;
 };

@@ -5,12 +5,13 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{MessageNode, MessageRole, MessageStatus, UserError, split_user_errors},
+        model::{MessageNode, MessageRole, MessageStatus, SearchSource, UserError, split_user_errors},
         page::CHANGE,
         scope::{Needs, audit_shared_change, limits, read_id, scope},
+        sources::{at_document, read_sources},
     },
 };
-use recall_domain::{AuditAction, MessageId, SessionId, Timestamp};
+use recall_domain::{AuditAction, MessageId, SessionId, Timestamp, context::SearchSources};
 use recall_usecases::{ResourceId, SendMessage};
 
 /// A message to store and process.
@@ -31,6 +32,12 @@ pub(crate) struct SendMessageInput {
     source_metadata: Option<serde_json::Value>,
     /// The client's own id. Sending the same id again in a session returns the first message.
     client_message_id: Option<String>,
+    /// What the answer may use. Default: messages and documents.
+    sources: Option<Vec<SearchSource>>,
+    /// The answer may use only documents of these collections, at most 100. Default: of all.
+    collections: Option<Vec<String>>,
+    /// The answer may use only these documents, at most 100, whatever their version. Default: all current ones.
+    document_ids: Option<Vec<ID>>,
 }
 
 /// The result of `sendMessage`.
@@ -121,8 +128,9 @@ impl MessageMutations {
                 source_metadata: input.source_metadata,
                 client_message_id: input.client_message_id,
                 resources: Vec::new(),
+                answer_from: read_sources(input.sources, input.collections, input.document_ids)?,
             };
-            let send = |caller| async move { s.usecases.send(&caller, message).await.map_err(ApiError::from) };
+            let send = |caller| async move { s.usecases.send(&caller, message).await.map_err(|e| at_document(e, "input.documentIds")) };
             let (message, memory) = s.change(&[ResourceId::Session(session)], send).await.map_err(|e| e.at("input.sessionId"))?;
             audit_shared_change(ctx, memory, AuditAction::SharedMessagesStored, message.id).await?;
             Ok(MessageNode(message, memory.clone()))
@@ -152,6 +160,7 @@ impl MessageMutations {
                 source_metadata: None,
                 client_message_id: m.external_id,
                 resources: Vec::new(),
+                answer_from: SearchSources::default(),
             };
             let messages = input.messages.into_iter().map(message).collect();
             let import = |caller| async move { s.usecases.import(&caller, session, messages).await.map_err(ApiError::from) };

@@ -7,12 +7,13 @@ use crate::{
     graphql::{
         model::{ContextNode, ContextScope, EntityResolution, EntityType, RetrievalMethod, RetrievalRoute, SearchSource},
         page::{MAX_PAGE, SEARCH, STATEMENT, list_cost},
-        scope::{Needs, read_id, read_optional_id, scope},
+        scope::{Needs, read_optional_id, scope},
+        sources::read_sources,
     },
 };
 use recall_domain::{
     SessionId, Timestamp,
-    context::{ContextQuery, Scope, SearchSources},
+    context::{ContextQuery, Scope},
 };
 use recall_usecases::{Refinement, ResourceId};
 
@@ -64,16 +65,8 @@ impl ContextInput {
                 return Err(ApiError::invalid("SESSION_REQUIRED", message, "input.sessionId"));
             }
         };
-        let documents = self.document_ids.unwrap_or_default();
-        let collections = self.collections.unwrap_or_default();
-        if documents.len().max(collections.len()) > MAX_PAGE as usize {
-            let message = format!("The search names too many documents or collections. Name at most {MAX_PAGE} of each.");
-            return Err(ApiError::invalid("TOO_MANY_DOCUMENTS", message, "input.documentIds"));
-        }
-        let documents = documents.iter().map(|id| read_id(id, "input.documentIds")).collect::<Result<_, _>>()?;
-        let of = self.sources.unwrap_or_default().into_iter().map(Into::into).collect();
         Ok(ContextQuery {
-            sources: SearchSources { of, collections, documents },
+            sources: read_sources(self.sources, self.collections, self.document_ids)?,
             text: self.query.into(),
             scope,
             first: first.ok_or_else(|| {

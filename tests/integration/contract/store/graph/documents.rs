@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use recall_domain::{Citation, CitedChunk, Document, DocumentStatus, Message, MessageId, MessageKind, Page, PageRange, Role, SessionId};
-use recall_ports::{AnswerCommit, FollowUp, GraphChunk, GraphMessage, JobWork, KnowledgeCommit, NewMessage, NodeId, NodeState, Store};
+use recall_ports::{
+    AnswerCommit, FollowUp, GraphChunk, GraphMessage, GraphTopic, JobWork, KnowledgeCommit, NewMessage, NodeId, NodeState, Store,
+};
 
 use super::{
     super::{
-        documents::store_document,
+        documents::{store_document, store_linking},
         forget,
-        given::{World, entity, event, mention, new_message},
+        given::{World, at, entity, event, mention, new_message},
+        topics::{PETS, TAXES, group_chunks, store_topic},
     },
     Folder,
     feed::changes,
@@ -144,6 +147,60 @@ pub(in super::super) async fn feed_leaves_out_citations_of_hidden_answers_and_sh
     assert!(message(&folder, &w, mark, own.question.id).await.is_some(), "the question is not listed again");
 }
 
+/// The topics in the graph: names and documents.
+async fn topics(folder: &Folder, w: &World, after: u64) -> Vec<GraphTopic> {
+    let mut found: Vec<GraphTopic> = changes(folder, w, after)
+        .await
+        .into_iter()
+        .filter_map(|c| if let NodeState::Topic(topic) = c.thing { Some(topic) } else { None })
+        .collect();
+    found.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
+    found
+}
+
+pub(in super::super) async fn feed_lists_topics_of_documents(store: Arc<dyn Store>) {
+    let folder = Folder::over(store.clone());
+    let w = folder.world();
+    let first = store_document(&w).await;
+    group_chunks(&w, first.id, &[("dog cat", PETS, &[0, 1, 2])]).await;
+    folder.feed().start().await.unwrap();
+    let listed =
+        async |after| topics(&folder, &w, after).await.into_iter().map(|t| (t.name.into_string(), t.documents)).collect::<Vec<_>>();
+    assert_eq!(listed(0).await, [("dog cat".to_owned(), vec![first.id])], "a topic from before the start");
+    let size = async || folder.feed().size(&w.caller).await.unwrap();
+    let before = size().await;
+
+    // A topic of a conversation is not in the graph.
+    let session = w.session().await;
+    let told = w.note(session, "Something else.").await;
+    store_topic(&w, &told).await;
+    let mark = folder.feed().head(&w.caller).await.unwrap();
+    let second = store_linking(&w, "2", &[]).await;
+    group_chunks(&w, second.id, &[("cat dog", PETS, &[0, 1]), ("tax", TAXES, &[2, 3])]).await;
+    let mut both = vec![first.id, second.id];
+    both.sort();
+    assert_eq!(listed(mark).await, [("dog cat".to_owned(), both.clone()), ("tax".to_owned(), vec![second.id])]);
+    let (nodes, relationships) = size().await;
+    assert_eq!((nodes - before.0, relationships - before.1), (2 + 1 + 4 + 1, 1 + 1 + 4 + 2), "session, message, document, chunks, topics");
+
+    // A forgotten chunk hides its group, and the topic has the name of the next one.
+    let hidden = chunks_of(&w, &first).await[0];
+    let plan = forget::plan(&w, first.id.session(), &[hidden]).await;
+    let mark = folder.feed().head(&w.caller).await.unwrap();
+    store.forget(&w.caller, &plan).await.unwrap();
+    assert_eq!(listed(mark).await, [("cat dog".to_owned(), vec![second.id])]);
+    let mark = folder.feed().head(&w.caller).await.unwrap();
+    store.restore_forgotten(&w.caller, &forget::undoing(&w, &plan).await).await.unwrap();
+    assert_eq!(listed(mark).await, [("dog cat".to_owned(), both)]);
+
+    let mark = folder.feed().head(&w.caller).await.unwrap();
+    store.delete_session(&w.caller, second.id.session(), &|_, _| None).await.unwrap();
+    assert_eq!(listed(mark).await, [("dog cat".to_owned(), vec![first.id])]);
+    store.delete_session(&w.caller, first.id.session(), &|_, _| None).await.unwrap();
+    assert_eq!(listed(0).await, []);
+    assert_eq!(size().await, (2, 1), "a topic is left");
+}
+
 pub(in super::super) async fn feed_records_document_changes_once_started(store: Arc<dyn Store>) {
     let folder = Folder::over(store.clone());
     let w = folder.world();
@@ -156,6 +213,12 @@ pub(in super::super) async fn feed_records_document_changes_once_started(store: 
 
     // Progress is not in the graph, and the end of the processing is.
     let mark = folder.feed().head(&w.caller).await.unwrap();
-    store.delete_original(&w.caller, before.id, super::super::given::at(9)).await.unwrap();
+    store.delete_original(&w.caller, before.id, at(9)).await.unwrap();
     assert_eq!(changes(&folder, &w, mark).await, []);
+    // A view is a relationship of its owner.
+    let (nodes, relationships) = folder.feed().size(&w.caller).await.unwrap();
+    store.view_document(&w.caller, before.id, at(11)).await.unwrap();
+    let viewed = changes(&folder, &w, mark).await;
+    assert!(matches!(&viewed[..], [c] if matches!(&c.thing, NodeState::Document(d) if d.viewed_at == Some(at(11)))), "{viewed:?}");
+    assert_eq!(folder.feed().size(&w.caller).await.unwrap(), (nodes, relationships + 1));
 }

@@ -64,7 +64,7 @@ pub(in super::super) async fn feed_items_have_current_state_and_source(store: Ar
             }
             NodeState::Entity(e) => assert!(e == known.john || e == known.mary),
             NodeState::Session(s) => assert_eq!(s.id, known.session),
-            NodeState::Document(_) | NodeState::Chunk(_) => panic!("there is no document"),
+            NodeState::Document(_) | NodeState::Chunk(_) | NodeState::Topic(_) => panic!("there is no document"),
             NodeState::Gone(id) => panic!("{id:?} is gone"),
         }
     }

@@ -9,10 +9,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use recall_domain::{Caller, DocumentId, Entity, EntityId, FactId, MessageId, SessionId, UserId};
+use recall_domain::{Caller, DocumentId, Entity, EntityId, FactId, MessageId, SessionId, TopicId, UserId};
 use recall_ports::{
     Checkpoint, ForeignElement, GraphBatch, GraphChunk, GraphContents, GraphDocument, GraphEngine, GraphError, GraphFact, GraphMessage,
-    GraphQueries, GraphSession, Neighbour, NeighbourQuery, NodeId, Path, PathQuery, SharedNeighbour,
+    GraphQueries, GraphSession, GraphTopic, Neighbour, NeighbourQuery, NodeId, Path, PathQuery, SharedNeighbour,
 };
 
 #[derive(Clone, Default)]
@@ -23,14 +23,19 @@ struct UserGraph {
     messages: BTreeMap<MessageId, GraphMessage>,
     documents: BTreeMap<DocumentId, GraphDocument>,
     chunks: BTreeMap<MessageId, GraphChunk>,
+    topics: BTreeMap<TopicId, GraphTopic>,
     facts: BTreeMap<FactId, GraphFact>,
 }
 
 impl UserGraph {
-    /// Removes a session or a document. A document takes its relationships along.
+    /// Removes a session, a document or a topic. A document takes its relationships along.
     fn remove_session(&mut self, id: SessionId) {
         self.sessions.remove(&id);
         self.documents.remove(&id.into());
+        self.topics.remove(&TopicId(id.0));
+        for topic in self.topics.values_mut() {
+            topic.documents.retain(|d| d.session() != id);
+        }
         for message in self.messages.values_mut() {
             message.cited.retain(|d| d.session() != id);
             message.answered_by.retain(|d| d.session() != id);
@@ -40,10 +45,13 @@ impl UserGraph {
     fn size(&self) -> (u64, u64) {
         let links: Vec<_> = self.documents.values().flat_map(|d| &d.links).collect();
         let resources = links.iter().collect::<BTreeSet<_>>().len();
-        let nodes = self.sessions.len() + self.entities.len() + self.messages.len() + self.documents.len() + self.chunks.len() + resources;
+        let of_documents = self.documents.len() + self.chunks.len() + self.topics.len() + resources;
+        let nodes = self.sessions.len() + self.entities.len() + self.messages.len() + of_documents;
         let of_messages: usize = self.messages.values().map(|m| 1 + m.mentions.len() + m.cited.len() + m.answered_by.len()).sum();
         let of_chunks: usize = self.chunks.values().map(|c| 1 + c.mentions.len()).sum();
-        let relationships = self.facts.len() + of_messages + of_chunks + self.documents.len() + links.len();
+        let viewed = self.documents.values().filter(|d| d.viewed_at.is_some()).count();
+        let of_topics: usize = self.topics.values().map(|t| t.documents.len()).sum();
+        let relationships = self.facts.len() + of_messages + of_chunks + of_topics + self.documents.len() + viewed + links.len();
         ((nodes + self.documents.len().min(1)) as u64, relationships as u64)
     }
 }
@@ -178,6 +186,7 @@ impl GraphEngine for MemoryEngine {
         one.messages.extend(batch.messages.iter().map(|m| (m.id, m.clone())));
         one.documents.extend(batch.documents.iter().map(|d| (d.id, d.clone())));
         one.chunks.extend(batch.chunks.iter().map(|c| (c.id, c.clone())));
+        one.topics.extend(batch.topics.iter().map(|t| (t.id, t.clone())));
         one.facts.extend(batch.facts.iter().map(|f| (f.id, f.clone())));
         one.checkpoint = Some(Checkpoint { feed: feed.to_owned(), position: batch.upto });
         if take(&self.unconfirmed) { Err(GraphError::Unavailable("cut off".into())) } else { Ok(()) }
@@ -194,6 +203,7 @@ impl GraphEngine for MemoryEngine {
             messages: one.messages.into_values().collect(),
             documents: one.documents.into_values().collect(),
             chunks: one.chunks.into_values().collect(),
+            topics: one.topics.into_values().collect(),
             facts: one.facts.into_values().collect(),
             damaged: Vec::new(),
         })

@@ -11,6 +11,7 @@ use super::{
         documents::{store_document, store_large, store_linking},
         forget,
         given::{World, at},
+        topics::{PETS, TAXES, group_chunks},
         visits::visitor,
     },
     Folder,
@@ -115,6 +116,48 @@ async fn documents_are_mirrored_with_chunks_links_and_citations() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn topics_and_views_of_documents_are_mirrored() {
+    let Some(server) = Neo4jServer::shared().await else { return };
+    for folder in folders().await {
+        let mirror = Mirror::of(folder, server).await;
+        let w = mirror.folder.world();
+        let user = w.caller.user();
+        let (first, second) = (store_linking(&w, "1", &[]).await, store_linking(&w, "2", &[]).await);
+        group_chunks(&w, first.id, &[("dog cat leash", PETS, &[0, 1, 2])]).await;
+        group_chunks(&w, second.id, &[("cat dog", PETS, &[0, 1]), ("tax", TAXES, &[2])]).await;
+        w.store.view_document(&w.caller, second.id, at(7)).await.unwrap();
+        mirror.settle(&w.caller).await;
+        let about = async || {
+            let rest = "MATCH (n:Document)-[:BELONGS_TO]->(t:Topic) RETURN t.name + ' ' + n.id AS name ORDER BY name";
+            mirror.names(user, rest).await
+        };
+        let views = "MATCH (n:User)-[v:VIEWED]->(d:Document) RETURN d.id + ' ' + v.at.epochMillis AS name";
+        let pair = |name: &str, of: &Document| format!("{name} {}", of.id);
+        let mut pets = vec![pair("dog cat leash", &first), pair("dog cat leash", &second)];
+        pets.sort();
+        pets.push(pair("tax", &second));
+        assert_eq!(about().await, pets);
+        assert_eq!(mirror.names(user, views).await, [format!("{} {}", second.id, at(7).timestamp_millis())]);
+        let strays = server.graph().strays(10).await.unwrap();
+        assert_eq!(strays, [], "{strays:?}");
+
+        // A later view replaces the earlier one, and a document leaves a topic that it is no longer about.
+        w.store.view_document(&w.caller, second.id, at(8)).await.unwrap();
+        group_chunks(&w, second.id, &[("tax", TAXES, &[1, 2])]).await;
+        mirror.settle(&w.caller).await;
+        assert_eq!(about().await, [pair("dog cat leash", &first), pair("tax", &second)]);
+        assert_eq!(mirror.names(user, views).await, [format!("{} {}", second.id, at(8).timestamp_millis())]);
+        let plan = forget::plan(&w, first.id.session(), &[chunks_of(&w, &first).await[0]]).await;
+        w.store.forget(&w.caller, &plan).await.unwrap();
+        mirror.settle(&w.caller).await;
+        assert_eq!(about().await, [pair("tax", &second)], "the graph has a name with words of a forgotten text");
+        w.store.delete_session(&w.caller, second.id.session(), &|_, _| None).await.unwrap();
+        mirror.settle(&w.caller).await;
+        assert_eq!(mirror.labels(user).await, ["Chunk 3", "Document 1", "User 1"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resources_and_owner_stay_while_a_document_needs_them() {
     let Some(server) = Neo4jServer::shared().await else { return };
     for folder in folders().await {
@@ -182,6 +225,7 @@ async fn adopted_and_erased_documents_follow_their_owner() {
         let document = store_document(&w).await;
         let chunks = chunks_of(&w, &document).await;
         mention_in(&w, document.id.session(), chunks[0], "Ada").await;
+        group_chunks(&w, document.id, &[("dog", PETS, &[1, 2])]).await;
         answered(&w, vec![citing(&document, chunks[0], false)]).await;
         mirror.settle(&w.caller).await;
         let all = mirror.labels(w.caller.user()).await;
@@ -208,6 +252,8 @@ async fn comparison_finds_changed_documents_and_rebuild_repairs_them() {
     let chunks = chunks_of(&w, &document).await;
     mention_in(&w, document.id.session(), chunks[0], "Ada").await;
     answered(&w, vec![citing(&document, chunks[0], false)]).await;
+    group_chunks(&w, document.id, &[("dog", PETS, &[1, 2])]).await;
+    w.store.view_document(&w.caller, document.id, at(7)).await.unwrap();
     mirror.projection.rebuild().await.unwrap();
     mirror.settle(&w.caller).await;
     let strays = async || server.graph().strays(10).await.unwrap().into_iter().map(|stray| stray.kind).collect::<Vec<_>>();
@@ -218,7 +264,20 @@ async fn comparison_finds_changed_documents_and_rebuild_repairs_them() {
         ("MATCH (u:User) DETACH DELETE u", &["document different"], None),
         ("MATCH (x:Resource) SET x.uri = 'https://x.example/'", &["document different"], None),
         ("MATCH (:Document)-[r:LINKS_TO]->() DELETE r", &["document different"], Some("node")),
-        ("MATCH (d:Document) DETACH DELETE d", &["chunk different", "document missing", "message different"], Some("node")),
+        (
+            "MATCH (d:Document) DETACH DELETE d",
+            &["chunk different", "document missing", "message different", "topic different"],
+            Some("node"),
+        ),
+        ("MATCH (t:Topic) SET t.name = 'x'", &["topic different"], None),
+        ("MATCH (t:Topic) SET t.size = 3", &["topic different"], None),
+        ("MATCH (t:Topic) DETACH DELETE t", &["topic missing"], None),
+        ("MATCH (d:Document) CREATE (:Topic {user_id: d.user_id, id: randomUUID(), name: 'x'})", &["topic extra"], None),
+        ("MATCH (:Document)-[r:BELONGS_TO]->() DELETE r", &["topic different"], None),
+        ("MATCH (:Document)-[r:BELONGS_TO]->() SET r.x = 1", &[], Some("relationship")),
+        ("MATCH (:User)-[r:VIEWED]->() DELETE r", &["document different"], None),
+        ("MATCH (:User)-[r:VIEWED]->() SET r.at = datetime()", &["document different"], None),
+        ("MATCH (:User)-[r:VIEWED]->() SET r.x = 1", &[], Some("relationship")),
         ("MATCH (:Document)-[r:CONTAINS {position: 2}]->() SET r.position = 7", &["chunk different"], None),
         ("MATCH (:Document)-[r:CONTAINS {position: 2}]->() SET r.x = 7", &[], Some("relationship")),
         ("MATCH (c:Chunk) WITH c LIMIT 1 DETACH DELETE c", &["chunk missing"], None),
@@ -295,6 +354,10 @@ async fn assert_random_documents_are_projected(mirror: &Mirror<'_>, mut state: u
                 let document = store_linking(&w, &round.to_string(), &[&link, "https://all.example/"]).await;
                 let chunk = chunks_of(&w, &document).await[next(4)];
                 mention_in(&w, document.id.session(), chunk, &format!("Person {round}")).await;
+                group_chunks(&w, document.id, &[(&format!("dog {round}"), PETS, &[0, next(2) + 1]), ("tax", TAXES, &[3])]).await;
+                if next(2) == 0 {
+                    w.store.view_document(&w.caller, document.id, at(round)).await.unwrap();
+                }
                 documents.push(document);
             }
         }

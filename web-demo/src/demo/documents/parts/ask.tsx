@@ -22,15 +22,16 @@ interface Result {
   hasWords: boolean;
 }
 
-/** Sends a question to the open session, or to a new one, and shows the session. */
-async function askInChat(question: string): Promise<void> {
+/** Sends a question to the open session, or to a new one, and shows the session. `documentId`: the answer may use only this document. */
+async function askInChat(question: string, documentId: string | null): Promise<void> {
   const open = sessionId.value;
+  const answerFrom = documentId ? { sources: ["DOCUMENTS" as const], documentIds: [documentId] } : undefined;
   if (open && memory.value && mayWrite(memory.value.shared)) {
-    void send(question);
+    void send(question, undefined, answerFrom);
     return navigate(sessionHref(open));
   }
   const { id } = await client.createSession();
-  await client.sendMessage({ sessionId: id, text: question });
+  await client.sendMessage({ sessionId: id, text: question, ...answerFrom });
   navigate(sessionHref(id));
 }
 
@@ -87,7 +88,7 @@ export function Ask({ documentId }: { documentId: string | null }) {
           <button type="submit" disabled={isBlank || busy}>Find</button>
         </div>
         <p class="soft">
-          Finds the passages that fit. Or <button type="button" class="link" disabled={isBlank || busy} onClick={() => void run(() => askInChat(question.trim()))}>ask in the chat</button>, which answers from all that Recall knows.
+          Finds the passages that fit. Or <button type="button" class="link" disabled={isBlank || busy} onClick={() => void run(() => askInChat(question.trim(), documentId))}>ask in the chat</button>, which answers from {documentId ? "this document only" : "all that Recall knows"}.
         </p>
       </form>
       {error && <p class="trouble" role="alert">{error}</p>}

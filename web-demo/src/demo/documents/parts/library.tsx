@@ -6,12 +6,14 @@ import { mayWrite } from "../../state/app.ts";
 import { count } from "../../state/format.ts";
 import { filter, isFiltered, isLoaded, loadError, own, refresh, setFilter, shared, showMore, type Shelf } from "../state/library.ts";
 import { chosen, MIN_COMPARED } from "../state/choice.ts";
+import { areComparisonsLoaded } from "../state/comparisons.ts";
 import { STATUS } from "../state/format.ts";
 import { addFiles, uploads } from "../state/uploads.ts";
 import { Ask } from "./ask.tsx";
 import { CompareButton, CompareForm } from "./compare-form.tsx";
 import { ComparisonsList } from "./comparisons-list.tsx";
 import { DocumentItem } from "./document-item.tsx";
+import { TopicsList } from "./topic.tsx";
 import { UploadItem } from "./upload-item.tsx";
 
 const ACCEPTED = ".pdf,.docx,.html,.htm,.md,.markdown,.txt,text/*,application/pdf";
@@ -106,7 +108,7 @@ export function Library() {
           <ShelfList shelf={everyones} isShared />
         </section>
       )}
-      {chosen.value ? <CompareForm /> : isLoaded.value && <ComparisonsList />}
+      {chosen.value ? <CompareForm /> : isLoaded.value && <><ComparisonsList />{areComparisonsLoaded() && <TopicsList />}</>}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// The documents place: the library, the reading view of one document, or the report of a comparison.
+// The documents place: the library, the reading view of one document, the report of a comparison, or a topic.
 import "../documents.css";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { route } from "../../state/route.ts";
@@ -8,11 +8,13 @@ import { addFiles } from "../state/uploads.ts";
 import { Library } from "./library.tsx";
 import { Reader } from "./reader.tsx";
 import { Report } from "./report.tsx";
+import { TopicView } from "./topic.tsx";
 
 export function Documents() {
   const current = route.value;
   const open = current.page === "document" ? current : null;
   const report = current.page === "comparison" ? current.id : null;
+  const topic = current.page === "topic" ? current.id : null;
   const main = useRef<HTMLElement>(null);
   const shown = useRef<string | null>(null);
   useEffect(watchLibrary, []);
@@ -26,7 +28,7 @@ export function Documents() {
 
   // A change of the view moves the focus to its heading. The first view takes no focus from the header.
   // Before the paint, so that a key pressed at once goes to the new view.
-  const view = report ? `comparison ${report}` : (open?.id ?? "");
+  const view = report ? `comparison ${report}` : topic ? `topic ${topic}` : (open?.id ?? "");
   useLayoutEffect(() => {
     if (shown.current !== null && shown.current !== view && !open?.chunk) main.current?.focus();
     if (shown.current !== view && main.current) main.current.scrollTop = 0;
@@ -39,8 +41,8 @@ export function Documents() {
   }, []);
 
   return (
-    <main id="main" ref={main} tabIndex={-1} class="documents" aria-label={report ? "Comparison" : open ? "Document" : "Documents"}>
-      {report ? <Report key={report} id={report} /> : open ? <Reader key={open.id} id={open.id} chunk={open.chunk} /> : <Library />}
+    <main id="main" ref={main} tabIndex={-1} class="documents" aria-label={report ? "Comparison" : topic ? "Topic" : open ? "Document" : "Documents"}>
+      {report ? <Report key={report} id={report} /> : topic ? <TopicView key={topic} id={topic} /> : open ? <Reader key={open.id} id={open.id} chunk={open.chunk} /> : <Library />}
       <p class="unseen" role="status">{announcement.value}</p>
     </main>
   );

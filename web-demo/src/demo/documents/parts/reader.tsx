@@ -2,14 +2,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { handleError, mayWrite } from "../../state/app.ts";
-import { count, day } from "../../state/format.ts";
+import { ago, count, day } from "../../state/format.ts";
 import { client, hasToken } from "../../state/login.ts";
 import { passageRequests } from "../../state/passages.ts";
 import { documentHref, documentsHref, navigate } from "../../state/route.ts";
 import { Versions, type VersionsResult } from "../generated/operations.ts";
 import { formatBytes, kindOf, progressOf, progressText } from "../state/format.ts";
-import { deleteDocument, isUnfinished, openDocument, opened, type OpenedDocument } from "../state/library.ts";
+import { deleteDocument, isUnfinished, markViewed, openDocument, opened, type OpenedDocument } from "../state/library.ts";
 import { isTooDeep, loadMore, loadPassage, loadText, type CitedChunk, type LoadedText } from "../state/reading.ts";
+import { About } from "./about.tsx";
 import { Ask } from "./ask.tsx";
 import { DeleteButton } from "./delete-button.tsx";
 import { Badges, ProgressBar } from "./document-item.tsx";
@@ -67,7 +68,7 @@ interface HeadProps { row: OpenedDocument; versions: readonly Version[]; onError
 function Head({ row, versions, onError }: HeadProps) {
   // The bar stays after the end, so that the text keeps its place.
   const [showsProgress] = useState(isUnfinished(row));
-  const facts = [kindOf(row.filename, row.mediaType), row.pages ? count(row.pages, "page") : null, formatBytes(row.bytes), `added ${day(row.createdAt)}`];
+  const facts = [kindOf(row.filename, row.mediaType), row.pages ? count(row.pages, "page") : null, formatBytes(row.bytes), `added ${day(row.createdAt)}`, row.viewedAt ? `last viewed ${ago(row.viewedAt)}` : null];
   const progress = progressText(row) ?? (row.status === "FAILED" ? "This document could not be read." : "Ready. Everything in it is learned.");
   const remove = async () => { if (await deleteDocument(row)) navigate(documentsHref); };
   return (
@@ -107,7 +108,11 @@ export function Reader({ id, chunk }: { id: string; chunk: string | null }) {
   const loads = useRef(0);
 
   useEffect(() => {
-    openDocument(id).then((found) => { if (!found) setMissing(true); }, (cause: unknown) => {
+    openDocument(id).then((found) => {
+      if (!found) return setMissing(true);
+      // Nothing depends on it, and the next view records it.
+      void markViewed(id).catch(() => {});
+    }, (cause: unknown) => {
       if ((cause as { code?: string }).code === "INVALID_ID") setMissing(true);
       else setError(handleError(cause));
     });
@@ -163,6 +168,7 @@ export function Reader({ id, chunk }: { id: string; chunk: string | null }) {
         <>
           <aside>
             <Ask documentId={id} />
+            <About row={row} />
             <Links links={row.links} />
           </aside>
           <div class="text-column">

@@ -24,6 +24,8 @@ const EMPTY: ComparisonList = { rows: [], next: null };
 
 export const comparisons = signal<ComparisonList>(EMPTY);
 export const comparisonsError = signal<string | null>(null);
+/** Whether the first answer has arrived. */
+export const areComparisonsLoaded = (): boolean => comparisons.value !== EMPTY || comparisonsError.value !== null;
 export const openedComparison = signal<OpenedComparison | null>(null);
 
 let latestRefresh = 0;

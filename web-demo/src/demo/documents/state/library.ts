@@ -1,7 +1,7 @@
 // The lists of documents, own and shared. Events of unfinished documents update their rows.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { RecallError, type DocumentStatus, type EventOf, type EventStream } from "@relevantic/recall";
-import { DeleteDocument, Documents, GetDocument, type DocumentRow, type GetDocumentResult } from "../generated/operations.ts";
+import { DeleteDocument, Documents, GetDocument, MarkViewed, type DocumentRow, type GetDocumentResult } from "../generated/operations.ts";
 import { handleError, start } from "../../state/app.ts";
 import { client, loginMethods } from "../../state/login.ts";
 
@@ -140,8 +140,12 @@ export async function openDocument(id: string): Promise<OpenedDocument | null> {
   return document;
 }
 
+/** Records that the user views a document. The page goes on showing when it was viewed before. */
+export const markViewed = (id: string) => client.graphql(MarkViewed, { input: { documentId: id } });
+
 async function refreshRow(id: string): Promise<void> {
-  const { document } = await client.graphql(GetDocument, { id });
+  const { document: loaded } = await client.graphql(GetDocument, { id });
+  const document = loaded && { ...loaded, viewedAt: opened.value?.id === id ? opened.value.viewedAt : loaded.viewedAt };
   const hasEnded = document !== null && !isUnfinished(document);
   if (document) announceEnd(document);
   updateRow(id, () => document);

@@ -1,0 +1,85 @@
+// A topic: its documents, conversations, names and related topics. And the list of the largest topics.
+import { useEffect, useState } from "preact/hooks";
+import { Icon } from "../../parts/icon.tsx";
+import { handleError } from "../../state/app.ts";
+import { count } from "../../state/format.ts";
+import { client } from "../../state/login.ts";
+import { documentHref, documentsHref } from "../../state/route.ts";
+import { GetTopic, Topics as TopicsQuery, type GetTopicResult, type TopicName } from "../generated/operations.ts";
+import { own } from "../state/library.ts";
+import { Messages, Names, Topics } from "./about.tsx";
+
+const MAX_LISTED = 12;
+type Loaded = NonNullable<GetTopicResult["topic"]>;
+
+/** Loads a topic, or the next messages of it. Returns null if it does not exist. */
+async function load(id: string, before: Loaded | null): Promise<Loaded | null> {
+  const { topic } = await client.graphql(GetTopic, { id, after: before?.messages.pageInfo.endCursor ?? null });
+  return topic && { ...topic, messages: { ...topic.messages, nodes: [...(before?.messages.nodes ?? []), ...topic.messages.nodes] } };
+}
+
+function Content({ topic, onMore }: { topic: Loaded; onMore: () => void }) {
+  const { documents, messages, entities, related } = topic;
+  return (
+    <div class="about">
+      <h1>{topic.name}</h1>
+      <p class="soft">A topic of {count(topic.size, "text")} in your documents and conversations{topic.shared && <i class="badge">shared</i>}</p>
+      {documents.length > 0 && (
+        <section aria-label="Documents">
+          <h2>Documents</h2>
+          <ul class="said">
+            {documents.map(({ id, filename, title, shared }) => (
+              <li key={id}><a href={documentHref(id)}><b>{title || filename}</b>{shared && <i class="badge">shared</i>}{title && title !== filename && <small>{filename}</small>}</a></li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {messages.nodes.length > 0 && (
+        <section aria-label="Conversations">
+          <h2>Conversations</h2>
+          <Messages messages={messages.nodes} label="Messages of this topic" />
+          {messages.pageInfo.hasNextPage && <button type="button" class="earlier" onClick={onMore}>Show more messages</button>}
+        </section>
+      )}
+      {entities.length > 0 && <section aria-label="Names"><h2>Names</h2><Names entities={entities} /></section>}
+      {related.length > 0 && <section aria-label="Related topics"><h2>Related topics</h2><Topics topics={related} label="Related topics" /></section>}
+    </div>
+  );
+}
+
+export function TopicView({ id }: { id: string }) {
+  const [topic, setTopic] = useState<Loaded | null>(null);
+  const [missing, setMissing] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const show = (before: Loaded | null) => load(id, before).then(
+    (found) => { if (found) setTopic(found); else setMissing(true); },
+    (cause: unknown) => {
+      if ((cause as { code?: string }).code === "INVALID_ID") setMissing(true);
+      else setError(handleError(cause));
+    },
+  );
+  useEffect(() => void show(null), [id]);
+  return (
+    <div class="column" aria-busy={!topic && !missing && !error}>
+      <a class="quiet back" href={documentsHref}><Icon name="back" />All documents</a>
+      {missing && <><h1>There is no such topic</h1><p class="soft">Its texts were deleted or are about something else now, or it belongs to another user.</p></>}
+      {error && <p class="trouble" role="alert">{error}</p>}
+      {topic && <Content topic={topic} onMore={() => void show(topic)} />}
+    </div>
+  );
+}
+
+/** The largest topics of the user's documents and conversations. */
+export function TopicsList() {
+  const [topics, setTopics] = useState<readonly TopicName[]>([]);
+  // A document that is read may have brought topics.
+  const ready = own.value.rows.filter((row) => row.status === "COMPLETED").length;
+  useEffect(() => {
+    let stale = false;
+    // Without topics the page is complete, too.
+    client.graphql(TopicsQuery, { first: MAX_LISTED }).then(({ topics: found }) => { if (!stale) setTopics(found.nodes); }, () => {});
+    return () => { stale = true; };
+  }, [ready]);
+  if (topics.length === 0) return null;
+  return <section aria-label="Topics"><h2>Topics</h2><Topics topics={topics} label="Topics of documents and conversations" /></section>;
+}

@@ -167,7 +167,12 @@ impl Reader<'_> {
             && self.phrases.chunks[c].end > 0
             && lexicon().in_set("occasions", &self.tokens[self.phrases.chunks[c].end - 1].norm);
         let nameless = (trip || *types == [EntityType::Place])
-            && matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(n) if self.referents[n].is_none() && !self.phrases.nouns[n].pronoun);
+            && matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(n) if !self.phrases.nouns[n].pronoun && match self.referents[n] {
+                None => true,
+                // "into a bungalow in Ilkley"
+                Some(Referent::Entity(i, _)) => !self.registry.named[i] && *types == [EntityType::Place],
+                Some(Referent::Speaker) => false,
+            });
         let inside = nameless
             && c + 2 < clause.end
             && self.phrases.chunks[c + 1].kind == ChunkKind::Prep

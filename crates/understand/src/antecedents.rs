@@ -47,6 +47,7 @@ impl Registry {
         }
         match antecedent_kind {
             AntecedentKind::Singular(gender) => (ty == EntityType::Person || t.animal) && !t.plural && t.gender.is_none_or(|g| g == gender),
+            AntecedentKind::Person => ty == EntityType::Person && !t.plural,
             AntecedentKind::Plural => t.plural || ty == EntityType::Organization || ty == EntityType::Person && t.gender.is_none(),
             AntecedentKind::Thing => !matches!(ty, EntityType::Person | EntityType::Organization) && !t.plural && self.type_of(i).1 > 0.35,
             // A company is often listed as its product.

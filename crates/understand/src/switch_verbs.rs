@@ -42,6 +42,14 @@ impl Reader<'_> {
         if from.is_empty() || to.is_empty() {
             return false;
         }
+        // "We switched Moss Post from Unity to Godot": the project uses it.
+        let moved = match self.phrases.chunks.get(at + 1).map(|c| c.kind) {
+            Some(ChunkKind::Noun(n)) if direct => {
+                self.referents[n].filter(|r| matches!(*r, Referent::Entity(i, _) if self.registry.named[i]))
+            }
+            _ => None,
+        };
+        let subjects = moved.map_or_else(|| frame.subjects.clone(), |thing| vec![thing]);
         for &relation in relations {
             let rel = &cues.relations[relation];
             let place = rel.object_types.contains(&EntityType::Place);
@@ -62,7 +70,7 @@ impl Reader<'_> {
                     if rel.object_types.len() == 1 && !rel.object_types.contains(&self.type_of(object).0) {
                         continue;
                     }
-                    for &subject in &frame.subjects {
+                    for &subject in &subjects {
                         let span = self.span(frame.start, end);
                         any |= self.add_fact(FactDraft {
                             relation,

@@ -193,6 +193,10 @@ impl Text {
             | "was renamed to"
             | "is really"
             | "is actually" => AliasStatement::Explicit,
+            // "Nedu, that's Chinedu", "Nana = Efua"
+            "that's" | "that is" | "thats" | "=" if a.entity_type == EntityType::Person && b.entity_type == EntityType::Person => {
+                AliasStatement::Explicit
+            }
             // "Pip is Philippa": a person is a person.
             "is" if a.entity_type == EntityType::Person && b.entity_type == EntityType::Person => AliasStatement::IfSimilar,
             words if CALLING.iter().any(|c| words.ends_with(c)) && !words.contains(['.', '!', '?']) => AliasStatement::Explicit,

@@ -227,7 +227,12 @@ impl<'a> Resolver<'a> {
                     | NameMatch::Initial
             )
         );
-        if resolved.ids.contains(&e.id) && !joined {
+        // "Colleen got a job, my sister the academic": an epithet instead of the name.
+        let epithet = || {
+            let role = Role::of(&m.name).filter(|r| identifies_person(*r) && cues.own_role() == Some(*r));
+            role.is_some() && role == described.own_role()
+        };
+        if resolved.ids.contains(&e.id) && !joined && !epithet() {
             return None;
         }
         // Speakers do not mention themselves by name, unless that name was set by hand.

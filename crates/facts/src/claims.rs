@@ -87,7 +87,7 @@ impl MessageEntities {
 
     /// Returns claims that end the known facts which the possible ends of the message mean.
     ///
-    /// Without an object, an end means the only active fact of its subject and relation, or all of them if the relation is functional. Of
+    /// An end with an object also counts if the message itself states the fact: "our dog Rollo died". Without an object, an end means the only active fact of its subject and relation, or all of them if the relation is functional. Of
     /// people, it means the partner of the speaker. What the message itself states is not meant.
     pub(super) fn meant_ends(
         &self,
@@ -104,6 +104,13 @@ impl MessageEntities {
         let mut meant: Vec<ResolvedClaim> = Vec::new();
         for (subject, object, end) in self.possible_ends(s) {
             let Some(relation) = ontology.get(&end.relation) else { continue };
+            let stated = claims
+                .iter()
+                .find(|c| c.stance == Stance::Supports && c.relation == end.relation && c.subject == subject && Some(c.object) == object);
+            if let Some(stated) = stated {
+                meant.push(ResolvedClaim { stance: Stance::Ends, confidence: end.confidence.min(1.0), span: end.span, ..stated.clone() });
+                continue;
+            }
             let sides = |f: &Fact| match object {
                 Some(object) => {
                     f.subject == subject && f.object == object || relation.symmetric && f.subject == object && f.object == subject
@@ -179,6 +186,11 @@ impl ResolvedClaim {
         if self.stance == Stance::Ends {
             self.stance = Stance::Opposes;
         }
+    }
+
+    /// Whether both are about the same fact.
+    pub(super) fn states_same(&self, o: &Self, ontology: &Ontology) -> bool {
+        self.relation == o.relation && self.same_sides(o, ontology)
     }
 
     fn same_sides(&self, o: &Self, ontology: &Ontology) -> bool {

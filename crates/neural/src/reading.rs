@@ -18,6 +18,8 @@ const SYMMETRIC: [&str; 3] = ["KNOWS", "FAMILY_OF", "WORKS_WITH"];
 const MAX_CANDIDATES: usize = 24;
 /// Probability from which a fact is taken that no rule found.
 const NEW_FACT: f32 = 0.6;
+/// The same for two people other than the speaker, because few texts state a relation between them without a word that the rules know.
+const NEW_FACT_OF_OTHERS: f32 = 0.85;
 /// Probability below which a fact of the rules is dropped.
 const RULES_FACT: f32 = 0.02;
 /// Highest confidence of a fact that no rule found.
@@ -165,7 +167,8 @@ fn new_facts(scores: &BTreeMap<(usize, usize), PairScores>, ranges: &[Range], ta
                 Some(back) if symmetric => (score.relations[relation] + back.relations[relation]) / 2.0,
                 _ => score.relations[relation],
             };
-            if chance >= NEW_FACT {
+            let of_speaker = subject == 0 || object == 0;
+            if chance >= if symmetric && !of_speaker { NEW_FACT_OF_OTHERS } else { NEW_FACT } {
                 facts.push(NewFact { subject, relation, object, chance });
             }
         }
@@ -446,7 +449,7 @@ mod tests {
         let ranges = [SPEAKER, (1, 2), (3, 5), (3, 4)];
         let tagged = [Tagged { range: (1, 2), entity_type: 0 }, Tagged { range: (3, 5), entity_type: 0 }];
         let scores = scores(
-            &[((0, 1), 0, 0.7), ((1, 2), 0, 0.99), ((2, 1), knows, 0.9), ((1, 2), knows, 0.7), ((0, 2), 0, 0.2), ((0, 3), 0, 0.99)],
+            &[((0, 1), 0, 0.7), ((1, 2), 0, 0.99), ((2, 1), knows, 0.9), ((1, 2), knows, 0.9), ((0, 2), 0, 0.2), ((0, 3), 0, 0.99)],
             4,
         );
         let found: Vec<_> = new_facts(&scores, &ranges, &tagged).iter().map(|f| (f.subject, f.relation, f.object)).collect();

@@ -99,7 +99,13 @@ impl Reader<'_> {
         let mut any = false;
         for (item, end) in self.read_objects(copula.at, copula.clause, !personal) {
             let fits = !personal || matches!(item, Referent::Entity(i, _) if self.registry.kept[i]);
-            any |= fits && self.add_noun_fact(cue, possessor, item, copula.polarity, copula.confidence, (copula.words.0, end));
+            let added = fits && self.add_noun_fact(cue, possessor, item, copula.polarity, copula.confidence, (copula.words.0, end));
+            // "My mother is Viorica": the role of a name.
+            if let (Referent::Entity(i, _), true) = (item, added && personal && copula.polarity == Polarity::Affirmed) {
+                let role = &self.tokens[self.phrases.nouns[s].head].lemma;
+                self.registry.mentions[i].description.get_or_insert_with(|| role.clone());
+            }
+            any |= added;
         }
         self.covered[s] |= any;
         any

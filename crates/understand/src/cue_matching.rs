@@ -93,7 +93,9 @@ impl Reader<'_> {
         let chunk = self.phrases.chunks[chunk];
         let ChunkKind::Noun(np) = chunk.kind else { return None };
         let particle = matches!(word, "away" | "up" | "off" | "out" | "down" | "back" | "over" | "home");
-        let follows = particle && self.tokens.get(chunk.end).is_some_and(|t| t.is(word));
+        // "got it off a man": a preposition.
+        let governs = self.tokens.get(chunk.end + 1).is_some_and(|t| t.pos == Pos::Det);
+        let follows = particle && self.tokens.get(chunk.end).is_some_and(|t| t.is(word)) && !governs;
         Some((self.referents[np].filter(|_| follows)?, chunk.end + 1))
     }
 

@@ -71,7 +71,8 @@ impl Reader<'_> {
             return;
         };
         let (Some(object), Some(receiver)) = (self.referents[what], self.referents[to]) else { return };
-        let is_person = self.type_of(receiver).0 == EntityType::Person && receiver != Referent::Speaker;
+        let is_person =
+            self.type_of(receiver).0 == EntityType::Person && matches!(receiver, Referent::Entity(i, _) if self.registry.named[i]);
         // "gave a talk to Anna" hands over nothing.
         let np = &self.phrases.nouns[what];
         let named = matches!(object, Referent::Entity(i, _) if self.registry.named[i]);

@@ -40,7 +40,8 @@ impl Reader<'_> {
     /// Whether the words of a cue stand without its object: "retired" for "retire from".
     fn ends_without_object(&self, clause: &Clause, at: usize, cue: &Cue, anchor: usize, g: &VerbGroup) -> bool {
         let words = match cue.rest.split_last() {
-            Some((last, words)) if preposition(last) => words,
+            // "I moved" ends no home that is known since.
+            Some((last, words)) if preposition(last) && !(words.is_empty() && self.cues.switches.contains_key(&g.lemma)) => words,
             None if g.lemma == "quit" => &[][..],
             _ => return false,
         };
@@ -63,6 +64,10 @@ impl Reader<'_> {
     /// Adds the end of a relation for each subject.
     fn add_possible_ends(&mut self, cue: &Cue, frame: &Frame, g: &VerbGroup) -> bool {
         let span = self.span(frame.start, g.end);
+        // "My sister and Kiril separated."
+        if let ([a, b], true) = (frame.subjects.as_slice(), self.cues.relations[cue.relation].symmetric) {
+            return self.add_possible_end(cue.relation, *a, Some(*b), frame.confidence, span);
+        }
         frame.subjects.iter().fold(false, |any, &subject| self.add_possible_end(cue.relation, subject, None, frame.confidence, span) || any)
     }
 
@@ -103,32 +108,23 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds that a named thing or animal is gone: "Rollo died", "Mandarin got stolen". It may have been the speaker's.
+    /// Adds that a named thing or an animal is gone: "Rollo died", "our dog died", "Mandarin got stolen". Without an owner in the text, it may
+    /// have been the speaker's.
     pub(super) fn read_loss(&mut self, clause: &Clause, g: &VerbGroup, frame: &Frame) -> bool {
         let lost = lexicon().in_set("ceasing", &g.lemma) || g.passive && lexicon().in_set("losing", &g.lemma);
+        let Subject::Nouns(nouns) = &clause.subject else { return false };
         if !lost || frame.polarity != Polarity::Affirmed || g.progressive {
             return false;
         }
         let Some(relation) = self.cues.relations.iter().position(|r| !r.possessed.is_empty()) else { return false };
         let span = self.span(frame.start, g.end);
         let mut any = false;
-        if let Subject::Nouns(nouns) = &clause.subject {
-            // "Our dog Rollo died" says whose it was.
-            for &n in nouns {
-                if let (Some(object), Some(subject)) = (self.referents[n], self.possessor(n))
-                    && matches!(object, Referent::Entity(i, _) if self.registry.traits[i].animal)
-                {
-                    let (polarity, confidence) = (Polarity::Ended, frame.confidence * 0.9);
-                    let added = self.add_fact(FactDraft { relation, subject, object, polarity, confidence, weak: false, span });
-                    self.covered[n] |= added;
-                    any |= added;
-                }
+        for &n in nouns {
+            let (Some(object), owner) = (self.referents[n], self.possessor(n)) else { continue };
+            let Referent::Entity(i, _) = object else { continue };
+            if self.registry.named[i] || owner.is_some() && self.registry.traits[i].animal {
+                any |= self.add_possible_end(relation, owner.unwrap_or(Referent::Speaker), Some(object), frame.confidence, span);
             }
-        }
-        let named = |o: &Referent| matches!(*o, Referent::Entity(i, _) if self.registry.named[i]);
-        let lost: Vec<Referent> = frame.subjects.iter().copied().filter(|o| !any && named(o)).collect();
-        for object in lost {
-            any |= self.add_possible_end(relation, Referent::Speaker, Some(object), frame.confidence, span);
         }
         any
     }
@@ -169,6 +165,7 @@ mod tests {
             ("Rima moved in.", vec![]),
             ("Rollo died on Sunday.", vec!["I OWNS Rollo"]),
             ("Mandarin got stolen.", vec!["I OWNS Mandarin"]),
+            ("Our dog Rollo died.", vec!["I OWNS Rollo"]),
             ("My phone died.", vec![]),
         ] {
             assert_eq!(possible_ends(text), expected, "{text}");

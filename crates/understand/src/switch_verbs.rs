@@ -68,6 +68,12 @@ impl Reader<'_> {
                 for &(object, end) in items {
                     // An unknown name after "moved to" may be a place or a tool: a relation with one object type needs a known type.
                     if rel.object_types.len() == 1 && !rel.object_types.contains(&self.type_of(object).0) {
+                        if let (Polarity::Ended, [subject]) = (polarity, subjects.as_slice()) {
+                            let confidence = frame.confidence;
+                            let span = self.span(frame.start, end);
+                            let draft = FactDraft { relation, subject: *subject, object, polarity, confidence, weak: false, span };
+                            self.add_end_if_known(&draft);
+                        }
                         continue;
                     }
                     for &subject in &subjects {

@@ -211,16 +211,16 @@ fn tag_versions(tokens: &mut [Token]) {
     }
 }
 
-/// Tags the month in "in may" and "since march" as a noun.
+/// Tags the month in "in May" and "since march" as a noun.
 fn tag_months(tokens: &mut [Token]) {
     for i in 1..tokens.len() {
-        let month = matches!(tokens[i].norm.as_str(), "may" | "march") && !tokens[i].capital;
+        let month = matches!(tokens[i].norm.as_str(), "may" | "march");
         let ends = tokens.get(i + 1).is_none_or(|t| t.pos != Pos::Pron && t.pos != Pos::Verb);
         if month
             && ends
             && matches!(tokens[i - 1].norm.as_str(), "in" | "since" | "until" | "till" | "last" | "next" | "early" | "late" | "mid")
         {
-            tokens[i].pos = Pos::Noun;
+            tokens[i].pos = if tokens[i].capital { Pos::Propn } else { Pos::Noun };
         }
     }
 }
@@ -234,10 +234,17 @@ fn tag_given_names(tokens: &mut [Token], extra: ExtraVerb<'_>) {
         } else if tokens[i].is("there") && tokens[i + 1].is("is") && is_own_noun(&tokens[..i]) {
             // "My boss there is Mihai", but not "in my garden there is a tree".
             tokens[i].pos = Pos::Adv;
+        } else if i == 0 && is_verb_of_place(&tokens[0]) && tokens[1].pos == Pos::Adp {
+            // "Lives in Oslo."
+            tokens[0].pos = Pos::Verb;
         } else if is_unknown_word(&tokens[i], extra) && (is_described(tokens, i) || is_actor(tokens, i, extra)) {
             tokens[i].pos = Pos::Propn;
         }
     }
+}
+
+fn is_verb_of_place(t: &Token) -> bool {
+    matches!(t.norm.as_str(), "lives" | "works" | "starts" | "studies" | "teaches" | "sings" | "plays") && t.pos == Pos::Noun
 }
 
 /// Whether a word in lower case is in no list.

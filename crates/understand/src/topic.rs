@@ -14,8 +14,10 @@ use super::reader::{Reader, Referent};
 /// What a sentence is about.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Topic {
-    /// The referents of its subject.
+    /// The referents of the subject of its last clause.
     referents: Vec<Referent>,
+    /// The referents of the last subject in the third person; empty if it is a pronoun without an antecedent.
+    third_person: Vec<Referent>,
     /// It belongs to an earlier message.
     pub(crate) is_earlier: bool,
 }
@@ -65,24 +67,27 @@ impl Reader<'_> {
     pub(crate) fn remember_topic(&mut self, clauses: &[Clause]) {
         // "Mum says Rima has quit" is about Rima.
         let governs = |i: usize| clauses.get(i + 1).is_some_and(|c| c.hedged.is_some());
-        let main = clauses.iter().enumerate().find(|(i, c)| c.subject != Subject::Unknown && !governs(*i));
-        let referents = match main {
-            Some((_, clause)) => self.subjects_of(clause),
+        let subjects = clauses.iter().enumerate().filter(|(i, c)| c.subject != Subject::Unknown && !governs(*i));
+        let subjects: Vec<Vec<Referent>> = subjects.map(|(_, clause)| self.subjects_of(clause)).collect();
+        let Some(referents) = subjects.last().cloned() else {
             // "Damian Roth, from Mediaș."; another sentence without a verb says more of the same.
-            None => match self.phrases.chunks.first().map(|c| c.kind) {
-                Some(ChunkKind::Noun(n)) if clauses.is_empty() && self.is_name(self.referents[n]) => {
-                    self.referents[n].into_iter().collect()
-                }
-                _ => return,
-            },
+            if let Some(ChunkKind::Noun(n)) = self.phrases.chunks.first().map(|c| c.kind)
+                && clauses.is_empty()
+                && self.is_name(self.referents[n])
+            {
+                let named: Vec<Referent> = self.referents[n].into_iter().collect();
+                self.registry.topic = Topic { referents: named.clone(), third_person: named, is_earlier: false };
+            }
+            return;
         };
-        self.registry.topic = Topic { referents, is_earlier: false };
+        let third_person = subjects.into_iter().rev().find(|s| !s.contains(&Referent::Speaker)).unwrap_or_default();
+        self.registry.topic = Topic { referents, third_person, is_earlier: false };
     }
 
     /// Returns the referent of an omitted subject in the third person.
     fn continued_subject(&mut self, verb: usize) -> Option<Referent> {
-        let found = match self.registry.topic.referents[..] {
-            [referent] if referent != Referent::Speaker => Some(referent),
+        let found = match self.registry.topic.third_person[..] {
+            [referent] => Some(referent),
             _ => self.registry.antecedents(AntecedentKind::Person, &[]).first().map(|&i| Referent::Entity(i, None)),
         };
         match found {

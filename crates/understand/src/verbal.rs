@@ -308,6 +308,9 @@ impl Reader<'_> {
                 any |= self.add_cue_fact(&Cue { weak, ..cue.clone() }, s, o, &frame, factor, span);
             }
         }
+        if any && frame.polarity == Polarity::Ended && cue.effect == Effect::States && !cue.inverse {
+            self.read_replacement(clause, cue, last_end, &frame);
+        }
         if any && frame.polarity == Polarity::Affirmed && cue.effect == Effect::States {
             self.read_correction(clause, cue, &items, last_end, &frame);
             self.read_gapped(clause, cue, last_end, &frame);

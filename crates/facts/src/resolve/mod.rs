@@ -9,6 +9,7 @@ mod context_score;
 pub(crate) mod cues;
 mod name_score;
 pub(crate) mod names;
+mod parts;
 pub(crate) mod roles;
 mod titles;
 
@@ -225,6 +226,7 @@ impl<'a> Resolver<'a> {
                     | NameMatch::ShortOfFull
                     | NameMatch::FullOfShort
                     | NameMatch::Initial
+                    | NameMatch::Part
             )
         );
         // "Colleen got a job, my sister the academic": an epithet instead of the name.

@@ -87,8 +87,9 @@ impl MessageEntities {
 
     /// Returns claims that end the known facts which the possible ends of the message mean.
     ///
-    /// An end with an object also counts if the message itself states the fact: "our dog Rollo died". Without an object, an end means the only active fact of its subject and relation, or all of them if the relation is functional. Of
-    /// people, it means the partner of the speaker. What the message itself states is not meant.
+    /// An end with an object also counts if the message itself states the fact: "our dog Rollo died". Without an object, an end means the
+    /// only active fact of its subject and relation, or all of them if the relation is functional. Of people, it means the partner of the
+    /// speaker; what the message itself states is not meant.
     pub(super) fn meant_ends(
         &self,
         s: &Statement,

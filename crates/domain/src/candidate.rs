@@ -23,6 +23,8 @@ pub struct Extraction {
     pub mentions: Vec<Mention>,
     /// Facts stated, in order of appearance.
     pub facts: Vec<CandidateFact>,
+    /// Ends that count only if a fact is known that they can end.
+    pub possible_ends: Vec<PossibleEnd>,
     /// What is said about names: aliases, renames and corrections.
     pub names: Vec<NameStatement>,
 }
@@ -83,6 +85,23 @@ pub struct CandidateFact {
     pub span: Span,
 }
 
+/// An end that counts only if the fact is known: "Rima has quit", "we broke up", "Rollo died".
+///
+/// It adds nothing to what is known, so it needs less certainty than a [`CandidateFact`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PossibleEnd {
+    /// The subject of the fact.
+    pub subject: Party,
+    /// Name of a relation of the ontology.
+    pub relation: String,
+    /// The object; `None` if the text does not name it.
+    pub object: Option<Party>,
+    /// Confidence, 0 to 1.
+    pub confidence: f64,
+    /// The words that state it.
+    pub span: Span,
+}
+
 /// A statement that two names mean the same entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NameStatement {
@@ -92,6 +111,17 @@ pub struct NameStatement {
     pub of: Party,
     /// Whether it replaces the other name.
     pub change: NameChange,
+}
+
+impl PossibleEnd {
+    /// Returns the end after mentions moved to other places; `None` if one of its sides has no place.
+    pub fn moved(&self, place: impl Fn(Party) -> Option<Party>) -> Option<Self> {
+        let object = match self.object {
+            Some(object) => Some(place(object)?),
+            None => None,
+        };
+        Some(Self { subject: place(self.subject)?, object, ..self.clone() })
+    }
 }
 
 impl NameStatement {
@@ -119,6 +149,6 @@ pub enum NameChange {
 impl Extraction {
     /// Returns an extraction without mentions and facts.
     pub fn empty(kind: MessageKind) -> Self {
-        Self { kind, mentions: Vec::new(), facts: Vec::new(), names: Vec::new() }
+        Self { kind, mentions: Vec::new(), facts: Vec::new(), possible_ends: Vec::new(), names: Vec::new() }
     }
 }

@@ -33,9 +33,9 @@ pub struct Fact {
     pub status: FactStatus,
     /// Whether all its support has a confidence below [`belief::FLAG_BELOW`].
     pub flagged: bool,
-    /// Start of its validity: the first statement after the last end.
+    /// When the first message since its last end stated it: a bound, as it may have begun earlier.
     pub valid_from: Option<Timestamp>,
-    /// When it ended.
+    /// When a message said that it had ended: a bound, as it may have ended earlier.
     pub valid_to: Option<Timestamp>,
     /// Time of its latest supporting statement.
     pub last_support: Option<Timestamp>,

@@ -34,7 +34,7 @@ pub mod word_list;
 pub use access::{AccessToken, TokenDigest};
 pub use audit::{AuditAction, AuditDraft, AuditEntry};
 pub use caller::{Caller, ViewerRole};
-pub use candidate::{CandidateFact, Extraction, Mention, NameChange, NameStatement, Party, Polarity, Span};
+pub use candidate::{CandidateFact, Extraction, Mention, NameChange, NameStatement, Party, Polarity, PossibleEnd, Span};
 pub use comparison::{Comparison, ComparisonPoint, ComparisonProgress, ComparisonStatus, PassageGroup, PointKind};
 pub use document::{Chunk, CitedChunk, Document, DocumentProgress, DocumentStatus, PageRange, Section};
 pub use entity::{Decision, Entity, EntityKey, EntityType};

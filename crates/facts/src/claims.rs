@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use uuid::Uuid;
 
 use super::{
+    decide::KnownFacts,
     message_entities::MessageEntities,
+    resolve::{cues::NameCues, roles::RoleClass},
     statement::Statement,
     weigh::{rival_keys, stance_order},
 };
 use recall_domain::{
-    CandidateFact, Entity, EntityId, Fact, FactId, FactStatus, FactValue, Ontology, Party, Polarity, Span, Stance, Timestamp,
+    CandidateFact, Entity, EntityId, Fact, FactId, FactStatus, FactValue, Ontology, Party, Polarity, PossibleEnd, Span, Stance, Timestamp,
     belief::{DOCUMENT_SHARE, DROP_BELOW, FLAG_BELOW},
 };
 use recall_ports::FactKey;
@@ -39,6 +41,16 @@ impl MessageEntities {
                 keys.push(FactKey { subject: c.subject, relation: c.relation.clone(), object: None, value: None });
             }
         }
+        for (subject, object, end) in self.possible_ends(s) {
+            let symmetric = ontology.get(&end.relation).is_some_and(|r| r.symmetric);
+            keys.push(FactKey { subject, relation: end.relation.clone(), object, value: None });
+            keys.extend(object.filter(|_| symmetric).map(|o| FactKey {
+                subject: o,
+                relation: end.relation.clone(),
+                object: Some(subject),
+                value: None,
+            }));
+        }
         let mut seen = HashSet::new();
         keys.retain(|k| !(self.fresh.contains(&k.subject) || k.object.is_some_and(|o| self.fresh.contains(&o))) && seen.insert(k.clone()));
         keys
@@ -60,6 +72,76 @@ impl MessageEntities {
         }
         claims.sort_by_key(|c| stance_order(c.stance));
         claims
+    }
+
+    /// Returns the ends that count only if a fact is known, with their sides. A document ends nothing.
+    fn possible_ends<'s>(&'s self, s: &'s Statement) -> impl Iterator<Item = (EntityId, Option<EntityId>, &'s PossibleEnd)> {
+        s.extraction.possible_ends.iter().filter(move |_| !s.is_of_document()).filter_map(move |end| {
+            let object = match end.object {
+                Some(object) => Some(self.entity_of(object)?.id),
+                None => None,
+            };
+            Some((self.entity_of(end.subject)?.id, object, end))
+        })
+    }
+
+    /// Returns claims that end the known facts which the possible ends of the message mean.
+    ///
+    /// An end with an object also counts if the message itself states the fact: "our dog Rollo died". Without an object, an end means the
+    /// only active fact of its subject and relation, or all of them if the relation is functional. Of people, it means the partner of the
+    /// speaker; what the message itself states is not meant.
+    pub(super) fn meant_ends(
+        &self,
+        s: &Statement,
+        known: &KnownFacts,
+        claims: &[ResolvedClaim],
+        ontology: &Ontology,
+    ) -> Vec<ResolvedClaim> {
+        let is_partner = |id: EntityId| {
+            let entity = known.entities.iter().find(|e| e.id == id);
+            let role = entity.and_then(|e| NameCues::from_description(e.description.as_deref()).own_role());
+            role.is_some_and(|r| r.class == RoleClass::Partner)
+        };
+        let mut meant: Vec<ResolvedClaim> = Vec::new();
+        for (subject, object, end) in self.possible_ends(s) {
+            let Some(relation) = ontology.get(&end.relation) else { continue };
+            let stated = claims
+                .iter()
+                .find(|c| c.stance == Stance::Supports && c.relation == end.relation && c.subject == subject && Some(c.object) == object);
+            if let Some(stated) = stated {
+                meant.push(ResolvedClaim { stance: Stance::Ends, confidence: end.confidence.min(1.0), span: end.span, ..stated.clone() });
+                continue;
+            }
+            let sides = |f: &Fact| match object {
+                Some(object) => {
+                    f.subject == subject && f.object == object || relation.symmetric && f.subject == object && f.object == subject
+                }
+                None => f.subject == subject && (!relation.symmetric || is_partner(f.object)),
+            };
+            let fits = |f: &&Fact| {
+                f.relation == end.relation
+                    && f.value.is_none()
+                    && f.status == FactStatus::Active
+                    && f.last_support.is_some_and(|at| at <= s.at)
+                    && sides(f)
+                    && !claims.iter().chain(&meant).any(|c| c.matches(f, ontology))
+            };
+            let facts: Vec<&Fact> = known.facts.iter().filter(fits).collect();
+            if facts.len() == 1 || relation.functional {
+                let claim = |f: &Fact| ResolvedClaim {
+                    subject: f.subject,
+                    relation: f.relation.clone(),
+                    object: f.object,
+                    value: None,
+                    stance: Stance::Ends,
+                    confidence: end.confidence.min(1.0),
+                    span: end.span,
+                };
+                let ended: Vec<ResolvedClaim> = facts.into_iter().map(claim).collect();
+                meant.extend(ended);
+            }
+        }
+        meant
     }
 
     fn claim(&self, c: &CandidateFact, at: Timestamp, ontology: &Ontology) -> Option<ResolvedClaim> {
@@ -105,6 +187,11 @@ impl ResolvedClaim {
         if self.stance == Stance::Ends {
             self.stance = Stance::Opposes;
         }
+    }
+
+    /// Whether both are about the same fact.
+    pub(super) fn states_same(&self, o: &Self, ontology: &Ontology) -> bool {
+        self.relation == o.relation && self.same_sides(o, ontology)
     }
 
     fn same_sides(&self, o: &Self, ontology: &Ontology) -> bool {

@@ -48,10 +48,14 @@ pub(super) fn decide(
     ids: &mut dyn FnMut() -> Uuid,
     now: Timestamp,
 ) -> KnowledgeCommit {
+    let mut claims = message_entities.claims(s, ontology);
+    let ends = message_entities.meant_ends(s, &known, &claims, ontology);
+    // "Our dog Rollo died": the end counts.
+    claims.retain(|c| c.stance != Stance::Supports || !ends.iter().any(|end| end.states_same(c, ontology)));
+    claims.splice(0..0, ends);
     // A repeated delivery changes nothing: facts with evidence from this message are skipped.
     let (counted, mut fact_budget) = (known.counted, known.fact_budget);
     let mut planner = Planner { s, ontology, facts: known.facts, changes: Vec::new(), evidence: Vec::new(), now };
-    let claims = message_entities.claims(s, ontology);
     for claim in claims.iter().cloned() {
         let index = match planner.facts.iter().position(|f| claim.matches(f, ontology)) {
             Some(i) if counted.contains(&planner.facts[i].id) => continue,

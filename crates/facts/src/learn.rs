@@ -245,7 +245,10 @@ async fn load_known_entities(
     }
     if s.speaker.is_none()
         && !s.is_impersonal
-        && (!s.extraction.facts.is_empty() || !s.extraction.names.is_empty() || message_cues.introduces_speaker())
+        && (!s.extraction.facts.is_empty()
+            || !s.extraction.possible_ends.is_empty()
+            || !s.extraction.names.is_empty()
+            || message_cues.introduces_speaker())
     {
         known_entities.viewer = store.viewer_entity().await?;
     }

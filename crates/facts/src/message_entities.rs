@@ -112,7 +112,8 @@ impl MessageEntities {
             message_entities.decisions.push(decision);
         }
         message_entities.apply_stated_names(s);
-        if !s.is_impersonal && s.extraction.facts.iter().any(|f| f.subject == Party::Speaker || f.object == Party::Speaker) {
+        let of_facts = s.extraction.facts.iter().flat_map(|f| [f.subject, f.object]);
+        if !s.is_impersonal && of_facts.chain(s.extraction.possible_ends.iter().map(|e| e.subject)).any(|p| p == Party::Speaker) {
             message_entities.speaker = Some(message_entities.add_speaker(known_entities, &mut creation));
         }
         for e in &mut message_entities.entities {

@@ -63,6 +63,7 @@ pub(super) fn trimmed_to_budget(s: &Statement, message_entities: &MessageEntitie
             Some(f)
         })
         .collect();
+    trimmed.extraction.possible_ends = s.extraction.possible_ends.iter().filter_map(|e| e.moved(moved)).collect();
     trimmed.extraction.names = s.extraction.names.iter().filter_map(|n| n.moved(moved)).collect();
     Some(trimmed)
 }

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use uuid::Uuid;
 
+mod possible_ends;
+
 use super::decide::{KnownFacts, decide};
 use super::message_entities::{MessageCues, MessageEntities, lookup_terms_of};
 use super::resolve::KnownEntities;
@@ -114,8 +116,12 @@ impl StatedFact {
 
 impl TestMemory {
     fn apply_claim(&mut self, said: &StatedFact) -> KnowledgeCommit {
-        let (s, ontology) = (said.statement(), ontology());
-        let (keys, _) = lookup_terms_of(&s);
+        self.apply_statement(&said.statement())
+    }
+
+    fn apply_statement(&mut self, s: &Statement) -> KnowledgeCommit {
+        let ontology = ontology();
+        let (keys, _) = lookup_terms_of(s);
         let known: Vec<_> =
             self.keys.iter().filter(|(k, _)| keys.contains(k)).map(|(k, id)| (k.clone(), self.entities[id].clone())).collect();
         let viewer = self.entities.values().find(|e| e.is_viewer).cloned();
@@ -125,8 +131,8 @@ impl TestMemory {
             Uuid::from_u128(counter)
         };
         let known_entities = KnownEntities { viewer, by_key: known, ..KnownEntities::default() };
-        let message_entities = MessageEntities::resolve(&s, &MessageCues::of(&s), &known_entities, &mut ids, day(1000));
-        let wanted = message_entities.fact_keys(&s, &ontology);
+        let message_entities = MessageEntities::resolve(s, &MessageCues::of(s), &known_entities, &mut ids, day(1000));
+        let wanted = message_entities.fact_keys(s, &ontology);
         let facts: Vec<Fact> = self
             .facts
             .values()
@@ -143,7 +149,7 @@ impl TestMemory {
             entities: self.entities.values().cloned().collect(),
             fact_budget: self.fact_budget,
         };
-        let plan = decide(&s, &message_entities, known, &ontology, &mut ids, day(1000));
+        let plan = decide(s, &message_entities, known, &ontology, &mut ids, day(1000));
         self.fresh = counter;
         for e in &plan.entities {
             self.entities.insert(e.id, e.clone());

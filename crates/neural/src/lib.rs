@@ -3,15 +3,17 @@
 //! 1. Text to word pieces: `tokens` with `vocabulary`.
 //! 2. What the rules read becomes marks on the pieces: `marks`.
 //! 3. The network: `network` with `matmul` and `activation`; `weights` reads its file.
-//! 4. What it says becomes kind, mentions and facts: `reading`.
+//! 4. What it says becomes kind, mentions and facts: `reading` with `coordination` and `quotations`.
 //!
 //! The weights are trained on the messages in `training/`, and are part of the binary. They are mapped, not copied.
 
 mod activation;
+mod coordination;
 mod extractor;
 mod marks;
 mod matmul;
 mod network;
+mod quotations;
 mod reading;
 mod tokens;
 mod vocabulary;

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use recall_domain::{CandidateFact, CandidateValue, EntityType, Extraction, Mention, MessageKind, NameStatement, Ontology, Party, Span};
+use recall_domain::{
+    CandidateFact, CandidateValue, EntityType, Extraction, Mention, MessageKind, NameStatement, Ontology, Party, PossibleEnd, Span,
+};
 
+use crate::coordination::{are_coordinated, is_coordinated_with_speaker};
 use crate::marks::{KINDS, POLARITIES, RELATIONS, TYPES, covered, marks, place};
 use crate::network::{Network, Pair, PairScores, TAGS};
+use crate::quotations::quotations;
 use crate::tokens::{MAX_TOKENS, Token, tokenise};
 
 /// Relations without a direction.
@@ -14,6 +18,8 @@ const SYMMETRIC: [&str; 3] = ["KNOWS", "FAMILY_OF", "WORKS_WITH"];
 const MAX_CANDIDATES: usize = 24;
 /// Probability from which a fact is taken that no rule found.
 const NEW_FACT: f32 = 0.6;
+/// The same for two people other than the speaker, because few texts state a relation between them without a word that the rules know.
+const NEW_FACT_OF_OTHERS: f32 = 0.85;
 /// Probability below which a fact of the rules is dropped.
 const RULES_FACT: f32 = 0.02;
 /// Highest confidence of a fact that no rule found.
@@ -42,8 +48,12 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
     }
     let states = network.states(&tokens, &marks(&tokens, &rules));
     let kind = KINDS[largest(&network.kinds(&states))];
-    let tagged = entities(&network.tags(&states), &tokens);
+    // What somebody else says of themselves is no statement of the speaker.
+    let quoted = quotations(text);
+    let is_quoted = |t: &Tagged| quoted.iter().any(|q| q.start <= tokens[t.range.0].span.start && tokens[t.range.1 - 1].span.end <= q.end);
+    let tagged: Vec<Tagged> = entities(&network.tags(&states), &tokens).into_iter().filter(|t| !is_quoted(t)).collect();
     let of_rules: Vec<Option<Range>> = rules.mentions.iter().map(|m| covered(&tokens, m.span)).collect();
+    let tagged: Vec<Tagged> = tagged.into_iter().map(|t| with_title(t, text, &tokens, &of_rules)).collect();
 
     let in_facts: Vec<Range> = rules.facts.iter().flat_map(|f| [f.subject, f.object]).filter_map(|p| range_of(p, &of_rules)).collect();
     let is_candidate = |range: &Range| in_facts.contains(range) || !overlaps_other(*range, &tagged);
@@ -69,11 +79,17 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
         names.party(t.range);
     }
     let mut facts = Vec::new();
-    for fact in &rules.facts {
-        // If the network did not see the fact or does not know its relation, the rules decide alone.
+    // If the network did not see a fact or does not know its relation, the rules decide alone.
+    let is_likely = |fact: &CandidateFact| {
         let relation = RELATIONS.iter().position(|r| *r == fact.relation);
-        let chance = pair_of(fact, &of_rules, &ranges).zip(relation).map_or(1.0, |(pair, relation)| scores[&pair].relations[relation]);
-        if chance >= RULES_FACT {
+        pair_of(fact, &of_rules, &ranges).zip(relation).is_none_or(|(pair, relation)| scores[&pair].relations[relation] >= RULES_FACT)
+    };
+    for fact in &rules.facts {
+        // "Lena and I went to Oaxaca": what is likely of one is likely of the other.
+        let says_of = |other: &CandidateFact| {
+            other.value.is_none() && (&other.relation, other.object, other.polarity) == (&fact.relation, fact.object, fact.polarity)
+        };
+        if is_likely(fact) || rules.facts.iter().any(|other| says_of(other) && is_likely(other)) {
             let parties = [fact.subject, fact.object].map(|p| names.party_of_rules(p));
             facts.push(CandidateFact { subject: parties[0], object: parties[1], ..fact.clone() });
         }
@@ -89,7 +105,14 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
         let (subject, object) = (names.party(ranges[new.subject]), names.party(ranges[new.object]));
         let relation = RELATIONS[new.relation];
         let is_known = ontology.get(relation).is_some();
-        if is_known && subject != object && !facts.iter().any(|f| excludes(f, subject, relation, object)) {
+        let joined_with = |f: &CandidateFact| match (f.subject, subject) {
+            (Party::Mention(a), Party::Mention(b)) => are_coordinated(text, names.mentions[a].span, names.mentions[b].span),
+            (Party::Speaker, Party::Mention(i)) | (Party::Mention(i), Party::Speaker) => {
+                is_coordinated_with_speaker(text, names.mentions[i].span)
+            }
+            _ => false,
+        };
+        if is_known && subject != object && !facts.iter().any(|f| excludes(f, subject, relation, object) && !joined_with(f)) {
             facts.push(CandidateFact {
                 subject,
                 relation: relation.to_owned(),
@@ -109,8 +132,9 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
             }
         }
     }
+    let possible_ends = rules.possible_ends.iter().map(|e| names.end_of_rules(e)).collect();
     let said = rules.names.iter().filter_map(|n| names.statement_of_rules(*n)).collect();
-    names.finish(kind, facts, said)
+    names.finish(kind, facts, possible_ends, said)
 }
 
 /// Returns the words of a value in lower case; none for a note.
@@ -143,7 +167,8 @@ fn new_facts(scores: &BTreeMap<(usize, usize), PairScores>, ranges: &[Range], ta
                 Some(back) if symmetric => (score.relations[relation] + back.relations[relation]) / 2.0,
                 _ => score.relations[relation],
             };
-            if chance >= NEW_FACT {
+            let of_speaker = subject == 0 || object == 0;
+            if chance >= if symmetric && !of_speaker { NEW_FACT_OF_OTHERS } else { NEW_FACT } {
                 facts.push(NewFact { subject, relation, object, chance });
             }
         }
@@ -213,6 +238,12 @@ impl Names<'_> {
         self.add(Mention { entity_type, ..mention })
     }
 
+    /// Returns an end of the rules, for the mentions of the result.
+    fn end_of_rules(&mut self, end: &PossibleEnd) -> PossibleEnd {
+        let object = end.object.map(|o| self.party_of_rules(o));
+        PossibleEnd { subject: self.party_of_rules(end.subject), object, ..end.clone() }
+    }
+
     /// Returns a statement of the rules about a name, for the mentions of the result.
     fn statement_of_rules(&mut self, statement: NameStatement) -> Option<NameStatement> {
         let of = self.party_of_rules(statement.of);
@@ -237,7 +268,13 @@ impl Names<'_> {
     }
 
     /// Puts mentions and facts in the order of the text.
-    fn finish(self, kind: MessageKind, mut facts: Vec<CandidateFact>, names: Vec<NameStatement>) -> Extraction {
+    fn finish(
+        self,
+        kind: MessageKind,
+        mut facts: Vec<CandidateFact>,
+        possible_ends: Vec<PossibleEnd>,
+        names: Vec<NameStatement>,
+    ) -> Extraction {
         let mut order: Vec<usize> = (0..self.mentions.len()).collect();
         order.sort_by_key(|&i| self.mentions[i].span.start);
         let mut position = vec![0; order.len()];
@@ -251,10 +288,11 @@ impl Names<'_> {
         for fact in &mut facts {
             (fact.subject, fact.object) = (moved(fact.subject), moved(fact.object));
         }
+        let possible_ends = possible_ends.iter().filter_map(|e| e.moved(|party| Some(moved(party)))).collect();
         let names = names.into_iter().filter_map(|n| n.moved(|party| Some(moved(party)))).collect();
         facts.sort_by_key(|f| f.span.start);
         let mut mentions: Vec<Option<Mention>> = self.mentions.into_iter().map(Some).collect();
-        Extraction { kind, mentions: order.into_iter().filter_map(|i| mentions[i].take()).collect(), facts, names }
+        Extraction { kind, mentions: order.into_iter().filter_map(|i| mentions[i].take()).collect(), facts, possible_ends, names }
     }
 }
 
@@ -329,6 +367,17 @@ fn overlaps_other(range: Range, tagged: &[Tagged]) -> bool {
     !tagged.iter().any(same) && tagged.iter().any(|t| t.range.0 < range.1 && range.0 < t.range.1)
 }
 
+/// Extends a name by the title before it, if the rules read both as one name: "Dr. Haidar".
+fn with_title(tagged: Tagged, text: &str, tokens: &[Token], of_rules: &[Option<Range>]) -> Tagged {
+    let titled = of_rules.iter().flatten().find(|r| r.1 == tagged.range.1 && r.0 < tagged.range.0);
+    let Some(&range) = titled else { return tagged };
+    let (start, end) = (tokens[range.0].span.start, tokens[tagged.range.0].span.start);
+    let title: String = text.chars().skip(start as usize).take((end - start) as usize).collect();
+    let title = title.trim().trim_end_matches('.').to_lowercase();
+    let known = matches!(title.as_str(), "dr" | "mr" | "mrs" | "ms" | "miss" | "prof" | "professor" | "sir");
+    if known { Tagged { range, ..tagged } } else { tagged }
+}
+
 fn span_of(tokens: &[Token], (first, end): Range) -> Span {
     Span { start: tokens[first].span.start, end: tokens[end - 1].span.end }
 }
@@ -400,7 +449,7 @@ mod tests {
         let ranges = [SPEAKER, (1, 2), (3, 5), (3, 4)];
         let tagged = [Tagged { range: (1, 2), entity_type: 0 }, Tagged { range: (3, 5), entity_type: 0 }];
         let scores = scores(
-            &[((0, 1), 0, 0.7), ((1, 2), 0, 0.99), ((2, 1), knows, 0.9), ((1, 2), knows, 0.7), ((0, 2), 0, 0.2), ((0, 3), 0, 0.99)],
+            &[((0, 1), 0, 0.7), ((1, 2), 0, 0.99), ((2, 1), knows, 0.9), ((1, 2), knows, 0.9), ((0, 2), 0, 0.2), ((0, 3), 0, 0.99)],
             4,
         );
         let found: Vec<_> = new_facts(&scores, &ranges, &tagged).iter().map(|f| (f.subject, f.relation, f.object)).collect();

@@ -15,7 +15,9 @@ impl Reader<'_> {
         for c in 0..self.phrases.chunks.len().saturating_sub(2) {
             let [a, p, b] = [self.phrases.chunks[c], self.phrases.chunks[c + 1], self.phrases.chunks[c + 2]];
             let (ChunkKind::Noun(a), ChunkKind::Prep, ChunkKind::Noun(b)) = (a.kind, p.kind, b.kind) else { continue };
-            let (Some(event), Some(place)) = (self.referents[a], self.referents[b]) else { continue };
+            let Some(place) = self.referents[b] else { continue };
+            let described = self.described_name(c, a);
+            let Some(event) = described.or(self.referents[a]) else { continue };
             let (ty, strength) = self.type_of(event);
             let np = &self.phrases.nouns[a];
             let is_named = matches!(event, Referent::Entity(i, _) if self.registry.named[i]);
@@ -30,7 +32,7 @@ impl Reader<'_> {
                     _ => false,
                 };
             let occasion = ty == EntityType::Event && strength >= WEAK && (np.possessor != Possessor::Unmarked || definite);
-            let named = sited || occasion;
+            let named = sited || occasion || described.is_some();
             // "I own a bakery in Boston": premises have a place if they are part of a fact.
             let head = &self.tokens[self.phrases.nouns[a].head];
             let premises = matches!(event, Referent::Entity(i, _) if self.registry.kept[i] && lexicon().in_set("premises", &head.lemma));
@@ -55,6 +57,38 @@ impl Reader<'_> {
                     span,
                 });
             }
+        }
+    }
+
+    /// Returns the name that a common noun for a group, a place or an event describes: "Mission, the hospital in Asheville", "it's a school in
+    /// Leeds". The noun gives an unknown name its type.
+    fn described_name(&mut self, chunk: usize, n: usize) -> Option<Referent> {
+        let np = &self.phrases.nouns[n];
+        let head = &self.tokens[np.head];
+        let class = match lexicon().head(&head.lemma) {
+            Some(ty @ (EntityType::Organization | EntityType::Place | EntityType::Event)) => ty,
+            _ if lexicon().in_set("institutions", &head.lemma) => EntityType::Organization,
+            _ => return None,
+        };
+        let article = np.determiner.is_some_and(|d| matches!(self.tokens[d].norm.as_str(), "a" | "an" | "the"));
+        if !article || np.proper_name.is_some() || head.pos != Pos::Noun || chunk < 2 {
+            return None;
+        }
+        let joins = match self.phrases.chunks[chunk - 1].kind {
+            ChunkKind::Comma => true,
+            ChunkKind::Verb(v) => self.phrases.verbs[v].lemma == "be" && !self.phrases.verbs[v].negated,
+            _ => false,
+        };
+        let ChunkKind::Noun(subject) = self.phrases.chunks[chunk - 2].kind else { return None };
+        match self.referents[subject].filter(|_| joins) {
+            Some(Referent::Entity(i, list)) if self.registry.named[i] => {
+                let (ty, strength) = self.registry.type_of(i);
+                if strength < WEAK {
+                    self.registry.retype(i, class);
+                }
+                (strength < WEAK || ty == class || ty != EntityType::Person).then_some(Referent::Entity(i, list))
+            }
+            _ => None,
         }
     }
 

@@ -94,6 +94,30 @@ impl Reader<'_> {
         }
     }
 
+    /// Adds what holds instead of what has ended: "he doesn't live in Oulu anymore, Tampere now".
+    pub(super) fn read_replacement(&mut self, clause: &Clause, cue: &Cue, after: usize, frame: &Frame) {
+        let chunks = &self.phrases.chunks;
+        let next = |c: usize| chunks.get(c).map(|x| x.kind);
+        let Some(mut c) = (clause.at..chunks.len()).find(|&c| chunks[c].start >= after) else { return };
+        while matches!(next(c), Some(ChunkKind::Adverb)) {
+            c += 1;
+        }
+        let mut separated = false;
+        while matches!(next(c), Some(ChunkKind::Comma | ChunkKind::Conj)) {
+            separated = true;
+            c += 1;
+        }
+        let prep = usize::from(matches!(next(c), Some(ChunkKind::Prep)));
+        let Some(ChunkKind::Noun(n)) = next(c + prep) else { return };
+        let now = self.tokens.get(chunks[c + prep].end).is_some_and(|t| t.is("now") || t.is("instead"));
+        let Some(object) = self.referents[n].filter(|_| separated && now) else { return };
+        let span = self.span(frame.start, chunks[c + prep].end);
+        let frame = Frame { polarity: Polarity::Affirmed, ..frame.clone() };
+        for subject in frame.subjects.clone() {
+            self.add_cue_fact(cue, subject, object, &frame, 0.9, span);
+        }
+    }
+
     /// Adds the facts of clauses without a verb after this one: "I'm based in Hamburg, Katja in Vienna".
     pub(super) fn read_gapped(&mut self, clause: &Clause, cue: &Cue, after: usize, frame: &Frame) {
         let Some(word) = cue.rest.last().filter(|w| preposition(w)).cloned() else { return };
@@ -167,7 +191,12 @@ impl Reader<'_> {
             && self.phrases.chunks[c].end > 0
             && lexicon().in_set("occasions", &self.tokens[self.phrases.chunks[c].end - 1].norm);
         let nameless = (trip || *types == [EntityType::Place])
-            && matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(n) if self.referents[n].is_none() && !self.phrases.nouns[n].pronoun);
+            && matches!(self.phrases.chunks[c].kind, ChunkKind::Noun(n) if !self.phrases.nouns[n].pronoun && match self.referents[n] {
+                None => true,
+                // "into a bungalow in Ilkley"
+                Some(Referent::Entity(i, _)) => !self.registry.named[i] && *types == [EntityType::Place],
+                Some(Referent::Speaker) => false,
+            });
         let inside = nameless
             && c + 2 < clause.end
             && self.phrases.chunks[c + 1].kind == ChunkKind::Prep

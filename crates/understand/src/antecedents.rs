@@ -6,6 +6,7 @@
 
 use recall_domain::EntityType;
 
+use super::mentions::WEAK;
 use super::pronouns::AntecedentKind;
 use super::registry::Registry;
 use super::steps;
@@ -47,8 +48,14 @@ impl Registry {
         }
         match antecedent_kind {
             AntecedentKind::Singular(gender) => (ty == EntityType::Person || t.animal) && !t.plural && t.gender.is_none_or(|g| g == gender),
+            AntecedentKind::Person => ty == EntityType::Person && !t.plural,
             AntecedentKind::Plural => t.plural || ty == EntityType::Organization || ty == EntityType::Person && t.gender.is_none(),
-            AntecedentKind::Thing => !matches!(ty, EntityType::Person | EntityType::Organization) && !t.plural && self.type_of(i).1 > 0.35,
+            // "it" tells that a name of unknown type is no person.
+            AntecedentKind::Thing => {
+                let strength = self.type_of(i).1;
+                let other = !matches!(ty, EntityType::Person | EntityType::Organization) || self.named[i] && strength < WEAK;
+                other && !t.plural && strength > 0.35
+            }
             // A company is often listed as its product.
             AntecedentKind::Type(asked) => ty == asked || asked == EntityType::Organization && ty == EntityType::Tool && self.named[i],
         }

@@ -5,8 +5,10 @@
 pub(crate) enum Subject {
     /// Entries of [`Phrases::nouns`].
     Nouns(Vec<usize>),
-    /// Omitted; the form of the verb implies the speaker ("Sold the bike.").
+    /// Omitted; the verb may be about the speaker ("Sold the bike.").
     Implied,
+    /// Omitted; the verb is in the third person ("Lives in Oslo."). See `topic`.
+    Omitted,
     /// Omitted or not found; the clause states no fact.
     Unknown,
 }

@@ -51,15 +51,24 @@ impl Reader<'_> {
         if !self.read_fan(&copula, predicate) && !self.read_possessed_predicate(&copula, predicate) {
             self.read_mutual_predicate(&copula, predicate);
         }
+        // "my manager and my friend", "neither my manager nor my colleague"
+        for c in (at + 2..clause.end).step_by(2) {
+            let (ChunkKind::Conj, ChunkKind::Noun(n)) = (self.phrases.chunks[c - 1].kind, self.phrases.chunks[c].kind) else { break };
+            if self.phrases.nouns[n].possessor == Possessor::Unmarked || self.phrases.nouns[n].proper_name.is_some() {
+                break;
+            }
+            self.read_possessed_predicate(&copula, n);
+        }
     }
 
     fn polarity_of_copula(&self, clause: &Clause, g: &VerbGroup) -> Polarity {
         let limit = self.phrases.chunks[clause.end - 1].end.max(g.end);
         let (tail, after) = (&self.tokens[g.end..limit], &self.tokens[limit..]);
         let until = g.past && !g.negated && self.has_end(tail.iter().chain(after.iter().take(2)));
-        if g.used_to || g.no_longer || until || g.negated && is_over(tail, after) {
+        let negated = g.negated || tail.iter().any(|t| t.is("neither"));
+        if g.used_to || g.no_longer || until || negated && is_over(tail, after) {
             Polarity::Ended
-        } else if g.negated {
+        } else if negated {
             Polarity::Negated
         } else {
             Polarity::Affirmed
@@ -90,7 +99,13 @@ impl Reader<'_> {
         let mut any = false;
         for (item, end) in self.read_objects(copula.at, copula.clause, !personal) {
             let fits = !personal || matches!(item, Referent::Entity(i, _) if self.registry.kept[i]);
-            any |= fits && self.add_noun_fact(cue, possessor, item, copula.polarity, copula.confidence, (copula.words.0, end));
+            let added = fits && self.add_noun_fact(cue, possessor, item, copula.polarity, copula.confidence, (copula.words.0, end));
+            // "My mother is Viorica": the role of a name.
+            if let (Referent::Entity(i, _), true) = (item, added && personal && copula.polarity == Polarity::Affirmed) {
+                let role = &self.tokens[self.phrases.nouns[s].head].lemma;
+                self.registry.mentions[i].description.get_or_insert_with(|| role.clone());
+            }
+            any |= added;
         }
         self.covered[s] |= any;
         any

@@ -2,6 +2,7 @@
 
 use recall_domain::EntityType;
 
+use super::cues::Rel;
 use super::lexicon::VerbForm;
 use super::phrases::{ChunkKind, NounPhrase, Possessor};
 use super::pronouns::{self, AntecedentKind};
@@ -90,6 +91,22 @@ impl Reader<'_> {
             self.registry.refer(i, antecedent_kind, span);
         }
         found.into_iter().map(|i| Referent::Entity(i, None)).collect()
+    }
+
+    /// Returns what "there" means as the object of a relation: the place or organization named last.
+    pub(super) fn place_meant(&self, rel: &Rel) -> Option<Referent> {
+        let ty = *rel.object_types.iter().find(|t| matches!(t, EntityType::Place | EntityType::Organization))?;
+        let found = self.registry.antecedents(AntecedentKind::Type(ty), &[]);
+        found.first().filter(|&&i| self.registry.named[i]).map(|&i| Referent::Entity(i, None))
+    }
+
+    /// Counts "there" without an antecedent: "she works there", but not "there is a shop".
+    pub(super) fn count_unresolved_place(&mut self, at: usize) {
+        let expletive = self.tokens.get(at + 1).is_some_and(|t| t.lemma == "be" || t.is("'s") || t.is("has") || t.is("will"));
+        let known = [EntityType::Place, EntityType::Organization];
+        if !expletive && known.iter().all(|&ty| self.registry.antecedents(AntecedentKind::Type(ty), &[]).is_empty()) {
+            self.registry.unresolved += 1;
+        }
     }
 
     /// Marks a name of the addressee or the speaker: "Thanks, Melanie!", "I'm Teodor".

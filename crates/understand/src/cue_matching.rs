@@ -65,6 +65,11 @@ impl Reader<'_> {
             if t.norm == word || t.lemma == word {
                 return Some(CueMatch { next: found.next + 1, ..found });
             }
+            // "works there": the pronoun stands for the preposition and its object.
+            if is_last && t.is("there") && matches!(word, "in" | "at" | "to" | "for") && !search.cue.weak {
+                let place = self.place_meant(&self.cues.relations[search.cue.relation])?;
+                return Some(CueMatch { next: found.next + 1, factor: found.factor * 0.9, object: Some((place, found.next + 1)) });
+            }
             if matches!(t.pos, Pos::Adv | Pos::Det | Pos::Adj | Pos::Num) && found.next < start + 5 || t.is("not") {
                 found.next += 1;
                 continue;
@@ -88,7 +93,9 @@ impl Reader<'_> {
         let chunk = self.phrases.chunks[chunk];
         let ChunkKind::Noun(np) = chunk.kind else { return None };
         let particle = matches!(word, "away" | "up" | "off" | "out" | "down" | "back" | "over" | "home");
-        let follows = particle && self.tokens.get(chunk.end).is_some_and(|t| t.is(word));
+        // "got it off a man": a preposition.
+        let governs = self.tokens.get(chunk.end + 1).is_some_and(|t| t.pos == Pos::Det);
+        let follows = particle && self.tokens.get(chunk.end).is_some_and(|t| t.is(word)) && !governs;
         Some((self.referents[np].filter(|_| follows)?, chunk.end + 1))
     }
 

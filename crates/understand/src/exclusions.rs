@@ -34,6 +34,10 @@ impl Reader<'_> {
         let motion =
             matches!(g.lemma.as_str(), "fly" | "go" | "travel" | "drive" | "head" | "come" | "return" | "sail" | "take" | "pop" | "nip");
         let perfect = self.tokens[g.start].lemma == "have" && g.main > g.start;
+        // "I'm in Rome" is no visit that is over.
+        if trip && g.lemma == "be" && cue.rest == ["in"] {
+            return !g.past || g.used_to;
+        }
         trip && motion && cue.effect == Effect::States && !g.past && !perfect && !g.negated
     }
 
@@ -45,6 +49,11 @@ impl Reader<'_> {
         if g.lemma == "go" && cue.rest == ["with"] && rel.object_types.is_empty() {
             return object == Referent::Speaker || ty == EntityType::Person && strength >= WEAK;
         }
+        // "joined a choir, Morski Glas"
+        let employer = rel.object_types == [EntityType::Organization] && rel.subject_types == [EntityType::Person];
+        if employer && cue.weak && self.is_membership(object) {
+            return true;
+        }
         let leaves = cue.effect == Effect::Ends && matches!(g.lemma.as_str(), "leave" | "quit" | "drop" | "resign" | "retire");
         if !leaves {
             return false;
@@ -52,15 +61,22 @@ impl Reader<'_> {
         let Referent::Entity(i, _) = object else { return false };
         let name = self.registry.mentions[i].name.to_lowercase();
         let head = name.rsplit(' ').next().unwrap_or_default();
-        let group = lexicon().in_set("memberships", head) || lexicon().in_set("memberships", &singular(head));
-        let employs = rel.object_types == [EntityType::Organization] && rel.subject_types == [EntityType::Person];
+        let group = lexicon().in_set("memberships", head) || lexicon().in_set("memberships", &singular(head)) || self.is_membership(object);
         // "quit Twitter", but not "quit smoking"
         let tool = lexicon().get(&name).iter().any(|e| e.group == WordList::Tool);
         let uses = rel.object_types.first() == Some(&EntityType::Tool);
         let kin = rel.object_types == [EntityType::Person] && rel.symmetric;
-        employs && (group || tool)
+        employer && (group || tool)
             || uses && (group || ty == EntityType::Concept || !tool && !self.registry.named[i])
             || kin && (g.lemma != "leave" || ty != EntityType::Person || strength < WEAK)
+    }
+
+    /// Whether a phrase of the sentence calls a name a club, a band or another group with members.
+    fn is_membership(&self, object: Referent) -> bool {
+        (0..self.referents.len()).any(|n| {
+            let head = &self.tokens[self.phrases.nouns[n].head];
+            self.referents[n] == Some(object) && self.phrases.nouns[n].proper_name.is_some() && lexicon().in_set("memberships", &head.lemma)
+        })
     }
 
     /// Whether an unknown name has the type that a common verb with its preposition asks for: "went to Wacken", "is at Quillbase now".
@@ -79,9 +95,16 @@ impl Reader<'_> {
                 first == Some(&EntityType::Organization) && rel.subject_types == [EntityType::Person] && (!g.past || perfect)
             }
             Some("to") => first == Some(&EntityType::Place) && rel.object_types.contains(&EntityType::Event) && (g.past || perfect),
+            // Groups have an article, places rarely: "in the Meath Ramblers".
+            Some("in") if self.has_article(object) => rel.object_types.first() == Some(&EntityType::Organization) && !g.past,
             Some("in") => *rel.object_types == [EntityType::Place] && (!g.past || perfect),
             _ => false,
         }
+    }
+
+    fn has_article(&self, object: Referent) -> bool {
+        (0..self.referents.len())
+            .any(|n| self.referents[n] == Some(object) && self.phrases.nouns[n].determiner.is_some_and(|d| self.tokens[d].is("the")))
     }
 
     /// Whether a common verb in the present tense names somebody's work: "He does the glazes", "Naledi handles the seed catalogue".

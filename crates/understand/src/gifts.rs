@@ -58,8 +58,41 @@ impl Reader<'_> {
         any
     }
 
+    /// Adds who has what somebody gave away: "sold my Corolla to Sam", "gave Professor to Ralitsa". That the giver has it no longer is a cue.
+    fn read_transfer(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) {
+        let gives = matches!(g.lemma.as_str(), "give" | "sell" | "donate" | "hand" | "pass");
+        if !gives || !g.past || g.passive || frame.polarity != Polarity::Affirmed || at + 3 >= clause.end {
+            return;
+        }
+        let chunks = &self.phrases.chunks[at + 1..at + 4];
+        let [Some(ChunkKind::Noun(what)), Some(ChunkKind::Prep), Some(ChunkKind::Noun(to))] =
+            [0, 1, 2].map(|k| chunks.get(k).map(|c| c.kind))
+        else {
+            return;
+        };
+        let (Some(object), Some(receiver)) = (self.referents[what], self.referents[to]) else { return };
+        let is_person =
+            self.type_of(receiver).0 == EntityType::Person && matches!(receiver, Referent::Entity(i, _) if self.registry.named[i]);
+        // "gave a talk to Anna" hands over nothing.
+        let np = &self.phrases.nouns[what];
+        let named = matches!(object, Referent::Entity(i, _) if self.registry.named[i]);
+        let definite = named || np.possessor != Possessor::Unmarked || np.determiner.is_some_and(|d| self.tokens[d].is("the"));
+        let Some(relation) = self.cues.relations.iter().position(|r| !r.possessed.is_empty()) else { return };
+        if self.tokens[chunks[1].start].is("to")
+            && is_person
+            && definite
+            && (named || self.is_possession(&self.cues.relations[relation], object))
+        {
+            let span = self.span(frame.start, self.phrases.nouns[to].end);
+            let confidence = frame.confidence * 0.8;
+            let polarity = Polarity::Affirmed;
+            self.add_fact(FactDraft { relation, subject: receiver, object, polarity, confidence, weak: false, span });
+        }
+    }
+
     /// Adds what somebody gets from somebody: "Ama gave me her sewing machine", "I bought Nkem a ukulele".
     pub(super) fn read_gift(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
+        self.read_transfer(clause, at, g, frame);
         let gives = matches!(g.lemma.as_str(), "give" | "gift" | "buy" | "leave" | "get" | "hand");
         if !gives || !g.past || g.passive || frame.polarity != Polarity::Affirmed {
             return false;

@@ -7,9 +7,9 @@
 //! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
 //!    makes `clauses`, with `subjects`.
 //! 4. Referents of noun phrases: `reader`, `naming` (`proper_names`, `name_types`, `common_nouns`), `registry`, `coreference`, `antecedents`,
-//!    `pronouns`.
+//!    `pronouns`. Referents of omitted subjects: `topic`.
 //! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `copulas`, `nominal`, `reciprocal`, `switch_verbs`,
-//!    `adjacent_phrases`. All of them add facts through `reader`.
+//!    `adjacent_phrases`. All of them add facts through `reader`. Ends of what is known: `possible_ends`, `working_days`.
 //! 6. Facts with values: `values`.
 //! 7. The kind of the message: `message_kind`. A statement without facts is a note: `notes`.
 //!
@@ -52,6 +52,7 @@ mod noun_phrases;
 mod objects;
 mod openers;
 mod phrases;
+mod possible_ends;
 mod pronouns;
 mod proper_names;
 mod quotations;
@@ -68,16 +69,18 @@ mod tag_conditions;
 mod tag_repairs;
 mod tags;
 mod tokens;
+mod topic;
 mod trace;
 mod values;
 mod verb_groups;
 mod verbal;
+mod working_days;
 
 pub use extractor::LocalExtractor;
 
 use std::sync::Arc;
 
-use recall_domain::{CandidateFact, Extraction, MessageKind, Ontology, Party, UserText};
+use recall_domain::{CandidateFact, Extraction, MessageKind, Ontology, Party, PossibleEnd, UserText};
 use recall_ports::extract::ExtractInput;
 
 use cues::Cues;
@@ -175,6 +178,7 @@ impl Pipeline {
             let before = fact_set.facts.len();
             previous = before;
             let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut fact_set);
+            reader.resolve_omitted_subjects(&clauses);
             if !message_kind::is_question(&sentence) {
                 substance.add(&sentence.tokens);
                 for clause in &clauses {
@@ -185,9 +189,11 @@ impl Pipeline {
                 reader.read_possessives();
                 reader.read_event_places();
                 reader.read_departments();
+                reader.read_working_days(&clauses);
                 reader.read_values(&clauses, text);
             }
             let found = reader.facts.facts.len() - before;
+            reader.remember_topic(&clauses);
             let mut act = message_kind::sentence_act(&sentence, &phrases, &clauses, found);
             if found == 0 {
                 reader.read_note(&clauses, act, sentence.to_remember, text);
@@ -197,7 +203,7 @@ impl Pipeline {
             }
             acts.push(act);
         }
-        Reading { kind: message_kind::kind_of(&acts, &substance), registry, facts: fact_set.facts }
+        Reading { kind: message_kind::kind_of(&acts, &substance), registry, facts: fact_set.facts, possible_ends: fact_set.possible_ends }
     }
 }
 
@@ -206,32 +212,31 @@ struct Reading {
     kind: MessageKind,
     registry: Registry,
     facts: Vec<CandidateFact>,
+    possible_ends: Vec<PossibleEnd>,
 }
 
 impl Reading {
+    /// Keeps the mentions that are names or parts of a fact, in order of appearance.
     fn finish(self) -> Extraction {
-        finish(self.kind, self.registry, self.facts)
-    }
-}
-
-/// Keeps the mentions that are names or parts of a fact, in order of appearance.
-fn finish(kind: MessageKind, registry: Registry, mut facts: Vec<CandidateFact>) -> Extraction {
-    let mut order: Vec<usize> = (0..registry.mentions.len()).filter(|&i| registry.kept[i]).collect();
-    order.sort_by_key(|&i| registry.mentions[i].span.start);
-    let mut place = vec![usize::MAX; registry.mentions.len()];
-    for (new, &old) in order.iter().enumerate() {
-        place[old] = new;
-    }
-    for fact in &mut facts {
-        for party in [&mut fact.subject, &mut fact.object] {
-            if let Party::Mention(i) = party {
-                *i = place[*i];
-            }
+        let Self { kind, registry, mut facts, possible_ends } = self;
+        let mut order: Vec<usize> = (0..registry.mentions.len()).filter(|&i| registry.kept[i]).collect();
+        order.sort_by_key(|&i| registry.mentions[i].span.start);
+        let mut place = vec![usize::MAX; registry.mentions.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old] = new;
         }
+        let moved = |party| match party {
+            Party::Mention(i) => Party::Mention(place[i]),
+            Party::Speaker => Party::Speaker,
+        };
+        for fact in &mut facts {
+            (fact.subject, fact.object) = (moved(fact.subject), moved(fact.object));
+        }
+        facts.sort_by_key(|f| f.span.start);
+        let possible_ends = possible_ends.iter().filter_map(|e| e.moved(|party| Some(moved(party)))).collect();
+        let mentions = order.into_iter().map(|i| registry.mentions[i].clone()).collect();
+        Extraction { mentions, facts, possible_ends, ..Extraction::empty(kind) }
     }
-    facts.sort_by_key(|f| f.span.start);
-    let mentions = order.into_iter().map(|i| registry.mentions[i].clone()).collect();
-    Extraction { mentions, facts, ..Extraction::empty(kind) }
 }
 
 /// Makes an [`ExtractInput`] of a text without speaker and earlier messages.

@@ -140,7 +140,7 @@ fn clause_act(tokens: &[Token], p: &Phrases, clause: &Clause, you: bool) -> Spee
     }
     let subject = match &clause.subject {
         Subject::Implied => return if you { SpeechAct::Filler } else { SpeechAct::SelfStatement },
-        Subject::Unknown => return SpeechAct::Filler,
+        Subject::Omitted | Subject::Unknown => return SpeechAct::Filler,
         Subject::Nouns(nouns) => match nouns.first() {
             Some(&n) => &p.nouns[n],
             None => return SpeechAct::Filler,

@@ -2,7 +2,7 @@
 
 use recall_domain::{EntityType, Polarity};
 
-use super::clauses::{Clause, Subject};
+use super::clauses::Clause;
 use super::cues::NounCue;
 use super::lexicon::{WordList, lexicon};
 use super::mentions;
@@ -125,13 +125,10 @@ impl Reader<'_> {
         {
             return;
         }
-        let possessors: Vec<Referent> = match &clause.subject {
-            Subject::Nouns(nouns) => {
-                nouns.iter().flat_map(|&n| self.referents[n].into_iter().chain(self.other_referents[n].iter().copied())).collect()
-            }
-            Subject::Implied => vec![Referent::Speaker],
-            Subject::Unknown => return,
-        };
+        let possessors = self.subjects_of(clause);
+        if possessors.is_empty() {
+            return;
+        }
         let Some(mut c) = self.complement(clause) else { return };
         while c < clause.end {
             if let ChunkKind::Noun(n) = self.phrases.chunks[c].kind {

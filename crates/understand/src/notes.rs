@@ -2,7 +2,7 @@
 
 use recall_domain::{CandidateFact, CandidateValue, FactValue, Polarity, Span};
 
-use super::clauses::{Clause, Subject};
+use super::clauses::Clause;
 use super::message_kind::SpeechAct;
 use super::reader::{Reader, Referent};
 
@@ -55,18 +55,15 @@ impl Reader<'_> {
 
     /// Returns the speaker if a clause is about them, and what the sentence names.
     fn subjects_of_note(&self, clauses: &[Clause]) -> Vec<Referent> {
-        let of_clause = |clause: &Clause| match &clause.subject {
-            Subject::Nouns(nouns) => nouns.iter().filter_map(|&n| self.referents[n]).collect::<Vec<_>>(),
-            Subject::Implied => vec![Referent::Speaker],
-            Subject::Unknown => Vec::new(),
-        };
         let named = |referent: &Referent| match *referent {
             Referent::Speaker => true,
             Referent::Entity(i, _) => self.registry.named[i] || self.registry.kept[i],
         };
         let mut subjects: Vec<Referent> = Vec::new();
-        for referent in
-            clauses.iter().flat_map(of_clause).chain(self.referents.iter().flatten().filter(|r| **r != Referent::Speaker).copied())
+        for referent in clauses
+            .iter()
+            .flat_map(|c| self.subjects_of(c))
+            .chain(self.referents.iter().flatten().filter(|r| **r != Referent::Speaker).copied())
         {
             let known = subjects.iter().any(|s| s.party() == referent.party());
             if !known && named(&referent) && subjects.len() < MAX_SUBJECTS {

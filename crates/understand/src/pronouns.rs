@@ -48,6 +48,8 @@ pub(crate) fn gender_of(name: &str, role: Option<&str>) -> Option<Gender> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AntecedentKind {
     Singular(Gender),
+    /// The omitted subject of "lives in Oslo".
+    Person,
     Plural,
     Thing,
     /// "that project"

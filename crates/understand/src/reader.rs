@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use recall_domain::{CandidateFact, EntityType, FirstPerson, Party, Polarity, PronounForm, Span};
+use recall_domain::{CandidateFact, EntityType, FirstPerson, Party, Polarity, PossibleEnd, PronounForm, Span};
 
+use super::clauses::{Clause, Subject};
 use super::cues::{Cues, Rel, is_person_noun};
 use super::lexicon::{WordList, lexicon};
 use super::mentions::{self, Named, WEAK};
@@ -13,6 +14,7 @@ use super::pronouns::{self, AntecedentKind};
 use super::registry::Registry;
 use super::steps;
 use super::tokens::Token;
+use super::topic::LeftOut;
 
 /// The referent of a noun phrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +61,8 @@ const LEAST_CONFIDENCE: f64 = 0.5;
 #[derive(Default)]
 pub(crate) struct FactSet {
     pub(crate) facts: Vec<CandidateFact>,
+    /// Ends that count only if the fact is known.
+    pub(crate) possible_ends: Vec<PossibleEnd>,
     /// How many of them have values.
     pub(crate) values: usize,
     /// How many statements are kept as notes.
@@ -104,6 +108,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) possessors: Vec<Option<Referent>>,
     /// Noun phrases that a fact already covers ("my boss" in "Katherine is my boss").
     pub(crate) covered: Vec<bool>,
+    /// The referents of the subjects that the sentence leaves out; see `topic`.
+    pub(crate) left_out: LeftOut,
 }
 
 impl<'a> Reader<'a> {
@@ -126,6 +132,7 @@ impl<'a> Reader<'a> {
             other_referents: vec![Vec::new(); n],
             possessors: vec![None; n],
             covered: vec![false; n],
+            left_out: LeftOut::default(),
         };
         let appositives: Vec<usize> = phrases.nouns.iter().filter_map(|n| n.appositive).collect();
         let mut order: Vec<usize> = (0..n).filter(|i| !appositives.contains(i)).collect();
@@ -142,6 +149,8 @@ impl<'a> Reader<'a> {
                 let mut resolve_pronoun = reader.resolve_pronoun(np.head).into_iter();
                 reader.referents[i] = resolve_pronoun.next();
                 reader.other_referents[i] = resolve_pronoun.collect();
+            } else if np.pronoun && tokens[np.head].is("there") {
+                reader.count_unresolved_place(np.head);
             } else {
                 reader.referents[i] = reader.resolve(np);
                 reader.mark_participant(np, i);
@@ -245,11 +254,14 @@ impl<'a> Reader<'a> {
         if rel.names_only && self.lacks_name(rel, &add_fact) {
             return false;
         }
-        let Some(subject_fit) = self.type_fit(add_fact.subject, &rel.subject_types) else { return false };
-        let Some(object_fit) = self.type_fit(add_fact.object, &rel.object_types) else { return false };
-        if add_fact.weak && !self.fits_weak_cue(rel, &add_fact) {
+        let fit = self.type_fit(add_fact.subject, &rel.subject_types).zip(self.type_fit(add_fact.object, &rel.object_types));
+        let Some((subject_fit, object_fit)) = fit.filter(|_| !add_fact.weak || self.fits_weak_cue(rel, &add_fact)) else {
+            // "I'm not in the Trakiyki any more": what they are may be known.
+            if add_fact.polarity == Polarity::Ended {
+                self.add_end_if_known(&add_fact);
+            }
             return false;
-        }
+        };
         let confidence = (add_fact.confidence * subject_fit * object_fit * 100.0).round() / 100.0;
         if confidence < LEAST_CONFIDENCE {
             return false;
@@ -341,6 +353,18 @@ impl<'a> Reader<'a> {
         // A name of unknown type is a person where only persons fit: "Zeynep is in Utrecht now".
         let person = rel.subject_types == [EntityType::Person] && subject_type == EntityType::Person;
         strength >= 0.75 && (subject_strength >= WEAK || person) && typical.contains(&ty)
+    }
+
+    /// Returns the referents of the subject of a clause.
+    pub(crate) fn subjects_of(&self, clause: &Clause) -> Vec<Referent> {
+        match &clause.subject {
+            Subject::Nouns(nouns) => {
+                nouns.iter().flat_map(|&n| self.referents[n].into_iter().chain(self.other_referents[n].iter().copied())).collect()
+            }
+            Subject::Implied => vec![self.left_out.of_any_person],
+            Subject::Omitted => self.left_out.of_third_person.into_iter().collect(),
+            Subject::Unknown => Vec::new(),
+        }
     }
 
     /// Returns the span of some tokens, in code points.

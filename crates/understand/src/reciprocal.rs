@@ -43,22 +43,26 @@ impl Reader<'_> {
             None if mutual || lexicon().in_set("mutual", &self.tokens[anchor].lemma) => &[][..],
             _ => return false,
         };
-        let mut k = anchor + 1;
-        for w in words {
-            while self.tokens.get(k).is_some_and(|t| t.pos == Pos::Adv) {
-                k += 1;
-            }
-            if !self.tokens.get(k).is_some_and(|t| t.is(w)) {
-                return false;
-            }
-            k += 1;
-        }
+        let Some(k) = self.after_words(anchor, words) else { return false };
         let next = (at..clause.end).map(|c| self.phrases.chunks[c]).find(|c| c.start >= k);
         next.is_none_or(|c| match c.kind {
             ChunkKind::Noun(_) => mutual && self.tokens[c.end - 1].pos != Pos::Propn,
             ChunkKind::Prep => !cue.rest.last().is_some_and(|w| self.tokens[c.start].is(w)) || mutual,
             _ => true,
         })
+    }
+
+    /// Returns the token after the words of a cue; adverbs may stand between them.
+    pub(super) fn after_words(&self, anchor: usize, words: &[String]) -> Option<usize> {
+        let mut k = anchor + 1;
+        for w in words {
+            while self.tokens.get(k).is_some_and(|t| t.pos == Pos::Adv) {
+                k += 1;
+            }
+            self.tokens.get(k).filter(|t| t.is(w))?;
+            k += 1;
+        }
+        Some(k)
     }
 
     /// Adds one fact for each pair of subjects.
@@ -128,12 +132,14 @@ impl Reader<'_> {
         self.registry.rename(target, new)
     }
 
-    /// Renames a mention by its predicate: "our dog is a beagle named Waffles".
+    /// Renames a mention by its predicate: "our dog is a beagle named Waffles", "my cat is Pixel".
     pub(super) fn read_named_description(&mut self, subject: usize, predicate: usize) -> bool {
         let (Some(Referent::Entity(a, _)), Some(Referent::Entity(b, _))) = (self.referents[subject], self.referents[predicate]) else {
             return false;
         };
-        self.phrases.nouns[predicate].proper_name.is_some()
+        // "My cat is Pixel"
+        let plain = self.registry.named[b] && self.registry.traits[a].animal && self.phrases.nouns[predicate].determiner.is_none();
+        (plain || self.phrases.nouns[predicate].proper_name.is_some())
             && self.phrases.nouns[subject].possessor != Possessor::Unmarked
             && self.registry.rename(a, b)
     }

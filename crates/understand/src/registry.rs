@@ -7,6 +7,7 @@ use recall_domain::{EntityKey, EntityType, Mention, Span};
 use super::lexicon::WordList;
 use super::mentions::{Named, WEAK};
 use super::pronouns::{AntecedentKind, Traits, gender_of};
+use super::topic::Topic;
 
 /// The mentions of one message, one per name.
 #[derive(Default)]
@@ -24,6 +25,8 @@ pub(crate) struct Registry {
     pub(crate) groups: Vec<(usize, Vec<usize>)>,
     /// Number of the current sentence.
     pub(crate) sentence: usize,
+    /// What the last sentence with a subject is about.
+    pub(crate) topic: Topic,
     /// How many pronouns have no antecedent in the message.
     pub(crate) unresolved: usize,
     /// The referents of each pronoun of the message.
@@ -121,6 +124,7 @@ impl Registry {
         for t in &mut self.traits {
             t.from_earlier_message = true;
         }
+        self.topic.is_earlier = true;
     }
 
     /// Records that a pronoun refers to an entry. An entry of an earlier message gets the span of the pronoun.
@@ -133,6 +137,11 @@ impl Registry {
             self.traits[index].gender.get_or_insert(gender);
             self.strengths[index] = self.strengths[index].max(WEAK);
         }
+        self.mention_again(index, span);
+    }
+
+    /// Records that the words at a span mean an entry without its name. An entry of an earlier message gets their span.
+    pub(crate) fn mention_again(&mut self, index: usize, span: Span) {
         self.traits[index].sentence = self.sentence;
         if std::mem::take(&mut self.traits[index].from_earlier_message) {
             self.mentions[index].span = span;

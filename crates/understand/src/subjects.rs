@@ -1,4 +1,5 @@
 //! Finds the subject of a clause: nouns before the verb, a subject shared with the clause before, or an omitted one.
+//! The referent of an omitted subject is found in `topic`.
 
 use super::clauses::{Clause, Subject};
 use super::lexicon::{VerbForm, lexicon};
@@ -136,6 +137,10 @@ impl<'a> Search<'a> {
         if self.tokens[verb.start].form == Some(VerbForm::ThirdPerson) && self.is_other_person(&clause.subject) {
             clause.subject = previous.gap.map_or(Subject::Unknown, |n| Subject::Nouns(vec![n]));
         }
+        // "Handed in her badge, starts at Deltares in May."
+        if clause.subject == Subject::Implied && self.is_third_person(verb) {
+            clause.subject = Subject::Omitted;
+        }
         if matches!(clause.subject, Subject::Nouns(_)) {
             clause.distant = previous.at > 0 && self.kind(previous.at - 1) == ChunkKind::Rel;
         }
@@ -161,8 +166,15 @@ impl<'a> Search<'a> {
             }
             _ => None,
         };
+        // "Pascal: lives in Lille, obsessed with trains."
+        let heading = match self.p.chunks[..last] {
+            [Chunk { kind: ChunkKind::Noun(n), .. }] if kind == ChunkKind::Mark && self.is_third_person(self.verb(clause)) => Some(n),
+            _ => None,
+        };
         let noun_before = self.p.chunks[..last].iter().any(|c| matches!(c.kind, ChunkKind::Noun(_)));
-        if let Some(n) = described.filter(|_| comma && kind != ChunkKind::Conj) {
+        if let Some(n) = heading {
+            clause.subject = Subject::Nouns(vec![n]);
+        } else if let Some(n) = described.filter(|_| comma && kind != ChunkKind::Conj) {
             clause.subject = Subject::Nouns(vec![n]);
         } else if !noun_before || kind == ChunkKind::Mark || comma {
             clause.subject = self.omitted_subject(clause);
@@ -260,7 +272,15 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Returns the subject of a verb without one: the speaker for past forms and verbs of liking, none for imperatives.
+    /// Whether the first word of a verb group is a form of the third person singular: "lives", "has moved", "doesn't like".
+    fn is_third_person(&self, verb: &VerbGroup) -> bool {
+        let first = &self.tokens[verb.start];
+        let form = first.form == Some(VerbForm::ThirdPerson) && first.pos == Pos::Verb;
+        verb.modal.is_none() && (form || matches!(first.norm.as_str(), "is" | "has" | "does"))
+    }
+
+    /// Returns the subject of a verb without one: the speaker for past forms and verbs of liking, somebody else for the third person, none
+    /// for imperatives.
     fn omitted_subject(&self, clause: &Clause) -> Subject {
         let verb = &self.p.verbs[clause.verb];
         let main = &self.tokens[verb.main];
@@ -286,7 +306,12 @@ impl<'a> Search<'a> {
             || first_word.is("can") && verb.cannot
             || first_word.is("do") && verb.negated && lexicon().in_set("stative", &verb.lemma)
             || verb.never && main.form != Some(VerbForm::Base);
-        if speaks && has_object { Subject::Implied } else { Subject::Unknown }
+        let predicate = || self.p.chunks.get(clause.at + 1).is_some_and(|c| c.kind == ChunkKind::Adjective);
+        match has_object {
+            true if speaks => Subject::Implied,
+            _ if self.is_third_person(verb) && (has_object || predicate()) => Subject::Omitted,
+            _ => Subject::Unknown,
+        }
     }
 }
 
@@ -324,6 +349,9 @@ mod tests {
             ("The book about Buddhism is great.", vec!["book/be"]),
             ("Sold the bike last week.", vec!["Implied/sell"]),
             ("Use Vim for that.", vec!["Unknown/use"]),
+            ("Lives in Oslo and has a dog.", vec!["Omitted/live", "Omitted/have"]),
+            ("Handed in her badge, starts at Deltares in May.", vec!["Implied/hand", "Omitted/start"]),
+            ("Pascal: lives in Lille.", vec!["Pascal/live"]),
             ("Not a single person likes it.", vec!["Unknown/like"]),
             ("My favorite thing to eat is pizza.", vec!["thing/be"]),
             ("The dog that my neighbor has is called Rex.", vec!["neighbor/have", "dog/call"]),

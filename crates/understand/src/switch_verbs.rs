@@ -42,6 +42,14 @@ impl Reader<'_> {
         if from.is_empty() || to.is_empty() {
             return false;
         }
+        // "We switched Moss Post from Unity to Godot": the project uses it.
+        let moved = match self.phrases.chunks.get(at + 1).map(|c| c.kind) {
+            Some(ChunkKind::Noun(n)) if direct => {
+                self.referents[n].filter(|r| matches!(*r, Referent::Entity(i, _) if self.registry.named[i]))
+            }
+            _ => None,
+        };
+        let subjects = moved.map_or_else(|| frame.subjects.clone(), |thing| vec![thing]);
         for &relation in relations {
             let rel = &cues.relations[relation];
             let place = rel.object_types.contains(&EntityType::Place);
@@ -60,9 +68,15 @@ impl Reader<'_> {
                 for &(object, end) in items {
                     // An unknown name after "moved to" may be a place or a tool: a relation with one object type needs a known type.
                     if rel.object_types.len() == 1 && !rel.object_types.contains(&self.type_of(object).0) {
+                        if let (Polarity::Ended, [subject]) = (polarity, subjects.as_slice()) {
+                            let confidence = frame.confidence;
+                            let span = self.span(frame.start, end);
+                            let draft = FactDraft { relation, subject: *subject, object, polarity, confidence, weak: false, span };
+                            self.add_end_if_known(&draft);
+                        }
                         continue;
                     }
-                    for &subject in &frame.subjects {
+                    for &subject in &subjects {
                         let span = self.span(frame.start, end);
                         any |= self.add_fact(FactDraft {
                             relation,

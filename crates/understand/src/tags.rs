@@ -23,6 +23,8 @@ pub(crate) fn tag(sentence: &mut Sentence, extra: ExtraVerb<'_>) {
     mark_units(tokens);
     tag_proper_nouns(tokens);
     tag_versions(tokens);
+    tag_months(tokens);
+    tag_given_names(tokens, extra);
     let known: Vec<Option<(String, VerbForm)>> =
         tokens.iter().map(|t| if t.pos == Pos::Punct { None } else { lemma::known_verb(&t.norm, extra) }).collect();
     repair_tags(tokens, &known);
@@ -207,6 +209,68 @@ fn tag_versions(tokens: &mut [Token]) {
             tokens[i].pos = Pos::Propn;
         }
     }
+}
+
+/// Tags the month in "in May" and "since march" as a noun.
+fn tag_months(tokens: &mut [Token]) {
+    for i in 1..tokens.len() {
+        let month = matches!(tokens[i].norm.as_str(), "may" | "march");
+        let ends = tokens.get(i + 1).is_none_or(|t| t.pos != Pos::Pron && t.pos != Pos::Verb);
+        if month
+            && ends
+            && matches!(tokens[i - 1].norm.as_str(), "in" | "since" | "until" | "till" | "last" | "next" | "early" | "late" | "mid")
+        {
+            tokens[i].pos = if tokens[i].capital { Pos::Propn } else { Pos::Noun };
+        }
+    }
+}
+
+/// Tags names by the words around them: "Ikenna named her Suya", "bartek works at the smokehouse", "luka (my brother)".
+fn tag_given_names(tokens: &mut [Token], extra: ExtraVerb<'_>) {
+    for i in 0..tokens.len().saturating_sub(1) {
+        let names = i > 0 && matches!(tokens[i - 1].norm.as_str(), "named" | "name" | "call" | "called");
+        if names && tokens[i].is("her") && tokens[i + 1].pos == Pos::Propn {
+            tokens[i].pos = Pos::Pron;
+        } else if tokens[i].is("there") && tokens[i + 1].is("is") && is_own_noun(&tokens[..i]) {
+            // "My boss there is Mihai", but not "in my garden there is a tree".
+            tokens[i].pos = Pos::Adv;
+        } else if i == 0 && is_verb_of_place(&tokens[0]) && tokens[1].pos == Pos::Adp {
+            // "Lives in Oslo."
+            tokens[0].pos = Pos::Verb;
+        } else if is_unknown_word(&tokens[i], extra) && (is_described(tokens, i) || is_actor(tokens, i, extra)) {
+            tokens[i].pos = Pos::Propn;
+        }
+    }
+}
+
+fn is_verb_of_place(t: &Token) -> bool {
+    matches!(t.norm.as_str(), "lives" | "works" | "starts" | "studies" | "teaches" | "sings" | "plays") && t.pos == Pos::Noun
+}
+
+/// Whether a word in lower case is in no list.
+fn is_unknown_word(t: &Token, extra: ExtraVerb<'_>) -> bool {
+    let word = t.unknown && t.pos == Pos::Noun && !t.capital && t.norm.chars().count() > 3 && t.norm.chars().all(char::is_alphabetic);
+    word && lexicon().get(&t.norm).is_empty() && lemma::known_verb(&t.norm, extra).is_none()
+}
+
+/// Whether a word opens a clause and does what people do.
+fn is_actor(tokens: &[Token], i: usize, extra: ExtraVerb<'_>) -> bool {
+    let opens = i == 0 || tokens[i - 1].is("and") || tokens[i - 1].is(",") || tokens[i - 1].pos == Pos::Intj;
+    let verb = lemma::known_verb(&tokens[i + 1].norm, extra);
+    let acts = matches!(verb, Some((word, VerbForm::ThirdPerson)) if word != "be" && word != "have");
+    opens && acts && !tokens[i].norm.ends_with('s')
+}
+
+/// Whether "(my …" follows a word.
+fn is_described(tokens: &[Token], i: usize) -> bool {
+    tokens[i + 1].is("(") && tokens.get(i + 2).is_some_and(|t| matches!(t.norm.as_str(), "my" | "our"))
+}
+
+/// Whether some words end with a possessive and its noun, without a preposition before them: "my boss".
+fn is_own_noun(tokens: &[Token]) -> bool {
+    let near = tokens.len().saturating_sub(3);
+    let own = (near..tokens.len()).find(|&k| matches!(tokens[k].norm.as_str(), "my" | "our" | "his" | "her" | "their"));
+    tokens.last().is_some_and(Token::nominal) && own.is_some_and(|k| k == 0 || tokens[k - 1].pos != Pos::Adp)
 }
 
 fn is_plain_word(word: &str) -> bool {

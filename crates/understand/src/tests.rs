@@ -169,6 +169,7 @@ fn message_kind_is_recognised() {
     }
 }
 
+mod discourse;
 mod ontology;
 mod pronouns;
 mod robust;

@@ -52,18 +52,12 @@ impl Reader<'_> {
         if clause.unasserted {
             return;
         }
-        let subjects: Vec<Referent> = match &clause.subject {
-            Subject::Nouns(nouns) => {
-                nouns.iter().flat_map(|&n| self.referents[n].into_iter().chain(self.other_referents[n].iter().copied())).collect()
-            }
-            Subject::Implied => vec![Referent::Speaker],
-            Subject::Unknown => return,
-        };
+        let subjects = self.subjects_of(clause);
         if subjects.is_empty() {
             return;
         }
         let group = &self.phrases.verbs[clause.verb];
-        let mut confidence = if clause.subject == Subject::Implied { 0.85 } else { 1.0 };
+        let mut confidence = self.certainty_of_subject(clause);
         let pronoun = matches!(&clause.subject, Subject::Nouns(n) if n.iter().any(|&n| self.phrases.nouns[n].pronoun));
         if clause.distant || pronoun && !subjects.contains(&Referent::Speaker) {
             confidence *= 0.9;
@@ -159,6 +153,8 @@ impl Reader<'_> {
         if self.match_verb_cues(clause, at, &g, frame)
             || self.read_reciprocal(clause, at, &g, frame)
             || self.read_naming_verb(clause, at, &g)
+            || self.read_possible_end(clause, at, &g, frame)
+            || self.read_loss(clause, &g, frame)
         {
             return true;
         }
@@ -274,6 +270,12 @@ impl Reader<'_> {
             }
             frame.polarity = Polarity::Negated;
         }
+        if let Some((Referent::Entity(i, _), end)) = between
+            && self.tokens[end - 1].is("there")
+        {
+            let span = self.span(end - 1, end);
+            self.registry.mention_again(i, span);
+        }
         if between.is_none() && self.is_not_own_thing(clause, cue, g, &frame, k) {
             return false;
         }
@@ -283,7 +285,8 @@ impl Reader<'_> {
             None => {
                 let Some(c) = (clause.at..clause.end).find(|&c| self.phrases.chunks[c].start >= k) else { return false };
                 let items = self.read_objects(c, clause, activities);
-                if items.is_empty() { self.enclosing_places(c, clause, cue) } else { items }
+                let enclosing = self.enclosing_places(c, clause, cue);
+                if enclosing.is_empty() { items } else { enclosing }
             }
         };
         let items = self.replace_by_members(cue, items);
@@ -304,6 +307,9 @@ impl Reader<'_> {
                 let span = self.span(frame.start, end);
                 any |= self.add_cue_fact(&Cue { weak, ..cue.clone() }, s, o, &frame, factor, span);
             }
+        }
+        if any && frame.polarity == Polarity::Ended && cue.effect == Effect::States && !cue.inverse {
+            self.read_replacement(clause, cue, last_end, &frame);
         }
         if any && frame.polarity == Polarity::Affirmed && cue.effect == Effect::States {
             self.read_correction(clause, cue, &items, last_end, &frame);

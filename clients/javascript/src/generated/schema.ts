@@ -731,9 +731,9 @@ export interface Fact {
   status: FactStatus;
   /** Whether all its supporting evidence has low confidence. */
   flagged: boolean;
-  /** The time from which the fact is known to hold. */
+  /** When the first message since its last end stated it: a bound, as it may have begun earlier. */
   validFrom: DateTime | null;
-  /** When the fact ended. */
+  /** When a message said that it had ended: a bound, as it may have ended earlier. */
   validTo: DateTime | null;
   /** When the fact was first recorded. */
   createdAt: DateTime;

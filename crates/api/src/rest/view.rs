@@ -236,10 +236,10 @@ pub(super) struct FactView {
     status: FactStatus,
     /// Whether all its support has low confidence.
     flagged: bool,
-    /// The time from which it is known to hold.
+    /// When the first message since its last end stated it: a bound, as it may have begun earlier.
     #[schema(value_type = Option<String>, format = DateTime)]
     valid_from: Option<Timestamp>,
-    /// When it ended.
+    /// When a message said that it had ended: a bound, as it may have ended earlier.
     #[schema(value_type = Option<String>, format = DateTime)]
     valid_to: Option<Timestamp>,
     /// When it was first recorded.

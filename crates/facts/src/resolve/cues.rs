@@ -193,8 +193,16 @@ impl Text {
             | "was renamed to"
             | "is really"
             | "is actually" => AliasStatement::Explicit,
+            // "Nedu, that's Chinedu", "Nana = Efua"
+            "that's" | "that is" | "thats" | "=" if a.entity_type == EntityType::Person && b.entity_type == EntityType::Person => {
+                AliasStatement::Explicit
+            }
             // "Pip is Philippa": a person is a person.
             "is" if a.entity_type == EntityType::Person && b.entity_type == EntityType::Person => AliasStatement::IfSimilar,
+            // "My manager is Henrike. Everyone calls her Rike."
+            words if words.rsplit_once(['.', '!']).is_some_and(|(before, said)| before.is_empty() && is_calling(said.trim())) => {
+                AliasStatement::Explicit
+            }
             words if CALLING.iter().any(|c| words.ends_with(c)) && !words.contains(['.', '!', '?']) => AliasStatement::Explicit,
             _ if after.first().is_some_and(|w| w == "for") && after.get(1).is_some_and(|w| w == "short") => AliasStatement::Explicit,
             "or" if after.first().is_some_and(|w| w == "for") && after.get(1).is_some_and(|w| w == "short") => AliasStatement::Explicit,
@@ -234,6 +242,11 @@ impl Text {
         }
         false
     }
+}
+
+/// Whether a sentence begins with "everyone calls her" or "we call him".
+fn is_calling(words: &str) -> bool {
+    CALLING.iter().any(|c| words.strip_suffix(c).is_some_and(|who| who.split_whitespace().count() == 1))
 }
 
 /// Returns how many letters must be added, removed or replaced to get from one word to another.

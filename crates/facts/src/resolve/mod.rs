@@ -9,6 +9,7 @@ mod context_score;
 pub(crate) mod cues;
 mod name_score;
 pub(crate) mod names;
+mod parts;
 pub(crate) mod roles;
 mod titles;
 
@@ -225,9 +226,15 @@ impl<'a> Resolver<'a> {
                     | NameMatch::ShortOfFull
                     | NameMatch::FullOfShort
                     | NameMatch::Initial
+                    | NameMatch::Part
             )
         );
-        if resolved.ids.contains(&e.id) && !joined {
+        // "Colleen got a job, my sister the academic": an epithet instead of the name.
+        let epithet = || {
+            let role = Role::of(&m.name).filter(|r| identifies_person(*r) && cues.own_role() == Some(*r));
+            role.is_some() && role == described.own_role()
+        };
+        if resolved.ids.contains(&e.id) && !joined && !epithet() {
             return None;
         }
         // Speakers do not mention themselves by name, unless that name was set by hand.

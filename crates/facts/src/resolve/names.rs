@@ -8,6 +8,7 @@ use std::{
 
 use recall_domain::{EntityKey, EntityType};
 
+use super::parts::{is_capitalised, is_part, telling_parts};
 use super::titles::{is_gendered, is_title, titles_exclude};
 
 const NICKNAMES: &str = include_str!("../../../../data/lexicon/nicknames.txt");
@@ -62,6 +63,8 @@ pub(crate) enum NameMatch {
     Titled,
     /// A short form of the given name, or its full form.
     Nickname,
+    /// The first or last words of a longer name of a group, a project or a thing ("Kirkgate" of "Kirkgate Museum").
+    Part,
 }
 
 impl NameMatch {
@@ -75,6 +78,7 @@ impl NameMatch {
             Self::Initial | Self::ShortOfFull => 0.7,
             Self::Family => 0.55,
             Self::Acronym => 0.65,
+            Self::Part => 0.62,
             Self::FullOfShort => 0.5,
             Self::Nickname => 0.45,
             Self::Titled => 0.3,
@@ -94,6 +98,7 @@ impl NameMatch {
             Self::FullOfShort => "full name of a known given name",
             Self::Acronym => "initial letters of the name",
             Self::Nickname => "short form of the given name",
+            Self::Part => "part of a longer name",
         }
     }
 }
@@ -285,6 +290,9 @@ impl<'n> MentionedName<'n> {
         if !x.is_empty() && *x == y {
             return Some(NameMatch::Spelling);
         }
+        if is_capitalised(self.name) && is_capitalised(known) && is_part(&words_of_key(a), &words_of_key(&b), entity_type) {
+            return Some(NameMatch::Part);
+        }
         let initials = |short: &str, long: &str| is_acronym(short) && acronym(long).is_some_and(|l| l == short.to_lowercase());
         (initials(self.name, known) || initials(known, self.name)).then_some(NameMatch::Acronym)
     }
@@ -351,6 +359,7 @@ pub(crate) fn hints(name: &str, entity_type: EntityType) -> Vec<String> {
             hints.push(bare);
         }
         hints.extend(acronym(name));
+        hints.extend(if is_capitalised(name) { telling_parts(&words_of_key(&key), entity_type) } else { Vec::new() });
     }
     hints
 }
@@ -378,6 +387,22 @@ mod tests {
 
     fn of(a: &str, b: &str) -> Option<NameMatch> {
         match_names(a, b, EntityType::Person)
+    }
+
+    #[test]
+    fn parts_of_long_names_are_matched() {
+        use EntityType::{Organization, Place, Thing};
+        for (mentioned, known, ty, expected) in [
+            ("Kirkgate", "Kirkgate Museum", Organization, Some(NameMatch::Part)),
+            ("Northern Stars", "Dundee Northern Stars", Organization, Some(NameMatch::Part)),
+            ("Museum", "Kirkgate Museum", Organization, None),
+            ("Yaris", "Toyota Yaris", Thing, Some(NameMatch::Part)),
+            ("Toyota", "Toyota Yaris", Thing, None),
+            ("tea", "green tea", Thing, None),
+            ("York", "New York", Place, None),
+        ] {
+            assert_eq!(match_names(mentioned, known, ty), expected, "{mentioned}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ const ARTICLES: [&str; 3] = ["the", "a", "an"];
 /// It does not merge if several names are in apposition, or if a fact connects the two ("my manager Dave fired" may be
 /// about two persons).
 pub(super) fn merge_appositions(text: &SearchableText, extraction: Extraction) -> Extraction {
-    let Extraction { kind, mut mentions, mut facts, names: mut statements } = extraction;
+    let Extraction { kind, mut mentions, mut facts, names: mut statements, .. } = extraction;
     let mut removed = Vec::new();
     for role in 0..mentions.len() {
         let names: Vec<usize> = (0..mentions.len()).filter(|&name| is_apposition(text, &mentions, role, name)).collect();
@@ -34,7 +34,7 @@ pub(super) fn merge_appositions(text: &SearchableText, extraction: Extraction) -
         removed.push(role);
     }
     if removed.is_empty() {
-        return Extraction { kind, mentions, facts, names: statements };
+        return Extraction { mentions, facts, names: statements, ..Extraction::empty(kind) };
     }
     // From the last to the first, so that the indexes before stay valid.
     for &role in removed.iter().rev() {
@@ -54,7 +54,7 @@ pub(super) fn merge_appositions(text: &SearchableText, extraction: Extraction) -
             once.push(f);
         }
     }
-    sort_by_position(Extraction { kind, mentions, facts: once, names: statements })
+    sort_by_position(Extraction { mentions, facts: once, names: statements, ..Extraction::empty(kind) })
 }
 
 /// Whether one mention is a role in apposition to the name of the other.

@@ -118,7 +118,7 @@ pub(super) fn check(text: &str, input: &ExtractInput, proposal: Proposal, ontolo
         names = checker.names(&proposal.names);
     }
     let Checker { text, mentions, refused, .. } = checker;
-    let extraction = sort_by_position(Extraction { kind, mentions, facts, names });
+    let extraction = sort_by_position(Extraction { mentions, facts, names, ..Extraction::empty(kind) });
     Checked { extraction: merge_appositions(&text, extraction), refused }
 }
 

@@ -31,6 +31,7 @@ pub(super) fn merge(local: Extraction, model: Extraction, shown: u32) -> Extract
             all.names.push(n);
         }
     }
+    all.possible_ends.extend(local.possible_ends.iter().filter_map(|e| e.moved(side)));
     let is_told = !all.facts.is_empty();
     for f in local.facts {
         if is_told && f.span.start < shown && matches!(f.value, Some(CandidateValue::Note(_))) {

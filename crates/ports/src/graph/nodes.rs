@@ -155,7 +155,7 @@ pub struct GraphFact {
     pub timestamp: Timestamp,
     /// Start of its validity.
     pub valid_from: Option<Timestamp>,
-    /// When it ended.
+    /// When a message said that it had ended: a bound, as it may have ended earlier.
     pub valid_to: Option<Timestamp>,
     /// When it was first recorded.
     pub created_at: Timestamp,

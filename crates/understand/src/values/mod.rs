@@ -163,17 +163,12 @@ impl Reader<'_> {
     /// Returns the subjects of a clause that asserts something, with polarity and confidence.
     fn value_frame(&self, clause: &Clause) -> Option<ValueFrame> {
         let g = &self.phrases.verbs[clause.verb];
-        let subjects: Vec<Referent> = match &clause.subject {
-            Subject::Nouns(nouns) => {
-                // "We are 34" is no age of the speaker.
-                if nouns.iter().any(|&n| self.tokens[self.phrases.nouns[n].head].is("we")) {
-                    return None;
-                }
-                nouns.iter().flat_map(|&n| self.referents[n].into_iter().chain(self.other_referents[n].iter().copied())).collect()
-            }
-            Subject::Implied => vec![Referent::Speaker],
-            Subject::Unknown => return None,
-        };
+        // "We are 34" is no age of the speaker.
+        let we = matches!(&clause.subject, Subject::Nouns(n) if n.iter().any(|&n| self.tokens[self.phrases.nouns[n].head].is("we")));
+        if we {
+            return None;
+        }
+        let subjects = self.subjects_of(clause);
         let unreal = g.modal.is_some() || g.almost || clause.unasserted || clause.denied;
         if subjects.is_empty() || unreal || self.is_doubtful() {
             return None;
@@ -185,7 +180,10 @@ impl Reader<'_> {
         };
         let pronoun = matches!(&clause.subject, Subject::Nouns(n) if n.iter().any(|&n| self.phrases.nouns[n].pronoun));
         let mut confidence = if clause.hedged.is_some() { 0.7 } else { 1.0 };
-        if clause.subject == Subject::Implied || clause.distant || pronoun && !subjects.contains(&Referent::Speaker) {
+        if matches!(clause.subject, Subject::Implied | Subject::Omitted)
+            || clause.distant
+            || pronoun && !subjects.contains(&Referent::Speaker)
+        {
             confidence *= 0.9;
         }
         Some(ValueFrame { subjects, polarity, confidence, start: clause.start_token })

@@ -99,12 +99,12 @@ impl FactNode {
         self.0.flagged
     }
 
-    /// The time from which the fact is known to hold.
+    /// When the first message since its last end stated it: a bound, as it may have begun earlier.
     async fn valid_from(&self) -> Option<Timestamp> {
         self.0.valid_from
     }
 
-    /// When the fact ended.
+    /// When a message said that it had ended: a bound, as it may have ended earlier.
     async fn valid_to(&self) -> Option<Timestamp> {
         self.0.valid_to
     }

@@ -1,4 +1,4 @@
-//! Implements the folder of documents' files: one file for each document, named by a random id.
+//! Implements the folder of documents' files: one file for each document, named by an id that says nothing about it.
 
 use std::{
     io,
@@ -24,36 +24,41 @@ pub struct OriginalsFolder {
 }
 
 impl OriginalsFolder {
-    /// Creates the adapter. The folder is created with its first file.
+    /// Creates the adapter. It neither reads nor creates anything yet.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// Creates the folder and checks that files can be written.
+    /// Creates the folder if there is none, and checks that files can be written.
     ///
     /// # Errors
-    /// If they cannot.
+    /// If they cannot, or if the folder exists without the mark: it may be the mount point of a volume with the files.
     pub fn prepare(&self) -> io::Result<()> {
-        create_marked(&self.folder)?;
+        if !self.folder.exists() {
+            create_folder(&self.folder)?;
+            std::fs::write(self.folder.join(MARK), "Files of documents of Relevantic Recall. The database knows their names.\n")?;
+            sync(&self.folder)?;
+        }
+        std::fs::metadata(self.folder.join(MARK)).map_err(|e| unmarked(&e))?;
         tempfile::tempfile_in(&self.folder).map(drop)
     }
 
-    /// The path consists of the digits of the id, so it cannot leave the folder.
+    /// The path consists of the digits of the id, so it cannot leave the folder. The last digits are random; the first are a time.
     fn path(&self, id: FileId) -> PathBuf {
         let name = id.0.simple().to_string();
-        self.folder.join(name.get(..2).unwrap_or_default()).join(name)
+        self.folder.join(name.get(name.len() - 2..).unwrap_or_default()).join(name)
     }
 
     /// Fails unless this is the folder that files were written to.
     async fn must_exist(&self) -> io::Result<()> {
-        tokio::fs::metadata(self.folder.join(MARK)).await.map(drop)
+        tokio::fs::metadata(self.folder.join(MARK)).await.map(drop).map_err(|e| unmarked(&e))
     }
 
-    /// Creates an empty file and its folders.
+    /// Creates an empty file and its subfolder.
     async fn create(&self, path: PathBuf) -> io::Result<File> {
+        self.must_exist().await?;
         let folder = self.folder.clone();
         let create = move || {
-            create_marked(&folder)?;
             let parent = path.parent().unwrap_or(&folder);
             if !parent.exists() {
                 create_folder(parent)?;
@@ -101,22 +106,24 @@ impl FileFolder for OriginalsFolder {
     }
 
     async fn delete(&self, id: FileId) -> io::Result<()> {
-        match tokio::fs::remove_file(self.path(id)).await {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => self.must_exist().await,
-            deleted => deleted,
+        let path = self.path(id);
+        match tokio::fs::remove_file(&path).await {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => self.must_exist().await?,
+            deleted => deleted?,
         }
+        // After a power failure, a file whose deletion was not synced would be there again, and nothing would know it.
+        let sync_parent = move || match path.parent().filter(|parent| parent.exists()) {
+            Some(parent) => sync(parent),
+            None => Ok(()),
+        };
+        tokio::task::spawn_blocking(sync_parent).await.map_err(io::Error::other)?
     }
 }
 
-/// Creates the folder with its mark.
-fn create_marked(folder: &Path) -> io::Result<()> {
-    create_folder(folder)?;
-    let mark = folder.join(MARK);
-    if !mark.exists() {
-        std::fs::write(&mark, "Files of documents of Relevantic Recall. The database knows their names.\n")?;
-        sync(folder)?;
-    }
-    Ok(())
+/// The error of a folder without the mark.
+fn unmarked(e: &io::Error) -> io::Error {
+    let message = format!("the file {MARK} is missing ({e}); mount the volume with the files, or create that file if there are none yet");
+    io::Error::new(e.kind(), message)
 }
 
 /// Creates a folder that only its owner can read.
@@ -152,6 +159,7 @@ mod tests {
     async fn file_reads_back_in_pieces_until_it_is_deleted() {
         let temporary = tempfile::tempdir().unwrap();
         let folder = OriginalsFolder::new(temporary.path().join("new/originals"));
+        folder.prepare().unwrap();
         let bytes: Vec<u8> = (0..PIECE_BYTES + 3).map(|n| n as u8).collect();
         let id = FileId(Uuid::from_u128(7));
         folder.write(id, spooled(temporary.path(), &bytes).await.as_mut()).await.unwrap();
@@ -169,9 +177,12 @@ mod tests {
     async fn missing_folder_is_an_error_and_not_a_missing_file() {
         let temporary = tempfile::tempdir().unwrap();
         // Empty, such as the place of a volume that is not mounted.
-        let folder = OriginalsFolder::new(temporary.path().to_owned());
+        let mounted = tempfile::tempdir().unwrap();
+        let folder = OriginalsFolder::new(mounted.path().to_owned());
         let id = FileId(Uuid::from_u128(7));
         assert!(folder.read(id, 0).await.is_err() && folder.delete(id).await.is_err());
+        assert!(folder.prepare().is_err() && folder.write(id, spooled(temporary.path(), b"x").await.as_mut()).await.is_err());
+        assert_eq!(std::fs::read_dir(mounted.path()).unwrap().count(), 0);
     }
 
     #[test]
@@ -192,6 +203,7 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let root = temporary.path().join("originals");
         let folder = OriginalsFolder::new(root.clone());
+        folder.prepare().unwrap();
         let id = FileId(Uuid::from_u128(7));
         folder.write(id, spooled(temporary.path(), b"x").await.as_mut()).await.unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;

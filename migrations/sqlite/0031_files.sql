@@ -4,7 +4,7 @@
 CREATE TABLE document_files (
     user_id      BLOB    NOT NULL,
     document_id  BLOB    NOT NULL,
-    -- A random id, which names it in the folder.
+    -- Names it in the folder, and says nothing about its document.
     file         BLOB    NOT NULL UNIQUE CHECK (length(file) = 16),
     PRIMARY KEY (user_id, document_id),
     FOREIGN KEY (user_id, document_id) REFERENCES documents (user_id, id) ON DELETE CASCADE

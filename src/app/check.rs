@@ -38,7 +38,6 @@ pub(super) async fn run(config: &Config) -> anyhow::Result<()> {
         say!("database: {engine} answers; {waiting} jobs waiting, {dead} dead")?;
         open_store = Some(store);
     }
-    wiring::originals_folder(config)?;
     if config.documents.originals == Originals::Folder {
         say!("documents: new files go to {}", config.originals_folder().display())?;
     }

@@ -143,22 +143,23 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     Ok(Services { store, usecases, hub, announcer, clock, wake, graph, reembedder, openai, checks, allowances })
 }
 
-/// The folder of documents' files. It need not exist unless new files go there.
-pub(super) fn originals_folder(config: &Config) -> anyhow::Result<Arc<dyn FileFolder>> {
-    let path = config.originals_folder();
-    let folder = OriginalsFolder::new(path.clone());
-    if config.documents.originals == Originals::Folder {
-        folder.prepare().with_context(|| format!("documents.folder (RECALL_DOCUMENTS_FOLDER): {} cannot be written", path.display()))?;
-    }
-    Ok(Arc::new(folder))
+/// The folder of documents' files. It need not exist.
+pub(super) fn originals_folder(config: &Config) -> Arc<dyn FileFolder> {
+    Arc::new(OriginalsFolder::new(config.originals_folder()))
 }
 
 /// Documents wait for the parser in a folder beside the data.
 fn document_settings(config: &Config) -> anyhow::Result<DocumentSettings> {
+    let in_folder = config.documents.originals == Originals::Folder;
+    if in_folder {
+        let path = config.originals_folder();
+        let prepared = OriginalsFolder::new(path.clone()).prepare();
+        prepared.with_context(|| format!("documents.folder (RECALL_DOCUMENTS_FOLDER): {} cannot be used", path.display()))?;
+    }
     Ok(DocumentSettings {
         parser: document_parser(config)?,
         spool: Arc::new(FolderSpool::new(config.storage.data.join("spool"))),
-        originals: OriginalSettings { folder: originals_folder(config)?, in_folder: config.documents.originals == Originals::Folder },
+        originals: OriginalSettings { folder: originals_folder(config), in_folder },
         max_bytes: config.documents.max_bytes,
         chunking: parse::chunking(config),
     })

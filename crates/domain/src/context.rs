@@ -154,6 +154,15 @@ pub struct Context {
 }
 
 impl Context {
+    /// Removes other names and descriptions of entities: they may come from messages and documents that an answer must not use.
+    pub fn forget_other_names(&mut self) {
+        let sides = self.facts.iter_mut().flat_map(|f| [&mut f.subject, &mut f.object]);
+        for entity in self.entities.iter_mut().chain(sides) {
+            entity.aliases.clear();
+            entity.description = None;
+        }
+    }
+
     /// Whether a citation of this context refers to shared memory.
     pub fn is_shared(&self, citation: &Citation) -> bool {
         let fact = citation.fact_id.is_some_and(|id| self.facts.iter().any(|f| f.shared && f.fact.id == id));

@@ -225,7 +225,11 @@ impl UseCases {
         }
         let mut asked = Asked { message: Some(id), text: question.text.clone(), original: None, at: question.sent_at };
         let sources = self.parts.store.answer_sources(&job.caller, id).await?;
-        let context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, id, sources).await?;
+        let is_limited = !sources.is_all();
+        let mut context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, id, sources).await?;
+        if is_limited {
+            context.forget_other_names();
+        }
         self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
         let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
         let timings = context.timings;

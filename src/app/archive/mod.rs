@@ -53,7 +53,7 @@ pub(super) async fn export(config: &Config, user: Option<&str>) -> anyhow::Resul
         let auditor = Auditor::new(store.clone(), INSTANCE);
         auditor.note(SystemClock.now(), None, None, AuditAction::DataExported, Some(target)).await;
         let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
-        let folder = wiring::originals_folder(config)?;
+        let folder = wiring::originals_folder(config);
         let written = export_archive(store.as_ref(), &folder, header, only, &mut out).await?;
         out.flush()?;
         anyhow::Ok(written)

@@ -91,7 +91,11 @@ fn documents(data: &std::path::Path, in_folder: bool) -> DocumentSettings {
     let limits = ChildLimits { memory: 512 << 20, seconds: 60, children: 2 };
     let parser = Arc::new(ChildParser::new(env!("CARGO_BIN_EXE_recall").into(), limits));
     let spool = Arc::new(FolderSpool::new(data.join("spool")));
-    let originals = OriginalSettings { folder: Arc::new(OriginalsFolder::new(data.join("originals"))), in_folder };
+    let folder = OriginalsFolder::new(data.join("originals"));
+    if in_folder {
+        folder.prepare().unwrap();
+    }
+    let originals = OriginalSettings { folder: Arc::new(folder), in_folder };
     DocumentSettings { parser, spool, originals, max_bytes: 100_000, chunking: Chunking { size: 200, overlap: 0 } }
 }
 

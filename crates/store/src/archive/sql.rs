@@ -48,6 +48,10 @@ fn visible_condition(parameter: char, shape: &Shape) -> String {
             if shape.field("document_id").is_some() {
                 conditions.push_str(&absent("document_id", "hidden_sessions"));
             }
+            // Pieces next to a file in the folder come from an archive of the same document, and the file is exported already.
+            if table == "document_originals" {
+                conditions.push_str(&absent("document_id", "document_files").replace("SELECT id", "SELECT document_id"));
+            }
             // Evidence of a forgotten message that is still there is about other facts.
             if shape.field("message_id").is_some() && table != "evidence" {
                 conditions.push_str(&absent("message_id", "hidden_messages"));

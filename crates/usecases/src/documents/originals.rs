@@ -123,18 +123,23 @@ impl UseCases {
         loop {
             let now = self.now();
             let due = self.parts.store.take_due_files(now, now + RETRY, BATCH).await?;
-            let mut deleted = Vec::new();
+            let (mut deleted, mut failure) = (Vec::new(), None);
             for file in &due {
                 match settings.originals.folder.delete(*file).await {
                     Ok(()) => deleted.push(*file),
-                    Err(e) => tracing::warn!(error = %e, "the file of a document cannot be deleted and is tried again later"),
+                    Err(e) => failure = Some(e),
                 }
+            }
+            if let Some(e) = &failure {
+                let files = due.len() - deleted.len();
+                tracing::warn!(error = %e, files, "files of documents cannot be deleted and are tried again later");
             }
             if !deleted.is_empty() {
                 self.parts.store.forget_files(&deleted).await?;
             }
             count += deleted.len() as u64;
-            if due.len() < BATCH as usize {
+            // Failed files are due again soon. They must not keep the caller from its other work.
+            if due.len() < BATCH as usize || failure.is_some() {
                 return Ok(count);
             }
         }

@@ -71,11 +71,12 @@ impl UseCases {
             Err(e) => return Err(e.into()),
         };
         self.parts.announcer.committed(&job.caller, job.session);
+        let paths = heading_paths(&parsed);
         while stored < parsed.chunks.len() {
             if started.elapsed() > ATTEMPT {
                 return Ok(Done::Paused);
             }
-            let step = self.step(&document, &parsed, stored).await?;
+            let step = self.step(&document, &parsed, &paths, stored).await?;
             let count = step.chunks.len();
             self.parts.store.store_chunks(&job.caller, &job.claim, &step).await?;
             self.parts.announcer.committed(&job.caller, job.session);
@@ -124,18 +125,24 @@ impl UseCases {
         }
     }
 
-    /// Embeds the chunks after the first `stored` ones, at most [`STEP`].
-    async fn step(&self, document: &Document, parsed: &ParsedDocument, stored: usize) -> Result<DocumentStep, Failure> {
+    /// Embeds the chunks after the first `stored` ones, at most [`STEP`]. `paths` has the headings above each section.
+    async fn step(
+        &self,
+        document: &Document,
+        parsed: &ParsedDocument,
+        paths: &[Vec<usize>],
+        stored: usize,
+    ) -> Result<DocumentStep, Failure> {
         let end = parsed.chunks.len().min(stored + STEP);
         let chunks = parsed.chunks.get(stored..end).unwrap_or_default();
         let texts: Vec<UserText> = chunks.iter().map(|chunk| chunk.text.clone()).collect();
         let mut prepared = self.prepare(&texts).await?;
-        let paths = heading_paths(parsed);
         for (entry, chunk) in prepared.iter_mut().zip(chunks) {
             let path = paths.get(chunk.section as usize).map_or(&[][..], Vec::as_slice);
             let headings = path.iter().rev().take(HEADINGS).filter_map(|n| parsed.sections.get(*n));
             // The first chunk of a section begins with the heading.
-            let headings = headings.filter(|section| section.char_offset != chunk.char_offset).filter_map(|section| section.heading.as_ref());
+            let headings =
+                headings.filter(|section| section.char_offset != chunk.char_offset).filter_map(|section| section.heading.as_ref());
             for heading in headings.chain(&parsed.title) {
                 add_terms(&mut entry.terms, heading.as_str());
             }
@@ -263,14 +270,8 @@ mod tests {
             section(None, 0),
             section(Some("4 The /usr hierarchy"), 1),
         ];
-        let parsed = ParsedDocument {
-            format: DocumentFormat::PlainText,
-            title: None,
-            pages: None,
-            sections,
-            chunks: Vec::new(),
-            links: Vec::new(),
-        };
+        let parsed =
+            ParsedDocument { format: DocumentFormat::PlainText, title: None, pages: None, sections, chunks: Vec::new(), links: Vec::new() };
         let expected: [&[usize]; 6] = [&[], &[1], &[1, 2], &[1, 2, 3], &[1, 2, 3], &[5]];
         assert_eq!(heading_paths(&parsed), expected);
     }

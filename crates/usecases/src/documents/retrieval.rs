@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{error::UseCaseError, use_cases::UseCases};
 use recall_domain::{
-    Caller, Chunk, Citation, CitedChunk, Document, DocumentId, MessageId, UserText,
+    Caller, Chunk, Citation, CitedChunk, Document, DocumentId, FactStatus, MessageId, Stance, UserText,
     context::{RankedChunk, RankedFact, SearchSource, SearchSources},
 };
 use recall_ports::{DocumentFilter, IndexHit, IndexSources, IndexedDocuments, StoreError};
@@ -129,10 +129,12 @@ impl UseCases {
             }
         }
         let messages = sources.include(SearchSource::Messages);
-        for fact in &mut facts {
+        facts.retain_mut(|fact| {
+            // What only sources outside of the search say must not be told.
+            let stated_by = stating_stance(fact);
             fact.evidence.retain(|evidence| documents.get(&evidence.session.into()).copied().unwrap_or(messages));
-        }
-        facts.retain(|fact| !fact.evidence.is_empty());
+            fact.evidence.iter().any(|evidence| evidence.stance == stated_by)
+        });
         Ok(facts)
     }
 
@@ -169,6 +171,19 @@ impl UseCases {
         let first = chunk.position.saturating_sub(PASSAGE_CHUNKS / 2);
         let around = self.parts.store.chunks_from(caller, chunk.document, first, PASSAGE_CHUNKS).await?;
         Ok(UserText::from(join(chunk, &around, PASSAGE_CHARS)))
+    }
+}
+
+/// Returns the stance of the evidence that says what is told of a fact: that it holds, that it ended, or that it is denied.
+///
+/// A fact that only rivals oppose is contested, not denied.
+fn stating_stance(ranked: &RankedFact) -> Stance {
+    let fact = &ranked.fact;
+    let is_denied = || ranked.evidence.iter().any(|e| e.stance == Stance::Opposes && e.span.is_some());
+    match fact.status {
+        FactStatus::Ended => Stance::Ends,
+        _ if fact.opposition > fact.support && (fact.support == 0.0 || is_denied()) => Stance::Opposes,
+        _ => Stance::Supports,
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     words::{Word, words},
 };
 use recall_domain::{
-    MessageId, Stance,
+    Evidence, MessageId, Stance,
     context::{RankedFact, RankedMessage},
 };
 
@@ -28,18 +28,19 @@ pub(super) fn covers_words(f: &RankedFact, ranked: &[RankedMessage], rest: &[&Wo
     let names = [f.subject.name.as_str(), &f.object.name].into_iter();
     let excerpts = f.evidence.iter().map(|e| e.excerpt.as_str());
     let described = [&f.subject.description, &f.object.description].into_iter().flatten().map(String::as_str);
-    let told = |m: &RankedMessage| f.evidence.iter().find(|e| e.message == m.message.id).map(|e| e.excerpt.as_str());
-    let spoken = ranked.iter().filter_map(|m| Some((told(m)?, without_quotations(m.message.text.as_str()))));
-    let sentences = spoken.flat_map(|(excerpt, text)| sentences_with(excerpt, &text));
+    let sentences = f.evidence.iter().flat_map(|e| sentences_of(e, ranked));
     let known = names.chain(excerpts).chain(described).flat_map(words);
     let known: Vec<Word> = known.chain(sentences.flat_map(|s| words(&s))).collect();
     rest.iter().all(|w| known.iter().any(|k| k.stem == w.stem || is_answered_by(&w.plain, &k.plain)))
         && cue.manner.iter().all(|stem| known.iter().any(|k| k.stem == *stem))
 }
 
-/// Returns the sentences of a text that contain an excerpt.
-fn sentences_with(excerpt: &str, text: &str) -> Vec<String> {
-    text.unicode_sentences().filter(|s| s.contains(excerpt.trim()) && !excerpt.trim().is_empty()).map(str::to_owned).collect()
+/// Returns the sentences that tell the fact in the message of the evidence, if the message was found with the question.
+pub(super) fn sentences_of(evidence: &Evidence, ranked: &[RankedMessage]) -> Vec<String> {
+    let excerpt = evidence.excerpt.as_str().trim();
+    let Some(found) = ranked.iter().find(|m| m.message.id == evidence.message).filter(|_| !excerpt.is_empty()) else { return Vec::new() };
+    let text = without_quotations(found.message.text.as_str());
+    text.unicode_sentences().filter(|s| s.contains(excerpt)).map(str::to_owned).collect()
 }
 
 /// Whether evidence, names or descriptions contain the word, a word with this stem, or a narrower word.

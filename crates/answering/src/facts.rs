@@ -9,6 +9,7 @@ use super::{
     answer_type::AnswerType,
     cues::{CueIndex, CueMatch, Form},
     evidence::{covers_words, evidence_has_word},
+    lexicon::is_specific_class,
     members::keep_class_members,
     names::NameMention,
     past::{find_predecessors, held_during, is_replaced, period_of_state},
@@ -83,6 +84,9 @@ pub(super) fn find_answer<'a>(question: &Question, context: &'a Context, cue_ind
     if found.is_empty() && contrary.is_empty() && question.is_general() {
         let facts = usable.iter().filter(|f| names_all(question, f)).take(MAX_GENERAL_FACTS).copied().collect();
         return FactAnswer { facts, ..FactAnswer::default() };
+    }
+    if found.is_empty() && contrary.is_empty() && question.cues.is_empty() {
+        found = find_by_class(question, &usable, &context.messages, embedder);
     }
     if found.is_empty() && question.answer_type == AnswerType::Name {
         found = find_named_possessions(question, &usable, cue_index);
@@ -178,7 +182,7 @@ fn match_cues<'a>(
                 matches.contrary.extend(rivals);
             }
         }
-        let members = keep_class_members(matching, question, embedder);
+        let members = keep_class_members(matching, question, ranked, embedder);
         if !members.is_empty() && matches.cue.is_none() {
             matches.cue = Some(cue.clone());
         }
@@ -208,6 +212,22 @@ fn find_locations<'a>(question: &Question, usable: &[&'a RankedFact], cue_index:
         found.extend(usable.iter().filter(|f| f.fact.relation == *name && is_subject(f)));
     }
     found
+}
+
+/// Returns the facts whose other side is of the class asked for: "Which engine is Moss Post in?" has no verb of a relation.
+fn find_by_class<'a>(
+    question: &Question,
+    usable: &[&'a RankedFact],
+    ranked: &[RankedMessage],
+    embedder: &LocalEmbedder,
+) -> Vec<&'a RankedFact> {
+    let is_specific = !question.class.nouns.is_empty() && question.class.nouns.iter().all(|noun| is_specific_class(noun));
+    let [named] = question.named.as_slice() else { return Vec::new() };
+    if !is_specific || named.possessive || question.kind == QuestionKind::YesNo || !question.unexplained_words(None).is_empty() {
+        return Vec::new();
+    }
+    let of_subject = usable.iter().filter(|f| named.entities.contains(&f.fact.subject)).copied().collect();
+    keep_class_members(of_subject, question, ranked, embedder)
 }
 
 /// Returns the possessions with a name of their own: "What is my cat called?" has no verb other than "is".

@@ -44,7 +44,7 @@ const CLASS_NOUNS: &[(&str, &[EntityType])] = &[
     ("place location venue institution", &[EntityType::Place, EntityType::Organization, EntityType::Event]),
     ("project product initiative repository repo app application service", &[EntityType::Project, EntityType::Tool]),
     (
-        "tool language database framework library software editor stack technology tech technologies platform program programming system browser network messenger queue",
+        "tool language database framework library software editor stack technology tech technologies platform program programming system browser network messenger queue engine",
         &[EntityType::Tool, EntityType::Thing, EntityType::Concept],
     ),
     ("event conference concert festival fair", &[EntityType::Event]),
@@ -56,7 +56,7 @@ const CLASS_NOUNS: &[(&str, &[EntityType])] = &[
 /// Class nouns that are more specific than their entity types, which do not distinguish a car from a cake.
 const SPECIFIC_CLASSES: &str = "\
     pet animal animals food dish meal drink book movie film song game car vehicle bike instrument colour color language database framework \
-    library editor browser network messenger queue flower plant fruit vegetable dessert series show band music sport sports hobby country";
+    library editor browser network messenger queue engine flower plant fruit vegetable dessert series show band music sport sports hobby country";
 
 fn set(text: &'static str) -> HashSet<&'static str> {
     text.split_whitespace().collect()

@@ -4,7 +4,7 @@ use super::{
     answer_type::AnswerType,
     class::{Class, attribute, find_class},
     cues::{CueIndex, CueMatch, Form},
-    lexicon::{is_asking_word, is_function_word, is_particle},
+    lexicon::{is_asking_word, is_function_word},
     names::{NameMention, extend_names, find_names},
     period::{self, PeriodMention},
     words::{Word, is_first_person, is_past_form, words},
@@ -116,8 +116,10 @@ impl Question {
         find_first_person(&words, &viewer, &mut named, &mut taken);
         named.sort_by_key(|n| n.start);
         if let Some(p) = &period {
-            // "in March" is no object of the verb.
-            let before = words[..p.start].iter().rposition(|w| w.plain != "the").filter(|i| is_particle(&words[*i].plain));
+            // "in March" is no object of the verb. "To" in "who did I report to this year" belongs to the verb.
+            let of_time =
+                |i: &usize| matches!(words[*i].plain.as_str(), "in" | "on" | "at" | "during" | "by" | "since" | "until" | "from" | "of");
+            let before = words[..p.start].iter().rposition(|w| w.plain != "the").filter(of_time);
             taken[before.unwrap_or(p.start)..p.end].fill(true);
         }
         // A clause that only says when, and words that only say how to answer, name nothing that is asked for.

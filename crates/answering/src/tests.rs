@@ -69,6 +69,7 @@ half_life_days = 365.0
 cues.verbs = ["manage", "lead", "be in charge of"]
 cues.inverse_verbs = ["report to", "be managed by"]
 cues.inverse_nouns = ["manager", "boss"]
+cues.ending_verbs = ["step down from"]
 [[relation]]
 name = "LIVES_IN"
 phrase = "lives in"
@@ -346,6 +347,8 @@ fn questions_about_the_past_are_answered_by_what_held_then() {
     w.entities.extend(
         [("HubSpot", Tool), ("Pipedrive", Tool), ("Excel", Tool), ("Velden", Organization), ("Oslo", Place)].map(|(n, t)| entity(n, t)),
     );
+    let dave = w.facts.iter_mut().find(|f| f.subject.name == "Dave").unwrap();
+    dave.fact.valid_from = Some(at("2026-01-01"));
     let switch = "Since April it is HubSpot, we dropped Pipedrive";
     w.add_fact("You", "USES", "HubSpot", switch).fact.valid_from = Some(at("2026-04-01"));
     for (tool, ended_with, until) in [("Pipedrive", switch, "2026-04-01"), ("Excel", "Excel is history", "2025-02-01")] {
@@ -358,6 +361,7 @@ fn questions_about_the_past_are_answered_by_what_held_then() {
         ("Which CRM did we have before HubSpot?", "You used Pipedrive [1] (until April 2026)."),
         ("What did I use in January 2025?", "You used Pipedrive [1] (until April 2026) and Excel [2] (until February 2025)."),
         ("What did I use in the winter of 2025?", "You used Pipedrive [1] (until April 2026)."),
+        ("Who have I reported to this year?", "Dave manages you [1]."),
         (
             "What have I used?",
             "You use Rust [1] and HubSpot [2]. You no longer use React [3], Pipedrive [4] (until April 2026) and Excel [5] (until February 2025).",
@@ -644,6 +648,10 @@ fn lists_name_members_of_each_class_and_what_has_ended() {
         let text = w.answer(question).text;
         assert!(names.iter().all(|name| text.as_str().contains(name)), "{question} {}", text.as_str());
     }
+    // Someone who was told without a name is not meant by "bosses".
+    w.entities.push(entity("boss", Person));
+    assert!(w.answer("Name all the bosses I've had.").text.as_str().contains("Eva"));
+    assert_eq!(w.answer("Which database is Apollo on?").text.as_str(), "Apollo uses PostgreSQL [1].");
     assert_eq!(w.answer("What do I no longer use?").text.as_str(), "You no longer use React [1].");
     assert_eq!(w.answer("What did I stop using?").text.as_str(), "You no longer use React [1].");
 }

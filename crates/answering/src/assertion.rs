@@ -26,6 +26,15 @@ fn list_contains(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)
 }
 
+/// Whether a sentence is a question. "Theo loves swimming now??" is none.
+pub(super) fn is_question(sentence: &str) -> bool {
+    const OPENERS: &str =
+        "who whom whose what which when where why how do does did is are am was were has have had can could will would should may";
+    let sentence = sentence.trim_end();
+    let opens = || words(sentence).iter().take(2).any(|w| list_contains(OPENERS, &w.plain));
+    sentence.ends_with('?') && (!sentence.ends_with("??") || opens())
+}
+
 /// Whether a word marks a wish or a guess.
 pub(super) fn is_wish(word: &str) -> bool {
     list_contains(WISHES, word)
@@ -89,7 +98,8 @@ impl Statement<'_> {
     /// Whether the tense fits: "Where did I live before" is not answered by the present home.
     fn has_fitting_tense(&self, sentence: &[Word]) -> bool {
         let now = |w: &Word| matches!(w.plain.as_str(), "now" | "currently" | "nowadays" | "presently");
-        self.question.tense == Tense::Open || (sentence.iter().any(|w| is_past_form(&w.plain)) && !sentence.iter().any(now))
+        let past = |w: &Word| is_past_form(&w.plain) && !matches!(w.plain.as_str(), "is" | "are" | "am" | "has" | "does");
+        self.question.tense == Tense::Open || (sentence.iter().any(past) && !sentence.iter().any(now))
     }
 
     /// Whether the sentence asserts possession, if the question asks for it.
@@ -135,7 +145,10 @@ impl Statement<'_> {
         let (before, after) = sentence.split_at(verb.min(sentence.len()));
         let Some(subject) = self.question.named.iter().find(|n| !n.possessive && self.is_subject(n)) else {
             // "Who manages Yuki" is not answered by a person that Yuki manages.
-            let object = self.question.named.last().filter(|n| self.question.kind == QuestionKind::Who && !n.possessive && n.start >= 2);
+            // "Who was in the team with me": "me" is no object.
+            let is_company = |n: &NameMention| matches!(self.question.words[n.start - 1].plain.as_str(), "with" | "besides");
+            let object = self.question.named.last();
+            let object = object.filter(|n| self.question.kind == QuestionKind::Who && !n.possessive && n.start >= 2 && !is_company(n));
             let passive =
                 after.iter().any(|w| w.plain == "by") || before.iter().any(|w| matches!(w.plain.as_str(), "is" | "was" | "are" | "were"));
             return passive

@@ -152,16 +152,15 @@ impl CueIndex {
         self.relations.iter().enumerate().filter(move |(_, r)| is_place(r)).map(|(i, _)| i)
     }
 
-    /// Returns the cues in a question, most confident first. `taken` marks the words of names.
-    pub(super) fn find(&self, question: &[Word], taken: &[bool], asks_where: bool) -> Vec<CueMatch> {
+    /// Returns the cues in a question, most confident first, and clearly worse readings of the same words. `taken` marks the words of names.
+    pub(super) fn find(&self, question: &[Word], taken: &[bool], asks_where: bool) -> (Vec<CueMatch>, Vec<CueMatch>) {
         let mut found: Vec<CueMatch> = self.cues.iter().filter_map(|cue| cue.find(question, taken, asks_where)).collect();
         found.sort_by(|a, b| b.strength.total_cmp(&a.strength));
-        // A match with clearly less confidence than the best is a worse reading of the same words.
         let best = found.first().map_or(0.0, |m| m.strength);
-        found.retain(|m| m.strength > best - 0.15 && m.strength > 0.65);
+        found.retain(|m| m.strength > 0.65);
         let mut seen = std::collections::HashSet::new();
         found.retain(|m| seen.insert((m.relation, m.form as u8, m.start)));
-        found
+        found.into_iter().partition(|m| m.strength > best - 0.15)
     }
 }
 
@@ -193,6 +192,11 @@ impl Cue {
         }
         let start = *positions.first()?;
         let end = *positions.last()?;
+        let before = start.checked_sub(1).map_or("", |i| question[i].plain.as_str());
+        if matches!(self.form, Form::Noun | Form::InverseNoun) && (is_subject(before) || matches!(before, "do" | "does" | "did" | "to")) {
+            // "Where did I go to" does not ask for a go-to.
+            return None;
+        }
         let base = if self.weak { 0.7 } else { 1.0 };
         let mut strength = base + 0.2 * (self.core.len() as f32 - 1.0);
         let mut missing = 0;
@@ -247,6 +251,10 @@ impl Cue {
             core && self.particles.iter().all(|p| near.iter().any(|w| w.plain == *p) || (p == "with" && reciprocal()))
         })
     }
+}
+
+fn is_subject(word: &str) -> bool {
+    matches!(word, "i" | "we" | "he" | "she" | "they" | "you" | "it")
 }
 
 /// Whether "have" at a position is an auxiliary: "have I visited", not "do I have".

@@ -8,14 +8,19 @@ use std::collections::HashSet;
 use super::{
     answer_type::AnswerType,
     cues::{CueIndex, CueMatch, Form},
-    lexicon::{class_named, classes_of, is_answered_by, is_specific_class},
+    evidence::{covers_words, evidence_has_word},
+    lexicon::is_specific_class,
+    members::keep_class_members,
     names::NameMention,
-    past::{find_predecessors, held_during, period_of_state},
+    past::{find_predecessors, held_during, is_replaced, period_of_state},
     question::{Question, QuestionKind, Tense},
     sides::{Sides, fits_kind},
-    words::{Word, is_first_person, same_noun, words},
+    words::{Word, is_first_person, same_noun},
 };
-use recall_domain::{EntityId, FactStatus, Stance, context::RankedFact};
+use recall_domain::{
+    EntityId, FactStatus, Relation, Stance,
+    context::{Context, RankedFact, RankedMessage},
+};
 use recall_embedding::LocalEmbedder;
 
 /// The facts that answer a question.
@@ -56,27 +61,32 @@ pub(super) fn holds(fact: &RankedFact) -> bool {
 }
 
 /// Returns the facts that answer the question.
-pub(super) fn find_answer<'a>(
-    question: &Question,
-    facts: &'a [RankedFact],
-    cue_index: &CueIndex,
-    embedder: &LocalEmbedder,
-) -> FactAnswer<'a> {
+pub(super) fn find_answer<'a>(question: &Question, context: &'a Context, cue_index: &CueIndex, embedder: &LocalEmbedder) -> FactAnswer<'a> {
     if !question.answer_type.is_in_facts() || question.named.is_empty() {
         return FactAnswer::default();
     }
-    let usable: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.status != FactStatus::Retracted && f.fact.value.is_none()).collect();
+    let usable: Vec<&RankedFact> =
+        context.facts.iter().filter(|f| f.fact.status != FactStatus::Retracted && f.fact.value.is_none()).collect();
     let before = find_predecessors(question, &usable, cue_index);
     if !before.is_empty() {
         return FactAnswer { facts: before, ..FactAnswer::default() };
     }
-    let Matches { mut found, mut contrary, cue } = match_cues(question, &usable, cue_index, embedder);
+    let search = |cues: &[CueMatch]| match_cues(question, cues, &usable, &context.messages, cue_index, embedder);
+    let mut matches = search(&question.cues);
+    if matches.is_empty() && question.kind == QuestionKind::YesNo && question.named.len() == 2 {
+        // "Have I worked with Figma": what is used is known, but no colleague of this name.
+        matches = search(&question.weaker_cues);
+    }
+    let Matches { mut found, mut contrary, cue } = matches;
     if found.is_empty() && question.kind == QuestionKind::Where && question.unexplained_words(None).is_empty() {
         found = find_locations(question, &usable, cue_index);
     }
     if found.is_empty() && contrary.is_empty() && question.is_general() {
         let facts = usable.iter().filter(|f| names_all(question, f)).take(MAX_GENERAL_FACTS).copied().collect();
         return FactAnswer { facts, ..FactAnswer::default() };
+    }
+    if found.is_empty() && contrary.is_empty() && question.cues.is_empty() {
+        found = find_by_class(question, &usable, &context.messages, embedder);
     }
     if found.is_empty() && question.answer_type == AnswerType::Name {
         found = find_named_possessions(question, &usable, cue_index);
@@ -98,23 +108,38 @@ pub(super) fn find_answer<'a>(
     contrary.retain(|f| seen.insert(f.fact.id));
     match question.kind {
         QuestionKind::YesNo => decide(question, found, contrary, cue),
-        _ => FactAnswer { facts: choose(found, question, cue.as_ref(), cue_index), verdict: None, cue },
+        // "Where does Ann work at Siemens?": she works somewhere else.
+        _ if found.is_empty() && !contrary.is_empty() => decide(question, found, contrary, cue),
+        _ => FactAnswer { facts: choose(found, question, &context.messages, cue.as_ref(), cue_index), verdict: None, cue },
     }
 }
 
 /// The facts that match the cues of a question.
 struct Matches<'a> {
     found: Vec<&'a RankedFact>,
-    /// For a yes-or-no question: facts that contradict a yes.
+    /// Facts that contradict a yes, or what the question presumes.
     contrary: Vec<&'a RankedFact>,
     /// The first cue that found any.
     cue: Option<CueMatch>,
 }
 
+impl Matches<'_> {
+    fn is_empty(&self) -> bool {
+        self.found.is_empty() && self.contrary.is_empty()
+    }
+}
+
 /// Returns the facts that match the cues of a question.
-fn match_cues<'a>(question: &Question, usable: &[&'a RankedFact], cue_index: &CueIndex, embedder: &LocalEmbedder) -> Matches<'a> {
+fn match_cues<'a>(
+    question: &Question,
+    cues: &[CueMatch],
+    usable: &[&'a RankedFact],
+    ranked: &[RankedMessage],
+    cue_index: &CueIndex,
+    embedder: &LocalEmbedder,
+) -> Matches<'a> {
     let mut matches = Matches { found: Vec::new(), contrary: Vec::new(), cue: None };
-    for cue in &question.cues {
+    for cue in cues {
         let relation = cue_index.relation(cue.relation);
         // "When did I move to Ghent": the date of a message that says where I live is no answer.
         if question.kind == QuestionKind::When && cue.form != Form::Ending && cue_index.is_state(cue.relation) {
@@ -124,6 +149,13 @@ fn match_cues<'a>(question: &Question, usable: &[&'a RankedFact], cue_index: &Cu
         // "Who did I visit Rome with" names both sides, and asks for a third entity that no fact has.
         let asks_for_more =
             sides.are_both_named() && !matches!(question.kind, QuestionKind::YesNo | QuestionKind::When) && !question.is_choice;
+        if presumes_object(question, &sides, cue, relation) {
+            let subject = Sides { objects: Vec::new(), unplaced: Vec::new(), ..sides.clone() };
+            let known = || usable.iter().filter(|f| f.fact.relation == relation.name && holds(f) && subject.matches(f, relation));
+            let is_right = known().any(|f| sides.matches(f, relation) && !sides.objects.is_empty());
+            matches.contrary.extend(known().filter(|_| !is_right && matches.found.is_empty()));
+            continue;
+        }
         if sides.are_empty() || asks_for_more {
             continue;
         }
@@ -134,7 +166,7 @@ fn match_cues<'a>(question: &Question, usable: &[&'a RankedFact], cue_index: &Cu
             rest.retain(|w| !in_period(w));
         }
         let fits = |f: &&&RankedFact| {
-            sides.matches(f, relation) && covers_words(f, &rest, cue) && has_expected_type(f, question, cue, &sides, cue_index)
+            sides.matches(f, relation) && covers_words(f, ranked, &rest, cue) && has_expected_type(f, question, cue, &sides, cue_index)
         };
         let matching: Vec<&RankedFact> = usable.iter().filter(|f| f.fact.relation == relation.name).filter(fits).copied().collect();
         let held = |f: &RankedFact| period.is_none_or(|p| held_during(f, &p));
@@ -143,20 +175,30 @@ fn match_cues<'a>(question: &Question, usable: &[&'a RankedFact], cue_index: &Cu
         if question.kind == QuestionKind::YesNo && cue.form != Form::Ending {
             let opposite = usable.iter().filter(|f| relation.opposite.as_ref() == Some(&f.fact.relation)).filter(fits);
             matches.contrary.extend(opposite);
-            if relation.functional && sides.objects.len() == 1 {
+            if relation.functional && sides.objects.len() == 1 && may_be_object(sides.objects[0], usable, relation) {
                 // "Do I live in Lyon?" is contradicted by another home.
                 let same_subject = Sides { objects: Vec::new(), ..sides.clone() };
                 let rivals = usable.iter().filter(|f| f.fact.relation == relation.name && holds(f) && same_subject.matches(f, relation));
                 matches.contrary.extend(rivals);
             }
         }
-        let members = keep_class_members(matching, question, embedder);
+        let members = keep_class_members(matching, question, ranked, embedder);
         if !members.is_empty() && matches.cue.is_none() {
             matches.cue = Some(cue.clone());
         }
         matches.found.extend(members);
     }
     matches
+}
+
+/// Whether a question asks for the object of a relation and states one at the same time: "where does Ann work at Siemens".
+fn presumes_object(question: &Question, sides: &Sides<'_>, cue: &CueMatch, relation: &Relation) -> bool {
+    let stated = !sides.objects.is_empty() || {
+        let rest = question.unexplained_words(Some(cue));
+        !rest.is_empty() && rest.iter().all(|w| w.proper)
+    };
+    let is_present = question.kind == QuestionKind::Where && !question.is_past && question.tense == Tense::Open;
+    is_present && stated && !sides.subjects.is_empty() && (relation.functional || relation.successive) && !cue.weak
 }
 
 /// Returns the locations of the named entities: "Where is the office?" has no verb other than "is".
@@ -170,6 +212,22 @@ fn find_locations<'a>(question: &Question, usable: &[&'a RankedFact], cue_index:
         found.extend(usable.iter().filter(|f| f.fact.relation == *name && is_subject(f)));
     }
     found
+}
+
+/// Returns the facts whose other side is of the class asked for: "Which engine is Moss Post in?" has no verb of a relation.
+fn find_by_class<'a>(
+    question: &Question,
+    usable: &[&'a RankedFact],
+    ranked: &[RankedMessage],
+    embedder: &LocalEmbedder,
+) -> Vec<&'a RankedFact> {
+    let is_specific = !question.class.nouns.is_empty() && question.class.nouns.iter().all(|noun| is_specific_class(noun));
+    let [named] = question.named.as_slice() else { return Vec::new() };
+    if !is_specific || named.possessive || question.kind == QuestionKind::YesNo || !question.unexplained_words(None).is_empty() {
+        return Vec::new();
+    }
+    let of_subject = usable.iter().filter(|f| named.entities.contains(&f.fact.subject)).copied().collect();
+    keep_class_members(of_subject, question, ranked, embedder)
 }
 
 /// Returns the possessions with a name of their own: "What is my cat called?" has no verb other than "is".
@@ -215,7 +273,11 @@ fn decide<'a>(question: &Question, found: Vec<&'a RankedFact>, contrary: Vec<&'a
     if was {
         return FactAnswer { facts: found, verdict: Some(Verdict::Yes), cue };
     }
-    let yes: Vec<&RankedFact> = found.iter().filter(|f| said_so || holds(f)).copied().collect();
+    // "I'm not in the team any more" ends whatever relation to the team the earlier message told.
+    let newest = |f: &RankedFact| f.evidence.iter().map(|e| e.created_at).max();
+    let same_sides = |a: &RankedFact, b: &RankedFact| a.fact.subject == b.fact.subject && a.fact.object == b.fact.object;
+    let is_over = |f: &RankedFact| found.iter().any(|e| e.fact.status == FactStatus::Ended && same_sides(e, f) && newest(e) > newest(f));
+    let yes: Vec<&RankedFact> = found.iter().filter(|f| said_so || (holds(f) && !is_over(f))).copied().collect();
     let against: Vec<&RankedFact> = contrary.iter().filter(|f| holds(f)).copied().collect();
     let ended = found.iter().find(|f| f.fact.status == FactStatus::Ended);
     let (facts, verdict) = if !yes.is_empty() {
@@ -239,13 +301,24 @@ fn decide<'a>(question: &Question, found: Vec<&'a RankedFact>, contrary: Vec<&'a
 ///
 /// Ended facts are included only for a question about the past or in the perfect, if there are no others, or if the relation is
 /// functional.
-fn choose<'a>(found: Vec<&'a RankedFact>, question: &Question, cue: Option<&CueMatch>, cue_index: &CueIndex) -> Vec<&'a RankedFact> {
+fn choose<'a>(
+    found: Vec<&'a RankedFact>,
+    question: &Question,
+    ranked: &[RankedMessage],
+    cue: Option<&CueMatch>,
+    cue_index: &CueIndex,
+) -> Vec<&'a RankedFact> {
     let (ended, active): (Vec<&RankedFact>, Vec<&RankedFact>) = found.into_iter().partition(|f| f.fact.status == FactStatus::Ended);
     let functional = |f: &&RankedFact| cue_index.relation_by_name(&f.fact.relation).is_some_and(|r| r.functional);
     let in_period = cue.is_some_and(|c| period_of_state(question, c, cue_index).is_some());
     let mut chosen = if in_period {
         active.into_iter().chain(ended).collect()
-    } else if question.tense == Tense::Past || active.is_empty() {
+    } else if question.tense == Tense::Past {
+        // Without a fact of what came next, a message must tell of it.
+        let is_open = ended.is_empty() || (question.time_anchors.is_empty() && !question.successor.is_empty());
+        let last = if ended.is_empty() { active.into_iter().filter(|f| functional(f) && holds(f)).collect() } else { ended };
+        last.into_iter().filter(|f| !is_open || is_replaced(f, question, ranked)).collect()
+    } else if active.is_empty() {
         ended
     } else {
         let negating = cue.is_some_and(|c| c.form == Form::Negating);
@@ -259,18 +332,6 @@ fn choose<'a>(found: Vec<&'a RankedFact>, question: &Question, cue: Option<&CueM
     chosen
 }
 
-/// Whether evidence, names or descriptions contain the other content words and the words that narrow the cue.
-fn covers_words(f: &RankedFact, rest: &[&Word], cue: &CueMatch) -> bool {
-    if rest.is_empty() && cue.manner.is_empty() {
-        return true;
-    }
-    let texts = [f.subject.name.as_str(), &f.object.name].into_iter().chain(f.evidence.iter().map(|e| e.excerpt.as_str()));
-    let described = [&f.subject.description, &f.object.description].into_iter().flatten().map(String::as_str);
-    let known: Vec<Word> = texts.chain(described).flat_map(words).collect();
-    rest.iter().all(|w| known.iter().any(|k| k.stem == w.stem || is_answered_by(&w.plain, &k.plain)))
-        && cue.manner.iter().all(|stem| known.iter().any(|k| k.stem == *stem))
-}
-
 /// Whether the open side of the fact has the type that the question asks for.
 fn has_expected_type(f: &RankedFact, question: &Question, cue: &CueMatch, sides: &Sides<'_>, cue_index: &CueIndex) -> bool {
     let open_side = sides.open_side(f);
@@ -278,7 +339,7 @@ fn has_expected_type(f: &RankedFact, question: &Question, cue: &CueMatch, sides:
         return false;
     }
     // "What does she drive" is not answered by everything she owns, although "drive" is a cue of owning.
-    if cue.weak && cue.stem != "have" && !evidence_has_word(f, cue_word(question, cue), &cue.stem) {
+    if cue.weak && !sides.are_both_named() && cue.stem != "have" && !evidence_has_word(f, cue_word(question, cue), &cue.stem) {
         return false;
     }
     // The answer to "Who has my tent?" is not "you".
@@ -291,8 +352,8 @@ fn has_expected_type(f: &RankedFact, question: &Question, cue: &CueMatch, sides:
     if sides.are_both_named() || matches!(question.kind, QuestionKind::YesNo | QuestionKind::When) {
         return true;
     }
-    if question.class.is_some() {
-        return fits_class(f, question);
+    if !question.class.types.is_empty() {
+        return fits_class(f, question, cue_index.relation(cue.relation));
     }
     match question.answer_type {
         AnswerType::Name => open_side.name.starts_with(char::is_uppercase),
@@ -300,73 +361,25 @@ fn has_expected_type(f: &RankedFact, question: &Question, cue: &CueMatch, sides:
     }
 }
 
+/// Whether a named entity may be the object of a relation, by its type.
+fn may_be_object(named: &NameMention, usable: &[&RankedFact], relation: &Relation) -> bool {
+    let sides = || usable.iter().flat_map(|f| [&f.subject, &f.object]).filter(|e| named.entities.contains(&e.id));
+    relation.object_types.is_empty() || sides().next().is_none() || sides().any(|e| relation.object_types.contains(&e.entity_type))
+}
+
 /// Returns the first word of the cue as written.
 fn cue_word<'q>(question: &'q Question, cue: &CueMatch) -> &'q str {
     question.words.get(cue.start).map_or("", |w| w.plain.as_str())
 }
 
-/// Whether the open side has one of the entity types of the class noun.
-fn fits_class(f: &RankedFact, question: &Question) -> bool {
-    let named = |id: EntityId| question.named.iter().any(|n| n.entities.contains(&id));
-    let open_side = if named(f.fact.subject) { &f.object } else { &f.subject };
-    question.class.is_none_or(|types| types.contains(&open_side.entity_type))
-}
-
-/// Cosine similarity of class noun and name from which the name belongs to the class ("pet", "cat": 0.75).
-const CLASS_SIMILARITY: f32 = 0.5;
-
-/// Whether an entity belongs to a class.
-#[derive(PartialEq, Eq)]
-enum ClassMembership {
-    Yes,
-    No,
-    Unknown,
-}
-
-/// Keeps the facts whose open side belongs to the class of the question.
+/// Whether the open side has one of the entity types of the class.
 ///
-/// If words do not decide for any fact, the types do, unless the class is too broad.
-fn keep_class_members<'a>(matching: Vec<&'a RankedFact>, question: &Question, embedder: &LocalEmbedder) -> Vec<&'a RankedFact> {
-    let counted = match &question.answer_type {
-        AnswerType::Count(noun) => Some(noun),
-        _ => None,
-    };
-    let Some(class) = question.class_word.as_ref().or(counted) else { return matching };
-    let class_vector = embedder.vector(class).0;
-    let wanted_class = class_named(class);
+/// An entity whose type is outside the range of the relation was taken for something else, so the range decides.
+fn fits_class(f: &RankedFact, question: &Question, relation: &Relation) -> bool {
     let named = |id: EntityId| question.named.iter().any(|n| n.entities.contains(&id));
-    let membership = |f: &RankedFact| {
-        let open_side = if named(f.fact.subject) { &f.object } else { &f.subject };
-        let excerpts = || f.evidence.iter().filter(|e| e.stance != Stance::Opposes).flat_map(|e| words(e.excerpt.as_str()));
-        let classes = classes_of(&open_side.name);
-        let similarity = || embedder.vector(&open_side.name).0.iter().zip(&class_vector).map(|(a, b)| a * b).sum::<f32>();
-        if wanted_class.is_some_and(|k| classes.contains(&k)) || evidence_has_word(f, class, "") {
-            ClassMembership::Yes
-        } else if wanted_class.is_some() && !classes.is_empty() {
-            ClassMembership::No
-        } else if wanted_class
-            .is_some_and(|k| excerpts().any(|w| classes_of(&w.plain).contains(&k)) && open_side.name.starts_with(char::is_uppercase))
-        {
-            // "a cat called Pixel".
-            ClassMembership::Yes
-        } else if similarity() >= CLASS_SIMILARITY {
-            ClassMembership::Yes
-        } else {
-            ClassMembership::Unknown
-        }
-    };
-    let judged: Vec<(ClassMembership, &RankedFact)> = matching.into_iter().map(|f| (membership(f), f)).collect();
-    let sure: Vec<&RankedFact> = judged.iter().filter(|(k, _)| *k == ClassMembership::Yes).map(|(_, f)| *f).collect();
-    if !sure.is_empty() || is_specific_class(class) || counted.is_some() {
-        return sure;
-    }
-    judged.into_iter().filter(|(k, _)| *k == ClassMembership::Unknown).map(|(_, f)| f).collect()
-}
-
-/// Whether evidence, names or descriptions contain the word, a word with this stem, or a narrower word.
-fn evidence_has_word(f: &RankedFact, word: &str, stem: &str) -> bool {
-    let excerpts = f.evidence.iter().filter(|e| e.stance != Stance::Opposes).map(|e| e.excerpt.as_str());
-    let described = [&f.subject.description, &f.object.description].into_iter().flatten().map(String::as_str);
-    let names = [f.subject.name.as_str(), f.object.name.as_str()];
-    excerpts.chain(described).chain(names).any(|text| words(text).iter().any(|w| w.stem == stem || is_answered_by(word, &w.plain)))
+    let (open_side, range) =
+        if named(f.fact.subject) { (&f.object, &relation.object_types) } else { (&f.subject, &relation.subject_types) };
+    let types = &question.class.types;
+    types.contains(&open_side.entity_type)
+        || (!range.is_empty() && !range.contains(&open_side.entity_type) && range.iter().any(|t| types.contains(t)))
 }

@@ -33,19 +33,21 @@ const PLACE_PARTICLES: [&str; 6] = ["in", "at", "to", "near", "from", "on"];
 const CLASS_NOUNS: &[(&str, &[EntityType])] = &[
     ("person people man men woman women guy girl boy folk human", &[EntityType::Person]),
     (
-        "company companies organization organisation employer firm team school university college club band department guild group choir",
+        "company companies organization organisation employer firm team school university college club band department guild group choir \
+         hospital shop store bakery restaurant bank museum council orchestra church",
         &[EntityType::Organization],
     ),
     (
-        "city cities town country countries village place region state area location neighborhood neighbourhood district continent venue",
+        "city cities town country countries village region state area neighborhood neighbourhood district continent suburb",
         &[EntityType::Place],
     ),
+    ("place location venue institution", &[EntityType::Place, EntityType::Organization, EntityType::Event]),
     ("project product initiative repository repo app application service", &[EntityType::Project, EntityType::Tool]),
     (
-        "tool language database framework library software editor stack technology tech technologies platform program programming system browser network messenger queue",
+        "tool language database framework library software editor stack technology tech technologies platform program programming system browser network messenger queue engine",
         &[EntityType::Tool, EntityType::Thing, EntityType::Concept],
     ),
-    ("event conference concert festival", &[EntityType::Event]),
+    ("event conference concert festival fair", &[EntityType::Event]),
     ("hobby hobbies activity activities sport sports topic subject genre music", &[EntityType::Concept, EntityType::Thing]),
     (SPECIFIC_CLASSES, &[EntityType::Thing, EntityType::Concept, EntityType::Tool]),
     ("thing things item object", &[EntityType::Thing, EntityType::Concept]),
@@ -54,7 +56,7 @@ const CLASS_NOUNS: &[(&str, &[EntityType])] = &[
 /// Class nouns that are more specific than their entity types, which do not distinguish a car from a cake.
 const SPECIFIC_CLASSES: &str = "\
     pet animal animals food dish meal drink book movie film song game car vehicle bike instrument colour color language database framework \
-    library editor browser network messenger queue flower plant fruit vegetable dessert series show band music sport sports hobby country";
+    library editor browser network messenger queue engine flower plant fruit vegetable dessert series show band music sport sports hobby country";
 
 fn set(text: &'static str) -> HashSet<&'static str> {
     text.split_whitespace().collect()
@@ -175,6 +177,12 @@ const SYNONYMS: &[&str] = &[
     "child children kid kids",
     "spouse partner",
     "doctor dr",
+    "university uni college",
+    "film movie",
+    "flat apartment",
+    "holiday vacation",
+    "photo picture",
+    "sofa couch",
 ];
 
 /// Groups of a broader word and its narrower words. A question with the first may be answered with the others.

@@ -3,27 +3,35 @@
 //! It states the facts that fit the question in plain English. If no fact fits, it quotes messages. If no message fits
 //! either, it says that it does not know. Every statement has a citation.
 //!
-//! - `question` parses the question: `answer_type` finds the type of the answer, `names`, `cues` and `sides` the entities
-//!   and the relation, and `period` the days.
+//! - `question` parses the question: `answer_type` finds the type of the answer, `class` its class, `names`, `cues` and `sides` the
+//!   entities and the relation, and `period` the days.
 //! - `parts` splits two questions in one sentence.
 //! - `facts` selects facts; `phrasing` writes them as sentences with the rules of `grammar`.
 //! - `past` selects what held in a period, and what came before something else.
+//! - `evidence` and `members` check what the evidence of a fact says, and whether it belongs to the class asked for.
+//! - `later` adds what was said after the statement that an answer rests on.
 //! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others.
 //! - `passages` selects the chunk of a document if no message fits.
 //! - `values` answers about values: ages, dates, amounts, jobs.
 //! - `sources` answers "how do you know" with the messages that say so.
-//! - `rephrase` replaces "my sister" by her name.
+//! - `rephrase` replaces "my sister" by her name, and `path` other descriptions.
 
 mod answer_type;
 mod assertion;
+mod class;
 mod cues;
+mod evidence;
+mod excerpts;
 mod facts;
 mod grammar;
+mod later;
 mod lexicon;
+mod members;
 mod names;
 mod parts;
 mod passages;
 mod past;
+mod path;
 mod period;
 mod phrasing;
 mod question;
@@ -44,6 +52,7 @@ use async_trait::async_trait;
 use self::{
     answer_type::AnswerType,
     cues::CueIndex,
+    evidence::is_told_by,
     grammar::day,
     phrasing::{CitationList, FactWriter},
     question::{Question, QuestionKind},
@@ -104,8 +113,21 @@ impl ExtractiveAnswerer {
         let question = self.parse_question(asked, context);
         if let Some(claim) = sources::claim_of(asked.text.as_str()) {
             let claim = Asked { text: claim.into(), ..asked.clone() };
-            let claim_question = self.parse_question(&claim, context);
-            let sentences = sources::write_sources(&claim_question, context, &self.cue_index, &self.embedder, cited);
+            let mut claim_question = self.parse_question(&claim, context);
+            let mut sentences = sources::write_sources(&claim_question, context, &self.cue_index, &self.embedder, cited);
+            let is_statement = claim_question.kind == QuestionKind::YesNo;
+            if sentences.is_empty() && is_statement {
+                // A claim is no question for yes or no: what was said of it is wanted.
+                (claim_question.kind, claim_question.ignores_verb) = (QuestionKind::What, true);
+                let passages = context.passages();
+                let finder = QuoteFinder {
+                    question: &claim_question,
+                    entities: &context.entities,
+                    cue_index: &self.cue_index,
+                    embedder: &self.embedder,
+                };
+                sentences = write_quotes(&claim_question, context, finder.find_quotes(&passages), cited);
+            }
             if !sentences.is_empty() {
                 return sentences;
             }
@@ -120,16 +142,38 @@ impl ExtractiveAnswerer {
         if !values.is_empty() {
             return values;
         }
-        let mut sentences = if quotes_first { write_quotes(&question, context, finder.find_quotes(&passages), cited) } else { Vec::new() };
+        let quotes = || later::with_corrections(finder.find_quotes(&passages), &passages);
+        let mut sentences = if quotes_first { write_quotes(&question, context, quotes(), cited) } else { Vec::new() };
         if sentences.is_empty() {
-            let found = facts::find_answer(&question, &context.facts, &self.cue_index, &self.embedder);
+            let mut found = facts::find_answer(&question, context, &self.cue_index, &self.embedder);
+            let after = if question.is_general() || found.facts.is_empty() || question.is_about_past() {
+                None
+            } else {
+                // Of two sides, the words of the newer one say which.
+                let is_contested = FactWriter { cue_index: &self.cue_index, question: &question, found: &found }.is_contested();
+                let needs_words = question.answer_type == AnswerType::Time || is_contested;
+                later::after_facts(&found.facts, needs_words, finder.find_all(&passages), &passages)
+            };
+            // Whether what was said later is a yes or a no is not known.
+            found.verdict =
+                found.verdict.filter(|_| after.as_ref().is_none_or(|q| found.facts.iter().any(|f| is_told_by(f, q.message.id))));
             sentences = FactWriter { cue_index: &self.cue_index, question: &question, found: &found }.write(cited);
             if question.is_general() {
                 sentences.extend(self.values.describe(&question, &context.facts, asked.at, cited));
+            } else if !sentences.is_empty() {
+                sentences.extend(write_quotes(&question, context, after.into_iter().collect(), cited));
             }
         }
+        if sentences.is_empty()
+            && let Some((described, found)) =
+                path::find_described(asked.text.as_str(), &question, &Asking { answerer: self, asked, context })
+        {
+            sentences = FactWriter { cue_index: &self.cue_index, question: &described, found: &found }.write(cited);
+            let after = later::after_facts(&found.facts, false, Vec::new(), &passages);
+            sentences.extend(write_quotes(&question, context, after.into_iter().collect(), cited));
+        }
         if sentences.is_empty() && !quotes_first {
-            sentences = write_quotes(&question, context, finder.find_quotes(&passages), cited);
+            sentences = write_quotes(&question, context, quotes(), cited);
         }
         if sentences.is_empty() {
             let quote = finder.find_passage(&context.chunks, &passages);
@@ -157,6 +201,23 @@ impl ExtractiveAnswerer {
         let texts = context.messages.iter().map(|m| m.message.text.as_str()).chain(excerpts);
         let texts: Vec<Vec<words::Word>> = texts.map(words::words).collect();
         Question::read(asked.text.as_str(), asked.at, &known, &texts, &self.cue_index)
+    }
+}
+
+/// Questions within a question, asked of the same context.
+struct Asking<'a> {
+    answerer: &'a ExtractiveAnswerer,
+    asked: &'a Asked,
+    context: &'a Context,
+}
+
+impl<'a> path::Ask<'a> for Asking<'a> {
+    fn parse(&self, text: &str) -> Question {
+        self.answerer.parse_question(&Asked { text: text.into(), ..self.asked.clone() }, self.context)
+    }
+
+    fn find(&self, question: &Question) -> facts::FactAnswer<'a> {
+        facts::find_answer(question, self.context, &self.answerer.cue_index, &self.answerer.embedder)
     }
 }
 
@@ -220,10 +281,18 @@ impl Answerer for ExtractiveAnswerer {
         "extractive"
     }
 
+    fn messages_wanted(&self) -> u32 {
+        30
+    }
+
     fn rephrase(&self, asked: &Asked, context: &Context) -> Option<UserText> {
         let question = self.parse_question(asked, context);
-        let rephrased = rephrase::replace_role(asked.text.as_str(), &question, &context.facts, &self.cue_index);
-        rephrased.or_else(|| rephrase::add_occupation_words(&question)).map(UserText::from)
+        let text = asked.text.as_str();
+        rephrase::replace_role(text, &question, &context.facts, &self.cue_index)
+            .or_else(|| path::replace_description(text, &question, &Asking { answerer: self, asked, context }))
+            .or_else(|| rephrase::add_occupation_words(&question))
+            .filter(|rephrased| rephrased != text)
+            .map(UserText::from)
     }
 
     async fn answer(&self, _caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError> {

@@ -1,5 +1,7 @@
 //! Finds the names of known entities in a question.
 
+use std::collections::HashSet;
+
 use super::{
     lexicon::is_function_word,
     words::{Word, same_noun, words},
@@ -29,6 +31,12 @@ impl NameMention {
 /// Lower tiers match first, and longer names within a tier. A person also has the first name as a name.
 pub(super) fn find_names(question: &[Word], known: &[(u8, &Entity)], taken: &mut [bool]) -> Vec<NameMention> {
     let mut all: Vec<(u8, Vec<String>, EntityId)> = Vec::new();
+    // "My bosses" is not the one who was told without a name.
+    let unnamed: HashSet<EntityId> = known
+        .iter()
+        .filter(|(_, e)| e.entity_type == EntityType::Person && e.name.starts_with(char::is_lowercase))
+        .map(|(_, e)| e.id)
+        .collect();
     for &(tier, entity) in known {
         for name in std::iter::once(&entity.name).chain(&entity.aliases) {
             let mut parts: Vec<String> = words(name).into_iter().map(|w| w.plain).collect();
@@ -50,7 +58,9 @@ pub(super) fn find_names(question: &[Word], known: &[(u8, &Entity)], taken: &mut
     for (_, parts, id) in all {
         for start in 0..(question.len() + 1).saturating_sub(parts.len()) {
             let end = start + parts.len();
-            let fits = parts.iter().zip(&question[start..end]).all(|(part, word)| same_noun(part, &word.plain));
+            let is_exact = unnamed.contains(&id);
+            let is_same = |part: &str, word: &str| part == word || (!is_exact && same_noun(part, word));
+            let fits = parts.iter().zip(&question[start..end]).all(|(part, word)| is_same(part, &word.plain));
             if let Some(there) = found.iter_mut().find(|n| fits && n.start == start && n.end == end) {
                 if !there.entities.contains(&id) {
                     there.entities.push(id);

@@ -6,8 +6,9 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
+    excerpts::{quoted_range, shorten},
     question::{Question, QuestionKind},
-    quotes::{Quote, QuoteFinder, Sentence, Term, YES_NO_COVERAGE, quoted_range, shorten},
+    quotes::{Quote, QuoteFinder, Sentence, Term, YES_NO_COVERAGE},
     words::is_first_person,
 };
 use recall_domain::{

@@ -12,9 +12,12 @@ use super::{
     period::Period,
     question::{Question, QuestionKind},
     sides::fits_kind,
-    words::stem,
+    words::{stem, words},
 };
-use recall_domain::{Entity, EntityId, FactStatus, MessageId, Stance, context::RankedFact};
+use recall_domain::{
+    Entity, EntityId, FactStatus, MessageId, Stance,
+    context::{RankedFact, RankedMessage},
+};
 
 /// Returns the facts that the entity after "before" replaced. Several ended with the same message, or none did.
 pub(super) fn find_predecessors<'a>(question: &Question, usable: &[&'a RankedFact], cue_index: &CueIndex) -> Vec<&'a RankedFact> {
@@ -51,6 +54,18 @@ pub(super) fn find_predecessors<'a>(question: &Question, usable: &[&'a RankedFac
     links.into_iter().filter(|(replaced, gap, _)| Some((*replaced, *gap)) == best).map(|(_, _, f)| f).collect()
 }
 
+/// Whether a later message has the name after "before", though no fact says what it replaced.
+pub(super) fn is_replaced(f: &RankedFact, question: &Question, ranked: &[RankedMessage]) -> bool {
+    let is_ended = f.fact.status == FactStatus::Ended;
+    let told = if is_ended { f.fact.valid_to } else { f.fact.last_support };
+    let names_successor = |m: &RankedMessage| question.has_successor(words(m.message.text.as_str()).iter());
+    let is_own = || words(&f.object.name).iter().any(|w| question.successor.contains(&w.stem));
+    !is_own()
+        && ranked
+            .iter()
+            .any(|m| told.is_some_and(|told| m.message.sent_at > told || (is_ended && m.message.sent_at == told)) && names_successor(m))
+}
+
 /// Days for which one may still have the old while one has the new.
 const OVERLAP_DAYS: i64 = 62;
 
@@ -76,7 +91,10 @@ pub(super) fn period_of_state(question: &Question, cue: &CueMatch, cue_index: &C
     let is_open = !matches!(question.kind, QuestionKind::YesNo | QuestionKind::When);
     let word = question.words.get(cue.start)?;
     let lasts = matches!(cue.form, Form::Noun | Form::InverseNoun) || STATES.iter().any(|s| stem(s) == word.stem);
-    question.period.map(|p| p.period).filter(|_| is_open && question.is_past && lasts && cue_index.is_state(cue.relation))
+    question
+        .period
+        .map(|p| p.period)
+        .filter(|_| is_open && (question.is_past || question.is_perfect) && lasts && cue_index.is_state(cue.relation))
 }
 
 /// Whether a fact held at some time in a period. Without a known beginning it held before its end.

@@ -43,9 +43,8 @@ impl FactWriter<'_> {
             sentences.extend(said);
             left.retain(|f| !used.iter().any(|u| u.fact.id == f.fact.id));
         }
-        let weighed = self.found.facts.iter().any(|a| self.found.facts.iter().any(|b| self.are_rivals(a, b) && holds(a) && holds(b)));
         // If both sides are stated, their shares are the answer.
-        let verdict = self.found.verdict.filter(|_| !weighed);
+        let verdict = self.found.verdict.filter(|_| !self.is_contested());
         if let (Some(verdict), Some(first)) = (verdict, sentences.first_mut()) {
             let word = match verdict {
                 Verdict::Yes => "Yes",
@@ -56,6 +55,11 @@ impl FactWriter<'_> {
             *first = format!("I know of {}: {first}", self.found.facts.len());
         }
         sentences.iter().map(|s| format!("{}.", capital(s))).collect()
+    }
+
+    /// Whether facts that hold contradict each other.
+    pub(super) fn is_contested(&self) -> bool {
+        self.found.facts.iter().any(|a| self.found.facts.iter().any(|b| self.are_rivals(a, b) && holds(a) && holds(b)))
     }
 
     /// Whether an object is a plural. "Two rabbits" is one entity, so the number of facts is no count.
@@ -110,7 +114,7 @@ impl FactWriter<'_> {
         let by_noun = cue.filter(|c| matches!(c.form, Form::Noun | Form::InverseNoun) && !matches!(mood(first), Mood::Denied));
         let named = |id: EntityId| self.question.named.iter().any(|n| n.entities.contains(&id));
         let (role, subject_owns) = if let Some(cue) = by_noun {
-            let positions = || cue.positions.iter().chain(self.question.class_positions.iter().filter(|p| **p > cue.start));
+            let positions = || cue.positions.iter().chain(self.question.class.positions.iter().filter(|p| **p > cue.start));
             let to = *positions().max()?;
             let owner = self.question.named.iter().filter(|n| n.possessive && n.end <= cue.start).map(|n| n.end).max();
             let from = owner.or_else(|| positions().min().copied())?;
@@ -242,7 +246,8 @@ impl FactWriter<'_> {
     /// Returns the mood of a fact for this question: an ended fact is in the past tense if the question is.
     fn mood(&self, f: &RankedFact) -> Mood {
         let past = if self.question.kind == QuestionKind::YesNo { self.question.is_past } else { self.question.is_about_past() };
-        if mood(f) == Mood::Ended && past { Mood::Was } else { mood(f) }
+        let is_over = mood(f) == Mood::Ended || (mood(f) == Mood::Holds && !self.question.successor.is_empty());
+        if is_over && past { Mood::Was } else { mood(f) }
     }
 
     /// Whether two facts contradict each other.

@@ -2,8 +2,9 @@
 
 use super::{
     answer_type::AnswerType,
+    class::{Class, attribute, find_class},
     cues::{CueIndex, CueMatch, Form},
-    lexicon::{entity_types_of, is_asking_word, is_function_word, is_particle},
+    lexicon::{is_asking_word, is_function_word},
     names::{NameMention, extend_names, find_names},
     period::{self, PeriodMention},
     words::{Word, is_first_person, is_past_form, words},
@@ -43,12 +44,11 @@ pub(super) struct Question {
     /// Entities that only specify the time: "before Ghent".
     pub(super) time_anchors: Vec<EntityId>,
     pub(super) cues: Vec<CueMatch>,
-    /// Entity types of the class noun, if there is one ("which city").
-    pub(super) class: Option<&'static [EntityType]>,
-    /// The class noun.
-    pub(super) class_word: Option<String>,
-    /// Positions of the class noun and of the words between it and the question word.
-    pub(super) class_positions: Vec<usize>,
+    /// Worse readings of the same words.
+    pub(super) weaker_cues: Vec<CueMatch>,
+    pub(super) class: Class,
+    /// Position of what is asked of a thing: "what breed is the dog". An answer names it or one of its kind.
+    pub(super) attribute: Option<usize>,
     /// The days that it is about.
     pub(super) period: Option<PeriodMention>,
     /// Whether it offers alternatives: "tea or coffee".
@@ -59,8 +59,8 @@ pub(super) struct Question {
     pub(super) is_past: bool,
     /// Whether its verb is in the perfect, which includes what has ended: "who have I worked for".
     pub(super) is_perfect: bool,
-    /// Whether it asks which one of several with a name is meant: "which Sam was our landlord".
-    pub(super) asks_which_one: bool,
+    /// Whether no verb of it is compared: a claim, or "which Sam was our landlord".
+    pub(super) ignores_verb: bool,
     /// Positions of further filler words: words of the question form, and alternatives.
     filler: Vec<usize>,
 }
@@ -88,7 +88,9 @@ fn question_kind(words: &[Word], answer_type: &AnswerType) -> QuestionKind {
         return QuestionKind::What;
     }
     match words.first().map(|w| w.plain.as_str()) {
-        Some("tell" | "show" | "list" | "name" | "describe" | "remind" | "give") | None => QuestionKind::What,
+        Some("tell" | "show" | "list" | "name" | "describe" | "remind" | "give" | "summarise" | "summarize" | "recap") | None => {
+            QuestionKind::What
+        }
         Some(_) => QuestionKind::YesNo,
     }
 }
@@ -114,23 +116,37 @@ impl Question {
         find_first_person(&words, &viewer, &mut named, &mut taken);
         named.sort_by_key(|n| n.start);
         if let Some(p) = &period {
-            // "in March" is no object of the verb.
-            let before = words[..p.start].iter().rposition(|w| w.plain != "the").filter(|i| is_particle(&words[*i].plain));
+            // "in March" is no object of the verb. "To" in "who did I report to this year" belongs to the verb.
+            let of_time =
+                |i: &usize| matches!(words[*i].plain.as_str(), "in" | "on" | "at" | "during" | "by" | "since" | "until" | "from" | "of");
+            let before = words[..p.start].iter().rposition(|w| w.plain != "the").filter(of_time);
             taken[before.unwrap_or(p.start)..p.end].fill(true);
         }
-        let cues = cue_index.find(&words, &taken, kind == QuestionKind::Where);
-        let (class, class_positions) = class(&words, &taken, &cues);
-        if kind == QuestionKind::What && class == Some(&[EntityType::Place]) {
+        // A clause that only says when, and words that only say how to answer, name nothing that is asked for.
+        let clause = temporal_clause(&words);
+        named.retain(|n| !clause.contains(&n.start));
+        let aside: Vec<usize> = clause.chain(manner_of_answer(&words)).collect();
+        aside.iter().for_each(|i| taken[*i] = true);
+        let (cues, _) = cue_index.find(&words, &taken, kind == QuestionKind::Where);
+        let class = find_class(&words, &taken, &cues);
+        if class.is_object(&words) {
+            // "Which trade fairs did I go to": no word of the class is a verb.
+            class.positions.iter().for_each(|i| taken[*i] = true);
+        }
+        if kind == QuestionKind::What && class.types == [EntityType::Place] {
             kind = QuestionKind::Where;
         }
-        let class_word = class_positions.last().map(|i| words[*i].plain.clone());
-        let cues = if kind == QuestionKind::Where { cue_index.find(&words, &taken, true) } else { cues };
+        let (mut cues, weaker_cues) = cue_index.find(&words, &taken, kind == QuestionKind::Where);
+        if kind != QuestionKind::YesNo {
+            ask_for_endings(&words, &mut cues);
+        }
 
         let is_past = words.iter().take(3).any(|w| matches!(w.plain.as_str(), "did" | "was" | "were" | "had"));
         let tense = if asks_for_earlier(&words) { Tense::Past } else { Tense::Open };
         let is_perfect = kind != QuestionKind::YesNo && has_perfect(&words);
-        let asks_which_one = named.iter().any(|n| is_choice_of_name(&words, n));
+        let ignores_verb = named.iter().any(|n| is_choice_of_name(&words, n));
         let successor = successor(&words, &named);
+        let attribute = attribute(&words);
         let time_anchors = take_time_anchors(&words, &mut named);
 
         // "tea or coffee": an answer need not contain both alternatives.
@@ -141,8 +157,7 @@ impl Question {
             kind = QuestionKind::What;
         }
         filler.extend(words.iter().enumerate().filter(|(_, w)| matches!(w.plain.as_str(), "previous" | "former")).map(|(i, _)| i));
-        // "since I started this diary", "in these 14 months", "going by what I said last": when it was, not what is asked.
-        filler.extend(temporal_clause(&words));
+        filler.extend(aside);
         // "List everything I like", "do you remember who".
         filler.extend((0..words.len()).take_while(|i| is_asking_word(&words[*i]) || (is_function_word(&words[*i]) && !taken[*i])));
         Self {
@@ -153,15 +168,15 @@ impl Question {
             named,
             time_anchors,
             cues,
+            weaker_cues,
             class,
-            class_positions,
-            class_word,
+            attribute,
             period,
             is_choice,
             successor,
             is_past,
             is_perfect,
-            asks_which_one,
+            ignores_verb,
             filler,
         }
     }
@@ -195,11 +210,13 @@ impl Question {
     ///
     /// The evidence must contain them, or it answers another question.
     pub(super) fn unexplained_words(&self, cue: Option<&CueMatch>) -> Vec<&Word> {
-        let explained = |i: usize| self.in_name(i) || self.class_positions.contains(&i) || cue.is_some_and(|c| c.positions.contains(&i));
+        let explained = |i: usize| self.in_name(i) || self.class.positions.contains(&i) || cue.is_some_and(|c| c.positions.contains(&i));
         // "before Ghent" is covered by its entity.
         let time_anchors =
             |i: usize| !self.time_anchors.is_empty() && i > 0 && matches!(self.words[i - 1].plain.as_str(), "before" | "after");
-        let filler = |i: usize, w: &Word| self.is_filler(i) || (cue.is_none() && is_asking_word(w)) || time_anchors(i);
+        let before = self.words.iter().position(|w| w.plain == "before");
+        let succeeds = |i: usize, w: &Word| before.is_some_and(|at| at < i) && self.successor.contains(&w.stem);
+        let filler = |i: usize, w: &Word| self.is_filler(i) || (cue.is_none() && is_asking_word(w)) || time_anchors(i) || succeeds(i, w);
         let rest = self.words.iter().enumerate().filter(|(i, w)| !(explained(*i) || filler(*i, w)));
         rest.map(|(_, w)| w).collect()
     }
@@ -210,7 +227,7 @@ impl Question {
         if !matches!(self.kind, QuestionKind::Who | QuestionKind::What)
             || named.possessive
             || !self.unexplained_words(None).is_empty()
-            || self.class.is_some()
+            || !self.class.types.is_empty()
         {
             return false;
         }
@@ -269,7 +286,14 @@ fn take_time_anchors(words: &[Word], named: &mut Vec<NameMention>) -> Vec<Entity
 fn has_perfect(words: &[Word]) -> bool {
     let after = |i: usize| words.get(i + 1..(i + 5).min(words.len())).unwrap_or_default();
     let participle = |w: &Word| (is_past_form(&w.plain) || w.plain == "used") && !matches!(w.plain.as_str(), "is" | "are" | "has");
-    words.iter().enumerate().any(|(i, w)| matches!(w.plain.as_str(), "have" | "has") && after(i).iter().skip(1).any(participle))
+    let full = |w: &Word| matches!(w.plain.as_str(), "have" | "has");
+    let short = |w: &Word| matches!(w.plain.as_str(), "i've" | "we've" | "they've");
+    let both = |pair: &[Word]| matches!(pair[0].plain.as_str(), "am" | "are" | "is") && pair[1].plain == "or";
+    words
+        .iter()
+        .enumerate()
+        .any(|(i, w)| (full(w) && after(i).iter().skip(1).any(participle)) || (short(w) && after(i).iter().any(participle)))
+        || words.windows(2).any(both)
 }
 
 fn is_subject_pronoun(word: &str) -> bool {
@@ -285,13 +309,18 @@ fn is_choice_of_name(words: &[Word], name: &NameMention) -> bool {
         && matches!(plain(name.end + 1), "the" | "my" | "our" | "a" | "an" | "his" | "her" | "their")
 }
 
-/// Returns the positions of a clause at the end that only says in which time the answer lies.
+/// Returns the positions of a clause at the end that only says in which time the answer lies: "since I started this diary", "in these 14
+/// months", "before we changed our minds", "going by what I said last".
 fn temporal_clause(words: &[Word]) -> std::ops::Range<usize> {
     let plain = |i: usize| words.get(i).map_or("", |w| w.plain.as_str());
     let starts = |i: usize| match plain(i) {
         "since" => matches!(plain(i + 1), "i" | "we" | "the" | "my"),
         "in" | "during" | "over" => {
             matches!(plain(i + 1), "these" | "the" | "those" | "this" | "all") && (i + 2..i + 5).any(|j| is_span_of_time(plain(j)))
+        }
+        "before" | "when" | "after" => {
+            let is_named = words.get(i + 1..).is_some_and(|rest| rest.iter().any(|w| w.proper));
+            is_subject_pronoun(plain(i + 1)) && !is_named
         }
         "so" => plain(i + 1) == "far",
         "going" => plain(i + 1) == "by",
@@ -302,38 +331,31 @@ fn temporal_clause(words: &[Word]) -> std::ops::Range<usize> {
     from..words.len()
 }
 
-fn is_span_of_time(word: &str) -> bool {
-    matches!(word, "months" | "years" | "weeks" | "days" | "year" | "month" | "time" | "diary" | "while")
+/// Returns the positions of words that only say how to answer, or where as a matter of course: "by surname", "in full", "at home".
+fn manner_of_answer(words: &[Word]) -> Vec<usize> {
+    const PHRASES: [[&str; 2]; 6] = [["by", "surname"], ["by", "name"], ["in", "full"], ["at", "home"], ["besides", "me"], ["for", "sure"]];
+    let is_phrase = |pair: &[Word]| PHRASES.iter().any(|p| pair[0].plain == p[0] && pair[1].plain == p[1]);
+    words.windows(2).enumerate().filter(|(_, pair)| is_phrase(pair)).flat_map(|(i, _)| [i, i + 1]).collect()
 }
 
-/// Returns the entity types of a question's class noun, and the positions of its words.
-fn class(words: &[Word], taken: &[bool], cues: &[CueMatch]) -> (Option<&'static [EntityType]>, Vec<usize>) {
-    let in_cue = |i: usize| cues.iter().any(|c| !c.weak && c.positions.contains(&i));
-    let opener = words.iter().position(|w| matches!(w.plain.as_str(), "what" | "which" | "whose" | "all" | "list" | "name"));
-    if let Some(opener) = opener {
-        // "which programming language": the words up to the class noun, unless a verb or a name comes first.
-        let filler = |w: &Word| {
-            is_function_word(w)
-                && entity_types_of(w).is_none()
-                && !matches!(w.plain.as_str(), "of" | "the" | "all" | "kind" | "type" | "sort" | "breed" | "kinds" | "types")
-        };
-        let nouns: Vec<usize> = (opener + 1..words.len()).take_while(|i| *i <= opener + 4 && !taken[*i] && !filler(&words[*i])).collect();
-        let is_class = |i: usize| entity_types_of(&words[i]).is_some() && !(in_cue(i) && nouns.len() == 1 && i + 1 == words.len());
-        if let Some(last) = nouns.iter().rposition(|i| is_class(*i)) {
-            return (entity_types_of(&words[nouns[last]]), nouns[..=last].to_vec());
-        }
-        // "what kind of dog": a class without entity types.
-        let of = nouns.iter().position(|i| words[*i].plain == "of").filter(|n| *n > 0 && *n + 1 < nouns.len());
-        if let Some(of) = of {
-            return (None, nouns[..=of + 1].to_vec());
+/// Turns the cues of a question for what ended into cues of the end: "which product do they no longer use", "what did we stop using".
+fn ask_for_endings(words: &[Word], cues: &mut [CueMatch]) {
+    let plain = |i: usize| words.get(i).map_or("", |w| w.plain.as_str());
+    let negated = words.iter().any(|w| w.plain == "not" || w.plain.ends_with("n't"));
+    let longer = (0..words.len()).find(|i| plain(*i) == "no" && plain(i + 1) == "longer").map(|i| vec![i, i + 1]);
+    let more = (0..words.len()).find(|i| plain(*i) == "anymore" || (plain(*i) == "any" && plain(i + 1) == "more"));
+    let marker = longer.or_else(|| more.filter(|_| negated).map(|i| vec![i, i + 1]));
+    for cue in cues.iter_mut().filter(|c| c.form == Form::Verb) {
+        let stopped = cue.start.checked_sub(1).filter(|i| matches!(words[*i].stem.as_str(), "stop" | "quit"));
+        if let Some(positions) = stopped.map(|i| vec![i]).or_else(|| marker.clone()) {
+            cue.positions.extend(positions);
+            cue.form = Form::Ending;
         }
     }
-    // "my favourite food".
-    let noun = cues.iter().find(|c| matches!(c.form, Form::Noun | Form::InverseNoun)).and_then(|c| c.positions.last());
-    match noun.map(|i| i + 1).and_then(|i| Some((i, entity_types_of(words.get(i)?)?))) {
-        Some((position, types)) => (Some(types), vec![position]),
-        None => (None, Vec::new()),
-    }
+}
+
+fn is_span_of_time(word: &str) -> bool {
+    matches!(word, "months" | "years" | "weeks" | "days" | "year" | "month" | "time" | "diary" | "while")
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::{
     answer_type::AnswerType,
     assertion::{self, Statement},
     cues::{CueIndex, Form},
+    excerpts::{MAX_EXCERPT, quoted_range, shorten, without_quotations},
     lexicon::{are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_function_word, is_light_verb, is_specific_class},
     names::NameMention,
     period,
@@ -24,7 +25,7 @@ use recall_domain::{
 use recall_embedding::LocalEmbedder;
 
 /// Maximum number of quotes in one answer.
-const MAX_QUOTES: usize = 3;
+pub(super) const MAX_QUOTES: usize = 3;
 /// Share of the question's content words that a message must contain. With less, too much stays unanswered.
 const COVERAGE: f32 = 0.62;
 /// The same for yes-or-no questions, where one missing word can reverse the answer.
@@ -41,8 +42,6 @@ const SAME_RELATION_SCORE: f32 = 0.7;
 const CLASS_MEMBER_SCORE: f32 = 0.65;
 /// Number of sentences of a message that are compared by embeddings. The rest is compared by words alone.
 const EMBEDDED_SENTENCES: usize = 50;
-/// Maximum length of an excerpt, in characters.
-const MAX_EXCERPT: usize = 240;
 
 /// A message that answers the question, with the text to quote.
 #[derive(Debug)]
@@ -85,6 +84,16 @@ pub(super) struct Sentence {
 impl QuoteFinder<'_> {
     /// Returns the best quotes, best first.
     pub(super) fn find_quotes<'m>(&self, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
+        let mut quotes = self.find_all(ranked);
+        // Quotes that cover clearly less than the best are off topic.
+        let best = quotes.first().map_or(0.0, |q| q.coverage);
+        quotes.retain(|q| q.coverage >= best - 0.1);
+        quotes.truncate(MAX_QUOTES);
+        quotes
+    }
+
+    /// Returns all messages that answer the question, best first.
+    pub(super) fn find_all<'m>(&self, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
         let terms = self.terms();
         // "What is my job" and "what is my name" have no content words other than the type of the answer.
         let oneself = |n: &NameMention| self.question.words.get(n.start).is_some_and(|w| is_first_person(&w.plain));
@@ -108,13 +117,10 @@ impl QuoteFinder<'_> {
             .filter(usable)
             .filter_map(|m| self.quote(m, antecedent(m, ranked), &terms, &speakers))
             .collect();
-        // The sort is stable, so equal coverage keeps the ranking. Quotes that cover clearly less than the best are off topic.
+        // The sort is stable, so equal coverage keeps the ranking.
         quotes.sort_by(|a, b| b.coverage.total_cmp(&a.coverage));
-        let best = quotes.first().map_or(0.0, |q| q.coverage);
-        quotes.retain(|q| q.coverage >= best - 0.1);
         let mut seen = HashSet::new();
         quotes.retain(|q| seen.insert(q.excerpt.clone()));
-        quotes.truncate(MAX_QUOTES);
         quotes
     }
 
@@ -146,7 +152,7 @@ impl QuoteFinder<'_> {
                 vector: self.embedder.vector(&word.plain).0,
                 // "My shop" is the name of an entity, but the word is also content.
                 is_name: !in_period && word.capital && (q.in_name(i) || (word.proper && relations.is_empty())),
-                is_class: q.class_positions.contains(&i),
+                is_class: q.class.positions.contains(&i) || q.attribute == Some(i),
                 relations,
                 in_period,
             });
@@ -163,7 +169,7 @@ impl QuoteFinder<'_> {
         if before.is_none() && !self.is_about(message, addressee) || before.is_some_and(|b| !self.is_about(b, addressee)) {
             return None;
         }
-        let sentences: Vec<&str> = text.unicode_sentences().filter(|s| !s.trim_end().ends_with('?')).collect();
+        let sentences: Vec<&str> = text.unicode_sentences().filter(|s| !assertion::is_question(s)).collect();
         let read: Vec<Sentence> = sentences.iter().enumerate().map(|(i, s)| self.read_sentence(s, i < EMBEDDED_SENTENCES)).collect();
         let shares: Vec<Vec<f32>> = read.iter().map(|s| terms.iter().map(|t| self.share(t, s, message)).collect()).collect();
         let weight = |t: &Term| if t.is_name { 0.5 } else { 1.0 };
@@ -199,7 +205,8 @@ impl QuoteFinder<'_> {
         // The verb of a known relation must be present. Without it, the sentence says something else about the entities.
         let verb_missing = terms.iter().enumerate().any(|(i, t)| !t.relations.is_empty() && near(i) == 0.0);
         // "Which films": a message without a film is about something else.
-        let class_missing = terms.iter().enumerate().any(|(i, t)| t.is_class && is_specific_class(&t.plain) && near(i) == 0.0);
+        let is_needed = |t: &Term| (t.is_class && is_specific_class(&t.plain)) || self.question.attribute == Some(t.position);
+        let class_missing = terms.iter().enumerate().any(|(i, t)| is_needed(t) && near(i) == 0.0);
         if coverage < least || !about || verb_missing || class_missing {
             return None;
         }
@@ -212,15 +219,21 @@ impl QuoteFinder<'_> {
         {
             return None;
         }
-        // "Which Sam was our landlord" has no verb to look for.
-        let verbs = terms.iter().filter(|t| !t.is_name && !t.is_class && !self.question.asks_which_one);
-        let verb = verbs.filter_map(|t| self.position_of(t, &read[best])).min();
+        let mut verbs = terms.iter().filter(|t| !t.is_name && !t.is_class && !self.question.ignores_verb);
+        let verb = match self.question.kind {
+            // "Who came along on the trip": a noun further back is no verb.
+            QuestionKind::Who => verbs.next().and_then(|t| self.position_of(t, &read[best])),
+            _ => verbs.filter_map(|t| self.position_of(t, &read[best])).min(),
+        };
         let statement = Statement { question: self.question, entities: self.entities, message, addressee };
         if !self.question.has_successor(read.iter().flat_map(|s| &s.words)) && !statement.asserts_answer(&read[best].words, verb) {
             return None;
         }
         let sure = coverage > 0.95 && verb.is_some() && self.question.kind == QuestionKind::YesNo;
-        let verdict = sure.then(|| !assertion::is_negated(&read[best].words, verb));
+        // "Ikenna told his class we have a dog. We do not have a dog." is no clear answer.
+        let negations = |i: usize| assertion::is_negated(&read[i].words, None);
+        let agree = (0..read.len()).filter(|i| score(&shares[*i]) >= score(&shares[best])).all(|i| negations(i) == negations(best));
+        let verdict = (sure && agree).then(|| !assertion::is_negated(&read[best].words, verb));
         let whole = message.text.as_str();
         let excerpt = shorten(if whole.chars().count() <= MAX_EXCERPT { whole } else { &quoted });
         Some(Quote { message, excerpt, verdict, coverage })
@@ -252,7 +265,9 @@ impl QuoteFinder<'_> {
         }
         if term.is_name {
             let by = message.speaker.iter().flat_map(|s| words(s)).any(|w| w.stem == term.stem);
-            return if by { 1.0 } else { 0.0 };
+            let named = self.question.named.iter().find(|n| (n.start..n.end).contains(&term.position));
+            let is_other = |name: Vec<Word>| name.iter().all(|w| any(&|said| said.capital && said.stem == w.stem));
+            return if by || named.is_some_and(|n| self.other_names(n).any(is_other)) { 1.0 } else { 0.0 };
         }
         if term.plain.chars().any(char::is_numeric) {
             // A number never replaces another.
@@ -286,7 +301,10 @@ impl QuoteFinder<'_> {
         // "What breed is the dog": a dog is no breed.
         let stands_for_itself = |i: usize| self.question.words.iter().any(|w| w.stem != term.stem && w.stem == sentence.words[i].stem);
         let near = near.filter(|(i, alike)| *alike >= SIMILAR && !stands_for_itself(*i));
-        let near = near.filter(|(i, _)| !are_siblings(&term.plain, &sentence.words[*i].plain));
+        // A father is neither a brother nor the family.
+        let is_kin = |word: &str| classes_of(word).contains(&"kin") || word == "family";
+        let is_other = |word: &str| are_siblings(&term.plain, word) || (is_kin(&term.plain) && is_kin(word));
+        let near = near.filter(|(i, _)| !is_other(&sentence.words[*i].plain));
         near.max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
@@ -306,7 +324,8 @@ impl QuoteFinder<'_> {
     /// "I" is the caller, whose messages have no speaker.
     fn is_about(&self, message: &Message, addressee: Option<&str>) -> bool {
         let question = self.question;
-        let said: HashSet<String> = words(message.text.as_str()).into_iter().map(|w| w.plain).collect();
+        let text = words(message.text.as_str());
+        let said: HashSet<String> = text.iter().map(|w| w.plain.clone()).collect();
         let mut by: Vec<String> = message.speaker.iter().flat_map(|s| words(s)).map(|w| w.plain).collect();
         if said.contains("you") || said.contains("your") {
             by.extend(addressee.into_iter().flat_map(words).map(|w| w.plain));
@@ -314,7 +333,8 @@ impl QuoteFinder<'_> {
         // A proper name of an unknown entity must be present as well.
         let stranger = |i: usize, w: &Word| w.proper && !question.in_name(i) && !question.in_period(i) && !is_function_word(w);
         let mut strangers = question.words.iter().enumerate().filter(|(i, w)| stranger(*i, w));
-        if strangers.any(|(_, w)| !said.iter().any(|s| same_noun(s, &w.plain)) && !by.contains(&w.plain)) {
+        let is_absent = |w: &Word| !said.iter().any(|s| same_noun(s, &w.plain)) && !by.contains(&w.plain);
+        if strangers.any(|(_, w)| is_absent(w) || is_passed_over(&text, w)) {
             return false;
         }
         question.named.iter().all(|named| {
@@ -327,9 +347,26 @@ impl QuoteFinder<'_> {
             let own = &question.words[named.start..named.end];
             // In "the Osprey launch", only the proper name identifies the entity.
             let proper = own.iter().any(|w| w.capital);
-            let telling = own.iter().filter(|w| w.capital || !proper);
-            telling.into_iter().any(|w| said.iter().any(|s| same_noun(s, &w.plain)) || by.contains(&w.plain))
+            // "Callum" alone may be another Callum.
+            let is_shared = |w: &Word| own.len() > 1 && self.is_shared_name(named, w);
+            let telling = own.iter().filter(|w| (w.capital || !proper) && !is_shared(w));
+            let is_said = |word: &str| said.iter().any(|s| same_noun(s, word)) || by.iter().any(|b| b == word);
+            (telling.into_iter().any(|w| is_said(&w.plain)) || self.other_names(named).any(|name| name.iter().all(|w| is_said(&w.plain))))
+                && !own.iter().filter(|w| w.capital).any(|w| is_passed_over(&text, w))
         })
+    }
+
+    /// Returns the words of the other names of a named entity: a message may use one of them.
+    fn other_names(&self, named: &NameMention) -> impl Iterator<Item = Vec<Word>> {
+        let own = self.entities.iter().filter(move |e| named.entities.len() == 1 && named.entities.contains(&e.id));
+        own.flat_map(|e| std::iter::once(&e.name).chain(&e.aliases)).map(|name| words(name)).filter(|name| !name.is_empty())
+    }
+
+    /// Whether a word is also the first name of another entity.
+    fn is_shared_name(&self, named: &NameMention, word: &Word) -> bool {
+        let others = self.entities.iter().filter(|e| !named.entities.contains(&e.id));
+        let mut names = others.flat_map(|e| std::iter::once(&e.name).chain(&e.aliases));
+        names.any(|name| words(name).first().is_some_and(|first| first.plain == word.plain))
     }
 }
 
@@ -344,57 +381,9 @@ fn antecedent<'m>(message: &Message, ranked: &'m [RankedMessage]) -> Option<&'m 
     ranked.iter().map(|r| &r.message).filter(before).max_by_key(|m| m.position).filter(|_| opens)
 }
 
-/// Returns the range of sentences to quote around the best one: first those after it, while they fit.
-pub(super) fn quoted_range(sentences: &[&str], best: usize) -> (usize, usize) {
-    let length = |i: usize| sentences.get(i).map_or(0, |s| s.chars().count());
-    let (mut first, mut last, mut all) = (best, best, length(best));
-    while last + 1 < sentences.len() && all + length(last + 1) <= MAX_EXCERPT {
-        last += 1;
-        all += length(last);
-    }
-    while first > 0 && all + length(first - 1) <= MAX_EXCERPT {
-        first -= 1;
-        all += length(first);
-    }
-    (first, last)
-}
-
-/// Shortens a text to the maximum length of an excerpt, between words.
-pub(super) fn shorten(text: &str) -> String {
-    let text = text.trim();
-    if text.chars().count() <= MAX_EXCERPT {
-        return text.to_owned();
-    }
-    let mut cut = String::new();
-    for word in text.split_inclusive(char::is_whitespace) {
-        if cut.chars().count() + word.chars().count() > MAX_EXCERPT {
-            break;
-        }
-        cut.push_str(word);
-    }
-    if cut.is_empty() {
-        // The first word is longer than an excerpt.
-        cut = text.chars().take(MAX_EXCERPT).collect();
-    }
-    format!("{}…", cut.trim_end())
-}
-
-/// Returns a text without what others said: longer passages in quotation marks.
-fn without_quotations(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(open) = rest.find(['"', '“']) {
-        let inner = &rest[open..];
-        let begin = inner.chars().next().map_or(1, char::len_utf8);
-        let Some(length) = inner[begin..].find(['"', '”']) else { break };
-        let quoted = &inner[begin..begin + length];
-        let end = begin + length + inner[begin + length..].chars().next().map_or(0, char::len_utf8);
-        out.push_str(&rest[..open]);
-        if quoted.split_whitespace().count() <= 4 {
-            out.push_str(&inner[..end]);
-        }
-        rest = &inner[end..];
-    }
-    out.push_str(rest);
-    out
+/// Whether a text names something only to say that another was chosen: "we picked Lofoten over Patagonia".
+fn is_passed_over(text: &[Word], name: &Word) -> bool {
+    let mut places = (0..text.len()).filter(|i| text[*i].stem == name.stem).peekable();
+    let passed = |i: usize| i > 0 && matches!(text[i - 1].plain.as_str(), "over" | "than") && i > 1;
+    places.peek().is_some() && places.all(passed)
 }

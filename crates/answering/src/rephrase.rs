@@ -5,6 +5,7 @@
 use super::{
     answer_type::AnswerType,
     cues::{CueIndex, Form},
+    facts::is_denied,
     grammar::capital,
     lexicon::{classes_of, is_answered_by, is_function_word, is_person_noun},
     names::NameMention,
@@ -19,12 +20,11 @@ use recall_domain::{Entity, FactStatus, Stance, context::RankedFact};
 pub(super) fn replace_role(text: &str, question: &Question, facts: &[RankedFact], cue_index: &CueIndex) -> Option<String> {
     let part = asking_part(text);
     for owner in question.named.iter().filter(|n| n.possessive) {
-        let Some(role) = question.words.get(owner.end) else { continue };
-        if !is_person_noun(&role.plain) {
-            continue;
-        }
+        let Some(at) = role_of(question, owner) else { continue };
+        let role = &question.words[at];
+        let is_former = question.words[owner.end..at].iter().any(|w| FORMER.contains(&w.plain.as_str()));
         // "Who is my sister", "what is my sister called", "my daughter's name": these ask for the name.
-        let next = question.words.get(owner.end + 1).map(|w| w.plain.as_str());
+        let next = question.words.get(at + 1).map(|w| w.plain.as_str());
         let whole = next.is_none()
             && matches!(question.kind, QuestionKind::Who | QuestionKind::What)
             && question.words.iter().take(owner.start).all(|w| w.plain != "about" && is_function_word(w));
@@ -32,11 +32,11 @@ pub(super) fn replace_role(text: &str, question: &Question, facts: &[RankedFact]
             continue;
         }
         let cues = question.cues.iter().map(|c| (c.relation, c.form, c.start));
-        let all = cue_index.nouns(&role.plain).into_iter().map(|(relation, form)| (relation, form, owner.end)).chain(cues);
-        let of_role = all.filter(|(_, form, start)| *start == owner.end && matches!(form, Form::Noun | Form::InverseNoun));
+        let all = cue_index.nouns(&role.plain).into_iter().map(|(relation, form)| (relation, form, at)).chain(cues);
+        let of_role = all.filter(|(_, form, start)| (owner.end..=at).contains(start) && matches!(form, Form::Noun | Form::InverseNoun));
         let mut candidates: Vec<&Entity> = Vec::new();
         for (relation, form, _) in of_role {
-            for f in facts {
+            for f in facts.iter().filter(|f| (f.fact.status == FactStatus::Ended) == is_former) {
                 if let Some(thing) = side(f, owner, &cue_index.relation(relation).name, cue_index.relation(relation).symmetric, form)
                     && names_role(f, &role.plain)
                     && !candidates.iter().any(|c| c.id == thing.id)
@@ -45,9 +45,9 @@ pub(super) fn replace_role(text: &str, question: &Question, facts: &[RankedFact]
                 }
             }
         }
-        if let [thing] = candidates.as_slice()
-            && !words(&thing.name).iter().any(|w| w.plain == role.plain)
-        {
+        // Before the name was known, the role stood for one.
+        candidates.retain(|c| !words(&c.name).iter().any(|w| w.plain == role.plain));
+        if let [thing] = candidates.as_slice() {
             let start = part.start + question.words.get(owner.start)?.span.0;
             let end = part.start + role.span.1;
             let possessive = if role.possessive { "'s" } else { "" };
@@ -57,12 +57,25 @@ pub(super) fn replace_role(text: &str, question: &Question, facts: &[RankedFact]
     None
 }
 
+/// Words before a role that has ended.
+const FORMER: [&str; 4] = ["former", "previous", "ex", "old"];
+/// Other words before a role.
+const ADJECTIVES: [&str; 12] = ["best", "new", "current", "present", "little", "big", "older", "younger", "elder", "good", "close", "dear"];
+
+/// Returns the position of the role after its owner: "my sister", "my former boss".
+fn role_of(question: &Question, owner: &NameMention) -> Option<usize> {
+    let words = &question.words;
+    let is_adjective = |i: usize| FORMER.contains(&words[i].plain.as_str()) || ADJECTIVES.contains(&words[i].plain.as_str());
+    let at = (owner.end..words.len().min(owner.end + 3)).find(|i| !is_adjective(*i))?;
+    (is_person_noun(&words[at].plain) || words[at].plain == "owner").then_some(at)
+}
+
 /// Returns a question about an occupation with words that the answer may contain.
 ///
 /// "What does Ada do?" has no word of "Ada works as a vet."
 pub(super) fn add_occupation_words(question: &Question) -> Option<String> {
     let [who] = question.named.as_slice() else { return None };
-    if question.answer_type != AnswerType::Occupation || question.words.iter().any(|w| w.stem == "work") {
+    if question.answer_type != AnswerType::Occupation || who.possessive || question.words.iter().any(|w| w.stem == "work") {
         return None;
     }
     let words = question.words.get(who.start..who.end)?;
@@ -76,7 +89,7 @@ pub(super) fn add_occupation_words(question: &Question) -> Option<String> {
 
 /// Returns the side of a fact that has this relation to the owner.
 fn side<'f>(f: &'f RankedFact, owner: &NameMention, relation: &str, symmetric: bool, form: Form) -> Option<&'f Entity> {
-    if f.fact.relation != relation || f.fact.status != FactStatus::Active {
+    if f.fact.relation != relation || f.fact.status == FactStatus::Retracted || is_denied(f) {
         return None;
     }
     let owns = |e: &Entity| owner.entities.contains(&e.id);
@@ -95,5 +108,5 @@ fn names_role(f: &RankedFact, role: &str) -> bool {
     let described = f.object.description.iter().chain(&f.subject.description).map(String::as_str);
     let kin = classes_of(role).contains(&"kin");
     let mut all = excerpts.chain(described);
-    all.any(|text| words(text).iter().any(|w| is_answered_by(role, &w.plain))) || !kin && is_person_noun(role)
+    all.any(|text| words(text).iter().any(|w| is_answered_by(role, &w.plain))) || !kin
 }

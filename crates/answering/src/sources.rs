@@ -59,7 +59,7 @@ pub(super) fn write_sources(
     let known = || context.facts.iter().filter(|f| f.fact.status != FactStatus::Retracted);
     let mut facts: Vec<&RankedFact> = known().filter(|f| names_both(claim, f)).filter(fits).collect();
     if facts.is_empty() {
-        facts = find_answer(claim, &context.facts, cue_index, embedder).facts;
+        facts = find_answer(claim, context, cue_index, embedder).facts.into_iter().filter(|f| fits(f)).collect();
     }
     if facts.is_empty() && claim.named.iter().any(|n| n.entities != claim.named[0].entities) {
         facts = known().filter(|f| names_all(claim, f)).collect();

@@ -69,6 +69,7 @@ half_life_days = 365.0
 cues.verbs = ["manage", "lead", "be in charge of"]
 cues.inverse_verbs = ["report to", "be managed by"]
 cues.inverse_nouns = ["manager", "boss"]
+cues.ending_verbs = ["step down from"]
 [[relation]]
 name = "LIVES_IN"
 phrase = "lives in"
@@ -346,6 +347,8 @@ fn questions_about_the_past_are_answered_by_what_held_then() {
     w.entities.extend(
         [("HubSpot", Tool), ("Pipedrive", Tool), ("Excel", Tool), ("Velden", Organization), ("Oslo", Place)].map(|(n, t)| entity(n, t)),
     );
+    let dave = w.facts.iter_mut().find(|f| f.subject.name == "Dave").unwrap();
+    dave.fact.valid_from = Some(at("2026-01-01"));
     let switch = "Since April it is HubSpot, we dropped Pipedrive";
     w.add_fact("You", "USES", "HubSpot", switch).fact.valid_from = Some(at("2026-04-01"));
     for (tool, ended_with, until) in [("Pipedrive", switch, "2026-04-01"), ("Excel", "Excel is history", "2025-02-01")] {
@@ -358,6 +361,7 @@ fn questions_about_the_past_are_answered_by_what_held_then() {
         ("Which CRM did we have before HubSpot?", "You used Pipedrive [1] (until April 2026)."),
         ("What did I use in January 2025?", "You used Pipedrive [1] (until April 2026) and Excel [2] (until February 2025)."),
         ("What did I use in the winter of 2025?", "You used Pipedrive [1] (until April 2026)."),
+        ("Who have I reported to this year?", "Dave manages you [1]."),
         (
             "What have I used?",
             "You use Rust [1] and HubSpot [2]. You no longer use React [3], Pipedrive [4] (until April 2026) and Excel [5] (until February 2025).",
@@ -593,6 +597,105 @@ fn wishes_and_statements_about_others_are_not_quoted() {
         "Why is my dentist appointment on 3 July?",
         "Who manages Yuki?",
     ] {
+        let draft = w.answer(question);
+        assert!(!draft.grounded, "{question} {}", draft.text.as_str());
+    }
+}
+
+#[test]
+fn descriptions_are_replaced_by_names() {
+    use EntityType::*;
+    let mut w = test_memory();
+    w.entities.extend([entity("Ida", Person), entity("Tinder", Organization), entity("Nils", Person), entity("parrot", Thing)]);
+    w.add_fact("Ida", "FAMILY_OF", "Mary", "Mary is Ida's mother");
+    w.add_fact("You", "WORKS_FOR", "Tinder", "I work at Tinder, a bakery");
+    w.add_fact("Nils", "OWNS", "parrot", "Nils has a parrot");
+    let rephrase = |question: &str| {
+        let context = Context { facts: w.facts.clone(), entities: w.entities.clone(), ..Context::default() };
+        ANSWERER.rephrase(&asked(question), &context).map(|t| t.as_str().to_owned())
+    };
+    for (question, expected) in [
+        ("Where does the mother of Ida work?", Some("Where does Ida's mother work?")),
+        ("Where does Ida's mother work?", Some("Where does Mary work?")),
+        ("Who owns the bakery I work for?", Some("Who owns Tinder?")),
+        ("Where is the company located that Mary works for?", Some("Where is Acme located?")),
+        ("Does the man with the parrot like sushi?", Some("Does Nils like sushi?")),
+        ("Who does Mary work for and where is that company?", Some("Who does Mary work for, and where is Acme?")),
+        ("Who is the man with the parrot?", None),
+        ("What does the woman who manages Mary like?", None),
+    ] {
+        assert_eq!(rephrase(question).as_deref(), expected, "{question}");
+    }
+    assert_eq!(w.answer("What is the name of the man with the parrot?").text.as_str(), "Nils owns a parrot [1].");
+    assert!(!w.answer("What is the name of the man with the canary?").grounded);
+}
+
+#[test]
+fn lists_name_members_of_each_class_and_what_has_ended() {
+    use EntityType::*;
+    let mut w = test_memory();
+    w.entities.extend([entity("Vocalia", Organization), entity("Muflonii", Organization), entity("Eva", Person)]);
+    for (name, said) in [("Vocalia", "I was in Vocalia, a choir"), ("Muflonii", "I joined a club, the Muflonii")] {
+        w.add_fact("You", "WORKS_FOR", name, said);
+    }
+    let eva = w.add_fact("Eva", "MANAGES", "You", "my boss Eva left");
+    (eva.fact.status, eva.fact.valid_to, eva.evidence[0].stance) = (FactStatus::Ended, Some(at("2026-02-01")), Stance::Ends);
+    for (question, names) in [
+        ("List the clubs and choirs I work for.", ["Vocalia", "Muflonii"]),
+        ("Which places have I worked for?", ["Vocalia", "Muflonii"]),
+        ("Name all the bosses I've had.", ["Dave", "Eva"]),
+    ] {
+        let text = w.answer(question).text;
+        assert!(names.iter().all(|name| text.as_str().contains(name)), "{question} {}", text.as_str());
+    }
+    // Someone who was told without a name is not meant by "bosses".
+    w.entities.push(entity("boss", Person));
+    assert!(w.answer("Name all the bosses I've had.").text.as_str().contains("Eva"));
+    assert_eq!(w.answer("Which database is Apollo on?").text.as_str(), "Apollo uses PostgreSQL [1].");
+    assert_eq!(w.answer("What do I no longer use?").text.as_str(), "You no longer use React [1].");
+    assert_eq!(w.answer("What did I stop using?").text.as_str(), "You no longer use React [1].");
+}
+
+#[test]
+fn later_statements_and_corrections_are_quoted_as_well() {
+    let mut w = test_memory();
+    w.add_message(None, "Waffles had his ears cleaned at the vet, Dr. Okada.");
+    w.add_message(None, "Sorry, it's Dr. Aoki, not Okada.");
+    w.add_message(None, "Mary works at Borealis now.");
+    let vet = w.answer("Who cleaned the ears of Waffles?").text;
+    assert!(vet.as_str().starts_with("On 8 May 2026 you said: “Sorry, it's Dr. Aoki, not Okada.” [1]."), "{}", vet.as_str());
+    let work = w.answer("Where does Mary work?").text;
+    assert_eq!(work.as_str(), "Mary works for Acme [1]. On 8 May 2026 you said: “Mary works at Borealis now.” [2].");
+}
+
+#[test]
+fn wrong_presumptions_are_corrected_where_the_truth_is_known() {
+    let w = test_memory();
+    assert_eq!(w.answer("Where do I live in Lyon?").text.as_str(), "No, you live in Ghent [1].");
+    assert_eq!(w.answer("Where do I live in Oslo?").text.as_str(), "No, you live in Ghent [1].");
+    for question in ["Where do I live in Ghent?", "Where does John live in Oslo?"] {
+        assert!(!w.answer(question).grounded, "{question}");
+    }
+}
+
+#[test]
+fn home_before_the_next_one_is_known_without_a_fact_of_the_move() {
+    let mut w = test_memory();
+    w.entities.push(entity("Linz", EntityType::Place));
+    w.add_fact("Mary", "LIVES_IN", "Linz", "Mary lives in Linz").fact.last_support = Some(at("2026-04-01"));
+    assert!(!w.answer("Where did Mary live before Graz?").grounded);
+    w.add_message(None, "Mary is off to a flat in Graz.");
+    assert_eq!(w.answer("Where did Mary live before Graz?").text.as_str(), "Mary lived in Linz [1].");
+}
+
+#[test]
+fn statements_about_what_was_passed_over_or_namesakes_are_not_quoted() {
+    let mut w = test_memory();
+    w.entities.extend([entity("Callum Baird", EntityType::Person), entity("Callum Reid", EntityType::Person)]);
+    w.add_message(None, "For the trip we picked Lofoten over Patagonia.");
+    w.add_message(None, "Callum moved out last week.");
+    w.add_message(None, "Marco was late because of the dog.");
+    for question in ["What did we do on our trip to Patagonia?", "When did Callum Baird move out?", "What breed is Marco's dog?"] {
         let draft = w.answer(question);
         assert!(!draft.grounded, "{question} {}", draft.text.as_str());
     }

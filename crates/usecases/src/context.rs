@@ -16,8 +16,10 @@ use recall_ports::{EmbedError, IndexHit, IndexQuery, IndexSources, IndexedDocume
 
 /// Most messages in one context.
 pub(super) const MAX_FIRST: u32 = 100;
-/// Most facts in one context.
+/// Most facts in one context, unless many messages are wanted.
 const MAX_FACTS: usize = 20;
+/// Most facts for each message that is wanted.
+const FACTS_PER_MESSAGE: usize = 2;
 /// Most facts of shared memory in one context, in addition to the user's own.
 const MAX_SHARED_FACTS: usize = 10;
 /// Most facts loaded per named entity, strongest first.
@@ -58,6 +60,7 @@ impl UseCases {
             _ => None,
         };
         let asked = rank::QuestionTerms::of(query.text.as_str());
+        let most_facts = MAX_FACTS.max(FACTS_PER_MESSAGE * query.first as usize);
         let (mut entities, mut facts, mut shared_entities) = (Vec::new(), Vec::new(), HashSet::new());
         if wants(Method::Graph) {
             let of_shared = async {
@@ -67,7 +70,7 @@ impl UseCases {
                 }
             };
             let found;
-            ((entities, facts), found) = tokio::try_join!(self.graph(caller, &query, &asked, MAX_FACTS), of_shared)?;
+            ((entities, facts), found) = tokio::try_join!(self.graph(caller, &query, &asked, most_facts), of_shared)?;
             if caller.is_shared() {
                 shared_entities.extend(entities.iter().map(|e| e.id));
             }

@@ -1,0 +1,52 @@
+//! What the evidence of a fact says beyond its sides and relation.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{
+    cues::CueMatch,
+    excerpts::without_quotations,
+    lexicon::is_answered_by,
+    words::{Word, words},
+};
+use recall_domain::{
+    Evidence, MessageId, Stance,
+    context::{RankedFact, RankedMessage},
+};
+
+/// Whether a message is evidence of a fact.
+pub(super) fn is_told_by(f: &RankedFact, message: MessageId) -> bool {
+    f.evidence.iter().any(|e| e.message == message)
+}
+
+/// Whether names, descriptions and the sentences that tell the fact have the other content words, and the words that narrow the cue.
+///
+/// Of a message that was not found with the question, only the excerpt is known. What a message quotes of others is no evidence.
+pub(super) fn covers_words(f: &RankedFact, ranked: &[RankedMessage], rest: &[&Word], cue: &CueMatch) -> bool {
+    if rest.is_empty() && cue.manner.is_empty() {
+        return true;
+    }
+    let names = [f.subject.name.as_str(), &f.object.name].into_iter();
+    let excerpts = f.evidence.iter().map(|e| e.excerpt.as_str());
+    let described = [&f.subject.description, &f.object.description].into_iter().flatten().map(String::as_str);
+    let sentences = f.evidence.iter().flat_map(|e| sentences_of(e, ranked));
+    let known = names.chain(excerpts).chain(described).flat_map(words);
+    let known: Vec<Word> = known.chain(sentences.flat_map(|s| words(&s))).collect();
+    rest.iter().all(|w| known.iter().any(|k| k.stem == w.stem || is_answered_by(&w.plain, &k.plain)))
+        && cue.manner.iter().all(|stem| known.iter().any(|k| k.stem == *stem))
+}
+
+/// Returns the sentences that tell the fact in the message of the evidence, if the message was found with the question.
+pub(super) fn sentences_of(evidence: &Evidence, ranked: &[RankedMessage]) -> Vec<String> {
+    let excerpt = evidence.excerpt.as_str().trim();
+    let Some(found) = ranked.iter().find(|m| m.message.id == evidence.message).filter(|_| !excerpt.is_empty()) else { return Vec::new() };
+    let text = without_quotations(found.message.text.as_str());
+    text.unicode_sentences().filter(|s| s.contains(excerpt)).map(str::to_owned).collect()
+}
+
+/// Whether evidence, names or descriptions contain the word, a word with this stem, or a narrower word.
+pub(super) fn evidence_has_word(f: &RankedFact, word: &str, stem: &str) -> bool {
+    let excerpts = f.evidence.iter().filter(|e| e.stance != Stance::Opposes).map(|e| e.excerpt.as_str());
+    let described = [&f.subject.description, &f.object.description].into_iter().flatten().map(String::as_str);
+    let names = [f.subject.name.as_str(), f.object.name.as_str()];
+    excerpts.chain(described).chain(names).any(|text| words(text).iter().any(|w| w.stem == stem || is_answered_by(word, &w.plain)))
+}

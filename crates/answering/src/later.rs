@@ -1,0 +1,140 @@
+//! Finds what was said after the statement that an answer rests on: corrections, and newer statements of the same.
+//!
+//! The memory keeps both. The newer one is the answer, also where only the words of the message say so.
+
+use std::collections::HashSet;
+
+use super::{
+    evidence::is_told_by,
+    excerpts::shorten,
+    lexicon::is_function_word,
+    quotes::{MAX_QUOTES, Quote},
+    words::{Word, is_first_person, words},
+};
+use recall_domain::{
+    Entity, Message, Role,
+    context::{RankedFact, RankedMessage},
+};
+
+/// Share of the question's content words that a newer statement must contain.
+const COVERAGE: f32 = 0.8;
+/// Messages after which a correction is taken for one of what was said just before.
+const NEAR: u64 = 3;
+/// Words with which people correct what they said.
+const MARKERS: [&str; 11] =
+    ["correction", "corrected", "sorry", "actually", "wrong", "wait", "mistake", "mistaken", "mixed", "meant", "misheard"];
+/// Words between "not" and what is corrected: "not at the Conservatorium", "not Mr. Birch".
+const BETWEEN: [&str; 15] = ["a", "an", "at", "dr", "for", "from", "in", "mr", "mrs", "ms", "of", "on", "the", "university", "with"];
+/// Verbs before a "not" that denies a sentence. After another word it denies a name: "Maleny, not Montville".
+const AUXILIARIES: &str = "am are be been can could did do does had has have i'm is may might must she's should was we're were will would \
+    he's it's they're you're";
+
+/// Puts before each quote the messages that correct it.
+pub(super) fn with_corrections<'m>(quotes: Vec<Quote<'m>>, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
+    let mut all: Vec<Quote<'m>> = Vec::new();
+    for quote in quotes {
+        let corrections = corrections(quote.message, ranked);
+        let is_corrected = !corrections.is_empty();
+        let known: HashSet<_> = all.iter().map(|q| q.message.id).collect();
+        all.extend(corrections.into_iter().filter(|c| !known.contains(&c.message.id)));
+        if !all.iter().any(|q| q.message.id == quote.message.id) {
+            // What was corrected is no yes and no no.
+            all.push(Quote { verdict: quote.verdict.filter(|_| !is_corrected), ..quote });
+        }
+    }
+    all.truncate(MAX_QUOTES);
+    all
+}
+
+/// Returns what was said after the evidence of facts: corrections of it, or else the newest of `quotes` that is newer.
+///
+/// If there is none, and if the facts are uncertain or `needs_words`, the words of the evidence.
+pub(super) fn after_facts<'m>(
+    facts: &[&RankedFact],
+    needs_words: bool,
+    quotes: Vec<Quote<'m>>,
+    ranked: &'m [RankedMessage],
+) -> Option<Quote<'m>> {
+    let is_evidence = |message: &Message| facts.iter().any(|f| is_told_by(f, message.id));
+    let evidence = ranked.iter().map(|r| &r.message).filter(|m| is_evidence(m));
+    // "The Opening is in Vlissingen, not in Rotterdam" corrects no fact about Havenlab.
+    let of_side = |c: &Quote<'_>| {
+        let text = words(c.message.text.as_str());
+        let mut sides = facts.iter().flat_map(|f| [&f.subject, &f.object]).filter(|e| !e.is_viewer);
+        let denied = sides.any(|e| denied_name(&text, &words(&e.name)).is_some());
+        let of_viewer = || text.iter().any(|w| is_first_person(&w.plain) || MARKERS.contains(&w.plain.as_str()));
+        let names = |e: &Entity| words(&e.name).iter().any(|n| text.iter().any(|w| w.stem == n.stem));
+        denied && facts.iter().any(|f| if f.subject.is_viewer { of_viewer() } else { names(&f.subject) })
+    };
+    let corrected = evidence.flat_map(|m| corrections(m, ranked)).filter(of_side).find(|c| !is_evidence(c.message));
+    let told = facts.iter().flat_map(|f| &f.evidence).map(|e| e.created_at).max();
+    let is_newer = |q: &Quote<'_>| q.coverage >= COVERAGE && told.is_some_and(|told| q.message.sent_at > told) && !is_evidence(q.message);
+    let newer = corrected.or_else(|| quotes.into_iter().filter(is_newer).max_by_key(|q| q.message.sent_at));
+    // Where the facts are not certain, their words say more.
+    let is_wanted = || needs_words || (!facts.is_empty() && facts.iter().all(|f| f.fact.flagged));
+    let newest = || ranked.iter().map(|r| &r.message).filter(|m| is_evidence(m)).max_by_key(|m| m.sent_at);
+    newer.or_else(|| newest().filter(|_| is_wanted()).map(quote_all))
+}
+
+/// Returns the messages that correct an earlier one: they deny a name of it and say another instead.
+fn corrections<'m>(earlier: &Message, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
+    let said = words(earlier.text.as_str());
+    let is_later = |m: &&Message| {
+        m.role == Role::User
+            && m.speaker == earlier.speaker
+            && m.id != earlier.id
+            && m.sent_at >= earlier.sent_at
+            && (m.session != earlier.session || m.position > earlier.position)
+    };
+    let corrects = |m: &&Message| {
+        let text = words(m.text.as_str());
+        // It follows at once, or it speaks of the same.
+        let is_next = m.session == earlier.session && m.position - earlier.position <= NEAR;
+        denied_name(&text, &said).is_some_and(|denied| is_next || shares_word(&text, &said, denied))
+    };
+    let mut found: Vec<&Message> = ranked.iter().map(|r| &r.message).filter(is_later).filter(corrects).collect();
+    found.sort_by_key(|m| std::cmp::Reverse((m.sent_at, m.position)));
+    found.into_iter().map(quote_all).collect()
+}
+
+fn quote_all(message: &Message) -> Quote<'_> {
+    Quote { message, excerpt: shorten(message.text.as_str()), verdict: None, coverage: 1.0 }
+}
+
+/// Whether two texts share a name or another long word, except for one.
+fn shares_word(text: &[Word], earlier: &[Word], except: &str) -> bool {
+    let telling = |w: &Word| w.stem != except && !is_function_word(w) && (w.capital || w.plain.len() > 5);
+    text.iter().filter(|w| telling(w)).any(|w| earlier.iter().any(|e| e.stem == w.stem && !is_function_word(e)))
+}
+
+/// Returns the stem of a name of an earlier text that a text denies, as people do who correct themselves.
+fn denied_name<'t>(text: &'t [Word], earlier: &[Word]) -> Option<&'t str> {
+    let marked = text.iter().any(|w| MARKERS.contains(&w.plain.as_str()));
+    (0..text.len()).find_map(|i| {
+        let is_not = text[i].plain == "not" || text[i].plain.ends_with("n't");
+        let denied = (i + 1..text.len().min(i + 7)).find(|j| !BETWEEN.contains(&text[*j].plain.as_str()));
+        let denied = denied.and_then(|j| text.get(j)).filter(|_| is_not)?;
+        let of_name = i > 0 && text[i].plain == "not" && !AUXILIARIES.split_whitespace().any(|verb| verb == text[i - 1].plain);
+        let is_name = |w: &Word| w.stem == denied.stem && (w.capital || denied.capital) && !is_function_word(w);
+        ((marked || of_name) && earlier.iter().any(is_name)).then_some(denied.stem.as_str())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corrections_deny_a_name_of_the_earlier_text() {
+        for (text, earlier, expected) in [
+            ("sorry, it's Dr. AOKI, not Okada", "the vet there, Dr. Okada", true),
+            ("it's Mr. BURKE not Mr. Birch.", "his teacher is Mr. Birch", true),
+            ("Galina works at the Academy, not the Conservatorium.", "she works at the Conservatorium", true),
+            ("I was wrong. Pri is not at the University of Dundee", "Pri is at the University of Dundee", true),
+            ("I'm not in Leeds any more", "I live in Leeds", false),
+            ("He is a vet, not a doctor of mine", "Leo lives in Graz", false),
+        ] {
+            assert_eq!(denied_name(&words(text), &words(earlier)).is_some(), expected, "{text}");
+        }
+    }
+}

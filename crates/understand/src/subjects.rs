@@ -166,7 +166,7 @@ impl<'a> Search<'a> {
             }
             _ => None,
         };
-        // "Pascal: lives in Lille, obsessed with trains."
+        // "Pascal: prefers trains, hates calls."
         let heading = match self.p.chunks[..last] {
             [Chunk { kind: ChunkKind::Noun(n), .. }] if kind == ChunkKind::Mark && self.is_third_person(self.verb(clause)) => Some(n),
             _ => None,
@@ -351,7 +351,7 @@ mod tests {
             ("Use Vim for that.", vec!["Unknown/use"]),
             ("Lives in Oslo and has a dog.", vec!["Omitted/live", "Omitted/have"]),
             ("Handed in her badge, starts at Deltares in May.", vec!["Implied/hand", "Omitted/start"]),
-            ("Pascal: lives in Lille.", vec!["Pascal/live"]),
+            ("Pascal: owns a dog.", vec!["Pascal/own"]),
             ("Not a single person likes it.", vec!["Unknown/like"]),
             ("My favorite thing to eat is pizza.", vec!["thing/be"]),
             ("The dog that my neighbor has is called Rex.", vec!["neighbor/have", "dog/call"]),

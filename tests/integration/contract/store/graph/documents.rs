@@ -9,7 +9,7 @@ use super::{
     super::{
         documents::store_document,
         forget,
-        given::{World, entity, event, mention, new_message},
+        given::{World, at, entity, event, mention, new_message},
     },
     Folder,
     feed::changes,
@@ -108,7 +108,7 @@ pub(in super::super) async fn feed_lists_documents_with_chunks_and_citations(sto
     assert_eq!((&question.cited[..], &question.answered_by[..], question.asks()), (&[][..], &[document.id][..], true));
     assert_eq!(folder.feed().size(&w.caller).await.unwrap(), (1 + 1 + 4 + 1 + 1 + 3, 1 + 4 + 1 + 1 + 2 + 1 + 1));
 
-    w.store.delete_session(&w.caller, document.id.session(), &|_, _| None).await.unwrap();
+    w.store.delete_session(&w.caller, document.id.session(), at(9), &|_, _| None).await.unwrap();
     let all = changes(&folder, &w, 0).await;
     assert!(all.iter().all(|c| !matches!(c.thing, NodeState::Document(_) | NodeState::Chunk(_))), "{all:?}");
     let left = message(&folder, &w, 0, answered.answer.id).await.unwrap();
@@ -156,6 +156,6 @@ pub(in super::super) async fn feed_records_document_changes_once_started(store: 
 
     // Progress is not in the graph, and the end of the processing is.
     let mark = folder.feed().head(&w.caller).await.unwrap();
-    store.delete_original(&w.caller, before.id, super::super::given::at(9)).await.unwrap();
+    store.delete_original(&w.caller, before.id, at(9)).await.unwrap();
     assert_eq!(changes(&folder, &w, mark).await, []);
 }

@@ -610,7 +610,9 @@ async fn every_user_column_is_exported_or_excluded() {
 pub(super) async fn export_contains_files_outside_the_store(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let temporary = TempDir::new().unwrap();
-    let folder: Arc<dyn FileFolder> = Arc::new(OriginalsFolder::new(temporary.path().join("originals")));
+    let folder = OriginalsFolder::new(temporary.path().join("originals"));
+    folder.prepare().unwrap();
+    let folder: Arc<dyn FileFolder> = Arc::new(folder);
     let bytes: Vec<u8> = (0..PIECE_BYTES + 9).map(|n| (n % 251) as u8).collect();
     let mut documents = Vec::new();
     for content in ["1", "2"] {

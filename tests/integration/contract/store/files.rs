@@ -25,6 +25,13 @@ async fn is_due(store: &Arc<dyn Store>, file: FileId, ms: i64) -> bool {
     store.take_due_files(at(ms), at(0), 100_000).await.unwrap().contains(&file)
 }
 
+/// Adds a document with a file outside the store, which waits to be read.
+pub(super) async fn add_with_file(w: &World, content: &str) {
+    let mut new = document(content, None);
+    new.original = Original::File(registered(&w.store).await);
+    assert!(matches!(w.store.add_document(&w.caller, new).await.unwrap(), AddedDocument::Added(_)));
+}
+
 /// Stores a document with a file outside the store.
 async fn with_file(w: &World, content: &str) -> (Document, FileId) {
     let file = registered(&w.store).await;

@@ -162,7 +162,7 @@ async fn main() -> anyhow::Result<()> {
     store.nearest(&caller, "bench", &message(session).prepared.embedding, None, 10).await?;
     figures.insert("nearest_of_all".into(), since(start).into());
     let start = Instant::now();
-    store.delete_session(&caller, session, &|_, _| None).await?;
+    store.delete_session(&caller, session, at(9), &|_, _| None).await?;
     figures.insert("delete_session_of_100k".into(), since(start).into());
     store.close().await;
     println!("{}", serde_json::to_string_pretty(&figures)?);

@@ -50,7 +50,7 @@ impl Default for AnonymousConfig {
             messages: 100,
             messages_per_day: 50,
             sessions: 5,
-            streams: 4,
+            streams: 6,
             model_tokens_per_day: 0,
         }
     }

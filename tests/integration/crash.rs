@@ -122,6 +122,7 @@ async fn kill_nine_under_load_loses_and_duplicates_nothing() {
             server.settle(session).await;
             check_log(&server, session, s, &done).await;
         }
+        check_memory(&server, &sessions).await;
         let facts = server.facts().await;
         assert_eq!(facts.len(), expected.len(), "{facts:#?}\n{expected:#?}");
         for (got, want) in facts.iter().zip(&expected) {
@@ -145,6 +146,24 @@ pub(crate) async fn check_log(server: &Server, session: &str, s: usize, done: &B
     }
     let stored = events.iter().filter(|e| e["type"] == "message_stored").count();
     assert_eq!(stored, MESSAGES, "a message was duplicated");
+}
+
+/// Checks that the log of the memory has no gaps, and has the events of each session in their order, and nothing twice.
+pub(crate) async fn check_memory(server: &Server, sessions: &[String]) {
+    let events = server.memory_events().await;
+    let numbers: Vec<u64> = events.iter().map(|e| e["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    let unnumbered = |mut event: Value| {
+        event.as_object_mut().unwrap().remove("seq");
+        event
+    };
+    for session in sessions {
+        let of_session = |e: &&Value| e["session_id"] == session.as_str() && e["type"] != "session_update";
+        let placed: Vec<Value> = events.iter().filter(of_session).cloned().map(unnumbered).collect();
+        let own: Vec<Value> = server.events(session).await.into_iter().map(unnumbered).collect();
+        assert_eq!(placed, own, "session {session}");
+    }
+    assert_eq!(events.iter().filter(|e| e["type"] == "session_update").count(), sessions.len());
 }
 
 #[tokio::test]

@@ -333,7 +333,7 @@ async fn assert_deletion_removes_merge_record(w: World) {
     w.house.say(&w.caller, other, None, "Susanna likes gin.".into(), &[], SystemClock.now()).await;
     let susanna = w.entity("Susanna").await;
     w.merge(&w.entity("Hannah").await, &susanna).await;
-    w.house.store.delete_session(&w.caller, other, &|_, left| left.first().map(|_| unreachable!())).await.unwrap();
+    w.house.store.delete_session(&w.caller, other, SystemClock.now(), &|_, left| left.first().map(|_| unreachable!())).await.unwrap();
     assert_eq!(w.house.store.merge_record(&w.caller, susanna.id).await.unwrap(), None);
     let _ = w.house.store.log_state(&w.caller, w.session).await.unwrap();
 }

@@ -154,15 +154,24 @@ impl Server {
     /// Returns all events of a session, read from the SSE endpoint up to the head of the log.
     pub(crate) async fn events(&self, session: &str) -> Vec<Value> {
         let data = self.graphql("query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;
-        let head = data["session"]["head"].as_str().unwrap().to_owned();
+        self.read_log(&format!("/sessions/{session}/events"), data["session"]["head"].as_str().unwrap()).await
+    }
+
+    /// Returns all events of the own memory, read from the SSE endpoint up to the head of the log.
+    pub(crate) async fn memory_events(&self) -> Vec<Value> {
+        let data = self.graphql("{ viewer { head } }", json!({})).await;
+        self.read_log("/events", data["viewer"]["head"].as_str().unwrap()).await
+    }
+
+    async fn read_log(&self, path: &str, head: &str) -> Vec<Value> {
+        let (head, shared) = head.split_at(head.find(',').unwrap_or(head.len()));
         let (epoch, head) = head.split_once(':').unwrap();
         let head: u64 = head.parse().unwrap();
         let mut found: Vec<Value> = Vec::new();
         if head == 0 {
             return found;
         }
-        let url = self.url(&format!("/sessions/{session}/events?after={epoch}:0"));
-        let mut answer = self.http.get(url).send().await.unwrap();
+        let mut answer = self.http.get(self.url(&format!("{path}?after={epoch}:0{shared}"))).send().await.unwrap();
         assert!(answer.status().is_success(), "{}", answer.status());
         let mut text = String::new();
         while found.last().and_then(|e| e["seq"].as_u64()) != Some(head) {
@@ -172,7 +181,8 @@ impl Server {
                 let block: String = text.drain(..end + 2).collect();
                 let field = |name: &str| block.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
                 let (Some(id), Some(data)) = (field("id:"), field("data:")) else { continue };
-                let Some(seq) = id.split_once(':').and_then(|(_, s)| s.parse::<u64>().ok()) else { continue };
+                let own = id.split(',').next().unwrap_or_default();
+                let Some(seq) = own.split_once(':').and_then(|(_, s)| s.parse::<u64>().ok()) else { continue };
                 let mut event: Value = serde_json::from_str(data).unwrap();
                 event["seq"] = json!(seq);
                 found.push(event);

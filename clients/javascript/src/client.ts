@@ -10,6 +10,7 @@ import type {
   SendMessageInput,
 } from "./generated/schema.ts";
 import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
+import { MemoryStream, type MemoryStreamOptions } from "./memory-stream.ts";
 import { toPage, type Page, type PageOptions, type SharedPageOptions } from "./pages.ts";
 import type { StreamOptions } from "./stream-types.ts";
 import { waitForOutcome, waitForWork, type Outcome, type ProgressOptions, type WaitOptions } from "./waiting.ts";
@@ -366,6 +367,12 @@ export class RecallClient {
   stream(sessionId: string, options: Omit<StreamOptions, "endpoint" | "sessionId"> = {}): EventStream {
     return new EventStream({ ...options, endpoint: this.endpoint, sessionId });
   }
+
+  /** Returns the cursor of the newest event of all that the user may read. */
+  memoryHead = async (): Promise<string> => (await this.graphql(operations.MemoryHead, {})).viewer.head;
+
+  /** Creates the stream of the events of all sessions, documents and comparisons, own and shared. Add listeners, then call `start()`. */
+  memoryStream = (options: Omit<MemoryStreamOptions, "endpoint"> = {}): MemoryStream => new MemoryStream({ ...options, endpoint: this.endpoint });
 
   /** Follows for a short time. A data channel takes longer to open than the other transports. */
   #follow(sessionId: string, from: string, onGap: () => Promise<void>): EventStream {

@@ -1,6 +1,6 @@
-// Resumes `sessionEvents` in other GraphQL clients: after a lost connection the subscription continues after its last event.
+// Resumes `sessionEvents` and `memoryEvents` in other GraphQL clients: after a lost connection the subscription continues after its last event.
 import { fullJitter } from "./backoff.ts";
-import { StreamHead } from "./generated/operations.ts";
+import { MemoryHead, StreamHead } from "./generated/operations.ts";
 
 /** A GraphQL request, as client libraries write it. */
 export interface SubscriptionRequest {
@@ -32,11 +32,12 @@ export const alwaysRetry = {
   retryWait: (retries: number) => new Promise<void>((done) => setTimeout(done, fullJitter(retries, { baseMs: 500, capMs: 15_000 }))),
 };
 
-/** The arguments of `sessionEvents` in a document. */
+/** The subscription of a document. */
 interface EventsArguments {
   /** Name of the variable that holds the cursor. */
   readonly after: string;
-  readonly sessionId: (variables: SubscriptionRequest["variables"]) => unknown;
+  /** Returns the query of the newest cursor, as `head` of its only field. */
+  readonly head: (variables: SubscriptionRequest["variables"]) => SubscriptionRequest;
 }
 
 interface Result {
@@ -45,7 +46,7 @@ interface Result {
 }
 
 /**
- * Wraps a client so that `sessionEvents` delivers each event exactly once across lost connections.
+ * Wraps a client so that `sessionEvents` and `memoryEvents` deliver each event exactly once across lost connections.
  *
  * The wrapper remembers the last cursor and passes it as `after` whenever the client resubscribes. A subscription without `after`
  * starts at the head. Other operations pass through unchanged.
@@ -62,14 +63,15 @@ export function resume<Client extends SubscriptionClient>(client: Client): Clien
 }
 
 function parseEventsArguments(query: string): EventsArguments | null {
-  const [, list] = /\bsessionEvents\s*\(([^)]*)\)/.exec(query) ?? [];
-  if (list === undefined) return null;
+  const [, name, list = ""] = /\b(sessionEvents|memoryEvents)\b\s*(?:\(([^)]*)\))?/.exec(query) ?? [];
+  if (name === undefined) return null;
   const after = /\bafter\s*:\s*\$(\w+)/.exec(list)?.[1];
   const [, variable, literal] = /\bsessionId\s*:\s*(?:\$(\w+)|"([^"]*)")/.exec(list) ?? [];
   if (!after || !/\bcursor\b/.test(query)) {
-    throw new TypeError("sessionEvents cannot be resumed: pass its cursor as a variable (after: $after) and select cursor.");
+    throw new TypeError(`${name} cannot be resumed: pass its cursor as a variable (after: $after) and select cursor.`);
   }
-  return { after, sessionId: (variables) => (variable ? variables?.[variable] : literal) };
+  if (name === "memoryEvents") return { after, head: () => ({ query: MemoryHead }) };
+  return { after, head: (variables) => ({ query: StreamHead, variables: { sessionId: variable ? variables?.[variable] : literal } }) };
 }
 
 function subscribeResumable(client: SubscriptionClient, request: SubscriptionRequest, args: EventsArguments, sink: SubscriptionSink): () => void {
@@ -91,10 +93,10 @@ function subscribeResumable(client: SubscriptionClient, request: SubscriptionReq
   // Without a start cursor, a connection lost before the first event would lose events.
   const readHead = () => {
     let failed = false;
-    stop = client.subscribe({ query: StreamHead, variables: { sessionId: args.sessionId(request.variables) } }, {
+    stop = client.subscribe(args.head(request.variables), {
       next({ data, errors }: Result) {
-        const session = data?.["session"] as { head?: string } | null | undefined;
-        cursor = session?.head ?? null;
+        const [log] = Object.values(data ?? {}) as Array<{ head?: string } | null>;
+        cursor = log?.head ?? null;
         if (cursor !== null || stopped) return;
         failed = true;
         sink.error(errors ?? [{ message: "The session does not exist.", extensions: { code: "NOT_FOUND" } }]);

@@ -2,7 +2,7 @@
 import { CursorLink } from "./cursor-link.ts";
 import { formatCursor, parseCursor, type Cursor } from "./cursor.ts";
 import { SessionEvents, type SessionEventsResult } from "./generated/operations.ts";
-import { connectionParams } from "./graphql.ts";
+import { connectionParams, type Endpoint } from "./graphql.ts";
 import type { Link, LinkEvents, LinkRequest } from "./link.ts";
 
 /** Pages cannot see the pings of a WebSocket, so the client sends its own and measures the silence. */
@@ -13,6 +13,10 @@ interface ServerMessage {
   type: "connection_ack" | "ping" | "pong" | "next" | "error" | "complete";
   payload?: { data?: SessionEventsResult | null; errors?: Array<{ message: string }> };
 }
+
+/** Returns the address of the server's WebSocket. */
+export const socketUrl = ({ url }: Endpoint): string =>
+  `${new URL(url || "/", globalThis.location?.href).href.replace(/\/$/, "").replace(/^http/, "ws")}/graphql/ws`;
 
 export const openWebSocket = (request: LinkRequest, events: LinkEvents): Link => new WebSocketLink(request, events).connect();
 
@@ -29,8 +33,7 @@ class WebSocketLink extends CursorLink {
 
   protected subscribe(start: Cursor): void {
     const { endpoint } = this.request;
-    const url = `${new URL(endpoint.url || "/", globalThis.location?.href).href.replace(/\/$/, "").replace(/^http/, "ws")}/graphql/ws`;
-    const socket = new WebSocket(url, "graphql-transport-ws");
+    const socket = new WebSocket(socketUrl(endpoint), "graphql-transport-ws");
     this.#socket = socket;
     socket.onopen = () => {
       this.#send({ type: "connection_init", payload: connectionParams(endpoint) });

@@ -51,6 +51,24 @@ test("each connection resumes after the last event", () => {
   assert.equal(seen.completed, 1);
 });
 
+test("the subscription of all events is resumed too", () => {
+  const client = new Client();
+  const { seen, sink } = collect();
+  const query = "subscription All($from: String) { memoryEvents(after: $from) { cursor data } }";
+  resume(client).subscribe({ query }, sink);
+  const [head] = client.operations;
+  assert.match(client.sent[0].query, /viewer\{head\}/);
+  head.sink.next({ data: { viewer: { head: "a:3,b:0" } } });
+  head.sink.complete();
+  assert.equal(client.sent[1].variables.from, "a:3,b:0");
+  const [, events] = client.operations;
+  events.sink.next({ data: { memoryEvents: { cursor: "a:3,b:1" } } });
+  client.connect(events);
+  assert.equal(client.sent[2].variables.from, "a:3,b:1");
+  assert.equal(seen.results.length, 1);
+  assert.throws(() => resume(client).subscribe({ query: "subscription { memoryEvents { data } }" }, sink), TypeError);
+});
+
 test("a subscription without a cursor starts at the head, even if the first connection fails", () => {
   const client = new Client();
   const { seen, sink } = collect();

@@ -88,7 +88,7 @@ fn is_article(word: &Word) -> bool {
 fn descriptions(asking: &str, question: &Question) -> Vec<Description> {
     let words = &question.words;
     let plain = |i: usize| words.get(i).map_or("", |w| w.plain.as_str());
-    let is_head = |i: usize| !is_function_word(&words[i]) && !(words[i].capital && question.in_name(i)) && !is_particle(plain(i));
+    let is_head = |i: usize| !(is_function_word(&words[i]) || is_particle(plain(i)) || (words[i].capital && question.in_name(i)));
     let mut all = Vec::new();
     for the in (0..words.len()).filter(|i| is_article(&words[*i])) {
         let Some(head) = (the + 1..words.len().min(the + 4)).take_while(|i| is_head(*i)).last() else { continue };

@@ -1,4 +1,4 @@
-//! The event logs of sessions, as the event source of `signaling`. Only this module knows both crates.
+//! The event logs of sessions and memories, as the event source of `signaling`. Only this module knows both crates.
 
 use std::{
     hash::{Hash, Hasher},
@@ -12,45 +12,50 @@ use signaling::{ByeCode, EventSource, Hub, LogHead, LogPage, NumberedEvent, Sour
 use recall_domain::{Caller, EventBody, SessionId, UserId};
 use recall_ports::{Announcer, EventLog, LogState, StoreError};
 
-/// The key of a session's event log: the owner of the memory, and the session.
+/// The key of an event log: the owner of the memory, and the session.
 ///
 /// Two users never share a key, so events buffered for one cannot reach the other. Readers of shared memory share its logs. The
 /// role is not part of the key: otherwise a job queued before a promotion would wake no follower.
 #[derive(Clone, Copy, Debug)]
-pub struct SessionStream {
+pub struct EventStream {
     /// The caller, who proves the right to read the log.
     pub caller: Caller,
-    /// The session.
-    pub session: SessionId,
+    /// The session; `None` for the log of the whole memory.
+    pub session: Option<SessionId>,
     /// The user who follows the log. Connections count for this user.
     pub follower: UserId,
 }
 
-impl SessionStream {
+impl EventStream {
     /// Returns the stream of a session in the caller's own memory.
     pub fn of(caller: Caller, session: SessionId) -> Self {
-        Self { caller, session, follower: caller.user() }
+        Self { caller, session: Some(session), follower: caller.user() }
     }
 
-    /// Returns the stream of the same session id in shared memory; `None` if the caller may not read shared memory.
+    /// Returns the stream of all events of the caller's own memory.
+    pub fn memory(caller: Caller) -> Self {
+        Self { caller, session: None, follower: caller.user() }
+    }
+
+    /// Returns the stream of the same session id, or of the whole, in shared memory; `None` if the caller may not read shared memory.
     pub fn shared(&self) -> Option<Self> {
         Some(Self { caller: self.caller.shared_reader()?, ..*self })
     }
 
-    fn key(&self) -> (UserId, SessionId) {
+    fn key(&self) -> (UserId, Option<SessionId>) {
         (self.caller.user(), self.session)
     }
 }
 
-impl PartialEq for SessionStream {
+impl PartialEq for EventStream {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for SessionStream {}
+impl Eq for EventStream {}
 
-impl Hash for SessionStream {
+impl Hash for EventStream {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.key().hash(state);
     }
@@ -61,7 +66,7 @@ pub struct LogSource {
     store: Arc<dyn EventLog>,
 }
 
-/// The event hub of all sessions.
+/// The event hub of all sessions and memories.
 pub type EventHub = Hub<LogSource>;
 
 /// The signaling service over the sessions' event logs.
@@ -84,24 +89,31 @@ impl LogSource {
 
 #[async_trait]
 impl EventSource for LogSource {
-    type Stream = SessionStream;
+    type Stream = EventStream;
 
-    fn name(stream: &SessionStream) -> String {
-        stream.session.to_string()
+    fn name(stream: &EventStream) -> String {
+        stream.session.map_or_else(|| "memory".to_owned(), |session| session.to_string())
     }
 
-    fn follower(stream: &SessionStream) -> u128 {
+    fn follower(stream: &EventStream) -> u128 {
         stream.follower.0.as_u128()
     }
 
-    async fn head(&self, stream: &SessionStream) -> Result<LogHead, SourceError> {
-        let state = self.store.log_state(&stream.caller, stream.session).await.map_err(to_source_error)?;
-        Ok(to_head(state))
+    async fn head(&self, stream: &EventStream) -> Result<LogHead, SourceError> {
+        let state = match stream.session {
+            Some(session) => self.store.log_state(&stream.caller, session).await,
+            None => self.store.memory_log_state(&stream.caller).await,
+        };
+        Ok(to_head(state.map_err(to_source_error)?))
     }
 
-    async fn read(&self, stream: &SessionStream, after: u64, limit: usize) -> Result<LogPage, SourceError> {
+    async fn read(&self, stream: &EventStream, after: u64, limit: usize) -> Result<LogPage, SourceError> {
         let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-        let (state, events) = self.store.log_page(&stream.caller, stream.session, after, limit).await.map_err(to_source_error)?;
+        let page = match stream.session {
+            Some(session) => self.store.log_page(&stream.caller, session, after, limit).await,
+            None => self.store.memory_log_page(&stream.caller, after, limit).await,
+        };
+        let (state, events) = page.map_err(to_source_error)?;
         let events = events.into_iter().map(|e| NumberedEvent {
             seq: e.seq,
             id: e.id.to_string(),
@@ -129,14 +141,16 @@ pub struct HubAnnouncer(pub Arc<EventHub>);
 
 impl Announcer for HubAnnouncer {
     fn committed(&self, caller: &Caller, session: SessionId) {
-        self.0.wake(&SessionStream::of(*caller, session));
+        self.0.wake(&EventStream::of(*caller, session));
+        self.0.wake(&EventStream::memory(*caller));
     }
 
     fn ephemeral(&self, caller: &Caller, session: SessionId, kind: &str, data: serde_json::Value) {
-        self.0.ephemeral(&SessionStream::of(*caller, session), kind, data);
+        self.0.ephemeral(&EventStream::of(*caller, session), kind, data);
     }
 
     fn deleted(&self, caller: &Caller, session: SessionId) {
-        self.0.end(&SessionStream::of(*caller, session), ByeCode::Deleted);
+        self.0.end(&EventStream::of(*caller, session), ByeCode::Deleted);
+        self.0.wake(&EventStream::memory(*caller));
     }
 }

@@ -10,6 +10,7 @@ pub mod auth;
 mod body;
 mod config;
 mod error;
+mod event_line;
 pub mod event_log;
 mod event_stream;
 mod export;

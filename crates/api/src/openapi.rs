@@ -29,6 +29,7 @@ const DESCRIPTION: &str = "A self-hosted memory server for chat applications. Gr
         describe,
         export::get,
         event_stream::events,
+        event_stream::memory_events,
         whip::options,
         whip::post,
         whip::patch,

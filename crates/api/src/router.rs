@@ -76,7 +76,12 @@ pub fn router(state: ApiState) -> Router {
     let timed = timed.merge(uploads.layer(from_fn_with_state(rest::MAX_UPLOAD, layers::enforce_timeout)));
     let timed = timed.merge(waiting.layer(from_fn_with_state(limit + rest::MAX_WAIT, layers::enforce_timeout)));
     let mut api = timed
-        .merge(Router::new().route("/sessions/{session_id}/events", get(event_stream::events)).with_state((hub, limiter.clone())))
+        .merge(
+            Router::new()
+                .route("/sessions/{session_id}/events", get(event_stream::events))
+                .route("/events", get(event_stream::memory_events))
+                .with_state((hub, limiter.clone())),
+        )
         .merge(openai::routes(usecases, (limiter.clone(), login_auditor.clone()), openai, limit));
     let mut open = Router::new().route("/openapi.json", get(openapi::describe));
     let metrics = Router::new().route("/metrics", get(operations::metrics)).with_state(metrics);

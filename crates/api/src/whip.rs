@@ -16,7 +16,7 @@ use crate::{
     auth::{Identity, Reader},
     body,
     error::ApiError,
-    event_log::{SessionStream, Signaling},
+    event_log::{EventStream, Signaling},
     ice::IceServers,
     rate::CallerLimits,
 };
@@ -85,7 +85,7 @@ pub(crate) async fn offer(
 ) -> Result<AnsweredOffer, ApiError> {
     // Counted before the offer is parsed.
     limits.charge_extra(identity.caller, OFFER_EXTRA_REQUESTS).await?;
-    let own = SessionStream::of(identity.caller, session);
+    let own = EventStream::of(identity.caller, session);
     let answer = match (offer_for_stream(signaling, limits, identity, own, offer).await?, own.shared()) {
         (Err(OfferError::UnknownStream), Some(shared)) => offer_for_stream(signaling, limits, identity, shared, offer).await??,
         (answer, _) => answer?,
@@ -98,7 +98,7 @@ async fn offer_for_stream(
     signaling: &Arc<Signaling>,
     limits: &CallerLimits,
     identity: &Identity,
-    stream: SessionStream,
+    stream: EventStream,
     offer: &str,
 ) -> Result<Result<Answer, OfferError>, ApiError> {
     let (lease, open) = (identity.lease(), limits.stream(identity.caller)?);
@@ -193,7 +193,7 @@ pub(crate) async fn patch(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let fragment = body::text(&headers, FRAGMENT, bytes)?;
-    let own = SessionStream::of(identity.caller, read_session_id(&id)?);
+    let own = EventStream::of(identity.caller, read_session_id(&id)?);
     let tag = headers.get(header::IF_MATCH).and_then(|v| v.to_str().ok());
     let patched = match (whip.signaling.patch(&own, &peer, tag, &fragment).await, own.shared()) {
         (Err(PatchError::UnknownPeer), Some(shared)) => whip.signaling.patch(&shared, &peer, tag, &fragment).await?,
@@ -222,8 +222,8 @@ pub(crate) async fn delete(
     Reader(identity): Reader,
     Path((id, peer)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let own = SessionStream::of(identity.caller, read_session_id(&id)?);
-    let delete = |stream: SessionStream| whip.signaling.delete(&stream, &peer);
+    let own = EventStream::of(identity.caller, read_session_id(&id)?);
+    let delete = |stream: EventStream| whip.signaling.delete(&stream, &peer);
     if delete(own) || own.shared().is_some_and(delete) { Ok(StatusCode::OK) } else { Err(ApiError::not_found("peer")) }
 }
 

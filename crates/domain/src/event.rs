@@ -70,6 +70,10 @@ pub enum EventBody {
     DocumentUpdate(DocumentUpdate),
     /// A comparison of documents made progress.
     ComparisonUpdate(ComparisonUpdate),
+    /// A session was created or renamed. Only `memoryEvents` has it.
+    SessionUpdate(SessionChanged),
+    /// A session, document or comparison was deleted, with what only it said. Only `memoryEvents` has it.
+    SessionDeleted(SessionChanged),
 }
 
 impl EventBody {
@@ -318,6 +322,13 @@ pub struct MessagesChanged {
     pub message_ids: Vec<MessageId>,
 }
 
+/// A session as a whole changed. Clients load it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionChanged {
+    /// The session. A document or comparison has the id of the session that stores it.
+    pub session_id: SessionId,
+}
+
 /// A document made progress. The log is that of the document, whose session has the same id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentUpdate {
@@ -364,6 +375,7 @@ impl EventBody {
             Self::MessageForgotten(e) | Self::MessageRestored(e) => &mut e.session_id,
             Self::DocumentUpdate(e) => &mut e.session_id,
             Self::ComparisonUpdate(e) => &mut e.session_id,
+            Self::SessionUpdate(e) | Self::SessionDeleted(e) => &mut e.session_id,
         };
         *id = session;
         body

@@ -15,6 +15,7 @@ use recall_domain::{Caller, Day, SessionId, Timestamp};
 pub static ERASED: &[&str] = &[
     "forgettings",
     "events",
+    "session_changes",
     "jobs",
     "usage_messages",
     "message_vectors",

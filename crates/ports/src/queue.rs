@@ -103,7 +103,7 @@ pub struct LogState {
     pub floor: u64,
 }
 
-/// The numbered log of each session.
+/// The numbered log of each session, and of each user's whole memory.
 #[async_trait]
 pub trait EventLog: Send + Sync {
     /// Returns the state of the log.
@@ -121,6 +121,13 @@ pub trait EventLog: Send + Sync {
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
         Ok(self.log_page(caller, session, after, limit).await?.1)
     }
+    /// Returns the state of the log of the caller's memory: the events of all sessions, and those about sessions as a whole.
+    ///
+    /// A user who never wrote has an empty log.
+    async fn memory_log_state(&self, caller: &Caller) -> Result<LogState, StoreError>;
+    /// Returns the state of the log of the caller's memory with up to `limit` events after `after`, ascending, from the floor on without
+    /// gaps. The state is not older than the events.
+    async fn memory_log_page(&self, caller: &Caller, after: u64, limit: u32) -> Result<(LogState, Vec<StoredEvent>), StoreError>;
     /// Appends events outside a plan. Returns their numbers.
     async fn append_events(
         &self,
@@ -129,8 +136,8 @@ pub trait EventLog: Send + Sync {
         events: &[EventDraft],
         now: Timestamp,
     ) -> Result<Vec<u64>, StoreError>;
-    /// Deletes events of all sessions that are older than `before` or beyond the newest `keep`, a bounded number per call. Returns their
-    /// number.
+    /// Deletes events of all users that are older than `before` or beyond the newest `keep` of a session, a bounded number per call.
+    /// Returns their number.
     async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError>;
 }
 

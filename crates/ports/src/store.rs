@@ -124,7 +124,7 @@ pub trait SessionStore: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` if it is not the caller's.
-    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText) -> Result<Session, StoreError>;
+    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText, now: Timestamp) -> Result<Session, StoreError>;
     /// Returns the sessions, latest change first.
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError>;
     /// Counts the sessions.
@@ -133,8 +133,14 @@ pub trait SessionStore: Send + Sync {
     ///
     /// Facts that lose evidence are re-weighed by `reweigh`. It gets the fact and all remaining evidence, oldest first, and returns the new
     /// fact, or `None` to delete it. Entities without mentions and facts are deleted too.
-    async fn delete_session(&self, caller: &Caller, id: SessionId, reweigh: Reweigh<'_>) -> Result<SessionDeleted, StoreError> {
-        self.delete_session_unused_since(caller, id, None, reweigh).await
+    async fn delete_session(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        now: Timestamp,
+        reweigh: Reweigh<'_>,
+    ) -> Result<SessionDeleted, StoreError> {
+        self.delete_session_unused_since(caller, id, None, now, reweigh).await
     }
     /// Deletes a session as [`Self::delete_session`] does. With `since`, it returns `NotFound` if somebody wrote in the session after it.
     async fn delete_session_unused_since(
@@ -142,6 +148,7 @@ pub trait SessionStore: Send + Sync {
         caller: &Caller,
         id: SessionId,
         since: Option<Timestamp>,
+        now: Timestamp,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError>;
     /// Returns sessions of all users in which nobody wrote since a moment, ordered by user and id, after a given one.

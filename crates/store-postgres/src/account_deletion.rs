@@ -156,7 +156,8 @@ impl AccountDeletionStatements for WriteTransaction<'_> {
 
     async fn set_deletion_mark(&mut self, user: UserId, erasing: bool) -> Result<bool, Failure> {
         let marked = sqlx::query!(
-            "UPDATE users SET erasing = $2, importing = false, feed_generation = feed_generation + 1,
+            "UPDATE users SET erasing = $2, importing = false, memory_head = memory_head + 1, memory_floor = memory_head + 2,
+                 feed_generation = feed_generation + 1,
                  knowledge_version = knowledge_version + 1 WHERE id = $1",
             user.0,
             erasing,

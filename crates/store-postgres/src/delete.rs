@@ -115,6 +115,15 @@ impl DeleteStatements for WriteTransaction<'_> {
         Ok(voided.execute(&mut *self.0).await?.rows_affected() > 0)
     }
 
+    async fn last_memory_number(&mut self, user: UserId, session: SessionId) -> Result<Option<i64>, Failure> {
+        let last = sqlx::query_scalar!(
+            "SELECT memory_seq FROM events WHERE user_id = $1 AND session_id = $2 ORDER BY seq DESC LIMIT 1",
+            user.0,
+            session.0,
+        );
+        Ok(last.fetch_optional(&mut *self.0).await?.flatten())
+    }
+
     async fn delete_session(&mut self, user: UserId, session: SessionId) -> Result<(), Failure> {
         // Cascades to messages, vectors, terms, events, jobs, mentions and evidence.
         sqlx::query!("DELETE FROM sessions WHERE user_id = $1 AND id = $2", user.0, session.0).execute(&mut *self.0).await?;

@@ -1,4 +1,4 @@
-//! Appends to, reads and prunes the numbered event log of each session.
+//! Appends to, reads and prunes the numbered event log of each session. `memory_log` reads that of the memory.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp, UserId};
 use recall_ports::{EventLog, LogState, StoreError};
-use recall_store::{EventStatements, NewEvent, PrunedLog, Refusal, append_events, prune_events};
+use recall_store::{DeletedEvents, EventNumbers, EventStatements, NewEvent, PrunedLog, Refusal, append_events, prune_events};
 
 #[async_trait]
 impl EventLog for PostgresStore {
@@ -64,6 +64,14 @@ impl EventLog for PostgresStore {
         Ok((state, events.collect::<Result<_, _>>()?))
     }
 
+    async fn memory_log_state(&self, caller: &Caller) -> Result<LogState, StoreError> {
+        Ok(self.memory_state(caller).await?)
+    }
+
+    async fn memory_log_page(&self, caller: &Caller, after: u64, limit: u32) -> Result<(LogState, Vec<StoredEvent>), StoreError> {
+        Ok(self.memory_page(caller, after, limit).await?)
+    }
+
     async fn append_events(
         &self,
         caller: &Caller,
@@ -97,24 +105,31 @@ impl EventStatements for WriteTransaction<'_> {
         session: SessionId,
         count: i64,
         now: Timestamp,
-    ) -> Result<Option<i64>, Failure> {
-        let head = sqlx::query_scalar!(
-            "UPDATE sessions SET event_head = event_head + $3,
-                 oldest_event_at = CASE WHEN $3 > 0 THEN coalesce(oldest_event_at, $4) ELSE oldest_event_at END
-             WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL RETURNING event_head",
+    ) -> Result<Option<EventNumbers>, Failure> {
+        // The row of the user is updated for each row of `log`, so it is locked after that of the session.
+        let numbers = sqlx::query_as!(
+            EventNumbers,
+            r#"WITH log AS (
+                 UPDATE sessions SET event_head = event_head + $3,
+                     oldest_event_at = CASE WHEN $3 > 0 THEN coalesce(oldest_event_at, $4) ELSE oldest_event_at END
+                 WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL RETURNING event_head),
+             memory AS (
+                 UPDATE users SET memory_head = memory_head + $3 FROM log WHERE users.id = $1 AND $3 > 0 RETURNING memory_head)
+             SELECT log.event_head AS seq, coalesce(memory.memory_head, 0) AS "memory_seq!" FROM log LEFT JOIN memory ON true"#,
             user.0,
             session.0,
             count,
             time(now),
         );
-        Ok(head.fetch_optional(&mut *self.0).await?)
+        Ok(numbers.fetch_optional(&mut *self.0).await?)
     }
 
     async fn insert_events(&mut self, user: UserId, session: SessionId, events: &[NewEvent]) -> Result<(), Failure> {
         let insert = sqlx::query!(
-            "INSERT INTO events (user_id, session_id, seq, id, kind, created_at, data)
-             SELECT $1, $2, seq, id, kind, created_at, data::json
-             FROM unnest($3::bigint[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[]) AS e (seq, id, kind, created_at, data)",
+            "INSERT INTO events (user_id, session_id, seq, memory_seq, id, kind, created_at, data)
+             SELECT $1, $2, seq, memory_seq, id, kind, created_at, data::json
+             FROM unnest($3::bigint[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[], $8::bigint[])
+                  AS e (seq, id, kind, created_at, data, memory_seq)",
             user.0,
             session.0,
             &column(events, |e| e.seq)[..],
@@ -122,6 +137,7 @@ impl EventStatements for WriteTransaction<'_> {
             &column(events, |e| Cow::Borrowed(e.kind))[..],
             &column(events, |e| time(e.created_at))[..],
             &column(events, |e| Cow::Borrowed(e.data.as_str()))[..],
+            &column(events, |e| e.memory_seq)[..],
         );
         insert.execute(&mut *self.0).await?;
         Ok(())
@@ -157,10 +173,16 @@ impl EventStatements for WriteTransaction<'_> {
         Ok(young.fetch_optional(&mut *self.0).await?)
     }
 
-    async fn delete_events_below(&mut self, log: &PrunedLog, floor: i64) -> Result<u64, Failure> {
+    async fn delete_events_below(&mut self, log: &PrunedLog, floor: i64) -> Result<DeletedEvents, Failure> {
         let (user, session) = (log.user.0, log.session.0);
-        let old = sqlx::query!("DELETE FROM events WHERE user_id = $1 AND session_id = $2 AND seq < $3", user, session, floor);
-        let deleted = old.execute(&mut *self.0).await?.rows_affected();
+        let old = sqlx::query!(
+            r#"WITH gone AS (DELETE FROM events WHERE user_id = $1 AND session_id = $2 AND seq < $3 RETURNING memory_seq)
+             SELECT count(*) AS "count!", max(memory_seq) AS last FROM gone"#,
+            user,
+            session,
+            floor,
+        );
+        let old = old.fetch_one(&mut *self.0).await?;
         let raised = sqlx::query!(
             "UPDATE sessions s SET event_floor = greatest(s.event_floor, $3), oldest_event_at = (
                  SELECT e.created_at FROM visible_events e
@@ -171,6 +193,6 @@ impl EventStatements for WriteTransaction<'_> {
             floor,
         );
         raised.execute(&mut *self.0).await?;
-        Ok(deleted)
+        Ok(DeletedEvents { count: old.count.unsigned_abs(), last: old.last })
     }
 }

@@ -6,7 +6,7 @@
 //! Invariants:
 //! - Every statement on user data names the user, and runs with that user's row-level security (`row_security`).
 //! - A transaction locks session, job and user in this order, so no two transactions deadlock.
-//! - Numbers (`seq`, `position`, `feed_row`) come from counters in locked rows, so they become visible in order.
+//! - Numbers (`seq`, `memory_seq`, `position`, `feed_row`) come from counters in locked rows, so they become visible in order.
 //! - Nothing here reads a clock.
 
 mod access;
@@ -29,6 +29,7 @@ mod inspect;
 mod jobs;
 mod knowledge;
 mod logins;
+mod memory_log;
 mod messages;
 mod migrate;
 mod notifications;

@@ -14,7 +14,7 @@ use super::{
     transaction::WriteTransaction,
 };
 use recall_domain::{Caller, EntityId, MessageId, SessionId, Timestamp, UserId, ViewerRole};
-use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, StoreError};
+use recall_ports::{Reweigh, SessionDeleted, SessionDeletionStep, SessionDeletionStore, SessionRemainder, StoreError};
 use recall_store::{DeletionExtent, EvidenceKey, SessionDeletion, SessionDeletionStatements, delete_session, hide_session};
 
 #[async_trait]
@@ -38,7 +38,11 @@ impl SessionDeletionStore for PostgresStore {
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeletionStep, StoreError> {
         let deletion = SessionDeletion { user: caller.user(), session: id, extent: DeletionExtent::Step { limit, now } };
-        delete_session(self, deletion, reweigh).await
+        let step = delete_session(self, deletion, reweigh).await?;
+        if step.left == SessionRemainder::Nothing {
+            self.notifications.deleted(caller, id);
+        }
+        Ok(step)
     }
 
     async fn hidden_sessions(&self, since: Timestamp) -> Result<Vec<(Caller, SessionId)>, StoreError> {

@@ -12,7 +12,7 @@ use super::{
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::{DeletionExtent, NewSession, Refusal, SessionDeletion, SessionStatements, delete_session, reject_while_locked};
+use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session, rename_session};
 
 #[async_trait]
 impl SessionStore for PostgresStore {
@@ -28,7 +28,9 @@ impl SessionStore for PostgresStore {
         let session = self.write(caller, &input, |c, (caller, new)| {
             Box::pin(async move { recall_store::create_session(&mut WriteTransaction(c), caller, new).await })
         });
-        Ok(session.await?)
+        let session = session.await?;
+        self.notifications.committed(caller, session.id);
+        Ok(session)
     }
 
     async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError> {
@@ -38,23 +40,14 @@ impl SessionStore for PostgresStore {
         Ok(found.into_iter().map(SessionRow::read).collect::<Result<_, _>>()?)
     }
 
-    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText) -> Result<Session, StoreError> {
-        let input = (caller.user(), id, title);
-        let renamed = self.write(caller, &input, |c, &(user, id, title)| {
-            Box::pin(async move {
-                reject_while_locked(&mut WriteTransaction(c), user).await?;
-                let row = sqlx::query_as!(
-                    SessionRow,
-                    "UPDATE sessions SET title = $3 WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL
-                     RETURNING id, title, created_at, updated_at, message_count, epoch, event_head",
-                    user.0,
-                    id.0,
-                    &*codec::text(title.as_str()),
-                );
-                row.fetch_optional(c).await?.ok_or(Refusal::NotFound)?.read()
-            })
+    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText, now: Timestamp) -> Result<Session, StoreError> {
+        let input = (caller.user(), id, title, now);
+        let renamed = self.write(caller, &input, |c, &(user, id, title, now)| {
+            Box::pin(async move { rename_session(&mut WriteTransaction(c), user, id, title, now).await })
         });
-        Ok(renamed.await?)
+        let renamed = renamed.await?;
+        self.notifications.committed(caller, id);
+        Ok(renamed)
     }
 
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
@@ -83,9 +76,10 @@ impl SessionStore for PostgresStore {
         caller: &Caller,
         id: SessionId,
         since: Option<Timestamp>,
+        now: Timestamp,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError> {
-        let extent = DeletionExtent::Whole { unused_since: since };
+        let extent = DeletionExtent::Whole { unused_since: since, now };
         let deletion = SessionDeletion { user: caller.user(), session: id, extent };
         let deleted = delete_session(self, deletion, reweigh).await?.deleted;
         self.notifications.deleted(caller, id);
@@ -129,5 +123,17 @@ impl SessionStatements for WriteTransaction<'_> {
             new.document.then_some(true),
         );
         row.fetch_one(&mut *self.0).await?.read()
+    }
+
+    async fn set_title(&mut self, user: UserId, session: SessionId, title: &UserText) -> Result<Option<Session>, Failure> {
+        let row = sqlx::query_as!(
+            SessionRow,
+            "UPDATE sessions SET title = $3 WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL
+             RETURNING id, title, created_at, updated_at, message_count, epoch, event_head",
+            user.0,
+            session.0,
+            &*codec::text(title.as_str()),
+        );
+        row.fetch_optional(&mut *self.0).await?.map(SessionRow::read).transpose()
     }
 }

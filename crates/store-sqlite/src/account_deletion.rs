@@ -100,7 +100,8 @@ impl AccountDeletionStatements for WriteTransaction<'_> {
     }
 
     async fn set_deletion_mark(&mut self, user: UserId, erasing: bool) -> Result<bool, Failure> {
-        let sql = "UPDATE users SET erasing = ?2, importing = 0, feed_generation = feed_generation + 1,
+        let sql = "UPDATE users SET erasing = ?2, importing = 0, memory_head = memory_head + 1, memory_floor = memory_head + 2,
+                 feed_generation = feed_generation + 1,
                  knowledge_version = knowledge_version + 1 WHERE id = ?1";
         Ok(self.0.execute(sql, (user.0, erasing))? > 0)
     }

@@ -81,6 +81,11 @@ impl DeleteStatements for WriteTransaction<'_> {
         Ok(self.0.execute(sql, (user.0, version.map(signed)))? > 0)
     }
 
+    async fn last_memory_number(&mut self, user: UserId, session: SessionId) -> Result<Option<i64>, Failure> {
+        let sql = "SELECT memory_seq FROM events WHERE user_id = ? AND session_id = ? ORDER BY seq DESC LIMIT 1";
+        Ok(self.0.row("events", sql, (user.0, session.0), |c| c.get::<Option<i64>>("memory_seq"))?.flatten())
+    }
+
     async fn delete_session(&mut self, user: UserId, session: SessionId) -> Result<(), Failure> {
         // Cascades to messages, vectors, terms, events, jobs, mentions and evidence.
         self.0.execute("DELETE FROM sessions WHERE user_id = ? AND id = ?", (user.0, session.0))?;

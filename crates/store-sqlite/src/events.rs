@@ -1,4 +1,4 @@
-//! Appends to, reads and prunes the numbered event log of each session.
+//! Appends to, reads and prunes the numbered event log of each session. `memory_log` reads that of the memory.
 
 use async_trait::async_trait;
 
@@ -7,12 +7,12 @@ use super::{
     codec::{millis, signed},
     connection::Db,
     failure::Failure,
-    rows,
+    memory_log, rows,
     transaction::{WriteTransaction, run},
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp, UserId};
 use recall_ports::{EventLog, LogState, StoreError};
-use recall_store::{EventStatements, NewEvent, PrunedLog, Refusal, append_events, prune_events};
+use recall_store::{DeletedEvents, EventNumbers, EventStatements, NewEvent, PrunedLog, Refusal, append_events, prune_events};
 
 #[async_trait]
 impl EventLog for SqliteStore {
@@ -35,6 +35,16 @@ impl EventLog for SqliteStore {
             Ok((log_state(db, user, session)?, found))
         });
         Ok(page.await?)
+    }
+
+    async fn memory_log_state(&self, caller: &Caller) -> Result<LogState, StoreError> {
+        let user = caller.user();
+        Ok(self.read(caller, move |db| memory_log::state(db, user)).await?)
+    }
+
+    async fn memory_log_page(&self, caller: &Caller, after: u64, limit: u32) -> Result<(LogState, Vec<StoredEvent>), StoreError> {
+        let user = caller.user();
+        Ok(self.read(caller, move |db| memory_log::page(db, user, after, limit)).await?)
     }
 
     async fn append_events(
@@ -73,18 +83,21 @@ impl EventStatements for WriteTransaction<'_> {
         session: SessionId,
         count: i64,
         now: Timestamp,
-    ) -> Result<Option<i64>, Failure> {
+    ) -> Result<Option<EventNumbers>, Failure> {
         let sql = "UPDATE sessions SET event_head = event_head + ?3,
                  oldest_event_at = CASE WHEN ?3 > 0 THEN COALESCE(oldest_event_at, ?4) ELSE oldest_event_at END
              WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING event_head";
-        self.0.row("sessions", sql, (user.0, session.0, count, millis(now)), |c| c.integer("event_head"))
+        let head = self.0.row("sessions", sql, (user.0, session.0, count, millis(now)), |c| c.integer("event_head"))?;
+        let Some(seq) = head.filter(|_| count > 0) else { return Ok(head.map(|seq| EventNumbers { seq, memory_seq: 0 })) };
+        let memory_seq = memory_log::reserve_numbers(self.0, user, count)?;
+        Ok(memory_seq.map(|memory_seq| EventNumbers { seq, memory_seq }))
     }
 
     async fn insert_events(&mut self, user: UserId, session: SessionId, events: &[NewEvent]) -> Result<(), Failure> {
         for event in events {
             self.0.execute(
-                "INSERT INTO events (user_id, session_id, seq, id, kind, created_at, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (user.0, session.0, event.seq, event.id.0, event.kind, millis(event.created_at), &event.data),
+                "INSERT INTO events (user_id, session_id, seq, memory_seq, id, kind, created_at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (user.0, session.0, event.seq, event.memory_seq, event.id.0, event.kind, millis(event.created_at), &event.data),
             )?;
         }
         Ok(())
@@ -107,19 +120,23 @@ impl EventStatements for WriteTransaction<'_> {
         self.0.row("events", sql, (log.user.0, log.session.0, bound, millis(time)), |c| c.integer("seq"))
     }
 
-    async fn delete_events_below(&mut self, log: &PrunedLog, floor: i64) -> Result<u64, Failure> {
+    async fn delete_events_below(&mut self, log: &PrunedLog, floor: i64) -> Result<DeletedEvents, Failure> {
         let values = (log.user.0, log.session.0, floor);
-        let deleted = self.0.execute("DELETE FROM events WHERE user_id = ? AND session_id = ? AND seq < ?", values)?;
+        // Within a session both numbers grow together.
+        let sql = "SELECT memory_seq FROM visible_events WHERE user_id = ? AND session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1";
+        let last = self.0.row("events", sql, values, |c| c.get::<Option<i64>>("memory_seq"))?.flatten();
+        let count = self.0.execute("DELETE FROM events WHERE user_id = ? AND session_id = ? AND seq < ?", values)?;
         self.0.execute(
             "UPDATE sessions SET event_floor = MAX(event_floor, ?3), oldest_event_at = (
                  SELECT created_at FROM visible_events WHERE user_id = ?1 AND session_id = ?2 AND seq = MAX(sessions.event_floor, ?3))
              WHERE user_id = ?1 AND id = ?2",
             values,
         )?;
-        Ok(deleted)
+        Ok(DeletedEvents { count, last })
     }
 }
 
-/// Selects a log with events to prune: `?1` before, `?2` keep.
+/// Selects a log with events to prune, or a change of a session: `?1` before, `?2` keep.
 const CANDIDATE: &str = "SELECT 1 FROM visible_sessions WHERE oldest_event_at < ?1
-    UNION SELECT 1 FROM visible_sessions WHERE event_head - event_floor >= ?2 AND oldest_event_at IS NOT NULL LIMIT 1";
+    UNION SELECT 1 FROM visible_sessions WHERE event_head - event_floor >= ?2 AND oldest_event_at IS NOT NULL
+    UNION SELECT 1 FROM session_changes WHERE created_at < ?1 LIMIT 1";

@@ -30,6 +30,7 @@ mod jobs;
 mod knowledge;
 mod lock;
 mod logins;
+mod memory_log;
 mod messages;
 mod migrate;
 mod readers;

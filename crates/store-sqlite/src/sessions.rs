@@ -12,7 +12,7 @@ use super::{
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
 use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::{DeletionExtent, NewSession, Refusal, SessionDeletion, SessionStatements, delete_session, reject_while_locked};
+use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session, rename_session};
 
 #[async_trait]
 impl SessionStore for SqliteStore {
@@ -37,16 +37,9 @@ impl SessionStore for SqliteStore {
         Ok(found.await?)
     }
 
-    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText) -> Result<Session, StoreError> {
+    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText, now: Timestamp) -> Result<Session, StoreError> {
         let (user, title) = (caller.user(), title.clone());
-        let renamed = self.write(move |tx| {
-            run(async {
-                reject_while_locked(tx, user).await?;
-                let sql = "UPDATE sessions SET title = ?3 WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING *";
-                Ok(tx.0.row("sessions", sql, (user.0, id.0, title.as_str()), rows::session)?.ok_or(Refusal::NotFound)?)
-            })
-        });
-        Ok(renamed.await?)
+        Ok(self.write(move |tx| run(rename_session(tx, user, id, &title, now))).await?)
     }
 
     async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
@@ -72,9 +65,10 @@ impl SessionStore for SqliteStore {
         caller: &Caller,
         id: SessionId,
         since: Option<Timestamp>,
+        now: Timestamp,
         reweigh: Reweigh<'_>,
     ) -> Result<SessionDeleted, StoreError> {
-        let extent = DeletionExtent::Whole { unused_since: since };
+        let extent = DeletionExtent::Whole { unused_since: since, now };
         let deletion = SessionDeletion { user: caller.user(), session: id, extent };
         Ok(delete_session(self, deletion, reweigh).await?.deleted)
     }
@@ -107,6 +101,11 @@ impl SessionStatements for WriteTransaction<'_> {
             (user.0, new.id.0, title, millis(new.now), &new.epoch, new.document.then_some(true)),
             rows::session,
         )
+    }
+
+    async fn set_title(&mut self, user: UserId, session: SessionId, title: &UserText) -> Result<Option<Session>, Failure> {
+        let sql = "UPDATE sessions SET title = ?3 WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING *";
+        self.0.row("sessions", sql, (user.0, session.0, title.as_str()), rows::session)
     }
 }
 

@@ -110,6 +110,7 @@ async fn frequent_statements_use_their_index() {
             "SELECT * FROM visible_sessions WHERE user_id = ? AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?",
             "sessions_latest",
         ),
+        (super::memory_log::PAGE, "events_of_memory (user_id=? AND memory_seq>?)"),
         ("SELECT f.* FROM facts f WHERE f.user_id = ? ORDER BY f.updated_at DESC, f.id DESC LIMIT ?", "facts_latest"),
         ("SELECT e.* FROM entities e WHERE e.user_id = ? ORDER BY e.mention_count DESC, e.id DESC LIMIT ?", "entities_most_mentioned"),
         ("SELECT 1 FROM visible_sessions WHERE event_head - event_floor >= ?", "sessions_log_length"),

@@ -2,8 +2,12 @@
 
 use async_trait::async_trait;
 
-use super::{KnowledgeStatements, Refusal, Reweighed, reject_while_locked};
-use recall_domain::{EntityId, SessionId, Timestamp, UserId};
+use super::{
+    KnowledgeStatements, Refusal, Reweighed,
+    memory_log::{expire_until, record_change},
+    reject_while_locked,
+};
+use recall_domain::{EntityId, EventBody, SessionId, Timestamp, UserId, event::SessionChanged};
 use recall_ports::SessionDeleted;
 
 /// Statements that delete a session and what only it referenced. Lists that they take are not empty.
@@ -16,6 +20,8 @@ pub trait DeleteStatements: KnowledgeStatements {
     /// Voids indexes in memory and plans that were made before. Returns false, and voids nothing, if `version` is given and is not the
     /// current one, or if data is being imported.
     async fn void_indexes(&mut self, user: UserId, version: Option<u64>) -> Result<bool, Self::Error>;
+    /// Returns the number in the log of the memory that the newest event of a session has.
+    async fn last_memory_number(&mut self, user: UserId, session: SessionId) -> Result<Option<i64>, Self::Error>;
     /// Deletes a session with all rows that belong to it.
     async fn delete_session(&mut self, user: UserId, session: SessionId) -> Result<(), Self::Error>;
     /// Returns the entities that a session mentions.
@@ -36,7 +42,7 @@ pub(super) async fn delete_at_once<T: DeleteStatements>(
     tx: &mut T,
     user: UserId,
     session: SessionId,
-    unused_since: Option<Timestamp>,
+    (unused_since, now): (Option<Timestamp>, Timestamp),
     reweighed: &Reweighed,
 ) -> Result<SessionDeleted, T::Error> {
     let messages = tx.lock_unused_session(user, session, unused_since).await?.ok_or(Refusal::NotFound)?;
@@ -50,7 +56,9 @@ pub(super) async fn delete_at_once<T: DeleteStatements>(
         tx.subtract_session(user, session, &entities).await?;
     }
     write_facts(tx, user, reweighed, &mut deleted).await?;
+    expire_session(tx, user, session).await?;
     tx.delete_session(user, session).await?;
+    record_deletion(tx, user, session, now).await?;
 
     entities.extend(&reweighed.entities);
     if !entities.is_empty() {
@@ -79,4 +87,20 @@ pub(super) async fn write_facts<T: DeleteStatements>(
     deleted.facts_reweighed += reweighed.changed.len() as u64;
     deleted.facts_deleted += reweighed.gone.len() as u64;
     Ok(())
+}
+
+/// Ends the replay of events up to the newest one of a session, whose events are about to be deleted.
+pub(super) async fn expire_session<T: DeleteStatements>(tx: &mut T, user: UserId, session: SessionId) -> Result<(), T::Error> {
+    let last = tx.last_memory_number(user, session).await?;
+    expire_until(tx, user, last).await
+}
+
+/// Tells the followers of the memory that a session is gone.
+pub(super) async fn record_deletion<T: DeleteStatements>(
+    tx: &mut T,
+    user: UserId,
+    session_id: SessionId,
+    now: Timestamp,
+) -> Result<(), T::Error> {
+    record_change(tx, user, &EventBody::SessionDeleted(SessionChanged { session_id }), now).await
 }

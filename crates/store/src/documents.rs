@@ -123,9 +123,6 @@ pub async fn begin_document<T: DocumentStatements>(
     if known.progress.stored > 0 {
         return Err(Refusal::Stale.into());
     }
-    // An earlier attempt with other chunks has taken its number of messages already.
-    let taken = known.progress.chunk_count;
-    use_quota(tx, caller, Quota::Messages, outline.chunk_count.saturating_sub(taken) as usize).await?;
     tx.save_outline(user, outline).await?;
     let progress = DocumentProgress {
         document: outline.document,
@@ -136,6 +133,9 @@ pub async fn begin_document<T: DocumentStatements>(
         error: None,
     };
     tell(tx, user, progress, outline.event, outline.now).await?;
+    // After `tell`, which locks the user. An earlier attempt with other chunks has taken its number of messages already.
+    let taken = known.progress.chunk_count;
+    use_quota(tx, caller, Quota::Messages, outline.chunk_count.saturating_sub(taken) as usize).await?;
     Ok(0)
 }
 

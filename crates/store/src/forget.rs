@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    EvidenceKey, ForgetStatements, ForgettingRow, PrunedLog, Refusal, Treatment, append_events, enqueue, json, reject_while_locked, signed,
+    EvidenceKey, ForgetStatements, ForgettingRow, PrunedLog, Refusal, Treatment, append_events, enqueue, events::delete_events_below, json,
+    reject_while_locked, signed,
 };
 use recall_domain::{Caller, EntityId, EventDraft, Evidence, ForgettingId, MessageId, MessageStatus, SessionId, Timestamp, UserId};
 use recall_ports::{ForgetPlan, Forgetting, ForgottenKnowledge, ForgottenMention, JobWork, ReplacedTitle, RestorePlan};
@@ -167,7 +168,7 @@ async fn begin_log_again<T: ForgetStatements>(
 ) -> Result<u64, T::Error> {
     let head = append_events(tx, user, session, events, now).await?.last().copied().ok_or(Refusal::Unstorable("no event"))?;
     let floor = head - events.len() as u64 + 1;
-    tx.delete_events_below(&PrunedLog { user, session, head: signed(head), floor: 0 }, signed(floor)).await?;
+    delete_events_below(tx, &PrunedLog { user, session, head: signed(head), floor: 0 }, signed(floor)).await?;
     Ok(head)
 }
 
@@ -251,12 +252,16 @@ pub async fn purge_forgotten<T: ForgetStatements>(tx: &mut T, user: UserId, id: 
 
 async fn purge<T: ForgetStatements>(tx: &mut T, user: UserId, row: &ForgettingRow) -> Result<(), T::Error> {
     let (id, record) = (row.id, record(row)?);
-    for (session, head) in &record.logs {
-        // The events of the forgetting itself name the facts.
-        if tx.lock_session(user, *session).await? {
-            let log = PrunedLog { user, session: *session, head: signed(*head), floor: 0 };
-            tx.delete_events_below(&log, signed(head + 1)).await?;
+    // The events of the forgetting itself name the facts. All sessions are locked before the user, whose log gets another floor.
+    let mut logs = BTreeMap::new();
+    for (session, head) in record.logs.iter().copied().collect::<BTreeMap<_, _>>() {
+        if tx.lock_session(user, session).await? {
+            logs.insert(session, head);
         }
+    }
+    for (session, head) in logs {
+        let log = PrunedLog { user, session, head: signed(head), floor: 0 };
+        delete_events_below(tx, &log, signed(head + 1)).await?;
     }
     let mut hidden = Vec::new();
     let mut redacted = Vec::new();

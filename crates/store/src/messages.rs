@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 
-use super::{JobStatements, NewEvent, Quota, Refusal, Transaction, UserStatements, enqueue, reject_while_locked, signed, use_quota};
+use super::{
+    EventNumbers, JobStatements, NewEvent, Quota, Refusal, Transaction, UserStatements, enqueue, reject_while_locked, signed, use_quota,
+};
 use recall_domain::{
     Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, Resource, Role, SessionId, Timestamp, UserId,
     context::SearchSources, event::MessageStored,
@@ -48,11 +50,13 @@ pub struct Counters {
     pub events: i64,
 }
 
-/// The counters of a user's feed.
+/// The counters of a user.
 #[derive(Clone, Debug)]
 pub struct FeedCounters {
     /// The row of the last message.
     pub head: i64,
+    /// The number of the last event of the memory.
+    pub memory_head: i64,
     /// The model whose vectors are in use.
     pub model: Option<String>,
 }
@@ -70,11 +74,11 @@ pub trait MessageStatements: JobStatements + UserStatements {
         session: SessionId,
         wanted: NumbersWanted<'_>,
     ) -> Result<Option<Counters>, Self::Error>;
-    /// Increases the counter of a user's feed and returns it; `None` if the user is unknown or locked.
+    /// Increases the counters of a user's messages and events and returns them; `None` if the user is unknown or locked.
     ///
     /// The first message sets the model that searches the user's vectors. If a later message uses another model, the vectors count as
     /// not settled, and are made again later.
-    async fn reserve_feed_rows(&mut self, user: UserId, count: i64, model: &str) -> Result<Option<FeedCounters>, Self::Error>;
+    async fn reserve_feed_rows(&mut self, user: UserId, count: i64, events: i64, model: &str) -> Result<Option<FeedCounters>, Self::Error>;
     /// Inserts messages, at least one; `feed_row` is the row of the first.
     async fn insert_messages(&mut self, user: UserId, messages: &[Message], feed_row: i64) -> Result<(), Self::Error>;
     /// Inserts resources, at least one, with their messages and places in them.
@@ -183,8 +187,8 @@ pub(super) async fn store<T: MessageStatements>(
     };
     let counters = tx.reserve_positions(user, session, wanted).await?.ok_or(Refusal::NotFound)?;
     let Some(model) = new.first().map(|n| n.message.prepared.model.as_str()) else { return Ok(Vec::new()) };
-    let (position, seq) = (counters.messages - count + 1, counters.events - events + 1);
-    let Some(feed) = tx.reserve_feed_rows(user, count, model).await? else {
+    let position = counters.messages - count + 1;
+    let Some(feed) = tx.reserve_feed_rows(user, count, events, model).await? else {
         reject_while_locked(tx, user).await?;
         return Err(Refusal::BeingErased.into());
     };
@@ -209,7 +213,8 @@ pub(super) async fn store<T: MessageStatements>(
     }
 
     let told = new.iter().zip(&messages).zip(&announced).filter(|(_, announced)| **announced).map(|(stored, _)| stored);
-    let events = told.zip(seq..).map(|((n, m), seq)| NewEvent::encode(seq, &stored_event(n, m), m.created_at));
+    let last = EventNumbers { seq: counters.events, memory_seq: feed.memory_head };
+    let events = told.zip(last.last_of(events)).map(|((n, m), numbers)| NewEvent::encode(numbers, &stored_event(n, m), m.created_at));
     let events = events.collect::<Result<Vec<_>, _>>()?;
     if !events.is_empty() {
         tx.insert_events(user, session, &events).await?;

@@ -32,6 +32,8 @@ pub enum DeletionExtent {
     Whole {
         /// The moment.
         unused_since: Option<Timestamp>,
+        /// When it is deleted.
+        now: Timestamp,
     },
     /// Some rows of a hidden session.
     Step {

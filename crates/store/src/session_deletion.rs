@@ -10,7 +10,7 @@ use async_trait::async_trait;
 
 use super::{
     DeleteStatements, DeletionExtent, EvidenceKey, Refusal, Reweighed, SessionDeletion,
-    delete::{delete_at_once, write_facts},
+    delete::{delete_at_once, expire_session, record_deletion, write_facts},
     json, reject_while_locked,
 };
 use recall_domain::{EntityId, MessageId, SessionId, Timestamp, UserId};
@@ -72,6 +72,8 @@ pub async fn hide_session<T: SessionDeletionStatements>(
     if !tx.void_indexes(user, None).await? {
         return Err(Refusal::BeingImported.into());
     }
+    expire_session(tx, user, session).await?;
+    record_deletion(tx, user, session, now).await?;
     Ok(messages)
 }
 
@@ -86,15 +88,19 @@ pub async fn write_deletion<T: SessionDeletionStatements>(
 ) -> Result<SessionDeletionStep, T::Error> {
     let SessionDeletion { user, session, extent } = deletion;
     match extent {
-        DeletionExtent::Whole { unused_since } => {
-            let deleted = delete_at_once(tx, user, session, unused_since, reweighed).await?;
+        DeletionExtent::Whole { unused_since, now } => {
+            let deleted = delete_at_once(tx, user, session, (unused_since, now), reweighed).await?;
             Ok(SessionDeletionStep { deleted, left: SessionRemainder::Nothing })
         }
         DeletionExtent::Step { limit, now } => {
             let mut deleted = tx.lock_hidden_session(user, session).await?.ok_or(Refusal::NotFound)?;
             let left = delete_some(tx, user, session, limit, reweighed, &mut deleted).await?;
             match left {
-                SessionRemainder::Nothing => tx.delete_session(user, session).await?,
+                SessionRemainder::Nothing => {
+                    tx.delete_session(user, session).await?;
+                    // Again: facts and entities have changed since the session was hidden.
+                    record_deletion(tx, user, session, now).await?;
+                }
                 _ => save_progress(tx, user, session, &deleted, now).await?,
             }
             Ok(SessionDeletionStep { deleted, left })

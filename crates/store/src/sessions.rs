@@ -1,9 +1,9 @@
-//! Creates sessions.
+//! Creates and renames sessions.
 
 use async_trait::async_trait;
 
-use super::{Quota, UserStatements, reject_while_locked, use_quota};
-use recall_domain::{Caller, Session, SessionId, Timestamp, UserId, UserText};
+use super::{MemoryLogStatements, Quota, Refusal, UserStatements, memory_log::record_change, reject_while_locked, use_quota};
+use recall_domain::{Caller, EventBody, Session, SessionId, Timestamp, UserId, UserText, event::SessionChanged};
 
 /// A session to insert.
 #[derive(Clone, Debug)]
@@ -22,9 +22,11 @@ pub struct NewSession {
 
 /// Statements on `sessions`.
 #[async_trait]
-pub trait SessionStatements: UserStatements {
+pub trait SessionStatements: UserStatements + MemoryLogStatements {
     /// Inserts a session and returns it.
     async fn insert_session(&mut self, user: UserId, new: &NewSession) -> Result<Session, Self::Error>;
+    /// Changes the title of a session and returns it; `None` if it is unknown or being deleted.
+    async fn set_title(&mut self, user: UserId, session: SessionId, title: &UserText) -> Result<Option<Session>, Self::Error>;
 }
 
 /// Creates a session.
@@ -34,6 +36,30 @@ pub trait SessionStatements: UserStatements {
 pub async fn create_session<T: SessionStatements>(tx: &mut T, caller: &Caller, new: &NewSession) -> Result<Session, T::Error> {
     tx.ensure_user(caller.user()).await?;
     reject_while_locked(tx, caller.user()).await?;
+    let session = tx.insert_session(caller.user(), new).await?;
+    record_update(tx, caller.user(), new.id, new.now).await?;
+    // After the row of the user is locked, as when messages are stored.
     use_quota(tx, caller, Quota::Sessions, 1).await?;
-    tx.insert_session(caller.user(), new).await
+    Ok(session)
+}
+
+/// Changes the title of a session.
+///
+/// # Errors
+/// `NotFound` if the session is unknown or being deleted, `BeingErased` or `BeingImported` if the user is locked.
+pub async fn rename_session<T: SessionStatements>(
+    tx: &mut T,
+    user: UserId,
+    session: SessionId,
+    title: &UserText,
+    now: Timestamp,
+) -> Result<Session, T::Error> {
+    reject_while_locked(tx, user).await?;
+    let renamed = tx.set_title(user, session, title).await?.ok_or(Refusal::NotFound)?;
+    record_update(tx, user, session, now).await?;
+    Ok(renamed)
+}
+
+async fn record_update<T: SessionStatements>(tx: &mut T, user: UserId, session_id: SessionId, now: Timestamp) -> Result<(), T::Error> {
+    record_change(tx, user, &EventBody::SessionUpdate(SessionChanged { session_id }), now).await
 }

@@ -68,7 +68,11 @@ impl Reader<'_> {
         if let ([a, b], true) = (frame.subjects.as_slice(), self.cues.relations[cue.relation].symmetric) {
             return self.add_possible_end(cue.relation, *a, Some(*b), frame.confidence, span);
         }
-        frame.subjects.iter().fold(false, |any, &subject| self.add_possible_end(cue.relation, subject, None, frame.confidence, span) || any)
+        let mut any = false;
+        for &subject in &frame.subjects {
+            any |= self.add_possible_end(cue.relation, subject, None, frame.confidence, span);
+        }
+        any
     }
 
     /// Adds a possible end if the subject has a fitting type.

@@ -51,7 +51,7 @@ impl UseCases {
         self.delete_comparisons_of(caller, id).await?;
         if session.message_count <= AT_ONCE && session.head <= EVENTS_AT_ONCE {
             let _guard = self.learner.lock_user(caller).await;
-            let deleted = p.store.delete_session_unused_since(caller, id, since, &self.reweigh()).await;
+            let deleted = p.store.delete_session_unused_since(caller, id, since, p.clock.now(), &self.reweigh()).await;
             let deleted = deleted.map_err(|e| UseCaseError::of(e, "session"))?;
             self.tell_deleted(caller, id);
             return Ok(deleted);
@@ -95,6 +95,7 @@ impl UseCases {
             };
             progress.send_replace((step.deleted, step.left == SessionRemainder::Knowledge));
             if step.left == SessionRemainder::Nothing {
+                p.announcer.deleted(caller, id);
                 break;
             }
             tokio::time::sleep(STEP_PAUSE.max(started.elapsed())).await;

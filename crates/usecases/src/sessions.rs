@@ -46,7 +46,10 @@ impl UseCases {
     pub async fn rename_session(&self, caller: &Caller, id: SessionId, title: String) -> Result<Session, UseCaseError> {
         shared::may_write(caller)?;
         let title = UserText::from(check::title(&title)?);
-        self.parts.store.rename_session(caller, id, &title).await.map_err(|e| UseCaseError::of(e, "session"))
+        let p = &self.parts;
+        let renamed = p.store.rename_session(caller, id, &title, p.clock.now()).await.map_err(|e| UseCaseError::of(e, "session"))?;
+        p.announcer.committed(caller, id);
+        Ok(renamed)
     }
 
     /// Summarizes the latest messages of a session with sentences of people in it. `None` if they say nothing.
@@ -68,6 +71,7 @@ impl UseCases {
         // The epoch must only differ from that of other logs with this session id.
         let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
         let made = p.store.create_session(caller, id, title.map(UserText::from), epoch, p.clock.now()).await?;
+        p.announcer.committed(caller, id);
         if caller.is_shared() {
             self.shared_in_use.note(true);
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from contextlib import aclosing, closing
 
 import pytest
@@ -41,6 +41,36 @@ def test_events_resume_after_a_cut(recall: Recall, proxy: Proxy, url: str) -> No
                 break
     assert seen == list(range(1, seen[-1] + 1))
     assert seen[-1] > first_part
+
+
+def test_memory_events_resume_after_a_cut(recall: Recall, proxy: Proxy) -> None:
+    start = recall.memory_head()
+    first, second = recall.create_session("One"), recall.create_session("Two")
+    recall.send_and_wait(first.id, "Mia likes Leo.")
+    seen: list[tuple[str, str]] = []
+    with Recall(proxy.url, TOKEN) as through, closing(through.memory_events(after=start)) as events:
+        for event in events:
+            assert event.type != "gap"
+            seen.append((event.type, event.data["session_id"]))
+            if seen[-1] == ("message_processed", first.id):
+                proxy.cut()
+                recall.send_and_wait(second.id, "Leo works at Acme.")
+                recall.delete_session(first.id)
+                proxy.restore()
+                break
+        assert event.cursor
+    assert ("session_update", first.id) in seen and ("session_update", second.id) in seen
+    with closing(recall.memory_events(after=event.cursor)) as events:
+        kinds = [(event.type, event.data.get("session_id")) for event in iter_until(events, ("session_deleted", first.id))]
+    assert ("message_processed", second.id) in kinds
+
+
+def iter_until(events: Generator[Event, None, None], last: tuple[str, str]) -> Iterator[Event]:
+    """Yields events up to one of this type and session."""
+    for event in events:
+        yield event
+        if (event.type, event.data.get("session_id")) == last:
+            return
 
 
 def test_program_resumes_with_its_cursor(recall: Recall) -> None:

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use recall_domain::{Caller, Role, SessionId, ViewerRole};
+use recall_domain::{Caller, Role, SessionId, Timestamp, ViewerRole};
 use recall_usecases::SendMessage;
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ async fn others_write_while_large_session_is_deleted() {
             let started = Instant::now();
             let deletion = tokio::spawn(async move {
                 if at_once {
-                    store.delete_session(&caller(ANNA), id, &|_, _| None).await.unwrap();
+                    store.delete_session(&caller(ANNA), id, Timestamp::UNIX_EPOCH, &|_, _| None).await.unwrap();
                 } else {
                     usecases.delete_session(&caller(ANNA), id).await.unwrap();
                 }

@@ -218,7 +218,7 @@ async fn bundled_page_documents_cost_under_half_the_limit() {
         let answer = server.graphql(ANNA, text, variables).await;
         let cost = &answer["extensions"]["cost"];
         let (requested, limit) = (cost["requested"].as_f64().unwrap_or(0.0), cost["limit"].as_f64().unwrap_or(50_000.0));
-        println!("{requested} of {limit}: {}", &text[..40]);
+        println!("{requested} of {limit}: {}", text.get(..40).unwrap_or(text));
         assert!(requested * 2.0 < limit, "{cost}: {text}");
     }
 }

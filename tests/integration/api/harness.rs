@@ -268,7 +268,7 @@ impl Server {
     }
 
     /// The event streams.
-    pub(crate) fn hub(&self) -> &recall_api::event_log::EventHub {
+    pub(crate) fn hub(&self) -> &Arc<recall_api::event_log::EventHub> {
         &self.announcer.0
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod harness;
 mod hostile;
 mod http2;
 mod isolation;
+mod memory_events;
 mod nodes;
 mod openapi;
 mod operations;

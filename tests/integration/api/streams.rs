@@ -177,7 +177,7 @@ async fn websocket_operations_are_limited_and_checked() {
 }
 
 /// Reads `count` server-sent events as (id, event, data).
-async fn sse(response: reqwest::Response, count: usize) -> Vec<(String, String, Value)> {
+pub(super) async fn sse(response: reqwest::Response, count: usize) -> Vec<(String, String, Value)> {
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     let mut chunks = response.bytes_stream();
     let (mut buffer, mut events) = (String::new(), Vec::new());

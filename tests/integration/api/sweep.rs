@@ -347,6 +347,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/signaling/{session_id}", "session_id"),
     ("/signaling/{session_id}/{peer_id}", "session_id, peer_id"),
     ("/sessions/{session_id}/events", "session_id, cursor"),
+    ("/events", "cursor; api/memory_events"),
     ("/export", "takes no id"),
     ("/metrics", "takes no id"),
     ("/openapi.json", "takes no id"),
@@ -497,7 +498,8 @@ async fn foreign_id_equals_unknown_id_in_every_subscription() {
     let server = Server::start().await;
     let schema = Schema::of(&server).await;
     let names: Vec<String> = schema.fields("Subscription").iter().map(|f| text(&f["name"])).collect();
-    assert_eq!(names, ["sessionEvents"], "a new subscription has no case here");
+    // `memoryEvents` takes no id, and its cursors have a case in `memory_events`.
+    assert_eq!(names, ["sessionEvents", "memoryEvents"], "a new subscription has no case here");
     let anna = Own::of(&server, ANNA, SECRET).await;
     let head = anna.cursors.last().unwrap();
     let mut socket = super::streams::connect(&server, BORIS).await;

@@ -137,6 +137,8 @@ async fn event_streams_per_caller_are_limited() {
     let refused = again().await.unwrap();
     assert_eq!((refused.status().as_u16(), refused.headers().contains_key("retry-after")), (429, true));
     assert_eq!(refused.json::<Value>().await.unwrap()["code"], "TOO_MANY_STREAMS");
+    let all = server.http.get(server.url("/events")).bearer_auth(&token).send().await.unwrap();
+    assert_eq!(all.status(), 429, "the stream of all events does not count");
     drop(stream);
     let begun = Instant::now();
     while again().await.unwrap().status() != 200 {

@@ -159,6 +159,7 @@ async fn rest_signaling_and_metrics_require_scopes() {
         (delete(&read, &format!("/documents/{id}/original")).await.unwrap(), "recall.write"),
         (get(&write, "/export").await.unwrap(), "recall.read"),
         (get(&write, &format!("/sessions/{id}/events")).await.unwrap(), "recall.read"),
+        (get(&write, "/events").await.unwrap(), "recall.read"),
         (post(&write, &format!("/signaling/{id}"), json!({})).await.unwrap(), "recall.read"),
         (get(&read, "/metrics").await.unwrap(), "recall.admin"),
     ] {

@@ -204,6 +204,9 @@ async fn websocket_closes_when_token_expires() {
     let mut narrow = open(&server, &[]).await.unwrap();
     send(&mut narrow, init(&issuer.token("anna", json!({ "scope": "recall.write" })))).await;
     assert_eq!(hear(&mut narrow).await["type"], "connection_ack");
-    send(&mut narrow, json!({ "id": "1", "type": "subscribe", "payload": { "query": query } })).await;
-    assert!(hear(&mut narrow).await.to_string().contains("INSUFFICIENT_SCOPE"));
+    for query in [query.as_str(), "subscription { memoryEvents { type data } }"] {
+        send(&mut narrow, json!({ "id": "1", "type": "subscribe", "payload": { "query": query } })).await;
+        assert!(hear(&mut narrow).await.to_string().contains("INSUFFICIENT_SCOPE"));
+        assert_eq!(hear(&mut narrow).await["type"], "complete");
+    }
 }

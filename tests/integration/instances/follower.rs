@@ -1,4 +1,4 @@
-//! A follower of a session's events that changes servers and must receive each event once.
+//! A follower of the events of a session, or of all sessions, that changes servers and must receive each event once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,19 +19,20 @@ pub(super) struct Seen {
     pub(super) goodbyes: Vec<String>,
 }
 
-/// Follows a session from its start until `last` messages are processed; after each end it resumes at the next
+/// Follows a session, or all, from its start until `last` messages are processed; after each end it resumes at the next
 /// server.
 /// Returns when the first server sends events.
-async fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) -> JoinHandle<Seen> {
-    let (all, session) = (all.clone(), session.to_owned());
+async fn follow(all: &Arc<Instances>, session: Option<&str>, first: usize, last: usize) -> JoinHandle<Seen> {
+    let (all, session) = (all.clone(), session.map(str::to_owned));
+    let path = session.as_ref().map_or("/events".to_owned(), |session| format!("/sessions/{session}/events"));
     let (hears, heard) = oneshot::channel();
     let mut hears = Some(hears);
     let following = tokio::spawn(async move {
         let (mut seen, mut processed) = (Seen::default(), 0);
-        let mut cursor = beginning(&all, first, &session).await;
+        let mut cursor = beginning(&all, first, session.as_deref()).await;
         for at in first.. {
             let server = all.get(at);
-            let request = server.http.get(server.url(&format!("/sessions/{session}/events?after={cursor}"))).send();
+            let request = server.http.get(server.url(&format!("{path}?after={cursor}"))).send();
             let Ok(mut answer) = request.await else {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
@@ -57,7 +58,8 @@ async fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) 
                         Some("caught_up") | None => cursor = field("id:").unwrap_or(cursor),
                         Some(kind) => {
                             let Some(id) = field("id:") else { continue };
-                            seen.numbers.push(id.rsplit_once(':').unwrap().1.parse().unwrap());
+                            let own = id.split(',').next().unwrap();
+                            seen.numbers.push(own.rsplit_once(':').unwrap().1.parse().unwrap());
                             processed += usize::from(kind == "message_processed");
                             cursor = id;
                         }
@@ -74,19 +76,27 @@ async fn follow(all: &Arc<Instances>, session: &str, first: usize, last: usize) 
     following
 }
 
-/// Starts one follower per session, each with another first server.
+/// Starts one follower per session, each with another first server, and one of all sessions.
 pub(super) async fn follow_all(all: &Arc<Instances>, sessions: &[String]) -> Vec<JoinHandle<Seen>> {
-    let each = sessions.iter().enumerate().map(|(s, session)| follow(all, session, s, MESSAGES));
-    join_all(each).await
+    let each = sessions.iter().enumerate().map(|(s, session)| follow(all, Some(session), s, MESSAGES));
+    let mut followers = join_all(each).await;
+    followers.push(follow(all, None, 0, sessions.len() * MESSAGES).await);
+    followers
 }
 
 /// Returns the cursor before the first event.
 /// Without it a follower would miss events from before its connection, which may be late while servers restart.
-async fn beginning(all: &Instances, first: usize, session: &str) -> String {
+async fn beginning(all: &Instances, first: usize, session: Option<&str>) -> String {
+    let (query, of) = match session {
+        Some(_) => ("query($id: ID!) { of: session(id: $id) { head } }", json!({ "id": session })),
+        None => ("{ of: viewer { head } }", json!({})),
+    };
     for at in first.. {
-        let asked = all.get(at).try_graphql("query($id: ID!) { session(id: $id) { head } }", json!({ "id": session })).await;
-        if let Some(head) = asked.as_ref().and_then(|answer| answer["data"]["session"]["head"].as_str()) {
-            return format!("{}:0", head.rsplit_once(':').unwrap().0);
+        let asked = all.get(at).try_graphql(query, of.clone()).await;
+        if let Some(head) = asked.as_ref().and_then(|answer| answer["data"]["of"]["head"].as_str()) {
+            // The second part, of shared memory, stays.
+            let (own, shared) = head.split_at(head.find(',').unwrap_or(head.len()));
+            return format!("{}:0{shared}", own.rsplit_once(':').unwrap().0);
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

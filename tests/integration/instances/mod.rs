@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 
 use crate::{
-    crash::{MESSAGES, SESSIONS, check_log, input, undisturbed},
+    crash::{MESSAGES, SESSIONS, check_log, check_memory, input, undisturbed},
     postgres::Schema,
     server::{Server, TIMEOUT},
 };
@@ -129,6 +129,7 @@ impl Instances {
                 server.settle(session).await;
                 check_log(&server, session, s, done).await;
             }
+            check_memory(&server, sessions).await;
             let facts = server.facts().await;
             assert_eq!(facts.len(), expected.len(), "{facts:#?}\n{expected:#?}");
             for (got, want) in facts.iter().zip(&expected) {

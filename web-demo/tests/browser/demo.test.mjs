@@ -236,6 +236,36 @@ test("two tabs on one session show the same state", async () => {
   await one.context.close();
 });
 
+test("a change in one tab appears in the lists of another at once", async () => {
+  const one = await browser.visit(`${server.url}/`);
+  await waitForPhase(one, "live");
+  const two = await browser.visit(`${server.url}/#/d`, { visitor: one });
+  await waitForElement(two.page.getByRole("heading", { name: "Documents", level: 1 }), "the documents");
+  const three = await browser.visit(`${server.url}/#/memory`, { visitor: one });
+  const item = (tab, title) => tab.page.getByRole("navigation", { name: "Sessions" }).locator("li", { hasText: title });
+
+  // Not by the page, so that only events can tell.
+  const { createSession } = await server.graphql('mutation { createSession(input: { title: "Elsewhere" }) { session { id } } }', {});
+  const { id } = createSession.session;
+  await waitForElement(item(one, "Elsewhere"), "the new session");
+  await server.graphql('mutation ($id: ID!) { updateSession(input: { sessionId: $id, title: "Renamed" }) { errors { code } } }', { id });
+  await waitForElement(item(one, "Renamed"), "the new title");
+  await server.graphql('mutation ($id: ID!) { sendMessage(input: { sessionId: $id, text: "Ludmila likes rowing." }) { errors { code } } }', { id });
+  await waitForElement(item(one, "1 fact"), "the number of facts");
+  await waitForElement(three.page.locator(".memory-page", { hasText: "rowing" }), "the fact on the memory page");
+
+  const added = await server.graphql('mutation { addDocument(input: { path: "rowing.txt", text: "Rowing is a sport on water." }) { document { id } } }', {});
+  const row = two.page.locator(".doc", { hasText: "rowing.txt" });
+  await waitForElement(row.locator('[data-status="COMPLETED"]'), "the document in the other tab");
+  await server.graphql('mutation ($id: ID!) { deleteDocument(input: { id: $id }) { errors { code } } }', { id: added.addDocument.document.id });
+  await until(async () => (await row.count()) === 0, "the document to be gone");
+  await server.graphql('mutation ($id: ID!) { deleteSession(input: { id: $id }) { errors { code } } }', { id });
+  await until(async () => (await item(one, "Renamed").count()) === 0, "the session to be gone");
+  await until(async () => (await three.page.locator(".memory-page", { hasText: "rowing" }).count()) === 0, "the fact to be gone");
+  assert.deepEqual([one, two, three].flatMap((tab) => tab.problems), []);
+  await one.context.close();
+});
+
 test("the keyboard alone can write, open and close evidence, and visit an entity", async () => {
   const tab = await browser.visit(`${server.url}/`, { reducedMotion: "reduce" });
   const { page } = tab;

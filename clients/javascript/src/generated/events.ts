@@ -13,7 +13,9 @@ export type NumberedEvent =
   | MessagesChanged
   | MessagesChanged1
   | DocumentUpdate
-  | ComparisonUpdate;
+  | ComparisonUpdate
+  | SessionChanged
+  | SessionChanged1;
 /**
  * One turn of a conversation.
  */
@@ -600,4 +602,24 @@ export interface ComparisonUpdate {
    * The number of steps; 0 until the passages are selected.
    */
   total: number;
+}
+/**
+ * A session was created or renamed. Only `memoryEvents` has it.
+ */
+export interface SessionChanged {
+  type: "session_update";
+  /**
+   * The session. A document or comparison has the id of the session that stores it.
+   */
+  session_id: string;
+}
+/**
+ * A session, document or comparison was deleted, with what only it said. Only `memoryEvents` has it.
+ */
+export interface SessionChanged1 {
+  type: "session_deleted";
+  /**
+   * The session. A document or comparison has the id of the session that stores it.
+   */
+  session_id: string;
 }

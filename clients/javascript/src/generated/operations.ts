@@ -40,6 +40,10 @@ export type StreamHeadResult = { session: { head: string } | null };
 export type StreamHeadVariables = { sessionId: string };
 export const StreamHead = "query StreamHead($sessionId:ID!){session(id:$sessionId){head}}" as TypedDocument<StreamHeadResult, StreamHeadVariables>;
 
+export type MemoryHeadResult = { viewer: { head: string } };
+export type MemoryHeadVariables = Record<string, never>;
+export const MemoryHead = "query MemoryHead{viewer{head}}" as TypedDocument<MemoryHeadResult, MemoryHeadVariables>;
+
 export type GetSessionResult = { session: SessionFields | null };
 export type GetSessionVariables = { id: string };
 export const GetSession = "query GetSession($id:ID!){session(id:$id){...SessionFields}}fragment SessionFields on Session{id title shared createdAt updatedAt head}" as TypedDocument<GetSessionResult, GetSessionVariables>;
@@ -183,3 +187,7 @@ export const MergeEntities = "mutation MergeEntities($input:MergeEntitiesInput!)
 export type SessionEventsResult = { sessionEvents: { seq: number; cursor: string; type: string; createdAt: DateTime; data: unknown } };
 export type SessionEventsVariables = { sessionId: string; after?: string | null };
 export const SessionEvents = "subscription SessionEvents($sessionId:ID!$after:String){sessionEvents(sessionId:$sessionId after:$after){seq cursor type createdAt data}}" as TypedDocument<SessionEventsResult, SessionEventsVariables>;
+
+export type MemoryEventsResult = { memoryEvents: { seq: number; cursor: string; type: string; createdAt: DateTime; data: unknown } };
+export type MemoryEventsVariables = { after?: string | null };
+export const MemoryEvents = "subscription MemoryEvents($after:String){memoryEvents(after:$after){seq cursor type createdAt data}}" as TypedDocument<MemoryEventsResult, MemoryEventsVariables>;

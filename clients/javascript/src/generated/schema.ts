@@ -652,9 +652,9 @@ export interface EntityResolution {
 /** The type of an entity. */
 export type EntityType = "PERSON" | "ORGANIZATION" | "PLACE" | "PROJECT" | "TOOL" | "CONCEPT" | "EVENT" | "THING";
 
-/** An entry of a session's event log. */
+/** An entry of an event log: of a session, or of the memory. */
 export interface Event {
-  /** The number within the session, from 1, without gaps. Ephemeral events (`answer_delta`, `context_ready`) are not numbered: they repeat the last number. A `gap` has the number of the last event that it replaces. */
+  /** The number within the session or the memory, from 1, without gaps. Ephemeral events (`answer_delta`, `context_ready`) are not numbered: they repeat the last number. A `gap` has the number of the last event that it replaces. */
   seq: number;
   /** The cursor of this event. To resume after it, pass it as `after`. */
   cursor: string;
@@ -1513,6 +1513,8 @@ export interface Viewer {
   id: string;
   /** The user's role. */
   role: ViewerRole;
+  /** The cursor of the newest event of all that the viewer may read. Read it before the state that is shown, then follow `memoryEvents` after it. */
+  head: string;
   /** The user's name, as far as the messages tell it. */
   name: string | null;
   /** Tokens that model servers used for the viewer, by day (UTC). */

@@ -43,6 +43,10 @@ def viewer() -> Call[Viewer]:
     return Call(documents.GET_VIEWER, {}, lambda data: Viewer.parse(data["viewer"]))
 
 
+def memory_head() -> Call[str]:
+    return Call(documents.MEMORY_HEAD, {}, lambda data: str(data["viewer"]["head"]))
+
+
 def head(id: str, noun: str = "session") -> Call[str]:
     """Reads the head of a log: of a session, or of a document or a comparison with the same id."""
     return Call(documents.STREAM_HEAD, {"sessionId": id}, lambda data: str(_found(data["session"], noun)["head"]))

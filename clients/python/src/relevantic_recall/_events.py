@@ -1,4 +1,4 @@
-"""Following a session's events: parsing of server-sent events, and the position in the log. Does no I/O."""
+"""Following events of a session or of all: parsing of server-sent events, and the position in the log. Does no I/O."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from ._http import wait_before_retry
 from .errors import RateLimited, RecallError, ServerUnavailable, TimedOut, make_error
@@ -14,6 +15,15 @@ from .models import Event
 
 _MAX_UNREAD = 4 * 1024 * 1024
 """No event is nearly as large. A server that sends more without a line end must not fill the memory."""
+
+
+MEMORY_PATH = "/events"
+"""The events of all sessions, documents and comparisons."""
+
+
+def session_path(session_id: str) -> str:
+    """Returns the path of the events of a session, or of a document or a comparison with the same id."""
+    return f"/sessions/{quote(session_id, safe='')}/events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +114,7 @@ class Follower:
 
 
 def _is_later(cursor: str, last: str | None) -> bool:
-    """Compares two positions. In a new epoch every number is new."""
+    """Compares two positions. In a new epoch every number is new; so it is if the other part of a memory's cursor has changed."""
     if last is None:
         return True
     (epoch, _, seq), (last_epoch, _, last_seq) = cursor.rpartition(":"), last.rpartition(":")

@@ -8,13 +8,12 @@ from contextlib import aclosing
 from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import anyio
 import httpx
 
 from . import _calls as calls
-from ._events import Disconnected, Follower, Outcome, Parser, ServerSentEvent
+from ._events import MEMORY_PATH, Disconnected, Follower, Outcome, Parser, ServerSentEvent, session_path
 from ._http import (
     DEFAULT_TIMEOUT, Token, Upload, Uploaded, body, event_timeout, headers, may_repeat, read_response, read_upload, response_error,
     unreachable, wait_before_retry,
@@ -72,6 +71,10 @@ class AsyncRecall:
     async def viewer(self) -> Viewer:
         """Returns the user who sends the requests."""
         return await self._run(calls.viewer())
+
+    async def memory_head(self) -> str:
+        """Returns the cursor of the newest event of all that the user may read. Pass it to `memory_events` as `after`."""
+        return await self._run(calls.memory_head())
 
     async def create_session(self, title: str | None = None, *, shared: bool = False) -> Session:
         """Creates a session. All signed-in users read a shared one; only administrators create and write it."""
@@ -323,12 +326,20 @@ class AsyncRecall:
         `after`: the cursor of the state that you have, such as `session.head`. Default: new events only. Raises a `RecallError` when
         the stream has ended, for instance because the session was deleted.
         """
-        return self._follow(session_id, Follower(after, self._retries))
+        return self._follow(session_path(session_id), Follower(after, self._retries))
 
-    async def _follow(self, session_id: str, follower: Follower) -> AsyncGenerator[Event, None]:
+    def memory_events(self, *, after: str | None = None) -> AsyncGenerator[Event, None]:
+        """Follows the events of all sessions, documents and comparisons, and of shared memory if the user may read it.
+
+        `data` has the `session_id`, and `shared: True` for shared memory. `after`: the cursor of the state that you have, from
+        `memory_head`. Default: new events only. Otherwise like `events`.
+        """
+        return self._follow(MEMORY_PATH, Follower(after, self._retries))
+
+    async def _follow(self, path: str, follower: Follower) -> AsyncGenerator[Event, None]:
         while True:
             try:
-                async with aclosing(self._connect(session_id, follower)) as connection:
+                async with aclosing(self._connect(path, follower)) as connection:
                     async for sent in connection:
                         event = follower.accept(sent)
                         if event:
@@ -340,10 +351,9 @@ class AsyncRecall:
                 wait = follower.wait(unreachable(error))
             await anyio.sleep(wait)
 
-    async def _connect(self, session_id: str, follower: Follower) -> AsyncGenerator[ServerSentEvent, None]:
+    async def _connect(self, path: str, follower: Follower) -> AsyncGenerator[ServerSentEvent, None]:
         accept = {"accept": "text/event-stream", **headers(self._token)}
-        url = f"/sessions/{quote(session_id, safe='')}/events"
-        async with self._http.stream("GET", url, params=follower.params(), headers=accept, timeout=event_timeout()) as response:
+        async with self._http.stream("GET", path, params=follower.params(), headers=accept, timeout=event_timeout()) as response:
             if response.status_code != 200:
                 await response.aread()
                 raise response_error(response)
@@ -363,7 +373,7 @@ class AsyncRecall:
     ) -> None:
         """Follows a log until an event decides, or after a gap the state."""
         with anyio.move_on_after(timeout):
-            async with aclosing(self._follow(log, Follower(after, self._retries))) as events:
+            async with aclosing(self._follow(session_path(log), Follower(after, self._retries))) as events:
                 async for event in events:
                     if inspect(event) or (event.type == "gap" and is_decided(await self._run(state))):
                         return

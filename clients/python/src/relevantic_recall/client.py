@@ -9,12 +9,11 @@ from contextlib import closing
 from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import httpx
 
 from . import _calls as calls
-from ._events import Disconnected, Follower, Outcome, Parser, ServerSentEvent
+from ._events import MEMORY_PATH, Disconnected, Follower, Outcome, Parser, ServerSentEvent, session_path
 from ._http import (
     DEFAULT_TIMEOUT, MAX_SILENCE, Token, Upload, Uploaded, body, check, event_timeout, headers, may_repeat, read_response,
     read_upload, remaining, response_error, unreachable, wait_before_retry,
@@ -72,6 +71,10 @@ class Recall:
     def viewer(self) -> Viewer:
         """Returns the user who sends the requests."""
         return self._run(calls.viewer())
+
+    def memory_head(self) -> str:
+        """Returns the cursor of the newest event of all that the user may read. Pass it to `memory_events` as `after`."""
+        return self._run(calls.memory_head())
 
     def create_session(self, title: str | None = None, *, shared: bool = False) -> Session:
         """Creates a session. All signed-in users read a shared one; only administrators create and write it."""
@@ -323,12 +326,20 @@ class Recall:
         `after`: the cursor of the state that you have, such as `session.head`. Default: new events only. Raises a `RecallError` when
         the stream has ended, for instance because the session was deleted.
         """
-        return self._follow(session_id, Follower(after, self._retries), None)
+        return self._follow(session_path(session_id), Follower(after, self._retries), None)
 
-    def _follow(self, session_id: str, follower: Follower, deadline: float | None) -> Generator[Event, None, None]:
+    def memory_events(self, *, after: str | None = None) -> Generator[Event, None, None]:
+        """Follows the events of all sessions, documents and comparisons, and of shared memory if the user may read it.
+
+        `data` has the `session_id`, and `shared: True` for shared memory. `after`: the cursor of the state that you have, from
+        `memory_head`. Default: new events only. Otherwise like `events`.
+        """
+        return self._follow(MEMORY_PATH, Follower(after, self._retries), None)
+
+    def _follow(self, path: str, follower: Follower, deadline: float | None) -> Generator[Event, None, None]:
         while True:
             try:
-                with closing(self._connect(session_id, follower, deadline)) as connection:
+                with closing(self._connect(path, follower, deadline)) as connection:
                     for sent in connection:
                         event = follower.accept(sent)
                         if event:
@@ -341,11 +352,10 @@ class Recall:
             check(deadline)
             time.sleep(remaining(deadline, wait))
 
-    def _connect(self, session_id: str, follower: Follower, deadline: float | None) -> Generator[ServerSentEvent, None, None]:
+    def _connect(self, path: str, follower: Follower, deadline: float | None) -> Generator[ServerSentEvent, None, None]:
         timeout = event_timeout(remaining(deadline, MAX_SILENCE))
         accept = {"accept": "text/event-stream", **headers(self._token)}
-        url = f"/sessions/{quote(session_id, safe='')}/events"
-        with self._http.stream("GET", url, params=follower.params(), headers=accept, timeout=timeout) as response:
+        with self._http.stream("GET", path, params=follower.params(), headers=accept, timeout=timeout) as response:
             if response.status_code != 200:
                 response.read()
                 raise response_error(response)
@@ -364,7 +374,7 @@ class Recall:
         is_decided: Callable[[S], bool],
     ) -> None:
         """Follows a log until an event decides, or after a gap the state."""
-        with closing(self._follow(log, Follower(after, self._retries), time.monotonic() + timeout)) as events:
+        with closing(self._follow(session_path(log), Follower(after, self._retries), time.monotonic() + timeout)) as events:
             for event in events:
                 if inspect(event) or (event.type == "gap" and is_decided(self._run(state))):
                     return

@@ -368,16 +368,16 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An entry of a session's event log."""
+    """An entry of an event log: of a session, or of the whole memory."""
 
     type: str
     """The type, such as `fact_update`. `gap`: events could not be delivered, so read the state again, then continue."""
     data: dict[str, Any] = field(hash=False)
     """The content, as defined in `schema.events.json`. A `gap` has `from`, `to` and `reason`."""
     cursor: str | None
-    """Pass it to `events` as `after` to resume after this event. None: not numbered, and not delivered again."""
+    """Pass it to `events` or `memory_events` as `after` to resume after this event. None: not numbered, and not delivered again."""
 
     @property
     def seq(self) -> int | None:
-        """The number within the session, from 1."""
+        """The number within the session, from 1. Events of the whole memory are told apart by their cursor only."""
         return None if self.cursor is None else int(self.cursor.rpartition(":")[2])

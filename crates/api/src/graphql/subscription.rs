@@ -1,10 +1,14 @@
-//! Subscription to a session's event log over a WebSocket. It uses the same log and cursors as the other transports.
+//! Subscriptions to events over a WebSocket. They use the same logs and cursors as the other transports.
+
+use std::future::Future;
 
 use async_graphql::{Context, ID, Json, Subscription};
-use futures_util::Stream;
-use serde::Serialize;
+use futures_util::{
+    Stream, StreamExt,
+    stream::{BoxStream, unfold},
+};
 use serde_json::value::{RawValue, to_raw_value};
-use signaling::{Bye, ByeCode, Cursor, Delivery};
+use signaling::{Bye, ByeCode};
 
 use super::{
     close::SubscriptionEnd,
@@ -13,8 +17,8 @@ use super::{
     services::Streams,
 };
 use crate::{
-    error::UNAVAILABLE,
-    event_stream::{self, gap_json},
+    error::{ApiError, UNAVAILABLE},
+    event_line::{Line, LineDelivery},
 };
 use recall_domain::{SessionId, Timestamp};
 
@@ -37,57 +41,71 @@ impl Subscription {
             a client that subscribes again without it misses the events in between.")]
         after: Option<String>,
     ) -> async_graphql::Result<impl Stream<Item = EventNode> + use<>> {
-        let s = scope(ctx)?;
         let session: SessionId = read_id(&session_id, "sessionId")?;
-        let hub = &service::<Streams>(ctx)?.hub;
-        let open = limits(ctx)?.stream(s.caller)?;
-        // The WebSocket connection provides it and reads it when the stream ends.
-        let end = ctx.data_opt::<SubscriptionEnd>().cloned().unwrap_or_default();
-        let subscription = event_stream::subscribe(hub, s.caller, session, after.as_deref()).await.inspect_err(|error| {
-            if error.code() == UNAVAILABLE {
-                end.note(ByeCode::Unavailable.into());
-            }
-        })?;
-        let (usecases, lease) = (s.usecases.clone(), s.identity().lease());
-        let epoch = subscription.welcome().epoch.clone();
-        let seq = event_stream::start_seq(&subscription, after.as_deref());
-        let state = Some((subscription, usecases, epoch, seq, lease, open, end));
-        Ok(futures_util::stream::unfold(state, move |state| async move {
-            let (mut subscription, usecases, epoch, mut seq, lease, open, end) = state?;
-            loop {
-                let now = usecases.now();
-                let delivery = tokio::select! {
-                    delivery = subscription.next() => delivery?,
-                    () = lease.ended() => Delivery::End(Bye::from(ByeCode::AuthExpired)),
-                };
-                let event = match delivery {
-                    Delivery::Event(event) => {
-                        seq = event.seq;
-                        let at = Timestamp::from(chrono::DateTime::parse_from_rfc3339(&event.ts).unwrap_or(now.into()));
-                        node(&epoch, seq, event.kind.clone(), at, event.data.clone())
-                    }
-                    Delivery::Ephemeral { kind, data } => node(&epoch, seq, kind, now, raw(&data)),
-                    Delivery::Gap { from, to, reason } => {
-                        seq = to;
-                        node(&epoch, seq, "gap".to_owned(), now, raw(&gap_json(from, to, reason)))
-                    }
-                    Delivery::CaughtUp { .. } => continue,
-                    Delivery::End(bye) => {
-                        end.note(bye);
-                        return Some((node(&epoch, seq, "bye".to_owned(), now, raw(&bye)), None));
-                    }
-                };
-                return Some((event, Some((subscription, usecases, epoch, seq, lease, open, end))));
-            }
-        }))
+        let (hub, caller) = (service::<Streams>(ctx)?.hub.clone(), scope(ctx)?.caller);
+        follow(ctx, async move { Line::of_session(&hub, caller, session, after.as_deref()).await }).await
+    }
+
+    /// The events of all sessions, documents and comparisons of the viewer, and of shared memory if the viewer may read it. `data` has the
+    /// session as `session_id`, and `shared: true` if it belongs to shared memory. There are also `session_update` and `session_deleted`,
+    /// but no ephemeral events. Ends like `sessionEvents`. Pass the last `cursor` as `after`.
+    #[graphql(guard = "Needs::Read")]
+    async fn memory_events(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Resume after this cursor: the `cursor` of the last event, or `Viewer.head`. Default: only new events; \
+            a client that subscribes again without it misses the events in between.")]
+        after: Option<String>,
+    ) -> async_graphql::Result<impl Stream<Item = EventNode> + use<>> {
+        let (hub, caller) = (service::<Streams>(ctx)?.hub.clone(), scope(ctx)?.caller);
+        follow(ctx, async move { Line::of_memory(&hub, caller, after.as_deref()).await }).await
     }
 }
 
-fn node(epoch: &str, seq: u64, kind: String, created_at: Timestamp, data: Box<RawValue>) -> EventNode {
-    let cursor = Cursor { epoch: epoch.to_owned(), seq }.to_string();
-    EventNode { seq, cursor, r#type: kind, created_at, data: Json(data) }
-}
-
-fn raw(data: &impl Serialize) -> Box<RawValue> {
-    to_raw_value(data).unwrap_or_else(|_| RawValue::NULL.to_owned())
+/// Delivers a line until it ends or the caller's permission does.
+async fn follow(
+    ctx: &Context<'_>,
+    line: impl Future<Output = Result<Line, ApiError>> + Send,
+) -> async_graphql::Result<BoxStream<'static, EventNode>> {
+    let s = scope(ctx)?;
+    let open = limits(ctx)?.stream(s.caller)?;
+    // The WebSocket connection provides it and reads it when the stream ends.
+    let end = ctx.data_opt::<SubscriptionEnd>().cloned().unwrap_or_default();
+    let line = line.await.inspect_err(|error| {
+        if error.code() == UNAVAILABLE {
+            end.note(ByeCode::Unavailable.into());
+        }
+    })?;
+    let state = Some((line, s.usecases.clone(), s.identity().lease(), open, end));
+    let events = unfold(state, move |state| async move {
+        let (mut line, usecases, lease, open, end) = state?;
+        loop {
+            let now = usecases.now();
+            let (seq, delivery) = tokio::select! {
+                delivery = line.next() => delivery?,
+                () = lease.ended() => (line.seq(), LineDelivery::End(Bye::from(ByeCode::AuthExpired))),
+            };
+            let node = |kind: String, created_at, data: Box<RawValue>| EventNode {
+                seq,
+                cursor: line.cursor(),
+                r#type: kind,
+                created_at,
+                data: Json(data),
+            };
+            match delivery {
+                LineDelivery::CaughtUp => {}
+                LineDelivery::Event(event) => {
+                    let recorded = event.recorded_at.and_then(|at| chrono::DateTime::parse_from_rfc3339(&at).ok());
+                    let node = node(event.kind, recorded.map_or(now, Timestamp::from), event.data);
+                    return Some((node, Some((line, usecases, lease, open, end))));
+                }
+                LineDelivery::End(bye) => {
+                    end.note(bye);
+                    let data = to_raw_value(&bye).unwrap_or_else(|_| RawValue::NULL.to_owned());
+                    return Some((node("bye".to_owned(), now, data), None));
+                }
+            }
+        }
+    });
+    Ok(events.boxed())
 }

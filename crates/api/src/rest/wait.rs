@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use crate::{
     auth::{Identity, Permission},
+    event_line::subscribe,
     event_log::{EventHub, LogSource},
-    event_stream::subscribe,
     rate::{CallerLimits, OpenStream},
 };
 use recall_domain::{

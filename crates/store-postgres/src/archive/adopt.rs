@@ -66,7 +66,8 @@ impl AdoptionStatements for WriteTransaction<'_> {
 
     async fn extend_feed(&mut self, user: UserId, rows: i64, model: Option<&str>) -> Result<Option<i64>, Failure> {
         let head = sqlx::query_scalar!(
-            "UPDATE users SET feed_head = feed_head + $2, knowledge_version = knowledge_version + 1,
+            "UPDATE users SET feed_head = feed_head + $2, memory_head = memory_head + 1, memory_floor = memory_head + 2,
+                 knowledge_version = knowledge_version + 1,
                  embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END, embedding_settled = false
              WHERE id = $1 AND NOT erasing AND NOT importing RETURNING feed_head",
             user.0,
@@ -96,8 +97,8 @@ impl AdoptionStatements for WriteTransaction<'_> {
         );
         update.execute(&mut *self.0).await?;
         let insert = sqlx::query!(
-            "INSERT INTO events (user_id, session_id, seq, id, kind, created_at, data)
-             SELECT $1, session_id, seq, id, kind, created_at, data::json
+            "INSERT INTO events (user_id, session_id, seq, memory_seq, id, kind, created_at, data)
+             SELECT $1, session_id, seq, 0, id, kind, created_at, data::json
              FROM unnest($2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::timestamptz[], $7::text[])
                   AS e (session_id, seq, id, kind, created_at, data)",
             user.0,

@@ -53,16 +53,17 @@ impl MessageStatements for WriteTransaction<'_> {
         Ok(counters.fetch_optional(&mut *self.0).await?)
     }
 
-    async fn reserve_feed_rows(&mut self, user: UserId, count: i64, model: &str) -> Result<Option<FeedCounters>, Failure> {
+    async fn reserve_feed_rows(&mut self, user: UserId, count: i64, events: i64, model: &str) -> Result<Option<FeedCounters>, Failure> {
         let feed = sqlx::query_as!(
             FeedCounters,
-            "UPDATE users SET feed_head = feed_head + $2,
+            "UPDATE users SET feed_head = feed_head + $2, memory_head = memory_head + $4,
                  embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END,
                  embedding_settled = feed_head = 0 OR embedding_settled AND embedding_model IS NOT DISTINCT FROM $3
-             WHERE id = $1 AND NOT erasing AND NOT importing RETURNING feed_head AS head, embedding_model AS model",
+             WHERE id = $1 AND NOT erasing AND NOT importing RETURNING feed_head AS head, memory_head, embedding_model AS model",
             user.0,
             count,
             model,
+            events,
         );
         Ok(feed.fetch_optional(&mut *self.0).await?)
     }

@@ -26,7 +26,8 @@ impl AdoptionStatements for WriteTransaction<'_> {
     }
 
     async fn extend_feed(&mut self, user: UserId, rows: i64, model: Option<&str>) -> Result<Option<i64>, Failure> {
-        let sql = "UPDATE users SET feed_head = feed_head + ?2, knowledge_version = knowledge_version + 1,
+        let sql = "UPDATE users SET feed_head = feed_head + ?2, memory_head = memory_head + 1, memory_floor = memory_head + 2,
+                 knowledge_version = knowledge_version + 1,
                  embedding_model = CASE WHEN feed_head = 0 THEN ?3 ELSE embedding_model END, embedding_settled = 0
              WHERE id = ?1 AND erasing = 0 AND importing = 0 RETURNING feed_head";
         self.0.row("users", sql, (user.0, rows, model), |c| c.integer("feed_head"))

@@ -92,7 +92,8 @@ impl ImportStatements for WriteTransaction<'_> {
 
     async fn end_import(&mut self, user: UserId) -> Result<(), Failure> {
         self.0.execute(
-            "UPDATE users SET importing = 0, feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
+            "UPDATE users SET importing = 0, memory_head = memory_head + 1, memory_floor = memory_head + 2,
+                 feed_generation = feed_generation + 1, embedding_settled = 0, embedding_model = (
                  SELECT i.model FROM messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
                  WHERE m.user_id = ?1 ORDER BY m.feed_row DESC LIMIT 1)
              WHERE id = ?1",

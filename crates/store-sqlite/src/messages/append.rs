@@ -38,20 +38,23 @@ impl MessageStatements for WriteTransaction<'_> {
         self.0.row("sessions", sql, values, |c| Ok(Counters { messages: c.integer("message_count")?, events: c.integer("event_head")? }))
     }
 
-    async fn reserve_feed_rows(&mut self, user: UserId, count: i64, model: &str) -> Result<Option<FeedCounters>, Failure> {
-        let counters = |c: &Columns<'_, '_>| Ok(FeedCounters { head: c.integer("feed_head")?, model: c.opt_text("embedding_model")? });
+    async fn reserve_feed_rows(&mut self, user: UserId, count: i64, events: i64, model: &str) -> Result<Option<FeedCounters>, Failure> {
+        let counters = |c: &Columns<'_, '_>| {
+            let (head, memory_head) = (c.integer("feed_head")?, c.integer("memory_head")?);
+            Ok(FeedCounters { head, memory_head, model: c.opt_text("embedding_model")? })
+        };
         // Naming the model in SET would write its index again.
-        let usual = "UPDATE users SET feed_head = feed_head + ?2
+        let usual = "UPDATE users SET feed_head = feed_head + ?2, memory_head = memory_head + ?4
              WHERE id = ?1 AND erasing = 0 AND importing = 0 AND feed_head > 0 AND embedding_model IS ?3
-             RETURNING feed_head, embedding_model";
-        if let Some(found) = self.0.row("users", usual, (user.0, count, model), counters)? {
+             RETURNING feed_head, memory_head, embedding_model";
+        if let Some(found) = self.0.row("users", usual, (user.0, count, model, events), counters)? {
             return Ok(Some(found));
         }
-        let sql = "UPDATE users SET feed_head = feed_head + ?2,
+        let sql = "UPDATE users SET feed_head = feed_head + ?2, memory_head = memory_head + ?4,
                  embedding_model = CASE WHEN feed_head = 0 THEN ?3 ELSE embedding_model END,
                  embedding_settled = CASE WHEN feed_head = 0 THEN 1 ELSE embedding_settled AND embedding_model IS ?3 END
-             WHERE id = ?1 AND erasing = 0 AND importing = 0 RETURNING feed_head, embedding_model";
-        self.0.row("users", sql, (user.0, count, model), counters)
+             WHERE id = ?1 AND erasing = 0 AND importing = 0 RETURNING feed_head, memory_head, embedding_model";
+        self.0.row("users", sql, (user.0, count, model, events), counters)
     }
 
     async fn insert_messages(&mut self, user: UserId, messages: &[Message], feed_row: i64) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use recall_domain::{
 };
 use recall_ports::{FollowUp, NewMessage, Store};
 
-use super::given::{World, fresh, new_message};
+use super::given::{World, at, fresh, new_message};
 
 pub(super) async fn sources_of_an_answer_are_kept_with_its_question(store: Arc<dyn Store>) {
     let (w, other) = (World::new(&store), World::new(&store));
@@ -25,6 +25,6 @@ pub(super) async fn sources_of_an_answer_are_kept_with_its_question(store: Arc<d
     assert_eq!((of(&w, asked.id).await, of(&w, everywhere.id).await), (sources, SearchSources::default()));
     assert_eq!(of(&other, asked.id).await, SearchSources::default(), "another user's row was read");
     assert_eq!(store.holdings(&w.caller).await.unwrap().get("answer_sources"), Some(&1));
-    store.delete_session(&w.caller, session, &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, session, at(9), &|_, _| None).await.unwrap();
     assert_eq!(store.holdings(&w.caller).await.unwrap().get("answer_sources"), None);
 }

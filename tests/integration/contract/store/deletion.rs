@@ -17,7 +17,7 @@ pub(super) async fn deleted_session_leaves_nothing_behind(store: Arc<dyn Store>)
     let generation = store.feed_generation(&w.caller).await.unwrap();
     let version = store.knowledge_version(&w.caller).await.unwrap();
     let deleted = store
-        .delete_session(&w.caller, known.session, &|fact, left| {
+        .delete_session(&w.caller, known.session, at(9), &|fact, left| {
             assert_eq!((fact.id, left.len()), (known.fact.id, 0));
             None
         })
@@ -38,7 +38,8 @@ pub(super) async fn deleted_session_leaves_nothing_behind(store: Arc<dyn Store>)
     assert!(matches!(store.log_state(c, known.session).await, Err(StoreError::NotFound)));
     assert!(store.feed_generation(c).await.unwrap() > generation);
     assert!(store.knowledge_version(c).await.unwrap() > version, "a plan from before the deletion is not stale");
-    assert_eq!(store.prune_events(at(1_000_000), 0).await.unwrap(), 0);
+    // That it was created and deleted.
+    assert_eq!(store.prune_events(at(1_000_000), 0).await.unwrap(), 2);
 
     // Numbers of the feed continue, so that an index that saw row n does not miss the next message.
     let session = w.session().await;
@@ -76,7 +77,7 @@ pub(super) async fn facts_with_other_evidence_are_reweighed_on_deletion(store: A
 
     let asked = Mutex::new(Vec::new());
     let deleted = store
-        .delete_session(&w.caller, known.session, &|fact, left| {
+        .delete_session(&w.caller, known.session, at(9), &|fact, left| {
             asked.lock().unwrap().push((fact.id, left.iter().map(|e| e.message).collect::<Vec<_>>()));
             (!left.is_empty()).then(|| Fact { support: 0.25, ..fact.clone() })
         })
@@ -102,10 +103,10 @@ pub(super) async fn facts_with_other_evidence_are_reweighed_on_deletion(store: A
 pub(super) async fn deleting_unknown_session_is_not_found(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = SessionId(fresh());
-    assert!(matches!(store.delete_session(&w.caller, session, &|_, _| None).await, Err(StoreError::NotFound)));
+    assert!(matches!(store.delete_session(&w.caller, session, at(9), &|_, _| None).await, Err(StoreError::NotFound)));
     let session = w.session().await;
-    store.delete_session(&w.caller, session, &|_, _| None).await.unwrap();
-    assert!(matches!(store.delete_session(&w.caller, session, &|_, _| None).await, Err(StoreError::NotFound)));
+    store.delete_session(&w.caller, session, at(9), &|_, _| None).await.unwrap();
+    assert!(matches!(store.delete_session(&w.caller, session, at(9), &|_, _| None).await, Err(StoreError::NotFound)));
     assert!(matches!(store.append_events(&w.caller, session, &[event(session)], at(0)).await, Err(StoreError::NotFound)));
 }
 
@@ -128,7 +129,7 @@ pub(super) async fn deletion_decides_again_after_concurrent_commit(store: Arc<dy
                 }
                 Some(fact.clone())
             };
-            w.store.delete_session(&w.caller, known.session, &reweigh).await
+            w.store.delete_session(&w.caller, known.session, at(9), &reweigh).await
         })
     };
     let mut asked = asked;
@@ -163,7 +164,7 @@ pub(super) async fn only_unused_sessions_are_deleted_for_age(store: Arc<dyn Stor
     assert_eq!(all(100).await, expected);
 
     let none = |_: &Fact, _: &[recall_domain::Evidence]| None;
-    let delete = async |w: &World, session| store.delete_session_unused_since(&w.caller, session, Some(at(5_000)), &none).await;
+    let delete = async |w: &World, session| store.delete_session_unused_since(&w.caller, session, Some(at(5_000)), at(9), &none).await;
     assert!(matches!(delete(&anna, used).await, Err(StoreError::NotFound)), "a session with a new message was deleted");
     assert!(matches!(delete(&anna, first).await, Err(StoreError::NotFound)), "another user's session was deleted");
     // Two processes find the same session, and one of them deletes it.
@@ -305,11 +306,12 @@ pub(super) async fn hidden_session_behaves_as_nonexistent(store: Arc<dyn Store>)
     assert!(!store.cancel_answer(c, s.messages[0], &event(s.first), at(6)).await.unwrap());
     assert!(store.claim(at(1_000_000), LEASE, 10).await.unwrap().is_empty());
     assert_eq!(store.next_due(at(0)).await.unwrap(), None);
-    assert_eq!(store.prune_events(at(1_000_000), 0).await.unwrap(), 1, "not only the event of the other session was pruned");
+    // And that two sessions were created and one was deleted.
+    assert_eq!(store.prune_events(at(1_000_000), 0).await.unwrap(), 1 + 3, "not only the event of the other session was pruned");
 
     // Also for another deletion, and for other users.
     assert!(matches!(store.hide_session(c, s.first, None, at(6)).await, Err(StoreError::NotFound)));
-    assert!(matches!(store.delete_session(c, s.first, &reweigh).await, Err(StoreError::NotFound)));
+    assert!(matches!(store.delete_session(c, s.first, at(9), &reweigh).await, Err(StoreError::NotFound)));
     assert!(store.unused_sessions(at(1_000_000), None, 10).await.unwrap().iter().all(|(_, id)| *id != s.first));
     let boris = World::new(&store);
     boris.session().await;
@@ -335,16 +337,22 @@ pub(super) async fn hidden_session_behaves_as_nonexistent(store: Arc<dyn Store>)
 pub(super) async fn stepwise_deletion_equals_deletion_at_once(store: Arc<dyn Store>) {
     let whole = World::new(&store);
     let s = spoken(&whole).await;
-    let deleted = store.delete_session(&whole.caller, s.first, &reweigh).await.unwrap();
+    let deleted = store.delete_session(&whole.caller, s.first, at(9), &reweigh).await.unwrap();
     assert_eq!(deleted, SessionDeleted { messages: 50, facts_deleted: 51, facts_reweighed: 1, entities_deleted: 51 });
-    let (expected, rows) = (left(&whole, &s).await, store.holdings(&whole.caller).await.unwrap());
+    // A deletion in steps is told twice.
+    let rows_of = async |w: &World| {
+        let mut rows = store.holdings(&w.caller).await.unwrap();
+        rows.remove("session_changes");
+        rows
+    };
+    let (expected, rows) = (left(&whole, &s).await, rows_of(&whole).await);
     assert_eq!(expected, ["John 1 Some(false)", "LIKES 1", "Mary 0 None"]);
     for limit in [1, 2, 13, 1_000] {
         let w = World::new(&store);
         let s = spoken(&w).await;
         store.hide_session(&w.caller, s.first, None, at(5)).await.unwrap();
         assert_eq!(steps(&w, s.first, limit).await, deleted, "in steps of {limit}");
-        assert_eq!((left(&w, &s).await, store.holdings(&w.caller).await.unwrap()), (expected.clone(), rows.clone()), "in steps of {limit}");
+        assert_eq!((left(&w, &s).await, rows_of(&w).await), (expected.clone(), rows.clone()), "in steps of {limit}");
     }
     assert_eq!(store.depth().await.unwrap(), (0, 0));
 }

@@ -265,7 +265,7 @@ pub(super) async fn known_content_is_recognised_and_new_content_is_a_version(sto
     // The content of an old version is new again.
     let third = add(&w, document("1", Some("/p"))).await;
     assert_eq!(third.version, 3);
-    store.delete_session(&w.caller, second.id.session(), &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, second.id.session(), at(9), &|_, _| None).await.unwrap();
     assert!(read(&w, first.id).await.is_current, "the newest searchable version");
     assert!(store.superseded_documents(&w.caller).await.unwrap().is_empty());
 }
@@ -381,7 +381,7 @@ pub(super) async fn deleted_document_leaves_nothing_behind(store: Arc<dyn Store>
             assert!(w.claim(100_000).await.iter().all(|job| job.session != session));
             while store.delete_hidden(&w.caller, session, at(9), 2, &|_, _| None).await.is_ok() {}
         } else {
-            store.delete_session(&w.caller, session, &|_, _| None).await.unwrap();
+            store.delete_session(&w.caller, session, at(9), &|_, _| None).await.unwrap();
         }
         let left = store.holdings(&w.caller).await.unwrap();
         assert!(left.keys().all(|table| !table.starts_with("document") && table != "messages"), "{left:?}");

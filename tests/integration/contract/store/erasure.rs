@@ -20,6 +20,7 @@ use tokio::{sync::Barrier, task::JoinSet};
 
 use super::{
     archive::{other, rich},
+    files::add_with_file,
     forget,
     given::{MODEL, World, at, fresh, new_message},
     logins::login,
@@ -57,6 +58,7 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     store.begin_visit(&w.caller, &visit(1, 1), &ROOM).await.unwrap();
     answered(&w, w.session().await, &[DocumentId(fresh())]).await;
     store.view_shared_document(&w.caller, DocumentId(fresh()), at(0)).await.unwrap();
+    add_with_file(&w, "outside").await;
     let forgotten = w.note(session, "forget me").await;
     store.forget(&w.caller, &forget::plan(&w, session, &[forgotten.id]).await).await.unwrap();
     let mut message = new_message(session, "costs tokens");

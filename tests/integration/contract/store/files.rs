@@ -25,6 +25,13 @@ async fn is_due(store: &Arc<dyn Store>, file: FileId, ms: i64) -> bool {
     store.take_due_files(at(ms), at(0), 100_000).await.unwrap().contains(&file)
 }
 
+/// Adds a document with a file outside the store, which waits to be read.
+pub(super) async fn add_with_file(w: &World, content: &str) {
+    let mut new = document(content, None);
+    new.original = Original::File(registered(&w.store).await);
+    assert!(matches!(w.store.add_document(&w.caller, new).await.unwrap(), AddedDocument::Added(_)));
+}
+
 /// Stores a document with a file outside the store.
 async fn with_file(w: &World, content: &str) -> (Document, FileId) {
     let file = registered(&w.store).await;
@@ -78,7 +85,7 @@ pub(super) async fn file_is_due_once_its_document_is_deleted(store: Arc<dyn Stor
     store.delete_original(&w.caller, alone.id, at(1)).await.unwrap();
     assert!(is_due(&store, first, 2).await);
     assert!(!store.documents_by_id(&w.caller, &[alone.id]).await.unwrap()[0].has_original);
-    store.delete_session(&w.caller, small.id.session(), &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, small.id.session(), at(9), &|_, _| None).await.unwrap();
     assert!(is_due(&store, second, 2).await);
     store.hide_session(&w.caller, large.id.session(), None, at(2)).await.unwrap();
     assert_eq!(store.original_file(&w.caller, large.id).await.unwrap(), None);

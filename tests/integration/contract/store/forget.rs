@@ -183,7 +183,7 @@ pub(super) async fn purged_forgetting_leaves_nothing_behind(store: Arc<dyn Store
     store.purge_forgotten(&owner, id, at(UNTIL)).await.unwrap();
     store.purge_forgotten(&owner, id, at(UNTIL)).await.unwrap();
     let left = store.holdings(c).await.unwrap();
-    assert_eq!(left.into_iter().collect::<Vec<_>>(), [("sessions".to_owned(), 1)]);
+    assert_eq!(left.into_iter().collect::<Vec<_>>(), [("session_changes".to_owned(), 1), ("sessions".to_owned(), 1)]);
     assert!(store.log_page(c, known.session, 0, 50).await.unwrap().1.is_empty());
     let next = w.say(known.session, "next").await;
     assert_eq!(next.position, 2, "a position is used twice");
@@ -284,23 +284,23 @@ pub(super) async fn deleted_session_takes_its_forgotten_messages_along(store: Ar
     let known = w.john_likes_mary().await;
     let forget = whole(&w, &known).await;
     store.forget(&w.caller, &forget).await.unwrap();
-    store.delete_session(&w.caller, known.session, &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, known.session, at(9), &|_, _| None).await.unwrap();
     let forgetting = store.forgetting(&w.caller, forget.id).await.unwrap().unwrap();
     assert_eq!(forgetting.messages, []);
     let undo = RestorePlan { facts: Vec::new(), evidence: Vec::new(), events: Vec::new(), ..undoing(&w, &forget).await };
     store.restore_forgotten(&w.caller, &undo).await.unwrap();
-    assert_eq!(store.holdings(&w.caller).await.unwrap().into_iter().collect::<Vec<_>>(), []);
+    assert_eq!(store.holdings(&w.caller).await.unwrap().into_keys().collect::<Vec<_>>(), ["session_changes"]);
 }
 
 pub(super) async fn session_title_can_be_changed(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
-    let renamed = store.rename_session(&w.caller, session, &"Other plans".into()).await.unwrap();
+    let renamed = store.rename_session(&w.caller, session, &"Other plans".into(), at(9)).await.unwrap();
     assert_eq!(renamed.title.as_ref().map(|t| t.as_str()), Some("Other plans"));
     assert_eq!(store.sessions_by_id(&w.caller, &[session]).await.unwrap(), [renamed]);
     let stranger = World::new(&store);
     for (who, id) in [(&stranger, session), (&w, SessionId(fresh()))] {
-        let refused = store.rename_session(&who.caller, id, &"x".into()).await;
+        let refused = store.rename_session(&who.caller, id, &"x".into(), at(9)).await;
         assert!(matches!(refused, Err(recall_ports::StoreError::NotFound)));
     }
 }

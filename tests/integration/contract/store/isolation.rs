@@ -131,7 +131,7 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     assert!(matches!(s.append(c, known.session, vec![message.clone()]).await, Err(StoreError::NotFound)));
     assert!(matches!(s.append(c, known.session, vec![]).await, Err(StoreError::NotFound)));
     assert!(matches!(s.append_events(c, known.session, &[event(known.session)], at(1)).await, Err(StoreError::NotFound)));
-    assert!(matches!(s.delete_session(c, known.session, &|_, _| None).await, Err(StoreError::NotFound)));
+    assert!(matches!(s.delete_session(c, known.session, at(9), &|_, _| None).await, Err(StoreError::NotFound)));
     let refused = |r: Result<Vec<u64>, CommitError>| assert!(matches!(r, Err(CommitError::Store(_))), "{r:?}");
     refused(s.commit(c, &KnowledgeCommit { session: known.session, ..b.plan(own).await }).await);
     let foreign_message = Some((known.message.id, MessageKind::Other, vec![(known.john.id, mention("John"))]));
@@ -169,7 +169,7 @@ pub(super) async fn two_users_can_have_same_ids(store: Arc<dyn Store>) {
     b.commit(plan).await;
     assert_eq!(store.facts_by_id(&a.caller, &[known.fact.id]).await.unwrap()[0].support, 1.0);
     assert_eq!(store.facts_by_id(&b.caller, &[known.fact.id]).await.unwrap()[0].support, 7.0);
-    store.delete_session(&b.caller, known.session, &|_, _| None).await.unwrap();
+    store.delete_session(&b.caller, known.session, at(9), &|_, _| None).await.unwrap();
     assert_eq!(store.count_sessions(&a.caller).await.unwrap(), 1);
     assert_eq!(store.messages_by_id(&a.caller, &[known.message.id]).await.unwrap().len(), 1);
 }

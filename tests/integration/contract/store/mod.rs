@@ -21,6 +21,7 @@ mod knowledge;
 mod learning;
 mod lists;
 mod logins;
+mod memory_events;
 mod messages;
 mod postgres;
 mod relations;
@@ -72,6 +73,12 @@ macro_rules! store_contract {
             events::event_numbers_have_no_gaps,
             events::pruning_keeps_head_and_removes_prefix,
             events::pruning_by_age_works_in_bounded_steps,
+            memory_events::memory_log_has_events_of_all_sessions_in_order,
+            memory_events::memory_log_misses_nothing_during_concurrent_writes,
+            memory_events::deleted_session_ends_the_replay_of_its_events,
+            memory_events::pruning_raises_the_floor_of_the_memory,
+            memory_events::forgotten_events_end_the_replay_before_them,
+            memory_events::erasure_and_adoption_expire_the_memory_log,
             knowledge::plan_commits_atomically_and_ends_its_job,
             knowledge::plan_from_older_version_is_stale,
             knowledge::only_one_concurrent_plan_is_committed,

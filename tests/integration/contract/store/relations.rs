@@ -91,7 +91,7 @@ pub(super) async fn citations_lead_from_a_document_to_questions_and_answers(stor
     store.purge_forgotten(&w.caller, plan.id, plan.until).await.unwrap();
     assert_eq!(citing(&w, document).await, (vec![], vec![three.id]));
     assert_eq!(store.holdings(&w.caller).await.unwrap()["document_citations"], 3);
-    store.delete_session(&w.caller, session, &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, session, at(9), &|_, _| None).await.unwrap();
     assert_eq!(citing(&w, document).await, (vec![], vec![]));
     assert!(!store.holdings(&w.caller).await.unwrap().contains_key("document_citations"));
 }

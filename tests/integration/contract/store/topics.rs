@@ -128,7 +128,7 @@ pub(super) async fn parts_of_sessions_with_the_same_meaning_are_one_topic(store:
     assert!(messages(&w, pets).await.is_empty());
     while store.delete_hidden(&w.caller, session, at(9), 2, &|_, _| None).await.is_ok() {}
     assert_eq!(listed(&w).await, [pair("dog cat", 3), pair("tax", 1)]);
-    store.delete_session(&w.caller, document.session(), &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, document.session(), at(9), &|_, _| None).await.unwrap();
     assert!(listed(&w).await.is_empty());
     let left = store.holdings(&w.caller).await.unwrap();
     assert!(left.keys().all(|table| !table.starts_with("topic")), "{left:?}");

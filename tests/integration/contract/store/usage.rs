@@ -5,7 +5,7 @@ use std::sync::Arc;
 use recall_domain::{Day, DayUsage, MessageId, ModelOperation, Spending, TokenCount};
 use recall_ports::{Store, UsageTotals};
 
-use super::given::{World, fresh};
+use super::given::{World, at, fresh};
 
 fn tokens(input: u64, output: u64) -> TokenCount {
     TokenCount { input, output }
@@ -45,7 +45,7 @@ pub(super) async fn token_usage_is_counted_by_day_and_message(store: Arc<dyn Sto
     assert_eq!(store.spent(&stranger.caller, today).await.unwrap(), UsageTotals { own: 3, visitors: 0, all: 3_333 });
 
     // A deletion of messages does not change the usage of the day.
-    store.delete_session(&w.caller, gone, &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, gone, at(9), &|_, _| None).await.unwrap();
     assert_eq!(store.usage_of_messages(&w.caller, &[a, b]).await.unwrap(), [(a, tokens(1_006, 2_012))]);
     assert_eq!(store.usage_since(&w.caller, today).await.unwrap(), of_today);
 }

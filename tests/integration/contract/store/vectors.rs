@@ -247,7 +247,7 @@ pub(super) async fn deletion_during_model_change_leaves_no_vector(store: Arc<dyn
     let claim = w.claim_for(NEXT, 0).await.unwrap();
     w.make(&claim, NEXT, &gone[..1]).await;
     let session = store.messages_by_id(&w.caller, &gone[..1]).await.unwrap()[0].session;
-    store.delete_session(&w.caller, session, &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, session, at(9), &|_, _| None).await.unwrap();
     let vectors = [gone[1], stays[0], MessageId(fresh())].map(|m| (m, vector(NEXT, 0))).to_vec();
     assert_eq!(store.keep_vectors(&claim, NEXT, vectors, at(0), LEASE).await.unwrap(), VectorStep::Done);
     assert_eq!(w.seen(NEXT).await, set(&stays[..1]));

@@ -66,7 +66,7 @@ pub(super) async fn visitor_cannot_exceed_visit_quota(store: Arc<dyn Store>) {
     let (_, left) = store.visit(visit.digest, at(0)).await.unwrap().unwrap();
     assert_eq!((left.messages_left, left.sessions_left), (0, 0));
     // A deletion does not restore the quota.
-    store.delete_session(&w.caller, session, &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, session, at(9), &|_, _| None).await.unwrap();
     assert!(matches!(store.create_session(&w.caller, SessionId(fresh()), None, "e".into(), at(0)).await, Err(StoreError::QuotaUsed)));
     // Users without a visit have no quota.
     let other = World::new(&store);

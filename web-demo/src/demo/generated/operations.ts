@@ -10,9 +10,9 @@ export type MessageRow = { id: string; externalId: string | null; role: MessageR
 
 export type SessionRow = { id: string; title: string | null; shared: boolean; updatedAt: DateTime; facts: { totalCount: number | null }; messages: { nodes: Array<{ text: string }> } };
 
-export type StartResult = { viewer: { id: string; name: string | null; role: ViewerRole; entity: { id: string; name: string } | null }; relations: Array<{ name: string; phrase: string; functional: boolean; halfLifeDays: number }> };
+export type StartResult = { viewer: { id: string; name: string | null; role: ViewerRole; head: string; entity: { id: string; name: string } | null }; relations: Array<{ name: string; phrase: string; functional: boolean; halfLifeDays: number }> };
 export type StartVariables = Record<string, never>;
-export const Start = "query Start{viewer{id name role entity{id name}}relations{name phrase functional halfLifeDays}}" as TypedDocument<StartResult, StartVariables>;
+export const Start = "query Start{viewer{id name role head entity{id name}}relations{name phrase functional halfLifeDays}}" as TypedDocument<StartResult, StartVariables>;
 
 export type SessionsResult = { sessions: { nodes: SessionRow[] }; shared: { nodes: SessionRow[] } };
 export type SessionsVariables = { first: number; shared: boolean };

@@ -9,7 +9,7 @@ import { SessionsView } from "./parts/sessions-view.tsx";
 import { ThingsView } from "./parts/things-view.tsx";
 import { UndoBar } from "./parts/undo-bar.tsx";
 import { createMemoryPage, handleError, loadOntology, MemoryPageProvider, problem } from "./state/context.ts";
-import { useChangesElsewhere } from "./state/follow.ts";
+import { useChanges } from "./state/follow.ts";
 import { parsePlace, placeHref, views, type Place, type View } from "./state/place.ts";
 import { beginVisit } from "./state/visit.ts";
 
@@ -43,7 +43,7 @@ export function MemoryPage({ rest }: { rest: string }) {
     loadOntology(page).then(() => setReady(true), (error: unknown) => { problem.value = handleError(error); });
     return () => { document.title = "Recall"; };
   }, []);
-  useChangesElsewhere(page, () => { page.version.value += 1; });
+  useChanges(() => { page.version.value += 1; });
   return (
     <MemoryPageProvider value={page}>
       <main id="main" class="memory-page" tabIndex={-1} data-view={place.view} data-open={place.id ? "" : undefined}>

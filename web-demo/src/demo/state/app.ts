@@ -2,6 +2,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { EventStream, RecallError, type StreamState } from "@relevantic/recall";
 import { CancelAnswer, DeleteSession, Head, Place, RetractFact, Sessions, Start, type SessionRow, type StartResult } from "../generated/operations.ts";
+import { followMemory, onMemoryEvent, stopFollowingMemory } from "./changes.ts";
 import { client, loadAccount, loginMethods, resetLogin, settleVisitOffer } from "./login.ts";
 import { Memory } from "./memory.ts";
 import * as outbox from "./outbox.ts";
@@ -40,10 +41,11 @@ export const openFact = signal<string | null>(null);
 /** The message to scroll to as soon as it is rendered. */
 export const wantedMessage = signal<string | null>(null);
 
-/** Notifies other tabs when the list of sessions changes. */
-const tabs = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("recall.sessions");
-if (tabs) tabs.onmessage = () => void (start.value && refreshSessionsSoon());
-const notifyTabs = () => tabs?.postMessage("changed");
+/** Events that change nothing in the list of sessions. */
+const UNLISTED = new Set(["entity_update", "document_update", "comparison_update"]);
+onMemoryEvent((event) => {
+  if (!event || !UNLISTED.has(event.type)) refreshSessionsSoon();
+});
 
 const NOT_SENT = "Not sent yet: the server cannot be reached. The page will send it after it reconnects.";
 /** Close reasons of the stream that mean that the login has ended. */
@@ -60,6 +62,7 @@ export const handleError = (error: unknown): string => {
 /** Removes the user's data from the page and shows the login page. */
 async function handleLoginEnd(): Promise<void> {
   closeSession();
+  stopFollowingMemory();
   connection.value = null;
   await resetLogin();
   if (loginMethods.value) problem.value = startError.value = null;
@@ -74,6 +77,8 @@ export async function boot(): Promise<void> {
   try {
     if (!(await loadAccount())) return;
     start.value = await client.graphql(Start, {});
+    // Before the page reads what it shows.
+    followMemory(start.value.viewer.head);
     await refreshSessions();
     await openRoute();
     if (!followsRoute) route.subscribe(() => void (loginMethods.value === null && openRoute()));
@@ -241,7 +246,6 @@ function startStream(id: string, head: string, target: Memory, load: () => Promi
     if (event.type === "message_stored" && event.client_message_id) outbox.remove(id, event.client_message_id);
     if (event.type === "fact_update") completeStep(event.change === "reinforced" ? "again" : event.change === "ended" || event.change === "opposed" ? "change" : "tell");
     if (event.type === "answer_completed") completeStep("ask");
-    if (event.type !== "entity_update") refreshSessionsSoon();
   });
   opened.on("answer_delta", (event) => target.apply(event, null));
   opened.on("context_ready", (event) => target.apply(event, null));
@@ -276,10 +280,7 @@ export async function newSession(shared = false): Promise<void> {
   const empty = current && memory.value?.messages.size === 0 ? current.id : undefined;
   try {
     const id = empty ?? (await client.createSession(undefined, { shared })).id;
-    if (!empty) {
-      notifyTabs();
-      await refreshSessions();
-    }
+    if (!empty) await refreshSessions();
     (route.value.page === "home" ? redirect : navigate)(sessionHref(id));
   } catch (error) {
     problem.value = handleError(error);
@@ -299,7 +300,6 @@ export async function deleteSession(id: string): Promise<void> {
     return;
   }
   outbox.clear(id);
-  notifyTabs();
   sessions.value = sessions.value.filter((s) => s.id !== id);
   refreshSessionsSoon();
   if (id === sessionId.value) {
@@ -328,7 +328,6 @@ async function sendTo(id: string, target: Memory, text: string, clientMessageId:
     const message = await client.sendMessage({ sessionId: id, text, clientMessageId, ...answerFrom });
     outbox.remove(id, clientMessageId);
     target.markSent(clientMessageId, message.id);
-    notifyTabs();
     if (id === sessionId.value && connection.value?.phase === "paused") completeStep("cut");
   } catch (error) {
     const retryable = error instanceof RecallError && (error.status === 0 || error.status >= 500);

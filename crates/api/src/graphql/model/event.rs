@@ -5,11 +5,11 @@ use serde_json::value::RawValue;
 
 use recall_domain::Timestamp;
 
-/// An entry of a session's event log.
+/// An entry of an event log: of a session, or of the memory.
 #[derive(SimpleObject)]
 #[graphql(name = "Event")]
 pub(crate) struct EventNode {
-    /// The number within the session, from 1, without gaps. Ephemeral events (`answer_delta`, `context_ready`) are not numbered: they
+    /// The number within the session or the memory, from 1, without gaps. Ephemeral events (`answer_delta`, `context_ready`) are not numbered: they
     /// repeat the last number. A `gap` has the number of the last event that it replaces.
     pub(crate) seq: u64,
     /// The cursor of this event. To resume after it, pass it as `after`.

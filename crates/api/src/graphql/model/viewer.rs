@@ -5,7 +5,11 @@ use async_graphql::{Context, ID, Object};
 use super::{deletion::DeletionReceipt, enums::ViewerRole, nodes::EntityNode, usage::UsageNode};
 use crate::{
     error::ApiError,
-    graphql::scope::{Needs, scope},
+    event_line::memory_head,
+    graphql::{
+        scope::{Needs, scope, service},
+        services::Streams,
+    },
 };
 use recall_domain::Day;
 
@@ -23,6 +27,13 @@ impl Viewer {
     /// The user's role.
     async fn role(&self, ctx: &Context<'_>) -> async_graphql::Result<ViewerRole> {
         Ok(scope(ctx)?.caller.role().into())
+    }
+
+    /// The cursor of the newest event of all that the viewer may read. Read it before the state that is shown, then follow `memoryEvents`
+    /// after it.
+    #[graphql(guard = "Needs::Read")]
+    async fn head(&self, ctx: &Context<'_>) -> async_graphql::Result<String> {
+        Ok(memory_head(&service::<Streams>(ctx)?.hub, scope(ctx)?.caller).await?)
     }
 
     /// The user's name, as far as the messages tell it.

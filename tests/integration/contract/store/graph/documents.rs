@@ -111,7 +111,7 @@ pub(in super::super) async fn feed_lists_documents_with_chunks_and_citations(sto
     assert_eq!((&question.cited[..], &question.answered_by[..], question.asks()), (&[][..], &[document.id][..], true));
     assert_eq!(folder.feed().size(&w.caller).await.unwrap(), (1 + 1 + 4 + 1 + 1 + 3, 1 + 4 + 1 + 1 + 2 + 1 + 1));
 
-    w.store.delete_session(&w.caller, document.id.session(), &|_, _| None).await.unwrap();
+    w.store.delete_session(&w.caller, document.id.session(), at(9), &|_, _| None).await.unwrap();
     let all = changes(&folder, &w, 0).await;
     assert!(all.iter().all(|c| !matches!(c.thing, NodeState::Document(_) | NodeState::Chunk(_))), "{all:?}");
     let left = message(&folder, &w, 0, answered.answer.id).await.unwrap();
@@ -194,9 +194,9 @@ pub(in super::super) async fn feed_lists_topics_of_documents(store: Arc<dyn Stor
     assert_eq!(listed(mark).await, [("dog cat".to_owned(), both)]);
 
     let mark = folder.feed().head(&w.caller).await.unwrap();
-    store.delete_session(&w.caller, second.id.session(), &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, second.id.session(), at(9), &|_, _| None).await.unwrap();
     assert_eq!(listed(mark).await, [("dog cat".to_owned(), vec![first.id])]);
-    store.delete_session(&w.caller, first.id.session(), &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, first.id.session(), at(9), &|_, _| None).await.unwrap();
     assert_eq!(listed(0).await, []);
     assert_eq!(size().await, (2, 1), "a topic is left");
 }

@@ -7,7 +7,7 @@ use recall_ports::{Change, KnowledgeCommit, NodeId, NodeState, Store};
 
 use super::{
     super::forget,
-    super::given::{World, entity, evidence, fact, mention, new_message},
+    super::given::{World, at, entity, evidence, fact, mention, new_message},
     Folder, know,
 };
 
@@ -98,7 +98,7 @@ pub(in super::super) async fn deleted_items_are_listed_as_gone(store: Arc<dyn St
     folder.feed().start().await.unwrap();
     let w = folder.world();
     let known = w.john_likes_mary().await;
-    w.store.delete_session(&w.caller, known.session, &|_, _| None).await.unwrap();
+    w.store.delete_session(&w.caller, known.session, at(9), &|_, _| None).await.unwrap();
     let all = changes(&folder, &w, 0).await;
     assert_eq!(all.len(), 5);
     assert!(all.iter().all(|c| matches!(c.thing, NodeState::Gone(_))), "{all:?}");

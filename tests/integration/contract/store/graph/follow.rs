@@ -135,7 +135,7 @@ async fn assert_random_history_is_projected(pair: Pair) {
             0 => sessions.push(w.session().await),
             1 if sessions.len() > 1 => {
                 let gone = sessions.remove(next(sessions.len()));
-                w.store.delete_session(&w.caller, gone, &|f, left| (!left.is_empty()).then(|| f.clone())).await.unwrap();
+                w.store.delete_session(&w.caller, gone, at(9), &|f, left| (!left.is_empty()).then(|| f.clone())).await.unwrap();
                 let ids: Vec<_> = people.iter().map(|p| p.id).collect();
                 let left = w.store.entities_by_id(&w.caller, &ids).await.unwrap();
                 people.retain(|p| left.iter().any(|l| l.id == p.id));

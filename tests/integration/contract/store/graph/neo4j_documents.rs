@@ -108,7 +108,7 @@ async fn documents_are_mirrored_with_chunks_links_and_citations() {
         let strays = server.graph().strays(10).await.unwrap();
         assert_eq!(strays, [], "{strays:?}");
 
-        w.store.delete_session(&w.caller, document.id.session(), &|_, _| None).await.unwrap();
+        w.store.delete_session(&w.caller, document.id.session(), at(9), &|_, _| None).await.unwrap();
         mirror.settle(&w.caller).await;
         assert_eq!(mirror.labels(user).await, ["Message 2", "Question 1", "Session 1"]);
         assert_eq!(mirror.labels(theirs).await, ["Chunk 4", "Document 1", "Resource 1", "User 1"]);
@@ -151,7 +151,7 @@ async fn topics_and_views_of_documents_are_mirrored() {
         w.store.forget(&w.caller, &plan).await.unwrap();
         mirror.settle(&w.caller).await;
         assert_eq!(about().await, [pair("tax", &second)], "the graph has a name with words of a forgotten text");
-        w.store.delete_session(&w.caller, second.id.session(), &|_, _| None).await.unwrap();
+        w.store.delete_session(&w.caller, second.id.session(), at(9), &|_, _| None).await.unwrap();
         mirror.settle(&w.caller).await;
         assert_eq!(mirror.labels(user).await, ["Chunk 3", "Document 1", "User 1"]);
     }
@@ -173,7 +173,7 @@ async fn resources_and_owner_stay_while_a_document_needs_them() {
         assert_eq!(links(&first).await, ["https://a.example/", "https://both.example/"]);
         assert_eq!(links(&second).await, ["https://b.example/", "https://both.example/"]);
         for (gone, left) in [(&first, vec!["Chunk 4", "Document 1", "Resource 2", "User 1"]), (&second, vec![])] {
-            w.store.delete_session(&w.caller, gone.id.session(), &|_, _| None).await.unwrap();
+            w.store.delete_session(&w.caller, gone.id.session(), at(9), &|_, _| None).await.unwrap();
             mirror.settle(&w.caller).await;
             assert_eq!(mirror.labels(w.caller.user()).await, left);
         }
@@ -208,7 +208,7 @@ async fn citations_follow_forgetting_and_deletion_of_their_messages() {
             mirror.settle(&w.caller).await;
             assert_eq!(cites().await, (2, 2));
         }
-        w.store.delete_session(&w.caller, told.session, &|_, _| None).await.unwrap();
+        w.store.delete_session(&w.caller, told.session, at(9), &|_, _| None).await.unwrap();
         mirror.settle(&w.caller).await;
         assert_eq!(cites().await, (1, 1));
         assert!(w.store.messages_by_id(&w.caller, &[kept.answer.id]).await.unwrap().len() == 1);
@@ -325,11 +325,11 @@ async fn assert_random_documents_are_projected(mirror: &Mirror<'_>, mut state: u
         match next(6) {
             0 if !documents.is_empty() => {
                 let gone: Document = documents.remove(next(documents.len()));
-                w.store.delete_session(&w.caller, gone.id.session(), &|_, _| None).await.unwrap();
+                w.store.delete_session(&w.caller, gone.id.session(), at(9), &|_, _| None).await.unwrap();
             }
             1 if !told.is_empty() => {
                 let gone: super::documents::Answered = told.remove(next(told.len()));
-                w.store.delete_session(&w.caller, gone.session, &|_, _| None).await.unwrap();
+                w.store.delete_session(&w.caller, gone.session, at(9), &|_, _| None).await.unwrap();
             }
             2 if !told.is_empty() => {
                 let one = &told[next(told.len())];
@@ -386,7 +386,7 @@ async fn measure_large_document_in_neo4j() {
     let started = std::time::Instant::now();
     mirror.settle(&w.caller).await;
     println!("compared in {:.1} s", started.elapsed().as_secs_f64());
-    w.store.delete_session(&w.caller, document.id.session(), &|_, _| None).await.unwrap();
+    w.store.delete_session(&w.caller, document.id.session(), at(9), &|_, _| None).await.unwrap();
     seconds("deleted").await;
     mirror.settle(&w.caller).await;
     assert_eq!(mirror.labels(w.caller.user()).await, [""; 0]);

@@ -70,7 +70,7 @@ async fn shared_graph_is_readable_by_authenticated_users_only() {
         let across = "MATCH (a)-[r]-(b) WHERE a.user_id <> b.user_id OR r.user_id <> a.user_id RETURN type(r) AS name";
         assert_eq!(server.names(across).await, [""; 0], "a relationship connects two users");
 
-        shared.store.delete_session(&shared.caller, common.session, &|_, _| None).await.unwrap();
+        shared.store.delete_session(&shared.caller, common.session, at(9), &|_, _| None).await.unwrap();
         projection.catch_up(&feed, &shared.caller).await.unwrap();
         assert_eq!(of(&server, UserId::SHARED).await, [""; 0]);
         assert_eq!(beside(&server, &anna.caller, &own.john).await, [own.mary.id]);

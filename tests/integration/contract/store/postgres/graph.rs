@@ -148,7 +148,7 @@ async fn item_gets_one_number_per_transaction() {
     let before = store.head(&w.caller).await.unwrap();
     // One session and one message, two entities, a fact and its evidence, each numbered once.
     assert_eq!(before, 1 + 1 + 4);
-    store.delete_session(&w.caller, known.session, &|_, _| None).await.unwrap();
+    store.delete_session(&w.caller, known.session, at(9), &|_, _| None).await.unwrap();
     assert_eq!(store.head(&w.caller).await.unwrap(), before + 5);
     let gone = store.changes(&w.caller, before, 10).await.unwrap();
     assert!(gone.iter().any(|c| c.thing == NodeState::Gone(NodeId::Entity(EntityId(known.john.id.0)))));

@@ -5,6 +5,7 @@ mod clocks;
 mod graph;
 mod limits;
 mod lost_connections;
+mod memory_events;
 mod notifications;
 mod row_security;
 mod schema;
@@ -240,7 +241,7 @@ async fn session_deletion_during_writes_causes_no_deadlock() {
                 Err(e) => panic!("{e}"),
             }
         };
-        let deleting = worlds[0].store.delete_session(&worlds[0].caller, known.session, &|_, _| None);
+        let deleting = worlds[0].store.delete_session(&worlds[0].caller, known.session, at(9), &|_, _| None);
         let (deleted, (), _) = tokio::join!(deleting, saying, futures_util::future::join_all(ending));
         deleted.unwrap();
     }

@@ -89,7 +89,7 @@ async fn commits_jobs_and_deletions_notify_other_servers_only() {
     a.say(session, "with a job").await;
     others.hears(("committed", session)).await;
     tokio::time::timeout(TIMEOUT, others.wake.notified()).await.expect("a queued job did not wake the other server");
-    a.store.delete_session(&a.caller, session, &|_, _| None).await.unwrap();
+    a.store.delete_session(&a.caller, session, at(9), &|_, _| None).await.unwrap();
     others.hears(("deleted", session)).await;
     let session = a.session().await;
     a.store.begin_erasure(&a.caller, at(0)).await.unwrap();

@@ -56,6 +56,7 @@ async fn policies_beyond_one_user_are_exactly_these() {
             "graph_heads SELECT graph graph",
             "jobs ALL queue queue",
             "logins SELECT login login",
+            "session_changes SELECT pruning pruning",
             "sessions SELECT pruning pruning",
             "sessions SELECT unused unused",
             "sessions UPDATE pruning_locks pruning false",
@@ -115,8 +116,8 @@ async fn role_without_ownership_can_run_the_program() {
     let known = w.john_likes_mary().await;
     assert_eq!(w.claim(0).await.len(), 1);
     assert_eq!(store.users_after(0).await.unwrap().0.len(), 1);
-    assert_eq!(store.prune_events(at(1_000), 0).await.unwrap(), 2);
-    store.delete_session(&w.caller, known.session, &|_, _| None).await.unwrap();
+    assert_eq!(store.prune_events(at(1_000), 0).await.unwrap(), 3);
+    store.delete_session(&w.caller, known.session, at(9), &|_, _| None).await.unwrap();
     assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 0);
     store.close().await;
     admin.execute(AssertSqlSafe(format!("DROP OWNED BY {role}; DROP ROLE {role}"))).await.unwrap();

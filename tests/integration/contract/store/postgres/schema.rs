@@ -152,6 +152,12 @@ async fn frequent_statements_use_their_index() {
         ("SELECT * FROM visible_messages WHERE user_id = $U AND session_id = $U AND external_id = ANY('{a,b}')", "messages_external"),
         ("SELECT * FROM visible_events WHERE user_id = $U AND session_id = $U AND seq > 1 ORDER BY seq LIMIT 9", "events_pkey"),
         (
+            "SELECT * FROM visible_events WHERE user_id = $U AND memory_seq > 1 AND memory_seq > 0 ORDER BY memory_seq LIMIT 9",
+            "events_of_memory",
+        ),
+        ("SELECT * FROM session_changes WHERE user_id = $U AND memory_seq > 1 ORDER BY memory_seq LIMIT 9", "session_changes_pkey"),
+        ("SELECT user_id FROM session_changes WHERE created_at < now() ORDER BY created_at LIMIT 9", "session_changes_age"),
+        (
             "SELECT * FROM visible_sessions WHERE user_id = $U AND (updated_at, id) < (now(), $U) ORDER BY updated_at DESC, id DESC LIMIT 9",
             "sessions_latest",
         ),

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { route } from "../../state/route.ts";
 import { dropped } from "../../state/file-drop.ts";
 import { announcement, watchLibrary } from "../state/library.ts";
+import { watchChanges } from "../state/changes.ts";
 import { addFiles } from "../state/uploads.ts";
 import { Library } from "./library.tsx";
 import { Reader } from "./reader.tsx";
@@ -18,6 +19,7 @@ export function Documents() {
   const main = useRef<HTMLElement>(null);
   const shown = useRef<string | null>(null);
   useEffect(watchLibrary, []);
+  useEffect(watchChanges, []);
 
   const drop = dropped.value;
   useEffect(() => {

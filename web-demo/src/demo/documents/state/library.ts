@@ -7,7 +7,7 @@ import { client, loginMethods } from "../../state/login.ts";
 
 const ROWS_PER_PAGE = 50;
 const MAX_ROWS_PER_PAGE = 100;
-/** A visitor may open four streams, and the open session has one. The server parses two documents at a time. */
+/** A visitor may open six streams. The open session and the memory have one each. The server parses two documents at a time. */
 const MAX_FOLLOWED = 2;
 /** Documents that no stream follows are looked up this often while they are unfinished. */
 const POLL_MS = 4000;

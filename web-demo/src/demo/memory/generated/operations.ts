@@ -26,10 +26,6 @@ export type SessionPageResult = { sessions: { nodes: SessionItem[]; pageInfo: { 
 export type SessionPageVariables = { after?: string | null; shared: boolean; count: boolean };
 export const SessionPage = "query SessionPage($after:String$shared:Boolean!$count:Boolean!){sessions(first:50 after:$after shared:$shared){nodes{...SessionItem}pageInfo{hasNextPage endCursor}totalCount@include(if:$count)}}fragment SessionItem on Session{id title shared updatedAt facts(first:1 status:ACTIVE notes:true){totalCount}messages(first:1){nodes{text}}}" as TypedDocument<SessionPageResult, SessionPageVariables>;
 
-export type FingerprintResult = { facts: { nodes: Array<{ id: string; updatedAt: DateTime }>; totalCount: number | null }; notes: { nodes: Array<{ id: string; updatedAt: DateTime }>; totalCount: number | null }; sessions: { nodes: Array<{ id: string; title: string | null; updatedAt: DateTime }>; totalCount: number | null }; sharedFacts: { nodes: Array<{ id: string; updatedAt: DateTime }>; totalCount: number | null } };
-export type FingerprintVariables = { shared: boolean; notes?: FactFilter | null };
-export const Fingerprint = "query Fingerprint($shared:Boolean!$notes:FactFilter){facts(first:1){nodes{id updatedAt}totalCount}notes:facts(first:1 filter:$notes){nodes{id updatedAt}totalCount}sessions(first:1){nodes{id title updatedAt}totalCount}sharedFacts:facts(first:1 shared:true)@include(if:$shared){nodes{id updatedAt}totalCount}}" as TypedDocument<FingerprintResult, FingerprintVariables>;
-
 export type SuggestionsResult = { entities: { nodes: Thing[] } };
 export type SuggestionsVariables = { text: string; shared: boolean };
 export const Suggestions = "query Suggestions($text:String!$shared:Boolean!){entities(filter:{text:$text}first:8 shared:$shared){nodes{...Thing}}}fragment Named on Entity{id name type isViewer}fragment Thing on Entity{...Named shared mentionCount aliases description updatedAt}" as TypedDocument<SuggestionsResult, SuggestionsVariables>;

@@ -162,8 +162,8 @@ async fn unused_graph_feed_has_no_enabled_triggers() {
     let on = "SELECT count(*) FILTER (WHERE tgenabled <> 'D') AS enabled, count(*) AS every FROM pg_trigger t
               JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = current_schema()::regnamespace AND tgname LIKE 'graph_%'";
     let row = sqlx::query(on).fetch_one(&mut connection).await.unwrap();
-    assert_eq!((row.get::<i64, _>("enabled"), row.get::<i64, _>("every")), (0, 15));
+    assert_eq!((row.get::<i64, _>("enabled"), row.get::<i64, _>("every")), (0, 18));
     store.start().await.unwrap();
     let row = sqlx::query(on).fetch_one(&mut connection).await.unwrap();
-    assert_eq!(row.get::<i64, _>("enabled"), 15);
+    assert_eq!(row.get::<i64, _>("enabled"), 18);
 }

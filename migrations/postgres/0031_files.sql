@@ -5,7 +5,7 @@ CREATE TABLE document_files (
     user_id      uuid  NOT NULL,
     document_id  uuid  NOT NULL,
     -- Names it in the folder, and says nothing about its document.
-    file         uuid  NOT NULL UNIQUE,
+    file         uuid  NOT NULL,
     PRIMARY KEY (user_id, document_id),
     FOREIGN KEY (user_id, document_id) REFERENCES documents (user_id, id) ON DELETE CASCADE
 );

@@ -26,7 +26,8 @@ async fn primary_keys_start_with_user() {
         "SELECT c.relname::text AS tab, a.attname::text AS col FROM pg_index i
          JOIN pg_class c ON c.oid = i.indrelid JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
          WHERE i.indisprimary AND c.relnamespace = current_schema()::regnamespace
-               AND c.relname NOT IN ('installation', 'users', 'jobs', 'graph_feed', 'revoked_tokens', 'audit', '_sqlx_migrations')",
+               AND c.relname NOT IN ('installation', 'users', 'jobs', 'graph_feed', 'revoked_tokens', 'audit', 'unowned_files',
+                                     '_sqlx_migrations')",
     )
     .fetch_all(&mut connection)
     .await

@@ -487,7 +487,7 @@ def outcome(e, r, threshold, rule_threshold, polarity_of_rules=True, parts=("kin
             if "facts" in parts and not polarity_of_rules:
                 p = int(polarity.argmax())
             facts[(pair, relation)] = (p, float(chance[relation]), True)
-    if "facts" in parts:
+    if "facts" in parts and kind != "question":
         new = []
         for pair, (chance, polarity) in r["pairs"].items():
             if any(place not in tagged and any(place[0] < b and a < place[1] for a, b in tagged) for place in pair):

@@ -101,7 +101,8 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
             names.party_of_rules(Party::Mention(i));
         }
     }
-    for new in new_facts(&scores, &ranges, &tagged) {
+    // A question states nothing, also if it presumes something: "Where does my sister live?"
+    for new in new_facts(&scores, &ranges, &tagged).into_iter().filter(|_| kind != MessageKind::Question) {
         let (subject, object) = (names.party(ranges[new.subject]), names.party(ranges[new.object]));
         let relation = RELATIONS[new.relation];
         let is_known = ontology.get(relation).is_some();
@@ -511,6 +512,16 @@ mod tests {
             };
             assert_eq!(stated(&found), stated(&rules(text)), "{text}");
             assert_eq!(found.kind, MessageKind::Statement);
+        }
+    }
+
+    #[test]
+    fn question_states_no_new_fact() {
+        let network = network();
+        for text in ["Where does my sister live?", "What does my brother Tom do at Siemens?", "Can you write to my boss Ann?"] {
+            let found = reread(&network, &ontology(), text, rules(text));
+            assert_eq!(found.kind, MessageKind::Question, "{text}");
+            assert_eq!(found.facts.len(), rules(text).facts.len(), "{text}");
         }
     }
 

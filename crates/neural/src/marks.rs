@@ -130,3 +130,11 @@ pub fn covered(tokens: &[Token], span: Span) -> Option<(usize, usize)> {
     let last = tokens.iter().rposition(overlaps)?;
     Some((first, last + 1))
 }
+/// Whether a party of the rules is a pronoun in the text, for somebody or something that an earlier message names.
+pub(crate) fn is_pronoun(text: &str, rules: &Extraction, party: Party) -> bool {
+    const PRONOUNS: [&str; 13] = ["he", "she", "they", "it", "him", "her", "them", "his", "their", "its", "there", "this", "that"];
+    let Party::Mention(i) = party else { return false };
+    let Some(span) = rules.mentions.get(i).map(|m| m.span) else { return false };
+    let words: String = text.chars().skip(span.start as usize).take((span.end - span.start) as usize).collect();
+    PRONOUNS.contains(&words.to_lowercase().as_str())
+}

@@ -7,7 +7,7 @@ use recall_domain::{
 };
 
 use crate::coordination::{are_coordinated, is_coordinated_with_speaker};
-use crate::marks::{KINDS, POLARITIES, RELATIONS, TYPES, covered, marks, place};
+use crate::marks::{KINDS, POLARITIES, RELATIONS, TYPES, covered, is_pronoun, marks, place};
 use crate::network::{Network, Pair, PairScores, TAGS};
 use crate::quotations::quotations;
 use crate::tokens::{MAX_TOKENS, Token, tokenise};
@@ -79,10 +79,11 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
         names.party(t.range);
     }
     let mut facts = Vec::new();
-    // If the network did not see a fact or does not know its relation, the rules decide alone.
+    // If the network did not see a fact or does not know its relation, the rules decide alone. It reads one message, so it cannot know who "he" is.
     let is_likely = |fact: &CandidateFact| {
         let relation = RELATIONS.iter().position(|r| *r == fact.relation);
-        pair_of(fact, &of_rules, &ranges).zip(relation).is_none_or(|(pair, relation)| scores[&pair].relations[relation] >= RULES_FACT)
+        let seen = pair_of(fact, &of_rules, &ranges).filter(|_| ![fact.subject, fact.object].iter().any(|p| is_pronoun(text, &rules, *p)));
+        seen.zip(relation).is_none_or(|(pair, relation)| scores[&pair].relations[relation] >= RULES_FACT)
     };
     for fact in &rules.facts {
         // "Lena and I went to Oaxaca": what is likely of one is likely of the other.
@@ -513,6 +514,18 @@ mod tests {
             assert_eq!(stated(&found), stated(&rules(text)), "{text}");
             assert_eq!(found.kind, MessageKind::Statement);
         }
+    }
+
+    #[test]
+    fn fact_about_somebody_named_earlier_is_kept() {
+        let (network, text) = (network(), "He lives in Rome.");
+        let mut of_rules = rules("Otto lives in Rome.");
+        for span in of_rules.mentions.iter_mut().map(|m| &mut m.span).chain(of_rules.facts.iter_mut().map(|f| &mut f.span)) {
+            (span.start, span.end) = (span.start.saturating_sub(2), span.end - 2);
+        }
+        let found = reread(&network, &ontology(), text, of_rules);
+        let names: Vec<_> = found.mentions.iter().map(|m| m.name.as_str()).collect();
+        assert_eq!((names, found.facts.len()), (vec!["Otto", "Rome"], 1));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Finds who a clause without a subject is about: "Rima has quit. Handed in her badge, starts at Deltares in May."
 //!
 //! A verb in the third person ("starts") cannot be about the speaker. It continues the subject of the sentence before, or is about the only
-//! person whom that sentence names. A past form ("handed in") continues a person of the sentence before within one message; otherwise the
+//! person in that sentence. A past form ("handed in") continues a person of the sentence before within one message; otherwise the
 //! speaker left out "I".
 
 use recall_domain::{EntityType, FirstPerson, PronounForm};

@@ -74,7 +74,7 @@ pub(super) async fn memory_log_misses_nothing_during_concurrent_writes(store: Ar
 
 /// Writes to several sessions of one user while readers follow the log, and checks that each of them sees each event once.
 ///
-/// The worlds are the same user on one or several servers. Each page is read anew, as by a reader who reconnects there.
+/// The worlds are the same user on one or several servers. Each page is read with a new cursor, as after a reconnection.
 pub(super) async fn read_while_writing(worlds: &[World]) {
     const SESSIONS: usize = 6;
     const ROUNDS: usize = 20;

@@ -85,10 +85,11 @@ async fn with_graph(
     let before = match before {
         Ok(None) => return receipt,
         Ok(held) => held,
+        // The first count may be late because the engine plans its query then.
         Err(_) => None,
     };
     let mut after = None;
-    if receipt.has_ended() && before.is_some() {
+    if receipt.has_ended() {
         let follows = async {
             loop {
                 after = graph.copy(&s.caller).await.ok().flatten();

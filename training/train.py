@@ -41,7 +41,7 @@ def write_vocabulary():
     """Writes the pieces of the base model that European text produces, sorted by their bytes."""
     known = (base_folder() / "vocab.txt").read_text(encoding="utf-8").split("\n")
     plain = re.compile(r"(##)?[\u0000-\u024f\u0300-\u036f\u2000-\u20cf\u2100-\u22ff]+")
-    kept = {p for p in known if plain.fullmatch(p) and not re.fullmatch(r"\[(unused\d+|PAD|SEP|MASK)\]", p)}
+    kept = {p for p in known if plain.fullmatch(p) and not re.fullmatch(r"\[(unused\d+|PAD|MASK)\]", p)}
     lines = sorted((p.encode() for p in kept if p))
     MODEL.mkdir(parents=True, exist_ok=True)
     (MODEL / "vocabulary.txt").write_bytes(b"".join(line + b"\n" for line in lines))
@@ -631,6 +631,26 @@ def export(args):
     (MODEL / "SHA256SUMS").write_text("".join(sums))
 
 
+def encoder(args):
+    """Writes the layers of the base model behind the first one, which make vectors of passages."""
+    import hashlib
+
+    from safetensors.numpy import save_file
+
+    tensors = {}
+    for i, p in enumerate(base_weights(6)["layers"][1:], 1):
+        for part in ("qkv", "out", "up", "down"):
+            name = f"layer{i}.{part}"
+            tensors[name], tensors[name + ".scales"] = rows_of_int8(np.ascontiguousarray(p[part].T))
+            tensors[name + ".bias"] = p[part + "_bias"].astype(np.float32)
+        for k in "12":
+            tensors[f"layer{i}.norm{k}.scale"], tensors[f"layer{i}.norm{k}.shift"] = p["scale" + k], p["shift" + k]
+    file = ROOT / "models/minilm-encoder/model.safetensors"
+    save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, file)
+    file.chmod(0o644)
+    (file.parent / "SHA256SUMS").write_text(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n")
+
+
 def reference(args):
     """Writes what the network says about a few messages, for a test of the server's own code."""
     import pickle
@@ -675,7 +695,7 @@ def reference(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["vocabulary", "composed", "train", "measure", "export", "reference"])
+    parser.add_argument("what", choices=["vocabulary", "encoder", "composed", "train", "measure", "export", "reference"])
     parser.add_argument("--prepared", type=pathlib.Path)
     parser.add_argument("--weights", type=pathlib.Path, help="what `train` kept in --out")
     parser.add_argument("--sweep", action="store_true", help="also try thresholds; not on authors who are set aside")
@@ -693,6 +713,8 @@ def main():
     args = parser.parse_args()
     if args.what == "vocabulary":
         return write_vocabulary()
+    if args.what == "encoder":
+        return encoder(args)
     if args.what == "composed":
         return composed()
     import pickle

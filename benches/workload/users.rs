@@ -60,6 +60,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
         answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
         comparer: Arc::new(AlignmentComparer::new(embedder.clone())),
         embedder: Arc::new(embedder),
+        passages: None,
         announcer: announcer.clone(),
         ontology,
         clock: clock.clone(),

@@ -7,7 +7,7 @@ use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 
 use super::{
-    adapters::{Embedders, OpenStore, built_in_extractor, document_parser, embedders, ontology, store},
+    adapters::{Embedders, OpenStore, built_in_extractor, document_parser, embedders, ontology, passages, store},
     models, parse,
     reembed::{Pace, Reembedder},
 };
@@ -88,6 +88,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let Embedders { embedder, local, check } = embedders(config).await?;
     let mut checks: Vec<Arc<dyn Check>> = check.into_iter().collect();
+    let passages = passages(config)?;
     let mut extractor = built_in_extractor(config, ontology.clone())?;
     let mut comparer: Arc<dyn Comparer> = Arc::new(AlignmentComparer::new(local.clone()));
     let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
@@ -128,6 +129,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         store: store.clone(),
         index,
         embedder,
+        passages,
         extractor,
         answerer,
         comparer,

@@ -61,6 +61,7 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_DOCUMENTS_CHUNK_CHARS" => "documents.chunk_chars",
     "RECALL_DOCUMENTS_CHUNK_OVERLAP" => "documents.chunk_overlap",
     "RECALL_DOCUMENTS_PARSERS" => "documents.parsers",
+    "RECALL_DOCUMENTS_ENCODER" => "documents.encoder",
     "RECALL_DOCUMENTS_PARSER_MEGABYTES" => "documents.parser_megabytes",
     "RECALL_DOCUMENTS_PARSER_SECONDS" => "documents.parser_seconds",
     "RECALL_EXTRACTION" => "understanding.extraction",

@@ -70,7 +70,7 @@ fn every_variable_sets_an_existing_key() {
         "frontend.bodies_megabytes" => "99",
         "frontend.task_prompts" => "### Task:, Do this",
         "understanding.extraction" => "local",
-        "understanding.learned" => "false",
+        "understanding.learned" | "documents.encoder" => "false",
         "model.url" | "embeddings.url" => "https://models.example.org/v1",
         "model.key" | "model.name" | "embeddings.key" | "embeddings.model" => "some-word",
         "documents.originals" => "folder",

@@ -33,6 +33,7 @@ mod models;
 mod openai;
 mod originals;
 mod parser;
+mod passages;
 mod planned;
 mod postgres;
 mod problems;

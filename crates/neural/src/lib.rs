@@ -9,16 +9,20 @@
 
 mod activation;
 mod coordination;
+mod encoder;
 mod extractor;
+mod layer;
 mod marks;
 mod matmul;
 mod network;
 mod quotations;
 mod reading;
+mod stem;
 mod tokens;
 mod vocabulary;
 mod weights;
 
+pub use encoder::PassageEncoder;
 pub use extractor::NeuralExtractor;
 pub use marks::{KINDS, MARKS, POLARITIES, RELATIONS, TYPES, covered, marks};
 pub use network::Network;

@@ -1,25 +1,17 @@
 //! The forward pass: a transformer encoder of few layers, and a head for each question about the message.
 //!
-//! The first layers see the text alone. Then the marks of the rules are added, and the other layers see both.
+//! The first layer sees the text alone: `stem`. Then the marks of the rules are added, and the other layers see both.
 
-use crate::activation::{gelu, layer_norm, sigmoid, softmax};
+use crate::activation::{sigmoid, softmax};
+use crate::layer::{HIDDEN, Layer, add};
 use crate::marks::{KINDS, MARKS, POLARITIES, RELATIONS, TYPES};
 use crate::matmul::Linear;
-use crate::tokens::{MAX_TOKENS, Token};
+use crate::stem::{READER, Stem};
+use crate::tokens::Token;
 use crate::vocabulary::Vocabulary;
 use crate::weights::{Weights, WeightsError};
 
-const VOCABULARY: &str = include_str!("../../../models/minilm-reader/vocabulary.txt");
-const MODEL: &[u8] = include_bytes!("../../../models/minilm-reader/model.safetensors");
-
-/// Length of the state of a token.
-const HIDDEN: usize = 384;
-const HEADS: usize = 12;
-const HEAD: usize = HIDDEN / HEADS;
-/// Length of the inner state of a layer.
-const INNER: usize = 4 * HIDDEN;
-/// Layers in front of the marks, and after them.
-const LOWER: usize = 1;
+/// Layers after the marks, behind the one of the stem.
 const UPPER: usize = 3;
 /// Length of the state of a pair.
 const PAIR: usize = 256;
@@ -29,11 +21,7 @@ pub(crate) const TAGS: usize = 1 + 2 * TYPES.len();
 /// The network with its weights, which stay in the binary.
 #[derive(Debug)]
 pub struct Network {
-    vocabulary: Vocabulary,
-    words: &'static [u8],
-    word_scales: Vec<f32>,
-    positions: Vec<f32>,
-    norm: Norm,
+    stem: Stem,
     layers: Vec<Layer>,
     marks: Vec<f32>,
     kind: Linear,
@@ -42,22 +30,6 @@ pub struct Network {
     object: Linear,
     said: Vec<f32>,
     facts: Linear,
-}
-
-#[derive(Debug)]
-struct Norm {
-    scale: Vec<f32>,
-    shift: Vec<f32>,
-}
-
-#[derive(Debug)]
-struct Layer {
-    qkv: Linear,
-    out: Linear,
-    norm1: Norm,
-    up: Linear,
-    down: Linear,
-    norm2: Norm,
 }
 
 /// The states of all tokens of a message.
@@ -78,19 +50,10 @@ impl Network {
     /// # Errors
     /// Fails if the files of this version do not fit together.
     pub fn load() -> Result<Self, WeightsError> {
-        let w = Weights::new(MODEL)?;
-        let vocabulary = Vocabulary::new(VOCABULARY);
-        let (words, rows, columns) = w.bytes("words")?;
-        if (rows, columns) != (vocabulary.len(), HIDDEN) {
-            return Err(WeightsError::new(format!("{rows} rows for {} pieces", vocabulary.len())));
-        }
+        let w = Weights::new(READER)?;
         Ok(Self {
-            word_scales: w.floats("words.scales", rows)?,
-            vocabulary,
-            words,
-            positions: w.floats("positions", MAX_TOKENS * HIDDEN)?,
-            norm: Norm::read(&w, "norm")?,
-            layers: (0..LOWER + UPPER).map(|i| Layer::read(&w, i)).collect::<Result<_, _>>()?,
+            stem: Stem::read(&w)?,
+            layers: (1..=UPPER).map(|i| Layer::read(&w, i)).collect::<Result<_, _>>()?,
             marks: w.floats("marks", MARKS * HIDDEN)?,
             kind: w.linear("kind", 2 * HIDDEN, KINDS.len())?,
             tags: w.linear("tags", HIDDEN, TAGS)?,
@@ -103,28 +66,18 @@ impl Network {
 
     /// Returns the vocabulary of the network.
     pub fn vocabulary(&self) -> &Vocabulary {
-        &self.vocabulary
+        &self.stem.vocabulary
     }
 
     /// Runs the layers over a message.
     pub(crate) fn states(&self, tokens: &[Token], marks: &[Vec<u8>]) -> States {
-        let mut x = Vec::with_capacity(tokens.len() * HIDDEN);
-        for (token, position) in tokens.iter().zip(self.positions.chunks_exact(HIDDEN)) {
-            let row = (token.id as usize).min(self.word_scales.len() - 1);
-            let (word, scale) = (&self.words[row * HIDDEN..(row + 1) * HIDDEN], self.word_scales[row]);
-            x.extend(word.iter().zip(position).map(|(w, p)| f32::from(w.cast_signed()) * scale + p));
-        }
-        layer_norm(&mut x, &self.norm.scale, &self.norm.shift);
-        let (lower, upper) = self.layers.split_at(LOWER);
-        for layer in lower {
-            layer.apply(&mut x);
-        }
+        let mut x = self.stem.states(tokens.iter().map(|token| token.id));
         for (row, marks) in x.chunks_exact_mut(HIDDEN).zip(marks) {
             for &mark in marks {
                 add(row, &self.marks[usize::from(mark) * HIDDEN..][..HIDDEN]);
             }
         }
-        for layer in upper {
+        for layer in &self.layers {
             layer.apply(&mut x);
         }
         States(x)
@@ -212,75 +165,10 @@ impl States {
     }
 }
 
-impl Norm {
-    fn read(w: &Weights, name: &str) -> Result<Self, WeightsError> {
-        Ok(Self { scale: w.floats(&format!("{name}.scale"), HIDDEN)?, shift: w.floats(&format!("{name}.shift"), HIDDEN)? })
-    }
-}
-
-impl Layer {
-    fn read(w: &Weights, number: usize) -> Result<Self, WeightsError> {
-        let name = |part: &str| format!("layer{number}.{part}");
-        Ok(Self {
-            qkv: w.linear(&name("qkv"), HIDDEN, 3 * HIDDEN)?,
-            out: w.linear(&name("out"), HIDDEN, HIDDEN)?,
-            norm1: Norm::read(w, &name("norm1"))?,
-            up: w.linear(&name("up"), HIDDEN, INNER)?,
-            down: w.linear(&name("down"), INNER, HIDDEN)?,
-            norm2: Norm::read(w, &name("norm2"))?,
-        })
-    }
-
-    fn apply(&self, x: &mut [f32]) {
-        add(x, &self.out.apply(&attend(&self.qkv.apply(x))));
-        layer_norm(x, &self.norm1.scale, &self.norm1.shift);
-        let mut inner = self.up.apply(x);
-        gelu(&mut inner);
-        add(x, &self.down.apply(&inner));
-        layer_norm(x, &self.norm2.scale, &self.norm2.shift);
-    }
-}
-
-/// Mixes the values of all tokens, weighted by how their keys fit the queries. A row has queries, keys and values of all heads.
-fn attend(qkv: &[f32]) -> Vec<f32> {
-    let rows = qkv.len() / (3 * HIDDEN);
-    let mut mixed = vec![0.0; rows * HIDDEN];
-    let mut weights = vec![0.0; rows];
-    let scale = 1.0 / (HEAD as f32).sqrt();
-    for head in 0..HEADS {
-        let part = |row: &'_ [f32], third: usize| -> [f32; HEAD] {
-            let mut values = [0.0; HEAD];
-            values.copy_from_slice(&row[third * HIDDEN + head * HEAD..][..HEAD]);
-            values
-        };
-        for (row, out) in qkv.chunks_exact(3 * HIDDEN).zip(mixed.chunks_exact_mut(HIDDEN)) {
-            let query = part(row, 0);
-            for (weight, other) in weights.iter_mut().zip(qkv.chunks_exact(3 * HIDDEN)) {
-                *weight = query.iter().zip(part(other, 1)).map(|(q, k)| q * k).sum::<f32>() * scale;
-            }
-            softmax(&mut weights);
-            let out = &mut out[head * HEAD..][..HEAD];
-            for (weight, other) in weights.iter().zip(qkv.chunks_exact(3 * HIDDEN)) {
-                for (o, v) in out.iter_mut().zip(part(other, 2)) {
-                    *o += weight * v;
-                }
-            }
-        }
-    }
-    mixed
-}
-
-fn add(x: &mut [f32], y: &[f32]) {
-    for (a, b) in x.iter_mut().zip(y) {
-        *a += b;
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use serde::Deserialize;
-    use sha2::{Digest, Sha256};
 
     use super::*;
     use crate::tokens::tokenise;
@@ -332,27 +220,5 @@ mod tests {
                 assert_close("polarities", &scores.polarities, &pair.polarities);
             }
         }
-    }
-
-    #[test]
-    fn model_files_have_the_recorded_checksums() {
-        let sums = include_str!("../../../models/minilm-reader/SHA256SUMS");
-        for (name, bytes) in [("model.safetensors", MODEL), ("vocabulary.txt", VOCABULARY.as_bytes())] {
-            let sum: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
-            assert!(sums.lines().any(|line| line == format!("{sum}  {name}")), "{name} has another checksum: {sum}");
-        }
-    }
-
-    #[test]
-    fn pieces_of_the_vocabulary_are_sorted_and_found() {
-        let vocabulary = Vocabulary::new(VOCABULARY);
-        let pieces: Vec<&str> = VOCABULARY.lines().collect();
-        assert_eq!(vocabulary.len(), pieces.len());
-        assert!(pieces.windows(2).all(|w| w[0] < w[1]));
-        for (i, piece) in pieces.iter().enumerate().step_by(97) {
-            assert_eq!(vocabulary.find(piece), u32::try_from(i).ok());
-        }
-        assert_eq!(vocabulary.find("qqqq"), None);
-        assert!(["[CLS]", "[UNK]", "the", "##s"].iter().all(|p| vocabulary.find(p).is_some()));
     }
 }

@@ -10,7 +10,9 @@ use crate::vocabulary::Vocabulary;
 pub const MAX_TOKENS: usize = 128;
 
 /// The piece in front of every text, which stands for the speaker and for the message.
-const START: &str = "[CLS]";
+pub(crate) const START: &str = "[CLS]";
+/// The piece behind every text that an encoder reads.
+pub(crate) const END: &str = "[SEP]";
 /// The piece of an unknown word.
 const UNKNOWN: &str = "[UNK]";
 
@@ -51,9 +53,8 @@ pub fn tokenise(text: &str, vocabulary: &Vocabulary) -> Vec<Token> {
     let (mut pieces, mut folded) = (Vec::new(), String::new());
     let mut opens = true;
     for (word, span) in Words::new(text) {
-        folded.clear();
-        folded.extend(word.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase));
         pieces.clear();
+        fold(word, &mut folded);
         let known = vocabulary.split(&folded, &mut pieces);
         if !known {
             pieces.push(unknown);
@@ -68,6 +69,29 @@ pub fn tokenise(text: &str, vocabulary: &Vocabulary) -> Vec<Token> {
         opens = matches!(word, "." | "!" | "?" | "\u{2026}" | "\n") || (opens && is_mark);
     }
     tokens
+}
+
+/// Splits a text into at most `most` word pieces, and returns their numbers. Line breaks count as spaces.
+pub(crate) fn pieces(text: &str, vocabulary: &Vocabulary, most: usize) -> Vec<u32> {
+    let unknown = vocabulary.find(UNKNOWN).unwrap_or_default();
+    let (mut pieces, mut folded) = (Vec::new(), String::new());
+    for (word, _) in Words::new(text).filter(|(word, _)| *word != "\n") {
+        fold(word, &mut folded);
+        if !vocabulary.split(&folded, &mut pieces) {
+            pieces.push(unknown);
+        }
+        if pieces.len() >= most {
+            break;
+        }
+    }
+    pieces.truncate(most);
+    pieces
+}
+
+/// Writes a word without accents and capitals to `folded`.
+fn fold(word: &str, folded: &mut String) {
+    folded.clear();
+    folded.extend(word.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase));
 }
 
 fn case_of(word: &str) -> Case {

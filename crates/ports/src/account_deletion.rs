@@ -19,6 +19,7 @@ pub static ERASED: &[&str] = &[
     "jobs",
     "usage_messages",
     "message_vectors",
+    "passage_vectors",
     "message_index",
     "resources",
     "answer_sources",

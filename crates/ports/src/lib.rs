@@ -26,7 +26,8 @@ pub mod index;
 pub mod knowledge;
 pub mod learn;
 pub mod login;
-pub mod queue;
+pub mod passages;
+mod queue;
 pub mod session_deletion;
 pub mod spool;
 pub mod store;
@@ -68,6 +69,7 @@ pub use index::{IndexHit, IndexQuery, IndexSources, IndexedDocuments, MessageInd
 pub use knowledge::{EntityStore, EvidenceStore, FactStore, KnowledgeStore, MentionStore};
 pub use learn::{KnowledgeReads, MessagePlanner};
 pub use login::{LoggedOut, LoginStore, Renewed};
+pub use passages::{PassageStore, PassageVector};
 pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use spool::{Spool, SpooledFile};

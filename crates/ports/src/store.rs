@@ -13,7 +13,7 @@ use async_trait::async_trait;
 
 use super::{
     AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, ComparisonStore, Connections, DocumentRelations, DocumentStore,
-    Embedding, EventLog, FileRegistry, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, RevocationStore, Reweigh,
+    Embedding, EventLog, FileRegistry, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, PassageStore, RevocationStore, Reweigh,
     SessionDeletionStore, TopicStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
@@ -31,6 +31,7 @@ pub trait Store:
     + FileRegistry
     + ComparisonStore
     + DocumentRelations
+    + PassageStore
     + TopicStore
     + KnowledgeStore
     + AccessTokenStore
@@ -58,6 +59,7 @@ impl<T> Store for T where
         + FileRegistry
         + ComparisonStore
         + DocumentRelations
+        + PassageStore
         + TopicStore
         + KnowledgeStore
         + AccessTokenStore

@@ -217,6 +217,7 @@ impl WriteTransaction<'_> {
         );
         texts.execute(&mut *self.0).await?;
         sqlx::query!("DELETE FROM message_vectors WHERE user_id = $1 AND message_id = ANY($2)", user.0, ids).execute(&mut *self.0).await?;
+        sqlx::query!("DELETE FROM passage_vectors WHERE user_id = $1 AND message_id = ANY($2)", user.0, ids).execute(&mut *self.0).await?;
         sqlx::query!("DELETE FROM resources WHERE user_id = $1 AND message_id = ANY($2)", user.0, ids).execute(&mut *self.0).await?;
         sqlx::query!("DELETE FROM answer_sources WHERE user_id = $1 AND message_id = ANY($2)", user.0, ids).execute(&mut *self.0).await?;
         sqlx::query!("DELETE FROM message_index WHERE user_id = $1 AND message_id = ANY($2)", user.0, ids).execute(&mut *self.0).await?;

@@ -158,6 +158,7 @@ impl WriteTransaction<'_> {
             "UPDATE messages SET text = '', source_metadata = NULL, citations = '[]', forgetting_id = NULL
              WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))",
             "DELETE FROM message_vectors WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
+            "DELETE FROM passage_vectors WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
             "DELETE FROM resources WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
             "DELETE FROM answer_sources WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
             "DELETE FROM message_index WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",

@@ -101,7 +101,7 @@ impl<'r, 's> Columns<'r, 's> {
         value.map(|v| codec::parse_millis(v).ok_or_else(|| self.damaged(column))).transpose()
     }
 
-    fn blob(&self, column: &'static str) -> Result<&'r [u8], Failure> {
+    pub(super) fn blob(&self, column: &'static str) -> Result<&'r [u8], Failure> {
         self.row.get_ref(self.index(column)?)?.as_blob().map_err(|_| self.damaged(column))
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use tracing::warn;
 
-use super::{check, error::UseCaseError, rank, route, use_cases::UseCases};
+use super::{check, documents::passages::ORDERED, error::UseCaseError, rank, route, use_cases::UseCases};
 use recall_domain::{
     Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, SearchSources, Timings},
@@ -142,7 +142,7 @@ impl UseCases {
         timings: &mut Timings,
     ) -> Result<IndexResult, UseCaseError> {
         let may_be_old = matches!(sources.documents, IndexedDocuments::AllBut(_));
-        let found = self.messages(caller, shared, query, sources.clone(), boosts.clone(), timings).await?;
+        let found = self.ordered(caller, shared, query, sources.clone(), boosts.clone(), timings).await?;
         if !may_be_old || !found.hits.iter().any(|hit| hit.is_chunk) {
             return Ok(found);
         }
@@ -151,7 +151,30 @@ impl UseCases {
             return Ok(found);
         }
         let sources = IndexSources { documents: IndexedDocuments::AllBut(superseded), ..sources };
-        self.messages(caller, shared, query, sources, boosts, timings).await
+        self.ordered(caller, shared, query, sources, boosts, timings).await
+    }
+
+    /// Searches messages and chunks, and orders the chunks.
+    async fn ordered(
+        &self,
+        caller: &Caller,
+        shared: Option<Caller>,
+        query: &ContextQuery,
+        sources: IndexSources,
+        boosts: Vec<(MessageId, f32)>,
+        timings: &mut Timings,
+    ) -> Result<IndexResult, UseCaseError> {
+        let by_meaning = query.methods.is_empty() || query.methods.contains(&Method::Vector);
+        if self.parts.passages.is_none() || sources.documents == IndexedDocuments::None || !by_meaning {
+            return self.messages(caller, shared, query, sources, boosts, timings).await;
+        }
+        let wide = ContextQuery { first: query.first.max(ORDERED), ..query.clone() };
+        let mut found = self.messages(caller, shared, &wide, sources, boosts, timings).await?;
+        let clock = Instant::now();
+        found.hits = self.order_chunks(caller, shared.as_ref(), &query.text, found.hits).await?;
+        found.hits.truncate(query.first as usize);
+        found.vector_ms += millis(clock);
+        Ok(found)
     }
 
     /// Searches messages and chunks.

@@ -16,6 +16,7 @@ mod conversation;
 mod documents;
 mod entities;
 mod error;
+mod failure;
 mod forget;
 mod forget_query;
 mod forget_request;

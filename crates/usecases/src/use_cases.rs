@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::{Notify, OnceCell};
+use tokio::sync::{Notify, OnceCell, Semaphore};
 
 use super::{
     answering::Answering, being_erased::BeingErased, documents::DocumentSettings, memory::MemoryReader, rank::CueTerms, shared::InUse,
@@ -20,6 +20,8 @@ pub struct Parts {
     pub index: Arc<dyn MessageIndex>,
     /// Embeds text.
     pub embedder: Arc<dyn Embedder>,
+    /// Embeds chunks of documents with a better and slower model, to order what a search finds. Without it, the search alone decides.
+    pub passages: Option<Arc<dyn Embedder>>,
     /// Extracts facts from text.
     pub extractor: Arc<dyn Extractor>,
     /// Answers questions.
@@ -56,6 +58,8 @@ pub struct UseCases {
     pub(super) being_erased: Arc<BeingErased>,
     /// What all vectors of the embedder have in common, once it is known.
     pub(super) common_vector: Arc<OnceCell<Option<Arc<Vec<f32>>>>>,
+    /// Held while vectors of chunks are made that were not made with their facts.
+    pub(super) late_passages: Arc<Semaphore>,
 }
 
 impl UseCases {
@@ -73,6 +77,7 @@ impl UseCases {
             background_tasks: BackgroundTasks::default(),
             being_erased: Arc::default(),
             common_vector: Arc::default(),
+            late_passages: Arc::new(Semaphore::new(1)),
         }
     }
 

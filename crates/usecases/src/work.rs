@@ -9,6 +9,7 @@ use super::{
     command::{CommandOutcome, forget_command},
     context::of_question,
     error::UseCaseError,
+    failure::Failure,
     shared,
     use_cases::UseCases,
 };
@@ -18,11 +19,8 @@ use recall_domain::{
     context::{Context, SearchSources, Timings},
     event::{AnswerCompleted, AnswerFailed, DocumentUpdate, MessageFailed},
 };
-use recall_facts::{LearnError, Outcome, Statement, Work};
-use recall_ports::{
-    Announcer, AnswerCommit, AnswerDraft, AnswerError, AnswerSink, Answerer, Asked, CommitError, EmbedError, ExtractError, FollowUp, Job,
-    JobWork, NewMessage, StoreError,
-};
+use recall_facts::{Outcome, Statement, Work};
+use recall_ports::{Announcer, AnswerCommit, AnswerDraft, AnswerSink, Answerer, Asked, FollowUp, Job, JobWork, NewMessage};
 
 /// Runs the processor's jobs.
 pub struct MessageWork {
@@ -104,89 +102,6 @@ pub(super) enum Done {
     Paused,
 }
 
-/// Why a job failed.
-pub(super) enum Failure {
-    NotOurs,
-    Transient(&'static str, String),
-    Permanent(&'static str, String),
-}
-
-impl Failure {
-    fn outcome(self) -> Outcome {
-        match self {
-            Self::NotOurs => Outcome::NotOurs,
-            Self::Transient(code, cause) => Outcome::Retry { code, cause },
-            Self::Permanent(code, cause) => Outcome::GiveUp { code, cause },
-        }
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(e: StoreError) -> Self {
-        match e {
-            // The job is deleted with the user's data.
-            StoreError::BeingErased => Self::NotOurs,
-            // A permanent failure of the store may be repaired before the next attempt, and attempts are limited.
-            e => Self::Transient("STORE", e.to_string()),
-        }
-    }
-}
-
-impl From<LearnError> for Failure {
-    fn from(e: LearnError) -> Self {
-        match e {
-            LearnError::NotOurs => Self::NotOurs,
-            LearnError::Store(e) => e.into(),
-        }
-    }
-}
-
-impl From<CommitError> for Failure {
-    fn from(e: CommitError) -> Self {
-        match e {
-            CommitError::NotOurs => Self::NotOurs,
-            CommitError::Stale => Self::Transient("CONTENDED", e.to_string()),
-            CommitError::Store(e) => e.into(),
-        }
-    }
-}
-
-impl From<ExtractError> for Failure {
-    fn from(e: ExtractError) -> Self {
-        match e {
-            ExtractError::Transient(c) => Self::Transient("EXTRACTOR", c),
-            ExtractError::Permanent(c) => Self::Permanent("EXTRACTOR", c),
-        }
-    }
-}
-
-impl From<AnswerError> for Failure {
-    fn from(e: AnswerError) -> Self {
-        match e {
-            AnswerError::Transient(c) => Self::Transient("ANSWERER", c),
-            AnswerError::Permanent(c) => Self::Permanent("ANSWERER", c),
-        }
-    }
-}
-
-impl From<EmbedError> for Failure {
-    fn from(e: EmbedError) -> Self {
-        match e {
-            EmbedError::Transient(c) => Self::Transient("EMBEDDER", c),
-            EmbedError::Permanent(c) => Self::Permanent("EMBEDDER", c),
-        }
-    }
-}
-
-impl From<UseCaseError> for Failure {
-    fn from(e: UseCaseError) -> Self {
-        match e {
-            UseCaseError::Unavailable { cause, .. } | UseCaseError::Internal { cause } => Self::Transient("CONTEXT", cause.to_string()),
-            e => Self::Permanent("CONTEXT", e.code().to_owned()),
-        }
-    }
-}
-
 impl UseCases {
     /// Learns from a message, and from those that wait behind it if that is quick. Returns how many were done.
     async fn understand(&self, job: &Job, id: MessageId) -> Result<usize, Failure> {
@@ -205,6 +120,10 @@ impl UseCases {
         let extractions = try_join_all(next.iter().map(|reading| extractor.extract(caller, &reading.input))).await?;
         for (reading, extraction) in next.into_iter().zip(extractions) {
             statements.push(statement(caller, reading.message, extraction, EventId(self.parts.ids.fresh())));
+        }
+        let chunks: Vec<MessageId> = statements.iter().filter(|(s, _)| s.chunk_event.is_some()).map(|(s, _)| s.message).collect();
+        if !chunks.is_empty() {
+            self.embed_passages(caller, &chunks).await?;
         }
         for (statement, _) in &statements {
             self.merge_stated_names(caller, &statement.extraction).await?;

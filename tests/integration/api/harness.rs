@@ -220,6 +220,7 @@ impl Server {
         let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
         let announcer = Arc::new(HubAnnouncer(hub.clone()));
         let usecases = UseCases::new(Parts {
+            passages: None,
             store: store.clone(),
             index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
             extractor: openai.extractor.clone(),

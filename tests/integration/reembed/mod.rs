@@ -96,6 +96,7 @@ fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usi
     let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
     let options = RecallIndexOptions { budget_bytes, ..RecallIndexOptions::default() };
     UseCases::new(Parts {
+        passages: None,
         store: store.clone(),
         index: Arc::new(RecallIndex::new(store.clone(), embedder.as_ref(), options)),
         extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),

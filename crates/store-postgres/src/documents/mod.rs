@@ -1,5 +1,6 @@
 //! Documents: `rows` decodes them, `statements` writes them, `relations` reads what is related to them, this file reads them.
 
+mod passages;
 mod relations;
 mod rows;
 mod statements;

@@ -1,5 +1,7 @@
-//! Documents: `statements` writes them, `relations` reads what is related to them, this file reads them.
+//! Documents: `statements` writes them, `relations` reads what is related to them, `passages` keeps their vectors, this file reads
+//! them.
 
+mod passages;
 mod relations;
 mod statements;
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Compared, work::readers};
-use crate::{use_cases::UseCases, work::Failure};
+use crate::{failure::Failure, use_cases::UseCases};
 use recall_domain::{
     Chunk, Citation, CitedChunk, ComparisonPoint, Entity, EntityId, EntityType, Evidence, Fact, FactStatus, FactValue, MessageId, Ontology,
     PointKind, Stance, UserText,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Compared;
-use crate::{use_cases::UseCases, work::Failure};
+use crate::{failure::Failure, use_cases::UseCases};
 use recall_domain::{ComparisonPoint, DocumentId, PointKind, UserText};
 use recall_text::terms;
 

@@ -11,10 +11,7 @@ use super::{
     Compared,
     select::{Candidate, select},
 };
-use crate::{
-    use_cases::UseCases,
-    work::{Done, Failure},
-};
+use crate::{failure::Failure, use_cases::UseCases, work::Done};
 use recall_domain::{
     Caller, Chunk, Comparison, ComparisonId, ComparisonPoint, EventId, MessageId, PassageGroup, UserText,
     context::{ContextQuery, Method, Scope, SearchSource, SearchSources},

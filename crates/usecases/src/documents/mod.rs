@@ -1,7 +1,9 @@
-//! Adds, finds and deletes documents. `upload` receives their files, and `parse` is the work of their jobs.
+//! Adds, finds and deletes documents. `upload` receives their files, and `parse` is the work of their jobs. `passages` orders their
+//! chunks for a question.
 
 mod originals;
 mod parse;
+pub(crate) mod passages;
 mod retrieval;
 mod upload;
 

@@ -11,11 +11,7 @@ use std::{
 use ring::digest::{Context, SHA256};
 
 use super::{DocumentSettings, OriginalReader};
-use crate::{
-    resources::standard_link,
-    use_cases::UseCases,
-    work::{Done, Failure},
-};
+use crate::{failure::Failure, resources::standard_link, use_cases::UseCases, work::Done};
 use recall_domain::{Chunk, Document, DocumentId, EventId, MessageId, PageRange, Role, Section, UserText};
 use recall_ports::{
     Chunking, CommitError, DocumentOutline, DocumentStep, FollowUp, Job, NewMessage, ParseError, ParsedDocument, SpooledFile, StoreError,

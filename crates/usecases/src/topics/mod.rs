@@ -10,7 +10,7 @@ use self::{
     cluster::cluster,
     name::{Named, names},
 };
-use super::{use_cases::UseCases, work::Failure};
+use super::{failure::Failure, use_cases::UseCases};
 use recall_domain::{Caller, DocumentId, Message, MessageId, Role, TopicId, UserText};
 use recall_ports::{SessionTopics, TopicPart, TopicText, TopicTexts};
 

@@ -23,6 +23,7 @@ mod lists;
 mod logins;
 mod memory_events;
 mod messages;
+mod passages;
 mod postgres;
 mod relations;
 mod sqlite;
@@ -125,6 +126,8 @@ macro_rules! store_contract {
             visits::unsettled_adoptions_are_listed_until_settled,
             visits::deleted_visitor_leaves_nothing_at_all,
             visits::adoption_is_listed_in_graph_feeds,
+            passages::passages_are_kept_and_replaced,
+            passages::passages_go_with_their_chunks,
             documents::document_is_stored_with_its_file_job_and_event,
             documents::chunks_are_stored_in_steps_and_understood_in_order,
             documents::known_content_is_recognised_and_new_content_is_a_version,

@@ -1,26 +1,29 @@
 //! Workloads against the built server, as seen by a client. Starts the binary on free ports with its own folders.
-//! Measured code is never called directly; only `users` runs inside this process.
+//! Measured code is never called directly; only `users` and `documents` run inside this process.
 //!
 //! ```text
 //! cargo bench --bench workload -- real TURNS.jsonl QUESTIONS.jsonl    a recorded conversation: ingest, events, recall
 //! cargo bench --bench workload -- scale [N] [--no-wait]               N generated messages of one user, then questions
+//! cargo bench --bench workload -- documents [N]                       N generated chunks of one user, then questions
 //! cargo bench --bench workload -- users [USERS EACH]                  many users in one store, then questions of all
 //! cargo bench --bench workload -- spread TURNS.jsonl [SERVERS]        several servers on one PostgreSQL (3)
 //! cargo bench --bench workload -- flood [PEOPLE SECONDS]              200 users at a moderate rate while one floods the server
 //! cargo bench --bench workload -- idle                                start-up time and memory at rest
 //! cargo bench --bench workload -- peers [SECONDS ROUNDS]              an event to its subscribers, next to NATS and centrifuge
 //! ```
-//! `--database-url postgres://…` also runs `real`, `scale`, `users`, `flood` and `peers` on that PostgreSQL, in new schemas.
+//! `--database-url postgres://…` also runs `real`, `scale`, `documents`, `users`, `flood` and `peers` on that PostgreSQL, in new schemas.
 //! `RECALL_BIN` names another server binary.
 //! `--json FILE` also writes the figures. `real` exits with 1 when an event was lost, duplicated or out of order.
 
 mod data;
+mod documents;
 mod figures;
 mod flood;
 mod flooder;
 mod follow;
 mod idle;
 mod ingest;
+mod inside;
 mod peers;
 mod people;
 mod place;
@@ -86,7 +89,9 @@ async fn run(asked: &Asked, engine: &Engine, figures: &mut Figures) -> anyhow::R
         ["real", turns, questions] => real::run(turns.as_ref(), questions.as_ref(), engine, figures).await?,
         ["scale"] => scale::run(100_000, asked.wait, engine, figures).await?,
         ["scale", n] => scale::run(n.parse().context("how many messages")?, asked.wait, engine, figures).await?,
-        ["idle"] if !embedded => bail!("--database-url is for real, scale, users, flood and peers"),
+        ["idle"] if !embedded => bail!("--database-url is for real, scale, documents, users, flood and peers"),
+        ["documents"] => documents::run(100_000, engine, figures).await?,
+        ["documents", n] => documents::run(n.parse().context("how many chunks")?, engine, figures).await?,
         ["users"] => users::run(1_000, 1_000, engine, figures).await?,
         ["users", n, each] => {
             users::run(n.parse().context("how many users")?, each.parse().context("how many messages")?, engine, figures).await?;
@@ -103,7 +108,7 @@ async fn run(asked: &Asked, engine: &Engine, figures: &mut Figures) -> anyhow::R
         // `cargo bench` without arguments runs every target; this one needs arguments.
         [] => {
             println!(
-                "usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | users [N EACH] | spread TURNS.jsonl [SERVERS] | flood [PEOPLE SECONDS] | idle | peers [SECONDS ROUNDS]   [--database-url URL] [--json FILE]"
+                "usage: workload real TURNS.jsonl QUESTIONS.jsonl | scale [N] [--no-wait] | documents [N] | users [N EACH] | spread TURNS.jsonl [SERVERS] | flood [PEOPLE SECONDS] | idle | peers [SECONDS ROUNDS]   [--database-url URL] [--json FILE]"
             );
         }
         _ => bail!("unknown workload {:?}", asked.words),

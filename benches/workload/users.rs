@@ -1,35 +1,21 @@
 //! Many users in one store, each with messages.
 //! Runs inside this process through the use cases, because a server without login has one user.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use chrono::{DateTime, TimeDelta, Utc};
-use recall::system::{RandomIds, SystemClock};
-use recall_answering::ExtractiveAnswerer;
-use recall_api::event_log::{HubAnnouncer, LogSource};
-use recall_comparing::AlignmentComparer;
 use recall_domain::{
-    Caller, Ontology, Role, UserId, ViewerRole,
+    Caller, Role, UserId, ViewerRole,
     context::{ContextQuery, Scope},
 };
-use recall_embedding::LocalEmbedder;
 use recall_facts::{Processor, ProcessorConfig};
-use recall_ports::{Clock, Store};
-use recall_retrieval::{RecallIndex, RecallIndexOptions};
-use recall_store_postgres::{PostgresConfig, PostgresStore};
-use recall_store_sqlite::{SqliteConfig, SqliteStore};
-use recall_understand::{LocalExtractor, Pipeline, default_ontology};
-use recall_usecases::{MessageWork, Parts, SendMessage, UseCases};
-use signaling::{Hub, HubConfig};
-use tokio::sync::Notify;
+use recall_usecases::{MessageWork, SendMessage, UseCases};
 use uuid::Uuid;
 
 use crate::{
     figures::{Figures, Times},
+    inside::Inside,
     place::{Engine, Place},
     sentences::Writer,
 };
@@ -43,33 +29,7 @@ const LEARNING: usize = 50;
 /// Stores `each` messages for each of `users` users, and asks questions as random users.
 pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
     let place = Place::new(engine).await?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let store: Arc<dyn Store> = match place.database_url() {
-        None => Arc::new(SqliteStore::open(&place.folder.path().join("recall.db"), SqliteConfig::default(), clock.now()).await?),
-        Some(url) => Arc::new(PostgresStore::open(url, PostgresConfig::default(), clock.now()).await?),
-    };
-    let embedder = LocalEmbedder::load()?;
-    let ontology = Arc::new(Ontology::parse(default_ontology())?);
-    let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
-    let announcer = Arc::new(HubAnnouncer(hub));
-    let wake = Arc::new(Notify::new());
-    let usecases = UseCases::new(Parts {
-        store: store.clone(),
-        index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
-        extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
-        answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
-        comparer: Arc::new(AlignmentComparer::new(embedder.clone())),
-        embedder: Arc::new(embedder),
-        passages: None,
-        announcer: announcer.clone(),
-        ontology,
-        clock: clock.clone(),
-        ids: Arc::new(RandomIds::default()),
-        wake: wake.clone(),
-        session_limits: recall_facts::SessionLimits::default(),
-        forget_undo: std::time::Duration::from_secs(600),
-        documents: None,
-    });
+    let Inside { store, usecases, clock, announcer, wake, .. } = Inside::open(&place, None).await?;
     let callers: Vec<Caller> = (1..=users).map(|n| Caller::verified(UserId(Uuid::from_u128(n as u128)), ViewerRole::User)).collect();
     let learn_every = users.div_ceil(LEARNING).max(1);
     let begun = Instant::now();
@@ -141,7 +101,7 @@ async fn store_messages(usecases: &UseCases, caller: &Caller, each: usize, learn
     Ok(())
 }
 
-async fn ask(usecases: &UseCases, caller: &Caller, question: String) -> anyhow::Result<Duration> {
+pub(crate) async fn ask(usecases: &UseCases, caller: &Caller, question: String) -> anyhow::Result<Duration> {
     let query = ContextQuery {
         text: question.into(),
         scope: Scope::User,

@@ -245,6 +245,8 @@ pub struct RankedChunk {
     pub document: Document,
     /// Score, 0 to 1, comparable within one result.
     pub score: f64,
+    /// How well it fits the question, 0 to 1, comparable between results; `None` if chunks are not ordered by their meaning.
+    pub relevance: Option<f64>,
     /// Search methods that found it.
     pub methods: Vec<Method>,
     /// Whether it belongs to shared memory.

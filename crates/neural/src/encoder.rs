@@ -13,7 +13,7 @@ use recall_ports::{EmbedError, Embedder, Embedding};
 
 use crate::layer::{HIDDEN, Layer, add};
 use crate::stem::{READER, Stem};
-use crate::tokens::{END, MAX_TOKENS, START, pieces};
+use crate::tokens::{END, MAX_TOKENS, START, UNKNOWN, pieces};
 use crate::weights::{Weights, WeightsError};
 
 const MODEL: &[u8] = include_bytes!("../../../models/minilm-encoder/model.safetensors");
@@ -61,13 +61,18 @@ impl PassageEncoder {
 }
 
 impl EncoderNetwork {
-    /// Returns the vector of a text: of unit length, or zero for a text without word pieces.
+    /// Returns the vector of a text: of unit length, or zero for a text of which the vocabulary has less than half, such as one in another
+    /// script.
     fn vector(&self, text: &str) -> Embedding {
         let vocabulary = &self.stem.vocabulary;
         let special = |piece: &str| vocabulary.find(piece).unwrap_or_default();
-        let (start, end) = (special(START), special(END));
+        let (start, end, unknown) = (special(START), special(END), special(UNKNOWN));
         let mut sum = vec![0.0; HIDDEN];
-        for window in pieces(text, vocabulary, MAX_PIECES).chunks(MAX_TOKENS - 2) {
+        let pieces = pieces(text, vocabulary, MAX_PIECES);
+        if pieces.iter().filter(|piece| **piece == unknown).count() * 2 > pieces.len() {
+            return Embedding(sum);
+        }
+        for window in pieces.chunks(MAX_TOKENS - 2) {
             let window: Vec<u32> = std::iter::once(start).chain(window.iter().copied()).chain([end]).collect();
             let mut x = self.stem.states(window.into_iter());
             for layer in &self.layers {
@@ -141,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn vectors_have_unit_length_or_are_zero_without_words() {
+    async fn vectors_have_unit_length_or_are_zero_without_known_words() {
         let encoder = PassageEncoder::load().unwrap();
         let texts = ["John likes Mary.", "", " \u{0}\t ", "\u{65E5}\u{672C}\u{8A9E}"].map(UserText::from);
         let vectors = encoder.embed(&texts).await.unwrap();
@@ -150,7 +155,7 @@ mod tests {
             let length = vector.0.iter().map(|x| x * x).sum::<f32>().sqrt();
             assert!(length == 0.0 || (length - 1.0).abs() < 1e-5, "{text:?} has length {length}");
         }
-        assert!(vectors[1].0.iter().chain(&vectors[2].0).all(|x| *x == 0.0));
+        assert!(vectors[1..].iter().flat_map(|vector| &vector.0).all(|x| *x == 0.0));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) const START: &str = "[CLS]";
 /// The piece behind every text that an encoder reads.
 pub(crate) const END: &str = "[SEP]";
 /// The piece of an unknown word.
-const UNKNOWN: &str = "[UNK]";
+pub(crate) const UNKNOWN: &str = "[UNK]";
 
 /// One word piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,13 @@ use std::{
 
 use tracing::warn;
 
-use super::{check, documents::passages::ORDERED, error::UseCaseError, rank, route, use_cases::UseCases};
+use super::{
+    check,
+    documents::passages::{ORDERED, Relevance},
+    error::UseCaseError,
+    rank, route,
+    use_cases::UseCases,
+};
 use recall_domain::{
     Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, Stance, UserText,
     context::{Context, ContextQuery, Method, RankedFact, RankedMessage, Scope, SearchSources, Timings},
@@ -90,12 +96,15 @@ impl UseCases {
         }
         let boosts = boosts(&facts);
         let sources = self.index_sources(caller, shared.as_ref(), &query.sources).await?;
-        let found = self.search(caller, shared, &query, sources, boosts, &mut timings).await?;
+        let (found, relevance) = self.search(caller, shared, &query, sources, boosts, &mut timings).await?;
         timings.vector_ms = found.vector_ms;
         timings.keyword_ms = found.keyword_ms;
         let (chunk_hits, hits): (Vec<_>, Vec<_>) = found.hits.into_iter().partition(|hit| hit.is_chunk);
         let messages = self.ranked(caller, shared.as_ref(), hits).await?;
-        let chunks = if chunk_hits.is_empty() { Vec::new() } else { self.ranked_chunks(caller, shared.as_ref(), chunk_hits).await? };
+        let chunks = match chunk_hits.is_empty() {
+            true => Vec::new(),
+            false => self.ranked_chunks(caller, shared.as_ref(), chunk_hits, &relevance).await?,
+        };
         let methods = messages.iter().map(|m| &m.methods).chain(chunks.iter().map(|c| &c.methods));
         let mut methods_used: Vec<Method> = methods.flatten().copied().collect();
         if !facts.is_empty() {
@@ -140,15 +149,15 @@ impl UseCases {
         sources: IndexSources,
         boosts: Vec<(MessageId, f32)>,
         timings: &mut Timings,
-    ) -> Result<IndexResult, UseCaseError> {
+    ) -> Result<(IndexResult, Relevance), UseCaseError> {
         let may_be_old = matches!(sources.documents, IndexedDocuments::AllBut(_));
-        let found = self.ordered(caller, shared, query, sources.clone(), boosts.clone(), timings).await?;
+        let (found, relevance) = self.ordered(caller, shared, query, sources.clone(), boosts.clone(), timings).await?;
         if !may_be_old || !found.hits.iter().any(|hit| hit.is_chunk) {
-            return Ok(found);
+            return Ok((found, relevance));
         }
         let superseded = self.superseded(caller, shared.as_ref(), &found.hits).await?;
         if superseded.is_empty() {
-            return Ok(found);
+            return Ok((found, relevance));
         }
         let sources = IndexSources { documents: IndexedDocuments::AllBut(superseded), ..sources };
         self.ordered(caller, shared, query, sources, boosts, timings).await
@@ -163,18 +172,19 @@ impl UseCases {
         sources: IndexSources,
         boosts: Vec<(MessageId, f32)>,
         timings: &mut Timings,
-    ) -> Result<IndexResult, UseCaseError> {
+    ) -> Result<(IndexResult, Relevance), UseCaseError> {
         let by_meaning = query.methods.is_empty() || query.methods.contains(&Method::Vector);
         if self.parts.passages.is_none() || sources.documents == IndexedDocuments::None || !by_meaning {
-            return self.messages(caller, shared, query, sources, boosts, timings).await;
+            return Ok((self.messages(caller, shared, query, sources, boosts, timings).await?, Relevance::default()));
         }
         let wide = ContextQuery { first: query.first.max(ORDERED), ..query.clone() };
         let mut found = self.messages(caller, shared, &wide, sources, boosts, timings).await?;
         let clock = Instant::now();
-        found.hits = self.order_chunks(caller, shared.as_ref(), &query.text, found.hits).await?;
+        let (hits, relevance) = self.order_chunks(caller, shared.as_ref(), &query.text, found.hits).await?;
+        found.hits = hits;
         found.hits.truncate(query.first as usize);
         found.vector_ms += millis(clock);
-        Ok(found)
+        Ok((found, relevance))
     }
 
     /// Searches messages and chunks.

@@ -14,10 +14,13 @@ use recall_ports::{EmbedError, IndexHit, PassageVector};
 /// Most hits of a search that are ordered. In the documents that this was measured with, 95 % of the chunks that answer a question are among
 /// them.
 pub(crate) const ORDERED: u32 = 200;
-/// Share of the model in the score that orders chunks. The search has the rest.
+/// Share of the cosine in the relevance of a chunk. The score of the search has the rest.
 const SHARE: f32 = 0.7;
 /// Chunks whose vectors are made together.
 const STEP: usize = 8;
+
+/// How well chunks fit a question, 0 to 1.
+pub(crate) type Relevance = HashMap<MessageId, f32>;
 
 impl UseCases {
     /// Makes the vectors of those chunks that have none, and keeps them.
@@ -35,15 +38,17 @@ impl UseCases {
         Ok(self.parts.store.keep_passages(caller, model.model(), vectors).await?)
     }
 
-    /// Orders the chunks among the hits of a search. Messages keep their ranks, and each rank keeps its score.
+    /// Orders the chunks among the hits of a search, and returns their relevance. Messages keep their ranks, and each rank keeps its score.
     pub(crate) async fn order_chunks(
         &self,
         caller: &Caller,
         shared: Option<&Caller>,
         question: &UserText,
         hits: Vec<IndexHit>,
-    ) -> Result<Vec<IndexHit>, UseCaseError> {
-        let Some(model) = self.parts.passages.as_deref().filter(|_| hits.iter().any(|hit| hit.is_chunk)) else { return Ok(hits) };
+    ) -> Result<(Vec<IndexHit>, Relevance), UseCaseError> {
+        let Some(model) = self.parts.passages.as_deref().filter(|_| hits.iter().any(|hit| hit.is_chunk)) else {
+            return Ok((hits, Relevance::default()));
+        };
         let question = match model.embed(std::slice::from_ref(question)).await {
             Ok(vectors) => vectors.into_iter().next(),
             Err(EmbedError::Transient(cause)) => {
@@ -52,8 +57,8 @@ impl UseCases {
             }
             Err(e) => return Err(e.into()),
         };
-        let Some(question) = question else { return Ok(hits) };
-        let mut cosines: HashMap<MessageId, f32> = HashMap::new();
+        let Some(question) = question else { return Ok((hits, Relevance::default())) };
+        let mut relevance = Relevance::default();
         for (whose, is_second) in [(Some(caller), false), (shared, true)] {
             let ids: Vec<MessageId> = hits.iter().filter(|hit| hit.is_chunk && hit.is_second == is_second).map(|hit| hit.message).collect();
             let Some(whose) = whose.filter(|_| !ids.is_empty()) else { continue };
@@ -62,9 +67,13 @@ impl UseCases {
             if !missing.is_empty() {
                 self.embed_later(*whose, missing.into_iter().collect());
             }
-            cosines.extend(found.into_iter().map(|(id, vector)| (id, vector.cosine(&question))));
+            let scores: HashMap<MessageId, f32> = hits.iter().map(|hit| (hit.message, hit.score)).collect();
+            relevance.extend(found.into_iter().filter_map(|(id, vector)| {
+                let cosine = vector.cosine(&question)?.max(0.0);
+                Some((id, (1.0 - SHARE) * scores.get(&id)? + SHARE * cosine))
+            }));
         }
-        Ok(reorder(hits, &cosines))
+        Ok((reorder(hits, &relevance), relevance))
     }
 
     /// Makes the vectors of chunks in the background, unless others are being made.
@@ -87,12 +96,12 @@ impl UseCases {
     }
 }
 
-/// Sorts the chunks among the hits by their cosines and scores. A chunk without a cosine is sorted by its score alone.
-fn reorder(mut hits: Vec<IndexHit>, cosines: &HashMap<MessageId, f32>) -> Vec<IndexHit> {
+/// Sorts the chunks among the hits by their relevance. The score of the search stands in for one that is not known.
+fn reorder(mut hits: Vec<IndexHit>, relevance: &Relevance) -> Vec<IndexHit> {
     let places: Vec<(usize, f32)> = hits.iter().enumerate().filter(|(_, hit)| hit.is_chunk).map(|(n, hit)| (n, hit.score)).collect();
-    let score = |hit: &IndexHit| cosines.get(&hit.message).map_or(hit.score, |cosine| (1.0 - SHARE) * hit.score + SHARE * cosine.max(0.0));
+    let of = |hit: &IndexHit| relevance.get(&hit.message).copied().unwrap_or(hit.score);
     let mut chunks: Vec<IndexHit> = hits.iter().filter(|hit| hit.is_chunk).cloned().collect();
-    chunks.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    chunks.sort_by(|a, b| of(b).total_cmp(&of(a)));
     for ((place, score), chunk) in places.into_iter().zip(chunks) {
         if let Some(hit) = hits.get_mut(place) {
             *hit = IndexHit { score, ..chunk };
@@ -125,17 +134,17 @@ mod tests {
     #[test]
     fn chunks_are_sorted_by_meaning_and_messages_keep_their_ranks() {
         let hits = [(1, true, 0.9), (2, false, 0.8), (3, true, 0.7), (4, true, 0.6)].map(hit).to_vec();
-        let cosines = [(1, 0.1), (3, 0.3), (4, 0.8)].map(|(n, cosine)| (MessageId(Uuid::from_u128(n)), cosine)).into();
-        let found: Vec<_> = reorder(hits, &cosines).iter().map(|hit| (hit.message.0.as_u128(), hit.score)).collect();
+        let relevance = [(1, 0.1), (3, 0.3), (4, 0.8)].map(|(n, relevance)| (MessageId(Uuid::from_u128(n)), relevance)).into();
+        let found: Vec<_> = reorder(hits, &relevance).iter().map(|hit| (hit.message.0.as_u128(), hit.score)).collect();
         assert_eq!(found, [(4, 0.9), (2, 0.8), (3, 0.7), (1, 0.6)]);
     }
 
     proptest! {
         #[test]
-        fn reordered_hits_have_the_same_messages_and_scores(hits in prop::collection::vec((any::<bool>(), 0.0f32..1.0, prop::option::of(-1.0f32..1.0)), 0..30)) {
-            let cosines = hits.iter().zip(0..).filter_map(|((_, _, cosine), n)| Some((MessageId(Uuid::from_u128(n)), (*cosine)?))).collect();
+        fn reordered_hits_have_the_same_messages_and_scores(hits in prop::collection::vec((any::<bool>(), 0.0f32..1.0, prop::option::of(0.0f32..1.0)), 0..30)) {
+            let relevance = hits.iter().zip(0..).filter_map(|((_, _, fits), n)| Some((MessageId(Uuid::from_u128(n)), (*fits)?))).collect();
             let before: Vec<IndexHit> = hits.iter().zip(0..).map(|((is_chunk, score, _), n)| hit((n, *is_chunk, *score))).collect();
-            let after = reorder(before.clone(), &cosines);
+            let after = reorder(before.clone(), &relevance);
             prop_assert_eq!(before.iter().map(|h| h.score).collect::<Vec<_>>(), after.iter().map(|h| h.score).collect::<Vec<_>>());
             let ids = |hits: &[IndexHit]| hits.iter().map(|h| h.message).collect::<std::collections::BTreeSet<_>>();
             prop_assert_eq!(ids(&before), ids(&after));

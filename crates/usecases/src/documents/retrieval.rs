@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::passages::Relevance;
 use crate::{error::UseCaseError, use_cases::UseCases};
 use recall_domain::{
     Caller, Chunk, Citation, CitedChunk, Document, DocumentId, FactStatus, MessageId, Stance, UserText,
@@ -68,6 +69,7 @@ impl UseCases {
         caller: &Caller,
         shared: Option<&Caller>,
         hits: Vec<IndexHit>,
+        relevance: &Relevance,
     ) -> Result<Vec<RankedChunk>, UseCaseError> {
         let mut chunks = self.chunks_of(caller, shared, &hits).await?;
         let mut documents: HashMap<DocumentId, Document> = HashMap::new();
@@ -83,7 +85,8 @@ impl UseCases {
             let chunk = chunks.remove(&hit.message)?;
             let document = documents.get(&chunk.document)?.clone();
             let shared = hit.is_second || caller.is_shared();
-            Some(RankedChunk { chunk, document, score: f64::from(hit.score), methods: hit.methods, shared })
+            let relevance = relevance.get(&hit.message).copied().map(f64::from);
+            Some(RankedChunk { chunk, document, score: f64::from(hit.score), relevance, methods: hit.methods, shared })
         };
         Ok(hits.into_iter().filter_map(ranked).collect())
     }

@@ -1,6 +1,6 @@
 //! Documents from upload to answer: progress, search, citations, versions, and deletion.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -258,7 +258,7 @@ async fn upload(server: &crate::server::Server, name: &str, content: &str) -> Op
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_nine_while_documents_are_processed_loses_and_duplicates_nothing() {
     use crate::server::Server;
-    const SECTIONS: usize = 400;
+    const SECTIONS: usize = 150;
     let kills: u64 = std::env::var("CRASH_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(8);
     let data = tempfile::tempdir().unwrap();
     let start = || Server::start_with(data.path(), &[("RECALL_ATTEMPTS", "100"), ("RECALL_DOCUMENTS_CHUNK_CHARS", "400")]);
@@ -272,17 +272,21 @@ async fn kill_nine_while_documents_are_processed_loses_and_duplicates_nothing() 
         server = start();
     }
     let read = async |path: String| -> Value { server.http.get(server.url(&path)).send().await.unwrap().json().await.unwrap() };
-    let document = crate::server::within("the document is not completed", async {
-        loop {
-            let document = read(format!("/documents/{id}")).await;
-            match document["status"].as_str().unwrap() {
-                "completed" => break document,
-                "failed" => panic!("{document}"),
-                _ => tokio::time::sleep(Duration::from_millis(100)).await,
-            }
+    let (mut done, mut since) = (0, Instant::now());
+    let document = loop {
+        let document = read(format!("/documents/{id}")).await;
+        match document["status"].as_str().unwrap() {
+            "completed" => break document,
+            "failed" => panic!("{document}"),
+            _ => tokio::time::sleep(Duration::from_millis(100)).await,
         }
-    })
-    .await;
+        // Many chunks take their time; only a stop is a failure.
+        let now = document["done"].as_u64().unwrap();
+        if now > done {
+            (done, since) = (now, Instant::now());
+        }
+        assert!(since.elapsed() < crate::server::TIMEOUT, "{document}");
+    };
     let count = document["chunk_count"].as_u64().unwrap();
     assert_eq!((document["done"].as_u64(), document["total"].as_u64()), (Some(2 * count), Some(2 * count)));
     let (mut texts, mut positions, mut path) = (String::new(), Vec::new(), format!("/documents/{id}/chunks?first=100"));

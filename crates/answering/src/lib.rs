@@ -119,7 +119,7 @@ impl ExtractiveAnswerer {
             if sentences.is_empty() && is_statement {
                 // A claim is no question for yes or no: what was said of it is wanted.
                 (claim_question.kind, claim_question.ignores_verb) = (QuestionKind::What, true);
-                let passages = context.passages();
+                let passages = passages::quotable(context);
                 let finder = QuoteFinder {
                     question: &claim_question,
                     entities: &context.entities,
@@ -132,7 +132,7 @@ impl ExtractiveAnswerer {
                 return sentences;
             }
         }
-        let passages = context.passages();
+        let passages = passages::quotable(context);
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
         // For times, numbers and endings, the words of a message say more than a fact.
         let is_of_end = |c: &cues::CueMatch| c.form == cues::Form::Ending;

@@ -4,17 +4,20 @@
 //! reject most of it. Here, a chunk answers if the search prefers it clearly to all other passages, and if it is about the question: its relevance
 //! says so, or it contains most words of the question.
 
+use std::collections::HashSet;
+
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
+    answer_type::AnswerType,
     excerpts::{quoted_range, shorten},
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder, Sentence, Term, YES_NO_COVERAGE},
     words::is_first_person,
 };
 use recall_domain::{
-    Message,
-    context::{RankedChunk, RankedMessage},
+    Message, MessageId,
+    context::{Context, RankedChunk, RankedMessage},
 };
 
 /// Share of the question's content words that the chunk must contain, with its heading and the title of its document.
@@ -26,7 +29,16 @@ const STANDS_OUT: f64 = 0.07;
 /// The same for relevances, and the least relevance of a chunk that answers. Chosen with the same questions, of which those without an answer
 /// have relevances up to 0.7, but seldom of one passage alone.
 const RELEVANCE_STANDS_OUT: f64 = 0.08;
-const RELEVANT: f64 = 0.55;
+const RELEVANT: f64 = 0.6;
+/// Least relevance of a chunk that has the words of the question.
+const NOT_IRRELEVANT: f64 = 0.5;
+
+/// Returns the messages of a context, and its chunks as messages, without chunks that have the words of the question by chance.
+pub(super) fn quotable(context: &Context) -> Vec<RankedMessage> {
+    let irrelevant = context.chunks.iter().filter(|c| c.relevance.is_some_and(|relevance| relevance < NOT_IRRELEVANT));
+    let irrelevant: HashSet<MessageId> = irrelevant.map(|c| c.chunk.id).collect();
+    context.passages().into_iter().filter(|r| !irrelevant.contains(&r.message.id)).collect()
+}
 
 impl QuoteFinder<'_> {
     /// Returns a quote of the best chunk, if it stands out and is about the question.
@@ -50,7 +62,12 @@ impl QuoteFinder<'_> {
     fn quote_passage<'m>(&self, message: &'m Message, topic: &str, is_relevant: bool) -> Option<Quote<'m>> {
         let text = message.text.as_str();
         let (terms, topic) = (self.terms(), self.read_sentence(topic, true));
-        if terms.iter().all(|t| t.is_name) || !self.question.answer_type.is_given_in(text, &self.question.words) {
+        // A text seldom says "because".
+        let gives_answer = || match self.question.answer_type {
+            AnswerType::Reason if is_relevant => true,
+            _ => self.question.answer_type.is_given_in(text, &self.question.words),
+        };
+        if terms.iter().all(|t| t.is_name) || !gives_answer() {
             return None;
         }
         let sentences: Vec<&str> = text.unicode_sentences().collect();
@@ -217,6 +234,18 @@ cues.verbs = ["like"]
         assert!(!found(0.62, 0.58), "a rival is as relevant");
         assert!(!found(0.5, 0.2), "nothing is relevant");
         assert!(!is_quoted(question, &[chunk(1, 0.6, KEYS)]), "nothing says that it is relevant");
+    }
+
+    #[test]
+    fn irrelevant_chunk_is_not_quoted_for_its_words() {
+        let question = "Where are keys handed out on the first day?";
+        let found = |relevance| {
+            let mut best = chunk(1, 0.6, KEYS);
+            best.relevance = relevance;
+            is_quoted(question, &[best, chunk(5, 0.59, "Dogs are welcome.")])
+        };
+        assert!(found(None) && found(Some(0.55)));
+        assert!(!found(Some(0.3)));
     }
 
     #[test]

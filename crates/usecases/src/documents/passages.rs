@@ -14,7 +14,8 @@ use recall_ports::{EmbedError, IndexHit, PassageVector};
 /// Most hits of a search that are ordered. In the documents that this was measured with, 95 % of the chunks that answer a question are among
 /// them.
 pub(crate) const ORDERED: u32 = 200;
-/// Share of the cosine in the relevance of a chunk. The score of the search has the rest.
+/// Share of the cosine in the relevance of a chunk. The score of the search has the rest, scaled so that the best chunk has 1: what else the
+/// search found, such as messages, must not make chunks less relevant.
 const SHARE: f32 = 0.7;
 /// Chunks whose vectors are made together.
 const STEP: usize = 8;
@@ -58,6 +59,8 @@ impl UseCases {
             Err(e) => return Err(e.into()),
         };
         let Some(question) = question else { return Ok((hits, Relevance::default())) };
+        let best = hits.iter().filter(|hit| hit.is_chunk).map(|hit| hit.score).fold(f32::MIN_POSITIVE, f32::max);
+        let scores: HashMap<MessageId, f32> = hits.iter().map(|hit| (hit.message, hit.score / best)).collect();
         let mut relevance = Relevance::default();
         for (whose, is_second) in [(Some(caller), false), (shared, true)] {
             let ids: Vec<MessageId> = hits.iter().filter(|hit| hit.is_chunk && hit.is_second == is_second).map(|hit| hit.message).collect();
@@ -67,7 +70,6 @@ impl UseCases {
             if !missing.is_empty() {
                 self.embed_later(*whose, missing.into_iter().collect());
             }
-            let scores: HashMap<MessageId, f32> = hits.iter().map(|hit| (hit.message, hit.score)).collect();
             relevance.extend(found.into_iter().filter_map(|(id, vector)| {
                 let cosine = vector.cosine(&question)?.max(0.0);
                 Some((id, (1.0 - SHARE) * scores.get(&id)? + SHARE * cosine))

@@ -9,7 +9,7 @@ use crate::{
     server::{Server, TIMEOUT},
 };
 
-const MANUAL: &str = "Accounts\n========\n\nThe account lists what to get back. An account can get its money back at the end of a year.\n\n\
+const MANUAL: &str = "Firewood\n========\n\nGet each log back into the shed, and log in the account book how many there are.\n\n\
     Signing in\n==========\n\nIf you forgot your password, ask for a link by mail and choose a new one.\n\n\
     Kitchen\n=======\n\nThe dishes are washed on Fridays, and the plants are watered on Mondays.\n";
 const QUESTION: &str = "How can I get back into my account when I cannot log in?";
@@ -44,7 +44,7 @@ async fn assert_chunks_are_ordered_by_meaning(database: Option<&str>) {
     let server = Server::start_with(data.path(), &at("false").collect::<Vec<_>>());
     add_manual(&server).await;
     let by_words = headings(&server).await;
-    assert_eq!(by_words[0], "Accounts", "{by_words:?}");
+    assert_eq!(by_words[0], "Firewood", "{by_words:?}");
     assert!(server.stop().0);
 
     // The first question makes the vectors that are missing.

@@ -235,16 +235,19 @@ async fn second_concurrent_export_of_user_is_refused() {
 async fn slow_export_readers_do_not_block_others() {
     let server = Server::start().await;
     let query = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
-    let mut slow = Vec::new();
     // More exports than the server reads from the database at a time.
-    for user in 1..=4 {
-        let user = uuid::Uuid::from_u128(user).to_string();
-        let session = server.session(&user).await;
+    let users: Vec<String> = (1..=4).map(|n| uuid::Uuid::from_u128(n).to_string()).collect();
+    for user in &users {
+        let session = server.session(user).await;
         for n in 0..12 {
             let messages: Vec<Value> = (0..100).map(|i| json!({ "text": format!("{n} {i} {}", "word ".repeat(1_000)) })).collect();
-            server.data(&user, query, json!({ "input": { "sessionId": session, "messages": messages } })).await;
+            server.data(user, query, json!({ "input": { "sessionId": session, "messages": messages } })).await;
         }
-        let export = server.get(&user, "/export").send().await.unwrap();
+    }
+    // All is stored before, because the server gives up on a client that does not read for some seconds.
+    let mut slow = Vec::new();
+    for user in &users {
+        let export = server.get(user, "/export").send().await.unwrap();
         assert_eq!(export.status(), 200);
         slow.push(export);
     }

@@ -61,8 +61,7 @@ impl PassageEncoder {
 }
 
 impl EncoderNetwork {
-    /// Returns the vector of a text: of unit length, or zero for a text of which the vocabulary has less than half, such as one in another
-    /// script.
+    /// Returns the vector of a text, of unit length. It is zero if the vocabulary lacks most words of the text, as in another script.
     fn vector(&self, text: &str) -> Embedding {
         let vocabulary = &self.stem.vocabulary;
         let special = |piece: &str| vocabulary.find(piece).unwrap_or_default();

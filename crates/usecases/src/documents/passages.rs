@@ -3,7 +3,7 @@
 //! The vector of a chunk is made with its facts, in the same job. A chunk that was stored by an earlier version, or came with an archive,
 //! gets one when a search finds it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use tracing::warn;
 
@@ -66,9 +66,9 @@ impl UseCases {
             let ids: Vec<MessageId> = hits.iter().filter(|hit| hit.is_chunk && hit.is_second == is_second).map(|hit| hit.message).collect();
             let Some(whose) = whose.filter(|_| !ids.is_empty()) else { continue };
             let found = self.parts.store.passages(whose, model.model(), &ids).await?;
-            let missing: HashSet<MessageId> = ids.into_iter().filter(|id| !found.iter().any(|(known, _)| known == id)).collect();
+            let missing: Vec<MessageId> = ids.into_iter().filter(|id| !found.iter().any(|(known, _)| known == id)).collect();
             if !missing.is_empty() {
-                self.embed_later(*whose, missing.into_iter().collect());
+                self.embed_later(*whose, missing);
             }
             relevance.extend(found.into_iter().filter_map(|(id, vector)| {
                 let cosine = vector.cosine(&question)?.max(0.0);

@@ -1,6 +1,11 @@
 //! Functions of single values and of rows.
+//!
+//! Those of many values are compiled for several sets of vector instructions. The results are the same with each.
+
+use multiversion::multiversion;
 
 /// Scales a row to a sum of one, as probabilities.
+#[inline]
 pub(crate) fn softmax(row: &mut [f32]) {
     let top = row.iter().fold(f32::NEG_INFINITY, |a, v| a.max(*v));
     row.iter_mut().for_each(|v| *v = exp(*v - top));
@@ -14,6 +19,7 @@ pub(crate) fn sigmoid(v: f32) -> f32 {
 }
 
 /// Applies the Gaussian error linear unit in its usual approximation with tanh, written with one exponential.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(crate) fn gelu(x: &mut [f32]) {
     for v in x {
         let inner = 2.0 * 0.797_884_6 * (*v + 0.044_715 * *v * *v * *v);
@@ -22,6 +28,7 @@ pub(crate) fn gelu(x: &mut [f32]) {
 }
 
 /// Scales each row to mean zero and variance one, and then by learned factors.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(crate) fn layer_norm(x: &mut [f32], scale: &[f32], shift: &[f32]) {
     let width = scale.len();
     for row in x.chunks_exact_mut(width) {

@@ -1,5 +1,7 @@
 //! One layer of a transformer encoder.
 
+use multiversion::multiversion;
+
 use crate::activation::{gelu, layer_norm, softmax};
 use crate::matmul::Linear;
 use crate::weights::{Weights, WeightsError};
@@ -67,6 +69,7 @@ impl Layer {
 }
 
 /// Mixes the values of all tokens, weighted by how their keys fit the queries. A row has queries, keys and values of all heads.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 fn attend(qkv: &[f32]) -> Vec<f32> {
     let rows = qkv.len() / (3 * HIDDEN);
     let mut mixed = vec![0.0; rows * HIDDEN];

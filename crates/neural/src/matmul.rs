@@ -2,10 +2,16 @@
 //!
 //! Weights stay int8 where they are mapped from the binary. A row of activations becomes int16, so that sums are exact in int32.
 
+use multiversion::multiversion;
+
 /// Largest activation after quantisation. 1,536 products of it with int8 stay below 2^31.
 const TOP: f32 = 8191.0;
 /// Rows of activations in one pass over the weights.
 const BLOCK: usize = 4;
+/// Rows of weights that the vector code multiplies together.
+const PAIR: usize = 2;
+/// Bytes of weights that meet all activations before the next ones are read.
+const TILE: usize = 16 * 1024;
 
 /// Weights with one scale per output, and a bias.
 #[derive(Debug)]
@@ -24,21 +30,23 @@ impl Linear {
         let mut quantised = vec![0_i16; rows.next_multiple_of(BLOCK) * self.inputs];
         let mut steps = vec![0.0_f32; rows];
         for ((row, out), step) in x.chunks_exact(self.inputs).zip(quantised.chunks_exact_mut(self.inputs)).zip(&mut steps) {
-            let largest = row.iter().fold(0.0_f32, |a, v| a.max(v.abs()));
-            *step = largest / TOP;
-            let inverse = if largest > 0.0 { TOP / largest } else { 0.0 };
-            for (v, q) in row.iter().zip(out) {
-                // The cast rounds towards zero, so half a step is added first.
-                *q = (v * inverse + 0.5_f32.copysign(*v)) as i16;
-            }
+            *step = quantise(row, out);
         }
         let mut y = vec![0.0; rows * outputs];
-        let mut sums = vec![0_i32; outputs * BLOCK];
-        for (block, activations) in quantised.chunks_exact(BLOCK * self.inputs).enumerate() {
-            products(self.weights, activations, self.inputs, &mut sums);
-            for (r, (out, step)) in y.chunks_exact_mut(outputs).zip(&steps).skip(block * BLOCK).take(BLOCK).enumerate() {
-                for (((value, sum), scale), bias) in out.iter_mut().zip(sums.chunks_exact(BLOCK)).zip(&self.scales).zip(&self.bias) {
-                    *value = sum[r] as f32 * (scale * step) + bias;
+        // Few rows of weights at a time meet all activations, because they stay in the nearest cache. All weights do not.
+        let tile = (TILE / self.inputs).next_multiple_of(PAIR);
+        let mut sums = vec![0_i32; tile * BLOCK];
+        for (number, weights) in self.weights.chunks(tile * self.inputs).enumerate() {
+            let first = number * tile;
+            let count = weights.len() / self.inputs;
+            let sums = &mut sums[..count * BLOCK];
+            for (block, activations) in quantised.chunks_exact(BLOCK * self.inputs).enumerate() {
+                products(weights, activations, self.inputs, sums);
+                for (r, (out, step)) in y.chunks_exact_mut(outputs).zip(&steps).skip(block * BLOCK).take(BLOCK).enumerate() {
+                    let parts = out[first..].iter_mut().zip(&self.scales[first..]).zip(&self.bias[first..]);
+                    for (((value, scale), bias), sum) in parts.zip(sums.chunks_exact(BLOCK)) {
+                        *value = sum[r] as f32 * (scale * step) + bias;
+                    }
                 }
             }
         }
@@ -46,10 +54,28 @@ impl Linear {
     }
 }
 
+/// Quantises a row, and returns the size of a step.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+fn quantise(row: &[f32], out: &mut [i16]) -> f32 {
+    // Of several values at once, because the compiler keeps the order of operations on floats.
+    let (parts, rest) = row.as_chunks::<16>();
+    let mut largest = [0.0_f32; 16];
+    for part in parts {
+        largest.iter_mut().zip(part).for_each(|(a, v)| *a = a.max(v.abs()));
+    }
+    let largest = largest.iter().chain(rest).fold(0.0_f32, |a, v| a.max(v.abs()));
+    let inverse = if largest > 0.0 { TOP / largest } else { 0.0 };
+    for (v, q) in row.iter().zip(out) {
+        // The cast rounds towards zero, so half a step is added first.
+        *q = (v * inverse + 0.5_f32.copysign(*v)) as i16;
+    }
+    largest / TOP
+}
+
 /// Writes the products of every row of weights with the [`BLOCK`] rows of activations, [`BLOCK`] sums per row of weights.
 fn products(weights: &[u8], activations: &[i16], inputs: usize, sums: &mut [i32]) {
     #[cfg(target_arch = "x86_64")]
-    if avx2::products(weights, activations, inputs, sums) {
+    if x86::products(weights, activations, inputs, sums) {
         return;
     }
     portable(weights, activations, inputs, sums);
@@ -74,74 +100,96 @@ fn portable(weights: &[u8], activations: &[i16], inputs: usize, sums: &mut [i32]
     }
 }
 
-/// The loop with the instructions of AVX2, which is twice as fast as what the compiler makes of the plain one.
+/// The loop with the vector instructions of x86: those of AVX-512 where the processor has them, else those of AVX2, which are twice as fast
+/// as what the compiler makes of the plain loop.
 ///
-/// This is the only unsafe code of the crate: it calls a function that needs AVX2, and loads whole vectors from arrays.
+/// This is the only unsafe code of the crate: it calls functions that need these instructions, and loads whole vectors from arrays.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-mod avx2 {
-    use std::arch::x86_64::{
-        __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_shuffle_epi32, _mm256_add_epi32, _mm256_castsi256_si128,
-        _mm256_cvtepi8_epi16, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_setzero_si256,
-    };
+mod x86 {
+    use std::arch::{is_x86_feature_detected, x86_64::*};
 
-    use super::BLOCK;
+    use super::{BLOCK, PAIR};
 
-    /// Values in one vector.
+    /// Values in one vector of AVX2, and of AVX-512.
     const LANES: usize = 16;
+    const WIDE_LANES: usize = 32;
 
     /// Does the same as [`super::portable`]. Returns false if the processor or the shape does not fit.
     pub(super) fn products(weights: &[u8], activations: &[i16], inputs: usize, sums: &mut [i32]) -> bool {
-        if !inputs.is_multiple_of(LANES) || !sums.len().is_multiple_of(2 * BLOCK) || !std::arch::is_x86_feature_detected!("avx2") {
+        if !sums.len().is_multiple_of(PAIR * BLOCK) {
             return false;
         }
-        // SAFETY: the processor has AVX2, which was just checked.
-        unsafe { pairs_of_rows(weights, activations, inputs, sums) };
-        true
+        if inputs.is_multiple_of(WIDE_LANES) && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vnni") {
+            // SAFETY: the processor has these instructions, which was just checked.
+            unsafe { pairs_with_avx512(weights, activations, inputs, sums) };
+            return true;
+        }
+        if inputs.is_multiple_of(LANES) && is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2, which was just checked.
+            unsafe { pairs_with_avx2(weights, activations, inputs, sums) };
+            return true;
+        }
+        false
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn pairs_with_avx512(weights: &[u8], activations: &[i16], inputs: usize, sums: &mut [i32]) {
+        let parts = inputs / WIDE_LANES;
+        let (activations, _) = activations.as_chunks::<WIDE_LANES>();
+        for (rows, out) in weights.chunks_exact(PAIR * inputs).zip(sums.chunks_exact_mut(PAIR * BLOCK)) {
+            let (rows, _) = rows.as_chunks::<WIDE_LANES>();
+            let (upper, lower) = rows.split_at(parts);
+            let mut totals = [_mm512_setzero_si512(); PAIR * BLOCK];
+            for (i, (upper, lower)) in upper.iter().zip(lower).enumerate() {
+                // SAFETY: the arrays have the 32 bytes that are loaded, and the loads need no alignment.
+                let [upper, lower] = [upper, lower].map(|bytes| _mm512_cvtepi8_epi16(unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }));
+                for r in 0..BLOCK {
+                    // SAFETY: the array has the 64 bytes that are loaded, and the load needs no alignment.
+                    let x = unsafe { _mm512_loadu_si512(activations[r * parts + i].as_ptr().cast()) };
+                    totals[r] = _mm512_dpwssd_epi32(totals[r], upper, x);
+                    totals[BLOCK + r] = _mm512_dpwssd_epi32(totals[BLOCK + r], lower, x);
+                }
+            }
+            let halves = totals.map(|v| _mm256_add_epi32(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64::<1>(v)));
+            write_totals(halves, out);
+        }
     }
 
     #[target_feature(enable = "avx2")]
-    fn pairs_of_rows(weights: &[u8], activations: &[i16], inputs: usize, sums: &mut [i32]) {
+    fn pairs_with_avx2(weights: &[u8], activations: &[i16], inputs: usize, sums: &mut [i32]) {
         let parts = inputs / LANES;
         let (activations, _) = activations.as_chunks::<LANES>();
-        for (rows, out) in weights.chunks_exact(2 * inputs).zip(sums.chunks_exact_mut(2 * BLOCK)) {
+        for (rows, out) in weights.chunks_exact(PAIR * inputs).zip(sums.chunks_exact_mut(PAIR * BLOCK)) {
             let (rows, _) = rows.as_chunks::<LANES>();
             let (upper, lower) = rows.split_at(parts);
-            let mut totals = [_mm256_setzero_si256(); 2 * BLOCK];
+            let mut totals = [_mm256_setzero_si256(); PAIR * BLOCK];
             for (i, (upper, lower)) in upper.iter().zip(lower).enumerate() {
-                let (upper, lower) = (widen(upper), widen(lower));
+                // SAFETY: the arrays have the 16 bytes that are loaded, and the loads need no alignment.
+                let [upper, lower] = [upper, lower].map(|bytes| _mm256_cvtepi8_epi16(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }));
                 for r in 0..BLOCK {
-                    let x = load(&activations[r * parts + i]);
+                    // SAFETY: the array has the 32 bytes that are loaded, and the load needs no alignment.
+                    let x = unsafe { _mm256_loadu_si256(activations[r * parts + i].as_ptr().cast()) };
                     totals[r] = _mm256_add_epi32(totals[r], _mm256_madd_epi16(upper, x));
                     totals[BLOCK + r] = _mm256_add_epi32(totals[BLOCK + r], _mm256_madd_epi16(lower, x));
                 }
             }
-            for (sum, total) in out.iter_mut().zip(totals) {
-                *sum = total_of(total);
-            }
+            write_totals(totals, out);
         }
     }
 
+    /// Writes the sum of each vector.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn widen(bytes: &[u8; LANES]) -> __m256i {
-        // SAFETY: the array has the 16 bytes that are loaded, and the load needs no alignment.
-        _mm256_cvtepi8_epi16(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn load(values: &[i16; LANES]) -> __m256i {
-        // SAFETY: the array has the 32 bytes that are loaded, and the load needs no alignment.
-        unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn total_of(v: __m256i) -> i32 {
-        let half = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));
-        let quarter = _mm_add_epi32(half, _mm_shuffle_epi32::<0b01_00_11_10>(half));
-        _mm_cvtsi128_si32(_mm_add_epi32(quarter, _mm_shuffle_epi32::<0b10_11_00_01>(quarter)))
+    fn write_totals(totals: [__m256i; PAIR * BLOCK], out: &mut [i32]) {
+        let (vectors, _) = totals.as_chunks::<BLOCK>();
+        for ([a, b, c, d], out) in vectors.iter().zip(out.chunks_exact_mut(BLOCK)) {
+            // Each addition of neighbours halves the number of vectors. Then the lower and the upper half have a part of each sum.
+            let parts = _mm256_hadd_epi32(_mm256_hadd_epi32(*a, *b), _mm256_hadd_epi32(*c, *d));
+            let sums = _mm_add_epi32(_mm256_castsi256_si128(parts), _mm256_extracti128_si256::<1>(parts));
+            // SAFETY: the slice has the four values that are stored, and the store needs no alignment.
+            unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), sums) };
+        }
     }
 }
 
@@ -151,16 +199,38 @@ mod tests {
 
     #[test]
     fn vector_code_gives_the_sums_of_plain_code() {
-        let inputs = 48;
-        let weights: Vec<u8> = (0..6 * inputs).map(|i| (i * 37 % 256) as u8).collect();
-        let activations: Vec<i16> = (0..BLOCK * inputs).map(|i| ((i * 7919) % 16383) as i16 - 8191).collect();
-        let (mut plain, mut vector) = (vec![0; 6 * BLOCK], vec![1; 6 * BLOCK]);
-        portable(&weights, &activations, inputs, &mut plain);
-        products(&weights, &activations, inputs, &mut vector);
-        assert_eq!(plain, vector);
-        let expected: i32 =
-            weights[..inputs].iter().zip(&activations[..inputs]).map(|(w, x)| i32::from(w.cast_signed()) * i32::from(*x)).sum();
-        assert_eq!(plain[0], expected);
+        // The first fits AVX-512, the second AVX2 only, the third neither.
+        for inputs in [96, 48, 40] {
+            let weights: Vec<u8> = (0..6 * inputs).map(|i| (i * 37 % 256) as u8).collect();
+            let activations: Vec<i16> = (0..BLOCK * inputs).map(|i| ((i * 7919) % 16383) as i16 - 8191).collect();
+            let (mut plain, mut vector) = (vec![0; 6 * BLOCK], vec![1; 6 * BLOCK]);
+            portable(&weights, &activations, inputs, &mut plain);
+            products(&weights, &activations, inputs, &mut vector);
+            assert_eq!(plain, vector);
+            let expected: i32 =
+                weights[..inputs].iter().zip(&activations[..inputs]).map(|(w, x)| i32::from(w.cast_signed()) * i32::from(*x)).sum();
+            assert_eq!(plain[0], expected);
+        }
+    }
+
+    #[test]
+    fn rows_in_several_tiles_and_blocks_are_all_multiplied() {
+        let (inputs, outputs, rows) = (TILE / 16, 35, 2 * BLOCK + 1);
+        let weights: &'static [u8] = Box::leak((0..inputs * outputs).map(|i| (i * 37 % 251) as u8).collect());
+        let linear = Linear { weights, scales: vec![1.0; outputs], bias: vec![0.0; outputs], inputs };
+        // Each row has the largest activation, so the others are rounded to themselves.
+        let value = |i: usize| if i % inputs == 0 { TOP } else { f32::from((i * 7919 % 16383) as i16 - 8191) };
+        let x: Vec<f32> = (0..rows * inputs).map(value).collect();
+        let y = linear.apply(&x);
+        for (n, found) in y.iter().enumerate() {
+            let (row, o) = (n / outputs, n % outputs);
+            let dot: f64 = weights[o * inputs..][..inputs]
+                .iter()
+                .zip(&x[row * inputs..][..inputs])
+                .map(|(w, x)| f64::from(w.cast_signed()) * f64::from(*x))
+                .sum();
+            assert!((f64::from(*found) - dot).abs() <= 1e-6 * dot.abs(), "{found}, not {dot}");
+        }
     }
 
     #[test]

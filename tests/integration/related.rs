@@ -138,6 +138,30 @@ async fn topics(server: &Server, user: &str, shared: bool) -> Vec<(String, usize
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn topics_of_an_import_cover_all_its_messages() {
+    for stored in Stored::all().await {
+        let server = Server::start_on(stored).await;
+        let session = server.session(ANNA).await;
+        let messages: Vec<_> = (0..10)
+            .flat_map(|n| [format!("The dog of guest {n} barks at the door."), format!("A dog needs water, said guest {n}.")])
+            .map(|text| json!({ "speaker": "Mia", "text": text }))
+            .collect();
+        let import = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
+        server.data(ANNA, import, json!({ "input": { "sessionId": session, "messages": messages } })).await;
+        // They wait while the first of them is understood.
+        let _work = server.work();
+        for _ in 0..600 {
+            if topics(&server, ANNA, false).await.iter().any(|(.., messages)| *messages == 20) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let found = topics(&server, ANNA, false).await;
+        assert!(found.iter().any(|(name, _, messages)| name.contains("dog") && *messages == 20), "{found:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn topics_join_documents_and_conversations_of_one_user() {
     for stored in Stored::all().await {
         let server = Server::start_on(stored).await;

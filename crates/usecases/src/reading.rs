@@ -64,8 +64,13 @@ fn readings(message: Message, around: &[Message]) -> (Reading, Vec<Reading>) {
         };
         Reading { message: m.clone(), input }
     };
-    let waits = |m: &&Message| m.position > message.position && m.status == MessageStatus::Processing && m.role != Role::Assistant;
+    let waits = |m: &&Message| m.position > message.position && is_waiting(m);
     (reading(&message), around.iter().filter(waits).map(reading).collect())
+}
+
+/// Whether the message has a job that has not ended.
+pub(super) fn is_waiting(message: &Message) -> bool {
+    message.status == MessageStatus::Processing && message.role != Role::Assistant
 }
 
 #[cfg(test)]

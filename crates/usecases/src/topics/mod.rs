@@ -10,8 +10,8 @@ use self::{
     cluster::cluster,
     name::{Named, names},
 };
-use super::{failure::Failure, use_cases::UseCases};
-use recall_domain::{Caller, DocumentId, Message, MessageId, Role, TopicId, UserText};
+use super::{failure::Failure, reading::is_waiting, use_cases::UseCases};
+use recall_domain::{Caller, DocumentId, Message, MessageId, Page, Role, TopicId, UserText};
 use recall_ports::{SessionTopics, TopicPart, TopicText, TopicTexts};
 
 /// Most texts of a session that are grouped: evenly chosen chunks of a document, the latest messages of a conversation.
@@ -20,6 +20,8 @@ const MAX_TEXTS: u32 = 512;
 const FIRST: u64 = 8;
 /// From so many messages on, they are found again after as many more.
 const REGULAR: u64 = 128;
+/// How many of the newest messages are looked at for one that waits. Answers of the assistant, which have no job, may be among them.
+const NEWEST: u32 = 16;
 /// How many messages a turn of a conversation has: one of the user and one of the assistant, which has no job.
 const TURN: u64 = 2;
 
@@ -32,8 +34,10 @@ impl UseCases {
         let session = first.session;
         if first.role != Role::Document {
             let is_due = milestone(last.position) > milestone(first.position.saturating_sub(TURN));
-            let texts = TopicTexts { session, from: 1, step: 1, limit: MAX_TEXTS };
-            return if is_due { self.find_topics(caller, &texts).await } else { Ok(()) };
+            if !is_due || self.is_left_to_a_later_message(caller, last).await? {
+                return Ok(());
+            }
+            return self.find_topics(caller, &TopicTexts { session, from: 1, step: 1, limit: MAX_TEXTS }).await;
         }
         // The first message holds the name of the document.
         if first.position != 2 {
@@ -43,6 +47,13 @@ impl UseCases {
         let chunks = u64::from(document.ok_or(Failure::NotOurs)?.chunk_count);
         let texts = TopicTexts { session, from: 2, step: chunks.div_ceil(MAX_TEXTS.into()).max(1), limit: MAX_TEXTS };
         self.find_topics(caller, &texts).await
+    }
+
+    /// Whether a message that waits in the session, as after an import, reaches a later milestone. Its job groups this message, too.
+    async fn is_left_to_a_later_message(&self, caller: &Caller, message: &Message) -> Result<bool, Failure> {
+        let newest = self.parts.store.list_messages(caller, message.session, &Page::first(NEWEST), true).await?;
+        let waiting = newest.items.iter().map(|(_, other)| other).filter(|other| is_waiting(other));
+        Ok(reaches_later_milestone(message.position, waiting.map(|other| other.position)))
     }
 
     async fn find_topics(&self, caller: &Caller, texts: &TopicTexts) -> Result<(), Failure> {
@@ -98,6 +109,11 @@ fn milestone(messages: u64) -> u64 {
     }
 }
 
+/// Whether one of the other positions in a conversation reaches a milestone that this one has not reached.
+fn reaches_later_milestone(position: u64, mut others: impl Iterator<Item = u64>) -> bool {
+    others.any(|other| milestone(other) > milestone(position))
+}
+
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
@@ -114,6 +130,14 @@ mod tests {
         let reached: Vec<u64> = (1..600).filter(|n| milestone(*n) > milestone(n - 1)).collect();
         assert_eq!(reached, [8, 16, 32, 64, 128, 256, 384, 512]);
         assert!((1..10_000).all(|n| milestone(n) - milestone(n - 1) <= 1));
+    }
+
+    #[test]
+    fn only_waiting_messages_behind_the_next_milestone_take_over() {
+        assert!(reaches_later_milestone(130, [500, 499].into_iter()));
+        assert!(reaches_later_milestone(8, [15, 16].into_iter()));
+        assert!(!reaches_later_milestone(8, [9, 15].into_iter()));
+        assert!(!reaches_later_milestone(8, std::iter::empty()));
     }
 
     #[test]

@@ -166,6 +166,7 @@ async fn lookups_scan_no_table() {
         (super::knowledge::RECENTLY_MENTIONED, "mentions_in_session"),
         (super::knowledge::SESSIONS_OF_FACT, "(user_id=? AND fact_id=?)"),
         (super::messages::ANSWERS, "messages_answers"),
+        (super::knowledge::FACTS_BY_KEY, "(user_id=? AND subject_id=? AND relation=? AND object_id=? AND <expr>=?)"),
         (super::knowledge::FACTS_BETWEEN, "facts_of_pair (user_id=? AND subject_id=? AND object_id=?)"),
     ] {
         let plan = explain(&store, sql).await;
@@ -173,6 +174,19 @@ async fn lookups_scan_no_table() {
         // Only the parameters may be read completely: the list itself, and the pairs made of it.
         let asked = |step: &str| step.contains("json_each") || step.trim() == "SCAN p" || step.contains(HIDDEN);
         assert!(!plan.lines().any(|step| step.contains("SCAN") && !asked(step)), "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn limited_lists_are_read_in_the_order_of_an_index() {
+    let (_folder, store) = open().await;
+    for (sql, index) in [
+        (super::knowledge::FACTS_OF_SUBJECT, "facts_of_subject (user_id=? AND subject_id=?)"),
+        (super::knowledge::FACTS_OF_OBJECT, "facts_of_object (user_id=? AND object_id=?)"),
+        (super::knowledge::EVIDENCE_OF_FACT, "evidence_latest (user_id=? AND fact_id=?)"),
+    ] {
+        let plan = explain(&store, sql).await;
+        assert!(plan.contains(index) && !plan.contains("ORDER BY"), "{sql}\n{plan}");
     }
 }
 
@@ -192,6 +206,36 @@ async fn every_foreign_key_has_a_reverse_index() {
         let columns = condition.matches('?').count();
         assert!(plan.starts_with("SEARCH") && plan.matches("=?").count() == columns, "{child}: {condition}\n{plan}");
     }
+}
+
+#[tokio::test]
+async fn deletion_finds_dependent_rows_by_more_than_the_user() {
+    // Otherwise the deletion of one message would read the evidence of all.
+    let (_folder, store) = open().await;
+    let parents = store.readers.for_server(|db| {
+        let sql = r#"SELECT DISTINCT f."table" AS parent, (
+               SELECT group_concat(name || ' = ?', ' AND ') FROM pragma_table_info(f."table") WHERE pk > 0) AS condition
+           FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' AND f."table" <> 'users'"#;
+        db.rows("sqlite_schema", sql, (), |c| Ok((c.text("parent")?, c.text("condition")?)))
+    });
+    let parents = parents.await.unwrap();
+    assert!(parents.len() >= 5, "found only {}", parents.len());
+    for (parent, condition) in parents {
+        let plan = explain(&store, &format!("DELETE FROM {parent} WHERE {condition}")).await;
+        assert!(!plan.contains("(user_id=?)") && !plan.contains("SCAN"), "{parent}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn statistics_name_all_indexes_of_their_tables() {
+    // The planner mixes statistics with assumptions where an index has none.
+    let (_folder, store) = open().await;
+    let missing = store.readers.for_server(|db| {
+        let sql = "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name IN (SELECT tbl FROM sqlite_stat1)
+             AND name NOT IN (SELECT idx FROM sqlite_stat1)";
+        db.rows("sqlite_schema", sql, (), |c| c.text("name"))
+    });
+    assert_eq!(missing.await.unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -70,13 +70,16 @@ pub(in super::super) async fn facts_by_key(
     keys: &[FactKey],
     most: u32,
 ) -> Result<Vec<Fact>, Failure> {
-    // Several keys may find the same fact.
+    // Each form of a key uses all of its columns: a well-known subject costs no more than an unknown one. Several keys may find the same fact.
     let found = rows::facts!(
+        WITH "keys AS (SELECT * FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::text[]) AS k (subject, relation, object, value)) "
         FROM "facts WHERE user_id = $1 AND id IN (
-             SELECT f.id FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::text[]) AS k (subject, relation, object, value)
-             JOIN facts f ON f.user_id = $1 AND f.subject_id = k.subject AND f.relation = k.relation
-                  AND (k.object IS NULL OR f.object_id = k.object)
-                  AND (k.value IS NULL OR COALESCE(f.value ->> 'key', '') = k.value))
+             SELECT f.id FROM keys k JOIN facts f ON f.user_id = $1 AND f.subject_id = k.subject AND f.relation = k.relation
+                  AND f.object_id = k.object AND COALESCE(f.value ->> 'key', '') = k.value
+             UNION ALL SELECT f.id FROM keys k JOIN facts f ON f.user_id = $1 AND f.subject_id = k.subject AND f.relation = k.relation
+                  AND f.object_id = k.object AND k.value IS NULL
+             UNION ALL SELECT f.id FROM keys k JOIN facts f ON f.user_id = $1 AND f.subject_id = k.subject AND f.relation = k.relation
+                  AND k.object IS NULL AND (k.value IS NULL OR COALESCE(f.value ->> 'key', '') = k.value))
          LIMIT $6",
         user.0,
         &column(keys, |k| k.subject.0)[..],

@@ -16,6 +16,26 @@ use recall_domain::{Caller, EntityId, Fact, FactId, Page, Slice, UserId};
 use recall_ports::{FactFilter, FactKey, FactStore, StoreError};
 use recall_store::filter;
 
+/// The strongest facts of a subject.
+pub(in super::super) const FACTS_OF_SUBJECT: &str =
+    "SELECT * FROM facts INDEXED BY facts_of_subject WHERE user_id = ? AND subject_id = ? ORDER BY support DESC, id LIMIT ?";
+/// The strongest facts of an object.
+pub(in super::super) const FACTS_OF_OBJECT: &str =
+    "SELECT * FROM facts INDEXED BY facts_of_object WHERE user_id = ? AND object_id = ? ORDER BY support DESC, id LIMIT ?";
+
+/// Finds facts by their keys. Each form of a key uses all of its columns: a well-known subject costs no more than an unknown one. Several
+/// keys may find the same fact.
+pub(in super::super) const FACTS_BY_KEY: &str =
+    "WITH keys AS (SELECT unhex(value ->> 0) AS subject, value ->> 1 AS relation, unhex(value ->> 2) AS object, value ->> 3 AS value FROM json_each(?2))
+     SELECT * FROM facts WHERE user_id = ?1 AND id IN (
+         SELECT f.id FROM keys k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1 AND f.subject_id = k.subject
+             AND f.relation = k.relation AND f.object_id = k.object AND COALESCE(f.value ->> 'key', '') = k.value
+         UNION ALL SELECT f.id FROM keys k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1 AND f.subject_id = k.subject
+             AND f.relation = k.relation AND f.object_id = k.object AND k.value IS NULL
+         UNION ALL SELECT f.id FROM keys k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1 AND f.subject_id = k.subject
+             AND f.relation = k.relation AND k.object IS NULL AND (k.value IS NULL OR COALESCE(f.value ->> 'key', '') = k.value))
+     LIMIT ?3";
+
 /// Looks up each pair separately: a well-known entity costs no more than an unknown one.
 pub(in super::super) const FACTS_BETWEEN: &str =
     "WITH some (id) AS (SELECT unhex(value) FROM json_each(?2)), others (id) AS (SELECT unhex(value) FROM json_each(?3)),
@@ -41,22 +61,8 @@ impl FactStore for SqliteStore {
 
     /// Each side uses its own index, named for the reason given in `facts_by_key`. A fact between an entity and itself counts once.
     async fn facts_of_entities(&self, caller: &Caller, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, StoreError> {
-        let values = (caller.user().0, id_list(entities.iter().map(|id| &id.0)), limit);
-        let found = self.read(caller, move |db| {
-            let sql = "WITH asked AS (SELECT DISTINCT unhex(value) AS entity FROM json_each(?2)),
-             sides AS (
-                 SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f ON f.user_id = ?1 AND f.id IN (
-                     SELECT id FROM facts INDEXED BY facts_of_subject WHERE user_id = ?1 AND subject_id = a.entity
-                     ORDER BY support DESC, id LIMIT ?3)
-                 UNION
-                 SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN facts f ON f.user_id = ?1 AND f.id IN (
-                     SELECT id FROM facts INDEXED BY facts_of_object WHERE user_id = ?1 AND object_id = a.entity
-                     ORDER BY support DESC, id LIMIT ?3)),
-             ranked AS (SELECT id, row_number() OVER (PARTITION BY entity ORDER BY support DESC, id) AS place FROM sides)
-             SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT id FROM ranked WHERE place <= ?3) ORDER BY support DESC, id";
-            db.rows("facts", sql, values, rows::fact)
-        });
-        Ok(found.await?)
+        let (user, entities) = (caller.user(), entities.to_vec());
+        Ok(self.read(caller, move |db| db.snapshot(|db| facts_of_entities(db, user, &entities, limit))).await?)
     }
 
     async fn facts_between(&self, caller: &Caller, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, StoreError> {
@@ -81,13 +87,30 @@ impl FactStore for SqliteStore {
 pub(in super::super) fn facts_by_key(db: &Db, user: UserId, keys: &[FactKey], most: u32) -> Result<Vec<Fact>, Failure> {
     let hex = |id: &EntityId| id.0.as_simple().to_string();
     let asked: Vec<_> = keys.iter().map(|k| (hex(&k.subject), &k.relation, k.object.as_ref().map(hex), &k.value)).collect();
-    // Names the index because SQLite, without statistics, assumes ten rows for any user and would read all their facts.
-    let sql = "SELECT DISTINCT f.* FROM json_each(?2) k CROSS JOIN facts f INDEXED BY facts_statement ON f.user_id = ?1
-                 AND f.subject_id = unhex(k.value ->> 0) AND f.relation = (k.value ->> 1)
-                 AND ((k.value ->> 2) IS NULL OR f.object_id = unhex(k.value ->> 2))
-                 AND ((k.value ->> 3) IS NULL OR COALESCE(f.value ->> 'key', '') = (k.value ->> 3))
-             LIMIT ?3";
-    db.rows("facts", sql, (user.0, json(&asked, "keys")?, most), rows::fact)
+    db.rows("facts", FACTS_BY_KEY, (user.0, json(&asked, "keys")?, most), rows::fact)
+}
+
+/// The facts of entities, strongest first, at most `limit` for each entity.
+///
+/// Each side is a statement of its own, because the order of an index ends a statement early, but not a part of one. They need one
+/// snapshot.
+fn facts_of_entities(db: &Db, user: UserId, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, Failure> {
+    let strongest_first = |a: &Fact, b: &Fact| b.support.total_cmp(&a.support).then_with(|| a.id.cmp(&b.id));
+    let mut found = Vec::new();
+    for entity in entities {
+        let mut of_entity = Vec::new();
+        for sql in [FACTS_OF_SUBJECT, FACTS_OF_OBJECT] {
+            of_entity.extend(db.rows("facts", sql, (user.0, entity.0, limit), rows::fact)?);
+        }
+        of_entity.sort_by(strongest_first);
+        // A fact between an entity and itself counts once.
+        of_entity.dedup_by_key(|fact| fact.id);
+        of_entity.truncate(limit as usize);
+        found.extend(of_entity);
+    }
+    found.sort_by(strongest_first);
+    found.dedup_by_key(|fact| fact.id);
+    Ok(found)
 }
 
 /// Facts between `some` and `others`, in either direction, whatever their status, by id.

@@ -34,6 +34,7 @@ mod tests;
 use std::{num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
+use futures_util::{StreamExt, stream::FuturesOrdered};
 use tokio::sync::{OwnedRwLockReadGuard, Semaphore};
 
 pub use self::rank::Tuning;
@@ -50,6 +51,8 @@ use recall_text::index_terms;
 
 /// Rows per page of the feed. Adding a page takes less than a millisecond, so it runs inline.
 const PAGE_ROWS: u32 = 512;
+/// Pages of a long feed that are read at the same time. A user gets at most half of the read connections of the store.
+const PAGES_AHEAD: usize = 2;
 /// Number of rows from which a search runs in the blocking pool, because it may take more than a millisecond.
 const INLINE_ROWS: usize = 2_000;
 /// Concurrent searches. One caller gets at most half of them.
@@ -158,7 +161,8 @@ impl RecallIndex {
 
     /// Builds a new index from the whole feed, apart from the one that other searches may be using.
     ///
-    /// The store reads a page while the page before is added. Resumes from the rows of a cancelled update.
+    /// The store reads [`PAGES_AHEAD`] pages at the same time, and the next while one is added. A page is asked for by the row at which it would start if no
+    /// row was missing. So pages may overlap, and the index ignores rows that it has. Resumes from the rows of a cancelled update.
     async fn rebuild(
         &self,
         caller: &Caller,
@@ -168,27 +172,26 @@ impl RecallIndex {
         model: &str,
     ) -> Result<Option<LoadedIndex>, StoreError> {
         let partial = update.take_partial(generation, model).unwrap_or_else(|| LoadedIndex::new(generation, model));
-        let mut rows = Vec::new();
-        let mut after = partial.index.last_row();
+        let mut start = partial.index.last_row();
         update.keep_partial(partial);
+        // Most users have one page.
+        let (mut pages, mut ahead) = (FuturesOrdered::new(), 1);
         loop {
-            let is_last = !rows.is_empty() && rows.len() < PAGE_ROWS as usize;
-            let next = async { if is_last { Ok(Vec::new()) } else { self.store.feed(caller, model, after, PAGE_ROWS).await } };
-            // Waits for nothing, so the slot keeps the partial index whenever this read may be cancelled.
-            let add = async {
-                let mut partial = update.take_partial(generation, model)?;
-                rows.iter().for_each(|row| partial.index.push(row));
-                partial.shrink_to(self.options.budget_bytes);
-                self.cache.record_size(caller.user(), slot, partial.index.bytes());
-                let is_full = partial.too_large;
-                update.keep_partial(partial);
-                Some(is_full)
-            };
-            let (next, is_full) = tokio::join!(biased; next, add);
-            let Some(is_full) = is_full else { return Ok(None) };
-            rows = next?;
-            let Some(last) = rows.last().filter(|_| !is_full) else { return Ok(update.take_partial(generation, model)) };
-            after = last.row;
+            while pages.len() < ahead {
+                pages.push_back(self.store.feed(caller, model, start, PAGE_ROWS));
+                start += u64::from(PAGE_ROWS);
+            }
+            let Some(rows) = pages.next().await.transpose()? else { return Ok(None) };
+            // Waits for nothing, so the slot keeps the partial index whenever this update may be cancelled.
+            let Some(mut partial) = update.take_partial(generation, model) else { return Ok(None) };
+            rows.iter().for_each(|row| partial.index.push(row));
+            partial.shrink_to(self.options.budget_bytes);
+            self.cache.record_size(caller.user(), slot, partial.index.bytes());
+            if partial.too_large || rows.len() < PAGE_ROWS as usize {
+                return Ok(Some(partial));
+            }
+            (start, ahead) = (start.max(partial.index.last_row()), PAGES_AHEAD);
+            update.keep_partial(partial);
         }
     }
 

@@ -354,6 +354,24 @@ async fn users_over_the_budget_are_served_from_the_store() {
     }
 }
 
+#[tokio::test]
+async fn index_of_a_feed_with_missing_rows_has_all_others() {
+    let feed = Arc::new(MemoryFeed::default());
+    for i in 0..6000_usize {
+        // Single rows are missing, and more rows than a page has.
+        let is_deleted = i % 3 == 0 || (2000..3500).contains(&i);
+        add(&feed, i, 0, if is_deleted { 8 } else { 7 }, None, &format!("token{i}x arrives"));
+    }
+    feed.delete(session(8));
+    let index = index(&feed, PLENTY);
+    for i in (0..6000).step_by(71) {
+        let is_deleted = i % 3 == 0 || (2000..3500).contains(&i);
+        let query = IndexQuery { methods: vec![Method::Keyword], ..question(&format!("token{i}x")) };
+        let found = hits(&index, 0, &query).await;
+        assert_eq!(found.first().map(|hit| hit.message), (!is_deleted).then(|| message(i)), "{i}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_searches_see_every_message_stored_before() {
     let feed = Arc::new(MemoryFeed::default());

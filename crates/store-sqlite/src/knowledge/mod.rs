@@ -13,7 +13,7 @@ pub(super) use self::commit::version;
 #[cfg(test)]
 pub(super) use self::{
     entities::ENTITIES_BY_HINT,
-    evidence::{EVIDENCE_OF_FACT, SESSIONS_OF_FACT},
+    evidence::SESSIONS_OF_FACT,
     facts::{FACTS_BETWEEN, FACTS_BY_KEY, FACTS_OF_OBJECT, FACTS_OF_SUBJECT},
     mentions::RECENTLY_MENTIONED,
 };

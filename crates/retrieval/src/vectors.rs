@@ -2,6 +2,8 @@
 //!
 //! The scan covers all rows, so the only loss is that of the quantization.
 
+use multiversion::multiversion;
+
 /// Rows of one chunk. Chunks are filled one after the other, so growth copies no full chunk and memory follows the
 /// number of rows.
 const CHUNK_ROWS: usize = 1024;
@@ -84,8 +86,12 @@ impl Probe {
 
     /// Returns the dot product with the bytes of a row, in steps of both.
     fn product(&self, coarse: &[u8]) -> i32 {
-        // Each component of the row is stored with ZERO added.
-        dot(&self.values, coarse) - self.sum * i32::from(ZERO)
+        self.without_zero(dot(&self.values, coarse))
+    }
+
+    /// Corrects a dot product: each component of the row is stored with [`ZERO`] added.
+    fn without_zero(&self, dot: i32) -> i32 {
+        dot - self.sum * i32::from(ZERO)
     }
 
     /// Returns the correction of [`Self::product`] by the fine bits of a row.
@@ -197,10 +203,13 @@ impl Vectors {
     /// Calls `found` with each row that has a vector, ascending, and its cosine similarity from the bytes alone.
     pub(super) fn scan(&self, probe: &Probe, mut found: impl FnMut(u32, f32)) {
         let mut row = 0_u32;
+        let mut dots = Vec::with_capacity(CHUNK_ROWS);
         for (chunk, scales) in self.chunks.iter().zip(self.scales.chunks(CHUNK_ROWS)) {
-            for (values, scale) in chunk.coarse.chunks_exact(self.dimension.max(1)).zip(scales) {
+            dots.clear();
+            dots_of_rows(&probe.values, &chunk.coarse, &mut dots);
+            for (dot, scale) in dots.iter().zip(scales) {
                 if *scale > 0.0 {
-                    found(row, probe.product(values) as f32 * (probe.scale * scale));
+                    found(row, probe.without_zero(*dot) as f32 * (probe.scale * scale));
                 }
                 row += 1;
             }
@@ -214,10 +223,17 @@ impl Vectors {
     }
 }
 
+/// Appends the dot product with each row. Compiled for several sets of vector instructions, with the same results.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+fn dots_of_rows(probe: &[i16], rows: &[u8], dots: &mut Vec<i32>) {
+    dots.extend(rows.chunks_exact(probe.len().max(1)).map(|row| dot(probe, row)));
+}
+
 /// Returns the dot product.
 ///
 /// The loop runs over blocks of fixed length, because only then the compiler keeps the sums in vector registers. The
 /// choice of a question's steps guarantees that the sum fits.
+#[inline]
 fn dot(probe: &[i16], row: &[u8]) -> i32 {
     let (probe_blocks, probe_rest) = probe.as_chunks::<32>();
     let (row_blocks, row_rest) = row.as_chunks::<32>();

@@ -12,7 +12,7 @@
 //! cargo bench --bench workload -- peers [SECONDS ROUNDS]              an event to its subscribers, next to NATS and centrifuge
 //! ```
 //! `--database-url postgres://…` also runs `real`, `scale`, `documents`, `users`, `flood` and `peers` on that PostgreSQL, in new schemas.
-//! `RECALL_BIN` names another server binary.
+//! `RECALL_BIN` names another server binary. `WORKLOAD_RECALL_…` is the setting `RECALL_…` of the servers.
 //! `--json FILE` also writes the figures. `real` exits with 1 when an event was lost, duplicated or out of order.
 
 mod data;

@@ -58,6 +58,11 @@ impl Server {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("RECALL_")) {
             command.env_remove(name);
         }
+        for (name, value) in std::env::vars() {
+            if let Some(setting) = name.strip_prefix("WORKLOAD_") {
+                command.env(setting, value);
+            }
+        }
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data"]).arg(data);
         command.envs(database.map(|url| ("RECALL_DATABASE_URL", url)));
         command.envs(settings.iter().map(|(name, value)| (name, value)));

@@ -33,6 +33,8 @@ export default defineConfig(({ mode }) => {
         onwarn(warning, log) {
           if (warning.code !== "MODULE_LEVEL_DIRECTIVE") log(warning);
         },
+        // One chunk for what places share: several small ones compress worse.
+        output: graphiql ? {} : { codeSplitting: { groups: [{ name: "index", test: (id: string) => !/\/src\/demo\/(memory|documents|settings)\//.test(id) }] } },
         input: graphiql ? "graphiql/index.html" : "index.html",
       },
     },

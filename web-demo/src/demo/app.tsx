@@ -9,7 +9,7 @@ import { Graph } from "./parts/graph.tsx";
 import { Header } from "./parts/header.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { LoginPage } from "./parts/login-page.tsx";
-import { MemoryPlace } from "./parts/memory-place.tsx";
+import { MemoryPlace, SettingsPlace } from "./parts/lazy-place.tsx";
 import { Sessions } from "./parts/sessions.tsx";
 import {
   boot, caughtUp, connection, memory, missing, newSession, problem, reconnect, sessions, settleVisit, startError, wantedMessage,
@@ -109,18 +109,17 @@ export function App() {
   if (startError.value) {
     return <main class="broken"><Icon name="mark" /><h1>Recall cannot be reached</h1><p>{startError.value}</p><button type="button" onClick={() => void boot()}>Try again</button></main>;
   }
-  if (current.page === "documents" || current.page === "document" || current.page === "comparison" || current.page === "topic") {
-    return <div class="shell one-place"><Header onMenu={() => setMenu(!menu)} menuOpen={menu} /><DocumentsPlace /><Toast /></div>;
-  }
-  if (current.page === "memory") {
-    return <div class="shell one-place"><Header onMenu={() => setMenu(!menu)} menuOpen={menu} /><MemoryPlace rest={current.rest} /><Toast /></div>;
-  }
+  const header = <Header onMenu={() => setMenu(!menu)} menuOpen={menu} />;
+  const place = current.page === "memory" ? <MemoryPlace rest={current.rest} />
+    : current.page === "settings" ? <SettingsPlace section={current.section} />
+    : current.page === "home" || current.page === "session" || current.page === "entity" ? null : <DocumentsPlace />;
+  if (place) return <div class="shell one-place">{header}{place}<Toast /></div>;
   const known = memory.value;
   void known?.version.value;
   const facts = known?.counts().active ?? 0;
   return (
     <div class="shell" data-tab={tab} data-menu={menu || undefined} data-line={cut ? "cut" : "whole"}>
-      <Header onMenu={() => setMenu(!menu)} menuOpen={menu} />
+      {header}
       <Sessions onChoose={() => setMenu(false)} />
       {menu && <button type="button" class="backdrop" aria-label="Close the sessions" onClick={() => setMenu(false)} />}
       <main id="main" tabIndex={-1}>

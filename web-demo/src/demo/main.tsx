@@ -7,10 +7,10 @@ import "./styles/places.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { FileDrop } from "./parts/documents-place.tsx";
-import { applyTheme, storedTheme } from "./parts/header.tsx";
 import { boot } from "./state/app.ts";
+import { applyPreferences } from "./state/preferences.ts";
 
-applyTheme(storedTheme());
+applyPreferences();
 const root = document.getElementById("app");
 if (root) render(<><App /><FileDrop /></>, root);
 void boot();

@@ -187,7 +187,7 @@ async function serveBuiltPages(context, origin, folder) {
   const policy = (await fetch(`${origin}/`)).headers.get("content-security-policy");
   // Such a page may otherwise open no WebSocket to a loopback address.
   await context.grantPermissions(["local-network-access"], { origin });
-  const isPage = (url) => url.origin === origin && (url.pathname === "/" || url.pathname.startsWith("/assets/"));
+  const isPage = (url) => url.origin === origin && /^\/(assets\/.*|theme\.js)?$/.test(url.pathname);
   await context.route(isPage, async (route) => {
     const { pathname } = new URL(route.request().url());
     const file = path.join(root, folder, pathname === "/" ? "index.html" : pathname);

@@ -317,6 +317,27 @@ test("an access token works until the page closes", async () => {
   await tab.context.close();
 });
 
+test("a logged-in user creates an access token and revokes it", async () => {
+  const tab = await logIn("gerda");
+  const { page } = tab;
+  await page.reload();
+  await waitForPhase(tab, "live");
+  await page.getByRole("link", { name: "Settings", exact: true }).click();
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("Script");
+  await page.getByRole("button", { name: "Create" }).click();
+  const field = page.getByLabel(/^Copy the token now/);
+  await waitForElement(field, "the new token");
+  const headers = { "content-type": "application/json", authorization: `Bearer ${await field.inputValue()}`, connection: "close" };
+  const statusOfRequest = async () => (await fetch(`${server.url}/graphql`, { method: "POST", headers, body: JSON.stringify({ query: "{ viewer { id } }" }) })).status;
+  assert.equal(await statusOfRequest(), 200);
+  await page.getByRole("button", { name: "Revoke Script" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
+  await waitForElement(page.getByText("There are no access tokens."), "the empty list");
+  assert.equal(await statusOfRequest(), 401);
+  assert.deepEqual(problems(tab), []);
+  await tab.context.close();
+});
+
 test("a visitor continues without a login and later adopts the visit", async () => {
   const own = await logIn("dora");
   await say(own, "Dora lives in Bern.");

@@ -1,4 +1,5 @@
 // The Memory page: everything that is known of the user, in all sessions. Its code loads when the page is first opened.
+import "../styles/place-page.css";
 import "./page.css";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { DataView } from "./parts/data-view.tsx";
@@ -46,7 +47,7 @@ export function MemoryPage({ rest }: { rest: string }) {
   useChanges(() => { page.version.value += 1; });
   return (
     <MemoryPageProvider value={page}>
-      <main id="main" class="memory-page" tabIndex={-1} data-view={place.view} data-open={place.id ? "" : undefined}>
+      <main id="main" class="place-page memory-page" tabIndex={-1} data-view={place.view} data-open={place.id ? "" : undefined}>
         <Title place={place} />
         {ready && place.view === "facts" && <FactsView place={place} lastVisit={lastVisit} />}
         {ready && place.view === "things" && <ThingsView place={place} />}

@@ -1,8 +1,9 @@
-// The header: name, account, state of the connection, theme.
+// The header: name, places, account, state of the connection, settings.
 import { useEffect, useState } from "preact/hooks";
 import { connection, disconnect, problem, reconnect, reopenSession, retryNow } from "../state/app.ts";
 import { account, hasToken, loginHref, logOut, visitEnds } from "../state/login.ts";
-import { count, milliseconds } from "../state/format.ts";
+import { count, milliseconds, moment, transportName, weekday } from "../state/format.ts";
+import { route, settingsHref } from "../state/route.ts";
 import { Icon } from "./icon.tsx";
 import { Places } from "./places.tsx";
 
@@ -25,9 +26,8 @@ function ConnectionStatus() {
   const seconds = useSecondsUntil(state?.retryAt ?? null);
   if (!state) return null;
   const { phase, transport, latencyMs, replayed, attempt, reason } = state;
-  const carrier = transport === "websocket" ? "WebSocket" : "data channel";
   const [word, detail] =
-    phase === "live" ? ["Live", `${carrier}${latencyMs === null ? "" : `, ${milliseconds(latencyMs)}`}`]
+    phase === "live" ? ["Live", `${transportName(transport)}${latencyMs === null ? "" : `, ${milliseconds(latencyMs)}`}`]
     : phase === "replaying" ? ["Catching up", count(replayed, "event")]
     : phase === "connecting" ? [attempt > 0 ? "Reconnecting" : "Connecting", attempt > 0 ? `attempt ${attempt + 1}` : ""]
     : phase === "waiting" ? ["Line lost", seconds > 0 ? `again in ${seconds} s` : "trying again"]
@@ -46,37 +46,6 @@ function ConnectionStatus() {
   );
 }
 
-const THEMES = ["system", "light", "dark"] as const;
-type Theme = (typeof THEMES)[number];
-const KEY = "recall.theme";
-
-export function applyTheme(theme: Theme): void {
-  document.documentElement.dataset["theme"] = theme;
-}
-
-export function storedTheme(): Theme {
-  try {
-    return THEMES.find((t) => t === localStorage.getItem(KEY)) ?? "system";
-  } catch {
-    return "system";
-  }
-}
-
-function ThemeButton() {
-  const [theme, setTheme] = useState(storedTheme);
-  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "system";
-  const choose = () => {
-    setTheme(next);
-    applyTheme(next);
-    try {
-      localStorage.setItem(KEY, next);
-    } catch {
-      // Storage is full or forbidden. The choice lasts until the page closes.
-    }
-  };
-  return <button type="button" class="icon-button" onClick={choose} aria-label={`Theme: ${theme}. Change to ${next}`} title={`Theme: ${theme}`}><Icon name={theme} /></button>;
-}
-
 /** The user's name and the logout button. */
 function AccountMenu() {
   const user = account.value;
@@ -84,10 +53,9 @@ function AccountMenu() {
   const leave = () => void logOut().catch(() => { problem.value = "You are still logged in: the server cannot be reached."; });
   const ends = visitEnds.value;
   if (ends) {
-    const when = ends.toLocaleString(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" });
     return (
       <span class="person visitor">
-        <b title={`Your data is deleted on ${ends.toLocaleString()} unless you use it before.`}>Visiting until {when}</b>
+        <b title={`Your data is deleted on ${moment(ends)} unless you use it before.`}>Visiting until {weekday(ends)}</b>
         <a class="quiet" href={loginHref()}>Log in</a>
         <button type="button" class="quiet" onClick={leave}>Leave</button>
       </span>
@@ -118,7 +86,7 @@ export function Header({ onMenu, menuOpen }: { onMenu: () => void; menuOpen: boo
       <a class="quiet api" href="/graphql" title="GraphiQL: try the API">API</a>
       <AccountMenu />
       <ConnectionStatus />
-      <ThemeButton />
+      <a class="icon-button" href={settingsHref} aria-label="Settings" title="Settings" aria-current={route.value.page === "settings" ? "page" : undefined}><Icon name="settings" /></a>
     </header>
   );
 }

@@ -13,9 +13,7 @@ const paths = {
   document: <path d="M7 4h7l4 4v12H7zM14 4v4h4M10 12h5M10 15.5h5" />,
   compare: <path d="M4 5h7v14H4zM13 5h7v14h-7zM6.5 9h2M6.5 12h2M15.5 9h2M15.5 12h2" />,
   graph: <><circle cx="6.5" cy="16.5" r="2.5" /><circle cx="17.5" cy="16.5" r="2.5" /><circle cx="12" cy="6.5" r="2.5" /><path d="m10.8 8.8-3 5.4M13.2 8.8l3 5.4" /></>,
-  system: <><circle cx="12" cy="12" r="7.5" /><path d="M12 4.5v15a7.5 7.5 0 0 0 0-15z" fill="currentColor" /></>,
-  light: <><circle cx="12" cy="12" r="4" /><path d="M12 3v2M12 19v2M3 12h2M19 12h2M5.6 5.6 7 7M17 17l1.4 1.4M18.4 5.6 17 7M7 17l-1.4 1.4" /></>,
-  dark: <path d="M19 14.5A7.5 7.5 0 0 1 9.5 5a7.5 7.5 0 1 0 9.5 9.5z" />,
+  settings: <><path d="M4 7h8.5M17.5 7H20M4 17h2.5M11.5 17H20" /><circle cx="15" cy="7" r="2.5" /><circle cx="9" cy="17" r="2.5" /></>,
 } as const;
 
 export function Icon({ name }: { name: keyof typeof paths | "mark" }) {

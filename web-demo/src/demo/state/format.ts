@@ -1,4 +1,7 @@
 // Formats relations, times and counts for display.
+import { computed } from "@preact/signals";
+import type { TransportName } from "@relevantic/recall";
+import { dateStyle, type DateStyle } from "./preferences.ts";
 
 /** Conjugates a relation's phrase for "you": "likes" -> "like", "is part of" -> "are part of". */
 export function phraseFor(phrase: string, subjectIsViewer: boolean): string {
@@ -14,17 +17,39 @@ export const phraseFromName = (name: string): string => name.toLowerCase().repla
 
 export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
-const clockFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const dayFormat = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const yearFormat = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+/** Formats of a style of dates. Swedish dates are those of ISO 8601. */
+function formatsOf(style: DateStyle) {
+  const iso = style === "iso";
+  const locale = iso ? "sv-SE" : style === "system" ? undefined : style;
+  const format = (options: Intl.DateTimeFormatOptions) => {
+    const { format: write } = new Intl.DateTimeFormat(locale, options);
+    return (time: string | Date) => write(new Date(time));
+  };
+  const time = { hour: "2-digit", minute: "2-digit" } as const;
+  const dayOfYear = { day: "numeric", month: "short" } as const;
+  const date = format(iso ? { dateStyle: "short" } : { ...dayOfYear, year: "numeric" });
+  return { clock: format(time), weekday: format({ ...time, weekday: "short" }), shortDate: iso ? date : format(dayOfYear), date };
+}
 
-export const clock = (iso: string): string => clockFormat.format(new Date(iso));
+const formats = computed(() => formatsOf(dateStyle.current.value));
+
+/** "10:02" */
+export const clock = (time: string | Date): string => formats.value.clock(time);
+/** "Fri 10:02" */
+export const weekday = (time: Date): string => formats.value.weekday(time);
+/** "3 Nov 2024" */
+export const date = (time: string): string => formats.value.date(time);
+/** "3 Nov 2024, 10:02". Default: in the chosen style. */
+export function moment(time: Date, style = dateStyle.current.value): string {
+  const write = formatsOf(style);
+  return `${write.date(time)}, ${write.clock(time)}`;
+}
 
 /** "today 10:02", "3 Nov", "3 Nov 2024". */
 export function day(iso: string, now = new Date()): string {
-  const date = new Date(iso);
-  if (date.toDateString() === now.toDateString()) return `today ${clockFormat.format(date)}`;
-  return (date.getFullYear() === now.getFullYear() ? dayFormat : yearFormat).format(date);
+  const time = new Date(iso);
+  if (time.toDateString() === now.toDateString()) return `today ${clock(time)}`;
+  return (time.getFullYear() === now.getFullYear() ? formats.value.shortDate : date)(iso);
 }
 
 /** "just now", "5 min ago", "yesterday", "3 Nov". */
@@ -37,6 +62,8 @@ export function ago(iso: string, now = Date.now()): string {
 }
 
 export const milliseconds = (ms: number): string => (ms < 1 ? "under 1 ms" : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
+
+export const transportName = (name: TransportName | null): string => (name === "websocket" ? "WebSocket" : name === "sse" ? "server-sent events" : "data channel");
 
 /** 180 -> "6 months". */
 export function formatDays(days: number): string {

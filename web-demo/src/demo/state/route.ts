@@ -1,13 +1,14 @@
-// Routes in the URL's hash: #/s/{session}, #/e/{entity}, #/memory…, #/d, #/d/{document},
+// Routes in the URL's hash: #/s/{session}, #/e/{entity}, #/memory…, #/settings/{section}, #/d, #/d/{document},
 // #/d/{document}/{chunk}, #/c/{comparison} and #/t/{topic}.
 import { signal } from "@preact/signals";
 
 export type Route =
-  | { page: "session"; id: string } | { page: "entity"; id: string } | { page: "memory"; rest: string } | { page: "home" }
+  | { page: "session"; id: string } | { page: "entity"; id: string } | { page: "memory"; rest: string } | { page: "settings"; section: string } | { page: "home" }
   | { page: "documents" } | { page: "document"; id: string; chunk: string | null }
   | { page: "comparison"; id: string } | { page: "topic"; id: string };
 
 export const memoryHref = "#/memory";
+export const settingsHref = "#/settings";
 
 function read(): Route {
   const [, kind, id, part] = location.hash.split("/");
@@ -19,6 +20,7 @@ function read(): Route {
     if (id && kind === "c") return { page: "comparison", id: decodeURIComponent(id) };
     if (id && kind === "t") return { page: "topic", id: decodeURIComponent(id) };
     if (kind === "d") return { page: "documents" };
+    if (kind === "settings") return { page: "settings", section: id ?? "" };
   } catch {
     // Invalid percent-encoding.
   }

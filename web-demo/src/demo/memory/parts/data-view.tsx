@@ -4,9 +4,9 @@ import { useState } from "preact/hooks";
 import { hasToken } from "../../state/login.ts";
 import { DeleteEverything, type DeleteEverythingResult } from "../generated/operations.ts";
 import { client } from "../state/context.ts";
-import { useAction } from "../state/hooks.ts";
+import { useAction } from "../../state/action.ts";
 import { manyOf } from "../state/words.ts";
-import { Dialog, Trouble } from "./dialog.tsx";
+import { Dialog, Trouble } from "../../parts/dialog.tsx";
 
 type Receipt = NonNullable<DeleteEverythingResult["deleteMyData"]["receipt"]>;
 
@@ -58,7 +58,7 @@ function DeleteDialog({ onClose }: { onClose: () => void }) {
 export function DataView() {
   const [deleting, setDeleting] = useState(false);
   return (
-    <section class="your-data" aria-label="Your data">
+    <section class="sheet" aria-label="Your data">
       <h2>Take it with you</h2>
       <p class="soft">One file with all your sessions, messages and facts. <code>recall import</code> reads it into any other server.</p>
       {hasToken.value

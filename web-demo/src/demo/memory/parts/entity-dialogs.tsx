@@ -2,10 +2,11 @@
 import { useState } from "preact/hooks";
 import { day } from "../../state/format.ts";
 import { client, useMemoryPage, type Relation } from "../state/context.ts";
-import { useAction, useLoaded } from "../state/hooks.ts";
+import { useAction } from "../../state/action.ts";
+import { useLoaded } from "../state/hooks.ts";
 import { manyOf, otherSide, sentence } from "../state/words.ts";
 import { ThingStory, type KnownFact, type ThingStoryResult } from "../generated/operations.ts";
-import { Dialog, Trouble } from "./dialog.tsx";
+import { Dialog, Trouble } from "../../parts/dialog.tsx";
 import { EntityField } from "./entity-field.tsx";
 
 export type LoadedThing = NonNullable<ThingStoryResult["entity"]>;

@@ -2,7 +2,8 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { KnownFact } from "../generated/operations.ts";
 import { mayWrite, useMemoryPage } from "../state/context.ts";
-import { useAction, useLiveList } from "../state/hooks.ts";
+import { useAction } from "../../state/action.ts";
+import { useLiveList } from "../state/hooks.ts";
 import { factList } from "../state/lists.ts";
 import { placeHref, type Place } from "../state/place.ts";
 import { manyOf } from "../state/words.ts";

@@ -3,9 +3,9 @@ import type { ForgetInput } from "@relevantic/recall";
 import { useEffect, useState } from "preact/hooks";
 import { day } from "../../state/format.ts";
 import { client, useMemoryPage } from "../state/context.ts";
-import { useAction } from "../state/hooks.ts";
+import { useAction } from "../../state/action.ts";
 import { factsAndMessages, sentence } from "../state/words.ts";
-import { Dialog, Trouble } from "./dialog.tsx";
+import { Dialog, Trouble } from "../../parts/dialog.tsx";
 
 export type ForgetTarget = Omit<ForgetInput, "dryRun">;
 type Found = Awaited<ReturnType<typeof client.forget>>;

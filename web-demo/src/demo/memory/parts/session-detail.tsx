@@ -4,10 +4,10 @@ import { day } from "../../state/format.ts";
 import { sessionHref } from "../../state/route.ts";
 import type { SessionItem } from "../generated/operations.ts";
 import { mayWrite, useMemoryPage } from "../state/context.ts";
-import { useAction } from "../state/hooks.ts";
+import { useAction } from "../../state/action.ts";
 import { noFilters, placeHref } from "../state/place.ts";
 import { manyOf } from "../state/words.ts";
-import { Trouble } from "./dialog.tsx";
+import { Trouble } from "../../parts/dialog.tsx";
 import { ForgetDialog } from "./forget-dialog.tsx";
 
 export const titleOf = (session: SessionItem): string => session.title ?? session.messages.nodes[0]?.text ?? "New session";

@@ -1,4 +1,4 @@
-// Hooks of the Memory page: lists that follow their filters, loaded stories, and actions with their errors.
+// Hooks of the Memory page: lists that follow their filters, and loaded stories.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { handleError, useMemoryPage } from "./context.ts";
 import type { LiveList } from "./live-list.ts";
@@ -35,29 +35,6 @@ export function useLoaded<T>(key: string, load: () => Promise<T>): Loaded<T> {
     return () => { stale = true; };
   }, [key, version]);
   return state.key === key ? state.loaded : { phase: "loading" };
-}
-
-export interface Action {
-  busy: boolean;
-  error: string | null;
-  /** Runs an action. Returns whether it succeeded. */
-  run: (work: () => Promise<unknown>) => Promise<boolean>;
-}
-
-export function useAction(): Action {
-  const [state, setState] = useState<{ busy: boolean; error: string | null }>({ busy: false, error: null });
-  const run = async (work: () => Promise<unknown>) => {
-    setState({ busy: true, error: null });
-    try {
-      await work();
-      setState({ busy: false, error: null });
-      return true;
-    } catch (error) {
-      setState({ busy: false, error: handleError(error) });
-      return false;
-    }
-  };
-  return { ...state, run };
 }
 
 /** The value once it has not changed for `ms` milliseconds. */

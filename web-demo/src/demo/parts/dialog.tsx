@@ -1,7 +1,7 @@
 // A modal dialog. The browser keeps the focus inside and returns it afterwards.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { Icon } from "../../parts/icon.tsx";
+import { Icon } from "./icon.tsx";
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -18,7 +18,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     };
   }, []);
   return (
-    <dialog ref={ref} class="memory-dialog" aria-labelledby={heading} onCancel={(event) => { event.preventDefault(); onClose(); }}>
+    <dialog ref={ref} class="dialog" aria-labelledby={heading} onCancel={(event) => { event.preventDefault(); onClose(); }}>
       <h2 id={heading}>{title}</h2>
       <button type="button" class="icon-button close" aria-label="Close" onClick={onClose}><Icon name="close" /></button>
       {children}

@@ -1,0 +1,43 @@
+// The settings: access tokens, usage, appearance, data and the connection. Their code loads when they are first opened.
+import "../styles/place-page.css";
+import "../styles/settings.css";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { start } from "../state/app.ts";
+import { settingsHref } from "../state/route.ts";
+import { Appearance } from "./parts/appearance.tsx";
+import { Connection } from "./parts/connection.tsx";
+import { Tokens } from "./parts/tokens.tsx";
+import { Usage } from "./parts/usage.tsx";
+
+const YourData = () => <p>Export everything that Recall knows of you, or delete it: <a href="#/memory/data">Your data</a> in Memory.</p>;
+
+type Section = readonly [path: string, title: string, Content: () => JSX.Element];
+const first: Section = ["tokens", "Access tokens", Tokens];
+const sections: readonly Section[] = [
+  first, ["usage", "Usage", Usage], ["appearance", "Appearance", Appearance], ["data", "Your data", YourData], ["connection", "Connection", Connection],
+];
+
+/** An unknown section opens the first one. */
+export function SettingsPage({ section }: { section: string }) {
+  const [open, title, Content] = sections.find(([path]) => path === section) ?? first;
+  useEffect(() => {
+    document.title = "Settings, Recall";
+    return () => { document.title = "Recall"; };
+  }, []);
+  return (
+    <main id="main" class="place-page settings" tabIndex={-1}>
+      <div class="head">
+        <h1>Settings</h1>
+        <div class="views" role="navigation" aria-label="Parts of the settings">
+          {sections.map(([path, label]) => <a key={path} href={`${settingsHref}/${path}`} aria-current={path === open ? "page" : undefined}>{label}</a>)}
+        </div>
+      </div>
+      <section key={open} class="sheet" aria-label={title} tabIndex={0}>
+        <h2>{title}</h2>
+        {/* What the user may do must be known first. */}
+        {start.value && <Content />}
+      </section>
+    </main>
+  );
+}

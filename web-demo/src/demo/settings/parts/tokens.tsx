@@ -1,0 +1,144 @@
+// Access tokens: what they are for, and how to create, list and revoke them.
+import { RecallError } from "@relevantic/recall";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Dialog, Trouble } from "../../parts/dialog.tsx";
+import { useAction } from "../../state/action.ts";
+import { day } from "../../state/format.ts";
+import { account, client, hasToken } from "../../state/login.ts";
+import { AccessTokens, CreateAccessToken, RevokeAccessToken, type TokenRow } from "../generated/operations.ts";
+
+const READ = "recall.read";
+const WRITE = "recall.write";
+const LIFETIMES = [7, 30, 90, 366];
+const DEFAULT_LIFETIME = 90;
+
+function refuse(errors: ReadonlyArray<{ code: string; message: string }>) {
+  if (errors[0]) throw new RecallError(errors[0].code, errors[0].message, 200);
+}
+
+const focusSection = () => document.querySelector<HTMLElement>(".settings .sheet")?.focus();
+
+/** The new token, which only this page knows. */
+function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
+  const field = useRef<HTMLInputElement>(null);
+  const [status, setStatus] = useState("");
+  const select = () => {
+    field.current?.focus();
+    field.current?.select();
+  };
+  useEffect(select, []);
+  const copy = () => {
+    select();
+    // Pages without TLS have no clipboard.
+    if (!navigator.clipboard) return setStatus("It is selected. Copy it with the keyboard.");
+    navigator.clipboard.writeText(secret).then(() => setStatus("Copied."), () => setStatus("It is selected. Copy it with the keyboard."));
+  };
+  return (
+    <div class="secret" role="group" aria-label="New access token">
+      <label>Copy the token now. It is not shown again.<input ref={field} type="text" readOnly value={secret} /></label>
+      <button type="button" class="strong" onClick={copy}>Copy</button>
+      <button type="button" class="plain" onClick={onClose}>Done</button>
+      <p class="soft" role="status">{status}</p>
+    </div>
+  );
+}
+
+function CreateForm({ onCreated }: { onCreated: (token: TokenRow, secret: string) => void }) {
+  const [name, setName] = useState("");
+  const { busy, error, run } = useAction();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget as HTMLFormElement);
+    const input = { name, scopes: String(fields.get("scopes")).split(" "), expiresInDays: Number(fields.get("days")) };
+    void run(async () => {
+      const { accessToken, secret, errors } = (await client.graphql(CreateAccessToken, { input })).createAccessToken;
+      refuse(errors);
+      if (!accessToken || !secret) return;
+      setName("");
+      onCreated(accessToken, secret);
+    });
+  };
+  return (
+    <form class="create" onSubmit={submit}>
+      <label>Name<input type="text" name="name" required maxLength={100} autocomplete="off" value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
+      <label>Access<select name="scopes"><option value={`${READ} ${WRITE}`}>Read and write</option><option value={READ}>Read only</option></select></label>
+      <label>Expires after<select name="days">{LIFETIMES.map((days) => <option key={days} value={days} selected={days === DEFAULT_LIFETIME}>{days} days</option>)}</select></label>
+      <button type="submit" class="strong" disabled={busy}>Create</button>
+      <Trouble text={error} />
+    </form>
+  );
+}
+
+function RevokeDialog({ token, onRevoked, onClose }: { token: TokenRow; onRevoked: () => void; onClose: () => void }) {
+  const { busy, error, run } = useAction();
+  const revoke = () => run(async () => {
+    refuse((await client.graphql(RevokeAccessToken, { id: token.id })).revokeAccessToken.errors);
+    onRevoked();
+  });
+  return (
+    <Dialog title={`Revoke ${token.name}`} onClose={onClose}>
+      <p>The server then refuses requests with this token. This cannot be undone.</p>
+      <Trouble text={error} />
+      <footer>
+        <button type="button" class="plain" autofocus onClick={onClose}>Cancel</button>
+        <button type="button" class="danger" disabled={busy} onClick={() => void revoke()}>Revoke</button>
+      </footer>
+    </Dialog>
+  );
+}
+
+function Row({ token, onRevoke }: { token: TokenRow; onRevoke: () => void }) {
+  const { name, scopes, createdAt, lastUsedAt, expiresAt } = token;
+  const expired = Date.parse(expiresAt) <= Date.now();
+  return (
+    <li>
+      <div>
+        <b>{name}</b>
+        <small>
+          {scopes.includes(WRITE) ? scopes.includes(READ) ? "read and write" : "write only" : "read only"}, created {day(createdAt)}, {lastUsedAt ? `last used ${day(lastUsedAt)}` : "never used"}, {expired ? "expired" : "expires"} {day(expiresAt)}
+        </small>
+      </div>
+      <button type="button" class="plain" aria-label={`Revoke ${name}`} onClick={onRevoke}>Revoke…</button>
+    </li>
+  );
+}
+
+function Manage() {
+  const [tokens, setTokens] = useState<readonly TokenRow[] | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  const [revoking, setRevoking] = useState<TokenRow | null>(null);
+  const { error, run } = useAction();
+  useEffect(() => void run(async () => setTokens((await client.graphql(AccessTokens, {})).accessTokens)), []);
+  if (!tokens) return <Trouble text={error} />;
+  const onRevoked = () => {
+    setTokens(tokens.filter((token) => token !== revoking));
+    setRevoking(null);
+    // The button that had the focus is gone.
+    setTimeout(focusSection);
+  };
+  return (
+    <>
+      <CreateForm onCreated={(token, text) => { setTokens([token, ...tokens]); setSecret(text); }} />
+      {secret && <Secret key={secret} secret={secret} onClose={() => { setSecret(null); focusSection(); }} />}
+      <ul class="tokens" aria-label="Access tokens">{tokens.map((token) => <Row key={token.id} token={token} onRevoke={() => setRevoking(token)} />)}</ul>
+      {tokens.length === 0 && <p class="soft">There are no access tokens.</p>}
+      {revoking && <RevokeDialog token={revoking} onRevoked={onRevoked} onClose={() => setRevoking(null)} />}
+    </>
+  );
+}
+
+export function Tokens() {
+  const user = account.value;
+  const { origin } = location;
+  return (
+    <>
+      <p>An access token lets a script or an agent use your memory without a login. Send it with each request:</p>
+      <pre><code>{`curl ${origin}/graphql -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '{"query": "{ viewer { name } }"}'`}</code></pre>
+      <p>Or connect an agent by MCP:</p>
+      <pre><code>RECALL_MCP_TOKEN=$TOKEN recall mcp --url {origin}</code></pre>
+      {user?.role === "ANONYMOUS" ? <p class="warn">Visitors have no access tokens. Log in to create one.</p>
+        : user || hasToken.value ? <Manage />
+        : <p class="warn">This server has no login: scripts and agents on this machine need no token.</p>}
+    </>
+  );
+}

@@ -219,7 +219,7 @@ mod tests {
         let weights: &'static [u8] = Box::leak((0..inputs * outputs).map(|i| (i * 37 % 251) as u8).collect());
         let linear = Linear { weights, scales: vec![1.0; outputs], bias: vec![0.0; outputs], inputs };
         // Each row has the largest activation, so the others are rounded to themselves.
-        let value = |i: usize| if i % inputs == 0 { TOP } else { f32::from((i * 7919 % 16383) as i16 - 8191) };
+        let value = |i: usize| if i.is_multiple_of(inputs) { TOP } else { f32::from((i * 7919 % 16383) as i16 - 8191) };
         let x: Vec<f32> = (0..rows * inputs).map(value).collect();
         let y = linear.apply(&x);
         for (n, found) in y.iter().enumerate() {

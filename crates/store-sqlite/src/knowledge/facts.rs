@@ -38,10 +38,13 @@ pub(in super::super) const FACTS_BY_KEY: &str =
 
 /// Looks up each pair separately: a well-known entity costs no more than an unknown one.
 pub(in super::super) const FACTS_BETWEEN: &str =
-    "WITH some (id) AS (SELECT unhex(value) FROM json_each(?2)), others (id) AS (SELECT unhex(value) FROM json_each(?3)),
-     pairs (subject, object) AS (SELECT a.id, b.id FROM some a CROSS JOIN others b UNION SELECT b.id, a.id FROM some a CROSS JOIN others b)
-     SELECT f.* FROM pairs p CROSS JOIN facts f INDEXED BY facts_of_pair
-         ON f.user_id = ?1 AND f.subject_id = p.subject AND f.object_id = p.object ORDER BY f.id";
+    "WITH some (id) AS MATERIALIZED (SELECT unhex(value) FROM json_each(?2)), others (id) AS MATERIALIZED (SELECT unhex(value) FROM json_each(?3))
+     SELECT * FROM facts WHERE user_id = ?1 AND id IN (
+         SELECT f.id FROM some a CROSS JOIN others b CROSS JOIN facts f INDEXED BY facts_of_pair
+             ON f.user_id = ?1 AND f.subject_id = a.id AND f.object_id = b.id
+         UNION ALL SELECT f.id FROM some a CROSS JOIN others b CROSS JOIN facts f INDEXED BY facts_of_pair
+             ON f.user_id = ?1 AND f.subject_id = b.id AND f.object_id = a.id)
+     ORDER BY id";
 
 #[async_trait]
 impl FactStore for SqliteStore {

@@ -59,9 +59,7 @@ impl UseCases {
             Err(e) => return Err(e.into()),
         };
         let Some(question) = question else { return Ok((hits, Relevance::default())) };
-        let best = hits.iter().filter(|hit| hit.is_chunk).map(|hit| hit.score).fold(f32::MIN_POSITIVE, f32::max);
-        let scores: HashMap<MessageId, f32> = hits.iter().map(|hit| (hit.message, hit.score / best)).collect();
-        let mut relevance = Relevance::default();
+        let mut cosines = HashMap::new();
         for (whose, is_second) in [(Some(caller), false), (shared, true)] {
             let ids: Vec<MessageId> = hits.iter().filter(|hit| hit.is_chunk && hit.is_second == is_second).map(|hit| hit.message).collect();
             let Some(whose) = whose.filter(|_| !ids.is_empty()) else { continue };
@@ -70,12 +68,9 @@ impl UseCases {
             if !missing.is_empty() {
                 self.embed_later(*whose, missing);
             }
-            relevance.extend(found.into_iter().filter_map(|(id, vector)| {
-                let cosine = vector.cosine(&question)?.max(0.0);
-                Some((id, (1.0 - SHARE) * scores.get(&id)? + SHARE * cosine))
-            }));
+            cosines.extend(found.into_iter().filter_map(|(id, vector)| Some((id, vector.cosine(&question)?.max(0.0)))));
         }
-        Ok((reorder(hits, &relevance), relevance))
+        Ok(reorder(hits, &cosines))
     }
 
     /// Makes the vectors of chunks in the background, unless others are being made.
@@ -98,18 +93,19 @@ impl UseCases {
     }
 }
 
-/// Sorts the chunks among the hits by their relevance. The score of the search stands in for one that is not known.
-fn reorder(mut hits: Vec<IndexHit>, relevance: &Relevance) -> Vec<IndexHit> {
-    let places: Vec<(usize, f32)> = hits.iter().enumerate().filter(|(_, hit)| hit.is_chunk).map(|(n, hit)| (n, hit.score)).collect();
-    let of = |hit: &IndexHit| relevance.get(&hit.message).copied().unwrap_or(hit.score);
-    let mut chunks: Vec<IndexHit> = hits.iter().filter(|hit| hit.is_chunk).cloned().collect();
-    chunks.sort_by(|a, b| of(b).total_cmp(&of(a)));
-    for ((place, score), chunk) in places.into_iter().zip(chunks) {
-        if let Some(hit) = hits.get_mut(place) {
-            *hit = IndexHit { score, ..chunk };
-        }
+/// Sorts the chunks among the hits by their relevance, and returns that of the chunks with a cosine. A chunk without one counts as having the
+/// mean of the others.
+fn reorder(mut hits: Vec<IndexHit>, cosines: &HashMap<MessageId, f32>) -> (Vec<IndexHit>, Relevance) {
+    let best = hits.iter().filter(|hit| hit.is_chunk).map(|hit| hit.score).fold(f32::MIN_POSITIVE, f32::max);
+    let mean = cosines.values().sum::<f32>() / cosines.len().max(1) as f32;
+    let relevance = |hit: &IndexHit| (1.0 - SHARE) * hit.score / best + SHARE * cosines.get(&hit.message).unwrap_or(&mean);
+    let mut chunks: Vec<(f32, IndexHit)> = hits.iter().filter(|hit| hit.is_chunk).map(|hit| (relevance(hit), hit.clone())).collect();
+    chunks.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let known = chunks.iter().filter(|(_, hit)| cosines.contains_key(&hit.message)).map(|(of, hit)| (hit.message, *of)).collect();
+    for (place, (_, chunk)) in hits.iter_mut().filter(|hit| hit.is_chunk).zip(chunks) {
+        *place = IndexHit { score: place.score, ..chunk };
     }
-    hits
+    (hits, known)
 }
 
 /// The text of a chunk with the heading above it, which the chunk may not repeat.
@@ -133,20 +129,33 @@ mod tests {
         IndexHit { message: MessageId(Uuid::from_u128(n)), score, methods: Vec::new(), is_chunk, is_second: false }
     }
 
+    fn id(n: u128) -> MessageId {
+        MessageId(Uuid::from_u128(n))
+    }
+
     #[test]
     fn chunks_are_sorted_by_meaning_and_messages_keep_their_ranks() {
         let hits = [(1, true, 0.9), (2, false, 0.8), (3, true, 0.7), (4, true, 0.6)].map(hit).to_vec();
-        let relevance = [(1, 0.1), (3, 0.3), (4, 0.8)].map(|(n, relevance)| (MessageId(Uuid::from_u128(n)), relevance)).into();
-        let found: Vec<_> = reorder(hits, &relevance).iter().map(|hit| (hit.message.0.as_u128(), hit.score)).collect();
+        let (found, relevance) = reorder(hits, &[(1, 0.1), (3, 0.3), (4, 0.8)].map(|(n, cosine)| (id(n), cosine)).into());
+        let found: Vec<_> = found.iter().map(|hit| (hit.message.0.as_u128(), hit.score)).collect();
         assert_eq!(found, [(4, 0.9), (2, 0.8), (3, 0.7), (1, 0.6)]);
+        assert!((relevance[&id(4)] - (0.3 * 0.6 / 0.9 + 0.7 * 0.8)).abs() < 1e-6 && !relevance.contains_key(&id(2)));
+    }
+
+    #[test]
+    fn chunk_without_a_vector_stands_between_nearer_and_farther_ones() {
+        let hits = [(1, true, 0.5), (2, true, 0.5), (3, true, 0.5)].map(hit).to_vec();
+        let (found, relevance) = reorder(hits, &[(1, 0.1), (3, 0.6)].map(|(n, cosine)| (id(n), cosine)).into());
+        assert_eq!(found.iter().map(|hit| hit.message).collect::<Vec<_>>(), [id(3), id(2), id(1)]);
+        assert!(!relevance.contains_key(&id(2)));
     }
 
     proptest! {
         #[test]
         fn reordered_hits_have_the_same_messages_and_scores(hits in prop::collection::vec((any::<bool>(), 0.0f32..1.0, prop::option::of(0.0f32..1.0)), 0..30)) {
-            let relevance = hits.iter().zip(0..).filter_map(|((_, _, fits), n)| Some((MessageId(Uuid::from_u128(n)), (*fits)?))).collect();
+            let cosines = hits.iter().zip(0..).filter_map(|((_, _, near), n)| Some((id(n), (*near)?))).collect();
             let before: Vec<IndexHit> = hits.iter().zip(0..).map(|((is_chunk, score, _), n)| hit((n, *is_chunk, *score))).collect();
-            let after = reorder(before.clone(), &relevance);
+            let (after, _) = reorder(before.clone(), &cosines);
             prop_assert_eq!(before.iter().map(|h| h.score).collect::<Vec<_>>(), after.iter().map(|h| h.score).collect::<Vec<_>>());
             let ids = |hits: &[IndexHit]| hits.iter().map(|h| h.message).collect::<std::collections::BTreeSet<_>>();
             prop_assert_eq!(ids(&before), ids(&after));

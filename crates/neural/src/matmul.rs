@@ -34,7 +34,7 @@ impl Linear {
         }
         let mut y = vec![0.0; rows * outputs];
         // Few rows of weights at a time meet all activations, because they stay in the nearest cache. All weights do not.
-        let tile = (TILE / self.inputs).next_multiple_of(PAIR);
+        let tile = (TILE / self.inputs).max(1).next_multiple_of(PAIR);
         let mut sums = vec![0_i32; tile * BLOCK];
         for (number, weights) in self.weights.chunks(tile * self.inputs).enumerate() {
             let first = number * tile;

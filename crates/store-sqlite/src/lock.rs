@@ -8,7 +8,14 @@ use std::{
     fs::{File, OpenOptions, TryLockError},
     io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
+    time::Duration,
 };
+
+/// How often the lock is tried. A server that was killed while it started a parser leaves a process that shares its lock until it runs the
+/// parser's program.
+const ATTEMPTS: u32 = 50;
+/// The time between two attempts.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The lock of one server on one database file. Dropping it releases the lock.
 #[derive(Debug)]
@@ -55,21 +62,32 @@ impl ServerLock {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut process = String::new();
-                let _ = file.take(20).read_to_string(&mut process);
-                let process = Some(process.trim().to_owned()).filter(|id| id.bytes().all(|b| b.is_ascii_digit()) && !id.is_empty());
-                return Err(LockError::Held { database: database.to_owned(), process });
-            }
-            Err(TryLockError::Error(cause)) => return Err(failed(cause)),
+        if !try_lock(&file).map_err(failed)? {
+            let mut process = String::new();
+            let _ = file.take(20).read_to_string(&mut process);
+            let process = Some(process.trim().to_owned()).filter(|id| id.bytes().all(|b| b.is_ascii_digit()) && !id.is_empty());
+            return Err(LockError::Held { database: database.to_owned(), process });
         }
         // Only for the error message of a second server.
         let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
         written.map_err(failed)?;
         Ok(Self { _file: file })
     }
+}
+
+/// Tries to lock the file. Returns whether it is locked; false if another process keeps it.
+fn try_lock(file: &File) -> io::Result<bool> {
+    for attempt in 0..ATTEMPTS {
+        if attempt > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(cause)) => return Err(cause),
+        }
+    }
+    Ok(false)
 }
 
 /// The path of the lock file next to the database. Different paths of one database give the same lock file.
@@ -98,6 +116,21 @@ mod tests {
         drop(first);
         drop(ServerLock::take(&database).unwrap());
         assert!(ServerLock::take(&folder.path().join("missing/recall.db")).is_err());
+    }
+
+    #[test]
+    fn lock_is_taken_when_a_process_that_shared_it_lets_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("recall.db");
+        let killed = ServerLock::take(&database).unwrap();
+        let shared = killed._file.try_clone().unwrap();
+        drop(killed);
+        let process = std::thread::spawn(move || {
+            std::thread::sleep(PAUSE);
+            drop(shared);
+        });
+        assert!(ServerLock::take(&database).is_ok());
+        process.join().unwrap();
     }
 
     #[cfg(unix)]

@@ -62,7 +62,7 @@ impl ServerLock {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&path).map_err(failed)?;
-        if !try_lock(&file).map_err(failed)? {
+        if !try_lock(&file, || std::thread::sleep(PAUSE)).map_err(failed)? {
             let mut process = String::new();
             let _ = file.take(20).read_to_string(&mut process);
             let process = Some(process.trim().to_owned()).filter(|id| id.bytes().all(|b| b.is_ascii_digit()) && !id.is_empty());
@@ -75,11 +75,11 @@ impl ServerLock {
     }
 }
 
-/// Tries to lock the file. Returns whether it is locked; false if another process keeps it.
-fn try_lock(file: &File) -> io::Result<bool> {
+/// Tries to lock the file, with a pause before each further attempt. Returns whether it is locked; false if another process keeps it.
+fn try_lock(file: &File, mut pause: impl FnMut()) -> io::Result<bool> {
     for attempt in 0..ATTEMPTS {
         if attempt > 0 {
-            std::thread::sleep(PAUSE);
+            pause();
         }
         match file.try_lock() {
             Ok(()) => return Ok(true),
@@ -121,16 +121,16 @@ mod tests {
     #[test]
     fn lock_is_taken_when_a_process_that_shared_it_lets_go() {
         let folder = tempfile::tempdir().unwrap();
-        let database = folder.path().join("recall.db");
-        let killed = ServerLock::take(&database).unwrap();
-        let shared = killed._file.try_clone().unwrap();
+        let path = folder.path().join("recall.db.lock");
+        let killed = File::create(&path).unwrap();
+        assert!(try_lock(&killed, || {}).unwrap());
+        let mut shared = Some(killed.try_clone().unwrap());
         drop(killed);
-        let process = std::thread::spawn(move || {
-            std::thread::sleep(PAUSE);
-            drop(shared);
-        });
-        assert!(ServerLock::take(&database).is_ok());
-        process.join().unwrap();
+        let next = File::open(&path).unwrap();
+        let mut pauses = 0;
+        assert!(!try_lock(&next, || pauses += 1).unwrap());
+        assert_eq!(pauses, ATTEMPTS - 1);
+        assert!(try_lock(&next, || drop(shared.take())).unwrap());
     }
 
     #[cfg(unix)]

@@ -28,6 +28,7 @@ TAGS = 1 + 2 * len(TYPES)
 # Probabilities from which a new fact is taken and a fact of the rules is kept, as in crates/neural/src/reading.rs.
 NEW_FACT, RULES_FACT = 0.6, 0.02
 LENGTHS = (24, 40, 64, 128)
+CANDIDATES = (8, 16, 32, 64, 128)
 BATCH = 32
 
 
@@ -153,16 +154,6 @@ def rule_pairs(seen):
     return pairs
 
 
-def rule_features(pairs, symmetric, s, o, relations):
-    """Marks of one pair: its relations by the rules, and their polarities."""
-    row = np.zeros(relations + len(POLARITIES), np.float32)
-    said = list(pairs.get((s, o), []))
-    said += [(r, p) for r, p in pairs.get((o, s), []) if r in symmetric]
-    for r, p in said:
-        row[r] = row[relations + p] = 1.0
-    return row
-
-
 def composed():
     """Prints the composed examples of tests/data/grammar as messages, without every third, which is held out there."""
     import tomllib
@@ -235,18 +226,14 @@ def build(args, mark_count, relations):
         mean = (h * inside[..., None]).sum(1) / batch["lengths"][:, None]
         kind = jnp.concatenate([h[:, 0], mean], -1) @ p["kind"] + p["kind_bias"]
         tags = h @ p["tags"] + p["tags_bias"]
-        sums = jnp.concatenate([jnp.zeros_like(h[:, :1]), jnp.cumsum(h, 1)], 1)
-        pairs = batch["pairs"]  # message, subject's first and end, object's first and end
-
-        def state(first, end):
-            return (sums[pairs[:, 0], end] - sums[pairs[:, 0], first]) / jnp.maximum(end - first, 1)[:, None]
-
-        subject, object_ = state(pairs[:, 1], pairs[:, 2]), state(pairs[:, 3], pairs[:, 4])
-        (s, s_fit), (o, o_fit) = jnp.split(subject @ p["subject"] + p["subject_bias"], 2, -1), jnp.split(object_ @ p["object"], 2, -1)
+        # Every candidate of a message with every other: the mean of its words, projected.
+        places = jnp.einsum("bct,bth->bch", batch["places"], h)
+        s, s_fit = jnp.split((places @ p["subject"] + p["subject_bias"])[:, :, None], 2, -1)
+        o, o_fit = jnp.split((places @ p["object"])[:, None], 2, -1)
         z = jax.nn.relu(s + o + s_fit * o_fit + batch["said"] @ p["said"])
         z = drop(z, keys[-1], args.dropout)
         out = z @ p["facts"] + p["facts_bias"]
-        return kind, tags, out[:, :relations], out[:, relations:]
+        return kind, tags, out[..., :relations], out[..., relations:]
 
     def loss(p, x, batch, key):
         kind, tags, facts, polarity = upper(p, x, batch, key)
@@ -288,7 +275,7 @@ def collate(examples, states, symmetric, relations, mark_count, rng=None, mark_d
         "lengths": np.ones(b, np.int32), "marks": np.zeros((b, t, mark_count), np.float32), "kind": np.zeros(b, np.int32),
         "tags": np.zeros((b, t), np.int32), "tag_weight": np.zeros((b, t), np.float32), "weight": np.zeros(b, np.float32),
     }
-    pairs, said, facts, polarity = [], [], [], []
+    candidates = []
     for i, e in enumerate(examples):
         n = len(e.ids)
         x[i, :n] = states[id(e)]
@@ -306,24 +293,25 @@ def collate(examples, states, symmetric, relations, mark_count, rng=None, mark_d
             longer = [(a, z) for a, z in e.gold.values() if z - a > 1 and rng.random() < 0.5]
             cuts = [(a, k) if rng.random() < 0.5 else (k, z) for a, z in longer for k in [rng.randrange(a + 1, z)]]
             places = places + [c for c in dict.fromkeys(cuts) if c not in places]
-        for s in places:
-            for o in places:
-                if s == o:
-                    continue
-                pairs.append([i, *s, *o])
-                said.append(rule_features({} if unmarked else e.rule_facts, symmetric, s, o, relations))
-                f, p = np.zeros(relations, np.float32), np.zeros(3, np.float32)
-                for r, q in e.facts.get((s, o), []):
-                    f[r] = 1.0
-                    p[q] = 1.0
-                facts.append(f)
-                polarity.append(p / max(p.sum(), 1))
-    size = next(n for n in (384, 1536, 6144, 1 << 15, 1 << 20) if n >= len(pairs))
-    pad = size - len(pairs)
-    batch["pairs"] = np.array(pairs + [[0, 0, 1, 0, 1]] * pad, np.int32).reshape(size, 5)
-    for name, rows, width in (("said", said, relations + 3), ("facts", facts, relations), ("polarity", polarity, 3)):
-        batch[name] = np.concatenate([np.array(rows, np.float32).reshape(-1, width), np.zeros((pad, width), np.float32)])
-    batch["pair_weight"] = np.concatenate([np.ones(len(pairs), np.float32), np.zeros(pad, np.float32)])
+        candidates.append((places, {} if unmarked else e.rule_facts, e.facts))
+    most = max(len(places) for places, _, _ in candidates)
+    c = next(n for n in CANDIDATES if n >= most)
+    widths = {"said": relations + len(POLARITIES), "facts": relations, "polarity": len(POLARITIES)}
+    batch.update({name: np.zeros((b, c, c, width), np.float32) for name, width in widths.items()})
+    batch["places"], batch["pair_weight"] = np.zeros((b, c, t), np.float32), np.zeros((b, c, c), np.float32)
+    for i, (places, rules, labels) in enumerate(candidates):
+        at = {place: k for k, place in enumerate(places)}
+        for (first, end), k in at.items():
+            batch["places"][i, k, first:end] = 1 / (end - first)
+        batch["pair_weight"][i, : len(places), : len(places)] = 1 - np.eye(len(places))
+        for (s, o), said in rules.items():
+            for r, q in said if s in at and o in at else []:
+                for a, z in [(s, o), (o, s)] if r in symmetric else [(s, o)]:
+                    batch["said"][i, at[a], at[z], [r, relations + q]] = 1.0
+        for (s, o), stated in labels.items():
+            for r, q in stated:
+                batch["facts"][i, at[s], at[o], r] = batch["polarity"][i, at[s], at[o], q] = 1.0
+    batch["polarity"] /= np.maximum(batch["polarity"].sum(-1, keepdims=True), 1)
     return x, batch
 
 
@@ -420,14 +408,9 @@ def predict(args, base, params, examples):
         x, batch = collate(chunk, states, symmetric, relations, mark_count)
         _, _, facts, polarity = upper(params, x, batch)
         facts, polarity = 1 / (1 + np.exp(-np.asarray(facts))), softmax(polarity)
-        n = 0
         for i, e in enumerate(chunk):
-            pairs = {}
-            for s in e.places_of:
-                for o in e.places_of:
-                    if s != o:
-                        pairs[(s, o)] = (facts[n], polarity[n])
-                        n += 1
+            places = list(enumerate(e.places_of))
+            pairs = {(s, o): (facts[i, a, z], polarity[i, a, z]) for a, s in places for z, o in places if s != o}
             results.append((e, {"kind": kind[i], "found": e.found, "pairs": pairs}))
         for e, (places, labels) in zip(chunk, kept):
             e.places_of, e.facts = places, labels
@@ -681,14 +664,15 @@ def reference(args):
     for e in examples:
         x, batch = collate([e], states, symmetric, relations, mark_count)
         kind, tags, facts, polarity = upper(params, x, batch)
-        pairs = [(s, o) for s in e.places_of for o in e.places_of if s != o]
+        places = list(enumerate(e.places_of))
+        pairs = [((0, a, z), s, o) for a, s in places for z, o in places if s != o]
         messages.append({
             "text": e.text, "ids": e.ids, "marks": e.marks, "kinds": digits(jax.nn.softmax(kind[0])),
             "tags": digits(jax.nn.softmax(tags[0, : len(e.ids)])),
             "pairs": [{
                 "subject": s, "object": o, "said": np.flatnonzero(batch["said"][n]).tolist(),
                 "relations": digits(jax.nn.sigmoid(facts[n])), "polarities": digits(jax.nn.softmax(polarity[n])),
-            } for n, (s, o) in enumerate(pairs)],
+            } for n, s, o in pairs],
         })
     (ROOT / "crates/neural/src/reference.json").write_text(json.dumps(messages, separators=(",", ":")) + "\n")
 

@@ -46,6 +46,8 @@ pub(super) struct Probe {
     sum: i32,
 }
 
+/// Components that are quantized together.
+const QUANTIZED_AT_ONCE: usize = 64;
 /// Quantized value of the largest component of a row.
 const ROW_STEPS: f32 = 127.0;
 /// Quantized value of the largest component of a question, if the sum of all products fits.
@@ -53,18 +55,26 @@ const ROW_STEPS: f32 = 127.0;
 /// It is larger than for rows, because its rounding affects every comparison.
 const PROBE_STEPS: usize = 8191;
 
-/// Quantizes a vector symmetrically, so that the largest component becomes `steps`.
-///
-/// Returns the size of a step and each component in steps, or `None` for a zero vector.
-fn scale_to_steps(vector: &[f32], steps: f32) -> Option<(f32, impl Iterator<Item = f32> + Clone)> {
-    let largest = vector.iter().fold(0.0_f32, |m, v| if v.is_finite() { m.max(v.abs()) } else { m });
-    let scale = largest / steps;
-    (scale > 0.0).then(|| (scale, vector.iter().map(move |v| (v / scale).clamp(-steps, steps))))
+/// Returns the size of a step, so that the largest component of a vector has `steps` of them; `None` for a zero vector.
+#[inline]
+fn step_of(vector: &[f32], steps: f32) -> Option<f32> {
+    // Magnitudes of finite numbers have the order of their bits, and integers are compared by vector instructions.
+    let magnitude = |v: &f32| v.abs().to_bits();
+    let largest = vector.iter().map(magnitude).map(|bits| if bits < f32::INFINITY.to_bits() { bits } else { 0 }).max().unwrap_or(0);
+    let step = f32::from_bits(largest) / steps;
+    (step > 0.0).then_some(step)
+}
+
+/// Returns a component in steps.
+#[inline]
+fn in_steps(v: f32, step: f32, steps: f32) -> f32 {
+    (v / step).clamp(-steps, steps)
 }
 
 /// Rounds to the nearest integer; NaN becomes 0.
 ///
 /// `round` would be a function call per component unless the build targets a newer processor.
+#[inline]
 fn round_to_integer(v: f32) -> i16 {
     (v + 0.5_f32.copysign(v)) as i16
 }
@@ -73,8 +83,8 @@ impl Probe {
     /// Quantizes a question's vector. Returns `None` for a zero vector, which is similar to nothing.
     pub(super) fn new(vector: &[f32]) -> Option<Self> {
         let steps = (i32::MAX as usize / 256 / vector.len().max(1)).min(PROBE_STEPS);
-        let (scale, values) = scale_to_steps(vector, steps as f32)?;
-        let values: Vec<i16> = values.map(round_to_integer).collect();
+        let scale = step_of(vector, steps as f32)?;
+        let values: Vec<i16> = vector.iter().map(|v| round_to_integer(in_steps(*v, scale, steps as f32))).collect();
         let sum = values.iter().map(|v| i32::from(*v)).sum();
         Some(Self { values, scale, sum })
     }
@@ -116,14 +126,17 @@ impl Chunk {
         }
     }
 
-    /// Adds a row: its components in steps.
-    fn push(&mut self, row: impl Iterator<Item = f32> + Clone) {
-        self.coarse.extend(row.clone().map(|v| (round_to_integer(v) + ZERO) as u8));
-        let mut parts = row.map(|v| (((v - f32::from(round_to_integer(v)) + 0.5) * FINE_STEPS) as u8).min(FINE_STEPS as u8 - 1)).fuse();
-        while let Some(first) = parts.next() {
-            let others = (1..FINE_PER_BYTE).map(|i| parts.next().unwrap_or(0) << (2 * i));
-            self.fine.push(others.fold(first, |byte, part| byte | part));
+    /// Adds a row. Returns the size of its step, or `None` for a zero vector, which it does not add.
+    fn push(&mut self, vector: &[f32]) -> Option<f32> {
+        let (coarse, fine) = (self.coarse.len(), self.fine.len());
+        self.coarse.resize(coarse + vector.len(), ZERO as u8);
+        self.fine.resize(fine + fine_bytes(vector.len()), 0);
+        let step = quantize(vector, &mut self.coarse[coarse..], &mut self.fine[fine..]);
+        if step.is_none() {
+            self.coarse.truncate(coarse);
+            self.fine.truncate(fine);
         }
+        step
     }
 
     /// Fills up to `rows` rows with zero vectors.
@@ -160,13 +173,11 @@ impl Vectors {
         let before = self.scales.len() % CHUNK_ROWS;
         let Some(chunk) = self.chunks.last_mut() else { return };
         chunk.reserve_row(self.dimension);
-        if let Some((scale, values)) = scale_to_steps(vector, ROW_STEPS).filter(|_| vector.len() == self.dimension) {
-            self.scales.push(scale);
-            chunk.push(values);
-        } else {
-            self.scales.push(0.0);
+        let step = if vector.len() == self.dimension { chunk.push(vector) } else { None };
+        if step.is_none() {
             chunk.fill_with_zeros(before + 1, self.dimension);
         }
+        self.scales.push(step.unwrap_or(0.0));
     }
 
     /// Sets the dimension and fills the rows before the first vector with zeros.
@@ -221,6 +232,29 @@ impl Vectors {
         let chunks: usize = self.chunks.iter().map(|c| c.coarse.capacity() + c.fine.capacity()).sum();
         chunks + self.scales.capacity() * size_of::<f32>()
     }
+}
+
+/// Writes the bytes and the fine bits of a vector. Returns the size of its step, or `None` for a zero vector.
+///
+/// Compiled for several sets of vector instructions, with the same results: an index of many messages is built in one go.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+fn quantize(vector: &[f32], coarse: &mut [u8], fine: &mut [u8]) -> Option<f32> {
+    let step = step_of(vector, ROW_STEPS)?;
+    for ((values, bytes), fine) in
+        vector.chunks(QUANTIZED_AT_ONCE).zip(coarse.chunks_mut(QUANTIZED_AT_ONCE)).zip(fine.chunks_mut(QUANTIZED_AT_ONCE / FINE_PER_BYTE))
+    {
+        let mut parts = [0_u8; QUANTIZED_AT_ONCE];
+        for ((v, byte), part) in values.iter().zip(bytes).zip(&mut parts) {
+            let v = in_steps(*v, step, ROW_STEPS);
+            let whole = round_to_integer(v);
+            *byte = (whole + ZERO) as u8;
+            *part = (((v - f32::from(whole) + 0.5) * FINE_STEPS) as u8).min(FINE_STEPS as u8 - 1);
+        }
+        for (byte, part) in fine.iter_mut().zip(parts.as_chunks::<FINE_PER_BYTE>().0) {
+            *byte = part[0] | part[1] << 2 | part[2] << 4 | part[3] << 6;
+        }
+    }
+    Some(step)
 }
 
 /// Appends the dot product with each row. Compiled for several sets of vector instructions, with the same results.

@@ -8,7 +8,7 @@ use super::{
     resolve::{
         Ambiguity, HIGH_CONFIDENCE, KnownEntities, ResolvedEntities, ResolvedMention, Resolver, are_close_types,
         cues::{AliasStatement, NameCues, Text},
-        identifies_person, lookup_terms, names, role_hint,
+        identifies_person, lookup_terms, names, names_of, role_hint,
         roles::Role,
     },
     stated_names::{is_own_name, partners},
@@ -146,6 +146,14 @@ impl MessageEntities {
             matches!((mentions.get(a), mentions.get(b)), (Some(a), Some(b)) if are_stated_aliases(&message_cues.text, a, b))
         };
         let mut choice = resolver.resolve(i, cues, resolved);
+        // "Also a Martin! Martin Dushkov": the full name says which.
+        let is_namesake = |full: &str| choice.entity.is_some_and(|e| names_of(e).any(|known| names::are_namesakes(known, full)));
+        if let (Some(full), Some(cues)) = (creation.s.extraction.mentions.get(i + 1), message_cues.cues.get(i + 1))
+            && said(i, i + 1)
+            && is_namesake(&full.name)
+        {
+            choice = resolver.resolve(i + 1, cues, resolved);
+        }
         // "He's Desmond, not Derek": the known one gets the right name.
         let corrects = |a: usize, b: usize| {
             let mentions = &creation.s.extraction.mentions;
@@ -173,7 +181,7 @@ impl MessageEntities {
             return (previous, Decision { score: 0.95, reason: "the name before its correction".to_owned() });
         }
         // "Kate, short for Katherine": if one of the two names is known, both mean that entity.
-        let next = said(i, i + 1).then_some(i + 1);
+        let next = said(i, i + 1).then_some(i + 1).filter(|_| !cues.another);
         for other in next.into_iter().chain(partners(creation.s, i).filter(|p| *p > i)) {
             if choice.entity.is_none()
                 && let Some(cues) = message_cues.cues.get(other)
@@ -183,9 +191,11 @@ impl MessageEntities {
             }
         }
         let previous = i.checked_sub(1).filter(|p| said(*p, i));
-        for index in previous.into_iter().chain(partners(creation.s, i)).filter_map(|p| self.mention_entities.get(p).copied()) {
+        for p in previous.into_iter().chain(partners(creation.s, i)) {
+            let Some(index) = self.mention_entities.get(p).copied() else { continue };
             let id = self.entities[index].id;
-            if choice.entity.is_none_or(|e| e.id == id) {
+            let is_another = message_cues.cues.get(p).is_some_and(|c| c.another);
+            if is_another || choice.entity.is_none_or(|e| e.id == id) {
                 return (index, Decision { score: 0.95, reason: "said to be the same".to_owned() });
             }
         }

@@ -31,6 +31,8 @@ pub(crate) enum Owner {
 pub(crate) struct NameCues {
     /// "my boss John": owner and word of the role.
     pub(crate) role: Option<(Owner, String)>,
+    /// "coach Max": a word that says which one, without an owner.
+    pub(crate) qualifier: Option<String>,
     /// "John from accounting"
     pub(crate) from: Option<String>,
     /// "another John", "a guy called John"
@@ -49,6 +51,8 @@ impl NameCues {
             Owner::Named(name) => Some(format!("{name}'s {role}")),
             Owner::Other => None,
         });
+        // Only a role describes for good: "swim Max" says which one, but not what he is.
+        let role = role.or_else(|| self.qualifier.clone().filter(|word| Role::of(word).is_some()));
         match (role, &self.from) {
             (Some(role), Some(from)) => Some(format!("{role} from {from}")),
             (role, from) => role.or_else(|| from.as_ref().map(|f| format!("from {f}"))),
@@ -129,11 +133,25 @@ impl Text {
                 })
             }
         };
+        if cues.role.is_none() && m.entity_type == EntityType::Person && unnamed.is_none() {
+            // "Marco the butcher,"
+            let apposition = after.get(1).filter(|w| next(0) == "the" && is_noun(w) && matches!(next(2), "" | ","));
+            cues.role = apposition.map(|noun| (Owner::Speaker, noun.clone()));
+            cues.qualifier = before.first().filter(|w| cues.role.is_none() && is_noun(w) && self.is_written(w, m.span.start)).cloned();
+        }
         let called = matches!(word(0), "called" | "named") && !matches!(word(1), "is" | "am" | "i" | "he" | "she" | "they" | "was");
         cues.another = word(0) == "another" || (matches!(word(0), "different" | "second" | "new") && matches!(word(1), "a" | "the"));
         cues.another |= called && before.iter().skip(1).take(5).any(|w| matches!(w.as_str(), "a" | "an" | "another" | "some"));
+        // "He's also a Martin", "the landlord is also called Sam".
+        cues.another |= matches!((word(1), word(0)), ("also", "a" | "called" | "named"));
         cues.other = word(0) == "other" && word(1) == "the";
         cues
+    }
+
+    /// Whether a word in lower case is written so before a position. A word at the start of a sentence may be anything.
+    fn is_written(&self, word: &str, place: u32) -> bool {
+        let end = place as usize;
+        self.slice(end.saturating_sub(REACH), end).trim_end().ends_with(word)
     }
 
     /// Finds the owner of a role that stands before the name ("my boss John", "Anna's boss John") or after it ("John, my boss,").
@@ -208,6 +226,8 @@ impl Text {
             "or" if after.first().is_some_and(|w| w == "for") && after.get(1).is_some_and(|w| w == "short") => AliasStatement::Explicit,
             "or" if between.starts_with(',') => AliasStatement::IfSimilar,
             "" if between.starts_with('(') && closes => AliasStatement::IfSimilar,
+            // "He's called Marco. Marco Tan."
+            words if is_repeated(&a.name, &b.name) && words.chars().all(|c| ".!?,:;-–—…".contains(c)) => AliasStatement::Explicit,
             _ => AliasStatement::None,
         }
     }
@@ -242,6 +262,16 @@ impl Text {
         }
         false
     }
+}
+
+/// Whether a word may be a noun that tells two people apart.
+fn is_noun(word: &str) -> bool {
+    word.chars().count() > 2 && word.chars().all(char::is_lowercase)
+}
+
+/// Whether a longer name begins with the words of a name.
+fn is_repeated(name: &str, full: &str) -> bool {
+    full.to_lowercase().strip_prefix(&name.to_lowercase()).is_some_and(|rest| rest.starts_with(' '))
 }
 
 /// Whether a sentence begins with "everyone calls her" or "we call him".
@@ -388,11 +418,25 @@ mod tests {
             ("I picked up Tom from school.", "Tom", None, None),
             ("Anna knows Tom from school.", "Tom", None, None),
             ("John called.", "John", None, None),
+            ("I asked John the butcher, of course.", "John", None, Some("butcher")),
+            ("I told John the whole story.", "John", None, None),
         ] {
             let cues = cues(text, name, role);
             assert_eq!(cues.description().as_deref(), expected, "{text}");
             let again = NameCues::from_description(expected);
             assert_eq!((again.role, again.from), (cues.role.filter(|(o, _)| *o != Owner::Other), cues.from), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_before_a_name_tell_people_apart_and_only_roles_describe() {
+        for (text, qualifier, description) in [
+            ("The house of coach John is big.", Some("coach"), Some("coach")),
+            ("The house of bass John is big.", Some("bass"), None),
+            ("Coach John called.", None, None),
+        ] {
+            let cues = cues(text, "John", None);
+            assert_eq!((cues.qualifier.as_deref(), cues.description().as_deref()), (qualifier, description), "{text}");
         }
     }
 
@@ -434,6 +478,8 @@ mod tests {
             ("Robert and Bob sing.", "Robert", "Bob", AliasStatement::None),
             ("Robert or Bob can help.", "Robert", "Bob", AliasStatement::None),
             ("Anna, also known as Nan, sings.", "Anna", "Nan,", AliasStatement::Explicit),
+            ("His name is Marco. Marco Tan.", "Marco", "Marco Tan", AliasStatement::Explicit),
+            ("Marco left. Marco Tan stays.", "Marco", "Marco Tan", AliasStatement::None),
         ] {
             assert_eq!(Text::of(text).alias_statement(&mention(text, a, None), &mention(text, b, None)), expected, "{text}");
         }

@@ -15,6 +15,7 @@ mod titles;
 
 use std::collections::{HashMap, HashSet};
 
+pub(crate) use self::name_score::names_of;
 use self::{
     cues::{NameCues, Text},
     names::{MentionedName, NameMatch},

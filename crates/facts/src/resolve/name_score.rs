@@ -3,7 +3,7 @@
 use super::{
     Resolver,
     cues::NameCues,
-    names::{MentionedName, NameMatch},
+    names::{self, MentionedName, NameMatch},
     roles::{Role, RoleClass},
 };
 use recall_domain::{Entity, EntityType, Mention, entity::VIEWER_NAME};
@@ -59,6 +59,12 @@ impl Resolver<'_> {
     }
 
     pub(super) fn best_name_match(&self, name: &MentionedName<'_>, e: &Entity) -> Option<(NameMatch, f64)> {
+        // Martin Dushkov is not the Martin who is known as Martin Iliev.
+        let of_another = || e.entity_type == EntityType::Person && names_of(e).any(|known| names::are_namesakes(name.as_str(), known));
+        self.names_in_common(name, e).filter(|(fit, _)| *fit == NameMatch::Same || !of_another())
+    }
+
+    fn names_in_common(&self, name: &MentionedName<'_>, e: &Entity) -> Option<(NameMatch, f64)> {
         let called = !(e.is_viewer && e.name == VIEWER_NAME);
         let first = if called { name.match_known(&e.name, e.entity_type) } else { None };
         let first = first.map(|f| (f, f.score()));
@@ -78,6 +84,14 @@ impl Resolver<'_> {
         let unlike = |reason| if certain { Some((-CONFLICT_PENALTY, reason)) } else { None };
         let here = self.recent.contains_key(&e.id);
         let mut total = (0.0, "");
+        if let (Some(word), Some((_, known))) = (&cues.qualifier, &known.role) {
+            match (Role::of(word), Role::of(known)) {
+                (Some(a), Some(b)) if a.name == b.name => total = (SAME_CUE_BONUS, "same role"),
+                (Some(a), Some(b)) if a.excludes(b) => return unlike("known in an unlike role"),
+                (None, None) if word == known => total = (SAME_CUE_BONUS, "same role"),
+                _ => {}
+            }
+        }
         match (&cues.role, &known.role) {
             (Some((a, _)), Some((b, _))) if a != b => {
                 let social = cues.own_role().or(known.own_role()).is_none_or(|r| matches!(r.class, RoleClass::Social | RoleClass::Peer));
@@ -112,4 +126,9 @@ impl Resolver<'_> {
         }
         Some(total)
     }
+}
+
+/// Returns the name of an entity and its other names.
+pub(crate) fn names_of(e: &Entity) -> impl Iterator<Item = &str> {
+    std::iter::once(&e.name).chain(&e.aliases).map(String::as_str)
 }

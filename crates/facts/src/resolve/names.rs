@@ -49,7 +49,7 @@ pub(crate) enum NameMatch {
     Spelling,
     /// The same family name and a short form of the given name ("Kate Miller", "Katherine Miller").
     NicknameAndFamily,
-    /// The same family name and the initial of the given name ("J. Smith").
+    /// One name is the same and the other its initial ("J. Smith", "Sam N").
     Initial,
     /// A given name; the full name is known.
     ShortOfFull,
@@ -92,7 +92,7 @@ impl NameMatch {
             Self::Listed => "another name of the same thing",
             Self::Spelling => "same name but for its spelling",
             Self::NicknameAndFamily => "short form of the given name, same family name",
-            Self::Initial => "initial of the given name, same family name",
+            Self::Initial => "one name and the initial of the other",
             Self::ShortOfFull => "given name of a known full name",
             Self::Family | Self::Titled => "same family name",
             Self::FullOfShort => "full name of a known given name",
@@ -153,6 +153,8 @@ impl PersonName {
                 GivenNameMatch::Variant => Some(NameMatch::NicknameAndFamily),
                 GivenNameMatch::Initial => Some(NameMatch::Initial),
             },
+            // "Sam N" for Sam Nowak.
+            (Some(a), Some(f), Some(b), Some(g)) if is_initial(f, g) || is_initial(g, f) => (a == b).then_some(NameMatch::Initial),
             (Some(a), None, Some(b), Some(g)) => match match_given_names(a, b) {
                 Some(GivenNameMatch::Equal) => Some(NameMatch::ShortOfFull),
                 Some(GivenNameMatch::Variant) => Some(NameMatch::Nickname),
@@ -178,6 +180,11 @@ impl PersonName {
     }
 }
 
+/// Whether a part of a name is the first letter of another.
+fn is_initial(short: &str, long: &str) -> bool {
+    short.chars().count() == 1 && long.starts_with(short)
+}
+
 enum GivenNameMatch {
     Equal,
     Variant,
@@ -191,8 +198,7 @@ fn match_given_names(a: &str, b: &str) -> Option<GivenNameMatch> {
     if given_name_variants(a).contains(b) {
         return Some(GivenNameMatch::Variant);
     }
-    let initial = |short: &str, long: &str| short.chars().count() == 1 && long.starts_with(short);
-    (initial(a, b) || initial(b, a)).then_some(GivenNameMatch::Initial)
+    (is_initial(a, b) || is_initial(b, a)).then_some(GivenNameMatch::Initial)
 }
 
 /// Returns the given names that may mean the same person, in lower case: full forms and short forms.
@@ -274,6 +280,10 @@ impl<'n> MentionedName<'n> {
         self.key.as_ref()
     }
 
+    pub(crate) fn as_str(&self) -> &str {
+        self.name
+    }
+
     /// Matches the name with a known name of an entity of this type.
     pub(crate) fn match_known(&self, known: &str, entity_type: EntityType) -> Option<NameMatch> {
         let (a, b) = (self.key.as_ref()?, EntityKey::of(known)?);
@@ -298,6 +308,15 @@ impl<'n> MentionedName<'n> {
     }
 }
 
+/// Whether two full names of people have the same given name and different family names: "Martin Iliev" and "Martin Dushkov".
+pub(crate) fn are_namesakes(a: &str, b: &str) -> bool {
+    let (Some(a), Some(b)) = (PersonName::of(a), PersonName::of(b)) else { return false };
+    match (a.given, a.family, b.given, b.family) {
+        (Some(a), Some(f), Some(b), Some(g)) => match_given_names(&a, &b).is_some() && f != g && !is_initial(&f, &g) && !is_initial(&g, &f),
+        _ => false,
+    }
+}
+
 /// Matches a mentioned name with a known name of an entity of this type. The order of the names matters.
 pub(crate) fn match_names(mentioned: &str, known: &str, entity_type: EntityType) -> Option<NameMatch> {
     MentionedName::of(mentioned).match_known(known, entity_type)
@@ -305,7 +324,8 @@ pub(crate) fn match_names(mentioned: &str, known: &str, entity_type: EntityType)
 
 /// Whether a person's name has a given and a family name; two people rarely share both.
 pub(crate) fn is_full_name(name: &str) -> bool {
-    PersonName::of(name).is_some_and(|p| p.given.is_some_and(|g| g.chars().count() > 1) && p.family.is_some())
+    let is_whole = |part: Option<String>| part.is_some_and(|p| p.chars().count() > 1);
+    PersonName::of(name).is_some_and(|p| is_whole(p.given) && is_whole(p.family))
 }
 
 /// Returns the type to look up: "J. Smith" is a person, whatever the extractor guessed.

@@ -108,6 +108,35 @@ fn cue_or_recent_mention_decides_between_two() {
 }
 
 #[test]
+fn full_name_with_another_family_name_is_another_person() {
+    let mut known = entity("Martin Iliev", EntityType::Person, 1);
+    known.aliases = vec!["Martin".into()];
+    let mut known = known_entities(&[known]);
+    known.recent = vec![EntityId(Uuid::from_u128(1))];
+    for (text, name, expected) in [
+        ("Martin called.", "Martin", Some(1)),
+        ("Martin Iliev called.", "Martin Iliev", Some(1)),
+        ("Martin I called.", "Martin I", Some(1)),
+        ("Martin Dushkov called.", "Martin Dushkov", None),
+        ("Martin D called.", "Martin D", None),
+        ("The trainer is also a Martin.", "Martin", None),
+    ] {
+        assert_eq!(person(text, name, None, &known), expected, "{text}");
+    }
+}
+
+#[test]
+fn word_before_a_name_says_which_one() {
+    let known = known_entities(&[described("Max", "coach", 1), described("Max", "Theo's friend", 2)]);
+    assert_eq!(person("I met coach Max there.", "Max", None, &known), Some(1));
+    assert_eq!(person("I met trainer Max there.", "Max", None, &known), Some(1));
+    assert_eq!(person("I met Max there.", "Max", None, &known), None);
+    let known = known_entities(&[described("Marco", "butcher", 1), entity("Marco", EntityType::Person, 2)]);
+    assert_eq!(person("I live next to butcher Marco.", "Marco", None, &known), Some(1));
+    assert_eq!(person("Marco the butcher, again.", "Marco", None, &known), Some(1));
+}
+
+#[test]
 fn similar_name_needs_context() {
     let mut known = known_entities(&[entity("Katherine", EntityType::Person, 1), entity("Anna Schmidt", EntityType::Person, 2)]);
     assert_eq!(person("Kate called.", "Kate", None, &known), None);

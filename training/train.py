@@ -136,6 +136,9 @@ class Example:
                 found.append((covered[0], covered[-1] + 1))
         return found
 
+    def name_at(self, place):
+        return self.text[self.spans[place[0]][0] : self.spans[place[1] - 1][1]]
+
     def party(self, name):
         return (0, 1) if name == "user" else self.gold.get(norm(name))
 
@@ -292,7 +295,12 @@ def collate(examples, states, symmetric, relations, mark_count, rng=None, mark_d
             # Parts of names, so that the network learns to prefer the whole.
             longer = [(a, z) for a, z in e.gold.values() if z - a > 1 and rng.random() < 0.5]
             cuts = [(a, k) if rng.random() < 0.5 else (k, z) for a, z in longer for k in [rng.randrange(a + 1, z)]]
-            places = places + [c for c in dict.fromkeys(cuts) if c not in places]
+            # And other words, because not everything that is taken for an entity is one.
+            words = [j for j in range(1, n) if e.begins[j]] + [n]
+            starts = [rng.randrange(len(words) - 1) for _ in range(2 if len(words) > 4 else 0)]
+            others = [(words[k], words[min(k + rng.choice((1, 1, 2)), len(words) - 1)]) for k in starts]
+            others = [o for o in others if norm(e.name_at(o)) not in e.gold]
+            places = places + [c for c in dict.fromkeys(cuts + others) if c not in places]
         candidates.append((places, {} if unmarked else e.rule_facts, e.facts))
     most = max(len(places) for places, _, _ in candidates)
     c = next(n for n in CANDIDATES if n >= most)
@@ -449,7 +457,7 @@ def spans_of(tags, begins):
 
 def outcome(e, r, threshold, rule_threshold, polarity_of_rules=True, parts=("kind", "entities", "facts")):
     """The extraction of the server for a message: kind, entities {name: type} and facts, with some learned parts."""
-    seen, text = e.m["seen"], e.text
+    seen = e.m["seen"]
     mentions = {tuple(m["tokens"]): m for m in seen["mentions"] if m["tokens"]}
     kind = KINDS[int(r["kind"].argmax())] if "kind" in parts else seen["kind"]
 
@@ -457,7 +465,7 @@ def outcome(e, r, threshold, rule_threshold, polarity_of_rules=True, parts=("kin
         if place == (0, 1):
             return "user"
         known = mentions.get(place)
-        return known["name"] if known else text[e.spans[place[0]][0] : e.spans[place[1] - 1][1]]
+        return known["name"] if known else e.name_at(place)
 
     tagged = {(a, b): ty for a, b, ty, _ in r["found"]}
     facts = {}

@@ -65,6 +65,13 @@ pub(super) struct MessageEntities {
     pub(super) hints: Vec<(EntityId, String)>,
 }
 
+/// What decides which entities the mentions of a message mean.
+struct ResolutionContext<'a> {
+    cues: &'a MessageCues,
+    resolver: Resolver<'a>,
+    known_entities: &'a KnownEntities,
+}
+
 /// Inputs needed to create an entity.
 struct CreationContext<'a> {
     s: &'a Statement,
@@ -96,10 +103,10 @@ impl MessageEntities {
         let known_speaker = s.speaker.as_deref().map(|name| known_speaker(name, known_entities));
         let resolver =
             Resolver::of(&message_cues.text, mentions, &s.extraction.facts, known_entities, known_speaker.map(|e| e.map(|e| e.id)));
+        let context = ResolutionContext { cues: message_cues, resolver, known_entities };
         let mut resolved = ResolvedEntities::default();
         for (i, (mention, cues)) in mentions.iter().zip(&message_cues.cues).enumerate() {
-            let (index, decision) =
-                message_entities.resolve_mention(i, mention, cues, message_cues, &resolver, &resolved, known_entities, &mut creation);
+            let (index, decision) = message_entities.resolve_mention(i, &context, &resolved, &mut creation);
             message_entities.learn_names(index, mention, cues, !s.only_asks());
             let e = &mut message_entities.entities[index];
             // A confident mention replaces a guessed type.
@@ -124,18 +131,15 @@ impl MessageEntities {
     }
 
     /// Returns the entity of a mention, with the reason.
-    #[allow(clippy::too_many_arguments)]
     fn resolve_mention(
         &mut self,
         i: usize,
-        mention: &Mention,
-        cues: &NameCues,
-        message_cues: &MessageCues,
-        resolver: &Resolver<'_>,
+        context: &ResolutionContext<'_>,
         resolved: &ResolvedEntities,
-        known_entities: &KnownEntities,
         creation: &mut CreationContext<'_>,
     ) -> (usize, Decision) {
+        let ResolutionContext { cues: message_cues, resolver, known_entities } = context;
+        let (mention, cues) = (&creation.s.extraction.mentions[i], &message_cues.cues[i]);
         let person = mention.entity_type == EntityType::Person && Role::of(&mention.name).is_none();
         if (cues.speaker || is_own_name(creation.s, i)) && person {
             let decision = Decision { score: 0.95, reason: "the speaker says so".to_owned() };

@@ -14,11 +14,11 @@ use super::{
     names::NameMention,
     past::{find_predecessors, held_during, is_replaced, period_of_state},
     question::{Question, QuestionKind, Tense},
-    sides::{Sides, fits_kind},
+    sides::{Sides, fits_kind, types_of},
     words::{Word, is_first_person, same_noun},
 };
 use recall_domain::{
-    EntityId, FactStatus, Relation, Stance,
+    FactStatus, Relation, Stance,
     context::{Context, RankedFact, RankedMessage},
 };
 use recall_embedding::LocalEmbedder;
@@ -352,12 +352,14 @@ fn has_expected_type(f: &RankedFact, question: &Question, cue: &CueMatch, sides:
     if sides.are_both_named() || matches!(question.kind, QuestionKind::YesNo | QuestionKind::When) {
         return true;
     }
-    if !question.class.types.is_empty() {
-        return fits_class(f, question, cue_index.relation(cue.relation));
+    let types = types_of(open_side, f, Some(cue_index.relation(cue.relation)));
+    let class = &question.class.types;
+    if !class.is_empty() {
+        return class.contains(&open_side.entity_type) || types.iter().any(|t| class.contains(t));
     }
     match question.answer_type {
         AnswerType::Name => open_side.name.starts_with(char::is_uppercase),
-        _ => fits_kind(question.kind, open_side),
+        _ => fits_kind(question.kind, open_side, types),
     }
 }
 
@@ -370,16 +372,4 @@ fn may_be_object(named: &NameMention, usable: &[&RankedFact], relation: &Relatio
 /// Returns the first word of the cue as written.
 fn cue_word<'q>(question: &'q Question, cue: &CueMatch) -> &'q str {
     question.words.get(cue.start).map_or("", |w| w.plain.as_str())
-}
-
-/// Whether the open side has one of the entity types of the class.
-///
-/// An entity whose type is outside the range of the relation was taken for something else, so the range decides.
-fn fits_class(f: &RankedFact, question: &Question, relation: &Relation) -> bool {
-    let named = |id: EntityId| question.named.iter().any(|n| n.entities.contains(&id));
-    let (open_side, range) =
-        if named(f.fact.subject) { (&f.object, &relation.object_types) } else { (&f.subject, &relation.subject_types) };
-    let types = &question.class.types;
-    types.contains(&open_side.entity_type)
-        || (!range.is_empty() && !range.contains(&open_side.entity_type) && range.iter().any(|t| types.contains(t)))
 }

@@ -11,7 +11,7 @@ use super::{
     names::NameMention,
     period::Period,
     question::{Question, QuestionKind},
-    sides::fits_kind,
+    sides::{fits_kind, types_of},
     words::{stem, words},
 };
 use recall_domain::{
@@ -34,12 +34,13 @@ pub(super) fn find_predecessors<'a>(question: &Question, usable: &[&'a RankedFac
             continue;
         }
         let relation = &successor.fact.relation;
-        let functional = cue_index.relation_by_name(relation).is_some_and(|r| r.functional);
+        let known = cue_index.relation_by_name(relation);
+        let functional = known.is_some_and(|r| r.functional);
         let is_asked = question.cues.iter().any(|c| !c.weak && cue_index.relation(c.relation).name == *relation);
         let begun = messages(successor, Stance::Supports);
         for f in usable.iter().filter(|f| f.fact.relation == *relation && f.fact.status == FactStatus::Ended) {
             let Some((same, other)) = sides_of(f, &[kept.id]).map(|(other, same)| (same, other)) else { continue };
-            if same.id != kept.id || other.id == anchor.id || !fits_kind(question.kind, other) {
+            if same.id != kept.id || other.id == anchor.id || !fits_kind(question.kind, other, types_of(other, f, known)) {
                 continue;
             }
             let replaced = !messages(f, Stance::Ends).is_disjoint(&begun);

@@ -9,11 +9,20 @@ use super::{
 };
 use recall_domain::{Entity, EntityId, EntityType, Relation, context::RankedFact};
 
-/// Whether the question word asks for such an entity: "who" for a person, "where" for a place.
-pub(super) fn fits_kind(kind: QuestionKind, entity: &Entity) -> bool {
+/// Returns the types that a side of a fact may have.
+///
+/// An entity whose type is outside the range of the relation was taken for something else, so the range decides.
+pub(super) fn types_of<'t>(entity: &'t Entity, f: &RankedFact, relation: Option<&'t Relation>) -> &'t [EntityType] {
+    let range = relation.map_or(&[][..], |r| if entity.id == f.fact.object { &r.object_types } else { &r.subject_types });
+    if range.is_empty() || range.contains(&entity.entity_type) { std::slice::from_ref(&entity.entity_type) } else { range }
+}
+
+/// Whether the question word asks for an entity of one of these types: "who" for a person, "where" for a place.
+pub(super) fn fits_kind(kind: QuestionKind, entity: &Entity, types: &[EntityType]) -> bool {
+    use EntityType as T;
     match kind {
-        QuestionKind::Who => entity.is_viewer || matches!(entity.entity_type, EntityType::Person | EntityType::Organization),
-        QuestionKind::Where => matches!(entity.entity_type, EntityType::Place | EntityType::Organization | EntityType::Event),
+        QuestionKind::Who => entity.is_viewer || types.iter().any(|t| matches!(t, T::Person | T::Organization)),
+        QuestionKind::Where => types.iter().any(|t| matches!(t, T::Place | T::Organization | T::Event)),
         _ => true,
     }
 }

@@ -51,6 +51,7 @@ cues.nouns = ["colleague", "coworker"]
 name = "WORKS_FOR"
 phrase = "works for"
 description = "Employed by."
+object_types = ["organization"]
 half_life_days = 730.0
 cues.verbs = ["work for", "work at", "be employed by"]
 cues.inverse_verbs = ["employ", "hire"]
@@ -264,6 +265,16 @@ fn test_memory() -> TestMemory {
     let mary = w.add_fact("Mary", "LIKES", "hiking", "Mary does not like hiking");
     (mary.fact.support, mary.fact.opposition, mary.evidence[0].stance) = (0.0, 1.0, Stance::Opposes);
     w
+}
+
+#[test]
+fn entity_of_a_wrong_type_answers_by_the_range_of_its_relation() {
+    let mut w = test_memory();
+    w.entities.push(entity("Tinderbox", EntityType::Thing));
+    w.add_fact("Jack Smith", "WORKS_FOR", "Tinderbox", "Jack works at Tinderbox");
+    for question in ["Where does Jack work?", "Which company does Jack work for?", "Who employs Jack?"] {
+        assert_eq!(w.answer(question).text.as_str(), "Jack Smith works for Tinderbox [1].", "{question}");
+    }
 }
 
 #[test]

@@ -66,9 +66,11 @@ impl Reader<'_> {
         let tool = lexicon().get(&name).iter().any(|e| e.group == WordList::Tool);
         let uses = rel.object_types.first() == Some(&EntityType::Tool);
         let kin = rel.object_types == [EntityType::Person] && rel.symmetric;
+        // "I left him with Marco while we were away"
+        let entrusts = g.lemma == "leave" && self.tokens.iter().skip(g.main + 2).take(3).any(|t| t.is("with"));
         employer && (group || tool)
             || uses && (group || ty == EntityType::Concept || !tool && !self.registry.named[i])
-            || kin && (g.lemma != "leave" || ty != EntityType::Person || strength < WEAK)
+            || kin && (entrusts || g.lemma != "leave" || ty != EntityType::Person || strength < WEAK)
     }
 
     /// Whether a phrase of the sentence calls a name a club, a band or another group with members.

@@ -9,8 +9,18 @@ use recall_domain::{EntityType, FirstPerson, Mention, Span};
 const REACH: usize = 80;
 
 /// Endings of the words between a name and its other name: "Ingeborg, everyone calls her Inga".
-const CALLING: [&str; 9] =
-    ["calls her", "calls him", "calls it", "call her", "call him", "call it", "called her", "called him", "known to everyone as"];
+const CALLING: [&str; 10] = [
+    "calls her",
+    "calls him",
+    "calls it",
+    "call her",
+    "call him",
+    "call it",
+    "called her",
+    "called him",
+    "known to everyone as",
+    "who goes by",
+];
 
 /// A text as code points.
 pub(crate) struct Text(Vec<char>);
@@ -479,6 +489,7 @@ mod tests {
             ("Robert or Bob can help.", "Robert", "Bob", AliasStatement::None),
             ("Anna, also known as Nan, sings.", "Anna", "Nan,", AliasStatement::Explicit),
             ("His name is Marco. Marco Tan.", "Marco", "Marco Tan", AliasStatement::Explicit),
+            ("Our daughter Philomena, 14, who goes by Mena", "Philomena", "Mena", AliasStatement::Explicit),
             ("Marco left. Marco Tan stays.", "Marco", "Marco Tan", AliasStatement::None),
         ] {
             assert_eq!(Text::of(text).alias_statement(&mention(text, a, None), &mention(text, b, None)), expected, "{text}");

@@ -57,6 +57,8 @@ fn what_replaces_something_is_read_with_its_end() {
         ("Tom doesn't live in Oulu anymore, Tampere now.", vec!["Tom LIVES_IN Oulu ended", "Tom LIVES_IN Tampere affirmed"]),
         ("Samir is neither my manager nor my colleague now.", vec!["Samir MANAGES user ended", "user WORKS_WITH Samir ended"]),
         ("Friday was my last day at Airbus.", vec!["user WORKS_FOR Airbus ended"]),
+        ("Anna left Marco in March.", vec!["Anna FAMILY_OF Marco ended"]),
+        ("Anna left Marco with Jules for the weekend.", vec![]),
     ] {
         assert_eq!(facts(text), expected, "{text}");
     }

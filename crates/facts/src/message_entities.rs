@@ -8,7 +8,7 @@ use super::{
     resolve::{
         Ambiguity, HIGH_CONFIDENCE, KnownEntities, ResolvedEntities, ResolvedMention, Resolver, are_close_types,
         cues::{AliasStatement, NameCues, Text},
-        identifies_person, lookup_terms, names, names_of, role_hint,
+        identifies_person, lookup_terms, names, names_of, person_names, role_hint,
         roles::Role,
     },
     stated_names::{is_own_name, partners},
@@ -151,7 +151,7 @@ impl MessageEntities {
         };
         let mut choice = resolver.resolve(i, cues, resolved);
         // "Also a Martin! Martin Dushkov": the full name says which.
-        let is_namesake = |full: &str| choice.entity.is_some_and(|e| names_of(e).any(|known| names::are_namesakes(known, full)));
+        let is_namesake = |full: &str| choice.entity.is_some_and(|e| names_of(e).any(|known| person_names::are_namesakes(known, full)));
         if let (Some(full), Some(cues)) = (creation.s.extraction.mentions.get(i + 1), message_cues.cues.get(i + 1))
             && said(i, i + 1)
             && is_namesake(&full.name)
@@ -238,7 +238,7 @@ impl MessageEntities {
         let called = |name: &str| EntityKey::of(name) == EntityKey::of(&mention.name);
         let known = called(&e.name) || e.aliases.iter().any(|a| called(a));
         if tells && role.is_none() && !known {
-            let fuller = person && !e.is_viewer && names::is_full_name(&mention.name) && !names::is_full_name(&e.name);
+            let fuller = person && !e.is_viewer && person_names::is_full_name(&mention.name) && !person_names::is_full_name(&e.name);
             let nameless = (person && Role::of(&e.name).is_some()) || (e.is_viewer && e.name == VIEWER_NAME);
             if fuller || nameless {
                 let old = std::mem::replace(&mut e.name, mention.name.clone());

@@ -10,6 +10,7 @@ pub(crate) mod cues;
 mod name_score;
 pub(crate) mod names;
 mod parts;
+pub(crate) mod person_names;
 pub(crate) mod roles;
 mod titles;
 
@@ -242,7 +243,7 @@ impl<'a> Resolver<'a> {
         if !cues.speaker && Some(e.id) == self.speaker && (self.first_person || fit != Some(NameMatch::Same)) {
             return None;
         }
-        let certain = fit == Some(NameMatch::Same) && names::is_full_name(&m.name);
+        let certain = fit == Some(NameMatch::Same) && person_names::is_full_name(&m.name);
         let type_cost = match (names::effective_type(&m.name, m.entity_type), e.entity_type) {
             (a, b) if a == b => 0.0,
             (a, b) if are_close_types(a, b) => CLOSE_TYPE_PENALTY,

@@ -3,7 +3,8 @@
 use super::{
     Resolver,
     cues::NameCues,
-    names::{self, MentionedName, NameMatch},
+    names::{MentionedName, NameMatch},
+    person_names,
     roles::{Role, RoleClass},
 };
 use recall_domain::{Entity, EntityType, Mention, entity::VIEWER_NAME};
@@ -60,7 +61,8 @@ impl Resolver<'_> {
 
     pub(super) fn best_name_match(&self, name: &MentionedName<'_>, e: &Entity) -> Option<(NameMatch, f64)> {
         // Martin Dushkov is not the Martin who is known as Martin Iliev.
-        let of_another = || e.entity_type == EntityType::Person && names_of(e).any(|known| names::are_namesakes(name.as_str(), known));
+        let of_another =
+            || e.entity_type == EntityType::Person && names_of(e).any(|known| person_names::are_namesakes(name.as_str(), known));
         self.names_in_common(name, e).filter(|(fit, _)| *fit == NameMatch::Same || !of_another())
     }
 

@@ -1,17 +1,12 @@
 //! Matches names that may mean the same entity, and scores the match. Pure; the lists are data.
 
-use std::{
-    cell::OnceCell,
-    collections::{BTreeSet, HashMap},
-    sync::OnceLock,
-};
+use std::{cell::OnceCell, collections::HashMap, sync::OnceLock};
 
 use recall_domain::{EntityKey, EntityType};
 
 use super::parts::{is_capitalised, is_part, telling_parts};
-use super::titles::{is_gendered, is_title, titles_exclude};
+use super::person_names::{PersonName, given_name_variants};
 
-const NICKNAMES: &str = include_str!("../../../../data/lexicon/nicknames.txt");
 const ALIASES: &str = include_str!("../../../../data/lexicon/aliases.txt");
 
 /// Endings that a name of a company or project may have or lack.
@@ -36,7 +31,7 @@ const SUFFIXES: [&str; 18] = [
     "repository",
 ];
 /// Longest name, in words, that is analysed. Longer ones are sentences.
-const MAX_WORDS: usize = 8;
+pub(super) const MAX_WORDS: usize = 8;
 
 /// How a mentioned name matches a known one, best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -103,125 +98,14 @@ impl NameMatch {
     }
 }
 
-/// The parts of a person's name.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct PersonName {
-    title: Option<String>,
-    given: Option<String>,
-    family: Option<String>,
-}
-
 fn words(name: &str) -> Vec<String> {
     EntityKey::of(name).as_ref().map(words_of_key).unwrap_or_default()
 }
 
-fn words_of_key(key: &EntityKey) -> Vec<String> {
+pub(super) fn words_of_key(key: &EntityKey) -> Vec<String> {
     let text = key.as_str();
     let bare = |w: &str| w.trim_matches(|c: char| ".,;:!?\"'“”‘’()".contains(c)).to_owned();
     text.split_whitespace().map(bare).filter(|w| !w.is_empty()).take(MAX_WORDS + 1).collect()
-}
-
-impl PersonName {
-    fn of(name: &str) -> Option<Self> {
-        Self::of_key(&EntityKey::of(name)?)
-    }
-
-    fn of_key(key: &EntityKey) -> Option<Self> {
-        let mut words = words_of_key(key);
-        if words.is_empty() || words.len() > MAX_WORDS {
-            return None;
-        }
-        let title = (words.len() > 1 && is_title(&words[0])).then(|| words.remove(0));
-        let (first, last) = (words.first()?.clone(), words.last()?.clone());
-        Some(match (words.len(), &title) {
-            (1, Some(_)) => Self { title, given: None, family: Some(first) },
-            (1, None) => Self { title, given: Some(first), family: None },
-            _ => Self { title, given: Some(first), family: Some(last) },
-        })
-    }
-
-    /// Matches a mentioned person's name with a known one.
-    fn match_known(&self, known: &Self) -> Option<NameMatch> {
-        if let (Some(a), Some(b)) = (&self.title, &known.title)
-            && titles_exclude(a, b)
-        {
-            return None;
-        }
-        match (&self.given, &self.family, &known.given, &known.family) {
-            (Some(a), Some(f), Some(b), Some(g)) if f == g => match match_given_names(a, b)? {
-                GivenNameMatch::Equal => Some(NameMatch::Same),
-                GivenNameMatch::Variant => Some(NameMatch::NicknameAndFamily),
-                GivenNameMatch::Initial => Some(NameMatch::Initial),
-            },
-            // "Sam N" for Sam Nowak.
-            (Some(a), Some(f), Some(b), Some(g)) if is_initial(f, g) || is_initial(g, f) => (a == b).then_some(NameMatch::Initial),
-            (Some(a), None, Some(b), Some(g)) => match match_given_names(a, b) {
-                Some(GivenNameMatch::Equal) => Some(NameMatch::ShortOfFull),
-                Some(GivenNameMatch::Variant) => Some(NameMatch::Nickname),
-                _ => (a == g).then_some(NameMatch::Family),
-            },
-            (Some(a), Some(_), Some(b), None) => match match_given_names(a, b)? {
-                GivenNameMatch::Equal => Some(NameMatch::FullOfShort),
-                GivenNameMatch::Variant => Some(NameMatch::Nickname),
-                GivenNameMatch::Initial => None,
-            },
-            (Some(a), None, Some(b), None) => match match_given_names(a, b)? {
-                GivenNameMatch::Equal => Some(NameMatch::Same),
-                GivenNameMatch::Variant => Some(NameMatch::Nickname),
-                GivenNameMatch::Initial => None,
-            },
-            (None, Some(f), None, Some(g)) => (f == g).then_some(NameMatch::Same),
-            (None, Some(f), Some(_), Some(g)) | (Some(_), Some(f), None, Some(g)) => {
-                let gendered = |p: &Self| p.title.as_deref().is_some_and(is_gendered);
-                (f == g).then_some(if gendered(self) || gendered(known) { NameMatch::Titled } else { NameMatch::Family })
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Whether a part of a name is the first letter of another.
-fn is_initial(short: &str, long: &str) -> bool {
-    short.chars().count() == 1 && long.starts_with(short)
-}
-
-enum GivenNameMatch {
-    Equal,
-    Variant,
-    Initial,
-}
-
-fn match_given_names(a: &str, b: &str) -> Option<GivenNameMatch> {
-    if a == b {
-        return Some(GivenNameMatch::Equal);
-    }
-    if given_name_variants(a).contains(b) {
-        return Some(GivenNameMatch::Variant);
-    }
-    (is_initial(a, b) || is_initial(b, a)).then_some(GivenNameMatch::Initial)
-}
-
-/// Returns the given names that may mean the same person, in lower case: full forms and short forms.
-fn given_name_variants(given: &str) -> &'static BTreeSet<String> {
-    static LIST: OnceLock<HashMap<String, BTreeSet<String>>> = OnceLock::new();
-    static NONE: BTreeSet<String> = BTreeSet::new();
-    let list = LIST.get_or_init(|| {
-        let mut list: HashMap<String, BTreeSet<String>> = HashMap::new();
-        for line in NICKNAMES.lines().filter(|l| !l.starts_with('#')) {
-            let Some((full, short)) = line.split_once(':') else { continue };
-            let read = |names: &str| names.split(',').map(|n| n.trim().to_lowercase()).collect::<Vec<_>>();
-            let (full, short) = (read(full), read(short));
-            for s in &short {
-                let others = full.iter().chain(&short).filter(|o| *o != s).cloned();
-                list.entry(s.clone()).or_default().extend(others);
-            }
-            for f in full {
-                list.entry(f).or_default().extend(short.iter().cloned());
-            }
-        }
-        list
-    });
-    list.get(given).unwrap_or(&NONE)
 }
 
 /// Returns all listed aliases of a key, itself included.
@@ -308,24 +192,9 @@ impl<'n> MentionedName<'n> {
     }
 }
 
-/// Whether two full names of people have the same given name and different family names: "Martin Iliev" and "Martin Dushkov".
-pub(crate) fn are_namesakes(a: &str, b: &str) -> bool {
-    let (Some(a), Some(b)) = (PersonName::of(a), PersonName::of(b)) else { return false };
-    match (a.given, a.family, b.given, b.family) {
-        (Some(a), Some(f), Some(b), Some(g)) => match_given_names(&a, &b).is_some() && f != g && !is_initial(&f, &g) && !is_initial(&g, &f),
-        _ => false,
-    }
-}
-
 /// Matches a mentioned name with a known name of an entity of this type. The order of the names matters.
 pub(crate) fn match_names(mentioned: &str, known: &str, entity_type: EntityType) -> Option<NameMatch> {
     MentionedName::of(mentioned).match_known(known, entity_type)
-}
-
-/// Whether a person's name has a given and a family name; two people rarely share both.
-pub(crate) fn is_full_name(name: &str) -> bool {
-    let is_whole = |part: Option<String>| part.is_some_and(|p| p.chars().count() > 1);
-    PersonName::of(name).is_some_and(|p| is_whole(p.given) && is_whole(p.family))
 }
 
 /// Returns the type to look up: "J. Smith" is a person, whatever the extractor guessed.

@@ -172,8 +172,14 @@ impl PostgresStore {
         let mut connection = self.pool.lend(scope).await?;
         let whole = async {
             let mut transaction = connection.begin(scope.begin(access)).await?;
-            // On an error the transaction is dropped and so rolled back.
-            let result = work(&mut transaction, input).await?;
+            let result = match work(&mut transaction, input).await {
+                Ok(result) => result,
+                Err(e) => {
+                    // Dropped, it would be rolled back later, and the caller's next statement would meet its locks. A lost connection has none.
+                    transaction.rollback().await.ok();
+                    return Err(e);
+                }
+            };
             match transaction.commit().await {
                 Err(e) if is_connection_lost(&e) => Err(Failure::NotConfirmed(e)),
                 done => Ok(done.map(|()| result)?),

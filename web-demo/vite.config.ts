@@ -10,6 +10,8 @@ const removeDataUrls: Plugin = {
     id.endsWith("/graphiql/dist/style.css") ? code.replace(/@font-face\s*\{[^}]*\}/g, "").replace(/url\("?data:image[^)]*\)/g, "none") : null,
 };
 
+const PLACES = /\/src\/demo\/(memory|documents|settings)\//;
+
 export default defineConfig(({ mode }) => {
   const graphiql = mode === "graphiql";
   return {
@@ -33,8 +35,8 @@ export default defineConfig(({ mode }) => {
         onwarn(warning, log) {
           if (warning.code !== "MODULE_LEVEL_DIRECTIVE") log(warning);
         },
-        // One chunk for what places share: several small ones compress worse.
-        output: graphiql ? {} : { codeSplitting: { groups: [{ name: "index", test: (id: string) => !/\/src\/demo\/(memory|documents|settings)\//.test(id) }] } },
+        // Two chunks: the page, and its places, which load when one of them is first opened. More chunks compress worse.
+        output: graphiql ? {} : { codeSplitting: { groups: [{ name: "index", test: (id: string) => !PLACES.test(id) }, { name: "places", test: PLACES }] } },
         input: graphiql ? "graphiql/index.html" : "index.html",
       },
     },

@@ -24,10 +24,12 @@ function Title({ place }: { place: Place }) {
       <div class="views" role="navigation" aria-label="Parts of the memory">
         {views.map((view) => <a key={view} href={placeHref({ view })} aria-current={place.view === view ? "page" : undefined}>{viewLabels[view]}</a>)}
       </div>
-      <div class="do">
-        <button type="button" class="plain" onClick={() => setDialog("forget")}>Forget…</button>
-        <button type="button" class="strong" onClick={() => setDialog("add")}>Add a fact</button>
-      </div>
+      {!place.filters.asOf && (
+        <div class="do">
+          <button type="button" class="plain" onClick={() => setDialog("forget")}>Forget…</button>
+          <button type="button" class="strong" onClick={() => setDialog("add")}>Add a fact</button>
+        </div>
+      )}
       {dialog === "add" && <AddFact onClose={() => setDialog(null)} />}
       {dialog === "forget" && <ForgetDialog title="Forget" target={null} onClose={() => setDialog(null)} />}
     </div>

@@ -1,8 +1,9 @@
 // State and actions of the page. Views only read the signals and call the functions of this module.
 import { batch, computed, signal } from "@preact/signals";
-import { EventStream, RecallError, type StreamState } from "@relevantic/recall";
-import { CancelAnswer, DeleteSession, Head, Place, RetractFact, Sessions, Start, type SessionRow, type StartResult } from "../generated/operations.ts";
+import { EventStream, RecallError, type EventOf, type StreamState } from "@relevantic/recall";
+import { Head, Place, Sessions, Start, type SessionRow, type StartResult } from "../generated/operations.ts";
 import { followMemory, onMemoryEvent, stopFollowingMemory } from "./changes.ts";
+import { frames, recordFrame } from "./frames.ts";
 import { client, loadAccount, loginMethods, resetLogin, settleVisitOffer } from "./login.ts";
 import { Memory } from "./memory.ts";
 import * as outbox from "./outbox.ts";
@@ -179,6 +180,7 @@ function closeSession() {
   stream = null;
   sessionId.value = null;
   memory.value = null;
+  frames.value = [];
 }
 
 const reportProblem = (error: unknown): void => {
@@ -200,23 +202,13 @@ export async function showLater(): Promise<void> {
 
 /** Retracts a fact that was never true. Facts that ended are reported in the chat: "I no longer …". */
 export async function retract(factId: string): Promise<void> {
-  try {
-    const { retractFact } = await client.graphql(RetractFact, { input: { id: factId } });
-    if (retractFact.fact) memory.value?.updateFact(retractFact.fact);
-    else problem.value = retractFact.errors[0]?.message ?? "The fact could not be retracted.";
-  } catch (error) {
-    problem.value = handleError(error);
-  }
+  const open = memory.value;
+  await client.retractFact(factId).then(() => open?.markRetracted(factId), reportProblem);
 }
 
 /** Cancels an answer. The stream then reports the cancellation. */
 export async function stopAnswer(messageId: string): Promise<void> {
-  try {
-    const { errors } = (await client.graphql(CancelAnswer, { input: { messageId } })).cancelAnswer;
-    if (errors[0]) problem.value = errors[0].message;
-  } catch (error) {
-    problem.value = handleError(error);
-  }
+  await client.cancelAnswer(messageId).catch(reportProblem);
 }
 
 function startStream(id: string, head: string, target: Memory, load: () => Promise<void>) {
@@ -242,13 +234,18 @@ function startStream(id: string, head: string, target: Memory, load: () => Promi
     void resend(id, target);
   });
   opened.on("event", (event, meta) => {
+    recordFrame(event, meta);
     target.apply(event, meta);
     if (event.type === "message_stored" && event.client_message_id) outbox.remove(id, event.client_message_id);
     if (event.type === "fact_update") completeStep(event.change === "reinforced" ? "again" : event.change === "ended" || event.change === "opposed" ? "change" : "tell");
     if (event.type === "answer_completed") completeStep("ask");
   });
-  opened.on("answer_delta", (event) => target.apply(event, null));
-  opened.on("context_ready", (event) => target.apply(event, null));
+  const onEphemeral = (event: EventOf<"answer_delta" | "context_ready">) => {
+    recordFrame(event, null);
+    target.apply(event, null);
+  };
+  opened.on("answer_delta", onEphemeral);
+  opened.on("context_ready", onEphemeral);
   opened.start();
 }
 
@@ -292,8 +289,7 @@ export async function deleteSession(id: string): Promise<void> {
   const paused = id === sessionId.value && stream?.state.phase !== "paused" ? stream : null;
   paused?.pause();
   try {
-    const { errors } = (await client.graphql(DeleteSession, { input: { id } })).deleteSession;
-    if (errors[0]) throw new RecallError(errors[0].code, errors[0].message, 200);
+    await client.deleteSession(id);
   } catch (error) {
     paused?.start();
     problem.value = handleError(error);

@@ -124,9 +124,10 @@ export class Memory {
     this.gap = complete ? null : { key: keyOf(last), cursor: page.endCursor ?? "" };
   }
 
-  /** Stores the fact that a mutation returned, before its event arrives. */
-  updateFact(row: FactRow): void {
-    this.#fact(row);
+  /** Shows that the user retracted a fact, before the event arrives. */
+  markRetracted(id: string): void {
+    const fact = this.facts.get(id);
+    if (fact) this.facts.set(id, { ...fact, status: "retracted" });
     this.#changed();
   }
 

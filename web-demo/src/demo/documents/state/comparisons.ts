@@ -1,12 +1,10 @@
 // Comparisons of documents: the list of them, the open report, and their progress.
 import { effect, signal } from "@preact/signals";
-import { RecallError, type EventOf, type EventStream } from "@relevantic/recall";
-import {
-  CompareDocuments, Comparisons, DeleteComparison, GetComparison, type ComparisonRow, type GetComparisonResult,
-} from "../generated/operations.ts";
+import type { EventOf, EventStream } from "@relevantic/recall";
+import { Comparisons, GetComparison, type ComparisonRow, type GetComparisonResult } from "../generated/operations.ts";
 import { handleError } from "../../state/app.ts";
 import { client, loginMethods } from "../../state/login.ts";
-import { announcement, isUnfinished } from "./library.ts";
+import { announcement, ignoreMissing, isUnfinished } from "./library.ts";
 
 const ROWS_PER_PAGE = 20;
 const MAX_ROWS_PER_PAGE = 100;
@@ -65,9 +63,7 @@ export async function showMoreComparisons(): Promise<void> {
 /** Starts a comparison and returns its id. Throws a `RecallError`. */
 export async function startComparison(documentIds: string[], question: string | null): Promise<string> {
   const input = { documentIds, ...(question ? { question } : {}) };
-  const { comparison, errors } = (await client.graphql(CompareDocuments, { input })).compareDocuments;
-  if (errors[0] || !comparison) throw new RecallError(errors[0]?.code ?? "BAD_RESPONSE", errors[0]?.message ?? "The server sent no result.", 200);
-  return comparison.id;
+  return (await client.compareDocuments(input)).id;
 }
 
 /** Loads a comparison for the report. Returns null if it does not exist. */
@@ -87,8 +83,7 @@ export function closeComparison(): void {
 export async function deleteComparison(id: string): Promise<boolean> {
   if (stream?.sessionId === id) closeStream();
   try {
-    const { errors } = (await client.graphql(DeleteComparison, { input: { id } })).deleteComparison;
-    if (errors[0] && errors[0].code !== "NOT_FOUND") throw new RecallError(errors[0].code, errors[0].message, 200);
+    await client.deleteComparison(id).catch(ignoreMissing);
   } catch (error) {
     announcement.value = comparisonsError.value = handleError(error);
     follow();

@@ -1,7 +1,7 @@
 // The lists of documents, own and shared. Events of unfinished documents update their rows.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { RecallError, type DocumentStatus, type EventOf, type EventStream } from "@relevantic/recall";
-import { DeleteDocument, Documents, GetDocument, MarkViewed, type DocumentRow, type GetDocumentResult } from "../generated/operations.ts";
+import { Documents, GetDocument, MarkViewed, type DocumentRow, type GetDocumentResult } from "../generated/operations.ts";
 import { handleError, start } from "../../state/app.ts";
 import { client, loginMethods } from "../../state/login.ts";
 
@@ -221,14 +221,18 @@ export function watchLibrary(): () => void {
   };
 }
 
+/** Handles the error of a deletion: what another tab has deleted is gone, too. */
+export function ignoreMissing(error: unknown): void {
+  if (!(error instanceof RecallError) || error.code !== "NOT_FOUND") throw error;
+}
+
 /** Deletes a document. Returns whether it is gone. */
 export async function deleteDocument({ id, filename }: Pick<DocumentRow, "id" | "filename">): Promise<boolean> {
   const stream = streams.get(id);
   streams.delete(id);
   stream?.close();
   try {
-    const { errors } = (await client.graphql(DeleteDocument, { input: { id } })).deleteDocument;
-    if (errors[0] && errors[0].code !== "NOT_FOUND") throw new RecallError(errors[0].code, errors[0].message, 200);
+    await client.deleteDocument(id).catch(ignoreMissing);
   } catch (error) {
     announcement.value = loadError.value = handleError(error);
     return false;

@@ -18,6 +18,10 @@ export type FactPageResult = { facts: { nodes: KnownFact[]; pageInfo: { hasNextP
 export type FactPageVariables = { filter?: FactFilter | null; after?: string | null; shared: boolean; count: boolean };
 export const FactPage = "query FactPage($filter:FactFilter$after:String$shared:Boolean!$count:Boolean!){facts(filter:$filter first:100 after:$after shared:$shared){nodes{...KnownFact}pageInfo{hasNextPage endCursor}totalCount@include(if:$count)}}fragment KnownFact on Fact{id relation phrase belief uncertainty weight status flagged shared validFrom validTo createdAt updatedAt subject{...Named}object{...Named}value{text label}}fragment Named on Entity{id name type isViewer}" as TypedDocument<FactPageResult, FactPageVariables>;
 
+export type FactCountResult = { facts: { nodes: Array<{ value: { text: string } | null }>; totalCount: number | null } };
+export type FactCountVariables = { filter?: FactFilter | null; shared: boolean };
+export const FactCount = "query FactCount($filter:FactFilter$shared:Boolean!){facts(filter:$filter first:1 shared:$shared){nodes{value{text}}totalCount}}" as TypedDocument<FactCountResult, FactCountVariables>;
+
 export type ThingPageResult = { entities: { nodes: Thing[]; pageInfo: { hasNextPage: boolean; endCursor: string | null }; totalCount: number | null } };
 export type ThingPageVariables = { filter?: EntityFilter | null; after?: string | null; shared: boolean; count: boolean };
 export const ThingPage = "query ThingPage($filter:EntityFilter$after:String$shared:Boolean!$count:Boolean!){entities(filter:$filter first:100 after:$after shared:$shared){nodes{...Thing}pageInfo{hasNextPage endCursor}totalCount@include(if:$count)}}fragment Named on Entity{id name type isViewer}fragment Thing on Entity{...Named shared mentionCount aliases description updatedAt}" as TypedDocument<ThingPageResult, ThingPageVariables>;

@@ -6,12 +6,14 @@ import { FactEvidencePage, FactStory, type FactEvidencePageResult, type FactStor
 import { client, handleError, mayWrite, problem, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
 import { useLoaded } from "../state/hooks.ts";
-import { placeHref } from "../state/place.ts";
+import { isBy } from "../state/past.ts";
+import { placeHref, type Place } from "../state/place.ts";
 import { manyOf, nameOf, otherSide, percent, sentence, statusWord } from "../state/words.ts";
 import { CorrectFact } from "./fact-form.tsx";
 import { BeliefBar, Triple } from "./fact-row.tsx";
 import { ForgetDialog } from "./forget-dialog.tsx";
-import { Gone } from "./pane.tsx";
+import { Gone, Story } from "./pane.tsx";
+import { PastVerdict } from "./past.tsx";
 
 type Loaded = NonNullable<FactStoryResult["fact"]>;
 type EvidencePage = NonNullable<FactEvidencePageResult["fact"]>["evidence"];
@@ -130,33 +132,39 @@ function History({ fact, first, writable }: { fact: Loaded; first: EvidencePage;
 
 const Side = ({ entity }: { entity: Named }) => <a href={placeHref({ view: "things", id: entity.id })}>{nameOf(entity)}</a>;
 
-function Details({ fact }: { fact: Loaded }) {
+function Details({ fact, isPast }: { fact: Loaded; isPast: boolean }) {
   const halfLife = useMemoryPage().ontology.value.find((r) => r.name === fact.relation)?.halfLifeDays;
   return (
     <dl class="details">
       <dt>About</dt><dd><Side entity={fact.subject} />{fact.object && <>, <Side entity={fact.object} /></>}</dd>
       {fact.validFrom && <><dt>Known since</dt><dd><time dateTime={fact.validFrom}>{day(fact.validFrom)}</time></dd></>}
       {fact.validTo && <><dt>Until</dt><dd><time dateTime={fact.validTo}>{day(fact.validTo)}</time></dd></>}
-      <dt>Weight</dt><dd>{fact.weight.toFixed(2)}{halfLife !== undefined && fact.status === "ACTIVE" && `, halves every ${formatDays(halfLife)} unless it is said again`}</dd>
+      {!isPast && <><dt>Weight</dt><dd>{fact.weight.toFixed(2)}{halfLife !== undefined && fact.status === "ACTIVE" && `, halves every ${formatDays(halfLife)} unless it is said again`}</dd></>}
     </dl>
   );
 }
 
-export function FactDetail({ id }: { id: string }) {
+/** In the past, the page offers nothing that would change the fact of today. */
+export function FactDetail({ id, place }: { id: string; place: Place }) {
   const story = useLoaded(id, () => loadStory(id));
-  if (story.phase === "loading") return <p class="soft" aria-busy="true">Loading…</p>;
-  if (story.phase === "failed") return <p class="trouble" role="alert">The fact could not be loaded.</p>;
-  if (!story.value) return <Gone title="This fact is gone" text="It was forgotten, or became one with another fact." />;
-  const { fact, evidence } = story.value;
+  const { asOf } = place.filters;
   return (
-    <article class="fact-detail" data-status={fact.status}>
-      <h2 tabIndex={-1}><Triple fact={fact} /></h2>
-      {fact.shared && <p><span class="badge">shared</span> <span class="soft">All signed-in users can read it.</span></p>}
-      <Verdict fact={fact} evidence={evidence} />
-      <Actions fact={fact} />
-      <Rivals fact={fact} />
-      <History key={fact.id} fact={fact} first={evidence} writable={mayWrite(fact.shared)} />
-      <Details fact={fact} />
-    </article>
+    <Story loaded={story} gone={<Gone title="This fact is gone" text="It was forgotten, or became one with another fact." />}>
+      {({ fact, evidence }) => (
+        <article class="fact-detail" data-status={asOf ? undefined : fact.status}>
+          <h2 tabIndex={-1}><Triple fact={fact} /></h2>
+          {fact.shared && <p><span class="badge">shared</span> <span class="soft">All signed-in users can read it.</span></p>}
+          {asOf ? <PastVerdict fact={fact} place={place} wasStated={evidence.nodes.some(({ stance, message }) => stance === "SUPPORTS" && isBy(message.sentAt, asOf))} /> : (
+            <>
+              <Verdict fact={fact} evidence={evidence} />
+              <Actions fact={fact} />
+              <Rivals fact={fact} />
+            </>
+          )}
+          <History key={fact.id} fact={fact} first={evidence} writable={!asOf && mayWrite(fact.shared)} />
+          <Details fact={fact} isPast={asOf !== ""} />
+        </article>
+      )}
+    </Story>
   );
 }

@@ -5,15 +5,14 @@ import { mayWrite, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
 import { useLiveList } from "../state/hooks.ts";
 import { factList } from "../state/lists.ts";
-import { placeHref, type Place } from "../state/place.ts";
+import type { Place } from "../state/place.ts";
 import { manyOf } from "../state/words.ts";
 import { FactDetail } from "./fact-detail.tsx";
-import { FactRow } from "./fact-row.tsx";
+import { FactRow, PastFactRow } from "./fact-row.tsx";
 import { FactFilters } from "./filters.tsx";
 import { ForgetDialog } from "./forget-dialog.tsx";
-import { ListBody, totalText } from "./list-body.tsx";
-import { Pane } from "./pane.tsx";
-import { VirtualList } from "./virtual-list.tsx";
+import { ListView, totalText } from "./list-view.tsx";
+import { Changes, PastBanner } from "./past.tsx";
 
 /** The server forgets at most this many facts at once. */
 const MOST_SELECTED = 1000;
@@ -46,35 +45,38 @@ function SelectionBar({ facts, onClear, onSelectAll, all, complete }: { facts: r
 }
 
 export function FactsView({ place, lastVisit }: { place: Place; lastVisit: string | null }) {
-  const { reader } = useMemoryPage();
-  const list = useLiveList(JSON.stringify([place.filters, reader.value]), () => factList(place.filters, reader.value));
+  const { list, filters } = useLiveList(place.filters, factList);
   const [selected, setSelected] = useState<ReadonlyMap<string, KnownFact>>(new Map());
   useEffect(() => setSelected(new Map()), [list]);
   const rows = list.rows.value;
+  const isPast = filters.asOf !== "";
   const toggle = useCallback((fact: KnownFact) => setSelected((old) => {
     const next = new Map(old);
     if (!next.delete(fact.id) && next.size < MOST_SELECTED && mayWrite(fact.shared)) next.set(fact.id, fact);
     return next;
   }), []);
-  const render = useCallback((fact: KnownFact, tabIndex: 0 | -1) => (
-    <FactRow
-      fact={fact} href={placeHref({ ...place, id: fact.id })} open={place.id === fact.id} selected={selected.has(fact.id)}
-      isNew={lastVisit !== null && fact.updatedAt > lastVisit} tabIndex={tabIndex} onSelect={() => toggle(fact)}
-    />
-  ), [place, selected, lastVisit]);
+  const render = useCallback((fact: KnownFact, tabIndex: 0 | -1) => (isPast
+    ? <PastFactRow fact={fact} place={place} tabIndex={tabIndex} isChange={filters.changes !== ""} />
+    : <FactRow
+        fact={fact} place={place} tabIndex={tabIndex} selected={selected.has(fact.id)} isNew={lastVisit !== null && fact.updatedAt > lastVisit}
+        onSelect={() => toggle(fact)}
+      />
+  ), [place, filters, selected, lastVisit]);
   const selectable = rows.filter((fact) => mayWrite(fact.shared)).slice(0, MOST_SELECTED);
   return (
-    <>
-    <section class="list" aria-label="Facts">
-      <FactFilters place={place} />
-      {selected.size > 0
-        ? <SelectionBar facts={[...selected.values()]} all={selectable.length} complete={selectable.length === list.total.value} onClear={() => setSelected(new Map())} onSelectAll={() => setSelected(new Map(selectable.map((fact) => [fact.id, fact])))} />
-        : <p class="total" role="status">{totalText(list, "fact")}{rows.length > 0 && ", latest change first"}{newSince(rows, lastVisit)}</p>}
-      <ListBody list={list} place={place} empty="Nothing is known yet. Tell Recall something in the chat, or add a fact.">
-        <VirtualList label="Facts" rows={rows} total={list.total.value} onNearEnd={() => void list.more()} onSelect={toggle} render={render} />
-      </ListBody>
-    </section>
-    <Pane place={place} hint="Open a fact to see how the memory knows it, and to put it right.">{place.id && <FactDetail id={place.id} />}</Pane>
-    </>
+    <ListView
+      label="Facts" list={list} place={place} render={render} onSelect={isPast ? undefined : toggle}
+      empty={filters.changes ? "Nothing has changed since." : isPast ? "Nothing was known then." : "Nothing is known yet. Tell Recall something in the chat, or add a fact."}
+      hint={isPast ? "Open a fact to see when it was stated, and what became of it." : "Open a fact to see how the memory knows it, and to put it right."}
+      head={<>
+        {isPast && <PastBanner place={place} filters={filters} />}
+        <FactFilters place={place} />
+        {selected.size > 0
+          ? <SelectionBar facts={[...selected.values()]} all={selectable.length} complete={selectable.length === list.total.value} onClear={() => setSelected(new Map())} onSelectAll={() => setSelected(new Map(selectable.map((fact) => [fact.id, fact])))} />
+          : <p class="total" role="status">{filters.changes ? <Changes list={list} filters={filters} /> : <>{totalText(list, "fact")}{rows.length > 0 && (isPast ? ", without those retracted since" : `, latest change first${newSince(rows, lastVisit)}`)}</>}</p>}
+      </>}
+    >
+      {place.id && <FactDetail id={place.id} place={place} />}
+    </ListView>
   );
 }

@@ -1,20 +1,14 @@
 // The filters of a list. They are part of the URL, so that a reload, a link and the Back button keep them.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
-import { memoryHref, redirect } from "../../state/route.ts";
 import { client, sessions, useMemoryPage } from "../state/context.ts";
 import { useLoaded, useSettled } from "../state/hooks.ts";
-import { entityTypes, parsePlace, placeHref, statuses, type Filters, type Place } from "../state/place.ts";
-import { nameOf, statusWord, typeWord } from "../state/words.ts";
+import { countFilters, entityTypes, placeHref, setFilters, statuses, unfiltered, type Filters, type Place } from "../state/place.ts";
+import { changeWord, nameOf, statusWord, typeWord } from "../state/words.ts";
 import { EntityField } from "./entity-field.tsx";
+import { AsOf } from "./past.tsx";
 
 const TYPING_PAUSE_MS = 150;
-
-/** Changes filters without a new entry in the browser's history. Reads the URL, which may be newer than the last rendering. */
-function setFilters(change: Partial<Filters>): void {
-  const place = parsePlace(location.hash.slice(memoryHref.length));
-  redirect(placeHref({ ...place, filters: { ...place.filters, ...change } }));
-}
 
 function Search({ place, label }: { place: Place; label: string }) {
   const id = useId();
@@ -60,15 +54,14 @@ const sessionOptions = () => sessions.value.map((s) => [s.id, `${s.title ?? s.me
 /** Shown as a row, and behind a button on a narrow screen. */
 function FilterBar({ place, search, children }: { place: Place; search: string; children: ComponentChildren }) {
   const [open, setOpen] = useState(false);
-  const { text: _text, ...rest } = place.filters;
-  const set = Object.values(rest).filter((value) => value !== "").length;
+  const set = countFilters({ ...place, filters: { ...place.filters, text: "" } });
   return (
     <div class="filters" role="search" data-open={open || undefined}>
       <Search place={place} label={search} />
       <button type="button" class="plain more-filters" aria-expanded={open} onClick={() => setOpen(!open)}>Filters{set > 0 && ` (${set})`}</button>
       <div class="choices">
         {children}
-        {set > 0 && <a class="clear" href={placeHref({ view: place.view, id: place.id })}>Clear</a>}
+        {set > 0 && <a class="clear" href={placeHref({ ...unfiltered(place), id: place.id })}>Clear</a>}
       </div>
     </div>
   );
@@ -84,10 +77,17 @@ export function FactFilters({ place }: { place: Place }) {
   const relations = useMemoryPage().ontology.value;
   return (
     <FilterBar place={place} search="Search facts">
+      <AsOf place={place} />
       <About place={place} />
       <Choice place={place} name="relation" label="Relation" any="Any relation" options={relations.map((r) => [r.name, r.phrase])} />
-      <Choice place={place} name="status" label="Status" any="Any status" options={statuses.map((s) => [s, statusWord[s]])} />
-      <Choice place={place} name="belief" label="Confidence" any="Any confidence" options={[["50", "50 % or more"], ["70", "70 % or more"], ["90", "90 % or more"]]} />
+      {place.filters.changes
+        ? <Choice place={place} name="status" label="Change" any="Any change" options={statuses.map((s) => [s, changeWord[s]])} />
+        : !place.filters.asOf && (
+          <>
+            <Choice place={place} name="status" label="Status" any="Any status" options={statuses.map((s) => [s, statusWord[s]])} />
+            <Choice place={place} name="belief" label="Confidence" any="Any confidence" options={[["50", "50 % or more"], ["70", "70 % or more"], ["90", "90 % or more"]]} />
+          </>
+        )}
       <Choice place={place} name="session" label="Session" any="Any session" options={sessionOptions()} />
       <Whose place={place} />
     </FilterBar>

@@ -1,9 +1,9 @@
 // What is open: next to the list, or over it on a narrow screen.
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { navigate } from "../../state/route.ts";
-import { useMediaQuery } from "../state/hooks.ts";
+import { useMediaQuery, type Loaded } from "../state/hooks.ts";
 import { placeHref, type Place } from "../state/place.ts";
 
 /** The style sheet has the same limit. */
@@ -32,6 +32,13 @@ export function Pane({ place, hint, children }: { place: Place; hint: string; ch
       {id ? children : <p class="soft hint">{hint}</p>}
     </section>
   );
+}
+
+/** What was loaded, or why it is not there. `gone`: shown for null. */
+export function Story<T>({ loaded, gone, children }: { loaded: Loaded<T | null>; gone: JSX.Element; children: (value: T) => JSX.Element }) {
+  if (loaded.phase === "loading") return <p class="soft" aria-busy="true">Loading…</p>;
+  if (loaded.phase === "failed") return <p class="trouble" role="alert">It could not be loaded.</p>;
+  return loaded.value === null ? gone : children(loaded.value);
 }
 
 /** Shown for what was forgotten. Takes the focus if the button that had it is gone, too. */

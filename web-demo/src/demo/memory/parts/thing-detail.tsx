@@ -11,9 +11,10 @@ import { factCount, loadThing, MergeDialog, RenameDialog, SplitDialog, type Load
 import { AddFact } from "./fact-form.tsx";
 import { Triple } from "./fact-row.tsx";
 import { ForgetDialog } from "./forget-dialog.tsx";
-import { Gone } from "./pane.tsx";
+import { Gone, Story } from "./pane.tsx";
 
 const SHOWN_FACTS = 12;
+const NothingKnown = () => <Gone title="Nothing is known about it" text="It was forgotten, or nothing mentions it any more." />;
 
 function Actions({ thing }: { thing: LoadedThing }) {
   const [dialog, setDialog] = useState<"add" | "rename" | "merge" | "forget" | null>(null);
@@ -51,11 +52,12 @@ function Merged({ thing }: { thing: LoadedThing }) {
 
 export function ThingDetail({ id }: { id: string }) {
   const loaded = useLoaded(id, () => loadThing(id));
-  if (loaded.phase === "loading") return <p class="soft" aria-busy="true">Loading…</p>;
-  if (loaded.phase === "failed") return <p class="trouble" role="alert">It could not be loaded.</p>;
-  const thing = loaded.value;
+  return <Story loaded={loaded} gone={<NothingKnown />}>{(thing) => <Thing thing={thing} />}</Story>;
+}
+
+function Thing({ thing }: { thing: LoadedThing }) {
   // The server still returns what was forgotten by its id, until the time for an undo is over.
-  if (!thing || (thing.mentionCount === 0 && factCount(thing) === 0)) return <Gone title="Nothing is known about it" text="It was forgotten, or nothing mentions it any more." />;
+  if (thing.mentionCount === 0 && factCount(thing) === 0) return <NothingKnown />;
   const facts = [...thing.facts.nodes, ...thing.notes.nodes];
   const total = factCount(thing);
   return (

@@ -6,20 +6,22 @@ import { visibleIndexes } from "../state/visible-range.ts";
 /** The next page loads when fewer rows than this are left below. */
 const ROWS_AHEAD = 60;
 
+/** Must be the same function as long as rows look the same. The control with `data-row` gets the focus; `tabIndex` is 0 for one row only. */
+export type RenderRow<Row> = (row: Row, tabIndex: 0 | -1) => ComponentChildren;
+
 interface Props<Row> {
   label: string;
   rows: readonly Row[];
   /** Length of the whole list, loaded or not. */
   total: number | null;
-  /** Renders a row. Must be the same function as long as rows look the same. The control with `data-row` gets the focus; `tabIndex` is 0 for one row only. */
-  render: (row: Row, tabIndex: 0 | -1) => ComponentChildren;
+  render: RenderRow<Row>;
   onNearEnd: () => void;
   /** Space on the focused row. */
-  onSelect?: (row: Row) => void;
+  onSelect?: ((row: Row) => void) | undefined;
 }
 
 /** Renders a row again only if it changed: scrolling costs the new rows only. */
-function RowContent<Row extends { id: string }>({ row, tabIndex, render }: { row: Row; tabIndex: 0 | -1; render: Props<Row>["render"] }) {
+function RowContent<Row extends { id: string }>({ row, tabIndex, render }: { row: Row; tabIndex: 0 | -1; render: RenderRow<Row> }) {
   return useMemo(() => <>{render(row, tabIndex)}</>, [row, tabIndex, render]);
 }
 

@@ -1,17 +1,20 @@
 // Hooks of the Memory page: lists that follow their filters, and loaded stories.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { handleError, useMemoryPage } from "./context.ts";
+import type { Reader } from "./lists.ts";
 import type { LiveList } from "./live-list.ts";
+import type { Filters } from "./place.ts";
 
-/** Opens a list for each key. Shows the previous one until the first page of the new one is there. */
-export function useLiveList<Row extends { id: string }>(key: string, open: () => LiveList<Row>): LiveList<Row> {
-  const { version } = useMemoryPage();
-  const wanted = useMemo(open, [key]);
+/** Opens the list of these filters. Returns the previous one, with its filters, until the first page of the new one is there. */
+export function useLiveList<Row extends { id: string }>(filters: Filters, open: (filters: Filters, reader: Reader) => LiveList<Row>): { list: LiveList<Row>; filters: Filters } {
+  const { version, reader } = useMemoryPage();
+  const wanted = useMemo(() => ({ list: open(filters, reader.value), filters }), [JSON.stringify([filters, reader.value])]);
   const [shown, setShown] = useState(wanted);
   useEffect(() => {
     let stale = false;
-    void wanted.more().then(() => { if (!stale) setShown(wanted); });
-    const stop = version.subscribe(() => { if (wanted.phase.value !== "loading") void wanted.refresh(); });
+    const { list } = wanted;
+    void list.more().then(() => { if (!stale) setShown(wanted); });
+    const stop = version.subscribe(() => { if (list.phase.value !== "loading") void list.refresh(); });
     return () => { stale = true; stop(); };
   }, [wanted]);
   return shown;

@@ -10,6 +10,8 @@ export class LiveList<Row extends { id: string }> {
   /** Length of the whole list on the server. null: unknown. */
   readonly total = signal<number | null>(null);
   readonly phase = signal<"loading" | "ready" | "failed">("loading");
+  /** The last read found no row, although the list goes on. It then waits for another call of `more`. */
+  readonly stalled = signal(false);
   readonly #open: () => MergedPages<Row>;
   readonly #versionOf: (row: Row) => string;
   readonly #onError: (error: unknown) => void;
@@ -39,7 +41,7 @@ export class LiveList<Row extends { id: string }> {
     this.#growing = true;
     return this.#enqueue(async () => {
       this.#growing = false;
-      const next = await this.#pages.read();
+      const next = await this.#readFrom(this.#pages);
       const added = next.filter((row) => !this.#ids.has(row.id));
       for (const row of added) this.#ids.add(row.id);
       this.#show([...this.rows.value, ...added]);
@@ -56,12 +58,13 @@ export class LiveList<Row extends { id: string }> {
       const old = this.rows.value;
       const fresh: Row[] = [];
       for (let read = 0; read < MAX_REFRESHED_PAGES; read += 1) {
-        fresh.push(...(await pages.read()));
+        const next = await this.#readFrom(pages);
+        fresh.push(...next);
         if (this.#continues(fresh, old, pages.total)) {
           const ids = new Set(fresh.map((row) => row.id));
           return this.#replace([...fresh, ...old.filter((row) => !ids.has(row.id))], pages.total);
         }
-        if (pages.finished || fresh.length >= old.length) break;
+        if (pages.finished || fresh.length >= old.length || next.length === 0) break;
       }
       this.#pages = pages;
       this.#replace(fresh, pages.total);
@@ -76,6 +79,12 @@ export class LiveList<Row extends { id: string }> {
     const versions = new Map(old.map((row) => [row.id, this.#versionOf(row)]));
     const added = fresh.filter((row) => !versions.has(row.id)).length;
     return versions.get(last.id) === this.#versionOf(last) && before + added === total;
+  }
+
+  async #readFrom(pages: MergedPages<Row>): Promise<Row[]> {
+    const rows = await pages.read();
+    this.stalled.value = rows.length === 0 && !pages.finished;
+    return rows;
   }
 
   #replace(rows: readonly Row[], total: number | null) {

@@ -50,7 +50,7 @@ export class MergedPages<Row> {
     return this.#sources.every((source) => source.exhausted && source.waiting.length === 0);
   }
 
-  /** Returns the next rows: at least one, unless all lists are finished. Stops where a list needs its next page. */
+  /** Returns the next rows. Stops where a list needs its next page. No rows: all lists are finished, or a page was empty. */
   async read(): Promise<Row[]> {
     await Promise.all(this.#sources.map((source) => source.fill()));
     const merged: Row[] = [];

@@ -1,5 +1,6 @@
 // What the Memory page shows, as part of the URL: #/memory/{view}/{id}?{filters}.
 import type { EntityType, FactStatus } from "@relevantic/recall";
+import { memoryHref, redirect } from "../../state/route.ts";
 
 export const views = ["facts", "things", "sessions", "data"] as const;
 export type View = (typeof views)[number];
@@ -20,9 +21,13 @@ export interface Filters {
   type: EntityType | "";
   /** Own memory, shared memory or both. */
   whose: "own" | "shared" | "";
+  /** The memory as it was at the end of this day, such as "2024-03-31". "": today. */
+  asOf: string;
+  /** Only what has changed since `asOf`. */
+  changes: "yes" | "";
 }
 
-export const noFilters: Filters = { text: "", status: "", relation: "", belief: "", session: "", entity: "", type: "", whose: "" };
+export const noFilters: Filters = { text: "", status: "", relation: "", belief: "", session: "", entity: "", type: "", whose: "", asOf: "", changes: "" };
 
 export interface Place {
   view: View;
@@ -41,19 +46,29 @@ function decode(id: string): string {
   }
 }
 
+/** The same list without its search and filters. The date stays. */
+export const unfiltered = ({ view, filters: { asOf, changes } }: Place) => ({ view, filters: { asOf, changes } });
+
+/** How many filters are set, with the search. */
+export const countFilters = ({ filters: { asOf: _asOf, changes: _changes, ...rest } }: Place): number => Object.values(rest).filter((value) => value !== "").length;
+
 /** Reads the part of the hash after `#/memory`. */
 export function parsePlace(rest: string): Place {
   const [path = "", search = ""] = rest.split("?");
   const [, view, id] = path.split("/");
   const given = new URLSearchParams(search);
   const text = (name: keyof Filters) => given.get(name) ?? "";
+  const shown = views.find((v) => v === view) ?? "facts";
+  // The server knows the past of facts only.
+  const asOf = shown === "facts" && /^\d{4}-\d\d-\d\d$/.test(text("asOf")) ? text("asOf") : "";
   return {
-    view: views.find((v) => v === view) ?? "facts",
+    view: shown,
     id: id ? decode(id) : null,
     filters: {
       text: text("text"), relation: text("relation"), session: text("session"), entity: text("entity"),
       belief: /^\d{1,3}$/.test(text("belief")) ? text("belief") : "",
       status: oneOf(statuses, given.get("status")), type: oneOf(entityTypes, given.get("type")), whose: oneOf(["own", "shared"], given.get("whose")),
+      asOf, changes: asOf && oneOf(["yes"], given.get("changes")),
     },
   };
 }
@@ -62,5 +77,11 @@ export function placeHref({ view, id = null, filters = {} }: { view: View; id?: 
   const set = Object.entries(filters).filter(([, value]) => value !== "");
   const search = new URLSearchParams(set).toString();
   const path = id ? `/${view}/${encodeURIComponent(id)}` : view === "facts" ? "" : `/${view}`;
-  return `#/memory${path}${search ? `?${search}` : ""}`;
+  return `${memoryHref}${path}${search ? `?${search}` : ""}`;
+}
+
+/** Changes filters without a new entry in the browser's history. Reads the URL, which may be newer than the last rendering. */
+export function setFilters(change: Partial<Filters>): void {
+  const place = parsePlace(location.hash.slice(memoryHref.length));
+  redirect(placeHref({ ...place, filters: { ...place.filters, ...change } }));
 }

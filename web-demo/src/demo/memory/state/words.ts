@@ -15,6 +15,8 @@ export const lower = <T extends string>(text: T) => text.toLowerCase() as Lowerc
 export const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
 export const statusWord = { ACTIVE: "holds", ENDED: "ended", RETRACTED: "retracted" } as const;
+/** What happened to a fact since a past day. */
+export const changeWord = { ...statusWord, ACTIVE: "learned" } as const;
 export const typeWord = {
   PERSON: "person", ORGANIZATION: "organization", PLACE: "place", PROJECT: "project", TOOL: "tool", CONCEPT: "concept", EVENT: "event", THING: "thing",
 } as const;

@@ -30,6 +30,8 @@ const FACTS_PER_MESSAGE: usize = 2;
 const MAX_SHARED_FACTS: usize = 10;
 /// Most facts loaded per named entity, strongest first.
 const FACTS_PER_ENTITY: u32 = 100;
+/// Most entities that one name in a question means, most mentioned first.
+const MAX_NAMESAKES: usize = 8;
 /// Most entities matched by a part of their name, most mentioned first.
 const MAX_BY_PART: u32 = 3;
 /// Most evidence rows loaded per fact.
@@ -248,7 +250,7 @@ impl UseCases {
     ) -> Result<(Vec<Entity>, Vec<RankedFact>), UseCaseError> {
         let store = &self.parts.store;
         let mut named: Vec<Entity> = Vec::new();
-        let by_key = store.entities_by_key(caller, &asked.keys).await?;
+        let by_key = rank::most_mentioned(store.entities_by_key(caller, &asked.keys).await?, MAX_NAMESAKES);
         // A word that is no complete name may be a part of one. Entities named in full are not searched by parts.
         let whole = |part: &EntityKey| by_key.iter().any(|(key, _)| key.as_str().split(' ').any(|word| word == part.as_str()));
         let parts: Vec<String> = asked.capitals.iter().filter(|part| !whole(part)).map(|part| part.as_str().to_owned()).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use recall_domain::{EntityId, EntityKey, Fact, FactStatus, FirstPerson, Ontology, Relation, RelationName, Timestamp};
+use recall_domain::{Entity, EntityId, EntityKey, Fact, FactStatus, FirstPerson, Ontology, Relation, RelationName, Timestamp};
 use recall_facts::standing;
 use recall_text::terms;
 
@@ -101,6 +101,21 @@ pub(super) fn score(fact: &Fact, named: &[EntityId], asked_for: &HashSet<&str>, 
     named + cued + 0.2 * belief + holds
 }
 
+/// Leaves of each name the entities that are mentioned most, in the given order. There may be any number of Annas.
+pub(crate) fn most_mentioned(mut named: Vec<(EntityKey, Entity)>, most: usize) -> Vec<(EntityKey, Entity)> {
+    let mut by_count: Vec<&(EntityKey, Entity)> = named.iter().collect();
+    by_count.sort_by(|(_, a), (_, b)| b.mention_count.cmp(&a.mention_count).then(a.id.cmp(&b.id)));
+    let mut bearers: HashMap<&EntityKey, usize> = HashMap::new();
+    by_count.retain(|(key, _)| {
+        let count = bearers.entry(key).or_default();
+        *count += 1;
+        *count <= most
+    });
+    let kept: HashSet<(EntityKey, EntityId)> = by_count.into_iter().map(|(key, e)| (key.clone(), e.id)).collect();
+    named.retain(|(key, e)| kept.contains(&(key.clone(), e.id)));
+    named
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,5 +129,27 @@ mod tests {
         assert!(QuestionTerms::of("Is John's boss mean?").keys.contains(&EntityKey::of("John").unwrap()));
         let capitals: Vec<_> = QuestionTerms::of("Is \"John's\" boss in Rome?").capitals;
         assert_eq!(capitals.iter().map(EntityKey::as_str).collect::<Vec<_>>(), ["is", "john", "rome"]);
+    }
+
+    #[test]
+    fn of_many_namesakes_the_most_mentioned_stay() {
+        let at = chrono::DateTime::UNIX_EPOCH;
+        let entity = |n: u128, mention_count| Entity {
+            id: EntityId(uuid::Uuid::from_u128(n)),
+            name: "Anna".into(),
+            entity_type: recall_domain::EntityType::Person,
+            aliases: Vec::new(),
+            description: None,
+            mention_count,
+            confidence: 1.0,
+            is_viewer: false,
+            first_message: None,
+            created_at: at,
+            updated_at: at,
+        };
+        let key = |name| EntityKey::of(name).unwrap();
+        let named = vec![(key("anna"), entity(1, 5)), (key("anna"), entity(2, 1)), (key("anna"), entity(3, 9)), (key("bo"), entity(2, 1))];
+        let left: Vec<u128> = most_mentioned(named, 2).iter().map(|(_, e)| e.id.0.as_u128()).collect();
+        assert_eq!(left, [1, 3, 2]);
     }
 }

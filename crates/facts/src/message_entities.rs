@@ -185,7 +185,7 @@ impl MessageEntities {
             return (previous, Decision { score: 0.95, reason: "the name before its correction".to_owned() });
         }
         // "Kate, short for Katherine": if one of the two names is known, both mean that entity.
-        let next = said(i, i + 1).then_some(i + 1).filter(|_| !cues.another);
+        let next = (said(i, i + 1) && !cues.another).then_some(i + 1);
         for other in next.into_iter().chain(partners(creation.s, i).filter(|p| *p > i)) {
             if choice.entity.is_none()
                 && let Some(cues) = message_cues.cues.get(other)

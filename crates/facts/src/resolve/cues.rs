@@ -276,7 +276,7 @@ impl Text {
 
 /// Whether a word may be a noun that tells two people apart.
 fn is_noun(word: &str) -> bool {
-    word.chars().count() > 2 && word.chars().all(char::is_lowercase)
+    word.chars().count() > 2 && word.chars().all(char::is_lowercase) && !Role::of(word).is_some_and(Role::is_used_as_name)
 }
 
 /// Whether a longer name begins with the words of a name.
@@ -444,6 +444,7 @@ mod tests {
             ("The house of coach John is big.", Some("coach"), Some("coach")),
             ("The house of bass John is big.", Some("bass"), None),
             ("Coach John called.", None, None),
+            ("I told mum John is late.", None, None),
         ] {
             let cues = cues(text, "John", None);
             assert_eq!((cues.qualifier.as_deref(), cues.description().as_deref()), (qualifier, description), "{text}");

@@ -91,6 +91,11 @@ impl Role {
         list().by_word.iter().filter(move |(_, r)| r.name == self.name).map(|(w, _)| *w)
     }
 
+    /// Whether people say the word alone, like a name: in "I told mum Anna is late", mum is not Anna.
+    pub(crate) fn is_used_as_name(self) -> bool {
+        matches!(self.name, "mother" | "father" | "grandmother" | "grandfather")
+    }
+
     /// Whether one person is unlikely to have both roles: a brother is not the dentist, but a friend may be a neighbour.
     pub(crate) fn excludes(self, other: Self) -> bool {
         use RoleClass as C;

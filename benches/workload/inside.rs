@@ -12,6 +12,7 @@ use recall_ports::{Clock, Embedder, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{SqliteConfig, SqliteStore};
+use recall_text::{SensitiveKind, SensitivePatterns};
 use recall_understand::{LocalExtractor, Pipeline, default_ontology};
 use recall_usecases::{Parts, UseCases};
 use signaling::{Hub, HubConfig};
@@ -56,6 +57,7 @@ impl Inside {
             ids: Arc::new(RandomIds::default()),
             wake: wake.clone(),
             session_limits: recall_facts::SessionLimits::default(),
+            never_stored: Arc::new(SensitivePatterns::new(SensitiveKind::ALL, &[]).unwrap()),
             forget_undo: std::time::Duration::from_secs(600),
             documents: None,
         });

@@ -55,6 +55,7 @@ fn describe() {
     gauge!("recall_database_waiting", "Calls that wait for a database connection or for the write lock");
     gauge!("recall_jobs_oldest_seconds", "Age of the oldest unfinished job");
     counter!("recall_messages_total", "Messages stored");
+    counter!("recall_masked_texts_total", "Texts in which something that is never stored was replaced by a mark");
     counter!("recall_documents_total", "Documents added");
     counter!("recall_comparisons_total", "Comparisons of documents requested");
     counter!("recall_comparisons_instead_total", "Steps of comparisons made without the model, by reason");

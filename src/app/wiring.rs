@@ -139,6 +139,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         ids: Arc::new(RandomIds::default()),
         wake: wake.clone(),
         session_limits,
+        never_stored: Arc::new(config.privacy.sensitive_patterns()?),
         forget_undo: config.retention.forget_undo(),
         documents: Some(document_settings(config)?),
     });

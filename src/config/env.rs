@@ -138,6 +138,8 @@ pub const VARIABLES: &[Variable] = variables! {
     "RECALL_SESSION_DAYS" => "retention.session_days",
     "RECALL_FORGET_UNDO_MINUTES" => "retention.forget_undo_minutes",
     "RECALL_AUDIT_DAYS" => "retention.audit_days",
+    "RECALL_NEVER_STORE" => "privacy.never_store",
+    "RECALL_NEVER_STORE_PATTERNS" => "privacy.patterns",
     "RECALL_LOG" => "log.filter",
     "RECALL_LOG_FORMAT" => "log.format",
 };

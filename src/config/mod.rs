@@ -15,6 +15,7 @@ mod login;
 mod models;
 mod neo4j;
 mod page;
+mod privacy;
 mod retention;
 mod secret;
 mod sections;
@@ -48,6 +49,7 @@ pub use login::LoginConfig;
 pub use models::{EmbeddingsConfig, Extraction, ModelConfig};
 pub use neo4j::Neo4jSection;
 pub use page::page;
+pub use privacy::PrivacyConfig;
 pub use retention::RetentionConfig;
 pub use secret::Secret;
 pub use sections::{LogConfig, LogFormat, ProcessingConfig, RetrievalConfig, ServerConfig, StreamConfig, UnderstandingConfig};
@@ -95,6 +97,8 @@ pub struct Config {
     pub anonymous: AnonymousConfig,
     /// Limits of one caller and of one address. They hold behind a login only.
     pub limits: LimitsConfig,
+    /// What is never stored.
+    pub privacy: PrivacyConfig,
     /// Retention.
     pub retention: RetentionConfig,
     /// The model server that answers questions and finds facts.
@@ -191,6 +195,7 @@ impl Config {
         self.frontend.check()?;
         self.anonymous.check(&self.auth, &self.server)?;
         self.limits.check()?;
+        self.privacy.check()?;
         self.retention.check()?;
         self.server.check(self.has_login())?;
         self.http.check(self.has_login())?;

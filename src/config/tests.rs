@@ -73,6 +73,8 @@ fn every_variable_sets_an_existing_key() {
         "understanding.learned" | "documents.encoder" => "false",
         "model.url" | "embeddings.url" => "https://models.example.org/v1",
         "model.key" | "model.name" | "embeddings.key" | "embeddings.model" => "some-word",
+        "privacy.never_store" => "card_number, password",
+        "privacy.patterns" => "EMP-[0-9]+",
         "documents.originals" => "folder",
         "documents.folder" => "/srv/originals",
         "documents.chunk_chars" => "500",
@@ -198,6 +200,8 @@ fn errors_name_the_key() {
         ("", &[("RECALL_CORS_ORIGINS", "*")][..], "http.cors_origins (RECALL_CORS_ORIGINS): * must be a scheme and a host"),
         ("", &[("RECALL_CORS_ORIGINS", "http://localhost:3000/x")][..], "http.cors_origins"),
         ("", &[("RECALL_CORS_ORIGINS", "null")][..], "http.cors_origins"),
+        ("", &[("RECALL_NEVER_STORE", "card")][..], "privacy.never_store (RECALL_NEVER_STORE): card is unknown"),
+        ("", &[("RECALL_NEVER_STORE_PATTERNS", "(")][..], "privacy.patterns (RECALL_NEVER_STORE_PATTERNS)"),
         ("", &[("RECALL_CORS_ORIGINS", "https://app.example.org")][..], "without a login the pages of https://app.example.org could read"),
         ("[auth]\ntoken = \"0123456789abcdef0123456789abcdef\"", &[("RECALL_CORS_ORIGINS", "http://app.example.org")][..], "is not safe"),
         (

@@ -50,6 +50,46 @@ impl Chat {
 }
 
 #[tokio::test]
+async fn preview_of_a_merge_counts_what_the_merge_then_changes() {
+    let told = Chat::all(&["John knows Johnny.", "Johnny likes Mary.", "John likes Mary.", "Johnny works at Siemens."]).await;
+    let (into, from) = (told.entity("John").await, told.entity("Johnny").await);
+    let merge = async |dry_run: bool| {
+        let query =
+            "mutation($into: ID!, $from: ID!, $dryRun: Boolean) { mergeEntities(input: { intoId: $into, fromId: $from, dryRun: $dryRun }) {
+            entity { name aliases mentionCount } mentionsMoved factsMoved factsJoined factsRemoved errors { code } } }";
+        let variables = json!({ "into": into, "from": from, "dryRun": dry_run });
+        told.server.graphql(query, variables).await["mergeEntities"].clone()
+    };
+    let before = told.facts().await;
+    let preview = merge(true).await;
+    assert_eq!(told.facts().await, before, "a preview changed something");
+    let counts = ["mentionsMoved", "factsMoved", "factsJoined", "factsRemoved"].map(|count| preview[count].as_u64().unwrap());
+    assert_eq!(counts, [3, 1, 1, 1], "{preview:#}");
+    assert_eq!(preview["entity"]["aliases"], json!(["Johnny"]));
+    assert_eq!(merge(false).await, preview);
+    assert_eq!(told.facts().await.len(), 2);
+}
+
+#[tokio::test]
+async fn type_that_the_user_gives_survives_later_mentions() {
+    let told = Chat::all(&["John works at Basel Rowing."]).await;
+    let id = told.entity("Basel Rowing").await;
+    let retype = "mutation($id: ID!, $type: EntityType!) { retypeEntity(input: { id: $id, type: $type }) {
+        entity { name type confidence } errors { code path } } }";
+    let data = told.server.graphql(retype, json!({ "id": id, "type": "EVENT" })).await;
+    assert_eq!(data["retypeEntity"]["entity"], json!({ "name": "Basel Rowing", "type": "EVENT", "confidence": 1.0 }), "{data:#}");
+    told.say("John works at Basel Rowing.").await;
+    assert_eq!(told.entity("Basel Rowing").await, id, "it is another entity now");
+    let data = told.server.graphql("query($id: ID!) { entity(id: $id) { type } }", json!({ "id": id })).await;
+    assert_eq!(data["entity"]["type"], "EVENT");
+    // The user stays a person.
+    told.say("I like tea.").await;
+    let viewer = told.server.graphql("{ viewer { entity { id } } }", json!({})).await["viewer"]["entity"]["id"].clone();
+    let data = told.server.graphql(retype, json!({ "id": viewer, "type": "PLACE" })).await;
+    assert_eq!(data["retypeEntity"]["errors"][0]["code"], "OWN_ENTITY", "{data:#}");
+}
+
+#[tokio::test]
 async fn merge_removes_fact_between_merged_entities() {
     let told = Chat::all(&["John knows Johnny.", "Johnny likes Mary."]).await;
     let merged = told.merge("John", "Johnny").await;

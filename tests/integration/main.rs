@@ -41,6 +41,7 @@ mod proxy;
 mod readme;
 mod reembed;
 mod related;
+mod sensitive;
 mod server;
 mod stored;
 mod structure;

@@ -204,6 +204,7 @@ impl TestMemory {
             external_id: None,
             answer_to: None,
             citations: Vec::new(),
+            remembered: true,
         };
         self.messages.push(RankedMessage { message, score: 0.9, methods: Vec::new(), shared: false });
     }

@@ -52,6 +52,8 @@ actions! {
     SharedSessionCreated = "shared.session.created",
     /// A session of shared memory got another title.
     SharedSessionRenamed = "shared.session.renamed",
+    /// An administrator pinned or archived a shared session, or paused remembering in it.
+    SharedSessionUpdated = "shared.session.updated",
     /// A session of shared memory was deleted.
     SharedSessionDeleted = "shared.session.deleted",
     /// A document was deleted, or its file; the target is its id.
@@ -72,6 +74,8 @@ actions! {
     SharedFactRetracted = "shared.fact.retracted",
     /// An entity of shared memory was renamed.
     SharedEntityRenamed = "shared.entity.renamed",
+    /// An entity of shared memory got another type.
+    SharedEntityRetyped = "shared.entity.retyped",
     /// Two entities of shared memory were merged; the target is the surviving one.
     SharedEntitiesMerged = "shared.entities.merged",
     /// A merge in shared memory was undone; the target is the restored entity.

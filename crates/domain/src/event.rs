@@ -70,7 +70,7 @@ pub enum EventBody {
     DocumentUpdate(DocumentUpdate),
     /// A comparison of documents made progress.
     ComparisonUpdate(ComparisonUpdate),
-    /// A session was created or renamed. Only `memoryEvents` has it.
+    /// A session was created, renamed, pinned, archived or paused, or the reverse. Only `memoryEvents` has it.
     SessionUpdate(SessionChanged),
     /// A session, document or comparison was deleted, with what only it said. Only `memoryEvents` has it.
     SessionDeleted(SessionChanged),
@@ -106,6 +106,17 @@ pub struct MessageStored {
     pub client_message_id: Option<String>,
     /// The question that this message answers.
     pub answer_to: Option<MessageId>,
+    /// False if remembering was paused: nothing is learned from the message or found in it.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub remembered: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// The facts of a message are stored.
@@ -186,6 +197,8 @@ pub enum EntityChange {
     Mentioned,
     /// Renamed.
     Renamed,
+    /// Got another type from the user.
+    Retyped,
     /// Took over the facts and mentions of another entity.
     Merged,
     /// Gave back the facts and mentions of a merged entity.

@@ -95,6 +95,8 @@ pub struct Message {
     pub answer_to: Option<MessageId>,
     /// The sources of an answer.
     pub citations: Vec<Citation>,
+    /// Whether it may be learned from and found. False for a message that was stored while remembering was paused.
+    pub remembered: bool,
 }
 
 /// The source behind one numbered mark of an answer.

@@ -21,6 +21,12 @@ pub struct Session {
     pub epoch: String,
     /// Number of the newest event, 0 when there is none.
     pub head: u64,
+    /// Whether the user wants it above the others.
+    pub pinned: bool,
+    /// Whether the user has put it away.
+    pub archived: bool,
+    /// Whether remembering is paused for the messages that it gets.
+    pub paused: bool,
 }
 
 impl Session {

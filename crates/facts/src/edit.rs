@@ -1,4 +1,4 @@
-//! Plans manual changes: retracting a fact, renaming an entity. Pure.
+//! Plans manual changes: retracting a fact, renaming or retyping an entity. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,8 +9,8 @@ use super::message_entities::MAX_ALIASES;
 use super::resolve::names;
 use super::weigh::{is_rival, reweigh};
 use recall_domain::{
-    Entity, EntityId, EntityKey, EventBody, EventDraft, EventId, Evidence, Fact, FactStatus, MessageId, Ontology, SessionId, Stance,
-    Timestamp,
+    Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactStatus, MessageId, Ontology, SessionId,
+    Stance, Timestamp,
     belief::half_life,
     entity::VIEWER_NAME,
     event::{EntityChange, EntityUpdate, FactChange},
@@ -110,6 +110,17 @@ pub fn rename(at: &EditContext<'_>, entity: &Entity, name: &str, ids: &mut dyn F
     let keys = EntityKey::of(name).map(|k| (entity.id, k)).into_iter().collect();
     let hints = names::hints(name, entity.entity_type).into_iter().map(|h| (entity.id, h)).collect();
     let event = EventDraft { id: EventId(ids()), body: entity_event(session, &entity, EntityChange::Renamed, None) };
+    KnowledgeCommit { keys, hints, entities: vec![entity], events: vec![event], ..KnowledgeCommit::empty(version, session, now) }
+}
+
+/// Gives an entity the type that the user states. No later mention changes it.
+pub fn retype(at: &EditContext<'_>, entity: &Entity, entity_type: EntityType, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+    let EditContext { version, session, now, .. } = *at;
+    let entity = Entity { entity_type, confidence: 1.0, updated_at: now, ..entity.clone() };
+    let names = || std::iter::once(&entity.name).chain(&entity.aliases);
+    let keys = names().flat_map(|name| names::keys(name, entity_type)).map(|key| (entity.id, key)).collect();
+    let hints = names().flat_map(|name| names::hints(name, entity_type)).map(|hint| (entity.id, hint)).collect();
+    let event = EventDraft { id: EventId(ids()), body: entity_event(session, &entity, EntityChange::Retyped, None) };
     KnowledgeCommit { keys, hints, entities: vec![entity], events: vec![event], ..KnowledgeCommit::empty(version, session, now) }
 }
 

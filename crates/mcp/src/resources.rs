@@ -13,7 +13,7 @@ use crate::{
     view::{EntityView, FactView, MessageView},
 };
 use recall_domain::{Entity, EntityId, Fact, Page, Session, SessionId};
-use recall_ports::{EntityFilter, FactFilter};
+use recall_ports::{EntityFilter, FactFilter, SessionFilter};
 use recall_usecases::UseCaseError;
 
 /// Resources of one page.
@@ -94,7 +94,7 @@ pub(crate) async fn list(memories: &Memories, cursor: Cursor) -> Result<ListReso
     let read = &memories.own.read;
     let (resources, next) = match cursor {
         Cursor::Sessions(after) => {
-            let slice = read.list_sessions(&Page { first: PAGE, after }).await?;
+            let slice = read.list_sessions(&SessionFilter::ALL, &Page { first: PAGE, after }).await?;
             let last = slice.items.last().map(|(key, _)| key.clone()).filter(|_| slice.has_next);
             let next = last.map_or(Cursor::Entities(None), |key| Cursor::Sessions(Some(key)));
             (slice.items.iter().map(|(_, s)| session_resource(s)).collect(), Some(next))

@@ -336,6 +336,7 @@ pub(crate) mod tests {
             external_id: None,
             answer_to: None,
             citations: Vec::new(),
+            remembered: true,
         }
     }
 

@@ -1,6 +1,9 @@
 //! Patterns and filters for reading entities and facts.
 
-use recall_domain::{EntityId, EntityType, Fact, FactStatus, FactValue, MessageId, Ontology, Relation, RelationName, SessionId, Timestamp};
+use recall_domain::{
+    EntityId, EntityType, Fact, FactStatus, FactValue, MessageId, Ontology, Relation, RelationName, SessionId, Timestamp,
+    context::SearchSource,
+};
 
 /// A pattern of facts to look up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +68,24 @@ fn names(ontology: &Ontology, chosen: fn(&Relation) -> bool) -> Vec<RelationName
     ontology.iter().filter(|r| chosen(r)).map(|r| r.name.clone()).collect()
 }
 
+/// Filters for sessions; all given ones must match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// The title contains this, ignoring case.
+    pub text: Option<String>,
+    /// Pinned, or not.
+    pub pinned: Option<bool>,
+    /// Archived, or not.
+    pub archived: Option<bool>,
+    /// Remembering is paused in it, or not.
+    pub paused: Option<bool>,
+}
+
+impl SessionFilter {
+    /// Matches all sessions.
+    pub const ALL: Self = Self { text: None, pinned: None, archived: None, paused: None };
+}
+
 /// Filters for entities; all given ones must match.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EntityFilter {
@@ -93,6 +114,14 @@ pub struct FactFilter {
     pub session: Option<SessionId>,
     /// Has evidence in this message.
     pub message: Option<MessageId>,
+    /// Has an entity of this type on either side.
+    pub entity_type: Option<EntityType>,
+    /// Has evidence in documents, or in conversations.
+    pub source: Option<SearchSource>,
+    /// Changed at or after this time.
+    pub changed_since: Option<Timestamp>,
+    /// Changed before this time.
+    pub changed_before: Option<Timestamp>,
     /// [`Fact::belief`](recall_domain::Fact::belief), at the time of its last change, is at least this.
     pub min_belief: Option<f64>,
     /// Was known and held at this moment.
@@ -101,4 +130,20 @@ pub struct FactFilter {
     pub text: Option<String>,
     /// Has one of these relations.
     pub relations: RelationFilter,
+    /// The order of a list.
+    pub order: FactOrder,
+}
+
+/// The order of a list of facts. Facts that are equal in it are ordered by id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FactOrder {
+    /// Latest change first.
+    #[default]
+    LatestChange,
+    /// Learned last first.
+    LatestLearned,
+    /// Highest belief first, as of its last change.
+    MostBelieved,
+    /// Lowest belief first, as of its last change.
+    LeastBelieved,
 }

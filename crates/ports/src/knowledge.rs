@@ -12,12 +12,15 @@ use recall_domain::{
     Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice, Stance,
 };
 
+/// Most entities that one key finds, so that the thousandth Anna costs no more than the hundredth.
+pub const MAX_BEARERS: u32 = 64;
+
 /// Reads entities and their merges.
 #[async_trait]
 pub trait EntityStore: Send + Sync {
     /// Returns the user's own entity, if it exists.
     async fn viewer_entity(&self, caller: &Caller) -> Result<Option<Entity>, StoreError>;
-    /// Returns the entities that the keys find, each with its key.
+    /// Returns the entities that the keys find, each with its key: by key, most mentioned first, at most [`MAX_BEARERS`] for each.
     async fn entities_by_key(&self, caller: &Caller, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, StoreError>;
     /// Returns the entities that the hints find, each with its hint, most mentioned first, at most `limit`.
     async fn entities_by_hint(&self, caller: &Caller, hints: &[String], limit: u32) -> Result<Vec<(String, Entity)>, StoreError>;

@@ -14,7 +14,8 @@ pub trait KnowledgeReads: Send {
     async fn version(&mut self) -> Result<u64, StoreError>;
     /// Returns the user's own entity, if it exists.
     async fn viewer_entity(&mut self) -> Result<Option<Entity>, StoreError>;
-    /// Returns the entities that the keys find, each with its key.
+    /// Returns the entities that the keys find, each with its key: by key, most mentioned first, at most
+    /// [`MAX_BEARERS`](super::MAX_BEARERS) for each.
     async fn entities_by_key(&mut self, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, StoreError>;
     /// Returns the entities that the hints find, each with its hint, most mentioned first, at most `limit`.
     async fn entities_by_hint(&mut self, hints: &[String], limit: u32) -> Result<Vec<(String, Entity)>, StoreError>;

@@ -57,7 +57,7 @@ pub use extract::{Background, EarlierMessage, ExtractError, ExtractInput, Extrac
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use files::{FileFolder, FileRegistry, Original};
-pub use filter::{EntityFilter, FactFilter, FactKey, RelationFilter};
+pub use filter::{EntityFilter, FactFilter, FactKey, FactOrder, RelationFilter, SessionFilter};
 pub use forget::{ForgetPlan, ForgetStore, Forgetting, ForgottenKnowledge, ForgottenMention, ReplacedTitle, RestorePlan};
 pub use graph::{
     Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphChunk, GraphContents, GraphCopy, GraphDocument,
@@ -66,7 +66,7 @@ pub use graph::{
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, IndexSources, IndexedDocuments, MessageIndex};
-pub use knowledge::{EntityStore, EvidenceStore, FactStore, KnowledgeStore, MentionStore};
+pub use knowledge::{EntityStore, EvidenceStore, FactStore, KnowledgeStore, MAX_BEARERS, MentionStore};
 pub use learn::{KnowledgeReads, MessagePlanner};
 pub use login::{LoggedOut, LoginStore, Renewed};
 pub use passages::{PassageStore, PassageVector};
@@ -75,7 +75,7 @@ pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, S
 pub use spool::{Spool, SpooledFile};
 pub use store::{
     AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageRange, MessageStore, NewMessage, SessionDeleted, SessionStore,
-    Store, StoreError,
+    SessionUpdate, Store, StoreError,
 };
 pub use stream::Announcer;
 pub use topics::{SessionTopics, TopicPart, TopicStore, TopicText, TopicTexts};

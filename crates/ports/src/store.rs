@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use super::{
     AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, ComparisonStore, Connections, DocumentRelations, DocumentStore,
     Embedding, EventLog, FileRegistry, ForgetStore, Inspect, JobQueue, KnowledgeStore, LoginStore, PassageStore, RevocationStore, Reweigh,
-    SessionDeletionStore, TopicStore, UsageStore, VectorStore, VisitStore,
+    SessionDeletionStore, SessionFilter, TopicStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
     Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId,
@@ -122,15 +122,19 @@ pub trait SessionStore: Send + Sync {
     ) -> Result<Session, StoreError>;
     /// Returns sessions by id; unknown ids are left out.
     async fn sessions_by_id(&self, caller: &Caller, ids: &[SessionId]) -> Result<Vec<Session>, StoreError>;
-    /// Changes the title of a session and returns it.
+    /// Changes what the user decides about a session, and returns it.
     ///
     /// # Errors
     /// `NotFound` if it is not the caller's.
-    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText, now: Timestamp) -> Result<Session, StoreError>;
-    /// Returns the sessions, latest change first.
-    async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError>;
-    /// Counts the sessions.
-    async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError>;
+    async fn update_session(&self, caller: &Caller, id: SessionId, update: &SessionUpdate, now: Timestamp) -> Result<Session, StoreError>;
+    /// Returns the sessions that match, latest change first.
+    async fn list_sessions(&self, caller: &Caller, filter: &SessionFilter, page: &Page) -> Result<Slice<Session>, StoreError>;
+    /// Counts the sessions that match.
+    async fn count_sessions(&self, caller: &Caller, filter: &SessionFilter) -> Result<u64, StoreError>;
+    /// Returns whether remembering is paused for all messages of the user.
+    async fn is_paused(&self, caller: &Caller) -> Result<bool, StoreError>;
+    /// Pauses or resumes remembering for all messages of the user, from the next one on.
+    async fn set_paused(&self, caller: &Caller, paused: bool) -> Result<(), StoreError>;
     /// Deletes a session with its messages, events, jobs and evidence, in one transaction.
     ///
     /// Facts that lose evidence are re-weighed by `reweigh`. It gets the fact and all remaining evidence, oldest first, and returns the new
@@ -162,6 +166,19 @@ pub trait SessionStore: Send + Sync {
         after: Option<(UserId, SessionId)>,
         limit: u32,
     ) -> Result<Vec<(Caller, SessionId)>, StoreError>;
+}
+
+/// What changes in a session. Absent values stay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionUpdate {
+    /// The title.
+    pub title: Option<UserText>,
+    /// Whether it is pinned.
+    pub pinned: Option<bool>,
+    /// Whether it is archived.
+    pub archived: Option<bool>,
+    /// Whether remembering is paused in it, from the next message on.
+    pub paused: Option<bool>,
 }
 
 /// What was deleted with a session.
@@ -219,6 +236,8 @@ pub struct NewMessage {
 pub enum FollowUp {
     /// None: the message is stored as processed, without a job.
     Nothing,
+    /// As `Nothing`. Its fact is stored with it, so it is remembered although remembering is paused.
+    Asserted,
     /// A job extracts its facts.
     Facts,
     /// A job extracts its facts; if it is a question, another job answers it.

@@ -28,6 +28,7 @@ mod graph;
 mod inspect;
 mod jobs;
 mod knowledge;
+mod list;
 mod logins;
 mod memory_log;
 mod messages;

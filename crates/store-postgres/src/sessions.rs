@@ -6,13 +6,14 @@ use super::{
     PostgresStore, codec,
     failure::Failure,
     keys,
+    list::ListStatement,
     row_security::RowAccess,
-    rows::{self, SessionRow},
+    rows::{self, SESSION, SessionRow},
     transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
-use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session, rename_session};
+use recall_ports::{Reweigh, SessionDeleted, SessionFilter, SessionStore, SessionUpdate, StoreError};
+use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session, filter, set_paused, update_session};
 
 #[async_trait]
 impl SessionStore for PostgresStore {
@@ -40,35 +41,41 @@ impl SessionStore for PostgresStore {
         Ok(found.into_iter().map(SessionRow::read).collect::<Result<_, _>>()?)
     }
 
-    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText, now: Timestamp) -> Result<Session, StoreError> {
-        let input = (caller.user(), id, title, now);
-        let renamed = self.write(caller, &input, |c, &(user, id, title, now)| {
-            Box::pin(async move { rename_session(&mut WriteTransaction(c), user, id, title, now).await })
+    async fn update_session(&self, caller: &Caller, id: SessionId, update: &SessionUpdate, now: Timestamp) -> Result<Session, StoreError> {
+        let input = (caller.user(), id, update, now);
+        let updated = self.write(caller, &input, |c, &(user, id, update, now)| {
+            Box::pin(async move { update_session(&mut WriteTransaction(c), user, id, update, now).await })
         });
-        let renamed = renamed.await?;
+        let updated = updated.await?;
         self.notifications.committed(caller, id);
-        Ok(renamed)
+        Ok(updated)
     }
 
-    async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
-        let (updated_at, id) = codec::latest_before(page.after.as_deref())?;
-        let found = rows::sessions!(
-            "WHERE user_id = $1 AND document IS NULL AND (updated_at, id) < ($2, $3) ORDER BY updated_at DESC, id DESC LIMIT $4",
-            caller.user().0,
-            updated_at,
-            id,
-            keys::limit(page),
-        );
-        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?;
+    async fn list_sessions(&self, caller: &Caller, filter: &SessionFilter, page: &Page) -> Result<Slice<Session>, StoreError> {
+        let mut sql = ListStatement::new(format!("SELECT {SESSION} FROM visible_sessions s"));
+        filter::session_page(&mut sql, caller.user(), filter, page)?;
+        let found = sql.rows::<SessionRow>(self.pool.reading(caller)).await?;
         Ok(keys::page(found.into_iter().map(SessionRow::read), page, keys::of_session)?)
     }
 
-    async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
-        let count = sqlx::query_scalar!(
-            r#"SELECT count(*) AS "count!" FROM visible_sessions WHERE user_id = $1 AND document IS NULL"#,
-            caller.user().0
-        );
-        Ok(count.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?.unsigned_abs())
+    async fn count_sessions(&self, caller: &Caller, filter: &SessionFilter) -> Result<u64, StoreError> {
+        let mut sql = ListStatement::new("SELECT count(*) FROM visible_sessions s");
+        filter::session_conditions(&mut sql, caller.user(), filter);
+        Ok(sql.count(self.pool.reading(caller)).await?)
+    }
+
+    async fn is_paused(&self, caller: &Caller) -> Result<bool, StoreError> {
+        let user = caller.user();
+        let paused =
+            sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM users WHERE id = $1 AND paused IS NOT NULL) AS "paused!""#, user.0);
+        Ok(paused.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?)
+    }
+
+    async fn set_paused(&self, caller: &Caller, paused: bool) -> Result<(), StoreError> {
+        let input = (caller.user(), paused);
+        let set = self
+            .write(caller, &input, |c, &(user, paused)| Box::pin(async move { set_paused(&mut WriteTransaction(c), user, paused).await }));
+        Ok(set.await?)
     }
 
     async fn delete_session_unused_since(
@@ -110,30 +117,52 @@ impl SessionStore for PostgresStore {
 impl SessionStatements for WriteTransaction<'_> {
     async fn insert_session(&mut self, user: UserId, new: &NewSession) -> Result<Session, Failure> {
         let title = codec::opt_text(new.title.as_ref().map(UserText::as_str));
+        let search = new.search();
+        let search = codec::opt_text(search.as_deref());
         let row = sqlx::query_as!(
             SessionRow,
-            "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch, document)
-             VALUES ($1, $2, $3, $4, $4, $5, $6)
-             RETURNING id, title, created_at, updated_at, message_count, epoch, event_head",
+            "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch, document, search)
+             VALUES ($1, $2, $3, $4, $4, $5, $6, $7)
+             RETURNING id, title, created_at, updated_at, message_count, epoch, event_head, pinned, archived, paused",
             user.0,
             new.id.0,
             title.as_deref(),
             codec::time(new.now),
             new.epoch,
             new.document.then_some(true),
+            search.as_deref(),
         );
         row.fetch_one(&mut *self.0).await?.read()
     }
 
-    async fn set_title(&mut self, user: UserId, session: SessionId, title: &UserText) -> Result<Option<Session>, Failure> {
+    async fn update_session(
+        &mut self,
+        user: UserId,
+        session: SessionId,
+        update: &SessionUpdate,
+        search: Option<&str>,
+    ) -> Result<Option<Session>, Failure> {
+        let (title, search) = (codec::opt_text(update.title.as_ref().map(UserText::as_str)), codec::opt_text(search));
         let row = sqlx::query_as!(
             SessionRow,
-            "UPDATE sessions SET title = $3 WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL
-             RETURNING id, title, created_at, updated_at, message_count, epoch, event_head",
+            "UPDATE sessions SET title = coalesce($3, title), search = coalesce($4, search),
+                 pinned = nullif(coalesce($5, pinned), false), archived = nullif(coalesce($6, archived), false),
+                 paused = nullif(coalesce($7, paused), false)
+             WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL
+             RETURNING id, title, created_at, updated_at, message_count, epoch, event_head, pinned, archived, paused",
             user.0,
             session.0,
-            &*codec::text(title.as_str()),
+            title.as_deref(),
+            search.as_deref(),
+            update.pinned,
+            update.archived,
+            update.paused,
         );
         row.fetch_optional(&mut *self.0).await?.map(SessionRow::read).transpose()
+    }
+
+    async fn set_paused(&mut self, user: UserId, paused: bool) -> Result<(), Failure> {
+        sqlx::query!("UPDATE users SET paused = $2 WHERE id = $1", user.0, paused.then_some(true)).execute(&mut *self.0).await?;
+        Ok(())
     }
 }

@@ -28,6 +28,7 @@ mod graph;
 mod inspect;
 mod jobs;
 mod knowledge;
+mod list;
 mod lock;
 mod logins;
 mod memory_log;

@@ -148,6 +148,9 @@ pub(super) fn session(c: &Columns<'_, '_>) -> Result<Session, Failure> {
         message_count: c.count("message_count")?,
         epoch: c.text("epoch")?,
         head: c.count("event_head")?,
+        pinned: c.opt_flag("pinned")?,
+        archived: c.opt_flag("archived")?,
+        paused: c.opt_flag("paused")?,
     })
 }
 
@@ -171,6 +174,7 @@ pub(super) fn message(c: &Columns<'_, '_>) -> Result<Message, Failure> {
         external_id: c.opt_text("external_id")?,
         answer_to: c.opt_id("answer_to")?.map(MessageId),
         citations: c.json("citations")?,
+        remembered: !c.opt_flag("unremembered")?,
     })
 }
 

@@ -6,13 +6,15 @@ use super::{
     SqliteStore,
     codec::{id_list, millis},
     failure::Failure,
-    keys, rows,
+    keys,
+    list::ListStatement,
+    rows,
     rows::Columns,
     transaction::{WriteTransaction, run},
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
-use recall_ports::{Reweigh, SessionDeleted, SessionStore, StoreError};
-use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session, rename_session};
+use recall_ports::{Reweigh, SessionDeleted, SessionFilter, SessionStore, SessionUpdate, StoreError};
+use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session, filter, set_paused, update_session};
 
 #[async_trait]
 impl SessionStore for SqliteStore {
@@ -37,27 +39,33 @@ impl SessionStore for SqliteStore {
         Ok(found.await?)
     }
 
-    async fn rename_session(&self, caller: &Caller, id: SessionId, title: &UserText, now: Timestamp) -> Result<Session, StoreError> {
-        let (user, title) = (caller.user(), title.clone());
-        Ok(self.write(move |tx| run(rename_session(tx, user, id, &title, now))).await?)
+    async fn update_session(&self, caller: &Caller, id: SessionId, update: &SessionUpdate, now: Timestamp) -> Result<Session, StoreError> {
+        let (user, update) = (caller.user(), update.clone());
+        Ok(self.write(move |tx| run(update_session(tx, user, id, &update, now))).await?)
     }
 
-    async fn list_sessions(&self, caller: &Caller, page: &Page) -> Result<Slice<Session>, StoreError> {
-        let (updated_at, id) = keys::latest_before(page.after.as_deref())?;
-        let values = (caller.user().0, updated_at, id, keys::limit(page));
-        let found = self.read(caller, move |db| {
-            let sql = "SELECT * FROM visible_sessions WHERE user_id = ? AND document IS NULL AND (updated_at, id) < (?, ?)
-                 ORDER BY updated_at DESC, id DESC LIMIT ?";
-            db.rows("sessions", sql, values, rows::session)
-        });
-        Ok(keys::page(found.await?.into_iter().map(Ok::<_, Failure>), page, keys::of_session)?)
+    async fn list_sessions(&self, caller: &Caller, filter: &SessionFilter, page: &Page) -> Result<Slice<Session>, StoreError> {
+        let mut sql = ListStatement::new("SELECT s.* FROM visible_sessions s");
+        filter::session_page(&mut sql, caller.user(), filter, page)?;
+        let found = self.read(caller, move |db| sql.rows(db, "sessions", rows::session)).await?;
+        Ok(keys::page(found.into_iter().map(Ok::<_, Failure>), page, keys::of_session)?)
     }
 
-    async fn count_sessions(&self, caller: &Caller) -> Result<u64, StoreError> {
+    async fn count_sessions(&self, caller: &Caller, filter: &SessionFilter) -> Result<u64, StoreError> {
+        let mut sql = ListStatement::new("SELECT COUNT(*) FROM visible_sessions s");
+        filter::session_conditions(&mut sql, caller.user(), filter);
+        Ok(self.read(caller, move |db| sql.count(db)).await?)
+    }
+
+    async fn is_paused(&self, caller: &Caller) -> Result<bool, StoreError> {
         let user = caller.user();
-        let count = self
-            .read(caller, move |db| db.number("SELECT COUNT(*) FROM visible_sessions WHERE user_id = ? AND document IS NULL", (user.0,)));
-        Ok(count.await?.unsigned_abs())
+        let paused = self.read(caller, move |db| db.number("SELECT COUNT(*) FROM users WHERE id = ? AND paused IS NOT NULL", (user.0,)));
+        Ok(paused.await? > 0)
+    }
+
+    async fn set_paused(&self, caller: &Caller, paused: bool) -> Result<(), StoreError> {
+        let user = caller.user();
+        Ok(self.write(move |tx| run(set_paused(tx, user, paused))).await?)
     }
 
     async fn delete_session_unused_since(
@@ -92,20 +100,36 @@ impl SessionStore for SqliteStore {
 #[async_trait]
 impl SessionStatements for WriteTransaction<'_> {
     async fn insert_session(&mut self, user: UserId, new: &NewSession) -> Result<Session, Failure> {
-        let sql = "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch, document)
-             VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6) RETURNING *";
+        let sql = "INSERT INTO sessions (user_id, id, title, created_at, updated_at, epoch, document, search)
+             VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7) RETURNING *";
         let title = new.title.as_ref().map(UserText::as_str);
         self.0.only_row(
             "sessions",
             sql,
-            (user.0, new.id.0, title, millis(new.now), &new.epoch, new.document.then_some(true)),
+            (user.0, new.id.0, title, millis(new.now), &new.epoch, new.document.then_some(true), new.search()),
             rows::session,
         )
     }
 
-    async fn set_title(&mut self, user: UserId, session: SessionId, title: &UserText) -> Result<Option<Session>, Failure> {
-        let sql = "UPDATE sessions SET title = ?3 WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING *";
-        self.0.row("sessions", sql, (user.0, session.0, title.as_str()), rows::session)
+    async fn update_session(
+        &mut self,
+        user: UserId,
+        session: SessionId,
+        update: &SessionUpdate,
+        search: Option<&str>,
+    ) -> Result<Option<Session>, Failure> {
+        let sql =
+            "UPDATE sessions SET title = COALESCE(?3, title), search = COALESCE(?4, search), pinned = NULLIF(COALESCE(?5, pinned), 0),
+                 archived = NULLIF(COALESCE(?6, archived), 0), paused = NULLIF(COALESCE(?7, paused), 0)
+             WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING *";
+        let title = update.title.as_ref().map(UserText::as_str);
+        let values = (user.0, session.0, title, search, update.pinned, update.archived, update.paused);
+        self.0.row("sessions", sql, values, rows::session)
+    }
+
+    async fn set_paused(&mut self, user: UserId, paused: bool) -> Result<(), Failure> {
+        self.0.execute("UPDATE users SET paused = ? WHERE id = ?", (paused.then_some(true), user.0))?;
+        Ok(())
     }
 }
 

@@ -5,8 +5,8 @@
 use uuid::Uuid;
 
 use super::{Refusal, codec::folded, keys};
-use recall_domain::{FactStatus, Page, Timestamp, UserId, Word, belief::PRIOR};
-use recall_ports::{EntityFilter, FactFilter, RelationFilter};
+use recall_domain::{FactStatus, Page, Timestamp, UserId, Word, belief::PRIOR, context::SearchSource};
+use recall_ports::{EntityFilter, FactFilter, FactOrder, RelationFilter, SessionFilter};
 
 /// A statement that is built at run time: SQL, and values in the form that their columns store.
 pub trait ListSql {
@@ -30,6 +30,37 @@ pub trait ListSql {
     /// # Errors
     /// `BadCursor` if no such time can be stored.
     fn key_time(&mut self, millis: i64) -> Result<&mut Self, Refusal>;
+}
+
+/// Adds the conditions, the order and the limit of one page of sessions `s`, latest change first.
+///
+/// # Errors
+/// `BadCursor` if the page does not start at a key of this list.
+pub fn session_page<S: ListSql>(sql: &mut S, user: UserId, filter: &SessionFilter, page: &Page) -> Result<(), Refusal> {
+    session_conditions(sql, user, filter);
+    if let Some(key) = &page.after {
+        let (updated_at, id) = keys::parse_number_and_id(key)?;
+        sql.sql(" AND (s.updated_at, s.id) < (").key_time(updated_at)?.sql(", ").id(id).sql(")");
+    }
+    sql.sql(" ORDER BY s.updated_at DESC, s.id DESC LIMIT ").integer(keys::limit(page));
+    Ok(())
+}
+
+/// Adds the conditions on sessions `s`, which store no documents.
+pub fn session_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &SessionFilter) {
+    sql.sql(" WHERE s.user_id = ").id(user.0).sql(" AND s.document IS NULL");
+    for (wanted, set, unset) in [
+        (filter.pinned, " AND s.pinned IS NOT NULL", " AND s.pinned IS NULL"),
+        (filter.archived, " AND s.archived IS NOT NULL", " AND s.archived IS NULL"),
+        (filter.paused, " AND s.paused IS NOT NULL", " AND s.paused IS NULL"),
+    ] {
+        if let Some(wanted) = wanted {
+            sql.sql(if wanted { set } else { unset });
+        }
+    }
+    if let Some(text) = &filter.text {
+        sql.sql(" AND ").sql(S::POSITION).sql("(COALESCE(s.search, ''), ").text(&folded(text)).sql(") > 0");
+    }
 }
 
 /// Adds the conditions, the order and the limit of one page of entities `e`, most mentioned first.
@@ -62,19 +93,35 @@ pub fn entity_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &EntityF
     }
 }
 
-/// Adds the conditions, the order and the limit of one page of facts `f`, latest change first.
+/// Adds the conditions, the order and the limit of one page of facts `f`, in the order of the filter.
 ///
 /// # Errors
 /// `BadCursor` if the page does not start at a key of this list.
 pub fn fact_page<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilter, page: &Page) -> Result<(), Refusal> {
     fact_conditions(sql, user, filter);
+    let (column, ascends) = match filter.order {
+        FactOrder::LatestChange => ("f.updated_at", false),
+        FactOrder::LatestLearned => ("f.created_at", false),
+        FactOrder::MostBelieved => (BELIEF, false),
+        FactOrder::LeastBelieved => (BELIEF, true),
+    };
+    let (compares, direction) = if ascends { (" > (", " ASC") } else { (" < (", " DESC") };
     if let Some(key) = &page.after {
-        let (updated_at, id) = keys::parse_number_and_id(key)?;
-        sql.sql(" AND (f.updated_at, f.id) < (").key_time(updated_at)?.sql(", ").id(id).sql(")");
+        let (number, id) = keys::parse_number_and_id(key)?;
+        sql.sql(" AND (").sql(column).sql(", f.id)").sql(compares);
+        match filter.order {
+            FactOrder::LatestChange | FactOrder::LatestLearned => sql.key_time(number)?,
+            FactOrder::MostBelieved | FactOrder::LeastBelieved => sql.real(keys::parse_belief(number)?),
+        };
+        sql.sql(", ").id(id).sql(")");
     }
-    sql.sql(" ORDER BY f.updated_at DESC, f.id DESC LIMIT ").integer(keys::limit(page));
+    sql.sql(" ORDER BY ").sql(column).sql(direction).sql(", f.id").sql(direction).sql(" LIMIT ").integer(keys::limit(page));
     Ok(())
 }
+
+/// [`Fact::belief`](recall_domain::Fact::belief) as of the last change. [`keys::of_fact`] computes it with the same operations.
+const BELIEF: &str = "((f.support + 1.0) / (f.support + f.opposition + 2.0))";
+const _: () = assert!(PRIOR == 1.0);
 
 /// Adds the conditions on facts `f`.
 pub fn fact_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilter) {
@@ -105,7 +152,24 @@ pub fn fact_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilte
         sql.sql(" AND ").sql(HAS_EVIDENCE).sql(" AND v.message_id = ").id(message.0).sql(")");
     }
     if let Some(belief) = filter.min_belief {
-        sql.sql(" AND (f.support + ").real(PRIOR).sql(") / (f.support + f.opposition + ").real(2.0 * PRIOR).sql(") >= ").real(belief);
+        sql.sql(" AND ").sql(BELIEF).sql(" >= ").real(belief);
+    }
+    if let Some(entity_type) = filter.entity_type {
+        sql.sql(" AND EXISTS (SELECT 1 FROM entities e WHERE e.user_id = f.user_id AND e.id IN (f.subject_id, f.object_id) AND ");
+        sql.sql("e.entity_type = ").text(entity_type.word()).sql(")");
+    }
+    if let Some(source) = filter.source {
+        sql.sql(" AND ").sql(HAS_EVIDENCE).sql(" AND EXISTS (SELECT 1 FROM visible_sessions s WHERE s.user_id = v.user_id AND ");
+        sql.sql("s.id = v.session_id AND s.document ").sql(match source {
+            SearchSource::Messages => "IS NULL))",
+            SearchSource::Documents => "IS NOT NULL))",
+        });
+    }
+    if let Some(t) = filter.changed_since {
+        sql.sql(" AND f.updated_at >= ").time(t);
+    }
+    if let Some(t) = filter.changed_before {
+        sql.sql(" AND f.updated_at < ").time(t);
     }
     if let Some(t) = filter.as_of {
         // `valid_from` is the time of the first supporting message, so it is also when the fact became known. A retracted fact

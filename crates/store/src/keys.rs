@@ -6,7 +6,8 @@
 use uuid::Uuid;
 
 use super::{Refusal, signed};
-use recall_domain::{Entity, Evidence, Fact, Message, Page, Session, Slice, Stance, Timestamp, Word};
+use recall_domain::{Entity, Evidence, Fact, Message, Page, Session, Slice, Stance, Timestamp, Word, belief::PRIOR};
+use recall_ports::FactOrder;
 
 /// The key of a list sorted by a number and an id: `<number>.<id>`.
 pub fn number_and_id(number: i64, id: Uuid) -> String {
@@ -39,9 +40,22 @@ pub fn of_entity(entity: &Entity) -> String {
     number_and_id(signed(entity.mention_count), entity.id.0)
 }
 
-/// The key of a fact in the list by last change.
-pub fn of_fact(fact: &Fact) -> String {
-    time_and_id(fact.updated_at, fact.id.0)
+/// The key of a fact in a list of this order.
+pub fn of_fact(order: FactOrder, fact: &Fact) -> String {
+    match order {
+        FactOrder::LatestChange => time_and_id(fact.updated_at, fact.id.0),
+        FactOrder::LatestLearned => time_and_id(fact.created_at, fact.id.0),
+        FactOrder::MostBelieved | FactOrder::LeastBelieved => {
+            let belief = (fact.support + PRIOR) / (fact.support + fact.opposition + 2.0 * PRIOR);
+            number_and_id(belief.to_bits().cast_signed(), fact.id.0)
+        }
+    }
+}
+
+/// The belief in the key of a fact, from 0 to 1.
+pub fn parse_belief(number: i64) -> Result<f64, Refusal> {
+    let belief = f64::from_bits(number.cast_unsigned());
+    if (0.0..=1.0).contains(&belief) { Ok(belief) } else { Err(Refusal::BadCursor) }
 }
 
 /// The key of evidence in the list of its fact: `<time>.<message>.<stance>`.

@@ -64,7 +64,7 @@ pub use reweighing::{
 };
 pub use round_robin::RoundRobin;
 pub use session_deletion::{SessionDeletionStatements, hide_session, write_deletion};
-pub use sessions::{NewSession, SessionStatements, create_session, rename_session};
+pub use sessions::{NewSession, SessionStatements, create_session, set_paused, update_session};
 pub use topics::{KnownPart, MAX_COMPARED, TopicStatements, rank_related, replace_topics};
 pub use transaction::Transaction;
 pub use users::{Quota, UserLock, UserStatements, reject_while_deleting, reject_while_locked, use_quota};

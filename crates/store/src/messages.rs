@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 
 use super::{
-    EventNumbers, JobStatements, NewEvent, Quota, Refusal, Transaction, UserStatements, enqueue, reject_while_locked, signed, use_quota,
+    EventNumbers, JobStatements, NewEvent, Quota, Refusal, Transaction, UserStatements, codec::folded, enqueue, reject_while_locked,
+    signed, use_quota,
 };
 use recall_domain::{
     Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, Resource, Role, SessionId, Timestamp, UserId,
@@ -37,8 +38,10 @@ pub struct NumbersWanted<'m> {
     pub first_at: Option<Timestamp>,
     /// When the latest message was stored.
     pub latest_at: Option<Timestamp>,
-    /// The title, used if the session has none.
+    /// The title, used if the session has none, and its form for searches.
     pub title: Option<&'m str>,
+    /// The title in lower case.
+    pub search: Option<&'m str>,
 }
 
 /// The counters of a session.
@@ -48,6 +51,8 @@ pub struct Counters {
     pub messages: i64,
     /// The number of its last event.
     pub events: i64,
+    /// Whether remembering is paused in it.
+    pub paused: bool,
 }
 
 /// The counters of a user.
@@ -59,6 +64,8 @@ pub struct FeedCounters {
     pub memory_head: i64,
     /// The model whose vectors are in use.
     pub model: Option<String>,
+    /// Whether remembering is paused for all messages of the user.
+    pub paused: bool,
 }
 
 /// Statements on `messages`, `message_index` and the counters of session and user.
@@ -177,13 +184,16 @@ pub(super) async fn store<T: MessageStatements>(
     // The chunks of a document are announced together, as its progress.
     let announced: Vec<_> = new.iter().map(|n| n.message.role != Role::Document).collect();
     let events = signed(announced.iter().filter(|announced| **announced).count() as u64);
+    let title = new.iter().find_map(|n| n.message.title.as_ref()).map(|title| title.as_str());
+    let search = title.map(folded);
     let wanted = NumbersWanted {
         count,
         events,
         document: new.iter().any(|n| n.message.role == Role::Document),
         first_at: new.first().map(|n| n.message.created_at),
         latest_at: new.iter().map(|n| n.message.created_at).max(),
-        title: new.iter().find_map(|n| n.message.title.as_ref()).map(|title| title.as_str()),
+        title,
+        search: search.as_deref(),
     };
     let counters = tx.reserve_positions(user, session, wanted).await?.ok_or(Refusal::NotFound)?;
     let Some(model) = new.first().map(|n| n.message.prepared.model.as_str()) else { return Ok(Vec::new()) };
@@ -193,7 +203,8 @@ pub(super) async fn store<T: MessageStatements>(
         return Err(Refusal::BeingErased.into());
     };
 
-    let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| as_stored::<T>(n, session, position)).collect();
+    let paused = counters.paused || feed.paused;
+    let messages: Vec<Message> = new.iter().zip(position..).map(|(n, position)| as_stored::<T>(n, session, position, paused)).collect();
     tx.insert_messages(user, &messages, feed.head - count + 1).await?;
     let placed = new.iter().flat_map(|n| (0..).zip(&n.message.resources).map(move |(place, resource)| (n.message.id, place, resource)));
     let resources: Vec<_> = placed.collect();
@@ -203,13 +214,14 @@ pub(super) async fn store<T: MessageStatements>(
     for n in new.iter().filter(|n| !n.message.answer_from.is_all()) {
         tx.insert_answer_sources(user, n.message.id, &n.message.answer_from).await?;
     }
-    // A message without a text, such as an image, cannot be searched.
-    let indexed: Vec<_> = new.iter().filter(|n| !n.message.text.as_str().is_empty()).copied().collect();
+    // A message without a text, such as an image, cannot be searched. One that is not remembered must not be found.
+    let is_indexed = |(n, stored): &(&PendingMessage<'_>, &Message)| stored.remembered && !n.message.text.as_str().is_empty();
+    let indexed: Vec<_> = new.iter().zip(&messages).filter(is_indexed).map(|(n, _)| *n).collect();
     if !indexed.is_empty() {
         tx.insert_index(user, &indexed).await?;
     }
     if let Some(in_use) = &feed.model {
-        insert_further_vectors(tx, user, new, in_use).await?;
+        insert_further_vectors(tx, user, &indexed, in_use).await?;
     }
 
     let told = new.iter().zip(&messages).zip(&announced).filter(|(_, announced)| **announced).map(|(stored, _)| stored);
@@ -226,8 +238,9 @@ pub(super) async fn store<T: MessageStatements>(
 }
 
 /// The message as it will be read back.
-fn as_stored<T: Transaction>(new: &PendingMessage<'_>, session: SessionId, position: i64) -> Message {
+fn as_stored<T: Transaction>(new: &PendingMessage<'_>, session: SessionId, position: i64, paused: bool) -> Message {
     let m = new.message;
+    let has_job = job_for(m).is_some();
     Message {
         id: m.id,
         session,
@@ -236,13 +249,14 @@ fn as_stored<T: Transaction>(new: &PendingMessage<'_>, session: SessionId, posit
         speaker: m.speaker.clone(),
         text: m.text.clone(),
         kind: m.kind,
-        status: if m.mining != FollowUp::Nothing { MessageStatus::Processing } else { MessageStatus::Processed },
+        status: if has_job { MessageStatus::Processing } else { MessageStatus::Processed },
         sent_at: T::stored_time(m.sent_at),
         created_at: T::stored_time(m.created_at),
         source_metadata: m.source_metadata.clone(),
         external_id: m.external_id.clone(),
         answer_to: new.answer_to,
         citations: new.citations.to_vec(),
+        remembered: !paused || m.role == Role::Document || m.mining == FollowUp::Asserted,
     }
 }
 
@@ -273,6 +287,7 @@ fn stored_event(new: &PendingMessage<'_>, m: &Message) -> EventDraft {
         created_at: m.created_at,
         client_message_id: m.external_id.clone(),
         answer_to: m.answer_to,
+        remembered: m.remembered,
     };
     EventDraft { id: new.message.event, body: EventBody::MessageStored(body) }
 }
@@ -280,7 +295,7 @@ fn stored_event(new: &PendingMessage<'_>, m: &Message) -> EventDraft {
 /// The job that extracts facts from a message.
 fn job_for(m: &NewMessage) -> Option<JobWork> {
     match m.mining {
-        FollowUp::Nothing => None,
+        FollowUp::Nothing | FollowUp::Asserted => None,
         FollowUp::Facts => Some(JobWork::Understand { message: m.id, answer: false }),
         FollowUp::Parse => Some(JobWork::Parse(m.id)),
         FollowUp::Compare => Some(JobWork::Compare(m.id)),

@@ -1,9 +1,12 @@
-//! Creates and renames sessions.
+//! Creates and updates sessions.
 
 use async_trait::async_trait;
 
-use super::{MemoryLogStatements, Quota, Refusal, UserStatements, memory_log::record_change, reject_while_locked, use_quota};
+use super::{
+    MemoryLogStatements, Quota, Refusal, UserStatements, codec::folded, memory_log::record_change, reject_while_locked, use_quota,
+};
 use recall_domain::{Caller, EventBody, Session, SessionId, Timestamp, UserId, UserText, event::SessionChanged};
+use recall_ports::SessionUpdate;
 
 /// A session to insert.
 #[derive(Clone, Debug)]
@@ -20,13 +23,28 @@ pub struct NewSession {
     pub document: bool,
 }
 
+impl NewSession {
+    /// The title in lower case, for searches.
+    pub fn search(&self) -> Option<String> {
+        self.title.as_ref().map(|title| folded(title.as_str()))
+    }
+}
+
 /// Statements on `sessions`.
 #[async_trait]
 pub trait SessionStatements: UserStatements + MemoryLogStatements {
     /// Inserts a session and returns it.
     async fn insert_session(&mut self, user: UserId, new: &NewSession) -> Result<Session, Self::Error>;
-    /// Changes the title of a session and returns it; `None` if it is unknown or being deleted.
-    async fn set_title(&mut self, user: UserId, session: SessionId, title: &UserText) -> Result<Option<Session>, Self::Error>;
+    /// Changes a session and returns it; `None` if it is unknown or being deleted. `search` is the new title in lower case.
+    async fn update_session(
+        &mut self,
+        user: UserId,
+        session: SessionId,
+        update: &SessionUpdate,
+        search: Option<&str>,
+    ) -> Result<Option<Session>, Self::Error>;
+    /// Pauses or resumes remembering for all messages of a user.
+    async fn set_paused(&mut self, user: UserId, paused: bool) -> Result<(), Self::Error>;
 }
 
 /// Creates a session.
@@ -43,21 +61,32 @@ pub async fn create_session<T: SessionStatements>(tx: &mut T, caller: &Caller, n
     Ok(session)
 }
 
-/// Changes the title of a session.
+/// Changes what the user decides about a session.
 ///
 /// # Errors
 /// `NotFound` if the session is unknown or being deleted, `BeingErased` or `BeingImported` if the user is locked.
-pub async fn rename_session<T: SessionStatements>(
+pub async fn update_session<T: SessionStatements>(
     tx: &mut T,
     user: UserId,
     session: SessionId,
-    title: &UserText,
+    update: &SessionUpdate,
     now: Timestamp,
 ) -> Result<Session, T::Error> {
     reject_while_locked(tx, user).await?;
-    let renamed = tx.set_title(user, session, title).await?.ok_or(Refusal::NotFound)?;
+    let search = update.title.as_ref().map(|title| folded(title.as_str()));
+    let updated = tx.update_session(user, session, update, search.as_deref()).await?.ok_or(Refusal::NotFound)?;
     record_update(tx, user, session, now).await?;
-    Ok(renamed)
+    Ok(updated)
+}
+
+/// Pauses or resumes remembering for all messages of a user.
+///
+/// # Errors
+/// `BeingErased` or `BeingImported` if the user is locked.
+pub async fn set_paused<T: SessionStatements>(tx: &mut T, user: UserId, paused: bool) -> Result<(), T::Error> {
+    tx.ensure_user(user).await?;
+    reject_while_locked(tx, user).await?;
+    tx.set_paused(user, paused).await
 }
 
 async fn record_update<T: SessionStatements>(tx: &mut T, user: UserId, session_id: SessionId, now: Timestamp) -> Result<(), T::Error> {

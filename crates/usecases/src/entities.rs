@@ -1,6 +1,8 @@
-//! Renames, merges and separates entities, and resolves names.
+//! Renames, retypes, merges and separates entities, and resolves names.
 
 use std::collections::HashSet;
+
+use uuid::Uuid;
 
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
@@ -46,14 +48,71 @@ pub(super) enum MergeCause {
     Stated,
 }
 
+/// What a merge changes.
+#[derive(Clone, Debug)]
+pub struct MergeOutcome {
+    /// The entity that stays, as it is after the merge.
+    pub entity: Entity,
+    /// Mentions that move to it.
+    pub mentions: u64,
+    /// Facts that move to it.
+    pub moved: usize,
+    /// Facts that become one with a fact that it has already.
+    pub joined: usize,
+    /// Facts that are deleted because they would relate it to itself.
+    pub removed: usize,
+}
+
+/// A merge that is not committed yet.
+struct PlannedMerge {
+    plan: KnowledgeCommit,
+    sessions: Vec<SessionId>,
+    heard: Heard,
+    /// The entity that stays, as it will be.
+    entity: Entity,
+    /// Facts of the other one.
+    moving: usize,
+    /// Mentions of the other one.
+    mentions: u64,
+}
+
+impl PlannedMerge {
+    fn outcome(&self) -> MergeOutcome {
+        let (joined, removed) = (self.plan.dropped_facts.len(), self.plan.deleted_facts.len());
+        let moved = self.moving.saturating_sub(joined + removed);
+        MergeOutcome { entity: self.entity.clone(), mentions: self.mentions, moved, joined, removed }
+    }
+}
+
 impl UseCases {
     /// Renames an entity and keeps the old name as an alias.
     ///
     /// # Errors
     /// `Invalid` for a bad name, `NotFound` when the entity is not the caller's.
     pub async fn rename_entity(&self, caller: &Caller, id: EntityId, name: String) -> Result<Entity, UseCaseError> {
+        let name = self.masked(&check::name(&name, "name")?).into_owned();
+        self.edit_entity(caller, id, |at, entity, ids| edit::rename(at, entity, &name, ids)).await
+    }
+
+    /// Gives an entity another type, which no later mention changes.
+    ///
+    /// # Errors
+    /// `Invalid` for the user's own entity, `NotFound` when the entity is not the caller's.
+    pub async fn retype_entity(&self, caller: &Caller, id: EntityId, entity_type: EntityType) -> Result<Entity, UseCaseError> {
+        if entity_type != EntityType::Person && self.entity(caller, id).await?.is_viewer {
+            return Err(UseCaseError::invalid("OWN_ENTITY", "type", "The user is a person. Choose another entity."));
+        }
+        self.edit_entity(caller, id, |at, entity, ids| edit::retype(at, entity, entity_type, ids)).await
+    }
+
+    /// Commits a change of one entity, planned for its current state.
+    async fn edit_entity(
+        &self,
+        caller: &Caller,
+        id: EntityId,
+        plan: impl Fn(&edit::EditContext<'_>, &Entity, &mut dyn FnMut() -> Uuid) -> KnowledgeCommit + Send + Sync,
+    ) -> Result<Entity, UseCaseError> {
         shared::may_write(caller)?;
-        let name = check::name(&name, "name")?;
         let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
@@ -62,7 +121,7 @@ impl UseCases {
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
             let mut fresh = || self.parts.ids.fresh();
             let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
-            let plan = edit::rename(&at, &entity, &name, &mut fresh);
+            let plan = plan(&at, &entity, &mut fresh);
             if self.commit_by_hand(caller, &plan, &sessions, None).await? {
                 return plan.entities.into_iter().next().ok_or(UseCaseError::NotFound { noun: "entity" });
             }
@@ -74,8 +133,17 @@ impl UseCases {
     ///
     /// # Errors
     /// `Invalid` when both are the same, `NotFound` when one is not the caller's.
-    pub async fn merge_entities(&self, caller: &Caller, into: EntityId, from: EntityId) -> Result<Entity, UseCaseError> {
+    pub async fn merge_entities(&self, caller: &Caller, into: EntityId, from: EntityId) -> Result<MergeOutcome, UseCaseError> {
         self.make_one(caller, into, from, MergeCause::ByHand).await
+    }
+
+    /// Returns what [`Self::merge_entities`] would do, and changes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::merge_entities`].
+    pub async fn preview_merge(&self, caller: &Caller, into: EntityId, from: EntityId) -> Result<MergeOutcome, UseCaseError> {
+        shared::may_write(caller)?;
+        Ok(self.plan_merge(caller, into, from, MergeCause::ByHand).await?.outcome())
     }
 
     /// Merges as [`Self::merge_entities`] does, with the decision of its cause.
@@ -85,42 +153,49 @@ impl UseCases {
         into: EntityId,
         from: EntityId,
         cause: MergeCause,
-    ) -> Result<Entity, UseCaseError> {
+    ) -> Result<MergeOutcome, UseCaseError> {
         shared::may_write(caller)?;
-        let store = &self.parts.store;
         let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
-            let version = store.knowledge_version(caller).await?;
-            let (into, mut from) = (self.entity(caller, into).await?, self.entity(caller, from).await?);
-            if into.id == from.id {
-                return Err(UseCaseError::invalid("SAME_ENTITY", "fromId", "An entity cannot be merged with itself. Name two."));
-            }
-            let facts = store.facts_of_entities(caller, &[into.id, from.id], MAX_MERGED_FACTS).await?;
-            let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
-            let evidence = store.evidence_of(caller, &ids, MAX_MERGED_FACTS).await?;
-            let sides = store.entities_by_id(caller, &sides(&facts)).await?;
-            let sessions = self.sessions_of_all(caller, &[into.id, from.id]).await?;
-            let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
-            from.is_viewer |= matches!(cause, MergeCause::Adopted(came) if came.is_viewer);
-            let merge = merge::Merge { into: &into, from: &from, facts: &facts, evidence: &evidence, sides: &sides };
-            let mut fresh = || self.parts.ids.fresh();
-            let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
-            let plan = match cause {
-                MergeCause::ByHand => merge::merge(&at, &merge, &mut fresh),
-                MergeCause::Stated => KnowledgeCommit {
-                    merge_decision: Some(Decision { score: 0.95, reason: "said to be the same".to_owned() }),
-                    ..merge::merge(&at, &merge, &mut fresh)
-                },
-                MergeCause::Adopted(came) => KnowledgeCommit {
-                    merge_decision: Some(Decision { score: came.score, reason: came.reason.to_owned() }),
-                    ..merge::merge_across_memories(&at, &merge, &mut fresh)
-                },
-            };
-            if self.commit_by_hand(caller, &plan, &sessions, Some(&Heard::of(&evidence))).await? {
-                return plan.entities.into_iter().next().ok_or(UseCaseError::NotFound { noun: "entity" });
+            let planned = self.plan_merge(caller, into, from, cause).await?;
+            if self.commit_by_hand(caller, &planned.plan, &planned.sessions, Some(&planned.heard)).await? {
+                return Ok(planned.outcome());
             }
         }
         Err(CommitError::Stale.into())
+    }
+
+    async fn plan_merge(&self, caller: &Caller, into: EntityId, from: EntityId, cause: MergeCause) -> Result<PlannedMerge, UseCaseError> {
+        let store = &self.parts.store;
+        let version = store.knowledge_version(caller).await?;
+        let (into, mut from) = (self.entity(caller, into).await?, self.entity(caller, from).await?);
+        if into.id == from.id {
+            return Err(UseCaseError::invalid("SAME_ENTITY", "fromId", "An entity cannot be merged with itself. Name two."));
+        }
+        let facts = store.facts_of_entities(caller, &[into.id, from.id], MAX_MERGED_FACTS).await?;
+        let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
+        let evidence = store.evidence_of(caller, &ids, MAX_MERGED_FACTS).await?;
+        let sides = store.entities_by_id(caller, &sides(&facts)).await?;
+        let sessions = self.sessions_of_all(caller, &[into.id, from.id]).await?;
+        let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
+        from.is_viewer |= matches!(cause, MergeCause::Adopted(came) if came.is_viewer);
+        let merge = merge::Merge { into: &into, from: &from, facts: &facts, evidence: &evidence, sides: &sides };
+        let mut fresh = || self.parts.ids.fresh();
+        let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
+        let plan = match cause {
+            MergeCause::ByHand => merge::merge(&at, &merge, &mut fresh),
+            MergeCause::Stated => KnowledgeCommit {
+                merge_decision: Some(Decision { score: 0.95, reason: "said to be the same".to_owned() }),
+                ..merge::merge(&at, &merge, &mut fresh)
+            },
+            MergeCause::Adopted(came) => KnowledgeCommit {
+                merge_decision: Some(Decision { score: came.score, reason: came.reason.to_owned() }),
+                ..merge::merge_across_memories(&at, &merge, &mut fresh)
+            },
+        };
+        let entity = plan.entities.first().cloned().ok_or(UseCaseError::NotFound { noun: "entity" })?;
+        let moving = facts.iter().filter(|f| f.subject == from.id || f.object == from.id).count();
+        Ok(PlannedMerge { entity, moving, mentions: from.mention_count, heard: Heard::of(&evidence), plan, sessions })
     }
 
     /// Undoes a merge and returns the restored and the surviving entity.

@@ -51,8 +51,12 @@ impl UseCases {
     ///
     /// # Errors
     /// `Invalid` for an unknown relation or sides of a wrong type, `NotFound` for the session.
-    pub async fn assert_fact(&self, caller: &Caller, a: AssertFact) -> Result<Fact, UseCaseError> {
+    pub async fn assert_fact(&self, caller: &Caller, mut a: AssertFact) -> Result<Fact, UseCaseError> {
         shared::may_write(caller)?;
+        let value = a.value.as_mut().map(|value| &mut value.text);
+        for text in std::iter::once(&mut a.subject).chain(a.object.as_mut()).chain(value) {
+            *text = self.masked(text).into_owned();
+        }
         let subject = check::name(&a.subject, "subject")?;
         let relation = self.relation(&a.relation)?;
         let complement = complement(relation, &a)?;
@@ -110,7 +114,7 @@ impl UseCases {
             resources: Vec::new(),
             answer_from: recall_domain::context::SearchSources::default(),
         };
-        let new = self.new_messages(caller, a.session, vec![(message, FollowUp::Nothing)]).await?;
+        let new = self.new_messages(caller, a.session, vec![(message, FollowUp::Asserted)]).await?;
         let new = new.into_iter().next().ok_or_else(|| UseCaseError::Internal { cause: "no message was prepared".into() })?;
         let fact = CandidateFact {
             subject: sides[0],

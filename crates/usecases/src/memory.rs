@@ -12,7 +12,7 @@ use recall_domain::{
     Mention, Message, MessageId, Ontology, Page, Resource, Session, SessionId, Slice, Stance, Timestamp, TokenCount, Topic, TopicId, Word,
 };
 use recall_facts::weigh;
-use recall_ports::{DocumentFilter, EntityFilter, FactFilter, Merged, Store, StoreError};
+use recall_ports::{DocumentFilter, EntityFilter, FactFilter, Merged, SessionFilter, Store, StoreError};
 
 /// Maximum number of facts that [`MemoryReader::rival_candidates`] returns, which bounds memory.
 pub const MAX_RIVALS: u32 = 10_000;
@@ -224,13 +224,13 @@ impl MemoryReader {
 /// Lists, a page at a time, and their lengths.
 impl MemoryReader {
     /// Returns a page of the sessions, latest change first.
-    pub async fn list_sessions(&self, page: &Page) -> Result<Slice<Session>, StoreError> {
-        self.store.list_sessions(&self.caller, page).await
+    pub async fn list_sessions(&self, filter: &SessionFilter, page: &Page) -> Result<Slice<Session>, StoreError> {
+        self.store.list_sessions(&self.caller, filter, page).await
     }
 
     /// Returns the number of sessions.
-    pub async fn count_sessions(&self) -> Result<u64, StoreError> {
-        self.store.count_sessions(&self.caller).await
+    pub async fn count_sessions(&self, filter: &SessionFilter) -> Result<u64, StoreError> {
+        self.store.count_sessions(&self.caller, filter).await
     }
 
     /// Returns a page of the messages of a session, oldest first, or latest first if `backwards`.

@@ -101,18 +101,14 @@ pub(super) fn score(fact: &Fact, named: &[EntityId], asked_for: &HashSet<&str>, 
     named + cued + 0.2 * belief + holds
 }
 
-/// Leaves of each name the entities that are mentioned most, in the given order. There may be any number of Annas.
-pub(crate) fn most_mentioned(mut named: Vec<(EntityKey, Entity)>, most: usize) -> Vec<(EntityKey, Entity)> {
-    let mut by_count: Vec<&(EntityKey, Entity)> = named.iter().collect();
-    by_count.sort_by(|(_, a), (_, b)| b.mention_count.cmp(&a.mention_count).then(a.id.cmp(&b.id)));
-    let mut bearers: HashMap<&EntityKey, usize> = HashMap::new();
-    by_count.retain(|(key, _)| {
-        let count = bearers.entry(key).or_default();
+/// Leaves of each name so many entities. Those of one name come most mentioned first. There may be any number of Annas.
+pub(super) fn most_mentioned(mut named: Vec<(EntityKey, Entity)>, most: usize) -> Vec<(EntityKey, Entity)> {
+    let mut bearers: HashMap<EntityKey, usize> = HashMap::new();
+    named.retain(|(key, _)| {
+        let count = bearers.entry(key.clone()).or_default();
         *count += 1;
         *count <= most
     });
-    let kept: HashSet<(EntityKey, EntityId)> = by_count.into_iter().map(|(key, e)| (key.clone(), e.id)).collect();
-    named.retain(|(key, e)| kept.contains(&(key.clone(), e.id)));
     named
 }
 
@@ -148,8 +144,8 @@ mod tests {
             updated_at: at,
         };
         let key = |name| EntityKey::of(name).unwrap();
-        let named = vec![(key("anna"), entity(1, 5)), (key("anna"), entity(2, 1)), (key("anna"), entity(3, 9)), (key("bo"), entity(2, 1))];
+        let named = vec![(key("anna"), entity(3, 9)), (key("anna"), entity(1, 5)), (key("anna"), entity(2, 1)), (key("bo"), entity(2, 1))];
         let left: Vec<u128> = most_mentioned(named, 2).iter().map(|(_, e)| e.id.0.as_u128()).collect();
-        assert_eq!(left, [1, 3, 2]);
+        assert_eq!(left, [3, 1, 2]);
     }
 }

@@ -52,7 +52,7 @@ impl UseCases {
 /// Returns the input of a message and of the waiting messages after it, each with the messages before it.
 fn readings(message: Message, around: &[Message]) -> (Reading, Vec<Reading>) {
     let reading = |m: &Message| {
-        let before: Vec<_> = around.iter().filter(|b| b.position < m.position).collect();
+        let before: Vec<_> = around.iter().filter(|b| b.position < m.position && b.remembered).collect();
         let last = |n: u32| before.iter().skip(before.len().saturating_sub(n as usize));
         let earlier = last(EARLIER).map(|b| EarlierMessage { id: b.id, role: b.role, speaker: b.speaker.clone(), text: b.text.clone() });
         let input = ExtractInput {
@@ -96,6 +96,7 @@ mod tests {
             external_id: None,
             answer_to: None,
             citations: Vec::new(),
+            remembered: true,
         }
     }
 

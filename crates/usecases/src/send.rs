@@ -1,6 +1,6 @@
 //! Stores messages: checks, indexes and writes them in one transaction. The durable queue extracts facts later.
 
-use std::{collections::HashSet, time::Duration};
+use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use super::{check, error::UseCaseError, resources::add_links, shared, use_cases::UseCases};
 use recall_domain::{
@@ -140,6 +140,7 @@ impl UseCases {
                 return Err(UseCaseError::invalid("SENT_AT_IN_FUTURE", "sentAt", message));
             }
         }
+        let messages = self.mask_messages(messages).await?;
         // The text is indexed without the speaker's name, which would make all texts of a speaker similar. The name is matched separately.
         let texts: Vec<UserText> = messages.iter().map(|(m, _)| UserText::from(m.text.as_str())).collect();
         let prepared = self.prepare(&texts).await?;
@@ -172,6 +173,29 @@ impl UseCases {
             })
             .collect();
         Ok(rows)
+    }
+}
+
+/// Most bytes of text that are masked on the threads of requests. It takes a millisecond, whatever the text.
+const MASKED_AT_ONCE: usize = 2 * 1024;
+
+impl UseCases {
+    /// Replaces what is never stored in messages.
+    async fn mask_messages(&self, mut messages: Vec<(SendMessage, FollowUp)>) -> Result<Vec<(SendMessage, FollowUp)>, UseCaseError> {
+        let usecases = self.clone();
+        let bytes: usize = messages.iter().map(|(m, _)| m.text.len()).sum();
+        let mask = move || {
+            for (m, _) in &mut messages {
+                if let Cow::Owned(masked) = usecases.masked(&m.text) {
+                    m.text = masked;
+                }
+            }
+            messages
+        };
+        if bytes <= MASKED_AT_ONCE {
+            return Ok(mask());
+        }
+        tokio::task::spawn_blocking(mask).await.map_err(|e| UseCaseError::Internal { cause: e.into() })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{Caller, Entity, Message, MessageKind, Page, Role, Session, SessionId, UserText};
+use recall_ports::SessionUpdate;
 use recall_text::summarize;
 use uuid::Uuid;
 
@@ -39,17 +40,37 @@ impl UseCases {
         }
     }
 
-    /// Changes the title of a session.
+    /// Changes what the user decides about a session.
     ///
     /// # Errors
     /// `Invalid` for a title that is empty or too long, `NotFound` if the session is not the caller's.
-    pub async fn rename_session(&self, caller: &Caller, id: SessionId, title: String) -> Result<Session, UseCaseError> {
+    pub async fn update_session(&self, caller: &Caller, id: SessionId, mut update: SessionUpdate) -> Result<Session, UseCaseError> {
         shared::may_write(caller)?;
-        let title = UserText::from(check::title(&title)?);
+        update.title = update.title.map(|title| self.checked_title(title.as_str())).transpose()?;
+        if update == SessionUpdate::default() {
+            return self.session(caller, id).await;
+        }
         let p = &self.parts;
-        let renamed = p.store.rename_session(caller, id, &title, p.clock.now()).await.map_err(|e| UseCaseError::of(e, "session"))?;
+        let updated = p.store.update_session(caller, id, &update, p.clock.now()).await.map_err(|e| UseCaseError::of(e, "session"))?;
         p.announcer.committed(caller, id);
-        Ok(renamed)
+        Ok(updated)
+    }
+
+    /// Returns whether remembering is paused for all messages of the user.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn is_paused(&self, caller: &Caller) -> Result<bool, UseCaseError> {
+        Ok(self.parts.store.is_paused(caller).await?)
+    }
+
+    /// Pauses or resumes remembering for all messages of the user, from the next one on.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn set_paused(&self, caller: &Caller, paused: bool) -> Result<(), UseCaseError> {
+        shared::may_write(caller)?;
+        Ok(self.parts.store.set_paused(caller, paused).await?)
     }
 
     /// Summarizes the latest messages of a session with sentences of people in it. `None` if they say nothing.
@@ -66,16 +87,21 @@ impl UseCases {
 
     async fn create_session_with_id(&self, caller: &Caller, id: SessionId, title: Option<String>) -> Result<Session, UseCaseError> {
         shared::may_write(caller)?;
-        let title = title.map(|t| check::title(&t)).transpose()?;
+        let title = title.map(|title| self.checked_title(&title)).transpose()?;
         let p = &self.parts;
         // The epoch must only differ from that of other logs with this session id.
         let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
-        let made = p.store.create_session(caller, id, title.map(UserText::from), epoch, p.clock.now()).await?;
+        let made = p.store.create_session(caller, id, title, epoch, p.clock.now()).await?;
         p.announcer.committed(caller, id);
         if caller.is_shared() {
             self.shared_in_use.note(true);
         }
         Ok(made)
+    }
+
+    /// Checks a title, and masks what is never stored.
+    fn checked_title(&self, title: &str) -> Result<UserText, UseCaseError> {
+        Ok(UserText::from(self.masked(&check::title(title)?).into_owned()))
     }
 
     /// Returns the session, if it is the caller's.
@@ -131,6 +157,7 @@ mod tests {
             external_id: None,
             answer_to: None,
             citations: Vec::new(),
+            remembered: true,
         }
     }
 

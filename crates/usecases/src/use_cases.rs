@@ -1,6 +1,6 @@
 //! The use cases as one value, with the adapters that they need. Each use case is in the file of its subject.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use tokio::sync::{Notify, OnceCell, Semaphore};
 
@@ -10,6 +10,7 @@ use super::{
 use recall_domain::{Caller, Ontology, Timestamp};
 use recall_facts::{Learner, SessionLimits};
 use recall_ports::{Announcer, Answerer, BackgroundTasks, Clock, Comparer, Embedder, Extractor, Ids, MessageIndex, Store};
+use recall_text::{SensitiveKind, SensitivePatterns};
 
 /// The adapters and settings that the use cases need.
 #[derive(Clone)]
@@ -40,6 +41,8 @@ pub struct Parts {
     pub wake: Arc<Notify>,
     /// Limits of the knowledge that one session may add.
     pub session_limits: SessionLimits,
+    /// Masks what is never stored.
+    pub never_stored: Arc<SensitivePatterns>,
     /// How long a forgetting can be undone.
     pub forget_undo: Duration,
     /// What documents need; without it, none are taken.
@@ -99,6 +102,20 @@ impl UseCases {
     /// Returns the ontology in use.
     pub fn ontology(&self) -> &Arc<Ontology> {
         &self.parts.ontology
+    }
+
+    /// Returns the kinds of text that are never stored.
+    pub fn never_stored(&self) -> Vec<SensitiveKind> {
+        self.parts.never_stored.kinds().collect()
+    }
+
+    /// Replaces what is never stored by marks.
+    pub(super) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let masked = self.parts.never_stored.mask(text);
+        if !masked.found.is_empty() {
+            metrics::counter!("recall_masked_texts_total").increment(1);
+        }
+        masked.text
     }
 
     /// Returns the present time.

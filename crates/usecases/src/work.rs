@@ -253,6 +253,8 @@ fn statement(caller: &Caller, message: Message, mut extraction: Extraction, even
     if !is_chunk && forget_command(message.text.as_str()).is_some() {
         // A command states nothing, whatever the extractor read in it.
         extraction = Extraction::empty(MessageKind::Question);
+    } else if !message.remembered {
+        extraction = Extraction::empty(extraction.kind);
     }
     let follow_up = (extraction.kind.asks() && !is_chunk).then_some(JobWork::Answer(message.id));
     let statement = Statement {

@@ -27,6 +27,7 @@ use recall_embedding::LocalEmbedder;
 use recall_facts::{Processor, ProcessorConfig};
 use recall_ports::{Chunking, Embedder, FollowUp, Ids, IndexEntry, NewComparison, NewMessage, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
+use recall_text::{SensitiveKind, SensitivePatterns};
 use recall_understand::{LocalExtractor, Pipeline};
 use recall_usecases::{DocumentSettings, MessageWork, OriginalSettings, Parts, UseCases};
 use serde_json::{Value, json};
@@ -233,6 +234,7 @@ impl Server {
             ids: Arc::new(RandomIds::default()),
             wake: Arc::new(Notify::new()),
             session_limits: recall_facts::SessionLimits::default(),
+            never_stored: Arc::new(SensitivePatterns::new(SensitiveKind::ALL, &[]).unwrap()),
             forget_undo: std::time::Duration::from_secs(600),
             documents: Some(documents(data.path(), stored.originals_in_folder)),
         });

@@ -46,6 +46,9 @@ async fn foreign_ids_look_like_unknown_ids() {
         ("forget(input: { messageIds: [$id], dryRun: false })", &message),
         ("deleteMessage(input: { messageId: $id })", &message),
         ("renameEntity(input: { id: $id, name: \"Eve\" })", &entity),
+        ("retypeEntity(input: { id: $id, type: PLACE })", &entity),
+        ("updateSession(input: { sessionId: $id, pinned: true })", &session),
+        ("mergeEntities(input: { intoId: $own, fromId: $id, dryRun: true })", &entity),
         ("mergeEntities(input: { intoId: $own, fromId: $id })", &entity),
         ("mergeEntities(input: { intoId: $id, fromId: $own })", &entity),
     ] {

@@ -17,6 +17,7 @@ mod openapi;
 mod operations;
 mod origins;
 mod pace;
+mod pauses;
 mod rest;
 mod shared;
 mod statements;

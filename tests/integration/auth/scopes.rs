@@ -111,6 +111,8 @@ async fn every_root_field_requires_a_scope() {
         ("assertFact", "assertFact(input: { sessionId: $id, subject: \"a\", relation: \"LIKES\", object: \"b\" })"),
         ("retractFact", "retractFact(input: { id: $id })"),
         ("renameEntity", "renameEntity(input: { id: $id, name: \"x\" })"),
+        ("retypeEntity", "retypeEntity(input: { id: $id, type: PLACE })"),
+        ("updateViewer", "updateViewer(input: { paused: true })"),
         ("mergeEntities", "mergeEntities(input: { intoId: $id, fromId: $id })"),
         ("unmergeEntities", "unmergeEntities(input: { entityId: $id })"),
         ("createAccessToken", "createAccessToken(input: { name: \"x\", scopes: [] })"),

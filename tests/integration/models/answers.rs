@@ -60,6 +60,7 @@ fn message(n: u128, text: &str, score: f64) -> RankedMessage {
         external_id: None,
         answer_to: None,
         citations: Vec::new(),
+        remembered: true,
     };
     RankedMessage { message, score, methods: Vec::new(), shared: false }
 }

@@ -26,6 +26,7 @@ use recall_domain::{
 use recall_embedding::{FallbackEmbedders, LocalEmbedder};
 use recall_ports::{EmbedError, Embedder, Embedding, Store, VectorBacklog};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
+use recall_text::{SensitiveKind, SensitivePatterns};
 use recall_understand::{LocalExtractor, Pipeline, default_ontology};
 use recall_usecases::{Parts, SendMessage, UseCases};
 use signaling::{Hub, HubConfig};
@@ -109,6 +110,7 @@ fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usi
         ids: Arc::new(RandomIds::default()),
         wake: Arc::new(Notify::new()),
         session_limits: recall_facts::SessionLimits::default(),
+        never_stored: Arc::new(SensitivePatterns::new(SensitiveKind::ALL, &[]).unwrap()),
         forget_undo: std::time::Duration::from_secs(600),
         documents: None,
     })

@@ -7,7 +7,7 @@ use async_graphql::{
 
 use crate::error::ApiError;
 use recall_domain::{DocumentId, Message, Page, Slice};
-use recall_ports::{DocumentFilter, EntityFilter, FactFilter};
+use recall_ports::{DocumentFilter, EntityFilter, FactFilter, SessionFilter};
 use recall_usecases::MemoryReader;
 
 /// Maximum items of a page.
@@ -22,7 +22,7 @@ pub(crate) type Connection<N> = connection::Connection<OpaqueCursor<String>, N, 
 pub(crate) enum Total {
     Unknown,
     Known(u64),
-    Sessions(MemoryReader),
+    Sessions(MemoryReader, SessionFilter),
     Entities(MemoryReader, EntityFilter),
     Facts(MemoryReader, FactFilter),
     Documents(MemoryReader, DocumentFilter),
@@ -38,7 +38,7 @@ impl Total {
         let counted = match self {
             Self::Unknown => return Ok(None),
             Self::Known(count) => return Ok(Some(*count)),
-            Self::Sessions(memory) => memory.count_sessions().await,
+            Self::Sessions(memory, filter) => memory.count_sessions(filter).await,
             Self::Entities(memory, filter) => memory.count_entities(filter).await,
             Self::Facts(memory, filter) => memory.count_facts(filter).await,
             Self::Documents(memory, filter) => memory.count_documents(filter).await,

@@ -53,6 +53,12 @@ pub(super) struct FactsParameters {
     /// The fact was known and held at this time.
     #[param(value_type = Option<String>, format = DateTime)]
     as_of: Option<Timestamp>,
+    /// The fact last changed at this time or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    changed_since: Option<Timestamp>,
+    /// The fact last changed before this time.
+    #[param(value_type = Option<String>, format = DateTime)]
+    changed_before: Option<Timestamp>,
     /// The name of the subject or object, or the value, contains this text, ignoring case.
     text: Option<String>,
 }
@@ -74,11 +80,13 @@ impl FactsParameters {
             relation: self.relation.clone(),
             status: read_word::<FactStatus>(self.status.as_deref(), unknown_status)?,
             session: read_id(self.session_id.as_deref(), "session_id")?,
-            message: None,
             min_belief: self.min_belief,
             as_of: self.as_of,
+            changed_since: self.changed_since,
+            changed_before: self.changed_before,
             text: self.text.clone(),
             relations,
+            ..FactFilter::default()
         })
     }
 }

@@ -17,6 +17,7 @@ use crate::{
     graphql::{OperationScope, ResponseBudget, read_page},
 };
 use recall_domain::{Message, SessionId};
+use recall_ports::SessionFilter;
 use recall_usecases::{ResourceId, UseCases};
 
 /// Selects a page of the sessions.
@@ -30,6 +31,14 @@ pub(super) struct SessionsParameters {
     /// List shared memory instead of the caller's own memory.
     #[serde(default)]
     shared: bool,
+    /// The title contains this text, ignoring case.
+    text: Option<String>,
+    /// The session is pinned, or is not.
+    pinned: Option<bool>,
+    /// The session is archived, or is not.
+    archived: Option<bool>,
+    /// Remembering is paused in the session, or is not.
+    paused: Option<bool>,
 }
 
 /// Lists the caller's sessions, latest change first.
@@ -44,10 +53,12 @@ pub(super) async fn list(
     uri: Uri,
     Query(parameters): Query<SessionsParameters>,
 ) -> Result<ListResponse<SessionView>, ApiError> {
+    let SessionsParameters { text, pinned, archived, paused, .. } = &parameters;
+    let filter = SessionFilter { text: text.clone(), pinned: *pinned, archived: *archived, paused: *paused };
     let page = read_page(parameters.first, parameters.after)?;
     let scope = OperationScope::new(identity, usecases, ResponseBudget::default());
     let memory = scope.memory(parameters.shared)?;
-    let slice = memory.read.list_sessions(&page).await?;
+    let slice = memory.read.list_sessions(&filter, &page).await?;
     let next = next_cursor(&slice);
     let sessions = slice.items.into_iter().map(|(_, session)| SessionView::of(session, memory.is_shared())).collect();
     Ok(ListResponse::new(&uri, sessions, next))

@@ -34,6 +34,12 @@ pub(super) struct SessionView {
     head: String,
     /// Whether it belongs to shared memory.
     shared: bool,
+    /// Whether the user wants it above the others.
+    pinned: bool,
+    /// Whether the user has put it away.
+    archived: bool,
+    /// Whether remembering is paused in it.
+    paused: bool,
 }
 
 impl SessionView {
@@ -46,6 +52,9 @@ impl SessionView {
             created_at: s.created_at,
             updated_at: s.updated_at,
             message_count: s.message_count,
+            pinned: s.pinned,
+            archived: s.archived,
+            paused: s.paused,
         }
     }
 }

@@ -42,6 +42,8 @@ pub(super) struct Output {
     session_id: String,
     /// `processed`, `failed`, or `processing` if the facts follow later.
     status: &'static str,
+    /// False if the user has paused remembering: nothing is learned from the message or found in it.
+    remembered: bool,
     facts: Vec<FactView>,
 }
 
@@ -88,11 +90,18 @@ impl Definition for Remember {
         // A credential that may only write learns nothing about what is known.
         let may_read = call.tools.gate.admit(call.tools.request, Access::Read).is_ok();
         let facts = if may_read { facts_of(call, &stored).await? } else { Vec::new() };
-        Ok(Output { message_id: stored.id.to_string(), session_id: session.to_string(), status: stored.status.word(), facts })
+        Ok(Output {
+            message_id: stored.id.to_string(),
+            session_id: session.to_string(),
+            status: stored.status.word(),
+            remembered: stored.remembered,
+            facts,
+        })
     }
 
     fn text(output: &Output) -> String {
         let nothing = match output.status {
+            _ if !output.remembered => "The user has paused remembering. The message is stored, but nothing is learned from it.".to_owned(),
             "processing" => format!("Stored as message {}. Its facts follow shortly.", output.message_id),
             _ => format!("Stored as message {}. No fact was found in it; its words can be recalled.", output.message_id),
         };

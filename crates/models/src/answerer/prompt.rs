@@ -244,6 +244,7 @@ mod tests {
             external_id: None,
             answer_to,
             citations: Vec::new(),
+            remembered: true,
         };
         RankedMessage { message, score, methods: Vec::new(), shared: false }
     }

@@ -212,7 +212,7 @@ macro_rules! shape {
 pub static SHAPES: &[Shape] = &[
     shape!("session" in "sessions" by ["id"] ordered [id("id")] derived false {
         id("id"), maybe("title", Holds::Text), time("created_at"), time("updated_at"), one("message_count", Holds::Count),
-        maybe("document", Holds::Flag),
+        maybe("document", Holds::Flag), maybe("pinned", Holds::Flag), maybe("archived", Holds::Flag), maybe("paused", Holds::Flag),
     }),
     // Before the messages that cite it: the graph does not list a message again when a document appears.
     shape!("document" in "documents" by ["id"] ordered [id("id")] derived false {
@@ -230,7 +230,7 @@ pub static SHAPES: &[Shape] = &[
         maybe("kind", Holds::Word(MessageKind::VARIANTS)),
         one("status", Holds::Word(MessageStatus::VARIANTS)), time("sent_at"), time("created_at"),
         maybe("source_metadata", Holds::Json(Form::Any)), maybe("external_id", Holds::Text), maybe("answer_to", Holds::Id),
-        one("citations", Holds::Json(Form::Citations)), maybe("chunk", Holds::Flag),
+        one("citations", Holds::Json(Form::Citations)), maybe("chunk", Holds::Flag), maybe("unremembered", Holds::Flag),
     }),
     shape!("original" in "document_originals" by ["document_id", "piece"] ordered [id("document_id"), one("piece", Holds::Small)]
         derived false {

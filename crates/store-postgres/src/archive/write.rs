@@ -19,7 +19,8 @@ use recall_ports::archive::{
 use recall_store::{
     KnowledgeStatements, Refusal,
     archive::{
-        ArchiveReads, ImportStatements, column_names, count_statement, entity_search, find_statement, insert_job_statement, update_clause,
+        ArchiveReads, ImportStatements, column_names, count_statement, entity_search, find_statement, insert_job_statement, session_search,
+        update_clause,
     },
 };
 
@@ -129,7 +130,7 @@ impl ImportStatements for WriteTransaction<'_> {
 
 pub(super) fn insert_statement(user: UserId, shape: &Shape, records: &[Record], epoch: &str) -> QueryBuilder<Postgres> {
     let mut sql = QueryBuilder::<Postgres>::new(format!("INSERT INTO {} AS present (user_id, {}", shape.table, column_names(shape)));
-    if let Some(column) = computed_column(shape) {
+    for column in computed_columns(shape) {
         sql.push(format!(", {column}"));
     }
     sql.push(") ");
@@ -139,14 +140,17 @@ pub(super) fn insert_statement(user: UserId, shape: &Shape, records: &[Record], 
             push(&mut row, field, value);
         }
         match shape.name {
-            "session" => drop(row.push_bind(epoch.to_owned())),
+            "session" => {
+                row.push_bind(epoch.to_owned());
+                row.push_bind(session_search(record).map(|search| codec::text(&search).into_owned()));
+            }
             "entity" => drop(row.push_bind(codec::text(&entity_search(record)).into_owned())),
             "index" => drop(row.push_bind(dimensions(record))),
             _ => {}
         }
     });
     if shape.derived {
-        sql.push(update_clause(shape, computed_column(shape).as_slice()));
+        sql.push(update_clause(shape, computed_columns(shape)));
         // Whether the row is new. An inserted row has no `xmax`.
         sql.push(" RETURNING (xmax = 0) AS is_new");
     } else {
@@ -159,13 +163,13 @@ pub(super) fn job_statement(shape: &Shape) -> String {
     insert_job_statement('$', shape, |queued_at| format!("least({queued_at}, queue_time({queued_at}))"))
 }
 
-/// The column that is computed and not part of a record.
-fn computed_column(shape: &Shape) -> Option<&'static str> {
+/// The columns that are computed and not part of a record.
+fn computed_columns(shape: &Shape) -> &'static [&'static str] {
     match shape.name {
-        "session" => Some("epoch"),
-        "entity" => Some("search"),
-        "index" => Some("dimensions"),
-        _ => None,
+        "session" => &["epoch", "search"],
+        "entity" => &["search"],
+        "index" => &["dimensions"],
+        _ => &[],
     }
 }
 

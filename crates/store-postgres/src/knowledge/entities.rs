@@ -10,13 +10,13 @@ use super::{
         PostgresStore, codec,
         failure::Failure,
         keys,
+        list::ListStatement,
         rows::{self, ENTITY, EntityRow},
     },
-    list::ListStatement,
     merge,
 };
 use recall_domain::{Caller, Entity, EntityId, EntityKey, Page, Slice, UserId};
-use recall_ports::{EntityFilter, EntityStore, MergeRecord, Merged, StoreError};
+use recall_ports::{EntityFilter, EntityStore, MAX_BEARERS, MergeRecord, Merged, StoreError};
 use recall_store::filter;
 
 #[async_trait]
@@ -71,10 +71,13 @@ pub(in super::super) async fn entities_by_key(
     let keys: Vec<_> = asked.keys().cloned().collect();
     let found = rows::entities_with!(
         "k.key AS found_key",
-        "FROM entity_keys k JOIN entities e ON e.user_id = k.user_id AND e.id = k.entity_id
-         WHERE k.user_id = $1 AND k.key = ANY($2) AND e.forgetting_id IS NULL ORDER BY k.key, e.mention_count DESC, e.id",
+        "FROM (SELECT k.key, e.id, row_number() OVER (PARTITION BY k.key ORDER BY e.mention_count DESC, e.id) AS place
+               FROM entity_keys k JOIN entities e ON e.user_id = k.user_id AND e.id = k.entity_id
+               WHERE k.user_id = $1 AND k.key = ANY($2) AND e.forgetting_id IS NULL) k
+         JOIN entities e ON e.user_id = $1 AND e.id = k.id WHERE k.place <= $3 ORDER BY k.key, k.place",
         user.0,
         &keys[..],
+        i64::from(MAX_BEARERS),
     );
     let found = found.fetch_all(db).await?;
     let mut pairs = Vec::with_capacity(found.len());

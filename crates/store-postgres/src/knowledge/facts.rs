@@ -4,15 +4,13 @@ use async_trait::async_trait;
 use sqlx::PgExecutor;
 use uuid::Uuid;
 
-use super::{
-    super::{
-        PostgresStore,
-        codec::{self, column},
-        failure::Failure,
-        keys,
-        rows::{self, FACT, FactRow},
-    },
+use super::super::{
+    PostgresStore,
+    codec::{self, column},
+    failure::Failure,
+    keys,
     list::ListStatement,
+    rows::{self, FACT, FactRow},
 };
 use recall_domain::{Caller, EntityId, Fact, FactId, Page, Slice, UserId};
 use recall_ports::{FactFilter, FactKey, FactStore, StoreError};
@@ -56,7 +54,7 @@ impl FactStore for PostgresStore {
         let mut sql = ListStatement::new(format!("SELECT {FACT} FROM facts f"));
         filter::fact_page(&mut sql, caller.user(), filter, page)?;
         let found = sql.rows::<FactRow>(self.pool.reading(caller)).await?;
-        Ok(keys::page(found.into_iter().map(FactRow::read), page, keys::of_fact)?)
+        Ok(keys::page(found.into_iter().map(FactRow::read), page, |fact| keys::of_fact(filter.order, fact))?)
     }
 
     async fn count_facts(&self, caller: &Caller, filter: &FactFilter) -> Result<u64, StoreError> {

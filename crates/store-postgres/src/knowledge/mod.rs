@@ -5,7 +5,6 @@ mod commit;
 mod entities;
 mod evidence;
 mod facts;
-mod list;
 mod mentions;
 mod merge;
 mod reads;

@@ -35,12 +35,15 @@ impl MessageStatements for WriteTransaction<'_> {
         wanted: NumbersWanted<'_>,
     ) -> Result<Option<Counters>, Failure> {
         let title = codec::opt_text(wanted.title);
+        let search = codec::opt_text(wanted.search);
         let counters = sqlx::query_as!(
             Counters,
-            "UPDATE sessions SET message_count = message_count + $3, event_head = event_head + $7,
+            r#"UPDATE sessions SET message_count = message_count + $3, event_head = event_head + $7,
                  updated_at = greatest(updated_at, $4), title = coalesce(title, $5),
+                 search = CASE WHEN title IS NULL THEN $9 ELSE search END,
                  oldest_event_at = CASE WHEN $7 > 0 THEN coalesce(oldest_event_at, $6) ELSE oldest_event_at END
-             WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL AND document IS NOT DISTINCT FROM $8 RETURNING message_count AS messages, event_head AS events",
+             WHERE user_id = $1 AND id = $2 AND deletion_at IS NULL AND document IS NOT DISTINCT FROM $8 
+             RETURNING message_count AS messages, event_head AS events, paused IS NOT NULL AS "paused!""#,
             user.0,
             session.0,
             wanted.count,
@@ -49,6 +52,7 @@ impl MessageStatements for WriteTransaction<'_> {
             wanted.first_at.map(time),
             wanted.events,
             wanted.document.then_some(true),
+            search.as_deref(),
         );
         Ok(counters.fetch_optional(&mut *self.0).await?)
     }
@@ -56,10 +60,11 @@ impl MessageStatements for WriteTransaction<'_> {
     async fn reserve_feed_rows(&mut self, user: UserId, count: i64, events: i64, model: &str) -> Result<Option<FeedCounters>, Failure> {
         let feed = sqlx::query_as!(
             FeedCounters,
-            "UPDATE users SET feed_head = feed_head + $2, memory_head = memory_head + $4,
+            r#"UPDATE users SET feed_head = feed_head + $2, memory_head = memory_head + $4,
                  embedding_model = CASE WHEN feed_head = 0 THEN $3 ELSE embedding_model END,
                  embedding_settled = feed_head = 0 OR embedding_settled AND embedding_model IS NOT DISTINCT FROM $3
-             WHERE id = $1 AND NOT erasing AND NOT importing RETURNING feed_head AS head, memory_head, embedding_model AS model",
+             WHERE id = $1 AND NOT erasing AND NOT importing 
+             RETURNING feed_head AS head, memory_head, embedding_model AS model, paused IS NOT NULL AS "paused!""#,
             user.0,
             count,
             model,
@@ -77,13 +82,13 @@ impl MessageStatements for WriteTransaction<'_> {
         }
         let insert = sqlx::query!(
             "INSERT INTO messages (user_id, session_id, position, feed_row, id, role, speaker, text, kind, status, sent_at, created_at,
-                                   source_metadata, external_id, answer_to, citations, chunk)
+                                   source_metadata, external_id, answer_to, citations, chunk, unremembered)
              SELECT $1, $2, $3::bigint + place - 1, $4::bigint + place - 1, id, role, speaker, text, kind, status, sent_at, created_at,
-                    metadata::json, external_id, answer_to, citations::json, chunk
+                    metadata::json, external_id, answer_to, citations::json, chunk, unremembered
              FROM unnest($5::uuid[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[],
-                         $13::text[], $14::text[], $15::uuid[], $16::text[], $17::boolean[]) WITH ORDINALITY
+                         $13::text[], $14::text[], $15::uuid[], $16::text[], $17::boolean[], $18::boolean[]) WITH ORDINALITY
                   AS m (id, role, speaker, text, kind, status, sent_at, created_at, metadata, external_id, answer_to, citations, chunk,
-                        place)",
+                        unremembered, place)",
             user.0,
             first.session.0,
             signed(first.position),
@@ -101,6 +106,7 @@ impl MessageStatements for WriteTransaction<'_> {
             &column(messages, |m| m.answer_to.map(|id| id.0)) as &[Option<Uuid>],
             &citations[..],
             &column(messages, |m| role_columns(m.role).1) as &[Option<bool>],
+            &column(messages, |m| (!m.remembered).then_some(true)) as &[Option<bool>],
         );
         insert.execute(&mut *self.0).await?;
         Ok(())

@@ -52,6 +52,7 @@ impl Column {
 }
 
 /// A row of `sessions`.
+#[derive(sqlx::FromRow)]
 pub(super) struct SessionRow {
     pub(super) id: Uuid,
     pub(super) title: Option<String>,
@@ -60,7 +61,13 @@ pub(super) struct SessionRow {
     pub(super) message_count: i64,
     pub(super) epoch: String,
     pub(super) event_head: i64,
+    pub(super) pinned: Option<bool>,
+    pub(super) archived: Option<bool>,
+    pub(super) paused: Option<bool>,
 }
+
+/// The columns of [`SessionRow`].
+pub(super) const SESSION: &str = "id, title, created_at, updated_at, message_count, epoch, event_head, pinned, archived, paused";
 
 /// Selects sessions, except those under deletion.
 macro_rules! sessions {
@@ -68,7 +75,7 @@ macro_rules! sessions {
         sqlx::query_as!(
             $crate::rows::SessionRow,
             r#"SELECT id AS "id!", title, created_at AS "created_at!", updated_at AS "updated_at!", message_count AS "message_count!",
-                    epoch AS "epoch!", event_head AS "event_head!" FROM visible_sessions "# + $rest $(, $value)*
+                    epoch AS "epoch!", event_head AS "event_head!", pinned, archived, paused FROM visible_sessions "# + $rest $(, $value)*
         )
     };
 }
@@ -84,6 +91,9 @@ impl SessionRow {
             message_count: of("message_count").count(self.message_count)?,
             epoch: self.epoch,
             head: of("event_head").count(self.event_head)?,
+            pinned: self.pinned.is_some(),
+            archived: self.archived.is_some(),
+            paused: self.paused.is_some(),
         })
     }
 }
@@ -105,6 +115,7 @@ pub(super) struct MessageRow {
     pub(super) answer_to: Option<Uuid>,
     pub(super) citations: JsonText,
     pub(super) chunk: Option<bool>,
+    pub(super) unremembered: Option<bool>,
 }
 
 /// Selects messages, except those of sessions under deletion.
@@ -114,7 +125,7 @@ macro_rules! messages {
             $crate::rows::MessageRow,
             r#"SELECT id AS "id!", session_id AS "session_id!", position AS "position!", role AS "role!", speaker, text AS "text!", kind,
                     status AS "status!", sent_at AS "sent_at!", created_at AS "created_at!", source_metadata, external_id, answer_to,
-                    citations AS "citations!", chunk FROM visible_messages "# + $rest $(, $value)*
+                    citations AS "citations!", chunk, unremembered FROM visible_messages "# + $rest $(, $value)*
         )
     };
 }
@@ -137,6 +148,7 @@ impl MessageRow {
             external_id: of("external_id").opt_text(self.external_id)?,
             answer_to: self.answer_to.map(MessageId),
             citations: of("citations").json(&self.citations)?,
+            remembered: self.unremembered.is_none(),
         })
     }
 }

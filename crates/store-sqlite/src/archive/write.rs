@@ -15,7 +15,8 @@ use super::{
 use recall_domain::UserId;
 use recall_ports::archive::{Owner, Record, Restored, Shape};
 use recall_store::archive::{
-    ArchiveReads, ImportStatements, column_names, count_statement, entity_search, find_statement, insert_job_statement, update_clause,
+    ArchiveReads, ImportStatements, column_names, count_statement, entity_search, find_statement, insert_job_statement, session_search,
+    update_clause,
 };
 
 #[async_trait]
@@ -107,19 +108,17 @@ impl ImportStatements for WriteTransaction<'_> {
 fn insert(db: &Db, user: UserId, record: &Record, epoch: &str, on_conflict: &str) -> Result<u64, Failure> {
     let shape = record.shape;
     let computed = match shape.name {
-        "session" => Some(("epoch", epoch.to_owned())),
-        "entity" => Some(("search", entity_search(record))),
-        _ => None,
+        "session" => vec![("epoch", Some(epoch.to_owned())), ("search", session_search(record))],
+        "entity" => vec![("search", Some(entity_search(record)))],
+        _ => Vec::new(),
     };
     let (table, mut columns, mut places) = (shape.table, column_names(shape), ", ?".repeat(shape.fields.len()));
-    if let Some((column, _)) = computed {
+    for (column, _) in &computed {
         columns = format!("{columns}, {column}");
         places.push_str(", ?");
     }
     let sql = format!("INSERT INTO {table} AS present (user_id, {columns}) VALUES (?{places}){on_conflict}");
     let mut values = sql_values(user, &record.values);
-    if let Some((_, value)) = computed {
-        values.push(SqlValue::Text(value));
-    }
+    values.extend(computed.into_iter().map(|(_, value)| value.map_or(SqlValue::Null, SqlValue::Text)));
     db.execute(&sql, params_from_iter(values))
 }

@@ -10,13 +10,14 @@ use super::{
         codec::{id_list, json},
         connection::Db,
         failure::Failure,
-        keys, rows,
+        keys,
+        list::ListStatement,
+        rows,
     },
-    list::ListStatement,
     merge,
 };
 use recall_domain::{Caller, Entity, EntityId, EntityKey, Page, Slice, UserId};
-use recall_ports::{EntityFilter, EntityStore, MergeRecord, Merged, StoreError};
+use recall_ports::{EntityFilter, EntityStore, MAX_BEARERS, MergeRecord, Merged, StoreError};
 use recall_store::filter;
 
 /// Finds people by part of a name. Runs for each message that names a person.
@@ -75,13 +76,18 @@ pub(in super::super) fn viewer_entity(db: &Db, user: UserId) -> Result<Option<En
     db.row("entities", "SELECT * FROM entities WHERE user_id = ? AND is_viewer = 1", (user.0,), rows::entity)
 }
 
-/// The entities that the keys find, each with its key.
+/// The most mentioned entities that the keys find, each with its key. The others are not read whole.
+const ENTITIES_BY_KEY: &str = "WITH found AS (
+         SELECT k.key, e.id, row_number() OVER (PARTITION BY k.key ORDER BY e.mention_count DESC, e.id) AS place
+         FROM entity_keys k JOIN entities e ON e.user_id = k.user_id AND e.id = k.entity_id
+         WHERE k.user_id = ?1 AND k.key IN (SELECT value FROM json_each(?2)) AND e.forgetting_id IS NULL)
+     SELECT f.key AS found_key, e.* FROM found f CROSS JOIN entities e ON e.user_id = ?1 AND e.id = f.id WHERE f.place <= ?3 ORDER BY f.key, f.place";
+
+/// The entities that the keys find, each with its key, most mentioned first, at most [`MAX_BEARERS`] for each.
 pub(in super::super) fn entities_by_key(db: &Db, user: UserId, keys: &[EntityKey]) -> Result<Vec<(EntityKey, Entity)>, Failure> {
     let texts: Vec<&str> = keys.iter().map(EntityKey::as_str).collect();
-    let sql = "SELECT k.key AS found_key, e.* FROM entity_keys k JOIN entities e ON e.user_id = k.user_id AND e.id = k.entity_id
-             WHERE k.user_id = ? AND k.key IN (SELECT value FROM json_each(?)) AND e.forgetting_id IS NULL
-             ORDER BY k.key, e.mention_count DESC, e.id";
-    let found = db.rows("entities", sql, (user.0, json(&texts, "keys")?), |c| Ok((c.text("found_key")?, rows::entity(c)?)))?;
+    let values = (user.0, json(&texts, "keys")?, MAX_BEARERS);
+    let found = db.rows("entities", ENTITIES_BY_KEY, values, |c| Ok((c.text("found_key")?, rows::entity(c)?)))?;
     let asked: HashMap<&str, &EntityKey> = keys.iter().map(|key| (key.as_str(), key)).collect();
     // Return the key that the caller passed, so that only `EntityKey::of` ever makes keys.
     let pairs = found.into_iter().filter_map(|(text, entity)| asked.get(text.as_str()).map(|key| ((*key).clone(), entity)));

@@ -2,15 +2,14 @@
 
 use async_trait::async_trait;
 
-use super::{
-    super::{
-        SqliteStore,
-        codec::{id_list, json},
-        connection::Db,
-        failure::Failure,
-        keys, rows,
-    },
+use super::super::{
+    SqliteStore,
+    codec::{id_list, json},
+    connection::Db,
+    failure::Failure,
+    keys,
     list::ListStatement,
+    rows,
 };
 use recall_domain::{Caller, EntityId, Fact, FactId, Page, Slice, UserId};
 use recall_ports::{FactFilter, FactKey, FactStore, StoreError};
@@ -77,7 +76,7 @@ impl FactStore for SqliteStore {
         let mut sql = ListStatement::new("SELECT f.* FROM facts f");
         filter::fact_page(&mut sql, caller.user(), filter, page)?;
         let found = self.read(caller, move |db| sql.rows(db, "facts", rows::fact)).await?;
-        keys::page(found.into_iter().map(Ok), page, keys::of_fact)
+        keys::page(found.into_iter().map(Ok), page, |fact| keys::of_fact(filter.order, fact))
     }
 
     async fn count_facts(&self, caller: &Caller, filter: &FactFilter) -> Result<u64, StoreError> {

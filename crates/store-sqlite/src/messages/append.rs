@@ -28,32 +28,36 @@ impl MessageStatements for WriteTransaction<'_> {
         session: SessionId,
         wanted: NumbersWanted<'_>,
     ) -> Result<Option<Counters>, Failure> {
+        let counters = |c: &Columns<'_, '_>| {
+            Ok(Counters { messages: c.integer("message_count")?, events: c.integer("event_head")?, paused: c.opt_flag("paused")? })
+        };
         let sql = "UPDATE sessions SET message_count = message_count + ?3, event_head = event_head + ?7,
                  updated_at = MAX(updated_at, COALESCE(?4, updated_at)), title = COALESCE(title, ?5),
+                 search = CASE WHEN title IS NULL THEN ?9 ELSE search END,
                  oldest_event_at = COALESCE(oldest_event_at, CASE WHEN ?7 > 0 THEN ?6 END)
-             WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND document IS ?8 RETURNING message_count, event_head";
+             WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND document IS ?8 RETURNING message_count, event_head, paused";
         let (latest, first) = (wanted.latest_at.map(millis), wanted.first_at.map(millis));
         let document = wanted.document.then_some(true);
-        let values = params![user.0, session.0, wanted.count, latest, wanted.title, first, wanted.events, document];
-        self.0.row("sessions", sql, values, |c| Ok(Counters { messages: c.integer("message_count")?, events: c.integer("event_head")? }))
+        let values = params![user.0, session.0, wanted.count, latest, wanted.title, first, wanted.events, document, wanted.search];
+        self.0.row("sessions", sql, values, counters)
     }
 
     async fn reserve_feed_rows(&mut self, user: UserId, count: i64, events: i64, model: &str) -> Result<Option<FeedCounters>, Failure> {
         let counters = |c: &Columns<'_, '_>| {
             let (head, memory_head) = (c.integer("feed_head")?, c.integer("memory_head")?);
-            Ok(FeedCounters { head, memory_head, model: c.opt_text("embedding_model")? })
+            Ok(FeedCounters { head, memory_head, model: c.opt_text("embedding_model")?, paused: c.opt_flag("paused")? })
         };
         // Naming the model in SET would write its index again.
         let usual = "UPDATE users SET feed_head = feed_head + ?2, memory_head = memory_head + ?4
              WHERE id = ?1 AND erasing = 0 AND importing = 0 AND feed_head > 0 AND embedding_model IS ?3
-             RETURNING feed_head, memory_head, embedding_model";
+             RETURNING feed_head, memory_head, embedding_model, paused";
         if let Some(found) = self.0.row("users", usual, (user.0, count, model, events), counters)? {
             return Ok(Some(found));
         }
         let sql = "UPDATE users SET feed_head = feed_head + ?2, memory_head = memory_head + ?4,
                  embedding_model = CASE WHEN feed_head = 0 THEN ?3 ELSE embedding_model END,
                  embedding_settled = CASE WHEN feed_head = 0 THEN 1 ELSE embedding_settled AND embedding_model IS ?3 END
-             WHERE id = ?1 AND erasing = 0 AND importing = 0 RETURNING feed_head, memory_head, embedding_model";
+             WHERE id = ?1 AND erasing = 0 AND importing = 0 RETURNING feed_head, memory_head, embedding_model, paused";
         self.0.row("users", sql, (user.0, count, model, events), counters)
     }
 
@@ -63,8 +67,8 @@ impl MessageStatements for WriteTransaction<'_> {
             let (role, chunk) = role_columns(m.role);
             self.0.execute(
                 "INSERT INTO messages (user_id, id, session_id, position, feed_row, role, speaker, text, kind, status, sent_at,
-                                       created_at, source_metadata, external_id, answer_to, citations, chunk)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                       created_at, source_metadata, external_id, answer_to, citations, chunk, unremembered)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
                     user.0,
                     m.id.0,
@@ -83,6 +87,7 @@ impl MessageStatements for WriteTransaction<'_> {
                     m.answer_to.map(|id| id.0),
                     json(&m.citations, "citations")?,
                     chunk,
+                    (!m.remembered).then_some(true),
                 ],
             )?;
         }

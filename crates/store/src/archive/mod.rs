@@ -11,5 +11,7 @@ pub use self::{
     adopt::{AdoptionStatements, adopt_visit},
     import::{ImportStatements, Outcome, RestoreBatch, admit, finish_import, flatten, restore, restore_records},
     read::{ArchiveReader, ArchiveReads, RecordPage, UserState},
-    sql::{column_names, count_statement, entity_search, find_statement, insert_job_statement, select_statement, update_clause},
+    sql::{
+        column_names, count_statement, entity_search, find_statement, insert_job_statement, select_statement, session_search, update_clause,
+    },
 };

@@ -116,6 +116,11 @@ pub fn entity_search(record: &Record) -> String {
     crate::search_text(record.text("name").unwrap_or_default(), &aliases)
 }
 
+/// The column `search` of a session's record.
+pub fn session_search(record: &Record) -> Option<String> {
+    record.text("title").map(crate::codec::folded)
+}
+
 fn names(fields: &[Field]) -> String {
     fields.iter().map(|f| f.name).collect::<Vec<_>>().join(", ")
 }

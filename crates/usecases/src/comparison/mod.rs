@@ -58,6 +58,7 @@ impl UseCases {
             let message = "A document is still being read, or could not be read. Compare documents that are searchable.";
             return Err(UseCaseError::Refused { code: "DOCUMENT_IN_PROGRESS", message });
         }
+        let question = question.map(|question| self.masked(&question).into_owned());
         let title = question.clone().unwrap_or_else(|| names(&compared));
         let (p, now, id) = (&self.parts, self.now(), ComparisonId(self.parts.ids.fresh()));
         let title = UserText::from(check::title_of(&title));

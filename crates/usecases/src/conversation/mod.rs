@@ -6,21 +6,24 @@ mod block;
 mod chain;
 mod local;
 mod plan;
+mod turn;
 
 use std::collections::{HashMap, HashSet};
 
 use super::{
     check,
     error::UseCaseError,
-    resources::{Attachment, describe},
+    resources::describe,
     send::{MAX_IMPORT, SendMessage},
     use_cases::UseCases,
 };
-use recall_domain::{Caller, Message, MessageId, Resource, Role, Session, SessionId, UserText};
-use recall_ports::FollowUp;
+use recall_domain::{Caller, Message, MessageId, Resource, Role, Session, SessionId};
+use recall_ports::{FollowUp, SessionUpdate};
 
 pub use block::{Recollection, Source, write_sources};
 use plan::Unstored;
+use turn::name_of_chat;
+pub use turn::{Conversation, Turn};
 
 /// Stored messages that are read at a time to find a place in a conversation.
 const PAGE: u32 = 100;
@@ -28,71 +31,6 @@ const PAGE: u32 = 100;
 const MAX_PAGES: usize = 5;
 /// How long a message without an answer may be the question of another device.
 const UNSETTLED: chrono::Duration = chrono::Duration::minutes(1);
-
-/// A user message of a conversation, and the answers that follow it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// What the user says.
-    pub text: UserText,
-    /// What the user sends with it.
-    pub attachments: Vec<Attachment>,
-    /// What the assistant says before the next user message.
-    pub answers: Vec<UserText>,
-}
-
-impl Turn {
-    /// Returns what distinguishes it from other messages: its text, or what is sent without one.
-    fn identity(&self) -> &str {
-        match self.text.as_str().trim() {
-            "" => self.attachments.first().map_or("", Attachment::as_written),
-            text => text,
-        }
-    }
-}
-
-/// A conversation as a client sends it.
-#[derive(Clone, Debug)]
-pub struct Conversation {
-    /// The client's id of the conversation. Without it, the first user message names the conversation.
-    chat: Option<String>,
-    /// The user messages with their answers, in order.
-    turns: Vec<Turn>,
-}
-
-impl Conversation {
-    /// Creates a conversation. The texts are made storable.
-    pub fn new(chat: Option<String>, turns: Vec<Turn>) -> Self {
-        let storable = |text: UserText| chain::storable(text.as_str());
-        let turn = |turn: Turn| Turn {
-            text: storable(turn.text),
-            attachments: turn.attachments,
-            answers: turn.answers.into_iter().map(storable).collect(),
-        };
-        Self { chat, turns: turns.into_iter().map(turn).collect() }
-    }
-
-    /// Returns the last user message.
-    pub fn question(&self) -> Option<&UserText> {
-        self.turns.last().map(|turn| &turn.text)
-    }
-
-    /// The name of its session.
-    fn name(&self) -> String {
-        match &self.chat {
-            Some(chat) => name_of_chat(chat),
-            None => format!("first:{}", chain::name_of_first(self.turns.first().map_or("", Turn::identity))),
-        }
-    }
-
-    fn texts(&self) -> impl Iterator<Item = &UserText> {
-        self.turns.iter().flat_map(|turn| std::iter::once(&turn.text).chain(&turn.answers))
-    }
-}
-
-/// The name of the session of a chat with an id.
-fn name_of_chat(chat: &str) -> String {
-    format!("chat:{chat}")
-}
 
 /// The stored messages of a conversation by their keys.
 type Known = HashMap<String, Place>;
@@ -160,6 +98,8 @@ impl UseCases {
     /// # Errors
     /// As [`UseCases::session_named`].
     pub async fn recognise(&self, caller: &Caller, conversation: &Conversation) -> Result<Recognised, UseCaseError> {
+        // Stored messages are masked, and the conversation is compared with them.
+        let conversation = &conversation.with_texts(|text| self.masked(text.as_str()).into_owned().into());
         let session = self.session_named(caller, &conversation.name(), None).await?;
         let mut turns = conversation.turns.as_slice();
         let mut keys = chain::keys_of(turns, None);
@@ -333,10 +273,11 @@ impl UseCases {
     /// # Errors
     /// As [`UseCases::session_named`].
     pub async fn title_conversation(&self, caller: &Caller, chat: &str, title: &str) -> Result<(), UseCaseError> {
-        let title = check::title_of(chain::storable(title).as_str());
+        let title = check::title_of(&self.masked(chain::storable(title).as_str()));
         let session = self.session_named(caller, &name_of_chat(chat), Some(title.clone())).await?;
         if session.title.is_none_or(|known| known.as_str() != title) {
-            self.rename_session(caller, session.id, title).await?;
+            let update = SessionUpdate { title: Some(title.into()), ..SessionUpdate::default() };
+            self.update_session(caller, session.id, update).await?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use recall_domain::{
     Span, ViewerRole,
 };
 use recall_facts::{Learner, SessionLimits, Statement};
+use recall_ports::SessionUpdate;
 use recall_usecases::{AssertFact, ForgetRequest, SendMessage};
 
 use super::state;
@@ -56,12 +57,15 @@ async fn every_use_case_refuses_shared_reader() {
         c.cancel_answer(reader, message).await.map(drop),
         c.assert_fact(reader, stated).await.map(drop),
         c.retract_fact(reader, fact).await.map(drop),
-        c.rename_session(reader, session, name()).await.map(drop),
+        c.update_session(reader, session, SessionUpdate { pinned: Some(true), ..SessionUpdate::default() }).await.map(drop),
+        c.set_paused(reader, true).await.map(drop),
         c.forget(reader, ForgetRequest { facts: vec![fact], ..ForgetRequest::default() }).await.map(drop),
         c.undo_forget(reader, &fact.to_string()).await.map(drop),
         c.delete_message(reader, message).await.map(drop),
         c.rename_entity(reader, entity, name()).await.map(drop),
+        c.retype_entity(reader, entity, EntityType::Place).await.map(drop),
         c.merge_entities(reader, entity, entity).await.map(drop),
+        c.preview_merge(reader, entity, entity).await.map(drop),
         c.unmerge_entities(reader, entity).await.map(drop),
         c.erase_everything(reader).await.map(drop),
     ];

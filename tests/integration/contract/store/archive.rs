@@ -17,8 +17,8 @@ use recall_domain::{
     ViewerRole, context::SearchSources,
 };
 use recall_ports::{
-    AnswerCommit, EmbedError, Embedder, Embedding, FileFolder, FollowUp, JobWork, KnowledgeCommit, NewMessage, Original, Spool, Store,
-    StoreError,
+    AnswerCommit, EmbedError, Embedder, Embedding, FileFolder, FollowUp, JobWork, KnowledgeCommit, NewMessage, Original, SessionFilter,
+    Spool, Store, StoreError,
     archive::{Header, SHAPES, line::VERSION},
     documents::PIECE_BYTES,
 };
@@ -588,7 +588,7 @@ async fn every_user_column_is_exported_or_excluded() {
     ];
     // The event log starts again; what is forgotten is left out; derived columns; columns of this store's queue.
     let columns = [
-        ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at", "deletion_at", "deletion"]),
+        ("sessions", vec!["epoch", "event_head", "event_floor", "oldest_event_at", "deletion_at", "deletion", "search"]),
         ("messages", vec!["forgotten", "forgetting_id"]),
         ("entities", vec!["search", "forgetting_id"]),
         ("jobs", vec!["id", "head", "ready_at", "token", "attempts", "held"]),
@@ -665,7 +665,7 @@ pub(super) async fn export_leaves_out_what_is_forgotten(store: Arc<dyn Store>) {
     let twin = Caller::verified(UserId(fresh()), ViewerRole::User);
     let input = Cursor::new(archive.as_bytes());
     import_archive(store.as_ref(), &Model(MODEL), &ontology(), Owners::Into(twin.user()), |_| {}, "epoch", input).await.unwrap();
-    let session = store.list_sessions(&twin, &recall_domain::Page::first(1)).await.unwrap().items.remove(0).1.id;
+    let session = store.list_sessions(&twin, &SessionFilter::ALL, &recall_domain::Page::first(1)).await.unwrap().items.remove(0).1.id;
     let texts = store.list_messages(&twin, session, &recall_domain::Page::first(9), false).await.unwrap().items;
     assert_eq!(texts.iter().map(|(_, m)| m.text.as_str()).collect::<Vec<_>>(), [kept.text.as_str(), ""]);
     assert_eq!(store.feed(&twin, MODEL, 0, 9).await.unwrap().len(), 1);

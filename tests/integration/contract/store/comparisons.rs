@@ -6,7 +6,7 @@ use recall_domain::{
     Citation, CitedChunk, Comparison, ComparisonId, ComparisonPoint, ComparisonStatus, DocumentId, EventId, MessageId, MessageStatus, Page,
     PageRange, PassageGroup, PointKind, Role, UserText,
 };
-use recall_ports::{CommitError, ComparisonStep, FollowUp, Job, JobWork, NewComparison, NewMessage, Store, StoreError};
+use recall_ports::{CommitError, ComparisonStep, FollowUp, Job, JobWork, NewComparison, NewMessage, SessionFilter, Store, StoreError};
 
 use super::given::{World, at, content, event, fresh, new_message};
 
@@ -96,7 +96,7 @@ pub(super) async fn comparison_continues_step_by_step(store: Arc<dyn Store>) {
     let head = new.message.id;
     let added = store.add_comparison(&w.caller, new).await.unwrap();
     assert_eq!(read(&w, added.id).await.unwrap(), added);
-    assert!(store.list_sessions(&w.caller, &PAGE).await.unwrap().items.is_empty(), "a comparison is no conversation");
+    assert!(store.list_sessions(&w.caller, &SessionFilter::ALL, &PAGE).await.unwrap().items.is_empty(), "a comparison is no conversation");
     let job = job_of(&w, added.id).await;
     assert_eq!(job.work, JobWork::Compare(head));
     // It is not the answer to a question, which could be cancelled.

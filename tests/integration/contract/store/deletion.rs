@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::planned::Finish;
 use recall_domain::{Entity, EntityId, Evidence, Fact, FactId, MessageId, MessageKind, Page, SessionId, Stance};
 use recall_ports::{
-    CommitError, Embedding, EntityFilter, KnowledgeCommit, NewMessage, SessionDeleted, SessionRemainder, Store, StoreError,
+    CommitError, Embedding, EntityFilter, KnowledgeCommit, NewMessage, SessionDeleted, SessionFilter, SessionRemainder, Store, StoreError,
 };
 
 use super::given::{LEASE, MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message};
@@ -25,7 +25,7 @@ pub(super) async fn deleted_session_leaves_nothing_behind(store: Arc<dyn Store>)
         .unwrap();
     assert_eq!(deleted, SessionDeleted { messages: 2, facts_deleted: 1, facts_reweighed: 0, entities_deleted: 2 });
     let c = &w.caller;
-    assert_eq!(store.count_sessions(c).await.unwrap(), 0);
+    assert_eq!(store.count_sessions(c, &SessionFilter::ALL).await.unwrap(), 0);
     assert!(store.messages_by_id(c, &[known.message.id]).await.unwrap().is_empty());
     assert!(store.feed(c, MODEL, 0, 10).await.unwrap().is_empty());
     assert!(store.nearest(c, MODEL, &Embedding(vec![1.0, 0.0]), None, 10).await.unwrap().is_empty());
@@ -269,9 +269,12 @@ pub(super) async fn hidden_session_behaves_as_nonexistent(store: Arc<dyn Store>)
     assert!(rows["messages"] == 51 && rows["events"] > 50, "{rows:?}");
     assert!(store.feed_generation(c).await.unwrap() > generation, "an older index is still valid");
     assert!(store.sessions_by_id(c, &[s.first]).await.unwrap().is_empty());
-    assert_eq!(store.count_sessions(c).await.unwrap(), 1);
+    assert_eq!(store.count_sessions(c, &SessionFilter::ALL).await.unwrap(), 1);
     let page = Page::first(100);
-    assert_eq!(store.list_sessions(c, &page).await.unwrap().items.iter().map(|found| found.1.id).collect::<Vec<_>>(), [s.other]);
+    assert_eq!(
+        store.list_sessions(c, &SessionFilter::ALL, &page).await.unwrap().items.iter().map(|found| found.1.id).collect::<Vec<_>>(),
+        [s.other]
+    );
     assert!(store.messages_by_id(c, &s.messages).await.unwrap().is_empty());
     assert!(store.list_messages(c, s.first, &page, false).await.unwrap().items.is_empty());
     assert!(store.list_messages(c, s.first, &page, true).await.unwrap().items.is_empty());

@@ -7,7 +7,7 @@ use recall_domain::{
 };
 use recall_ports::{
     AddedDocument, CommitError, DocumentFilter, DocumentOutline, DocumentStep, FollowUp, Job, JobWork, NewDocument, NewMessage, Original,
-    Store, StoreError,
+    SessionFilter, Store, StoreError,
 };
 
 use super::{
@@ -167,8 +167,8 @@ pub(super) async fn document_is_stored_with_its_file_job_and_event(store: Arc<dy
     assert_eq!(store.original_piece(&w.caller, added.id, 1).await.unwrap().unwrap(), [0, 255, 7]);
     assert_eq!(store.original_piece(&w.caller, added.id, 2).await.unwrap(), None);
     assert_eq!(log(&w, added.id).await, [("pending".to_owned(), 0, 0)]);
-    assert!(store.list_sessions(&w.caller, &PAGE).await.unwrap().items.is_empty(), "a document is no conversation");
-    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 0);
+    assert!(store.list_sessions(&w.caller, &SessionFilter::ALL, &PAGE).await.unwrap().items.is_empty(), "a document is no conversation");
+    assert_eq!(store.count_sessions(&w.caller, &SessionFilter::ALL).await.unwrap(), 0);
     let job = job_of(&w, &added, 0).await;
     assert_eq!(job.work, JobWork::Parse(head));
     let message = store.messages_by_id(&w.caller, &[head]).await.unwrap().remove(0);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use recall_domain::{Decision, Entity, EntityKey, Fact, MessageKind, Stance};
-use recall_ports::{CommitError, KnowledgeCommit, Store, Unmerge};
+use recall_ports::{CommitError, KnowledgeCommit, MAX_BEARERS, Store, Unmerge};
 
 use super::given::{World, entity, evidence, fact, mention};
 
@@ -133,4 +133,20 @@ pub(super) async fn merge_is_recorded_and_undone_once(store: Arc<dyn Store>) {
     assert!(store.merged_into(&w.caller, &[known.john.id]).await.unwrap().is_empty());
     let twice = KnowledgeCommit { version: undo.version + 1, ..undo };
     assert!(matches!(store.commit(&w.caller, &twice).await, Err(CommitError::Stale)));
+}
+
+pub(super) async fn key_finds_its_most_mentioned_bearers(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let key = |name: &str| EntityKey::of(name).unwrap();
+    let many = MAX_BEARERS + 3;
+    let annas: Vec<Entity> = (0..many).map(|n| Entity { mention_count: u64::from(n * 7 % many), ..entity("Anna") }).collect();
+    let bo = entity("Bo");
+    let entities: Vec<Entity> = annas.iter().chain([&bo]).cloned().collect();
+    let keys = entities.iter().map(|e| (e.id, key(&e.name))).collect();
+    w.commit(KnowledgeCommit { entities, keys, ..w.plan(session).await }).await;
+    let found = store.entities_by_key(&w.caller, &[key("Bo"), key("Anna")]).await.unwrap();
+    let counts: Vec<u64> = found.iter().filter(|(k, _)| *k == key("Anna")).map(|(_, e)| e.mention_count).collect();
+    assert_eq!(counts, (3..u64::from(many)).rev().collect::<Vec<_>>());
+    assert_eq!(found.last(), Some(&(key("Bo"), bo)));
 }

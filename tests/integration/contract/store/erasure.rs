@@ -11,7 +11,7 @@ use recall_domain::{
     TokenCount, TokenDigest, UserId, ViewerRole,
 };
 use recall_ports::{
-    AccountDeletion, ArchiveError, CommitError, DocumentFilter, Embedding, JobWork, KnowledgeCommit, Store, StoreError,
+    AccountDeletion, ArchiveError, CommitError, DocumentFilter, Embedding, JobWork, KnowledgeCommit, SessionFilter, Store, StoreError,
     account_deletion::{ERASED, LEFT},
     archive::Owner,
 };
@@ -97,7 +97,8 @@ pub(super) async fn erasure_removes_all_data_of_one_user_only(store: Arc<dyn Sto
     store.create_access_token(&neighbour.caller, &script, kept).await.unwrap();
     let (c, other) = (&w.caller, &neighbour.caller);
     let (before, others) = (store.holdings(c).await.unwrap(), store.holdings(other).await.unwrap());
-    let mut sessions: BTreeSet<_> = store.list_sessions(c, &Page::first(100)).await.unwrap().items.into_iter().map(|(_, s)| s.id).collect();
+    let mut sessions: BTreeSet<_> =
+        store.list_sessions(c, &SessionFilter::ALL, &Page::first(100)).await.unwrap().items.into_iter().map(|(_, s)| s.id).collect();
     sessions.extend(store.document_ids(c, &DocumentFilter::default()).await.unwrap().into_iter().map(DocumentId::session));
     sessions.extend(store.list_comparisons(c, None, &Page::first(100)).await.unwrap().items.into_iter().map(|(_, c)| c.id.session()));
     let (generation, version) = (store.feed_generation(c).await.unwrap(), store.knowledge_version(c).await.unwrap());

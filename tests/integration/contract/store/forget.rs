@@ -9,7 +9,7 @@ use recall_domain::{
 use recall_domain::{EventBody, EventDraft, EventId};
 use recall_ports::{CommitError, Embedding, EntityFilter, FactFilter, ForgetPlan, ForgottenKnowledge, KnowledgeCommit, RestorePlan, Store};
 
-use super::given::{Known, MODEL, World, at, entity, evidence, fact, fresh, mention, new_message, with_external_id};
+use super::given::{Known, MODEL, World, at, entity, evidence, fact, fresh, mention, new_message, renamed, with_external_id};
 
 /// When a forgetting of these tests ends.
 const UNTIL: i64 = 1_000;
@@ -295,12 +295,12 @@ pub(super) async fn deleted_session_takes_its_forgotten_messages_along(store: Ar
 pub(super) async fn session_title_can_be_changed(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;
-    let renamed = store.rename_session(&w.caller, session, &"Other plans".into(), at(9)).await.unwrap();
-    assert_eq!(renamed.title.as_ref().map(|t| t.as_str()), Some("Other plans"));
-    assert_eq!(store.sessions_by_id(&w.caller, &[session]).await.unwrap(), [renamed]);
+    let updated = store.update_session(&w.caller, session, &renamed("Other plans"), at(9)).await.unwrap();
+    assert_eq!(updated.title.as_ref().map(|t| t.as_str()), Some("Other plans"));
+    assert_eq!(store.sessions_by_id(&w.caller, &[session]).await.unwrap(), [updated]);
     let stranger = World::new(&store);
     for (who, id) in [(&stranger, session), (&w, SessionId(fresh()))] {
-        let refused = store.rename_session(&who.caller, id, &"x".into(), at(9)).await;
+        let refused = store.update_session(&who.caller, id, &renamed("x"), at(9)).await;
         assert!(matches!(refused, Err(recall_ports::StoreError::NotFound)));
     }
 }

@@ -13,7 +13,7 @@ use recall_domain::{
     MessageId, MessageKind, Resource, ResourceOrigin, Role, SessionId, Span, Stance, StoredEvent, Timestamp, UserId, ViewerRole,
     event::AnswerFailed,
 };
-use recall_ports::{Embedding, FollowUp, IndexEntry, Job, KnowledgeCommit, NewMessage, Store};
+use recall_ports::{Embedding, FollowUp, IndexEntry, Job, KnowledgeCommit, NewMessage, SessionUpdate, Store};
 use uuid::Uuid;
 
 pub(super) const MODEL: &str = "test-model-1";
@@ -37,6 +37,11 @@ pub(super) fn event(session: SessionId) -> EventDraft {
 /// Returns what an event says.
 pub(super) fn content(event: &StoredEvent) -> serde_json::Value {
     serde_json::from_str(event.data.get()).unwrap()
+}
+
+/// An update that changes the title only.
+pub(super) fn renamed(title: &str) -> SessionUpdate {
+    SessionUpdate { title: Some(title.into()), ..SessionUpdate::default() }
 }
 
 pub(super) fn new_message(session: SessionId, text: &str) -> NewMessage {

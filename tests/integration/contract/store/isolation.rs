@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::planned::Finish;
 use recall_domain::{Day, Entity, EntityKey, Fact, Message, MessageKind, ModelOperation, Page, Session, Spending, StoredEvent, TokenCount};
 use recall_ports::{
-    AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, MessageRange, Store,
-    StoreError, Unmerge, UsageTotals,
+    AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, MessageRange,
+    SessionFilter, Store, StoreError, Unmerge, UsageTotals,
 };
 
 use super::given::{MODEL, World, at, event, mention, new_message, with_external_id};
@@ -30,7 +30,7 @@ struct View {
 async fn view(w: &World, known: &super::given::Known) -> View {
     let (s, c) = (&w.store, &w.caller);
     View {
-        sessions: s.list_sessions(c, &PAGE).await.unwrap().items,
+        sessions: s.list_sessions(c, &SessionFilter::ALL, &PAGE).await.unwrap().items,
         messages: s.list_messages(c, known.session, &PAGE, false).await.unwrap().items,
         entities: s.list_entities(c, &EntityFilter::default(), &PAGE).await.unwrap().items,
         facts: s.list_facts(c, &FactFilter::default(), &PAGE).await.unwrap().items,
@@ -59,8 +59,8 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
 
     // Reads.
     assert!(s.sessions_by_id(c, &[known.session]).await.unwrap().is_empty());
-    assert_eq!(s.list_sessions(c, &PAGE).await.unwrap().items.len(), 1);
-    assert_eq!(s.count_sessions(c).await.unwrap(), 1);
+    assert_eq!(s.list_sessions(c, &SessionFilter::ALL, &PAGE).await.unwrap().items.len(), 1);
+    assert_eq!(s.count_sessions(c, &SessionFilter::ALL).await.unwrap(), 1);
     assert!(s.messages_by_id(c, &[known.message.id]).await.unwrap().is_empty());
     let stored = World::new(&store);
     let theirs = stored.session().await;
@@ -170,6 +170,6 @@ pub(super) async fn two_users_can_have_same_ids(store: Arc<dyn Store>) {
     assert_eq!(store.facts_by_id(&a.caller, &[known.fact.id]).await.unwrap()[0].support, 1.0);
     assert_eq!(store.facts_by_id(&b.caller, &[known.fact.id]).await.unwrap()[0].support, 7.0);
     store.delete_session(&b.caller, known.session, at(9), &|_, _| None).await.unwrap();
-    assert_eq!(store.count_sessions(&a.caller).await.unwrap(), 1);
+    assert_eq!(store.count_sessions(&a.caller, &SessionFilter::ALL).await.unwrap(), 1);
     assert_eq!(store.messages_by_id(&a.caller, &[known.message.id]).await.unwrap().len(), 1);
 }

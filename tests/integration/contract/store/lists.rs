@@ -2,10 +2,13 @@
 
 use std::{fmt::Debug, future::Future, sync::Arc};
 
-use recall_domain::{Entity, EntityKey, Fact, MessageKind, Page, Slice, Stance};
-use recall_ports::{EntityFilter, FactFilter, FollowUp, KnowledgeCommit, NewMessage, Store, StoreError};
+use recall_domain::{Entity, EntityKey, EntityType, Fact, MessageKind, Page, Role, Slice, Stance, context::SearchSource};
+use recall_ports::{EntityFilter, FactFilter, FactOrder, FollowUp, KnowledgeCommit, NewMessage, SessionFilter, Store, StoreError};
 
-use super::given::{World, at, entity, evidence, fact, mention, new_message};
+use super::{
+    documents::document,
+    given::{World, at, entity, evidence, fact, mention, new_message},
+};
 
 /// Reads all items in pages of `first`.
 async fn all<T, F>(first: u32, list: impl Fn(Page) -> F) -> Vec<T>
@@ -73,7 +76,7 @@ pub(super) async fn every_list_is_complete_for_any_page_size(store: Arc<dyn Stor
     let w = World::new(&store);
     let (session, john, fact) = ten_of_everything(&w).await;
     let (s, c) = (&store, &w.caller);
-    let sessions = same_in_any_pages(10, async |p| s.list_sessions(c, &p).await).await;
+    let sessions = same_in_any_pages(10, async |p| s.list_sessions(c, &SessionFilter::ALL, &p).await).await;
     assert!(sessions.is_sorted_by(|a, b| a.updated_at >= b.updated_at));
     let messages = same_in_any_pages(10, async |p| s.list_messages(c, session, &p, false).await).await;
     assert!(messages.iter().map(|m| m.position).eq(1..=10));
@@ -126,7 +129,7 @@ pub(super) async fn invalid_cursor_is_refused_by_every_list(store: Arc<dyn Store
     for key in ["", "x", "1.", ".", "1.2", "-", "1 ", "9999999999999999999999", "1.00000000000000000000000000000000.likes", "'; --", "é"] {
         let page = Page { first: 3, after: Some(key.to_owned()) };
         let refused = [
-            ("sessions", s.list_sessions(c, &page).await.err()),
+            ("sessions", s.list_sessions(c, &SessionFilter::ALL, &page).await.err()),
             ("messages", s.list_messages(c, session, &page, false).await.err()),
             ("messages backwards", s.list_messages(c, session, &page, true).await.err()),
             ("entities", s.list_entities(c, &EntityFilter::default(), &page).await.err()),
@@ -157,5 +160,63 @@ pub(super) async fn belief_of_the_filter_is_that_of_the_domain(store: Arc<dyn St
             let filter = FactFilter { object: Some(fact.object), min_belief: Some(least), ..FactFilter::default() };
             assert_eq!(store.count_facts(&w.caller, &filter).await.unwrap(), found, "{filter:?} of {fact:?}");
         }
+    }
+}
+
+pub(super) async fn facts_are_listed_in_each_order(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let john = entity("John");
+    let objects: Vec<Entity> = (0..9).map(|i| entity(&format!("Object {i}"))).collect();
+    let facts = objects.iter().zip([3.0_f64, 0.1, 7.0, 1.0, 1.0, 0.3, 2.0, 0.1, 5.0]).enumerate().map(|(i, (object, support))| {
+        let i = i64::try_from(i).unwrap();
+        let opposition = support.sqrt() / 3.0;
+        Fact { support, opposition, created_at: at(i % 4), updated_at: at(10 - i / 2), ..fact(&john, "LIKES", object) }
+    });
+    let facts: Vec<Fact> = facts.collect();
+    let entities = std::iter::once(john).chain(objects).collect();
+    w.commit(KnowledgeCommit { entities, facts, ..w.plan(session).await }).await;
+    let list = async |order: FactOrder| {
+        let filter = FactFilter { order, ..FactFilter::default() };
+        same_in_any_pages(9, async |p| store.list_facts(&w.caller, &filter, &p).await).await
+    };
+    assert!(list(FactOrder::LatestChange).await.is_sorted_by(|a, b| a.updated_at >= b.updated_at));
+    assert!(list(FactOrder::LatestLearned).await.is_sorted_by(|a, b| a.created_at >= b.created_at));
+    let mut most = list(FactOrder::MostBelieved).await;
+    assert!(most.is_sorted_by(|a, b| a.belief() >= b.belief()));
+    most.reverse();
+    assert_eq!(list(FactOrder::LeastBelieved).await, most);
+}
+
+pub(super) async fn facts_are_filtered_by_type_source_and_time(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let new = document("a", None);
+    let document = new.document.id.session();
+    store.add_document(&w.caller, new).await.unwrap();
+    let (john, mary) = (entity("John"), entity("Mary"));
+    let oslo = Entity { entity_type: EntityType::Place, ..entity("Oslo") };
+    let likes = Fact { updated_at: at(10), ..fact(&john, "LIKES", &mary) };
+    let lives = Fact { updated_at: at(20), ..fact(&john, "LIVES_IN", &oslo) };
+    let said = w.note(session, "John likes Mary.").await;
+    let read =
+        w.append(NewMessage { role: Role::Document, mining: FollowUp::Nothing, ..new_message(document, "John lives in Oslo.") }).await;
+    let evidence = vec![evidence(&likes, &said, Stance::Supports), evidence(&lives, &read, Stance::Supports)];
+    let (entities, facts) = (vec![john, mary, oslo], vec![likes.clone(), lives.clone()]);
+    w.commit(KnowledgeCommit { entities, facts, evidence, ..w.plan(session).await }).await;
+    let none = FactFilter::default;
+    for (filter, expected) in [
+        (FactFilter { entity_type: Some(EntityType::Place), ..none() }, vec![lives.id]),
+        (FactFilter { entity_type: Some(EntityType::Person), ..none() }, vec![lives.id, likes.id]),
+        (FactFilter { entity_type: Some(EntityType::Tool), ..none() }, vec![]),
+        (FactFilter { source: Some(SearchSource::Messages), ..none() }, vec![likes.id]),
+        (FactFilter { source: Some(SearchSource::Documents), ..none() }, vec![lives.id]),
+        (FactFilter { changed_since: Some(at(20)), ..none() }, vec![lives.id]),
+        (FactFilter { changed_before: Some(at(20)), ..none() }, vec![likes.id]),
+        (FactFilter { changed_since: Some(at(10)), changed_before: Some(at(21)), ..none() }, vec![lives.id, likes.id]),
+    ] {
+        let found = store.list_facts(&w.caller, &filter, &Page::first(10)).await.unwrap();
+        assert_eq!(found.items.into_iter().map(|(_, fact)| fact.id).collect::<Vec<_>>(), expected, "{filter:?}");
+        assert_eq!(store.count_facts(&w.caller, &filter).await.unwrap(), expected.len() as u64, "{filter:?}");
     }
 }

@@ -13,7 +13,7 @@ use recall_ports::{LogState, SessionRemainder, Store};
 
 use super::{
     forget::whole,
-    given::{World, at, content, event, new_message},
+    given::{World, at, content, event, new_message, renamed},
     visits::visitor,
 };
 
@@ -46,7 +46,7 @@ pub(super) async fn memory_log_has_events_of_all_sessions_in_order(store: Arc<dy
     store.append_events(&w.caller, b, &drafts[1..], at(2)).await.unwrap();
     let message = w.say(a, "Hello.").await;
     store.append_events(&w.caller, a, &[], at(2)).await.unwrap();
-    store.rename_session(&w.caller, b, &"Plans".into(), at(3)).await.unwrap();
+    store.update_session(&w.caller, b, &renamed("Plans"), at(3)).await.unwrap();
 
     let (state, events) = log_after(&w, 0).await;
     assert_eq!((state.epoch.as_str(), state.head, state.floor), (empty.epoch.as_str(), 7, 1));
@@ -109,7 +109,7 @@ async fn write(w: World, session: SessionId, writer: usize, rounds: usize) {
     for round in 0..rounds {
         match (writer + round) % 4 {
             0 => drop(w.store.append_events(&w.caller, session, &[event(session), event(session)], at(1)).await.unwrap()),
-            1 => drop(w.store.rename_session(&w.caller, session, &format!("{round}").into(), at(1)).await.unwrap()),
+            1 => drop(w.store.update_session(&w.caller, session, &renamed(&format!("{round}")), at(1)).await.unwrap()),
             2 => {
                 let messages = (0..3).map(|_| new_message(session, "m")).collect();
                 w.store.append(&w.caller, session, messages).await.unwrap();

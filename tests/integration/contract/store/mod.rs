@@ -26,6 +26,7 @@ mod messages;
 mod passages;
 mod postgres;
 mod relations;
+mod sessions;
 mod sqlite;
 mod topics;
 mod usage;
@@ -102,6 +103,7 @@ macro_rules! store_contract {
             learning::failed_plan_leaves_all_messages_of_its_transaction_waiting,
             learning::withdrawn_answer_is_not_queued,
             entities::entity_hints_return_most_mentioned_first,
+            entities::key_finds_its_most_mentioned_bearers,
             entities::mentions_keep_decision_and_recent_ones_come_first,
             entities::merge_is_recorded_and_undone_once,
             usage::token_usage_is_counted_by_day_and_message,
@@ -109,6 +111,11 @@ macro_rules! store_contract {
             lists::concurrent_inserts_do_not_disturb_paging,
             lists::invalid_cursor_is_refused_by_every_list,
             lists::belief_of_the_filter_is_that_of_the_domain,
+            lists::facts_are_listed_in_each_order,
+            lists::facts_are_filtered_by_type_source_and_time,
+            sessions::session_update_changes_only_given_values,
+            sessions::sessions_are_filtered_by_title_and_flags,
+            sessions::message_of_a_pause_is_stored_but_not_indexed,
             access::access_token_is_found_until_expired_or_revoked,
             access::access_tokens_of_others_are_hidden_and_protected,
             access::revoked_token_stays_revoked_until_expiry,

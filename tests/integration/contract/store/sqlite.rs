@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use crate::planned::Finish;
 use recall_domain::{Page, SessionId};
-use recall_ports::{CommitError, EventLog, MessageStore, Store, StoreError};
+use recall_ports::{CommitError, EventLog, MessageStore, SessionFilter, Store, StoreError};
 use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
@@ -190,7 +190,7 @@ async fn locked_database_is_transient_and_recovers() {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
     let refused = store.append(&w.caller, session, vec![new_message(session, "x")]).await;
     assert!(matches!(refused, Err(StoreError::Transient(_))), "{refused:?}");
-    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 1, "readers are blocked");
+    assert_eq!(store.count_sessions(&w.caller, &SessionFilter::ALL).await.unwrap(), 1, "readers are blocked");
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
     assert_eq!(w.say(session, "x").await.position, 1);
 }

@@ -54,6 +54,37 @@ pub(crate) enum ComparisonStatus {
     Failed,
 }
 
+/// The order of a list of facts.
+#[derive(Enum, Clone, Copy, PartialEq, Eq, Default)]
+#[graphql(remote = "recall_ports::FactOrder")]
+pub(crate) enum FactOrder {
+    /// Latest change first.
+    #[default]
+    LatestChange,
+    /// Learned last first.
+    LatestLearned,
+    /// Highest belief first, as of the last change.
+    MostBelieved,
+    /// Lowest belief first, as of the last change.
+    LeastBelieved,
+}
+
+/// A kind of text that is never stored. A mark replaces it.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "recall_usecases::SensitiveKind")]
+pub(crate) enum SensitiveKind {
+    /// The number of a payment card.
+    CardNumber,
+    /// An international bank account number (IBAN).
+    BankAccount,
+    /// An API key, an access token, a private key, or a password in a URL.
+    SecretKey,
+    /// A password, a PIN or a one-time code that the text names as such.
+    Password,
+    /// A social security number, or a similar national number.
+    SecurityNumber,
+}
+
 /// What a search looks for.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::context::SearchSource")]

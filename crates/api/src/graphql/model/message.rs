@@ -78,6 +78,11 @@ impl MessageNode {
         self.0.external_id.as_deref()
     }
 
+    /// Whether it may be learned from and found. False if remembering was paused when it was stored.
+    async fn remembered(&self) -> bool {
+        self.0.remembered
+    }
+
     /// Whether it belongs to shared memory, which all signed-in users can read.
     async fn shared(&self) -> bool {
         self.1.is_shared()

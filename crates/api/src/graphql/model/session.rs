@@ -32,6 +32,21 @@ impl SessionNode {
         self.0.title.as_ref().map(|t| t.as_str())
     }
 
+    /// Whether the user wants it above the others.
+    async fn pinned(&self) -> bool {
+        self.0.pinned
+    }
+
+    /// Whether the user has put it away. Its messages and facts are found as before.
+    async fn archived(&self) -> bool {
+        self.0.archived
+    }
+
+    /// Whether remembering is paused in it: its new messages are stored, but nothing is learned from them or found in them.
+    async fn paused(&self) -> bool {
+        self.0.paused
+    }
+
     /// Whether it belongs to shared memory, which all signed-in users can read and administrators can change.
     async fn shared(&self) -> bool {
         self.1.is_shared()

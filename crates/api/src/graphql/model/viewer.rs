@@ -2,11 +2,17 @@
 
 use async_graphql::{Context, ID, Object};
 
-use super::{deletion::DeletionReceipt, enums::ViewerRole, nodes::EntityNode, usage::UsageNode};
+use super::{
+    deletion::DeletionReceipt,
+    enums::{SensitiveKind, ViewerRole},
+    nodes::EntityNode,
+    usage::UsageNode,
+};
 use crate::{
     error::ApiError,
     event_line::memory_head,
     graphql::{
+        page::STATEMENT,
         scope::{Needs, scope, service},
         services::Streams,
     },
@@ -60,6 +66,18 @@ impl Viewer {
         let s = scope(ctx)?;
         let deletion = s.usecases.account_deletion(&s.caller).await.map_err(ApiError::from)?;
         Ok(deletion.map(|deletion| DeletionReceipt::of(s.usecases.engine(), Some(deletion))))
+    }
+
+    /// Whether remembering is paused in all sessions: new messages are stored, but nothing is learned from them or found in them.
+    #[graphql(guard = "Needs::Read", complexity = "STATEMENT")]
+    async fn paused(&self, ctx: &Context<'_>) -> async_graphql::Result<bool> {
+        let s = scope(ctx)?;
+        Ok(s.usecases.is_paused(&s.caller).await.map_err(ApiError::from)?)
+    }
+
+    /// The kinds of text that this server never stores. In messages, titles and stated facts, a mark such as `[card number]` replaces them.
+    async fn never_stored(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<SensitiveKind>> {
+        Ok(scope(ctx)?.usecases.never_stored().into_iter().map(SensitiveKind::from).collect())
     }
 
     /// The entity that represents the viewer; null until a message says something about them.

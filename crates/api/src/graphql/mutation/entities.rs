@@ -1,17 +1,17 @@
-//! Mutations that rename, merge and unmerge entities.
+//! Mutations that rename, retype, merge and unmerge entities.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
     error::ApiError,
     graphql::{
-        model::{EntityNode, UserError, split_user_errors},
+        model::{EntityNode, EntityType, UserError, split_user_errors},
         page::CHANGE,
         scope::{Needs, audit_shared_change, read_id, scope},
     },
 };
 use recall_domain::{AuditAction, EntityId};
-use recall_usecases::ResourceId;
+use recall_usecases::{MergeOutcome, ResourceId};
 
 /// A new name for an entity.
 #[derive(InputObject)]
@@ -31,6 +31,24 @@ pub(crate) struct RenameEntityPayload {
     errors: Vec<UserError>,
 }
 
+/// Another type for an entity.
+#[derive(InputObject)]
+pub(crate) struct RetypeEntityInput {
+    /// The id of the entity.
+    id: ID,
+    /// The type. No later message changes it.
+    r#type: EntityType,
+}
+
+/// The result of `retypeEntity`.
+#[derive(SimpleObject)]
+pub(crate) struct RetypeEntityPayload {
+    /// The entity after the change.
+    entity: Option<EntityNode>,
+    /// Errors that the client can correct; empty on success.
+    errors: Vec<UserError>,
+}
+
 /// Two entities that are the same.
 #[derive(InputObject)]
 pub(crate) struct MergeEntitiesInput {
@@ -38,13 +56,24 @@ pub(crate) struct MergeEntitiesInput {
     into_id: ID,
     /// The id of the entity that is merged into it with its names, facts and mentions.
     from_id: ID,
+    /// Whether to change nothing and only return what would change.
+    #[graphql(default)]
+    dry_run: bool,
 }
 
 /// The result of `mergeEntities`.
 #[derive(SimpleObject)]
 pub(crate) struct MergeEntitiesPayload {
-    /// The entity that stays.
+    /// The entity that stays, with its names and counts after the merge.
     entity: Option<EntityNode>,
+    /// The number of mentions that move to it, or would move.
+    mentions_moved: u64,
+    /// The number of facts that move to it, or would move.
+    facts_moved: usize,
+    /// The number of facts that become one with a fact that it has already, or would become one.
+    facts_joined: usize,
+    /// The number of facts that are deleted because they would relate it to itself.
+    facts_removed: usize,
     /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
@@ -91,7 +120,27 @@ impl EntityMutations {
         Ok(RenameEntityPayload { entity, errors })
     }
 
-    /// Merges two entities that are the same.
+    /// Gives an entity another type.
+    #[graphql(complexity = "CHANGE + child_complexity")]
+    async fn retype_entity(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The entity and its type.")] input: RetypeEntityInput,
+    ) -> async_graphql::Result<RetypeEntityPayload> {
+        let s = scope(ctx)?;
+        let retype = async {
+            let id: EntityId = read_id(&input.id, "input.id")?;
+            let entity_type = input.r#type.into();
+            let retype = |caller| async move { s.usecases.retype_entity(&caller, id, entity_type).await.map_err(ApiError::from) };
+            let (entity, memory) = s.change(&[ResourceId::Entity(id)], retype).await.map_err(|e| e.at("input.id"))?;
+            audit_shared_change(ctx, memory, AuditAction::SharedEntityRetyped, entity.id).await?;
+            Ok(EntityNode(entity, memory.clone()))
+        };
+        let (entity, errors) = split_user_errors(retype.await)?;
+        Ok(RetypeEntityPayload { entity, errors })
+    }
+
+    /// Merges two entities that are the same, or shows what that would change.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn merge_entities(
         &self,
@@ -102,13 +151,35 @@ impl EntityMutations {
         let merge = async {
             let into: EntityId = read_id(&input.into_id, "input.intoId")?;
             let from: EntityId = read_id(&input.from_id, "input.fromId")?;
-            let merge = |caller| async move { s.usecases.merge_entities(&caller, into, from).await.map_err(ApiError::from) };
-            let (entity, memory) = s.change(&[ResourceId::Entity(into), ResourceId::Entity(from)], merge).await?;
-            audit_shared_change(ctx, memory, AuditAction::SharedEntitiesMerged, entity.id).await?;
-            Ok(EntityNode(entity, memory.clone()))
+            let dry_run = input.dry_run;
+            let merge = |caller| async move {
+                let merged = if dry_run {
+                    s.usecases.preview_merge(&caller, into, from).await
+                } else {
+                    s.usecases.merge_entities(&caller, into, from).await
+                };
+                merged.map_err(ApiError::from)
+            };
+            let (merged, memory) = s.change(&[ResourceId::Entity(into), ResourceId::Entity(from)], merge).await?;
+            if !dry_run {
+                audit_shared_change(ctx, memory, AuditAction::SharedEntitiesMerged, merged.entity.id).await?;
+            }
+            Ok((merged, memory.clone()))
         };
-        let (entity, errors) = split_user_errors(merge.await)?;
-        Ok(MergeEntitiesPayload { entity, errors })
+        let (merged, errors) = split_user_errors(merge.await)?;
+        let Some((merged, memory)) = merged else {
+            return Ok(MergeEntitiesPayload { entity: None, mentions_moved: 0, facts_moved: 0, facts_joined: 0, facts_removed: 0, errors });
+        };
+        let MergeOutcome { entity, mentions, moved, joined, removed } = merged;
+        let entity = Some(EntityNode(entity, memory));
+        Ok(MergeEntitiesPayload {
+            entity,
+            mentions_moved: mentions,
+            facts_moved: moved,
+            facts_joined: joined,
+            facts_removed: removed,
+            errors,
+        })
     }
 
     /// Undoes a merge: restores the entity with its names, mentions and facts. Facts learned since the merge stay with the other

@@ -10,6 +10,7 @@ mod forget;
 mod messages;
 mod sessions;
 mod stream;
+mod viewer;
 
 use async_graphql::MergedObject;
 
@@ -24,6 +25,7 @@ pub(crate) struct Mutation(
     forget::ForgetMutations,
     entities::EntityMutations,
     stream::StreamMutations,
+    viewer::ViewerMutations,
     access_tokens::AccessTokenMutations,
     account_deletion::DeletionMutations,
 );

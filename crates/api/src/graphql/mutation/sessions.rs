@@ -1,4 +1,4 @@
-//! Mutations that create, rename and delete sessions.
+//! Mutations that create, update and delete sessions.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
@@ -10,8 +10,8 @@ use crate::{
         scope::{Needs, audit, audit_shared_change, read_id, scope},
     },
 };
-use recall_domain::{AuditAction, SessionId};
-use recall_ports::SessionDeleted;
+use recall_domain::{AuditAction, SessionId, UserText};
+use recall_ports::{SessionDeleted, SessionUpdate};
 use recall_usecases::ResourceId;
 
 /// A new session.
@@ -33,13 +33,27 @@ pub(crate) struct CreateSessionPayload {
     errors: Vec<UserError>,
 }
 
-/// The new title of a session.
+/// What to change in a session. Absent values stay.
 #[derive(InputObject)]
 pub(crate) struct UpdateSessionInput {
     /// The id of the session.
     session_id: ID,
     /// The new title.
-    title: String,
+    title: Option<String>,
+    /// Whether the user wants it above the others.
+    pinned: Option<bool>,
+    /// Whether the user puts it away.
+    archived: Option<bool>,
+    /// Whether remembering is paused in it, from the next message on.
+    paused: Option<bool>,
+}
+
+impl UpdateSessionInput {
+    fn read(self) -> Result<(SessionId, SessionUpdate), ApiError> {
+        let Self { session_id, title, pinned, archived, paused } = self;
+        let update = SessionUpdate { title: title.map(UserText::from), pinned, archived, paused };
+        Ok((read_id(&session_id, "input.sessionId")?, update))
+    }
 }
 
 /// The result of `updateSession`.
@@ -115,20 +129,20 @@ impl SessionMutations {
         Ok(CreateSessionPayload { session, errors })
     }
 
-    /// Changes the title of a session.
+    /// Changes the title of a session, pins or archives it, or pauses remembering in it.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn update_session(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The session and its new title.")] input: UpdateSessionInput,
+        #[graphql(desc = "The session and what to change in it.")] input: UpdateSessionInput,
     ) -> async_graphql::Result<UpdateSessionPayload> {
         let s = scope(ctx)?;
         let update = async {
-            let id: SessionId = read_id(&input.session_id, "input.sessionId")?;
-            let title = input.title;
-            let rename = |caller| async move { s.usecases.rename_session(&caller, id, title).await.map_err(ApiError::from) };
-            let (session, memory) = s.change(&[ResourceId::Session(id)], rename).await.map_err(|e| e.at("input.sessionId"))?;
-            audit_shared_change(ctx, memory, AuditAction::SharedSessionRenamed, id).await?;
+            let (id, update) = input.read()?;
+            let action = if update.title.is_some() { AuditAction::SharedSessionRenamed } else { AuditAction::SharedSessionUpdated };
+            let change = |caller| async move { s.usecases.update_session(&caller, id, update).await.map_err(ApiError::from) };
+            let (session, memory) = s.change(&[ResourceId::Session(id)], change).await.map_err(|e| e.at("input.sessionId"))?;
+            audit_shared_change(ctx, memory, action, id).await?;
             Ok(SessionNode(session, memory.clone()))
         };
         let (session, errors) = split_user_errors(update.await)?;

@@ -5,7 +5,7 @@ use async_graphql::{Context, ID, InputObject, Object};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{EntityNode, EntityType, FactNode, FactStatus, RelationNode, list_facts, listed_relations},
+        model::{EntityNode, EntityType, FactNode, FactOrder, FactStatus, RelationNode, SearchSource, list_facts, listed_relations},
         page::{self, Connection, MAX_PAGE, Total, bounded_list_cost, connection_cost},
         scope::{Needs, read_id, read_optional_id, scope},
     },
@@ -52,6 +52,14 @@ pub(crate) struct FactFilterInput {
     status: Option<FactStatus>,
     /// The fact has evidence in this session.
     session_id: Option<ID>,
+    /// An entity of this type is on either side.
+    entity_type: Option<EntityType>,
+    /// The fact has evidence in messages of conversations, or in documents.
+    source: Option<SearchSource>,
+    /// The fact last changed at this time or later.
+    changed_since: Option<Timestamp>,
+    /// The fact last changed before this time.
+    changed_before: Option<Timestamp>,
     /// The belief was at least this high when the fact last changed, 0 to 1.
     min_belief: Option<f64>,
     /// The fact was known and held at this time.
@@ -61,7 +69,7 @@ pub(crate) struct FactFilterInput {
 }
 
 impl FactFilterInput {
-    fn read(self, ctx: &Context<'_>, usecases: &UseCases) -> Result<ports::FactFilter, ApiError> {
+    fn read(self, ctx: &Context<'_>, usecases: &UseCases, order: FactOrder) -> Result<ports::FactFilter, ApiError> {
         if let Some(name) = &self.relation {
             usecases.relation(name).map_err(|e| ApiError::from(e).within("filter"))?;
         }
@@ -77,10 +85,15 @@ impl FactFilterInput {
             status: self.status.map(Into::into),
             session: read_optional_id(self.session_id.as_ref(), "filter.sessionId")?,
             message: None,
+            entity_type: self.entity_type.map(Into::into),
+            source: self.source.map(Into::into),
+            changed_since: self.changed_since,
+            changed_before: self.changed_before,
             min_belief: self.min_belief,
             as_of: self.as_of,
             text: self.text,
             relations,
+            order: order.into(),
         })
     }
 }
@@ -124,18 +137,19 @@ impl KnowledgeQueries {
         Ok(scope(ctx)?.find(id).await?.map(|(fact, memory)| FactNode(fact, memory)))
     }
 
-    /// The facts in the viewer's memory, latest change first.
+    /// The facts in the viewer's memory, in the given order.
     #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn facts(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Conditions that the facts must meet. Default: all facts.")] filter: Option<FactFilterInput>,
+        #[graphql(desc = "The order of the facts. A cursor is valid for the order that it came from.", default)] order_by: FactOrder,
         #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
         #[graphql(desc = "Read shared memory instead of the viewer's own memory.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<FactNode>> {
         let s = scope(ctx)?;
-        let (page, filter) = (page::read_page(first, after)?, filter.unwrap_or_default().read(ctx, &s.usecases)?);
+        let (page, filter) = (page::read_page(first, after)?, filter.unwrap_or_default().read(ctx, &s.usecases, order_by)?);
         list_facts(s.memory(shared)?, filter, &page).await
     }
 

@@ -1,6 +1,6 @@
 //! Queries of the viewer, access tokens, sessions and messages.
 
-use async_graphql::{Context, ID, Object};
+use async_graphql::{Context, ID, InputObject, Object};
 
 use crate::{
     auth::personal::AccessTokens,
@@ -12,6 +12,27 @@ use crate::{
     },
 };
 use recall_domain::{MessageId, SessionId};
+use recall_ports::SessionFilter;
+
+/// Conditions on sessions. All given conditions must hold.
+#[derive(InputObject, Default)]
+#[graphql(name = "SessionFilter")]
+pub(crate) struct SessionFilterInput {
+    /// The title contains this text, ignoring case. `context` searches what was said.
+    text: Option<String>,
+    /// The session is pinned, or is not.
+    pinned: Option<bool>,
+    /// The session is archived, or is not.
+    archived: Option<bool>,
+    /// Remembering is paused in the session, or is not.
+    paused: Option<bool>,
+}
+
+impl From<SessionFilterInput> for SessionFilter {
+    fn from(SessionFilterInput { text, pinned, archived, paused }: SessionFilterInput) -> Self {
+        Self { text, pinned, archived, paused }
+    }
+}
 
 #[derive(Default)]
 pub(super) struct SessionQueries;
@@ -41,20 +62,22 @@ impl SessionQueries {
         Ok(scope(ctx)?.find(id).await?.map(|(session, memory)| SessionNode(session, memory)))
     }
 
-    /// The viewer's sessions, latest change first.
+    /// The viewer's sessions, latest message first.
     #[graphql(complexity = "connection_cost(first, child_complexity)")]
     async fn sessions(
         &self,
         ctx: &Context<'_>,
+        #[graphql(desc = "Conditions that the sessions must meet. Default: all sessions.")] filter: Option<SessionFilterInput>,
         #[graphql(desc = "Page size, 1 to 100. Default: 20.")] first: Option<i32>,
         #[graphql(desc = "Return items after this cursor.")] after: Option<String>,
         #[graphql(desc = "Read shared memory instead of the viewer's own memory.", default)] shared: bool,
     ) -> async_graphql::Result<Connection<SessionNode>> {
         let s = scope(ctx)?;
-        let page = page::read_page(first, after)?;
+        let (page, filter) = (page::read_page(first, after)?, SessionFilter::from(filter.unwrap_or_default()));
         let memory = s.memory(shared)?;
-        let slice = memory.read.list_sessions(&page).await.map_err(ApiError::from)?;
-        Ok(page::forward_connection(slice, &page, Total::Sessions(memory.read.clone()), |session| SessionNode(session, memory.clone())))
+        let slice = memory.read.list_sessions(&filter, &page).await.map_err(ApiError::from)?;
+        let total = Total::Sessions(memory.read.clone(), filter);
+        Ok(page::forward_connection(slice, &page, total, |session| SessionNode(session, memory.clone())))
     }
 
     /// A message of the viewer or of shared memory; null if it does not exist.

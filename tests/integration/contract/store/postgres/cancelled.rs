@@ -4,7 +4,7 @@ use std::{pin::pin, time::Duration};
 
 use futures_util::poll;
 use recall_domain::{Caller, TokenDigest, UserId, ViewerRole};
-use recall_ports::{RevocationStore, SessionStore};
+use recall_ports::{RevocationStore, SessionFilter, SessionStore};
 use recall_store_postgres::PostgresConfig;
 
 use crate::{
@@ -22,7 +22,7 @@ async fn cancelled_begin_does_not_swallow_later_write() {
     let caller = Caller::verified(UserId(fresh()), ViewerRole::User);
     for round in 0..240u32 {
         {
-            let mut asked = pin!(one.count_sessions(&caller));
+            let mut asked = pin!(one.count_sessions(&caller, &SessionFilter::ALL));
             for _ in 0..round % 60 {
                 if poll!(&mut asked).is_ready() {
                     break;

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::planned::Finish;
-use recall_ports::{Appended, CommitError, KnowledgeCommit, NewMessage, Store, StoreError};
+use recall_ports::{Appended, CommitError, KnowledgeCommit, NewMessage, SessionFilter, Store, StoreError};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 
 use super::{CONFIG, World, at, entity, event, new_message};
@@ -91,7 +91,8 @@ async fn silent_connections_time_out_and_are_replaced() {
     for round in 0..3 {
         // All connections are in use when they fall silent, and one caller cancels.
         let writes = futures_util::future::join_all((0..4).map(|_| async { append(&w, &new_message(session, "m")).await.err() }));
-        let reads = futures_util::future::join_all((0..4).map(|_| async { store.count_sessions(&w.caller).await.err() }));
+        let reads =
+            futures_util::future::join_all((0..4).map(|_| async { store.count_sessions(&w.caller, &SessionFilter::ALL).await.err() }));
         let silencing = async {
             tokio::time::sleep(Duration::from_millis(round)).await;
             proxy.silence();
@@ -101,15 +102,15 @@ async fn silent_connections_time_out_and_are_replaced() {
         for e in writes.into_iter().chain(reads).flatten() {
             assert!(matches!(e, StoreError::Transient(_)), "{e:?}");
         }
-        let mut abandoned = w.store.count_sessions(&w.caller);
+        let mut abandoned = w.store.count_sessions(&w.caller, &SessionFilter::ALL);
         assert!(futures_util::poll!(&mut abandoned).is_pending());
         proxy.silence();
         drop(abandoned);
     }
     let recovered = async {
-        while store.count_sessions(&w.caller).await.is_err() {}
+        while store.count_sessions(&w.caller, &SessionFilter::ALL).await.is_err() {}
         // Both connections of the pool are free again.
-        tokio::join!(store.count_sessions(&w.caller), store.count_sessions(&w.caller))
+        tokio::join!(store.count_sessions(&w.caller, &SessionFilter::ALL), store.count_sessions(&w.caller, &SessionFilter::ALL))
     };
     let (one, other) = tokio::time::timeout(TIMEOUT, recovered).await.expect("the pool does not recover");
     assert_eq!((one.unwrap(), other.unwrap()), (1, 1));

@@ -14,7 +14,7 @@ mod statistics;
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::planned::Finish;
-use recall_ports::{CommitError, EntityFilter, Inspect, JobQueue, KnowledgeCommit, Store, StoreError};
+use recall_ports::{CommitError, EntityFilter, Inspect, JobQueue, KnowledgeCommit, SessionFilter, Store, StoreError};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use sqlx::Executor;
 use tokio::sync::OnceCell;
@@ -245,7 +245,7 @@ async fn session_deletion_during_writes_causes_no_deadlock() {
         let (deleted, (), _) = tokio::join!(deleting, saying, futures_util::future::join_all(ending));
         deleted.unwrap();
     }
-    assert_eq!(worlds[0].store.count_sessions(&worlds[0].caller).await.unwrap(), 0);
+    assert_eq!(worlds[0].store.count_sessions(&worlds[0].caller, &SessionFilter::ALL).await.unwrap(), 0);
     assert_eq!(worlds[0].store.depth().await.unwrap(), (0, 0));
 }
 
@@ -260,7 +260,7 @@ async fn lock_timeout_is_transient_and_store_recovers() {
     other.execute("BEGIN; SELECT * FROM users FOR UPDATE").await.unwrap();
     let refused = store.append(&w.caller, session, vec![new_message(session, "x")]).await;
     assert!(matches!(refused, Err(StoreError::Transient(_))), "{refused:?}");
-    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 1, "readers are blocked");
+    assert_eq!(store.count_sessions(&w.caller, &SessionFilter::ALL).await.unwrap(), 1, "readers are blocked");
     other.execute("ROLLBACK").await.unwrap();
     assert_eq!(w.say(session, "x").await.position, 1);
 }

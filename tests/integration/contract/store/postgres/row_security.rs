@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use recall_ports::{Inspect, Store, StoreError};
+use recall_ports::{Inspect, SessionFilter, Store, StoreError};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use sqlx::{AssertSqlSafe, Executor, Row};
 
@@ -118,7 +118,7 @@ async fn role_without_ownership_can_run_the_program() {
     assert_eq!(store.users_after(0).await.unwrap().0.len(), 1);
     assert_eq!(store.prune_events(at(1_000), 0).await.unwrap(), 3);
     store.delete_session(&w.caller, known.session, at(9), &|_, _| None).await.unwrap();
-    assert_eq!(store.count_sessions(&w.caller).await.unwrap(), 0);
+    assert_eq!(store.count_sessions(&w.caller, &SessionFilter::ALL).await.unwrap(), 0);
     store.close().await;
     admin.execute(AssertSqlSafe(format!("DROP OWNED BY {role}; DROP ROLE {role}"))).await.unwrap();
 }

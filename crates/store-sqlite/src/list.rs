@@ -3,7 +3,7 @@
 use rusqlite::{params_from_iter, types::Value};
 use uuid::Uuid;
 
-use super::super::{codec::millis, connection::Db, failure::Failure, rows::Columns};
+use super::{codec::millis, connection::Db, failure::Failure, rows::Columns};
 use recall_domain::Timestamp;
 use recall_store::{Refusal, filter::ListSql};
 

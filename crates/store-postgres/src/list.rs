@@ -3,7 +3,7 @@
 use sqlx::{FromRow, PgExecutor, Postgres, QueryBuilder, postgres::PgRow};
 use uuid::Uuid;
 
-use super::super::{
+use super::{
     codec::{self, parse_millis},
     failure::Failure,
 };
@@ -72,11 +72,16 @@ impl ListSql for ListStatement {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
-    use super::super::super::tests::store;
-    use recall_domain::{Caller, EntityId, EntityType, FactStatus, MessageId, Page, SessionId, Timestamp, UserId, ViewerRole};
-    use recall_ports::{EntityFilter, EntityStore, FactFilter, FactStore, Inspect, RelationFilter};
+    use super::super::tests::store;
+    use recall_domain::{
+        Caller, EntityId, EntityType, FactStatus, MessageId, Page, SessionId, Timestamp, UserId, ViewerRole, context::SearchSource,
+    };
+    use recall_ports::{EntityFilter, EntityStore, FactFilter, FactOrder, FactStore, Inspect, RelationFilter, SessionFilter, SessionStore};
     use recall_store::keys;
     use uuid::Uuid;
+
+    /// The number of fields of a filter of facts.
+    const FACT_FIELDS: u32 = 16;
 
     /// A filter whose fields are set by the bits of `form`.
     fn fact_filter(form: u32) -> FactFilter {
@@ -95,6 +100,11 @@ mod tests {
             as_of: given(form, 8, Timestamp::UNIX_EPOCH),
             text: given(form, 9, "anna".to_owned()),
             relations: given(form, 10, RelationFilter::Except(vec!["NOTE".to_owned()])).unwrap_or_default(),
+            entity_type: given(form, 11, EntityType::Person),
+            source: given(form, 12, SearchSource::Documents),
+            changed_since: given(form, 13, Timestamp::UNIX_EPOCH),
+            changed_before: given(form, 14, Timestamp::UNIX_EPOCH),
+            order: given(form, 15, FactOrder::LeastBelieved).unwrap_or_default(),
         }
     }
 
@@ -103,13 +113,29 @@ mod tests {
         let Some(store) = store().await else { return };
         let caller = Caller::verified(UserId(Uuid::nil()), ViewerRole::User);
         let pages = [None, Some(keys::number_and_id(1, Uuid::nil()))].map(|after| Page { first: 1, after });
-        for form in 0..1 << 11 {
+        // Each pair of fields, and all fields but a pair.
+        let pairs = (0..FACT_FIELDS).flat_map(|a| (a..FACT_FIELDS).map(move |b| 1_u32 << a | 1 << b));
+        for form in pairs.flat_map(|form| [form, !form]).chain([0, !0]) {
             let filter = fact_filter(form);
             for page in &pages {
                 let found = store.list_facts(&caller, &filter, page).await;
                 assert!(found.is_ok(), "{filter:?}: {:?}", found.err());
             }
             let counted = store.count_facts(&caller, &filter).await;
+            assert!(counted.is_ok(), "{filter:?}: {:?}", counted.err());
+        }
+        for form in 0..1 << 4 {
+            let filter = SessionFilter {
+                text: (form & 1 == 1).then(|| "anna".to_owned()),
+                pinned: (form & 2 == 2).then_some(true),
+                archived: (form & 4 == 4).then_some(false),
+                paused: (form & 8 == 8).then_some(true),
+            };
+            for page in &pages {
+                let found = store.list_sessions(&caller, &filter, page).await;
+                assert!(found.is_ok(), "{filter:?}: {:?}", found.err());
+            }
+            let counted = store.count_sessions(&caller, &filter).await;
             assert!(counted.is_ok(), "{filter:?}: {:?}", counted.err());
         }
         for form in 0..1 << 3 {

@@ -7,7 +7,7 @@ import * as operations from "./generated/operations.ts";
 import type { CitationFields, DocumentFields, EntityFields, FactFields, ForgottenFields, MessageFields, SessionFields } from "./generated/operations.ts";
 import type {
   AddDocumentInput, AssertFactInput, CompareDocumentsInput, ContextInput, DocumentFilter, EntityFilter, FactFilter, ForgetInput, ImportedMessage, MergeEntitiesInput, RenameEntityInput, ResolveEntityInput,
-  SendMessageInput,
+  SendMessageInput, UpdateSessionInput,
 } from "./generated/schema.ts";
 import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 import { MemoryStream, type MemoryStreamOptions } from "./memory-stream.ts";
@@ -75,7 +75,12 @@ export class RecallClient {
 
   /** Gives a session another title. */
   async renameSession(sessionId: string, title: string): Promise<SessionFields> {
-    const { updateSession } = await this.graphql(operations.UpdateSession, { input: { sessionId, title } });
+    return this.updateSession({ sessionId, title });
+  }
+
+  /** Changes the title of a session, pins or archives it, or pauses remembering in it. Absent values stay. */
+  async updateSession(input: UpdateSessionInput): Promise<SessionFields> {
+    const { updateSession } = await this.graphql(operations.UpdateSession, { input });
     return resultOrThrow(updateSession.session, updateSession.errors);
   }
 

@@ -109,6 +109,9 @@ def test_message_is_deleted_and_session_is_renamed(recall: Recall, new_session: 
     assert renamed and renamed.title == "After"
     with pytest.raises(InvalidRequest, match="TITLE_EMPTY"):
         recall.rename_session(session_id, "")
+    assert recall.update_session(session_id, pinned=True, paused=True).title == "After"
+    message = recall.send_and_wait(session_id, "Ines likes Omar.")
+    assert recall.facts(session_id=session_id).items == (), message
 
 
 def test_async_client_forgets_deletes_and_renames(url: str) -> None:

@@ -116,6 +116,10 @@ export interface MessageStored {
    */
   message_id: string;
   /**
+   * False if remembering was paused: nothing is learned from the message or found in it.
+   */
+  remembered?: boolean;
+  /**
    * Who wrote it.
    */
   role: "user" | "assistant" | "document";
@@ -225,7 +229,7 @@ export interface EntityUpdate {
   /**
    * The change.
    */
-  change: "added" | "mentioned" | "renamed" | "merged" | "unmerged" | "restored";
+  change: "added" | "mentioned" | "renamed" | "retyped" | "merged" | "unmerged" | "restored";
   /**
    * The entity.
    */
@@ -604,7 +608,7 @@ export interface ComparisonUpdate {
   total: number;
 }
 /**
- * A session was created or renamed. Only `memoryEvents` has it.
+ * A session was created, renamed, pinned, archived or paused, or the reverse. Only `memoryEvents` has it.
  */
 export interface SessionChanged {
   type: "session_update";

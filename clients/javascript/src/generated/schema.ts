@@ -779,6 +779,14 @@ export interface FactFilter {
   status?: FactStatus | null;
   /** The fact has evidence in this session. */
   sessionId?: string | null;
+  /** An entity of this type is on either side. */
+  entityType?: EntityType | null;
+  /** The fact has evidence in messages of conversations, or in documents. */
+  source?: SearchSource | null;
+  /** The fact last changed at this time or later. */
+  changedSince?: DateTime | null;
+  /** The fact last changed before this time. */
+  changedBefore?: DateTime | null;
   /** The belief was at least this high when the fact last changed, 0 to 1. */
   minBelief?: number | null;
   /** The fact was known and held at this time. */
@@ -786,6 +794,9 @@ export interface FactFilter {
   /** The name of the subject or object, or the value, contains this text, ignoring case. */
   text?: string | null;
 }
+
+/** The order of a list of facts. */
+export type FactOrder = "LATEST_CHANGE" | "LATEST_LEARNED" | "MOST_BELIEVED" | "LEAST_BELIEVED";
 
 /** Whether a fact holds. */
 export type FactStatus = "ACTIVE" | "ENDED" | "RETRACTED";
@@ -946,12 +957,22 @@ export interface MergeEntitiesInput {
   intoId: string;
   /** The id of the entity that is merged into it with its names, facts and mentions. */
   fromId: string;
+  /** Whether to change nothing and only return what would change. */
+  dryRun?: boolean;
 }
 
 /** The result of `mergeEntities`. */
 export interface MergeEntitiesPayload {
-  /** The entity that stays. */
+  /** The entity that stays, with its names and counts after the merge. */
   entity: Entity | null;
+  /** The number of mentions that move to it, or would move. */
+  mentionsMoved: number;
+  /** The number of facts that move to it, or would move. */
+  factsMoved: number;
+  /** The number of facts that become one with a fact that it has already, or would become one. */
+  factsJoined: number;
+  /** The number of facts that are deleted because they would relate it to itself. */
+  factsRemoved: number;
   /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
@@ -978,6 +999,8 @@ export interface Message {
   sourceMetadata: unknown | null;
   /** The client's own id, given as `clientMessageId` or `externalId`. */
   externalId: string | null;
+  /** Whether it may be learned from and found. False if remembering was paused when it was stored. */
+  remembered: boolean;
   /** Whether it belongs to shared memory, which all signed-in users can read. */
   shared: boolean;
   /** The session that it belongs to. */
@@ -1251,6 +1274,22 @@ export interface RetrievalTimings {
   totalMs: number;
 }
 
+/** Another type for an entity. */
+export interface RetypeEntityInput {
+  /** The id of the entity. */
+  id: string;
+  /** The type. No later message changes it. */
+  type: EntityType;
+}
+
+/** The result of `retypeEntity`. */
+export interface RetypeEntityPayload {
+  /** The entity after the change. */
+  entity: Entity | null;
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
+
 /** The personal access token to revoke. */
 export interface RevokeAccessTokenInput {
   /** The id of the token. */
@@ -1328,12 +1367,21 @@ export interface SendMessagePayload {
   errors: UserError[];
 }
 
+/** A kind of text that is never stored. A mark replaces it. */
+export type SensitiveKind = "CARD_NUMBER" | "BANK_ACCOUNT" | "SECRET_KEY" | "PASSWORD" | "SECURITY_NUMBER";
+
 /** A session: one conversation with its messages and a numbered event log. */
 export interface Session {
   /** The id, a UUID. */
   id: string;
   /** The title, chosen by the user or taken from the first message; null until then. */
   title: string | null;
+  /** Whether the user wants it above the others. */
+  pinned: boolean;
+  /** Whether the user has put it away. Its messages and facts are found as before. */
+  archived: boolean;
+  /** Whether remembering is paused in it: its new messages are stored, but nothing is learned from them or found in them. */
+  paused: boolean;
   /** Whether it belongs to shared memory, which all signed-in users can read and administrators can change. */
   shared: boolean;
   /** What its latest messages are about: up to three of their sentences. Null if they say nothing. */
@@ -1370,6 +1418,18 @@ export interface SessionEdge {
   node: Session;
   /** A cursor for use in pagination */
   cursor: string;
+}
+
+/** Conditions on sessions. All given conditions must hold. */
+export interface SessionFilter {
+  /** The title contains this text, ignoring case. `context` searches what was said. */
+  text?: string | null;
+  /** The session is pinned, or is not. */
+  pinned?: boolean | null;
+  /** The session is archived, or is not. */
+  archived?: boolean | null;
+  /** Remembering is paused in the session, or is not. */
+  paused?: boolean | null;
 }
 
 /** What was deleted with a session. Events and jobs are not counted. */
@@ -1454,18 +1514,38 @@ export interface UnmergeEntitiesPayload {
   errors: UserError[];
 }
 
-/** The new title of a session. */
+/** What to change in a session. Absent values stay. */
 export interface UpdateSessionInput {
   /** The id of the session. */
   sessionId: string;
   /** The new title. */
-  title: string;
+  title?: string | null;
+  /** Whether the user wants it above the others. */
+  pinned?: boolean | null;
+  /** Whether the user puts it away. */
+  archived?: boolean | null;
+  /** Whether remembering is paused in it, from the next message on. */
+  paused?: boolean | null;
 }
 
 /** The result of `updateSession`. */
 export interface UpdateSessionPayload {
   /** The session after the change. */
   session: Session | null;
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
+
+/** What to change for the viewer. */
+export interface UpdateViewerInput {
+  /** Whether remembering is paused in all sessions, from the next message on. */
+  paused: boolean;
+}
+
+/** The result of `updateViewer`. */
+export interface UpdateViewerPayload {
+  /** The viewer after the change. */
+  viewer: Viewer | null;
   /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
@@ -1521,6 +1601,10 @@ export interface Viewer {
   usage: Usage;
   /** The latest deletion of all of the viewer's data; null if there was none. It is kept until the end of the next day. */
   deletion: DeletionReceipt | null;
+  /** Whether remembering is paused in all sessions: new messages are stored, but nothing is learned from them or found in them. */
+  paused: boolean;
+  /** The kinds of text that this server never stores. In messages, titles and stated facts, a mark such as `[card number]` replaces them. */
+  neverStored: SensitiveKind[];
   /** The entity that represents the viewer; null until a message says something about them. */
   entity: Entity | null;
 }

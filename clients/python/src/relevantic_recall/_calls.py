@@ -66,8 +66,10 @@ def sessions(first: int, after: str | None, shared: bool) -> Call[Page[Session]]
     return Call(documents.GET_SESSIONS, variables, lambda data: _page(Session.parse, data["sessions"]))
 
 
-def rename_session(id: str, title: str) -> Call[Session]:
-    variables = {"input": {"sessionId": id, "title": title}}
+def update_session(
+    id: str, title: str | None, pinned: bool | None, archived: bool | None, paused: bool | None
+) -> Call[Session]:
+    variables = {"input": _given(sessionId=id, title=title, pinned=pinned, archived=archived, paused=paused)}
     return Call(documents.UPDATE_SESSION, variables, lambda data: Session.parse(_payload(data, "updateSession", "session")), safe=False)
 
 

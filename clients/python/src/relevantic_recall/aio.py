@@ -90,7 +90,19 @@ class AsyncRecall:
 
     async def rename_session(self, id: str, title: str) -> Session:
         """Gives a session another title."""
-        return await self._run(calls.rename_session(id, title))
+        return await self._run(calls.update_session(id, title, None, None, None))
+
+    async def update_session(
+        self,
+        id: str,
+        *,
+        title: str | None = None,
+        pinned: bool | None = None,
+        archived: bool | None = None,
+        paused: bool | None = None,
+    ) -> Session:
+        """Changes the title of a session, pins or archives it, or pauses remembering in it. What is None stays."""
+        return await self._run(calls.update_session(id, title, pinned, archived, paused))
 
     async def delete_session(self, id: str) -> None:
         """Deletes a session with its messages, events and evidence."""

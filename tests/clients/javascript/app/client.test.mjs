@@ -129,6 +129,7 @@ test("a message is deleted with its facts, and a session gets another title", as
   assert.deepEqual((await recall.facts({ filter: { sessionId: session.id } })).items, []);
   await assert.rejects(recall.deleteMessage(id), { code: "NOT_FOUND" });
   assert.equal((await recall.renameSession(session.id, "After")).title, "After");
+  assert.equal((await recall.updateSession({ sessionId: session.id, pinned: true })).title, "After");
   assert.equal((await recall.session(session.id)).title, "After");
   await assert.rejects(recall.renameSession(session.id, ""), { code: "TITLE_EMPTY" });
 });

@@ -1,6 +1,7 @@
 // Builds two pages separately, so that neither loads the other's framework: `vite build` builds the demo, `vite build --mode graphiql`
 // builds GraphiQL. Both go to dist/, which the server embeds. GraphiQL's assets are in dist/assets/graphiql/.
 import { defineConfig, type Plugin } from "vite";
+import { precache } from "./scripts/precache.ts";
 
 /** Removes fonts and pictures in data: URLs from GraphiQL's CSS. The content security policy forbids them, and they are half of its size. */
 const removeDataUrls: Plugin = {
@@ -10,7 +11,13 @@ const removeDataUrls: Plugin = {
     id.endsWith("/graphiql/dist/style.css") ? code.replace(/@font-face\s*\{[^}]*\}/g, "").replace(/url\("?data:image[^)]*\)/g, "none") : null,
 };
 
-const PLACES = /\/src\/demo\/(memory|documents|settings)\//;
+/** Chunks that load when a place is first opened. `common` is what the Memory page and the graph share. Few chunks compress best. */
+const LAZY = [
+  { name: "common", test: /\/src\/demo\/common\// },
+  { name: "memory", test: /\/src\/demo\/memory\// },
+  { name: "graph", test: /\/src\/demo\/graph\// },
+  { name: "places", test: /\/src\/demo\/(documents|settings)\// },
+];
 
 export default defineConfig(({ mode }) => {
   const graphiql = mode === "graphiql";
@@ -18,7 +25,7 @@ export default defineConfig(({ mode }) => {
     base: "/",
     // `@relevantic/recall` means the sources of the client, so that a change of it needs no build of the package.
     resolve: { tsconfigPaths: true },
-    plugins: graphiql ? [removeDataUrls] : [],
+    plugins: graphiql ? [removeDataUrls] : [precache],
     build: {
       outDir: "dist",
       assetsDir: graphiql ? "assets/graphiql" : "assets",
@@ -35,8 +42,7 @@ export default defineConfig(({ mode }) => {
         onwarn(warning, log) {
           if (warning.code !== "MODULE_LEVEL_DIRECTIVE") log(warning);
         },
-        // Two chunks: the page, and its places, which load when one of them is first opened. More chunks compress worse.
-        output: graphiql ? {} : { codeSplitting: { groups: [{ name: "index", test: (id: string) => !PLACES.test(id) }, { name: "places", test: PLACES }] } },
+        output: graphiql ? {} : { codeSplitting: { groups: [{ name: "index", test: (id: string) => !LAZY.some(({ test }) => test.test(id)) }, ...LAZY] } },
         input: graphiql ? "graphiql/index.html" : "index.html",
       },
     },

@@ -9,14 +9,18 @@ import { Graph } from "./parts/graph.tsx";
 import { Header } from "./parts/header.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { LoginPage } from "./parts/login-page.tsx";
-import { MemoryPlace, SettingsPlace } from "./parts/lazy-place.tsx";
+import { GraphPlace, MemoryPlace, SettingsPlace } from "./parts/lazy-place.tsx";
 import { Sessions } from "./parts/sessions.tsx";
-import {
-  boot, caughtUp, connection, memory, missing, newSession, problem, reconnect, sessions, settleVisit, startError, wantedMessage,
-} from "./state/app.ts";
+import { boot, settleVisit } from "./state/boot.ts";
+import { connection, memory, missing, openFact, wantedMessage } from "./state/current-session.ts";
 import { loginMethods, visitOffer } from "./state/login.ts";
+import { knownAt, notKept } from "./state/offline.ts";
+import { newSession } from "./state/opening.ts";
+import { problem, startError } from "./state/problem.ts";
 import { route, sessionHref } from "./state/route.ts";
-import { count } from "./state/format.ts";
+import { clockOrMoment, count } from "./state/format.ts";
+import { sessions } from "./state/session-list.ts";
+import { caughtUp, reconnect } from "./state/stream.ts";
 
 const CAUGHT_UP_SHOWN_MS = 7000;
 
@@ -37,8 +41,8 @@ function ConnectionNotice() {
       </div>
     );
   }
-  if (state?.phase === "waiting" || (state?.phase === "connecting" && state.attempt > 0)) {
-    return <div class="news lost"><b>The line is lost.</b> The page reconnects automatically and replays what it missed.</div>;
+  if (knownAt.value !== null) {
+    return <div class="news lost" role="status"><b>Offline.</b> You see what was known at {clockOrMoment(knownAt.value)}. What you write is sent when the line is back.</div>;
   }
   if (!news) return null;
   return (
@@ -82,6 +86,14 @@ function MissingSession() {
   );
 }
 
+/** Shown without the server, if this browser keeps no copy of the session in the URL. */
+const NotKept = () => (
+  <div class="page missing">
+    <h1>This session is not on this device</h1>
+    <p class="soft" role="status">It loads when the line is back. This browser keeps the sessions that you opened last.</p>
+  </div>
+);
+
 function Toast() {
   if (!problem.value) return null;
   return <div class="toast" role="alert">{problem.value}<button type="button" class="icon-button" aria-label="Close" onClick={() => { problem.value = null; }}><Icon name="close" /></button></div>;
@@ -96,7 +108,9 @@ export function App() {
   const current = route.value;
   const cut = connection.value !== null && connection.value.phase !== "live" && connection.value.phase !== "replaying";
   const wanted = wantedMessage.value;
+  const opened = current.page === "entity" ? null : openFact.value;
   useEffect(() => { if (wanted) setTab("chat"); }, [wanted]);
+  useEffect(() => { if (opened) setTab("facts"); }, [opened]);
   useEffect(() => setTab("chat"), [current]);
   useEffect(() => {
     if (!menu) return;
@@ -111,6 +125,7 @@ export function App() {
   }
   const header = <Header onMenu={() => setMenu(!menu)} menuOpen={menu} />;
   const place = current.page === "memory" ? <MemoryPlace rest={current.rest} />
+    : current.page === "graph" ? <GraphPlace rest={current.rest} />
     : current.page === "settings" ? <SettingsPlace section={current.section} />
     : current.page === "home" || current.page === "session" || current.page === "entity" ? null : <DocumentsPlace />;
   if (place) return <div class="shell one-place">{header}{place}<Toast /></div>;
@@ -120,7 +135,7 @@ export function App() {
   return (
     <div class="shell" data-tab={tab} data-menu={menu || undefined} data-line={cut ? "cut" : "whole"}>
       {header}
-      <Sessions onChoose={() => setMenu(false)} />
+      <Sessions onChoose={() => setMenu(false)} onOpen={() => setMenu(true)} />
       {menu && <button type="button" class="backdrop" aria-label="Close the sessions" onClick={() => setMenu(false)} />}
       <main id="main" tabIndex={-1}>
         {tab !== "chat" && <h1 class="unseen of-tab">{tab === "facts" ? "Facts" : "Graph"}</h1>}
@@ -129,6 +144,7 @@ export function App() {
           <ConnectionNotice />
           {current.page === "entity" ? <EntityView key={current.id} id={current.id} />
             : current.page === "session" && missing.value === current.id ? <MissingSession />
+            : current.page === "session" && notKept.value === current.id ? <NotKept />
             : <><Chat key={current.page === "session" ? current.id : ""} /><Composer /></>}
         </section>
         <section class="memory" aria-label="Memory">

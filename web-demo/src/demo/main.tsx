@@ -4,13 +4,16 @@ import "./styles/chat.css";
 import "./styles/memory.css";
 import "./styles/small.css";
 import "./styles/places.css";
+import "./styles/sessions.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { FileDrop } from "./parts/documents-place.tsx";
-import { boot } from "./state/app.ts";
+import { boot } from "./state/boot.ts";
 import { applyPreferences } from "./state/preferences.ts";
 
 applyPreferences();
 const root = document.getElementById("app");
 if (root) render(<><App /><FileDrop /></>, root);
-void boot();
+// Opens the page without the server. Browsers allow it only on pages with TLS or on this machine, and the development server has none.
+const keepPage = () => { if (import.meta.env.PROD) navigator.serviceWorker?.register("/sw.js", { updateViaCache: "none" }).catch(() => {}); };
+void boot().finally(keepPage);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { findViolations } from "./axe.mjs";
-import { fact, newSession, waitForPhase, say, sessionIn, waitForElement } from "./demo-page.mjs";
+import { cutLine, fact, newSession, waitForPhase, say, sessionIn, waitForElement } from "./demo-page.mjs";
 import { handbook } from "./files.mjs";
 import { Server, until, withServerAndBrowser } from "./harness.mjs";
 
@@ -62,8 +62,7 @@ for (const [size, options] of Object.entries(SIZES)) {
       const id = await page.evaluate(() => document.querySelector(".back").getAttribute("href"));
       await page.goto(`${server.url}/${id}`);
       await waitForPhase(tab, "live");
-      await page.getByRole("button", { name: "Cut the line", exact: true }).click();
-      await waitForPhase(tab, "paused");
+      await cutLine(tab);
       await check("a cut line");
       await page.goto(`${server.url}/#/s/00000000-0000-7000-8000-000000000000`);
       await waitForElement(page.getByRole("heading", { name: "There is no such session" }), "the error for an unknown session");

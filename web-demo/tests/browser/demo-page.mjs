@@ -15,4 +15,19 @@ export const newSession = async (tab) => {
   await tab.page.getByRole("button", { name: "New session", exact: true }).click();
   await waitForElement(tab.page.locator(".welcome"), "the empty session");
 };
+/** Cuts the line in the settings, and returns to the page before. */
+export async function cutLine(tab) {
+  const back = await tab.page.evaluate(() => location.hash);
+  await tab.page.evaluate(() => { location.hash = "#/settings/connection"; });
+  await tab.page.getByRole("button", { name: "Cut the line", exact: true }).click();
+  await waitForPhase(tab, "paused");
+  await tab.page.evaluate((hash) => { location.hash = hash; }, back);
+  await waitForElement(tab.page.getByRole("textbox", { name: "Message" }), "the conversation");
+}
 export const sessionIn = (tab) => until(() => tab.page.evaluate(() => /#\/s\/(.+)/.exec(location.hash)?.[1]), "the URL to name the session");
+/** Chooses an action in the menu of a session. `item`: its entry in the list of sessions. */
+export async function chooseAction(item, action) {
+  await item.hover();
+  await item.getByRole("button", { name: /^Actions for/ }).click();
+  await item.getByRole("menuitem", { name: action, exact: true }).click();
+}

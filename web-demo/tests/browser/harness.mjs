@@ -182,15 +182,27 @@ export class Server {
   }
 }
 
+/** Contexts without a network, see `setOffline`. */
+const offlineContexts = new WeakSet();
+
+/** Cuts the pages of a context from the network, or connects them again. Data channels that are open stay open, so reload the pages. */
+export async function setOffline({ context }, isOffline) {
+  if (isOffline) offlineContexts.add(context);
+  else offlineContexts.delete(context);
+  await context.setOffline(isOffline);
+}
+
 /** Answers requests for the demo page with the files of a folder, under the server's content security policy. */
 async function serveBuiltPages(context, origin, folder) {
   const policy = (await fetch(`${origin}/`)).headers.get("content-security-policy");
   // Such a page may otherwise open no WebSocket to a loopback address.
   await context.grantPermissions(["local-network-access"], { origin });
-  const isPage = (url) => url.origin === origin && /^\/(assets\/.*|theme\.js)?$/.test(url.pathname);
+  const isPage = (url) => url.origin === origin && /^\/(assets\/.*|(theme|sw|precache)\.js)?$/.test(url.pathname);
   await context.route(isPage, async (route) => {
+    // A page of a server that does not run cannot be loaded either.
+    if (offlineContexts.has(context) || !(await fetch(`${origin}/healthz`, { headers: { connection: "close" } }).catch(() => null))) return route.abort("connectionrefused");
     const { pathname } = new URL(route.request().url());
-    const file = path.join(root, folder, pathname === "/" ? "index.html" : pathname);
+    const file = path.join(path.resolve(root, folder), pathname === "/" ? "index.html" : pathname);
     // The browser lets no test answer the end of a redirect, as after a login. Then the server's page loads until the next navigation.
     if (!existsSync(file)) return route.continue();
     await route.fulfill({ path: file, headers: { "content-security-policy": policy ?? "" } });
@@ -222,6 +234,8 @@ export class Browser {
     page.on("console", (message) => {
       if (message.type() !== "error" && message.type() !== "warning") return;
       if (tab.outage && /Failed to load resource|WebSocket connection to/.test(message.text())) return;
+      // Some tests hold files of the page back, which a service worker would answer.
+      if (message.text() === "Service Worker registration blocked by Playwright") return;
       // The page closed a stream that it no longer needed, such as that of a document read in the meantime.
       if (message.text().endsWith("WebSocket is closed before the connection is established.")) return;
       tab.problems.push(`${message.type()}: ${message.text().slice(0, 300)}`);

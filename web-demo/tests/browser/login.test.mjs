@@ -6,7 +6,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { fact, say, waitForElement, waitForPhase } from "./demo-page.mjs";
+import { chooseAction, fact, say, waitForElement, waitForPhase } from "./demo-page.mjs";
 import { until, withServerAndBrowser } from "./harness.mjs";
 
 const TOKEN = "fixed-token-0123456789-0123456789-0123456789";
@@ -240,7 +240,7 @@ test("users read shared sessions and only administrators write them", async () =
   await visitor.context.close();
   // Delete the shared session, because other tests must not find it.
   const item = admin.page.locator("nav li").filter({ has: admin.page.locator(".badge") });
-  await item.getByRole("button", { name: /Delete session/ }).click();
+  await chooseAction(item, "Delete…");
   await item.getByRole("button", { name: "Delete?" }).click();
   await until(async () => (await item.count()) === 0, "the shared session to disappear");
   await admin.context.close();

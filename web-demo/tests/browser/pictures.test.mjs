@@ -35,7 +35,7 @@ for (const colorScheme of ["light", "dark"]) {
       const id = await create("Moving to Ghent");
       const tab = await browser.visit(`${server.url}/#/s/${id}`, { colorScheme, viewport: { width: 1400, height: 860 }, deviceScaleFactor: 1.5, locale: "en-GB" });
       const { page } = tab;
-      await page.evaluate(() => localStorage.setItem("recall.tour", '["tell","again","ask","why","change","cut","replay"]'));
+      await page.evaluate(() => localStorage.setItem("recall.tour", '["tell","why","ask","correct","forget"]'));
       await page.reload();
       await waitForPhase(tab, "live");
       const sayAndWait = async (text) => {

@@ -1,7 +1,7 @@
 // The demo page after reloads, in long conversations, across sessions and tabs, and on small screens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fact, newSession, waitForPhase, say, sessionIn, waitForElement } from "./demo-page.mjs";
+import { chooseAction, fact, newSession, waitForPhase, say, sessionIn, waitForElement } from "./demo-page.mjs";
 import { until, withServerAndBrowser } from "./harness.mjs";
 
 let server;
@@ -172,26 +172,12 @@ test("other tabs show created and deleted sessions", async () => {
   const item = (tab, of) => tab.page.locator(`nav li a[href="#/s/${of}"]`);
   await waitForElement(item(two, id), "the new session in the other tab");
   await until(async () => (await item(two, before).textContent()).includes("Imogen"), "the title of the first one");
-  await one.page.locator("nav li.on").getByRole("button", { name: /Delete session/ }).click();
+  await chooseAction(one.page.locator("nav li.on"), "Delete…");
   await one.page.getByRole("button", { name: "Delete?" }).click();
   await until(async () => (await item(two, id).count()) === 0, "the deleted session to disappear");
   await one.context.close();
 });
 
-test("users who write their own messages see no sample sentences", async () => {
-  const tab = await browser.visit(`${server.url}/`);
-  const { page } = tab;
-  await waitForPhase(tab, "live");
-  await newSession(tab);
-  const sample = page.locator(".hints .chip", { hasText: "John likes Mary." });
-  await say(tab, "Nadia likes chess.");
-  await waitForElement(sample, "the sample sentence");
-  await say(tab, "Nadia lives in Ghent.");
-  await say(tab, "Nadia uses Emacs.");
-  await until(async () => (await sample.count()) === 0, "the sample sentence to disappear");
-  await waitForElement(page.locator(".hints .chip", { hasText: "How do you know?" }), "the hint without a sentence");
-  await tab.context.close();
-});
 
 test("a message without facts shows that it was stored", async () => {
   const tab = await browser.visit(`${server.url}/`);

@@ -164,8 +164,41 @@ test("the usage lists the tokens of model servers, or says that there are none",
   await tab.context.close();
 });
 
+test("the kinds that are never stored are listed with the marks that the server writes", async () => {
+  const { id } = await server.newSession();
+  const texts = [
+    "My card is 4111 1111 1111 1111.", "My account is DE89 3704 0044 0532 0130 00.", "The repository is at https://me:hunter2@example.org/code.",
+    "My password is Tr0ub4dor&3.", "My social security number is 536-22-8726.",
+  ];
+  for (const text of texts) await server.say(id, text);
+  const { session } = await server.graphql("query ($id: ID!) { session(id: $id) { messages(first: 10) { nodes { text } } } }", { id });
+  const written = session.messages.nodes.map(({ text }) => /\[[a-z ]+\]/.exec(text)?.[0]);
+  const tab = await browser.visit(`${server.url}/#/settings/never-stored`);
+  const { page } = tab;
+  const kinds = page.getByRole("list", { name: "Never stored" }).getByRole("listitem");
+  await waitForElement(kinds, "the kinds");
+  assert.deepEqual(await kinds.locator("code").allInnerTexts(), ["[card number]", "[bank account]", "[secret key]", "[password]", "[security number]"]);
+  assert.deepEqual(written, ["[card number]", "[bank account]", "[secret key]", "[password]", "[security number]"]);
+  await waitForElement(page.getByText("The operator of this server chooses the kinds."), "who chooses them");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a server that stores everything says so", async () => {
+  const open = await Server.start({ RECALL_NEVER_STORE: "" });
+  try {
+    const tab = await browser.visit(`${open.url}/#/settings/never-stored`);
+    await waitForElement(tab.page.getByText("none of the kinds of text"), "the sentence");
+    assert.equal(await tab.page.getByRole("list", { name: "Never stored" }).count(), 0);
+    assert.deepEqual(tab.problems, []);
+    await tab.context.close();
+  } finally {
+    await open.stop();
+  }
+});
+
 test("a theme applies at once in all tabs, and before the first paint after a reload", async () => {
-  const tab = await browser.visit(`${server.url}/#/settings/appearance`, { colorScheme: "light" });
+  const tab = await browser.visit(`${server.url}/#/settings/appearance`, { colorScheme: "light", serviceWorkers: "block" });
   const { page } = tab;
   const other = await browser.visit(`${server.url}/`, { visitor: tab });
   await waitForPhase(other, "live");
@@ -264,7 +297,7 @@ test("the connection shows the stream of the open session", async () => {
   await until(async () => (await value("State")) === "paused", "the cut");
   await server.say(id, "Ludmila likes chess.");
   await server.settledHead(id);
-  await page.getByRole("button", { name: "Restore", exact: true }).click();
+  await page.getByRole("button", { name: "Restore the line", exact: true }).click();
   await until(async () => Number(await value("Replayed events")) > 0, "the replay");
   await waitForElement(frames.filter({ hasText: "replayed" }), "a replayed event");
   assert.deepEqual(await findViolations(tab, "the connection"), []);
@@ -336,7 +369,7 @@ for (const [size, options] of Object.entries(SIZES)) {
       await tab.page.getByRole("button", { name: `Revoke ${name}` }).click();
       await check(tab, "a revocation to confirm");
       await tab.page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
-      for (const section of ["Usage", "Appearance", "Your data", "Connection"]) {
+      for (const section of ["Usage", "Never stored", "Appearance", "Your data", "Connection"]) {
         await openSection(tab, section);
         await check(tab, section);
       }

@@ -1,5 +1,6 @@
 // The Memory page: everything that is known of the user, in all sessions. Its code loads when the page is first opened.
 import "../styles/place-page.css";
+import "../common/common.css";
 import "./page.css";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { DataView } from "./parts/data-view.tsx";
@@ -9,9 +10,11 @@ import { ForgetDialog } from "./parts/forget-dialog.tsx";
 import { SessionsView } from "./parts/sessions-view.tsx";
 import { ThingsView } from "./parts/things-view.tsx";
 import { UndoBar } from "./parts/undo-bar.tsx";
-import { createMemoryPage, handleError, loadOntology, MemoryPageProvider, problem } from "./state/context.ts";
-import { useChanges } from "./state/follow.ts";
-import { parsePlace, placeHref, views, type Place, type View } from "./state/place.ts";
+import { createMemoryPage, handleError, MemoryPageProvider, problem } from "./state/context.ts";
+import { loadOntology, MemoryContextProvider } from "../common/state/context.ts";
+import { useChanges } from "../common/state/follow.ts";
+import { parsePlace, placeHref, views, type Place, type View } from "../common/state/place.ts";
+import { knownAt } from "../state/offline.ts";
 import { beginVisit } from "./state/visit.ts";
 
 const viewLabels: Record<View, string> = { facts: "Facts", things: "People and things", sessions: "Sessions", data: "Your data" };
@@ -41,23 +44,29 @@ export function MemoryPage({ rest }: { rest: string }) {
   const lastVisit = useMemo(beginVisit, []);
   const place = useMemo(() => parsePlace(rest), [rest]);
   const [ready, setReady] = useState(false);
+  const isOffline = knownAt.value !== null;
   useEffect(() => {
     document.title = "Memory, Recall";
-    loadOntology(page).then(() => setReady(true), (error: unknown) => { problem.value = handleError(error); });
     return () => { document.title = "Recall"; };
   }, []);
+  useEffect(() => {
+    if (isOffline) return;
+    page.version.value += 1;
+    loadOntology(page).then(() => setReady(true), (error: unknown) => { problem.value = handleError(error); });
+  }, [isOffline]);
   useChanges(() => { page.version.value += 1; });
   return (
-    <MemoryPageProvider value={page}>
+    <MemoryContextProvider value={page}><MemoryPageProvider value={page}>
       <main id="main" class="place-page memory-page" tabIndex={-1} data-view={place.view} data-open={place.id ? "" : undefined}>
         <Title place={place} />
+        {isOffline && !ready && <p class="sheet soft" role="status">Offline. The Memory page needs the server, and loads when the line is back.</p>}
         {ready && place.view === "facts" && <FactsView place={place} lastVisit={lastVisit} />}
         {ready && place.view === "things" && <ThingsView place={place} />}
         {ready && place.view === "sessions" && <SessionsView place={place} />}
         {place.view === "data" && <DataView />}
         <UndoBar />
       </main>
-    </MemoryPageProvider>
+    </MemoryPageProvider></MemoryContextProvider>
   );
 }
 

@@ -2,10 +2,12 @@
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useStickToEnd } from "../motion.ts";
-import { connection, memory, openFact, send, sessionId, sessions, showEarlier, showLater, showMessage, highlight, stopAnswer, wantedMessage } from "../state/app.ts";
+import { connection, highlight, memory, openFact, sessionId, showEarlier, showLater, showMessage, stopAnswer, wantedMessage } from "../state/current-session.ts";
 import type { Memory } from "../state/memory.ts";
 import { placeLabel, type Change, type CitationView, type Fact, type Message } from "../state/model.ts";
+import { sendWaiting } from "../state/outgoing.ts";
 import { openPassage } from "../state/passages.ts";
+import { sessions } from "../state/session-list.ts";
 import { completedSteps } from "../state/tour.ts";
 import { clock, count, day, milliseconds, phraseFor } from "../state/format.ts";
 import { Welcome } from "./hints.tsx";
@@ -85,8 +87,10 @@ function statusTexts(message: Message, paused: boolean): string[] {
   if (message.stage === "processed" && message.role === "user") {
     if (message.learned.size > 0) out.push(count(message.learned.size, "fact"));
     else if (message.kind === "question" || message.kind === "mixed") out.push("question");
-    else out.push("stored, no fact found in it");
+    else if (message.remembered !== false) out.push("stored, no fact found in it");
   }
+  // Copies that browsers kept before do not say whether.
+  if (message.remembered === false) out.push("not remembered");
   if (message.roundTripMs !== null) out.push(milliseconds(message.roundTripMs));
   if (message.answerer) {
     const { name, totalMs, grounded } = message.answerer;
@@ -122,7 +126,7 @@ function Bubble({ message, memory: known }: { message: Message; memory: Memory }
       <p class="text" data-streaming={message.stage === "streaming" || undefined}><RichText message={message} onCite={cite} /></p>
       <Sources message={message} />
       {message.problem && (
-        <p class="trouble">{message.problem} {message.stage === "unsent" && <button type="button" onClick={() => void send(message.text, message.key)}>Send now</button>}</p>
+        <p class={message.stage === "unsent" ? "soft" : "trouble"}>{message.problem} {message.stage === "unsent" && <button type="button" onClick={sendWaiting}>Send now</button>}</p>
       )}
       <footer data-busy={busy || undefined}>
         <time dateTime={message.sentAt}>{clock(message.sentAt)}</time>

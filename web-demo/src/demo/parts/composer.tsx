@@ -1,8 +1,11 @@
 // The message field. Enter sends, Shift+Enter inserts a line break, "/" moves the focus here.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { connection, mayWrite, memory, send } from "../state/app.ts";
+import { connection, memory } from "../state/current-session.ts";
+import { send } from "../state/outgoing.ts";
+import { mayWrite } from "../state/viewer.ts";
 import { Hints } from "./hints.tsx";
 import { Icon } from "./icon.tsx";
+import { SessionNotice } from "./session-notice.tsx";
 
 export function Composer() {
   const [text, setText] = useState("");
@@ -38,6 +41,7 @@ export function Composer() {
   if (known && !mayWrite(known.shared)) return <p class="composer soft">This is a shared session. Only administrators can write here.</p>;
   return (
     <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
+      <SessionNotice />
       {known && known.messages.size > 0 && <Hints />}
       <div class="field">
         <textarea

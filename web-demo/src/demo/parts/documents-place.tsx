@@ -1,7 +1,7 @@
 // Loads the documents place when it is first opened, and shows where dropped files go.
 import { useEffect, useState } from "preact/hooks";
-import { start } from "../state/app.ts";
 import { acceptDrops, isDragging } from "../state/file-drop.ts";
+import { start } from "../state/viewer.ts";
 
 type Place = typeof import("../documents/parts/place.tsx");
 let loaded: Place | null = null;

@@ -1,10 +1,11 @@
 // The page of one entity: its facts in all sessions, and its mentions.
 import { useEffect, useState } from "preact/hooks";
 import { EntityPage, type EntityPageResult } from "../generated/operations.ts";
-import { memory, noMemory, sessionId, showMessage } from "../state/app.ts";
+import { memory, sessionId, showMessage } from "../state/current-session.ts";
 import { count, day } from "../state/format.ts";
 import { client } from "../state/login.ts";
-import { sessionHref } from "../state/route.ts";
+import { graphHref, sessionHref } from "../state/route.ts";
+import { noMemory } from "../state/viewer.ts";
 import { FactItem } from "./facts.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -40,6 +41,7 @@ export function EntityView({ id }: { id: string }) {
           <p class="soft"><span class="type" data-type={entity.type.toLowerCase()}>{entity.type.toLowerCase()}</span> mentioned {count(entity.mentionCount, "time")}, known since {day(entity.createdAt)}</p>
           {entity.aliases.length > 0 && <p class="soft">also called {entity.aliases.join(", ")}</p>}
           {entity.description && <p>{entity.description}</p>}
+          <p><a class="quiet" href={graphHref(entity.id)}>Show in the graph</a></p>
         </div>
       </header>
       <h2>{count(facts.length, "fact")}</h2>

@@ -1,11 +1,13 @@
 // "How do you know?": the messages that support or oppose a fact, and the resulting belief.
 import { useEffect, useState } from "preact/hooks";
 import { FactEvidence, type FactEvidenceResult } from "../generated/operations.ts";
-import { mayWrite, relations, retract, showMessage } from "../state/app.ts";
+import { retract, showMessage } from "../state/current-session.ts";
 import { count, day, formatDays } from "../state/format.ts";
 import { client } from "../state/login.ts";
 import { type Fact, placeLabel, valueText } from "../state/model.ts";
+import { knownAt } from "../state/offline.ts";
 import { openPassage } from "../state/passages.ts";
+import { mayWrite, relations } from "../state/viewer.ts";
 
 type Loaded = NonNullable<FactEvidenceResult["fact"]>;
 const targetName = (fact: Pick<Loaded, "object" | "value">) => valueText(fact.value) ?? fact.object?.name ?? "";
@@ -31,6 +33,7 @@ function Retract({ factId }: { factId: string }) {
 
 export function Evidence({ fact }: { fact: Fact }) {
   const [loaded, setLoaded] = useState<Loaded | "failed" | null>(null);
+  const isOffline = knownAt.value !== null;
   useEffect(() => {
     let stale = false;
     client.graphql(FactEvidence, { id: fact.id }).then(
@@ -38,10 +41,10 @@ export function Evidence({ fact }: { fact: Fact }) {
       () => { if (!stale) setLoaded("failed"); },
     );
     return () => { stale = true; };
-  }, [fact.id, fact.pulse.count]);
+  }, [fact.id, fact.pulse.count, isOffline]);
 
   if (loaded === null) return <div class="evidence" aria-busy="true"><p class="soft">Loading…</p></div>;
-  if (loaded === "failed") return <div class="evidence"><p class="trouble">The evidence could not be loaded.</p></div>;
+  if (loaded === "failed") return <div class="evidence">{isOffline ? <p class="soft">Only the server has the evidence. It loads when the line is back.</p> : <p class="trouble">The evidence could not be loaded.</p>}</div>;
   const halfLife = relations.value.get(loaded.relation)?.halfLifeDays;
   return (
     <div class="evidence">

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useFlip, useAnimatedNumber } from "../motion.ts";
-import { memory, openFact, highlight } from "../state/app.ts";
+import { highlight, memory, openFact } from "../state/current-session.ts";
 import type { Memory } from "../state/memory.ts";
 import { isPulsing, type Entity, type Fact } from "../state/model.ts";
 import { completeStep } from "../state/tour.ts";

@@ -1,6 +1,6 @@
 // The graph of facts. Preact renders the elements; GraphView moves them.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { highlight, memory } from "../state/app.ts";
+import { highlight, memory } from "../state/current-session.ts";
 import { count, phraseFor } from "../state/format.ts";
 import { isPulsing } from "../state/model.ts";
 import { entityHref, navigate } from "../state/route.ts";

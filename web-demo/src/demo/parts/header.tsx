@@ -1,9 +1,13 @@
 // The header: name, places, account, state of the connection, settings.
 import { useEffect, useState } from "preact/hooks";
-import { connection, disconnect, problem, reconnect, reopenSession, retryNow } from "../state/app.ts";
-import { account, hasToken, loginHref, logOut, visitEnds } from "../state/login.ts";
-import { count, milliseconds, moment, transportName, weekday } from "../state/format.ts";
+import { leave } from "../state/boot.ts";
+import { connection } from "../state/current-session.ts";
+import { account, hasToken, loginHref, visitEnds } from "../state/login.ts";
+import { moment, weekday } from "../state/format.ts";
+import { knownAt, watch } from "../state/offline.ts";
+import { reopenSession } from "../state/opening.ts";
 import { route, settingsHref } from "../state/route.ts";
+import { reconnect, retryNow } from "../state/stream.ts";
 import { Icon } from "./icon.tsx";
 import { Places } from "./places.tsx";
 
@@ -20,28 +24,29 @@ function useSecondsUntil(time: number | null): number {
   return time === null ? 0 : Math.max(0, Math.ceil((time - now) / 1000));
 }
 
-/** Shows the state of the stream, with a button that disconnects or reconnects it. */
+/** State of the line: a lamp while all is well, else words and a button. */
 function ConnectionStatus() {
   const state = connection.value;
-  const seconds = useSecondsUntil(state?.retryAt ?? null);
-  if (!state) return null;
-  const { phase, transport, latencyMs, replayed, attempt, reason } = state;
+  const isMissing = state === null && watch.active.value;
+  const seconds = useSecondsUntil(isMissing ? watch.retryAt.value : (state?.retryAt ?? null));
+  if (!state && !isMissing) return null;
+  const { phase, transport, attempt, reason } = state ?? { phase: "waiting", transport: null, attempt: 0, reason: null };
+  const isQuiet = phase === "live" || phase === "replaying" || (phase === "connecting" && attempt === 0);
   const [word, detail] =
-    phase === "live" ? ["Live", `${transportName(transport)}${latencyMs === null ? "" : `, ${milliseconds(latencyMs)}`}`]
-    : phase === "replaying" ? ["Catching up", count(replayed, "event")]
-    : phase === "connecting" ? [attempt > 0 ? "Reconnecting" : "Connecting", attempt > 0 ? `attempt ${attempt + 1}` : ""]
-    : phase === "waiting" ? ["Line lost", seconds > 0 ? `again in ${seconds} s` : "trying again"]
+    phase === "live" ? ["Live", ""]
+    : phase === "replaying" ? ["Catching up", ""]
+    : phase === "connecting" ? [attempt > 0 ? "Reconnecting" : "Connecting", ""]
+    : phase === "waiting" ? [knownAt.value === null ? "Line lost" : "Offline", seconds > 0 ? `again in ${seconds} s` : "trying again"]
     : phase === "paused" ? ["Line cut", "by you"]
     : ["Closed", closeReasons[reason ?? ""] ?? ""];
   return (
-    <div class="pill" data-phase={phase} data-transport={transport ?? ""}>
+    <div class="pill" data-phase={phase} data-quiet={isQuiet || undefined} data-transport={transport ?? ""} title={isQuiet ? word : undefined}>
       <span class="lamp" aria-hidden="true" />
-      <span role="status" aria-live="polite"><b>{word}</b></span>
+      <span role="status" aria-live="polite" class={isQuiet ? "unseen" : undefined}><b>{word}</b></span>
       {detail && <span class="detail">{detail}</span>}
       {phase === "paused" ? <button type="button" onClick={reconnect}>Restore</button>
       : phase === "waiting" ? <button type="button" onClick={retryNow}>Try now</button>
-      : phase === "closed" ? <button type="button" onClick={reopenSession}>Open again</button>
-      : <button type="button" onClick={disconnect}>Cut the line</button>}
+      : phase === "closed" ? <button type="button" onClick={reopenSession}>Open again</button> : null}
     </div>
   );
 }
@@ -50,21 +55,20 @@ function ConnectionStatus() {
 function AccountMenu() {
   const user = account.value;
   if (!user && !hasToken.value) return null;
-  const leave = () => void logOut().catch(() => { problem.value = "You are still logged in: the server cannot be reached."; });
   const ends = visitEnds.value;
   if (ends) {
     return (
       <span class="person visitor">
         <b title={`Your data is deleted on ${moment(ends)} unless you use it before.`}>Visiting until {weekday(ends)}</b>
         <a class="quiet" href={loginHref()}>Log in</a>
-        <button type="button" class="quiet" onClick={leave}>Leave</button>
+        <button type="button" class="quiet" onClick={() => void leave()}>Leave</button>
       </span>
     );
   }
   return (
     <span class="person">
       <b>{user ? user.name ?? "Logged in" : "With a token"}</b>
-      <button type="button" class="quiet" onClick={leave}>Log out</button>
+      <button type="button" class="quiet" onClick={() => void leave()}>Log out</button>
     </span>
   );
 }

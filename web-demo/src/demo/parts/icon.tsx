@@ -7,6 +7,7 @@ const paths = {
   back: <path d="M19 12H6M12 6l-6 6 6 6" />,
   fit: <path d="M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5" />,
   close: <path d="M6 6l12 12M18 6 6 18" />,
+  more: <path stroke-width="3" d="M6 12h0M12 12h0M18 12h0" />,
   check: <path d="m5 12.5 4.5 4.5L19 7.5" />,
   chat: <path d="M5 5h14v10H11l-4 4v-4H5z" />,
   facts: <path d="M5 7h14M5 12h9M5 17h12" />,

@@ -22,5 +22,8 @@ function LazyPlace<Props extends object>({ name, load, props }: { name: string; 
 const loadMemory = async () => (await import("../memory/page.tsx")).MemoryPage;
 export const MemoryPlace = (props: { rest: string }) => <LazyPlace name="The Memory page" load={loadMemory} props={props} />;
 
+const loadGraph = async () => (await import("../graph/page.tsx")).GraphPage;
+export const GraphPlace = (props: { rest: string }) => <LazyPlace name="The graph" load={loadGraph} props={props} />;
+
 const loadSettings = async () => (await import("../settings/page.tsx")).SettingsPage;
 export const SettingsPlace = (props: { section: string }) => <LazyPlace name="The settings" load={loadSettings} props={props} />;

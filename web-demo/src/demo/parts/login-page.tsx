@@ -1,6 +1,6 @@
 // The login page, shown instead of the demo while the server requires a login.
 import { useState } from "preact/hooks";
-import { boot } from "../state/app.ts";
+import { boot } from "../state/boot.ts";
 import { beginVisit, loginHref, loginMethods, logoutReason, setToken } from "../state/login.ts";
 import { Icon } from "./icon.tsx";
 

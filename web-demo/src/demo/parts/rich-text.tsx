@@ -1,6 +1,6 @@
 // A message's text with links for entity mentions and buttons for citations.
 import type { ComponentChildren } from "preact";
-import { highlight } from "../state/app.ts";
+import { highlight } from "../state/current-session.ts";
 import type { Mention, Message } from "../state/model.ts";
 import { entityHref } from "../state/route.ts";
 

@@ -1,8 +1,8 @@
 // What the open conversation is about: a summary and its topics. They are loaded when the user asks for them.
 import { useEffect, useState } from "preact/hooks";
 import { SessionAbout as Query, type SessionAboutResult } from "../generated/operations.ts";
-import { handleError } from "../state/app.ts";
 import { client } from "../state/login.ts";
+import { handleError } from "../state/problem.ts";
 import { topicHref } from "../state/route.ts";
 
 /** New messages come in bursts: a question, its facts and its answer. */

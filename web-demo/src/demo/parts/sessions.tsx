@@ -1,42 +1,72 @@
-// The list of sessions, with buttons to create and delete sessions.
-import { useState } from "preact/hooks";
-import { deleteSession, mayWrite, memory, newSession, sessionId, sessions, type SessionItem } from "../state/app.ts";
-import { sessionHref } from "../state/route.ts";
-import { ago, count } from "../state/format.ts";
+// The list of sessions: pinned ones first, a search, and what is archived.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { newSession } from "../state/opening.ts";
+import { memoryHref } from "../state/route.ts";
+import { reportingProblems } from "../state/session-actions.ts";
+import { listing, refreshSessions, sessions } from "../state/session-list.ts";
+import { mayWrite } from "../state/viewer.ts";
 import { Icon } from "./icon.tsx";
+import { SessionRow } from "./session-row.tsx";
+import { FoundSessions } from "./session-search.tsx";
 
-const titleOf = (session: SessionItem, firstMessage: string | undefined) => session.title || session.messages.nodes[0]?.text || firstMessage || "New session";
+/** A shorter list needs no search field. Ctrl+K shows it anyway. */
+const SEARCHED_FROM = 8;
 
-export function Sessions({ onChoose }: { onChoose: () => void }) {
-  /** The session whose deletion the user must confirm. */
-  const [confirming, setConfirming] = useState<string | null>(null);
-  const current = memory.value;
-  void current?.version.value;
-  const firstMessage = current?.messages.values().next().value?.text;
+interface Props {
+  onChoose: () => void;
+  /** Shows the list on a narrow screen. */
+  onOpen: () => void;
+}
+
+/** Ctrl+K or ⌘K moves the focus to the search field. */
+function useSearchKey(onSearch: () => void) {
+  useEffect(() => {
+    const search = (event: KeyboardEvent) => {
+      if (event.key !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      onSearch();
+    };
+    addEventListener("keydown", search);
+    return () => removeEventListener("keydown", search);
+  }, []);
+}
+
+export function Sessions({ onChoose, onOpen }: Props) {
+  const [text, setText] = useState<string | null>(null);
+  const field = useRef<HTMLInputElement>(null);
+  const listed = sessions.value.filter((session) => !session.archived);
+  const pinned = listed.filter((session) => session.pinned);
+  const { pages, hasMore, archived } = listing.value;
+  useSearchKey(() => {
+    onOpen();
+    setText((old) => old ?? "");
+    setTimeout(() => field.current?.focus());
+  });
+  const rows = (shown: typeof listed) => shown.map((session) => <SessionRow key={session.id} session={session} onChoose={onChoose} />);
+  const words = text?.trim() ?? "";
   return (
     <nav aria-label="Sessions">
       <button type="button" class="new" onClick={() => { void newSession(); onChoose(); }}><Icon name="plus" />New session</button>
       {mayWrite(true) && <button type="button" class="new shared" title="All logged-in users can read it; only administrators can write it" onClick={() => { void newSession(true); onChoose(); }}>New shared session</button>}
-      <ul>
-        {sessions.value.map((session) => {
-          const on = session.id === sessionId.value;
-          const title = titleOf(session, on ? firstMessage : undefined);
-          const facts = on && current ? current.counts().active : (session.facts.totalCount ?? 0);
-          return (
-            <li key={session.id} class={on ? "on" : ""}>
-              <a href={sessionHref(session.id)} aria-current={on ? "page" : undefined} onClick={onChoose}>
-                <span>{title}</span>
-                <small>{session.shared && <i class="badge">shared</i>}{facts > 0 ? `${count(facts, "fact")}, ` : ""}{ago(session.updatedAt)}</small>
-              </a>
-              {!mayWrite(session.shared) ? null : confirming === session.id ? (
-                <button type="button" class="sure" onBlur={() => setConfirming(null)} onClick={() => { setConfirming(null); void deleteSession(session.id); }}>Delete?</button>
-              ) : (
-                <button type="button" class="icon-button" aria-label={`Delete session ${title}`} onClick={() => setConfirming(session.id)}><Icon name="trash" /></button>
-              )}
-            </li>
-          );
-        })}
-      </ul>
+      {(text !== null || listed.length >= SEARCHED_FROM) && (
+        <input
+          ref={field} type="search" aria-label="Search sessions" placeholder="Search sessions" title="Ctrl+K" autocomplete="off" value={text ?? ""}
+          onInput={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Escape" || !text) return;
+            event.stopPropagation();
+            setText("");
+          }}
+        />
+      )}
+      {words ? <FoundSessions text={words} onChoose={onChoose} /> : (
+        <>
+          {pinned.length > 0 && <><p class="group">Pinned</p><ul aria-label="Pinned">{rows(pinned)}</ul><p class="group">Latest</p></>}
+          <ul>{rows(listed.filter((session) => !session.pinned))}</ul>
+          {hasMore && <button type="button" class="quiet" onClick={() => void reportingProblems(refreshSessions(pages + 1))}>Show more</button>}
+          {archived > 0 && <a class="quiet" href={`${memoryHref}/sessions?archived=yes`}>Archived ({archived})</a>}
+        </>
+      )}
     </nav>
   );
 }

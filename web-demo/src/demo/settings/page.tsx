@@ -1,12 +1,15 @@
-// The settings: access tokens, usage, appearance, data and the connection. Their code loads when they are first opened.
+// The settings: access tokens, usage, activity, appearance, data and the connection. Their code loads when they are first opened.
 import "../styles/place-page.css";
 import "../styles/settings.css";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { start } from "../state/app.ts";
 import { settingsHref } from "../state/route.ts";
+import { start } from "../state/viewer.ts";
+import { Activity } from "./parts/activity.tsx";
 import { Appearance } from "./parts/appearance.tsx";
 import { Connection } from "./parts/connection.tsx";
+import { NeverStored } from "./parts/never-stored.tsx";
+import { Remembering } from "./parts/remembering.tsx";
 import { Tokens } from "./parts/tokens.tsx";
 import { Usage } from "./parts/usage.tsx";
 
@@ -15,7 +18,7 @@ const YourData = () => <p>Export everything that Recall knows of you, or delete 
 type Section = readonly [path: string, title: string, Content: () => JSX.Element];
 const first: Section = ["tokens", "Access tokens", Tokens];
 const sections: readonly Section[] = [
-  first, ["usage", "Usage", Usage], ["appearance", "Appearance", Appearance], ["data", "Your data", YourData], ["connection", "Connection", Connection],
+  first, ["usage", "Usage", Usage], ["activity", "Activity", Activity], ["remembering", "Remembering", Remembering], ["never-stored", "Never stored", NeverStored], ["appearance", "Appearance", Appearance], ["data", "Your data", YourData], ["connection", "Connection", Connection],
 ];
 
 /** An unknown section opens the first one. */

@@ -1,6 +1,6 @@
 // An action of a place, with its error.
 import { useState } from "preact/hooks";
-import { handleError } from "./app.ts";
+import { handleError } from "./problem.ts";
 
 export interface Action {
   busy: boolean;

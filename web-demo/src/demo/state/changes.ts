@@ -18,10 +18,17 @@ const tell = (event: MemoryEvent | null) => {
   for (const listener of [...listeners]) listener(event);
 };
 
-/** Follows the user's memory after a cursor, which is not newer than what the page shows. */
-export function followMemory(from: string): void {
+/** Everything must be read again after the server was missing. */
+export const tellOfReturn = (): void => tell(null);
+
+/** Follows the user's memory after a cursor, which is not newer than what the page shows. `onGap`: events cannot be delivered. */
+export function followMemory(from: string, onGap: () => void): void {
   stopFollowingMemory();
-  const opened = client.memoryStream({ from, onGap: () => tell(null) });
+  const missEvents = () => {
+    onGap();
+    tell(null);
+  };
+  const opened = client.memoryStream({ from, onGap: missEvents });
   opened.on("event", tell);
   stream = opened.start();
 }

@@ -45,6 +45,12 @@ export function moment(time: Date, style = dateStyle.current.value): string {
   return `${write.date(time)}, ${write.clock(time)}`;
 }
 
+/** "10:02" today, else "3 Nov 2024, 10:02". */
+export function clockOrMoment(iso: string, now = new Date()): string {
+  const time = new Date(iso);
+  return time.toDateString() === now.toDateString() ? clock(time) : moment(time);
+}
+
 /** "today 10:02", "3 Nov", "3 Nov 2024". */
 export function day(iso: string, now = new Date()): string {
   const time = new Date(iso);

@@ -3,7 +3,8 @@
 import { signal } from "@preact/signals";
 import { RecallClient, RecallError, type Account, type Who } from "@relevantic/recall";
 import { writeTokens } from "./forget-tokens.ts";
-import * as outbox from "./outbox.ts";
+import { clearKept } from "./kept.ts";
+import { outbox } from "./outbox.ts";
 
 /** The logged-in user or the visitor. null: nobody, or a server without login. */
 export const account = signal<Who | null>(null);
@@ -60,16 +61,23 @@ export async function beginVisit(): Promise<void> {
   await client.beginVisit();
 }
 
-/** Moves the data of the visit into the account, or deletes it. */
-export async function settleVisitOffer(adopt: boolean): Promise<void> {
-  await (adopt ? client.adoptVisit() : client.endVisit());
+/** Moves the data of the visit into the account, or deletes it. Returns the sessions that were moved. */
+export async function settleVisitOffer(adopt: boolean): Promise<readonly string[]> {
+  const adopted = adopt ? await client.adoptVisit() : void (await client.endVisit());
   visitOffer.value = null;
+  return adopted?.sessions ?? [];
+}
+
+/** Deletes what this browser keeps of a user. */
+export async function clearBrowserData(userId: string | undefined): Promise<void> {
+  if (userId !== undefined) outbox.clear(userId);
+  writeTokens([]);
+  await clearKept();
 }
 
 /** Ends the login here and opens the provider's logout page. Visitors end their visit; a token is forgotten. */
-export async function logOut(): Promise<void> {
-  outbox.clearAll();
-  writeTokens([]);
+export async function logOut(userId: string | undefined): Promise<void> {
+  await clearBrowserData(userId);
   if (token !== undefined) return location.reload();
   if (visitEnds.value) {
     await client.endVisit();

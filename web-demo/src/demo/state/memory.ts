@@ -9,7 +9,15 @@ import { phraseFromName } from "./format.ts";
 const lower = <T extends string>(text: T) => text.toLowerCase() as Lowercase<T>;
 const REPLAY_STEP_MS = 90;
 const REPLAY_MAX_MS = 2400;
+const NO_PULSE: Pulse = { count: 0, delay: 0, at: 0, kind: "learned" };
 type Around = NonNullable<AroundResult["session"]>;
+
+/** A session as the page keeps it for reading without the server. */
+export interface Snapshot {
+  readonly messages: readonly Message[];
+  readonly facts: readonly Fact[];
+  readonly entities: readonly Entity[];
+}
 
 export class Memory {
   readonly version = signal(0);
@@ -72,6 +80,21 @@ export class Memory {
     // The server has stored every message of the snapshot, even if its answer or event has not arrived here.
     for (const message of unsent) if (!this.messages.has(message.key)) this.messages.set(message.key, message);
     this.#setEarlier(session.messages.pageInfo);
+  }
+
+  /** The newest messages and facts that the server has confirmed. */
+  snapshot(maxMessages: number, maxFacts: number): Snapshot {
+    const messages = this.#splitAtGap()[1].filter((m) => m.id !== null && m.stage !== "streaming").slice(-maxMessages).map((m) => ({ ...m, asking: false }));
+    const facts = [...this.facts.values()].sort((a, b) => a.order - b.order).slice(-maxFacts);
+    const sides = new Set(facts.flatMap((fact) => [fact.subject, fact.object]));
+    return { messages, facts, entities: [...this.entities.values()].filter(({ id }) => sides.has(id)) };
+  }
+
+  restore({ messages, facts, entities }: Snapshot): void {
+    for (const entity of entities) this.entities.set(entity.id, entity);
+    for (const fact of facts) this.facts.set(fact.id, { ...fact, order: ++this.#order, pulse: NO_PULSE });
+    for (const message of messages) this.#put(message);
+    this.#changed();
   }
 
   #setEarlier(page: Around["older"]["pageInfo"]) {
@@ -149,13 +172,13 @@ export class Memory {
       weight: row.weight, belief: row.belief, uncertainty: row.uncertainty, relativeWeight: row.relativeWeight, status: lower(row.status), shared: row.shared,
       validFrom: row.validFrom,
       rivals: known?.rivals ?? [], excerpt: known?.excerpt ?? null, change: known?.change ?? null,
-      order: known?.order ?? order, pulse: known?.pulse ?? { count: 0, delay: 0, at: 0, kind: "learned" },
+      order: known?.order ?? order, pulse: known?.pulse ?? NO_PULSE,
     };
   }
 
   #messageRow(row: MessageRow) {
     this.#put({
-      ...blankMessage(keyOf(row), row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt,
+      ...blankMessage(keyOf(row), row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt, remembered: row.remembered,
       stage: row.status === "PROCESSED" ? "processed" : row.status === "FAILED" ? "failed" : "stored",
       kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null,
       mentions: row.mentions.map((m) => ({ entityId: m.entity.id, name: m.entity.name, type: lower(m.entity.type), start: m.start, end: m.end })),
@@ -254,6 +277,7 @@ export class Memory {
     const stage = event.status === "processed" ? "processed" : "stored";
     this.#edit(message, {
       id: event.message_id, role: event.role, speaker: event.speaker ?? null, text: event.text, sentAt: event.sent_at, answerTo: event.answer_to ?? null,
+      remembered: event.remembered ?? true,
       stage: message.stage === "processed" ? "processed" : stage, problem: null,
     });
     this.#stopAsking(event.answer_to);
@@ -350,5 +374,5 @@ const streamKey = (questionId: string) => `answer:${questionId}`;
 
 const blankMessage = (key: string, text: string): Message => ({
   key, id: null, role: "user", speaker: null, text, sentAt: new Date().toISOString(), stage: "sending", kind: null, mentions: [], citations: [],
-  answerTo: null, learned: new Map(), roundTripMs: null, asking: false, answerer: null, problem: null,
+  answerTo: null, learned: new Map(), roundTripMs: null, asking: false, remembered: true, answerer: null, problem: null,
 });

@@ -114,6 +114,8 @@ export interface Message {
   roundTripMs: number | null;
   /** The question has no answer yet. */
   asking: boolean;
+  /** False: remembering was paused when it was stored. */
+  remembered: boolean;
   answerer: { name: string; totalMs: number; grounded: boolean } | null;
   problem: string | null;
 }

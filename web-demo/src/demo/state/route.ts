@@ -1,18 +1,21 @@
-// Routes in the URL's hash: #/s/{session}, #/e/{entity}, #/memory…, #/settings/{section}, #/d, #/d/{document},
+// Routes in the URL's hash: #/s/{session}, #/e/{entity}, #/memory…, #/graph…, #/settings/{section}, #/d, #/d/{document},
 // #/d/{document}/{chunk}, #/c/{comparison} and #/t/{topic}.
 import { signal } from "@preact/signals";
 
 export type Route =
-  | { page: "session"; id: string } | { page: "entity"; id: string } | { page: "memory"; rest: string } | { page: "settings"; section: string } | { page: "home" }
+  | { page: "session"; id: string } | { page: "entity"; id: string } | { page: "memory"; rest: string } | { page: "graph"; rest: string } | { page: "settings"; section: string } | { page: "home" }
   | { page: "documents" } | { page: "document"; id: string; chunk: string | null }
   | { page: "comparison"; id: string } | { page: "topic"; id: string };
 
 export const memoryHref = "#/memory";
+export const memoryFactHref = (id: string): string => `${memoryHref}/facts/${encodeURIComponent(id)}`;
+export const graphHref = (entity: string | null = null): string => (entity ? `#/graph/${encodeURIComponent(entity)}` : "#/graph");
 export const settingsHref = "#/settings";
 
 function read(): Route {
   const [, kind, id, part] = location.hash.split("/");
   if (kind?.split("?")[0] === "memory") return { page: "memory", rest: location.hash.slice(memoryHref.length) };
+  if (kind?.split("?")[0] === "graph") return { page: "graph", rest: location.hash.slice(graphHref().length) };
   try {
     if (id && kind === "s") return { page: "session", id: decodeURIComponent(id) };
     if (id && kind === "e") return { page: "entity", id: decodeURIComponent(id) };

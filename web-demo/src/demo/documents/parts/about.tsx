@@ -1,7 +1,7 @@
 // What is known about a document besides its text: a summary, topics, names, and the messages that have to do with it.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { showMessage } from "../../state/app.ts";
+import { showMessage } from "../../state/current-session.ts";
 import { day } from "../../state/format.ts";
 import { entityHref, sessionHref, topicHref } from "../../state/route.ts";
 import type { EntityName, Said, TopicName } from "../generated/operations.ts";

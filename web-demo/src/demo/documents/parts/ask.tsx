@@ -1,11 +1,14 @@
 // Asks about one document or all: lists the passages that fit, or sends the question to the chat.
 import { useState } from "preact/hooks";
-import { handleError, memory, mayWrite, send, sessionId } from "../../state/app.ts";
+import { memory, sessionId } from "../../state/current-session.ts";
 import { count } from "../../state/format.ts";
 import { client } from "../../state/login.ts";
 import { placeLabel } from "../../state/model.ts";
+import { send } from "../../state/outgoing.ts";
 import { openPassage } from "../../state/passages.ts";
+import { handleError } from "../../state/problem.ts";
 import { navigate, passageHref, sessionHref } from "../../state/route.ts";
+import { mayWrite } from "../../state/viewer.ts";
 import { FindPassages, type FindPassagesResult } from "../generated/operations.ts";
 import { announcement } from "../state/library.ts";
 import { chooseSnippet } from "../state/text.ts";
@@ -27,7 +30,7 @@ async function askInChat(question: string, documentId: string | null): Promise<v
   const open = sessionId.value;
   const answerFrom = documentId ? { sources: ["DOCUMENTS" as const], documentIds: [documentId] } : undefined;
   if (open && memory.value && mayWrite(memory.value.shared)) {
-    void send(question, undefined, answerFrom);
+    void send(question, answerFrom);
     return navigate(sessionHref(open));
   }
   const { id } = await client.createSession();

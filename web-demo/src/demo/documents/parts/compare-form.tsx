@@ -1,7 +1,7 @@
 // Starts a comparison: the chosen documents, and what to compare them by.
 import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { handleError } from "../../state/app.ts";
+import { handleError } from "../../state/problem.ts";
 import { chosen, compareChosen, MAX_COMPARED, MIN_COMPARED, toggleChoice } from "../state/choice.ts";
 
 const ID = "compare-documents";

@@ -1,7 +1,7 @@
 // One document in the list.
-import { mayWrite } from "../../state/app.ts";
 import { count, day } from "../../state/format.ts";
 import { documentHref } from "../../state/route.ts";
+import { mayWrite } from "../../state/viewer.ts";
 import type { DocumentRow } from "../generated/operations.ts";
 import { chosen, isChosen, MAX_COMPARED, toggleChoice } from "../state/choice.ts";
 import { refreshComparisons } from "../state/comparisons.ts";

@@ -2,8 +2,8 @@
 import { useRef, useState } from "preact/hooks";
 import type { DocumentStatus } from "@relevantic/recall";
 import { Icon } from "../../parts/icon.tsx";
-import { mayWrite } from "../../state/app.ts";
 import { count } from "../../state/format.ts";
+import { mayWrite } from "../../state/viewer.ts";
 import { filter, isFiltered, isLoaded, loadError, own, refresh, setFilter, shared, showMore, type Shelf } from "../state/library.ts";
 import { chosen, MIN_COMPARED } from "../state/choice.ts";
 import { areComparisonsLoaded } from "../state/comparisons.ts";

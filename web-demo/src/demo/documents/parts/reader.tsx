@@ -1,11 +1,12 @@
 // The reading view of one document: its text with headings and pages, and the cited passage.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { handleError, mayWrite } from "../../state/app.ts";
 import { ago, count, day } from "../../state/format.ts";
 import { client, hasToken } from "../../state/login.ts";
 import { passageRequests } from "../../state/passages.ts";
+import { handleError } from "../../state/problem.ts";
 import { documentHref, documentsHref, navigate } from "../../state/route.ts";
+import { mayWrite } from "../../state/viewer.ts";
 import { Versions, type VersionsResult } from "../generated/operations.ts";
 import { formatBytes, kindOf, progressOf, progressText } from "../state/format.ts";
 import { deleteDocument, isUnfinished, markViewed, openDocument, opened, type OpenedDocument } from "../state/library.ts";

@@ -1,8 +1,8 @@
 // The report of a comparison: its question, its documents, and what they have in common and what not.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { handleError } from "../../state/app.ts";
 import { count, day } from "../../state/format.ts";
+import { handleError } from "../../state/problem.ts";
 import { comparisonHref, documentHref, documentsHref, navigate } from "../../state/route.ts";
 import type { PointRow } from "../generated/operations.ts";
 import { closeComparison, deleteComparison, openComparison, openedComparison, startComparison, type OpenedComparison } from "../state/comparisons.ts";

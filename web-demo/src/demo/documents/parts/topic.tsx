@@ -1,9 +1,9 @@
 // A topic: its documents, conversations, names and related topics. And the list of the largest topics.
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { handleError } from "../../state/app.ts";
 import { count } from "../../state/format.ts";
 import { client } from "../../state/login.ts";
+import { handleError } from "../../state/problem.ts";
 import { documentHref, documentsHref } from "../../state/route.ts";
 import { GetTopic, Topics as TopicsQuery, type GetTopicResult, type TopicName } from "../generated/operations.ts";
 import { own } from "../state/library.ts";

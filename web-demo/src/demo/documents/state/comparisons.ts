@@ -2,8 +2,8 @@
 import { effect, signal } from "@preact/signals";
 import type { EventOf, EventStream } from "@relevantic/recall";
 import { Comparisons, GetComparison, type ComparisonRow, type GetComparisonResult } from "../generated/operations.ts";
-import { handleError } from "../../state/app.ts";
 import { client, loginMethods } from "../../state/login.ts";
+import { handleError } from "../../state/problem.ts";
 import { announcement, ignoreMissing, isUnfinished } from "./library.ts";
 
 const ROWS_PER_PAGE = 20;

@@ -2,8 +2,9 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { RecallError, type DocumentStatus, type EventOf, type EventStream } from "@relevantic/recall";
 import { Documents, GetDocument, MarkViewed, type DocumentRow, type GetDocumentResult } from "../generated/operations.ts";
-import { handleError, start } from "../../state/app.ts";
 import { client, loginMethods } from "../../state/login.ts";
+import { handleError } from "../../state/problem.ts";
+import { start } from "../../state/viewer.ts";
 
 const ROWS_PER_PAGE = 50;
 const MAX_ROWS_PER_PAGE = 100;

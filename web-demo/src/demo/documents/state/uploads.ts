@@ -1,8 +1,8 @@
 // Files on their way to the server. They continue while the user looks at other places of the page.
 import { effect, signal } from "@preact/signals";
 import { RecallError } from "@relevantic/recall";
-import { handleError } from "../../state/app.ts";
 import { client, loginMethods } from "../../state/login.ts";
+import { handleError } from "../../state/problem.ts";
 import { announcement, clearFilter, findRow, refresh } from "./library.ts";
 
 /** `known`: the collection has the same content already. */

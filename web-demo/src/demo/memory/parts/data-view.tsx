@@ -1,12 +1,14 @@
 // Taking one's data away: the archive, and the deletion of everything.
 import { RecallError } from "@relevantic/recall";
 import { useState } from "preact/hooks";
-import { hasToken } from "../../state/login.ts";
+import { clearBrowserData, hasToken } from "../../state/login.ts";
 import { DeleteEverything, type DeleteEverythingResult } from "../generated/operations.ts";
 import { client } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
-import { manyOf } from "../state/words.ts";
+import { start } from "../../state/viewer.ts";
+import { manyOf } from "../../common/state/words.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
+import { ImportChats } from "./import-chats.tsx";
 
 type Receipt = NonNullable<DeleteEverythingResult["deleteMyData"]["receipt"]>;
 
@@ -16,6 +18,7 @@ const CONFIRMATION = "DELETE";
 async function deleteEverything(confirm: string): Promise<Receipt> {
   const { receipt, errors } = (await client.graphql(DeleteEverything, { confirm })).deleteMyData;
   if (!receipt || errors[0]) throw new RecallError(errors[0]?.code ?? "BAD_RESPONSE", errors[0]?.message ?? "The server sent no receipt.", 200);
+  await clearBrowserData(start.value?.viewer.id);
   return receipt;
 }
 
@@ -64,6 +67,7 @@ export function DataView() {
       {hasToken.value
         ? <p>Export it with your access token: <code>GET /export</code>.</p>
         : <p><a class="plain" href="/export" download="recall-memory.jsonl">Export</a></p>}
+      <ImportChats />
       <h2>Leave</h2>
       <p class="soft">Deletes everything that is known of you, at once and for good.</p>
       <p><button type="button" class="plain" onClick={() => setDeleting(true)}>Delete everything…</button></p>

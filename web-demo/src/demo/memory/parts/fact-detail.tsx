@@ -1,16 +1,16 @@
 // One fact: why the memory believes it, what contradicts it, how it came about, and what the reader can do about it.
 import { useState } from "preact/hooks";
+import { showMessage } from "../../state/current-session.ts";
 import { day, formatDays } from "../../state/format.ts";
-import { showMessage } from "../../state/app.ts";
 import { FactEvidencePage, FactStory, type FactEvidencePageResult, type FactStoryResult, type KnownFact, type Named } from "../generated/operations.ts";
 import { client, handleError, mayWrite, problem, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
-import { useLoaded } from "../state/hooks.ts";
-import { isBy } from "../state/past.ts";
-import { placeHref, type Place } from "../state/place.ts";
-import { manyOf, nameOf, otherSide, percent, sentence, statusWord } from "../state/words.ts";
+import { BeliefBar, Triple } from "../../common/parts/fact-line.tsx";
+import { useLoaded } from "../../common/state/hooks.ts";
+import { isBy } from "../../common/state/day.ts";
+import { placeHref, type Place } from "../../common/state/place.ts";
+import { manyOf, nameOf, otherSide, percent, sentence, statusWord } from "../../common/state/words.ts";
 import { CorrectFact } from "./fact-form.tsx";
-import { BeliefBar, Triple } from "./fact-row.tsx";
 import { ForgetDialog } from "./forget-dialog.tsx";
 import { Gone, Story } from "./pane.tsx";
 import { PastVerdict } from "./past.tsx";

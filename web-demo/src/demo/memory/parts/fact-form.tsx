@@ -2,15 +2,16 @@
 import type { EntityType } from "@relevantic/recall";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { mayWrite, sessions, useMemoryPage, type Relation } from "../state/context.ts";
+import { mayWrite, sessions, useMemoryPage } from "../state/context.ts";
+import type { Relation } from "../../common/state/context.ts";
 import { useAction } from "../../state/action.ts";
 import type { Statement } from "../state/steering.ts";
-import { entityTypes } from "../state/place.ts";
-import { nameOf, sentence, typeWord } from "../state/words.ts";
+import { entityTypes } from "../../common/state/place.ts";
+import { nameOf, sentence, typeWord } from "../../common/state/words.ts";
 import type { KnownFact, Named } from "../generated/operations.ts";
-import { Combobox, type Option } from "./combobox.tsx";
+import { Combobox, type Option } from "../../common/parts/combobox.tsx";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
-import { EntityField } from "./entity-field.tsx";
+import { EntityField } from "../../common/parts/entity-field.tsx";
 
 /** A name as typed, and the entity if it was chosen from the suggestions. */
 interface Side {

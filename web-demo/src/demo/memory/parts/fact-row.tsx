@@ -1,26 +1,11 @@
 // One fact in the list: what it says, whether it holds, how sure the memory is.
-import { ago, day, phraseFor } from "../../state/format.ts";
+import { ago, day } from "../../state/format.ts";
 import { mayWrite } from "../state/context.ts";
-import { opinion } from "../../parts/facts.tsx";
+import { BeliefBar, Triple } from "../../common/parts/fact-line.tsx";
 import type { KnownFact } from "../generated/operations.ts";
-import type { Place } from "../state/place.ts";
-import { changeWord, isNote, lower, nameOf, otherSide, percent, sentence, statusWord } from "../state/words.ts";
+import type { Place } from "../../common/state/place.ts";
+import { changeWord, percent, sentence, statusWord } from "../../common/state/words.ts";
 import { Row } from "./list-view.tsx";
-
-export function Triple({ fact }: { fact: KnownFact }) {
-  if (isNote(fact)) return <span class="triple"><em>note:</em> <b>{otherSide(fact)}</b></span>;
-  return (
-    <span class="triple">
-      <b data-type={lower(fact.subject.type)}>{nameOf(fact.subject)}</b> <em>{phraseFor(fact.phrase, fact.subject.isViewer)}</em> <b data-type={fact.object ? lower(fact.object.type) : undefined}>{otherSide(fact)}</b>
-    </span>
-  );
-}
-
-/** Support, doubt and opposition as a bar. The text next to it says the same. */
-export function BeliefBar({ fact }: { fact: Pick<KnownFact, "belief" | "uncertainty"> }) {
-  const { support, opposition } = opinion(fact);
-  return <span class="bar" aria-hidden="true"><i style={{ width: `${support * 100}%` }} /><u style={{ width: `${opposition * 100}%` }} /></span>;
-}
 
 interface Props {
   fact: KnownFact;
@@ -28,7 +13,8 @@ interface Props {
   tabIndex: 0 | -1;
 }
 
-export function FactRow({ fact, place, tabIndex, selected, isNew, onSelect }: Props & { selected: boolean; isNew: boolean; onSelect: () => void }) {
+/** `showsLearned`: shows when the fact was learned instead of its last change. */
+export function FactRow({ fact, place, tabIndex, selected, isNew, showsLearned, onSelect }: Props & { selected: boolean; isNew: boolean; showsLearned: boolean; onSelect: () => void }) {
   return (
     <Row
       place={place} id={fact.id} tabIndex={tabIndex} data-status={fact.status} data-selected={selected || undefined}
@@ -40,7 +26,7 @@ export function FactRow({ fact, place, tabIndex, selected, isNew, onSelect }: Pr
         {fact.flagged && <span class="warn">hearsay</span>}
         {fact.shared && <span class="badge">shared</span>}
         {isNew && <span class="new">new</span>}
-        <time dateTime={fact.updatedAt}>{ago(fact.updatedAt)}</time>
+        {showsLearned ? <span class="when">learned <time dateTime={fact.createdAt}>{ago(fact.createdAt)}</time></span> : <time class="when" dateTime={fact.updatedAt}>{ago(fact.updatedAt)}</time>}
       </span>
     </Row>
   );

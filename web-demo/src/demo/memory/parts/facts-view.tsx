@@ -3,13 +3,13 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 import type { KnownFact } from "../generated/operations.ts";
 import { mayWrite, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
-import { useLiveList } from "../state/hooks.ts";
+import { useLiveList } from "../../common/state/hooks.ts";
 import { factList } from "../state/lists.ts";
-import type { Place } from "../state/place.ts";
-import { manyOf } from "../state/words.ts";
+import type { Place } from "../../common/state/place.ts";
+import { manyOf } from "../../common/state/words.ts";
 import { FactDetail } from "./fact-detail.tsx";
 import { FactRow, PastFactRow } from "./fact-row.tsx";
-import { FactFilters } from "./filters.tsx";
+import { FactFilters, FactOrderChoice } from "./filters.tsx";
 import { ForgetDialog } from "./forget-dialog.tsx";
 import { ListView, totalText } from "./list-view.tsx";
 import { Changes, PastBanner } from "./past.tsx";
@@ -17,7 +17,7 @@ import { Changes, PastBanner } from "./past.tsx";
 /** The server forgets at most this many facts at once. */
 const MOST_SELECTED = 1000;
 
-/** How many of the rows changed since the last visit. They come first. "at least" if more may follow the loaded ones. */
+/** How many of the rows changed since the last visit. They come first in the order of the latest change. "at least" if more may follow the loaded ones. */
 function newSince(rows: readonly KnownFact[], lastVisit: string | null): string {
   if (lastVisit === null) return "";
   const known = rows.findIndex((fact) => fact.updatedAt <= lastVisit);
@@ -58,7 +58,7 @@ export function FactsView({ place, lastVisit }: { place: Place; lastVisit: strin
   const render = useCallback((fact: KnownFact, tabIndex: 0 | -1) => (isPast
     ? <PastFactRow fact={fact} place={place} tabIndex={tabIndex} isChange={filters.changes !== ""} />
     : <FactRow
-        fact={fact} place={place} tabIndex={tabIndex} selected={selected.has(fact.id)} isNew={lastVisit !== null && fact.updatedAt > lastVisit}
+        fact={fact} place={place} tabIndex={tabIndex} selected={selected.has(fact.id)} isNew={lastVisit !== null && fact.updatedAt > lastVisit} showsLearned={filters.order === "LATEST_LEARNED"}
         onSelect={() => toggle(fact)}
       />
   ), [place, filters, selected, lastVisit]);
@@ -73,7 +73,7 @@ export function FactsView({ place, lastVisit }: { place: Place; lastVisit: strin
         <FactFilters place={place} />
         {selected.size > 0
           ? <SelectionBar facts={[...selected.values()]} all={selectable.length} complete={selectable.length === list.total.value} onClear={() => setSelected(new Map())} onSelectAll={() => setSelected(new Map(selectable.map((fact) => [fact.id, fact])))} />
-          : <p class="total" role="status">{filters.changes ? <Changes list={list} filters={filters} /> : <>{totalText(list, "fact")}{rows.length > 0 && (isPast ? ", without those retracted since" : `, latest change first${newSince(rows, lastVisit)}`)}</>}</p>}
+          : <div class="total"><span role="status">{filters.changes ? <Changes list={list} filters={filters} /> : <>{totalText(list, "fact")}{rows.length > 0 && (isPast ? ", without those retracted since" : filters.order === "" && newSince(rows, lastVisit))}</>}</span>{!isPast && <FactOrderChoice filters={place.filters} />}</div>}
       </>}
     >
       {place.id && <FactDetail id={place.id} place={place} />}

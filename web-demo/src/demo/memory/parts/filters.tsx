@@ -1,12 +1,14 @@
-// The filters of a list. They are part of the URL, so that a reload, a link and the Back button keep them.
+// The filters of a list of the Memory page.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
-import { client, sessions, useMemoryPage } from "../state/context.ts";
-import { useLoaded, useSettled } from "../state/hooks.ts";
-import { countFilters, entityTypes, placeHref, setFilters, statuses, unfiltered, type Filters, type Place } from "../state/place.ts";
-import { changeWord, nameOf, statusWord, typeWord } from "../state/words.ts";
-import { EntityField } from "./entity-field.tsx";
-import { AsOf } from "./past.tsx";
+import { EntityField } from "../../common/parts/entity-field.tsx";
+import { AsOf, ChangedDays, Choice, ConfidenceChoice, FilterBar, RelationChoice, SessionChoice, SourceChoice, StatusChoice, TypeChoice, WhoseChoice } from "../../common/parts/filters.tsx";
+import { useLoaded, useSettled } from "../../common/state/hooks.ts";
+import { orders, placeHref, setFilters, statuses, unfiltered, withFilters, withoutFactList, type Filters, type Place } from "../../common/state/place.ts";
+import { changeWord, nameOf } from "../../common/state/words.ts";
+import { graphHref } from "../../state/route.ts";
+import { client } from "../state/context.ts";
+import { orderLabel } from "../state/orders.ts";
 
 const TYPING_PAUSE_MS = 150;
 
@@ -25,19 +27,6 @@ function Search({ place, label }: { place: Place; label: string }) {
   );
 }
 
-function Choice<Name extends keyof Filters>({ place, name, label, any, options }: { place: Place; name: Name; label: string; any: string; options: ReadonlyArray<readonly [value: string, label: string]> }) {
-  const id = useId();
-  return (
-    <div class="choice-filter" data-set={place.filters[name] !== "" || undefined}>
-      <label class="unseen" for={id}>{label}</label>
-      <select id={id} value={place.filters[name]} onChange={(event) => setFilters({ [name]: event.currentTarget.value })}>
-        <option value="">{any}</option>
-        {options.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
-      </select>
-    </div>
-  );
-}
-
 /** Facts about one entity. */
 function About({ place }: { place: Place }) {
   const [text, setText] = useState("");
@@ -49,57 +38,61 @@ function About({ place }: { place: Place }) {
   return <EntityField label="About" hideLabel text={text} placeholder="About anyone" onText={setText} onChoose={(thing) => setFilters({ entity: thing.id })} />;
 }
 
-const sessionOptions = () => sessions.value.map((s) => [s.id, `${s.title ?? s.messages.nodes[0]?.text ?? "New session"}${s.shared ? " (shared)" : ""}`.slice(0, 60)] as const);
+const PlaceFilters = ({ place, search, children }: { place: Place; search: string; children: ComponentChildren }) => (
+  <FilterBar filters={place.filters} clearHref={placeHref({ ...unfiltered(place), id: place.id })} search={<Search place={place} label={search} />}>{children}</FilterBar>
+);
 
-/** Shown as a row, and behind a button on a narrow screen. */
-function FilterBar({ place, search, children }: { place: Place; search: string; children: ComponentChildren }) {
-  const [open, setOpen] = useState(false);
-  const set = countFilters({ ...place, filters: { ...place.filters, text: "" } });
+export function FactFilters({ place }: { place: Place }) {
+  const { filters } = place;
   return (
-    <div class="filters" role="search" data-open={open || undefined}>
-      <Search place={place} label={search} />
-      <button type="button" class="plain more-filters" aria-expanded={open} onClick={() => setOpen(!open)}>Filters{set > 0 && ` (${set})`}</button>
-      <div class="choices">
-        {children}
-        {set > 0 && <a class="clear" href={placeHref({ ...unfiltered(place), id: place.id })}>Clear</a>}
-      </div>
-    </div>
+    <PlaceFilters place={place} search="Search facts">
+      <AsOf filters={filters} />
+      <About place={place} />
+      <RelationChoice filters={filters} />
+      <TypeChoice filters={filters} />
+      {filters.changes
+        ? <Choice filters={filters} name="status" label="Change" any="Any change" options={statuses.map((s) => [s, changeWord[s]])} />
+        : !filters.asOf && <><StatusChoice filters={filters} /><ConfidenceChoice filters={filters} /></>}
+      <SourceChoice filters={filters} />
+      <SessionChoice filters={filters} />
+      <WhoseChoice filters={filters} />
+      {!filters.asOf && <ChangedDays filters={filters} />}
+      {!filters.changes && <a class="clear" href={withFilters(graphHref(), { ...filters, ...withoutFactList, asOf: filters.asOf, type: "" })}>In the graph</a>}
+    </PlaceFilters>
   );
 }
 
-function Whose({ place }: { place: Place }) {
-  const { reader } = useMemoryPage();
-  if (!reader.value.mayReadShared) return null;
-  return <Choice place={place} name="whose" label="Whose memory" any="All memory" options={[["own", "Mine"], ["shared", "Shared"]]} />;
-}
-
-export function FactFilters({ place }: { place: Place }) {
-  const relations = useMemoryPage().ontology.value;
+/** The order of the facts of today. */
+export function FactOrderChoice({ filters }: { filters: Filters }) {
+  const choose = (value: string) => setFilters({ order: orders.find((order) => order === value) ?? "" });
   return (
-    <FilterBar place={place} search="Search facts">
-      <AsOf place={place} />
-      <About place={place} />
-      <Choice place={place} name="relation" label="Relation" any="Any relation" options={relations.map((r) => [r.name, r.phrase])} />
-      {place.filters.changes
-        ? <Choice place={place} name="status" label="Change" any="Any change" options={statuses.map((s) => [s, changeWord[s]])} />
-        : !place.filters.asOf && (
-          <>
-            <Choice place={place} name="status" label="Status" any="Any status" options={statuses.map((s) => [s, statusWord[s]])} />
-            <Choice place={place} name="belief" label="Confidence" any="Any confidence" options={[["50", "50 % or more"], ["70", "70 % or more"], ["90", "90 % or more"]]} />
-          </>
-        )}
-      <Choice place={place} name="session" label="Session" any="Any session" options={sessionOptions()} />
-      <Whose place={place} />
-    </FilterBar>
+    <label class="sort">sorted by
+      <select value={filters.order} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">{orderLabel.LATEST_CHANGE}</option>
+        {orders.map((order) => <option key={order} value={order}>{orderLabel[order]}</option>)}
+      </select>
+    </label>
   );
 }
 
 export function ThingFilters({ place }: { place: Place }) {
+  const { filters } = place;
   return (
-    <FilterBar place={place} search="Search names">
-      <Choice place={place} name="type" label="Type" any="Any type" options={entityTypes.map((t) => [t, typeWord[t]])} />
-      <Choice place={place} name="session" label="Session" any="Any session" options={sessionOptions()} />
-      <Whose place={place} />
-    </FilterBar>
+    <PlaceFilters place={place} search="Search names">
+      <TypeChoice filters={filters} />
+      <SessionChoice filters={filters} />
+      <WhoseChoice filters={filters} />
+    </PlaceFilters>
+  );
+}
+
+export function SessionFilters({ place }: { place: Place }) {
+  const { filters } = place;
+  return (
+    <PlaceFilters place={place} search="Search titles">
+      <Choice filters={filters} name="pinned" label="Pinned" any="Pinned or not" options={[["yes", "Pinned"], ["no", "Not pinned"]]} />
+      <Choice filters={filters} name="archived" label="Archived" any="Archived or not" options={[["yes", "Archived"], ["no", "Not archived"]]} />
+      <WhoseChoice filters={filters} />
+    </PlaceFilters>
   );
 }

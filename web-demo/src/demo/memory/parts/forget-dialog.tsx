@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { day } from "../../state/format.ts";
 import { client, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
-import { factsAndMessages, sentence } from "../state/words.ts";
+import { factsAndMessages, sentence } from "../../common/state/words.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
 
 export type ForgetTarget = Omit<ForgetInput, "dryRun">;

@@ -1,10 +1,10 @@
 // A list with its filters, and next to it what is open.
 import type { ComponentChildren } from "preact";
-import type { LiveList } from "../state/live-list.ts";
-import { countFilters, placeHref, unfiltered, type Place } from "../state/place.ts";
-import { manyOf } from "../state/words.ts";
+import type { LiveList } from "../../common/state/live-list.ts";
+import { countFilters, placeHref, unfiltered, type Place } from "../../common/state/place.ts";
+import { manyOf } from "../../common/state/words.ts";
 import { Pane } from "./pane.tsx";
-import { VirtualList, type RenderRow } from "./virtual-list.tsx";
+import { VirtualList, type RenderRow } from "../../common/parts/virtual-list.tsx";
 
 interface Props<Row extends { id: string }> {
   label: string;
@@ -33,7 +33,7 @@ function Notice<Row extends { id: string }>({ list, place, empty }: Pick<Props<R
   }
   if (list.stalled.value) return <p class="soft none">The latest changes have no more of them. <button type="button" onClick={() => void list.more()}>Look further back</button></p>;
   if (!list.complete || list.rows.value.length > 0) return null;
-  return countFilters(place) > 0 ? <p class="soft none">Nothing matches. <a href={placeHref(unfiltered(place))}>Clear the search and filters</a></p> : <p class="soft none">{empty}</p>;
+  return countFilters(place.filters) > 0 ? <p class="soft none">Nothing matches. <a href={placeHref(unfiltered(place))}>Clear the search and filters</a></p> : <p class="soft none">{empty}</p>;
 }
 
 export function ListView<Row extends { id: string }>({ label, list, place, head, empty, hint, render, onSelect, children }: Props<Row>) {
@@ -43,7 +43,7 @@ export function ListView<Row extends { id: string }>({ label, list, place, head,
       <section class="list" aria-label={label}>
         {head}
         <Notice list={list} place={place} empty={empty} />
-        {rows.length > 0 && <VirtualList label={label} rows={rows} total={list.total.value} onNearEnd={() => void list.more()} onSelect={onSelect} render={render} />}
+        {rows.length > 0 && <VirtualList source={list} label={label} rows={rows} total={list.total.value} onNearEnd={() => void list.more()} onSelect={onSelect} render={render} />}
       </section>
       <Pane place={place} hint={hint}>{children}</Pane>
     </>

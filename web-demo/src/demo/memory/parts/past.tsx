@@ -1,29 +1,18 @@
-// The memory of a past day: the field for the day, what the page says about it, and how it differs from today.
+// The memory of a past day: what the page says about it, and how it differs from today.
 import { useEffect } from "preact/hooks";
 import { date, day } from "../../state/format.ts";
 import type { KnownFact } from "../generated/operations.ts";
 import { useMemoryPage } from "../state/context.ts";
-import { useLoaded } from "../state/hooks.ts";
+import { useLoaded } from "../../common/state/hooks.ts";
 import { countUnchanged } from "../state/lists.ts";
-import type { LiveList } from "../state/live-list.ts";
-import { endOf, isBy, present, today } from "../state/past.ts";
-import { placeHref, setFilters, statuses, type Filters, type Place } from "../state/place.ts";
-import { changeWord } from "../state/words.ts";
+import type { LiveList } from "../../common/state/live-list.ts";
+import { endOf, isBy } from "../../common/state/day.ts";
+import { placeHref, present, setFilters, statuses, type Filters, type Place } from "../../common/state/place.ts";
+import { changeWord } from "../../common/state/words.ts";
 
 /** Such as "31 Mar 2024". */
 const nameOfDay = (asOf: string) => date(endOf(asOf).toISOString());
 const todayHref = (place: Place) => placeHref({ ...place, filters: { ...place.filters, ...present } });
-
-export function AsOf({ place }: { place: Place }) {
-  const { asOf } = place.filters;
-  const choose = ({ value, validity }: HTMLInputElement) => {
-    // A year that is not yet typed to its end is out of range.
-    if (!validity.valid) return;
-    if (value) setFilters({ asOf: value, ...(!asOf && { status: "", belief: "" }) });
-    else setFilters(present);
-  };
-  return <label class="as-of" data-set={asOf !== "" || undefined}>As of<input type="date" min="1970-01-01" max={today()} value={asOf} onInput={(event) => choose(event.currentTarget)} /></label>;
-}
 
 /** Says that the list shows the past. */
 export function PastBanner({ place, filters }: { place: Place; filters: Filters }) {

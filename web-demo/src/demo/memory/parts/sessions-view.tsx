@@ -1,29 +1,39 @@
 // The list of sessions.
 import { useCallback } from "preact/hooks";
 import { ago } from "../../state/format.ts";
-import type { SessionItem } from "../generated/operations.ts";
-import { useLiveList } from "../state/hooks.ts";
+import { navigate } from "../../state/route.ts";
+import { SessionStory, type SessionItem } from "../generated/operations.ts";
+import { useLiveList, useLoaded } from "../../common/state/hooks.ts";
+import { client } from "../state/context.ts";
 import { sessionList } from "../state/lists.ts";
-import type { Place } from "../state/place.ts";
-import { manyOf } from "../state/words.ts";
+import { placeHref, type Place } from "../../common/state/place.ts";
+import { manyOf } from "../../common/state/words.ts";
+import { SessionFilters } from "./filters.tsx";
 import { ListView, Row, totalText } from "./list-view.tsx";
-import { SessionDetail, titleOf } from "./session-detail.tsx";
+import { SessionBadges, SessionDetail, titleOf } from "./session-detail.tsx";
+
+/** A session that an action has just removed from the filtered list stays open. */
+function OpenSession({ id, place, listed }: { id: string; place: Place; listed: SessionItem | undefined }) {
+  const story = useLoaded(id, async () => (await client.graphql(SessionStory, { id })).session);
+  const session = story.phase === "ready" ? story.value : listed;
+  if (session) return <SessionDetail session={session} onDeleted={() => navigate(placeHref({ ...place, id: null }))} />;
+  return story.phase === "loading" ? null : <p class="soft hint">There is no such session. It was deleted, or it belongs to another user.</p>;
+}
 
 export function SessionsView({ place }: { place: Place }) {
   const { list } = useLiveList(place.filters, sessionList);
-  const open = list.rows.value.find((session) => session.id === place.id);
   const render = useCallback((session: SessionItem, tabIndex: 0 | -1) => (
     <Row place={place} id={session.id} tabIndex={tabIndex}>
       <span class="name">{titleOf(session)}</span>
-      <span class="meta">{session.shared && <span class="badge">shared</span>}<span>{manyOf(session.facts.totalCount ?? 0, "fact")}</span><time dateTime={session.updatedAt}>{ago(session.updatedAt)}</time></span>
+      <span class="meta"><SessionBadges session={session} /><span>{manyOf(session.facts.totalCount ?? 0, "fact")}</span><time dateTime={session.updatedAt}>{ago(session.updatedAt)}</time></span>
     </Row>
   ), [place]);
   return (
     <ListView
-      label="Sessions" list={list} place={place} render={render} empty="There is no session yet." hint="Open a session to rename it, or to forget what was said in it."
-      head={<p class="total" role="status">{totalText(list, "session")}{list.rows.value.length > 0 && ", latest change first"}</p>}
+      label="Sessions" list={list} place={place} render={render} empty="There is no session yet." hint="Open a session to rename, pin or archive it, or to forget what was said in it."
+      head={<><SessionFilters place={place} /><p class="total" role="status">{totalText(list, "session")}{list.rows.value.length > 0 && ", latest message first"}</p></>}
     >
-      {open && <SessionDetail session={open} />}
+      {place.id && <OpenSession key={place.id} id={place.id} place={place} listed={list.rows.value.find((session) => session.id === place.id)} />}
     </ListView>
   );
 }

@@ -1,33 +1,36 @@
-// One entity: its names, facts and mentions, and how to rename, merge, split or forget it.
+// One entity: its names, facts and mentions, and how to rename, retype, merge, split or forget it.
 import { useState } from "preact/hooks";
+import { showMessage } from "../../state/current-session.ts";
 import { day } from "../../state/format.ts";
-import { showMessage } from "../../state/app.ts";
-import { navigate } from "../../state/route.ts";
+import { graphHref, navigate } from "../../state/route.ts";
 import { mayWrite } from "../state/context.ts";
-import { useLoaded } from "../state/hooks.ts";
-import { noFilters, placeHref } from "../state/place.ts";
-import { lower, manyOf, percent, statusWord, typeWord } from "../state/words.ts";
-import { factCount, loadThing, MergeDialog, RenameDialog, SplitDialog, type LoadedThing } from "./entity-dialogs.tsx";
+import { Triple } from "../../common/parts/fact-line.tsx";
+import { useLoaded } from "../../common/state/hooks.ts";
+import { noFilters, placeHref } from "../../common/state/place.ts";
+import { lower, manyOf, percent, statusWord, typeWord } from "../../common/state/words.ts";
+import { factCount, loadThing, RenameDialog, RetypeDialog, SplitDialog, type LoadedThing } from "./entity-dialogs.tsx";
 import { AddFact } from "./fact-form.tsx";
-import { Triple } from "./fact-row.tsx";
 import { ForgetDialog } from "./forget-dialog.tsx";
+import { MergeDialog } from "./merge-dialog.tsx";
 import { Gone, Story } from "./pane.tsx";
 
 const SHOWN_FACTS = 12;
 const NothingKnown = () => <Gone title="Nothing is known about it" text="It was forgotten, or nothing mentions it any more." />;
 
 function Actions({ thing }: { thing: LoadedThing }) {
-  const [dialog, setDialog] = useState<"add" | "rename" | "merge" | "forget" | null>(null);
+  const [dialog, setDialog] = useState<"add" | "rename" | "retype" | "merge" | "forget" | null>(null);
   const close = () => setDialog(null);
   if (!mayWrite(thing.shared)) return <p class="soft">Shared memory. Only administrators can change it.</p>;
   return (
     <div class="actions">
       <button type="button" class="plain" onClick={() => setDialog("add")}>Add a fact…</button>
       <button type="button" class="plain" onClick={() => setDialog("rename")}>Rename…</button>
+      {!thing.isViewer && <button type="button" class="plain" onClick={() => setDialog("retype")}>Change type…</button>}
       <button type="button" class="plain" onClick={() => setDialog("merge")}>Merge…</button>
       <button type="button" class="plain" onClick={() => setDialog("forget")}>Forget…</button>
       {dialog === "add" && <AddFact about={thing} onClose={close} />}
       {dialog === "rename" && <RenameDialog thing={thing} onClose={close} />}
+      {dialog === "retype" && <RetypeDialog thing={thing} onClose={close} />}
       {dialog === "merge" && <MergeDialog thing={thing} onClose={close} onMerged={(id) => { if (id !== thing.id) navigate(placeHref({ view: "things", id })); }} />}
       {dialog === "forget" && <ForgetDialog title={`Forget everything about ${thing.isViewer ? "you" : thing.name}`} target={{ entityIds: [thing.id] }} onClose={close} />}
     </div>
@@ -67,6 +70,7 @@ function Thing({ thing }: { thing: LoadedThing }) {
         {thing.description && `${thing.description}; `}mentioned {manyOf(thing.mentionCount, "time")}, known since {day(thing.createdAt)}
         {thing.aliases.length > 0 && <>; also called {thing.aliases.join(", ")}</>}
       </p>
+      <p class="links"><a href={graphHref(thing.id)}>Show in the graph</a></p>
       <Actions thing={thing} />
       <Merged thing={thing} />
       <section>

@@ -1,10 +1,10 @@
 // The list of entities.
 import { useCallback } from "preact/hooks";
 import type { Thing } from "../generated/operations.ts";
-import { useLiveList } from "../state/hooks.ts";
+import { useLiveList } from "../../common/state/hooks.ts";
 import { thingList } from "../state/lists.ts";
-import type { Place } from "../state/place.ts";
-import { lower, manyOf, nameOf, typeWord } from "../state/words.ts";
+import type { Place } from "../../common/state/place.ts";
+import { lower, manyOf, nameOf, typeWord } from "../../common/state/words.ts";
 import { ThingFilters } from "./filters.tsx";
 import { ListView, Row, totalText } from "./list-view.tsx";
 import { ThingDetail } from "./thing-detail.tsx";

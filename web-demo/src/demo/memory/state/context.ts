@@ -1,22 +1,17 @@
 // What the parts of the Memory page share. The page creates it, so that nothing outlives the page.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { computed, signal, type Signal } from "@preact/signals";
-import { handleError, mayWrite, memory, problem, refreshSessions, sessionId, sessions, start } from "../../state/app.ts";
+import { createMemoryContext, type MemoryContext } from "../../common/state/context.ts";
+import { factsAndMessages } from "../../common/state/words.ts";
+import { memory, sessionId } from "../../state/current-session.ts";
 import { client } from "../../state/login.ts";
-import { Ontology, type OntologyResult } from "../generated/operations.ts";
-import type { Reader } from "./lists.ts";
+import { handleError, problem } from "../../state/problem.ts";
+import { refreshSessions, sessions } from "../../state/session-list.ts";
+import { mayWrite } from "../../state/viewer.ts";
 import { Steering } from "./steering.ts";
 import { UndoList } from "./undo.ts";
-import { factsAndMessages } from "./words.ts";
 
-export type Relation = OntologyResult["relations"][number];
-
-export interface MemoryPage {
-  readonly ontology: Signal<readonly Relation[]>;
-  readonly reader: Signal<Reader>;
-  /** Grows with every change, here or elsewhere. Parts of the page reload then. */
-  readonly version: Signal<number>;
+export interface MemoryPage extends MemoryContext {
   readonly undo: UndoList;
   readonly steer: Steering;
 }
@@ -29,24 +24,15 @@ async function homeSession(): Promise<string> {
 }
 
 export function createMemoryPage(): MemoryPage {
-  const ontology = signal<readonly Relation[]>([]);
-  const version = signal(0);
-  const changed = () => { version.value += 1; };
+  const context = createMemoryContext();
+  const changed = () => { context.version.value += 1; };
   const undo = new UndoList(async (token) => {
     const { factCount, messageCount } = await client.undoForget(token);
     changed();
     return `Restored: ${factsAndMessages(factCount, messageCount)}.`;
   });
-  const reader = computed(() => ({
-    mayReadShared: start.value !== null && start.value.viewer.role !== "ANONYMOUS",
-    noteRelations: ontology.value.filter((r) => r.notes).map((r) => r.name),
-  }));
   const steer = new Steering({ client, undo, changed: () => { changed(); void refreshSessions().catch(() => {}); }, homeSession });
-  return { ontology, reader, version, undo, steer };
-}
-
-export async function loadOntology({ ontology }: MemoryPage): Promise<void> {
-  ontology.value = (await client.graphql(Ontology, {})).relations;
+  return { ...context, undo, steer };
 }
 
 const Context = createContext<MemoryPage | null>(null);

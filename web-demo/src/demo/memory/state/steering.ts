@@ -1,8 +1,9 @@
 // What the reader does to the memory. Each action reports what happened and how to take it back.
 import { type AssertFactInput, type EntityType, type ForgetInput, type RecallClient, RecallError } from "@relevantic/recall";
-import { FactEvidencePage, Split, type KnownFact, type Named } from "../generated/operations.ts";
+import { FactEvidencePage, Retype, Split, type KnownFact, type Named } from "../generated/operations.ts";
 import type { UndoList } from "./undo.ts";
-import { factsAndMessages, sentence } from "./words.ts";
+import { changeSession, type SessionChange } from "../../state/session-actions.ts";
+import { factsAndMessages, sentence, typeWord } from "../../common/state/words.ts";
 
 /** A fact as the reader states it. */
 export interface Statement {
@@ -107,6 +108,15 @@ export class Steering {
     });
   }
 
+  async retype(entity: Named, type: EntityType): Promise<void> {
+    await this.#retype(entity.id, type);
+    this.#done(`The type of ${entity.name} is now ${typeWord[type]}.`, "Change back", async () => {
+      await this.#retype(entity.id, entity.type);
+      this.#parts.changed();
+      return `The type of ${entity.name} is ${typeWord[entity.type]} again.`;
+    });
+  }
+
   async merge(into: Named, from: Named): Promise<void> {
     await this.#parts.client.mergeEntities({ intoId: into.id, fromId: from.id });
     this.#done(`${from.name} is now part of ${into.name}.`, "Split again", async () => {
@@ -120,9 +130,15 @@ export class Steering {
     this.#done(`${from.name} stands alone again.`);
   }
 
-  async renameSession(id: string, title: string): Promise<void> {
-    await this.#parts.client.renameSession(id, title);
-    this.#done(`The session is now called ${title}.`);
+  /** `said`: what happened, in words. */
+  async changeSession(id: string, change: SessionChange, said: string): Promise<void> {
+    await changeSession(id, change);
+    this.#done(said);
+  }
+
+  async #retype(id: string, type: EntityType) {
+    const { errors } = (await this.#parts.client.graphql(Retype, { id, type })).retypeEntity;
+    if (errors[0]) throw new RecallError(errors[0].code, errors[0].message, 200);
   }
 
   async #split(id: string) {

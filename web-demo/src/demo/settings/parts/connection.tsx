@@ -1,8 +1,10 @@
 // What the page knows of the open session's event stream, for developers.
 import { Fragment } from "preact";
-import { connection, sessionId } from "../../state/app.ts";
+import { connection, sessionId } from "../../state/current-session.ts";
 import { milliseconds, transportName } from "../../state/format.ts";
 import { frames } from "../../state/frames.ts";
+import { watch } from "../../state/offline.ts";
+import { disconnect, reconnect } from "../../state/stream.ts";
 
 /** Sizes and kinds only: the page keeps no text of an event for this. */
 function Frames() {
@@ -20,9 +22,19 @@ function Frames() {
   );
 }
 
+/** Lets developers watch a reconnect. */
+function Cut({ isCut }: { isCut: boolean }) {
+  return (
+    <>
+      <p>{isCut ? "The line is cut. Recall goes on, but this page does not see it." : "Cut the line, and the page sees nothing new. Restore it, and the page replays what it missed."}</p>
+      <p><button type="button" class="plain" onClick={isCut ? reconnect : disconnect}>{isCut ? "Restore the line" : "Cut the line"}</button></p>
+    </>
+  );
+}
+
 export function Connection() {
   const state = connection.value;
-  if (!state) return <p>No session is open, so there is no event stream.</p>;
+  if (!state) return <p>{watch.active.value ? "The server cannot be reached" : "No session is open"}, so there is no event stream.</p>;
   const { phase, transport, latencyMs, cursor, replayed, attempt, reason } = state;
   const delay = frames.value.find(({ delayMs }) => delayMs !== null)?.delayMs ?? null;
   const rows: ReadonlyArray<[name: string, value: string | null]> = [
@@ -33,6 +45,7 @@ export function Connection() {
   return (
     <>
       <p>Events of the open session arrive in a stream. After an interruption it resumes after its cursor.</p>
+      {phase !== "closed" && <Cut isCut={phase === "paused"} />}
       <dl class="details">{rows.map(([name, value]) => <Fragment key={name}><dt>{name}</dt><dd>{value ?? "none"}</dd></Fragment>)}</dl>
       <Frames />
     </>

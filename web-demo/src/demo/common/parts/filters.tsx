@@ -1,0 +1,104 @@
+// The parts of a filter bar. Filters are part of the URL, so that a reload, a link and the Back button keep them.
+import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
+import { sessions } from "../../state/session-list.ts";
+import { useMemoryContext } from "../state/context.ts";
+import { today } from "../state/day.ts";
+import { countFilters, entityTypes, present, setFilters, statuses, withoutToday, type Filters } from "../state/place.ts";
+import { statusWord, typeWord } from "../state/words.ts";
+
+interface ChoiceProps<Name extends keyof Filters> {
+  filters: Filters;
+  name: Name;
+  label: string;
+  any: string;
+  options: ReadonlyArray<readonly [value: string, label: string]>;
+}
+
+export function Choice<Name extends keyof Filters>({ filters, name, label, any, options }: ChoiceProps<Name>) {
+  const id = useId();
+  return (
+    <div class="choice-filter" data-set={filters[name] !== "" || undefined}>
+      <label class="unseen" for={id}>{label}</label>
+      <select id={id} value={filters[name]} onChange={(event) => setFilters({ [name]: event.currentTarget.value })}>
+        <option value="">{any}</option>
+        {options.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
+      </select>
+    </div>
+  );
+}
+
+interface FilterBarProps {
+  filters: Filters;
+  /** The same place without filters. */
+  clearHref: string;
+  /** Always visible, before the other filters. */
+  search: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** Shown as a row, and behind a button on a narrow screen. */
+export function FilterBar({ filters, clearHref, search, children }: FilterBarProps) {
+  const [open, setOpen] = useState(false);
+  const set = countFilters({ ...filters, text: "" });
+  return (
+    <div class="filters" role="search" data-open={open || undefined}>
+      {search}
+      <button type="button" class="plain more-filters" aria-expanded={open} onClick={() => setOpen(!open)}>Filters{set > 0 && ` (${set})`}</button>
+      <div class="choices">
+        {children}
+        {set > 0 && <a class="clear" href={clearHref}>Clear</a>}
+      </div>
+    </div>
+  );
+}
+
+/** A day, or "" for none. */
+function DayField({ label, value, onChoose }: { label: string; value: string; onChoose: (day: string) => void }) {
+  // A year that is not yet typed to its end is out of range.
+  const choose = (input: HTMLInputElement) => { if (input.validity.valid) onChoose(input.value); };
+  return <label class="day" data-set={value !== "" || undefined}>{label}<input type="date" min="1970-01-01" max={today()} value={value} onInput={(event) => choose(event.currentTarget)} /></label>;
+}
+
+/** The day whose memory is shown. */
+export const AsOf = ({ filters: { asOf } }: { filters: Filters }) =>
+  <DayField label="As of" value={asOf} onChoose={(day) => setFilters(day ? { asOf: day, ...(!asOf && withoutToday) } : present)} />;
+
+/** When a fact last changed. */
+export const ChangedDays = ({ filters: { since, before } }: { filters: Filters }) => (
+  <div class="days">
+    <DayField label="Changed since" value={since} onChoose={(day) => setFilters({ since: day })} />
+    <DayField label="Changed before" value={before} onChoose={(day) => setFilters({ before: day })} />
+  </div>
+);
+
+export const TypeChoice = ({ filters }: { filters: Filters }) =>
+  <Choice filters={filters} name="type" label="Type" any="Any type" options={entityTypes.map((type) => [type, typeWord[type]])} />;
+
+export const SourceChoice = ({ filters }: { filters: Filters }) =>
+  <Choice filters={filters} name="source" label="Source" any="Any source" options={[["MESSAGES", "Conversations"], ["DOCUMENTS", "Documents"]]} />;
+
+export function RelationChoice({ filters }: { filters: Filters }) {
+  const relations = useMemoryContext().ontology.value;
+  return <Choice filters={filters} name="relation" label="Relation" any="Any relation" options={relations.map((r) => [r.name, r.phrase])} />;
+}
+
+export const StatusChoice = ({ filters }: { filters: Filters }) =>
+  <Choice filters={filters} name="status" label="Status" any="Any status" options={statuses.map((s) => [s, statusWord[s]])} />;
+
+export const ConfidenceChoice = ({ filters }: { filters: Filters }) =>
+  <Choice filters={filters} name="belief" label="Confidence" any="Any confidence" options={[["50", "50 % or more"], ["70", "70 % or more"], ["90", "90 % or more"]]} />;
+
+export function SessionChoice({ filters }: { filters: Filters }) {
+  const options = sessions.value.map((s) => [s.id, `${s.title ?? s.messages.nodes[0]?.text ?? "New session"}${s.shared ? " (shared)" : ""}`.slice(0, 60)] as const);
+  // A link may lead to the facts of a session that is archived or far down.
+  if (filters.session && !options.some(([id]) => id === filters.session)) options.unshift([filters.session, "This session"]);
+  return <Choice filters={filters} name="session" label="Session" any="Any session" options={options} />;
+}
+
+/** Own or shared memory. Nothing for readers without shared memory. */
+export function WhoseChoice({ filters }: { filters: Filters }) {
+  const { reader } = useMemoryContext();
+  if (!reader.value.mayReadShared) return null;
+  return <Choice filters={filters} name="whose" label="Whose memory" any="All memory" options={[["own", "Mine"], ["shared", "Shared"]]} />;
+}

@@ -1,0 +1,39 @@
+// What the parts of a place over the whole memory share. The place creates it, so that nothing outlives the place.
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { computed, signal, type Signal } from "@preact/signals";
+import { client } from "../../state/login.ts";
+import { start } from "../../state/viewer.ts";
+import { Ontology, type OntologyResult } from "../generated/operations.ts";
+import type { Reader } from "./fact-lists.ts";
+
+export type Relation = OntologyResult["relations"][number];
+
+export interface MemoryContext {
+  readonly ontology: Signal<readonly Relation[]>;
+  readonly reader: Signal<Reader>;
+  /** Grows with every change, here or elsewhere. Parts of the place reload then. */
+  readonly version: Signal<number>;
+}
+
+export function createMemoryContext(): MemoryContext {
+  const ontology = signal<readonly Relation[]>([]);
+  const reader = computed(() => ({
+    mayReadShared: start.value !== null && start.value.viewer.role !== "ANONYMOUS",
+    noteRelations: ontology.value.filter((r) => r.notes).map((r) => r.name),
+  }));
+  return { ontology, reader, version: signal(0) };
+}
+
+export async function loadOntology({ ontology }: MemoryContext): Promise<void> {
+  ontology.value = (await client.graphql(Ontology, {})).relations;
+}
+
+const Context = createContext<MemoryContext | null>(null);
+export const MemoryContextProvider = Context.Provider;
+
+export function useMemoryContext(): MemoryContext {
+  const context = useContext(Context);
+  if (!context) throw new Error("This part needs the context of a place over the whole memory.");
+  return context;
+}

@@ -1,0 +1,18 @@
+// Days in the reader's time zone, as text such as "2024-03-31".
+
+function midnight(date: string, daysLater: number): Date {
+  const [year = 0, month = 1, day = 1] = date.split("-").map(Number);
+  return new Date(year, month - 1, day + daysLater);
+}
+
+/** The first moment of a day. */
+export const startOf = (date: string): Date => midnight(date, 0);
+
+/** The last moment of a day. */
+export const endOf = (date: string): Date => new Date(midnight(date, 1).getTime() - 1);
+
+/** Swedish dates are those of ISO 8601. */
+export const today = (): string => new Date().toLocaleDateString("sv-SE");
+
+/** Whether a time is not after the end of a day. */
+export const isBy = (time: string | null, date: string): boolean => time !== null && Date.parse(time) <= endOf(date).getTime();

@@ -1,0 +1,70 @@
+// What is known of the selected thing, and what the reader can do with it.
+import { Triple } from "../../common/parts/fact-line.tsx";
+import { placeHref } from "../../common/state/place.ts";
+import { lower, manyOf, nameOf, percent, statusWord, typeWord } from "../../common/state/words.ts";
+import { memoryFactHref } from "../../state/route.ts";
+import type { GraphFact, GraphThing } from "../generated/operations.ts";
+import { heaviestFirst } from "../state/network.ts";
+import { addressHref, type GraphAddress } from "../state/place.ts";
+import type { GraphStore } from "../state/store.ts";
+
+const SHOWN_FACTS = 12;
+
+interface Props {
+  store: GraphStore;
+  address: GraphAddress;
+}
+
+function Actions({ store, address, thing }: Props & { thing: GraphThing }) {
+  const expanded = store.expanded.value.has(thing.id);
+  const hidden = store.network.value.hidden.get(thing.id) ?? 0;
+  const more = expanded && !store.showsAll.value && (hidden > 0 || store.hasUnread(thing.id));
+  const isCentre = store.centre.value?.id === thing.id;
+  return (
+    <div class="actions">
+      {!store.showsAll.value && store.canToggle(thing.id) && (
+        <button type="button" class={expanded ? "plain" : "strong"} aria-expanded={expanded} onClick={() => void store.toggle(thing.id)}>{expanded ? "Collapse" : "Expand"}</button>
+      )}
+      {!isCentre && <a class="plain" href={addressHref({ ...address, centre: thing.id })}>Centre here</a>}
+      {more && <button type="button" class="plain" onClick={() => void store.showMore(thing.id)}>Show more{hidden > 0 && ` (${hidden.toLocaleString()})`}</button>}
+      <a class="plain" href={placeHref({ view: "things", id: thing.id })}>Open in Memory</a>
+    </div>
+  );
+}
+
+function FactList({ facts, total, allHref }: { facts: readonly GraphFact[]; total: number; allHref: string }) {
+  if (facts.length === 0) return <p class="soft">No facts match.</p>;
+  return (
+    <>
+      <ul class="short-facts">
+        {[...facts].sort(heaviestFirst).slice(0, SHOWN_FACTS).map((fact) => (
+          <li key={fact.id} data-status={fact.status}>
+            <a href={memoryFactHref(fact.id)}><Triple fact={fact} /><span class="soft">{fact.status === "ACTIVE" ? percent(fact.belief) : statusWord[fact.status]}</span></a>
+          </li>
+        ))}
+      </ul>
+      <p><a href={allHref}>{total > 1 ? `All ${total.toLocaleString()} facts in Memory` : "In Memory"}</a></p>
+    </>
+  );
+}
+
+/** Of the selected thing, or of the centre. */
+export function Details({ store, address }: Props) {
+  const { things, indexes } = store.network.value;
+  const selected = things[indexes.get(store.selected.value ?? "") ?? -1];
+  const thing = selected ?? store.centre.value;
+  if (!thing) return null;
+  const list = store.factsOf(thing.id);
+  const loading = !list || list.phase.value === "loading";
+  const facts = list?.rows.value ?? [];
+  const total = Math.max(facts.length, list?.total.value ?? 0);
+  return (
+    <article class="thing">
+      <h2>{thing.isViewer ? "You" : nameOf(thing)} <span class="type" data-type={lower(thing.type)}>{typeWord[thing.type]}</span></h2>
+      <p class="soft">mentioned {manyOf(thing.mentionCount, "time")}{thing.shared && ", shared memory"}</p>
+      <Actions store={store} address={address} thing={thing} />
+      <h3>{loading ? "Facts" : manyOf(total, "fact")}</h3>
+      {loading ? <p class="soft" aria-busy="true">Loading…</p> : list.phase.value === "failed" ? <p class="trouble" role="alert">They could not be read.</p> : <FactList facts={facts} total={total} allHref={placeHref({ view: "facts", filters: { ...address.filters, entity: thing.id } })} />}
+    </article>
+  );
+}

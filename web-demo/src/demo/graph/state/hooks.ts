@@ -1,0 +1,40 @@
+// Opens the graph of an address, and keeps it as the memory is.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { createMemoryContext, loadOntology } from "../../common/state/context.ts";
+import { useChanges } from "../../common/state/follow.ts";
+import { knownAt } from "../../state/offline.ts";
+import { handleError, problem } from "../../state/problem.ts";
+import type { GraphAddress } from "./place.ts";
+import { GraphStore } from "./store.ts";
+
+export function useGraph(address: GraphAddress) {
+  const context = useMemo(createMemoryContext, []);
+  const store = useMemo(() => new GraphStore(), []);
+  const [ready, setReady] = useState(false);
+  const [attempt, setAttempt] = useState(0);
+  const retry = () => setAttempt((old) => old + 1);
+  const reader = context.reader.value;
+  const isOffline = knownAt.value !== null;
+  useEffect(() => {
+    if (!isOffline) loadOntology(context).then(() => setReady(true), (error: unknown) => { problem.value = handleError(error); });
+  }, [isOffline]);
+  useEffect(() => { if (ready) void store.open(address, reader); }, [ready, address, reader, attempt]);
+  useChanges((events) => {
+    context.version.value += 1;
+    // What was missing may exist now.
+    if (store.phase.value === "missing") retry();
+    else void store.refresh(events);
+  });
+  return { context, store, retry, waitsForServer: isOffline && !ready };
+}
+
+/** The link to another centre is gone when it is the centre. Moves the focus to where the reader goes on: the list, or the canvas. */
+export function useFocusAfterMove(centre: string | undefined, listed: boolean): void {
+  const last = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    const moved = last.current !== undefined && last.current !== centre;
+    last.current = centre;
+    if (!moved || document.activeElement !== document.body) return;
+    document.querySelector<HTMLElement>(listed ? '.graph-page [data-row][tabindex="0"]' : ".graph-page canvas")?.focus({ preventScroll: true });
+  }, [centre]);
+}

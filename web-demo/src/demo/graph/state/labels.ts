@@ -1,0 +1,86 @@
+// Places labels so that none covers another.
+
+export interface LabelCandidate {
+  readonly key: string;
+  readonly text: string;
+  /** Width in pixels. */
+  readonly width: number;
+  /** Possible centres in pixels, best first. */
+  readonly points: ReadonlyArray<readonly [x: number, y: number]>;
+  /** Placed even if it covers something. */
+  readonly required: boolean;
+}
+
+export interface PlacedLabel {
+  readonly key: string;
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Circle { readonly x: number; readonly y: number; readonly r: number }
+
+interface Box { readonly x0: number; readonly y0: number; readonly x1: number; readonly y1: number }
+
+export const LABEL_HEIGHT = 17;
+const GAP = 3;
+/** Side of a cell of the index, in pixels. */
+const CELL = 64;
+
+const overlaps = (a: Box, b: Box) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+
+/** Finds boxes near a box. */
+class BoxIndex {
+  readonly #cells = new Map<number, Box[]>();
+
+  add(box: Box): void {
+    this.#visit(box, (key) => {
+      const cell = this.#cells.get(key);
+      if (cell) cell.push(box);
+      else this.#cells.set(key, [box]);
+      return false;
+    });
+  }
+
+  hits(box: Box): boolean {
+    return this.#visit(box, (key) => this.#cells.get(key)?.some((other) => overlaps(box, other)) ?? false);
+  }
+
+  /** Stops and returns true as soon as `visit` does. */
+  #visit({ x0, y0, x1, y1 }: Box, visit: (key: number) => boolean): boolean {
+    for (let row = Math.floor(y0 / CELL); row <= Math.floor(y1 / CELL); row += 1) {
+      for (let column = Math.floor(x0 / CELL); column <= Math.floor(x1 / CELL); column += 1) {
+        if (visit(row * 10_000 + column)) return true;
+      }
+    }
+    return false;
+  }
+}
+
+export interface Room {
+  readonly width: number;
+  readonly height: number;
+  /** At most this many labels. */
+  readonly budget: number;
+  /** Labels avoid them if another point is free. */
+  readonly circles: readonly Circle[];
+}
+
+/** Places labels in their order. A label without a free point is left out, unless it is required. */
+export function placeLabels(candidates: Iterable<LabelCandidate>, { width, height, budget, circles }: Room): PlacedLabel[] {
+  const labels = new BoxIndex();
+  const discs = new BoxIndex();
+  for (const { x, y, r } of circles) discs.add({ x0: x - r, y0: y - r, x1: x + r, y1: y + r });
+  const placed: PlacedLabel[] = [];
+  for (const { key, text, width: w, points, required } of candidates) {
+    if (placed.length >= budget && !required) break;
+    const boxAt = ([x, y]: readonly [number, number]): Box => ({ x0: x - w / 2 - GAP, y0: y - LABEL_HEIGHT / 2, x1: x + w / 2 + GAP, y1: y + LABEL_HEIGHT / 2 });
+    const visible = points.filter(([x, y]) => x + w / 2 > 0 && x - w / 2 < width && y > 0 && y < height);
+    const free = visible.filter((point) => !labels.hits(boxAt(point)));
+    const point = free.find((candidate) => !discs.hits(boxAt(candidate))) ?? free[0] ?? (required ? visible[0] : undefined);
+    if (!point) continue;
+    labels.add(boxAt(point));
+    placed.push({ key, text, x: point[0], y: point[1] });
+  }
+  return placed;
+}

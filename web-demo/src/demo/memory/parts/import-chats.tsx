@@ -1,0 +1,83 @@
+// Importing chats of other programs: what the file contains, the progress, and the result.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Dialog, Trouble } from "../../parts/dialog.tsx";
+import { useAction } from "../../state/action.ts";
+import { refreshSessions } from "../../state/session-list.ts";
+import { start } from "../../state/viewer.ts";
+import { manyOf } from "../../common/state/words.ts";
+import { readChatExport, type ChatExport } from "../state/chat-exports.ts";
+import { importChats, type Progress } from "../state/chat-import.ts";
+
+/** A browser reads the whole file at once. */
+const LARGEST_MIB = 200;
+
+async function readFile(file: File): Promise<ChatExport | string> {
+  if (file.size > LARGEST_MIB * 1024 * 1024) return `The file is larger than ${LARGEST_MIB} MiB. Import it on the server with "recall import".`;
+  try {
+    const found = readChatExport(JSON.parse(await file.text()));
+    return found ?? "This is no export of ChatGPT, Claude or Open WebUI.";
+  } catch {
+    return "The file is not JSON. Unpack a ZIP archive, and choose its conversations.json.";
+  }
+}
+
+function ImportDialog({ found, onClose }: { found: ChatExport; onClose: () => void }) {
+  const [progress, setProgress] = useState<Progress | null>(null);
+  const stop = useRef(new AbortController());
+  const { busy, error, run } = useAction();
+  const { program, chats, unread } = found;
+  const messages = chats.reduce((sum, { turns }) => sum + turns.length, 0);
+  const leftOut = chats.reduce((sum, chat) => sum + chat.leftOut, 0);
+  const isDone = progress !== null && !busy && !error;
+  useEffect(() => () => stop.current.abort(), []);
+  const begin = () => void run(async () => {
+    setProgress({ done: 0, known: 0 });
+    await importChats(found, stop.current.signal, setProgress);
+    await refreshSessions();
+  });
+  return (
+    <Dialog title={`Import chats of ${program}`} onClose={onClose}>
+      {progress === null ? (
+        <>
+          <p>{manyOf(chats.length, "chat")} with {manyOf(messages, "message")}. Each chat becomes a session with its title and dates. Questions in it are not answered again.</p>
+          {leftOut > 0 && <p class="soft">Left out: {manyOf(leftOut, "message")} without text, of tools or of replaced branches.</p>}
+          {unread > 0 && <p class="soft">Left out: {manyOf(unread, "chat")} without messages or in an unknown form.</p>}
+          {start.value?.viewer.paused && <p class="warn">Remembering is paused. The chats are stored, but nothing is learned from them.</p>}
+        </>
+      ) : (
+        <>
+          <progress aria-label="Imported chats" max={chats.length} value={progress.done} />
+          <p role="status">{isDone && (progress.done < chats.length ? "Stopped. " : "Done. ")}{progress.done.toLocaleString()} of {manyOf(chats.length, "chat")}{progress.known > 0 && `, ${progress.known.toLocaleString()} of them known before`}.{isDone && " Recall finds the facts in the background."}</p>
+        </>
+      )}
+      <Trouble text={error} />
+      <footer>
+        <button type="button" class="plain" onClick={busy ? () => stop.current.abort() : onClose}>{busy ? "Stop" : isDone ? "Close" : "Cancel"}</button>
+        {!isDone && <button type="button" class="strong" autofocus disabled={busy || chats.length === 0} onClick={begin}>{error ? "Try again" : "Import"}</button>}
+      </footer>
+    </Dialog>
+  );
+}
+
+export function ImportChats() {
+  const field = useRef<HTMLInputElement>(null);
+  const [found, setFound] = useState<ChatExport | string | null>(null);
+  const read = async ({ currentTarget: input }: { currentTarget: HTMLInputElement }) => {
+    const [file] = input.files ?? [];
+    if (file) setFound(await readFile(file));
+    // The same file can be chosen again.
+    input.value = "";
+  };
+  return (
+    <>
+      <h2>Bring your chats</h2>
+      <p class="soft">Import what ChatGPT, Claude or Open WebUI exported as JSON. A repeated import adds only what is new.</p>
+      <p>
+        <input ref={field} hidden type="file" accept=".json,application/json" aria-label="File with chats" onChange={(event) => void read(event)} />
+        <button type="button" class="plain" onClick={() => field.current?.click()}>Import…</button>
+      </p>
+      <Trouble text={typeof found === "string" ? found : null} />
+      {found !== null && typeof found !== "string" && <ImportDialog found={found} onClose={() => setFound(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,91 @@
+// Merges two entities, with the server's preview of what changes.
+import { useState } from "preact/hooks";
+import { EntityField } from "../../common/parts/entity-field.tsx";
+import type { Relation } from "../../common/state/context.ts";
+import { useLoaded, type Loaded } from "../../common/state/hooks.ts";
+import { manyOf, sentence } from "../../common/state/words.ts";
+import { Dialog, Trouble } from "../../parts/dialog.tsx";
+import { useAction } from "../../state/action.ts";
+import { MergePreview, type KnownFact } from "../generated/operations.ts";
+import { client, useMemoryPage } from "../state/context.ts";
+import { describeMerge, type MergeCounts } from "../state/merge-words.ts";
+import { factCount, factsOf, loadThing, type LoadedThing } from "./entity-dialogs.tsx";
+
+/** What the server would change, or why it refuses. */
+type Preview = { counts: MergeCounts } | { refusal: string };
+
+async function previewMerge(stays: LoadedThing, goes: LoadedThing): Promise<Preview> {
+  const { errors, ...counts } = (await client.graphql(MergePreview, { intoId: stays.id, fromId: goes.id })).mergeEntities;
+  return errors[0] ? { refusal: errors[0].message } : { counts };
+}
+
+/** Facts that contradict each other after the merge. The server's preview does not name them. */
+function findRivals(stays: LoadedThing, goes: LoadedThing, relations: readonly Relation[]): KnownFact[] {
+  const functional = new Set(relations.filter((r) => r.functional).map((r) => r.name));
+  return factsOf(goes).filter((fact) => fact.status === "ACTIVE" && functional.has(fact.relation) && fact.subject.id === goes.id
+    && factsOf(stays).some((other) => other.status === "ACTIVE" && other.relation === fact.relation && other.subject.id === stays.id && other.object?.id !== fact.object?.id));
+}
+
+function countsText(preview: Loaded<Preview | null>, stays: LoadedThing): string {
+  if (preview.phase === "failed") return "The preview could not be loaded.";
+  if (preview.phase === "loading" || preview.value === null) return "Counting what changes…";
+  return "counts" in preview.value ? describeMerge(preview.value.counts, stays) : "Nothing: the server refuses this merge.";
+}
+
+function Changes({ stays, goes, preview }: { stays: LoadedThing; goes: LoadedThing; preview: Loaded<Preview | null> }) {
+  const rivals = findRivals(stays, goes, useMemoryPage().ontology.value);
+  const names = [goes.name, ...goes.aliases].filter((name) => name !== stays.name && !stays.aliases.includes(name));
+  return (
+    <ul class="changes" aria-label="What changes" aria-live="polite">
+      <li><b>{stays.isViewer ? "You" : stays.name}</b> stays{names.length > 0 && <>, and is also called {names.join(", ")}</>}.</li>
+      <li>{countsText(preview, stays)}</li>
+      {rivals.length > 0 && <li class="warn">Then disputed, because only one can hold: {rivals.map(sentence).join("; ")}.</li>}
+      <li>You can split them again at any time.</li>
+    </ul>
+  );
+}
+
+/** Both entities, and what happens if one is merged into the other. */
+function Choice({ thing, other, onClose, onMerged }: { thing: LoadedThing; other: LoadedThing; onClose: () => void; onMerged: (intoId: string) => void }) {
+  const { steer } = useMemoryPage();
+  // The user's own entity stays.
+  const [staysId, setStaysId] = useState(other.isViewer ? other.id : thing.id);
+  const [stays, goes] = staysId === thing.id ? [thing, other] : [other, thing];
+  const preview = useLoaded(`${stays.id} ${goes.id}`, () => previewMerge(stays, goes));
+  const { busy, error, run } = useAction();
+  const shown = preview.phase === "ready" ? preview.value : null;
+  const merge = async () => {
+    if (await run(() => steer.merge(stays, goes))) {
+      onClose();
+      onMerged(stays.id);
+    }
+  };
+  return (
+    <>
+      <fieldset>
+        <legend>Which name stays</legend>
+        {[thing, other].map((one) => (
+          <label key={one.id} class="choice"><input type="radio" name="stays" checked={staysId === one.id} onChange={() => setStaysId(one.id)} />{one.isViewer ? "You" : one.name} <span class="soft">{manyOf(factCount(one), "fact")}</span></label>
+        ))}
+      </fieldset>
+      <Changes stays={stays} goes={goes} preview={preview} />
+      <Trouble text={error ?? (shown && "refusal" in shown ? shown.refusal : null)} />
+      <footer><button type="button" class="plain" onClick={onClose}>Cancel</button><button type="button" class="strong" disabled={busy || !shown || "refusal" in shown} onClick={() => void merge()}>Merge</button></footer>
+    </>
+  );
+}
+
+export function MergeDialog({ thing, onClose, onMerged }: { thing: LoadedThing; onClose: () => void; onMerged: (intoId: string) => void }) {
+  const [text, setText] = useState("");
+  const [otherId, setOtherId] = useState<string | null>(null);
+  const loaded = useLoaded(otherId ?? "", async () => (otherId ? loadThing(otherId) : null));
+  const other = loaded.phase === "ready" ? loaded.value : null;
+  return (
+    <Dialog title={`Merge ${thing.name} with the same under another name`} onClose={onClose}>
+      <EntityField label="The other one" first text={text} shared={thing.shared} exclude={thing.id} onText={(typed) => { setText(typed); setOtherId(null); }} onChoose={(chosen) => { setText(chosen.name); setOtherId(chosen.id); }} />
+      {other
+        ? <Choice key={other.id} thing={thing} other={other} onClose={onClose} onMerged={onMerged} />
+        : <footer><button type="button" class="plain" onClick={onClose}>Cancel</button><button type="button" class="strong" disabled>Merge</button></footer>}
+    </Dialog>
+  );
+}

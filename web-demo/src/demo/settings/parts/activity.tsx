@@ -1,0 +1,116 @@
+// The audit log: what was done, latest first. Administrators can read it for all users.
+import { RecallError } from "@relevantic/recall";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { Trouble } from "../../parts/dialog.tsx";
+import { useAction } from "../../state/action.ts";
+import { moment } from "../../state/format.ts";
+import { account, client, hasToken } from "../../state/login.ts";
+import { start } from "../../state/viewer.ts";
+import { AccessTokens, Activity as ActivityPage, type AuditRow } from "../generated/operations.ts";
+import { actorWord, describe, type Known } from "../state/activity-words.ts";
+
+/** The server refuses the log to a token without the scope, and the log of all users to users who are not administrators. */
+const REFUSALS = new Set(["INSUFFICIENT_SCOPE", "FORBIDDEN"]);
+
+interface Log {
+  readonly entries: readonly AuditRow[];
+  /** Cursor of the next page. null: there is none. */
+  readonly next: string | null;
+}
+
+/** Reads the first page at once, and the others with `more`. */
+function useLog(everybody: boolean) {
+  const [log, setLog] = useState<Log | null>(null);
+  const [isRefused, setRefused] = useState(false);
+  const { busy, error, run } = useAction();
+  const more = () => run(async () => {
+    try {
+      const { nodes, pageInfo } = (await client.graphql(ActivityPage, { everybody, after: log?.next ?? null })).auditLog;
+      setLog({ entries: [...(log?.entries ?? []), ...nodes], next: pageInfo.hasNextPage ? pageInfo.endCursor : null });
+    } catch (refusal) {
+      if (!(refusal instanceof RecallError && REFUSALS.has(refusal.code))) throw refusal;
+      setRefused(true);
+    }
+  });
+  useEffect(() => void more(), []);
+  return { log, isRefused, busy, error, more };
+}
+
+/** Names of the viewer's access tokens by id. Empty for users who cannot list them. */
+function useTokenNames(): Known["tokenNames"] {
+  const [names, setNames] = useState<Known["tokenNames"]>(new Map());
+  // The role of a personal access token is USER, and such a token cannot list tokens.
+  const mayList = account.value ? account.value.role !== "ANONYMOUS" : hasToken.value && start.value?.viewer.role === "ADMIN";
+  useEffect(() => {
+    if (!mayList) return;
+    // Entries without these names are complete enough.
+    client.graphql(AccessTokens, {}).then(({ accessTokens }) => setNames(new Map(accessTokens.map(({ id, name }) => [id, name]))), () => {});
+  }, []);
+  return names;
+}
+
+function Entry({ entry, known, showsActor }: { entry: AuditRow; known: Known; showsActor: boolean }) {
+  const { text, about, href } = describe(entry, known);
+  return (
+    <li>
+      <time dateTime={entry.at}>{moment(new Date(entry.at))}</time>
+      <span>{href ? <a href={href}>{text}</a> : text}{about && `: ${about}`}</span>
+      {showsActor && <small>by {actorWord(entry, known)}</small>}
+    </li>
+  );
+}
+
+function Refusal({ everybody }: { everybody: boolean }) {
+  return (
+    <p class="warn">
+      {everybody ? "This login or access token cannot read the activity of all users. Log in as an administrator." : "This login or access token cannot read the activity. Log in again to see it."}
+    </p>
+  );
+}
+
+function Entries({ everybody, tokenNames }: { everybody: boolean; tokenNames: Known["tokenNames"] }) {
+  const { log, isRefused, busy, error, more } = useLog(everybody);
+  const status = useRef<HTMLParagraphElement>(null);
+  const isWhole = log !== null && log.next === null;
+  const pages = useRef(0);
+  useEffect(() => {
+    if (log) pages.current += 1;
+    // The button that had the focus is gone.
+    if (isWhole && pages.current > 1) status.current?.focus();
+  }, [log]);
+  if (isRefused) return <Refusal everybody={everybody} />;
+  if (!log) return <Trouble text={error} />;
+  const { entries } = log;
+  if (entries.length === 0) return <p>Nothing is recorded yet.</p>;
+  const known = { viewerId: start.value?.viewer.id, tokenNames };
+  return (
+    <>
+      <ol class="activity" role="list" aria-label="Activity">{entries.map((entry) => <Entry key={entry.id} entry={entry} known={known} showsActor={everybody} />)}</ol>
+      <p class="soft" role="status" tabIndex={-1} ref={status}>{isWhole ? `These are all entries (${entries.length}).` : `These are the latest ${entries.length} entries.`}</p>
+      <Trouble text={error} />
+      {!isWhole && <p><button type="button" class="plain" aria-busy={busy} onClick={() => { if (!busy) void more(); }}>Show more</button></p>}
+    </>
+  );
+}
+
+function EverybodySwitch({ isOn, onChange }: { isOn: boolean; onChange: (isOn: boolean) => void }) {
+  const note = useId();
+  return (
+    <>
+      <label class="choice"><input type="checkbox" role="switch" aria-describedby={note} checked={isOn} onChange={(event) => onChange(event.currentTarget.checked)} />Of all users</label>
+      <p class="soft" id={note}>The server records each time that you read the activity of all users.</p>
+    </>
+  );
+}
+
+export function Activity() {
+  const [everybody, setEverybody] = useState(false);
+  const tokenNames = useTokenNames();
+  return (
+    <>
+      <p>Logins, access tokens, deletions, exports and changes of shared memory, latest first. No entry contains text from a memory.</p>
+      {start.value?.viewer.role === "ADMIN" && <EverybodySwitch isOn={everybody} onChange={setEverybody} />}
+      <Entries key={String(everybody)} everybody={everybody} tokenNames={tokenNames} />
+    </>
+  );
+}

@@ -1,0 +1,66 @@
+// Reading without the server: which copies this browser keeps and deletes, and the watch for the server's return.
+import { signal } from "@preact/signals";
+import type { MemoryEvent } from "@relevantic/recall";
+import type { SessionRow } from "../generated/operations.ts";
+import { connection, memory, sessionId } from "./current-session.ts";
+import { isUnreachable } from "./errors.ts";
+import { dropSessions, readSession, savePage, saveSession, type KeptSession } from "./kept.ts";
+import { account, client, hasToken, visitEnds } from "./login.ts";
+import type { Memory } from "./memory.ts";
+import { outbox } from "./outbox.ts";
+import { ReturnWatch } from "./return-watch.ts";
+import { beforeDeadline } from "./timing.ts";
+import { start } from "./viewer.ts";
+
+/** Most that the browser keeps of a session. */
+const KEPT_MESSAGES = 200;
+const KEPT_FACTS = 500;
+
+/** The page shows what was known then, because the server cannot be reached. null: it shows the present. */
+export const knownAt = signal<string | null>(null);
+/** The session in the URL, if this browser keeps no copy of it and the server cannot be reached. */
+export const notKept = signal<string | null>(null);
+
+/** Notices when the server returns. */
+export const watch = new ReturnWatch(() => beforeDeadline(client.whoIsThere()).then(() => true, (error: unknown) => !isUnreachable(error)));
+
+/** Nothing is kept of users with a token, because the page forgets the token when it closes. */
+const keeper = (): string | undefined => (hasToken.value ? undefined : start.value?.viewer.id);
+
+/** Keeps the viewer and the list of sessions. `complete`: the list contains all sessions. */
+export function keepPage(sessions: readonly SessionRow[], complete: boolean): void {
+  const id = keeper();
+  if (id === undefined || !start.value) return;
+  void savePage({ account: id, who: account.value, visitEnds: visitEnds.value, start: start.value, sessions, knownAt: new Date().toISOString() }, complete);
+}
+
+/** Keeps the open session as the page shows it. */
+export function keepSession(id: string, target: Memory): void {
+  const owner = keeper();
+  if (owner === undefined || target !== memory.value) return;
+  void saveSession({ id, account: owner, shared: target.shared, snapshot: target.snapshot(KEPT_MESSAGES, KEPT_FACTS), knownAt: new Date().toISOString() });
+}
+
+/** Keeps the open session if the page shows its present. */
+export function keepOpenSession(): void {
+  const [id, open] = [sessionId.value, memory.value];
+  if (id && open && connection.value?.phase === "live") keepSession(id, open);
+}
+
+/** Reads the user's copy of a session. */
+export async function readCopy(id: string): Promise<KeptSession | null> {
+  const owner = keeper();
+  return owner === undefined ? null : readSession(owner, id);
+}
+
+/** What was forgotten elsewhere must not stay in this browser. The copy of the open session follows its events. */
+export function dropOutdatedCopy(event: MemoryEvent): void {
+  const forgets = event.type === "message_forgotten" || (event.type === "fact_update" && (event.change === "removed" || event.change === "retracted"));
+  if (forgets && event.session_id !== sessionId.value) void dropSessions([event.session_id]);
+}
+
+/** Deletes what this browser keeps of a session: its copy and its unsent messages. */
+export function dropSession(id: string): void {
+  if (start.value) outbox.clearSession(start.value.viewer.id, id);
+  void dropSessions([id]);
+}

@@ -1,0 +1,142 @@
+// Opens sessions: the one in the URL, from the server or from this browser's copy.
+import { batch } from "@preact/signals";
+import { RecallError } from "@relevantic/recall";
+import { Head } from "../generated/operations.ts";
+import { connection, highlight, memory, missing, openFact, sessionId, wantedMessage } from "./current-session.ts";
+import { isUnreachable } from "./errors.ts";
+import { client, loginMethods } from "./login.ts";
+import { Memory } from "./memory.ts";
+import { dropSession, keepOpenSession, keepSession, knownAt, notKept, readCopy, watch } from "./offline.ts";
+import { confirmSent, sender } from "./outgoing.ts";
+import { loadAround, loadSnapshot } from "./paging.ts";
+import { handleError, reportProblem, startError } from "./problem.ts";
+import { navigate, redirect, route, sessionHref } from "./route.ts";
+import { refreshSessions, sessions } from "./session-list.ts";
+import { sessionStream } from "./stream.ts";
+import { phrases } from "./viewer.ts";
+
+export function closeSession(): void {
+  sessionStream.close();
+  sessionId.value = null;
+  memory.value = null;
+}
+
+function showMissing(id: string) {
+  dropSession(id);
+  closeSession();
+  connection.value = null;
+  notKept.value = null;
+  missing.value = id;
+}
+
+/** Creates a session and opens it. Reuses the open session if it is empty. */
+export async function newSession(shared = false): Promise<void> {
+  const current = sessions.value.find((s) => s.id === sessionId.value && s.shared === shared);
+  const empty = current && memory.value?.messages.size === 0 ? current.id : undefined;
+  try {
+    const id = empty ?? (await client.createSession(undefined, { shared })).id;
+    if (!empty) await refreshSessions();
+    (route.value.page === "home" ? redirect : navigate)(sessionHref(id));
+  } catch (error) {
+    reportProblem(error);
+  }
+}
+
+class SessionOpener {
+  /** The session that is being opened or was opened last. The latest request wins. null: the page shows a copy. */
+  #id: string | null = null;
+  #followsRoute = false;
+
+  /** Opens the session of each new route. */
+  followRoute(): void {
+    if (!this.#followsRoute) route.subscribe(() => void (loginMethods.value === null && this.openRoute()));
+    this.#followsRoute = true;
+  }
+
+  /** Opens the session of the current route. An entity page keeps the open session. */
+  async openRoute(): Promise<void> {
+    const { value } = route;
+    openFact.value = null;
+    highlight.value = null;
+    if (value.page === "session") {
+      if (value.id !== sessionId.value || this.#id !== value.id) await this.open(value.id);
+      return;
+    }
+    const newest = sessionId.value ?? sessions.value.find((s) => !s.shared)?.id;
+    if (value.page === "home") {
+      if (newest) return redirect(sessionHref(newest));
+      // Only the server creates sessions.
+      return watch.active.value ? undefined : newSession();
+    }
+    if (newest && (newest !== sessionId.value || this.#id === null)) await this.open(newest);
+  }
+
+  /** Opens a session. The previous one stays usable until the new one is loaded. */
+  async open(id: string): Promise<void> {
+    this.#id = id;
+    if (knownAt.value !== null) return this.#openCopy(id);
+    try {
+      await this.#openPresent(id);
+    } catch (error) {
+      if (this.#id !== id) return;
+      if (error instanceof RecallError && error.code === "INVALID_ID") return showMissing(id);
+      if (isUnreachable(error)) return this.#openCopy(id);
+      startError.value = handleError(error);
+    }
+  }
+
+  async #openPresent(id: string) {
+    const { session } = await client.graphql(Head, { id });
+    if (this.#id !== id) return;
+    const opened = new Memory(phrases(), session?.shared);
+    sender.showWaiting(id, opened);
+    if (!session) return showMissing(id);
+    const load = async () => {
+      for (const clientId of await loadSnapshot(id, opened)) confirmSent(id, clientId);
+    };
+    await load();
+    if (wantedMessage.value && !opened.byId(wantedMessage.value)) await loadAround(id, opened, wantedMessage.value);
+    if (this.#id !== id) return;
+    keepOpenSession();
+    batch(() => {
+      closeSession();
+      missing.value = notKept.value = null;
+      sessionId.value = id;
+      memory.value = opened;
+    });
+    keepSession(id, opened);
+    sessionStream.open(id, session.head, opened, load);
+    // The list does not yet contain a session that another page created, such as GraphiQL.
+    if (!sessions.value.some((s) => s.id === id)) await refreshSessions();
+  }
+
+  /** Shows the copy of a session that this browser keeps, until the server returns. */
+  async #openCopy(id: string) {
+    watch.start();
+    watch.tryNow();
+    const kept = await readCopy(id);
+    if (this.#id !== id || !watch.active.value) return;
+    batch(() => {
+      closeSession();
+      connection.value = null;
+      missing.value = null;
+      knownAt.value = kept?.knownAt ?? knownAt.value ?? new Date().toISOString();
+      notKept.value = kept ? null : id;
+      if (!kept) return;
+      const opened = new Memory(phrases(), kept.shared);
+      opened.restore(kept.snapshot);
+      sender.showWaiting(id, opened);
+      sessionId.value = id;
+      memory.value = opened;
+    });
+    // The server's state replaces the copy.
+    this.#id = null;
+  }
+}
+
+export const opener = new SessionOpener();
+
+/** Loads the open session again after its stream closed permanently. */
+export const reopenSession = (): void => {
+  if (sessionId.value) void opener.open(sessionId.value);
+};

@@ -1,0 +1,412 @@
+// The list of sessions: pinning, archiving, renaming and searching, and pausing what is remembered.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { findViolations } from "./axe.mjs";
+import { chooseAction, fact, say, waitForElement, waitForPhase } from "./demo-page.mjs";
+import { until, withServerAndBrowser } from "./harness.mjs";
+
+let server;
+let browser;
+withServerAndBrowser((started) => { ({ server, browser } = started); });
+
+const SIZES = { desktop: { viewport: { width: 1360, height: 850 } }, phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } };
+
+async function create(title, ...texts) {
+  const { createSession } = await server.graphql("mutation ($t: String) { createSession(input: { title: $t }) { session { id } } }", { t: title });
+  for (const text of texts) await server.say(createSession.session.id, text);
+  if (texts.length > 0) await server.settledHead(createSession.session.id);
+  return createSession.session.id;
+}
+const update = (sessionId, change) => server.graphql("mutation ($i: UpdateSessionInput!) { updateSession(input: $i) { errors { code } } }", { i: { sessionId, ...change } });
+const pauseAll = (paused) => server.graphql("mutation ($p: Boolean!) { updateViewer(input: { paused: $p }) { errors { code } } }", { p: paused });
+const stateOf = async (id) => (await server.graphql("query ($id: ID!) { session(id: $id) { title pinned archived paused } }", { id })).session;
+const factsOf = async (id) => (await server.graphql("query ($id: ID!) { session(id: $id) { facts(first: 1) { totalCount } } }", { id })).session.facts.totalCount;
+
+const nav = (page) => page.getByRole("navigation", { name: "Sessions" });
+const item = (page, id) => nav(page).locator(`[data-session="${id}"]`);
+const pinnedItem = (page, id) => nav(page).getByRole("list", { name: "Pinned" }).locator(`[data-session="${id}"]`);
+const search = (page) => nav(page).getByRole("searchbox", { name: "Search sessions" });
+const notice = (page) => page.locator(".session-notice");
+const messageWith = (page, text) => page.locator(".message.own", { hasText: text });
+const row = (page, title) => page.locator(".memory-page .row", { hasText: title });
+
+async function visitSession(id, options) {
+  const tab = await browser.visit(`${server.url}/#/s/${id}`, options);
+  await waitForPhase(tab, "live");
+  await waitForElement(item(tab.page, id), "the session in the list");
+  return tab;
+}
+
+test("menu of a session renames, pins, archives and deletes it", async () => {
+  const id = await create("Trip to Bruges", "Ada likes canals.");
+  const tab = await visitSession(id);
+  const { page } = tab;
+  await chooseAction(item(page, id), "Pin");
+  await waitForElement(pinnedItem(page, id), "the session among the pinned ones");
+  await chooseAction(item(page, id), "Rename");
+  await page.getByRole("textbox", { name: "Title" }).fill("Trip to Ypres");
+  await page.keyboard.press("Enter");
+  await waitForElement(pinnedItem(page, id).getByText("Trip to Ypres"), "the new title");
+  await chooseAction(item(page, id), "Rename");
+  await page.getByRole("textbox", { name: "Title" }).fill("Never");
+  await page.keyboard.press("Escape");
+  await waitForElement(pinnedItem(page, id).getByText("Trip to Ypres"), "the title as it was");
+  await chooseAction(item(page, id), "Unpin");
+  await until(async () => (await pinnedItem(page, id).count()) === 0, "the session to leave the pinned ones");
+
+  await chooseAction(item(page, id), "Archive");
+  await waitForElement(notice(page).getByText("This session is archived."), "the notice in the open session");
+  assert.equal(await item(page, id).count(), 0, "the list does not show it");
+  assert.deepEqual(await stateOf(id), { title: "Trip to Ypres", pinned: false, archived: true, paused: false });
+  await nav(page).getByRole("link", { name: "Archived (1)" }).click();
+  await waitForElement(row(page, "Trip to Ypres"), "the session on the Memory page");
+  assert.equal(await row(page, "").count(), 1, "only archived sessions are listed");
+  await page.goBack();
+  await notice(page).getByRole("button", { name: "Unarchive" }).click();
+  await waitForElement(item(page, id), "the session in the list again");
+  assert.equal(await notice(page).count(), 0);
+
+  await chooseAction(item(page, id), "Delete…");
+  await page.keyboard.press("Escape");
+  await until(async () => (await page.getByRole("button", { name: "Delete?" }).count()) === 0, "the question to be gone");
+  await chooseAction(item(page, id), "Delete…");
+  await page.getByRole("button", { name: "Delete?" }).click();
+  await until(async () => (await item(page, id).count()) === 0, "the session to be gone");
+  assert.equal(await stateOf(id), null);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("search finds sessions by title and by what was said", async () => {
+  const titled = await create("Cinnamon rolls");
+  const said = await create("Sunday", "My mother bakes cinnamon cake on Sundays.");
+  const archived = await create("Old cinnamon prices");
+  await update(archived, { archived: true });
+  const open = await create("Something else", "Bela likes tea.");
+  const tab = await visitSession(open);
+  const { page } = tab;
+  await page.keyboard.press("Control+k");
+  await waitForElement(search(page), "the search field");
+  await page.keyboard.type("cinnamon");
+  const byTitle = nav(page).getByRole("list", { name: "Found by title" });
+  await waitForElement(byTitle.getByText("Cinnamon rolls"), "the session by its title");
+  await waitForElement(byTitle.locator(`[data-session="${archived}"] .badge`, { hasText: "archived" }), "the archived session with its mark");
+  assert.equal(await byTitle.getByRole("listitem").count(), 2);
+  const result = nav(page).getByRole("list", { name: "Said in" }).getByRole("listitem");
+  assert.equal(await result.count(), 1);
+  assert.match(await result.innerText(), /Sunday\s+My mother bakes cinnamon cake/);
+  await result.getByRole("link").click();
+  await waitForElement(page.locator(".message", { hasText: "cinnamon cake" }), "the message");
+  assert.match(page.url(), new RegExp(said));
+  await search(page).focus();
+  await page.keyboard.press("Escape");
+  await waitForElement(item(page, titled), "the whole list");
+  assert.equal(await item(page, archived).count(), 0);
+  await search(page).fill("zzyzx");
+  await waitForElement(nav(page).getByText("Nothing found."), "the empty result");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("nothing is learned while a session is paused, and again after it resumes", async () => {
+  const id = await create("Private matters");
+  const tab = await visitSession(id);
+  const { page } = tab;
+  await chooseAction(item(page, id), "Pause remembering");
+  await waitForElement(notice(page).getByText("Remembering is paused in this session. What you write is stored, but nothing is learned from it."), "the notice");
+  await waitForElement(item(page, id).locator(".badge", { hasText: "paused" }), "the mark in the list");
+  await say(tab, "Cleo lives in Namur.");
+  await waitForElement(messageWith(page, "Namur").getByText("not remembered"), "the mark of the message");
+  await server.settledHead(id);
+  assert.equal(await factsOf(id), 0);
+  await notice(page).getByRole("button", { name: "Resume" }).click();
+  await until(async () => (await notice(page).count()) === 0, "the notice to be gone");
+  await say(tab, "Cleo likes waffles.");
+  await waitForElement(fact(tab, "Cleo", "waffles"), "the fact of the next message");
+  assert.equal(await messageWith(page, "waffles").getByText("not remembered").count(), 0);
+  assert.equal(await fact(tab, "Namur").count(), 0);
+  await page.reload();
+  await waitForElement(messageWith(page, "Namur").getByText("not remembered"), "the mark after a reload");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("switch in the settings pauses all sessions", async () => {
+  const id = await create("Everyday", "Dora likes rain.");
+  const tab = await browser.visit(`${server.url}/#/settings/remembering`);
+  const { page } = tab;
+  const pause = page.getByRole("switch", { name: "Pause remembering in all sessions" });
+  await pause.check();
+  await waitForElement(page.getByText("Remembering is paused."), "the state in words");
+  await page.goto(`${server.url}/#/s/${id}`);
+  await waitForElement(notice(page).getByText("Remembering is paused in all sessions."), "the notice");
+  await waitForPhase(tab, "live");
+  await say(tab, "Dora lives in Mons.");
+  await waitForElement(messageWith(page, "Mons").getByText("not remembered"), "the mark of the message");
+  await server.settledHead(id);
+  assert.equal(await fact(tab, "Mons").count(), 0);
+  await notice(page).getByRole("button", { name: "Resume" }).click();
+  await until(async () => (await notice(page).count()) === 0, "the notice to be gone");
+  await page.goto(`${server.url}/#/settings/remembering`);
+  await waitForElement(page.getByText("Recall remembers what you write."), "the state in words");
+  assert.equal(await pause.isChecked(), false);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("changes elsewhere appear in another page at once", async () => {
+  const id = await create("Shared screen", "Egon likes jazz.");
+  const one = await visitSession(id);
+  const two = await visitSession(id);
+  const three = await browser.visit(`${server.url}/#/memory/sessions/${id}`);
+  await waitForElement(row(three.page, "Shared screen"), "the session on the Memory page");
+  await chooseAction(item(one.page, id), "Pin");
+  await waitForElement(pinnedItem(two.page, id), "the session among the pinned ones");
+  await waitForElement(row(three.page, "Shared screen").locator(".badge", { hasText: "pinned" }), "the mark on the Memory page");
+  await waitForElement(three.page.getByRole("button", { name: "Unpin" }), "the action on the Memory page");
+  await chooseAction(item(one.page, id), "Pause remembering");
+  await waitForElement(notice(two.page), "the notice");
+  await say(one, "Egon lives in Arlon.");
+  await waitForElement(messageWith(two.page, "Arlon").getByText("not remembered"), "the mark of the message");
+  await chooseAction(item(two.page, id), "Rename");
+  await two.page.getByRole("textbox", { name: "Title" }).fill("Jazz");
+  await two.page.keyboard.press("Enter");
+  await waitForElement(pinnedItem(one.page, id).getByText("Jazz"), "the new title");
+  await chooseAction(item(two.page, id), "Archive");
+  await until(async () => (await item(one.page, id).count()) === 0, "the archived session to leave the list");
+  // The server sends no event of the pause of all sessions, so the other pages see it with the next event.
+  await update(id, { paused: false });
+  await pauseAll(true);
+  await update(id, { archived: false });
+  await waitForElement(notice(one.page).getByText("in all sessions"), "the notice");
+  await pauseAll(false);
+  for (const { context, problems } of [one, two, three]) {
+    assert.deepEqual(problems, []);
+    await context.close();
+  }
+});
+
+test("the Memory page filters sessions and changes them", async () => {
+  const id = await create("Filtered garden", "Fritz likes roses.");
+  await create("Filtered kitchen");
+  const tab = await browser.visit(`${server.url}/#/memory/sessions`);
+  const { page } = tab;
+  await page.getByRole("searchbox", { name: "Search titles" }).fill("filtered");
+  await until(async () => (await row(page, "").count()) === 2, "the two sessions");
+  await row(page, "Filtered garden").locator("[data-row]").click();
+  const pane = page.locator(".session-detail");
+  for (const action of ["Pin", "Archive", "Pause remembering"]) await pane.getByRole("button", { name: action, exact: true }).click();
+  for (const mark of ["pinned", "archived", "paused"]) await waitForElement(row(page, "Filtered garden").locator(".badge", { hasText: mark }), `the mark ${mark}`);
+  await until(async () => JSON.stringify(await stateOf(id)) === JSON.stringify({ title: "Filtered garden", pinned: true, archived: true, paused: true }), "the server to store all changes");
+  await page.getByRole("combobox", { name: "Archived" }).selectOption("no");
+  await until(async () => (await row(page, "").count()) === 1, "the session that is not archived");
+  assert.match(page.url(), /text=filtered/);
+  assert.match(page.url(), /archived=no/);
+  await waitForElement(pane.getByRole("button", { name: "Unarchive" }), "the open session, although the filter excludes it");
+  await page.reload();
+  await until(async () => (await row(page, "").count()) === 1, "the same list after a reload");
+  await waitForElement(pane.getByRole("button", { name: "Unarchive" }), "the same session after a reload");
+  await page.getByRole("combobox", { name: "Pinned" }).selectOption("yes");
+  await waitForElement(page.getByText("Nothing matches."), "the empty list");
+  await pane.getByRole("button", { name: "Delete…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await until(async () => (await stateOf(id)) === null, "the session to be deleted");
+  await until(async () => (await pane.count()) === 0, "the pane to be empty");
+  assert.match(page.url(), /#\/memory\/sessions\?/, "the Memory page stays open");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("the keyboard alone opens the menu, pins, renames and searches", async () => {
+  const id = await create("Keys", "Gerda likes chess.");
+  const tab = await visitSession(id);
+  const { page } = tab;
+  const { keyboard } = page;
+  const focused = () => page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent);
+  const isFocused = (name) => until(async () => (await focused()) === name, `the focus on ${name}`);
+  await item(page, id).getByRole("link").focus();
+  await keyboard.press("Tab");
+  await isFocused("Actions for Keys");
+  await keyboard.press("Enter");
+  await isFocused("Rename");
+  await keyboard.press("ArrowDown");
+  await isFocused("Pin");
+  await keyboard.press("ArrowUp");
+  await keyboard.press("ArrowUp");
+  await isFocused("Delete…");
+  await keyboard.press("ArrowDown");
+  await isFocused("Rename");
+  await keyboard.press("Escape");
+  await isFocused("Actions for Keys");
+  await keyboard.press("Space");
+  await isFocused("Rename");
+  await keyboard.press("ArrowDown");
+  await keyboard.press("Enter");
+  await waitForElement(pinnedItem(page, id), "the pinned session");
+  await isFocused("Actions for Keys");
+  await keyboard.press("Enter");
+  await isFocused("Rename");
+  await keyboard.press("Enter");
+  await isFocused("Title");
+  await keyboard.type("Locks");
+  await keyboard.press("Enter");
+  await isFocused("Actions for Locks");
+  await keyboard.press("Enter");
+  await isFocused("Rename");
+  await keyboard.press("ArrowUp");
+  await keyboard.press("Enter");
+  await isFocused("Delete?");
+  await keyboard.press("Escape");
+  await isFocused("Actions for Locks");
+  await keyboard.press("Control+k");
+  await isFocused("Search sessions");
+  await keyboard.type("chess");
+  await waitForElement(nav(page).getByRole("list", { name: "Said in" }).getByText("Locks"), "the result");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("list shows more sessions than the first page", async () => {
+  const first = await create("The oldest of many");
+  for (let n = 0; n < 55; n += 1) await create(`Many ${n}`);
+  const tab = await browser.visit(`${server.url}/`);
+  const { page } = tab;
+  await waitForElement(search(page), "the search field");
+  assert.equal(await item(page, first).count(), 0);
+  await nav(page).getByRole("button", { name: "Show more" }).click();
+  await waitForElement(item(page, first), "the oldest session");
+  // A change reloads the list, but not only its first page.
+  await update(first, { paused: true });
+  await waitForElement(item(page, first).locator(".badge"), "the mark of the oldest session");
+  await update(first, { pinned: true });
+  await page.reload();
+  await waitForElement(pinnedItem(page, first), "the oldest session among the pinned ones");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+const chatsFile = fileURLToPath(new URL("../../../tests/data/imports/chatgpt.json", import.meta.url));
+const importFile = async (page, file) => {
+  await page.getByLabel("File with chats").setInputFiles(file);
+  await waitForElement(page.getByRole("dialog"), "the preview");
+};
+
+test("chats of another program are imported once", async () => {
+  const tab = await browser.visit(`${server.url}/#/memory/data`);
+  const { page } = tab;
+  const dialog = page.getByRole("dialog");
+  await waitForElement(page.getByRole("button", { name: "Import…" }), "the button");
+  const runImport = async (result) => {
+    await importFile(page, chatsFile);
+    await waitForElement(dialog.getByText("2 chats with 6 messages."), "what the file contains");
+    await dialog.getByRole("button", { name: "Import", exact: true }).click();
+    await waitForElement(dialog.getByText(result), "the result");
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+  };
+  const imported = async () => {
+    const { sessions } = await server.graphql('{ sessions(first: 20, filter: { text: "Family" }) { nodes { id title messages(first: 20) { nodes { role text sentAt } } } } }');
+    return sessions.nodes;
+  };
+  await runImport("Done. 2 of 2 chats.");
+  const [session, ...others] = await imported();
+  assert.deepEqual(others, []);
+  assert.equal(session.messages.nodes.length, 4);
+  assert.deepEqual({ ...session.messages.nodes[0], sentAt: Date.parse(session.messages.nodes[0].sentAt) }, { role: "USER", text: "My sister Maren lives in Lyon.", sentAt: Date.parse("2025-03-01T10:00:01.500Z") });
+  await runImport("Done. 2 of 2 chats, 2 of them known before.");
+  const again = await imported();
+  assert.equal(again.length, 1, "no second session");
+  assert.equal(again[0].messages.nodes.length, 4, "no message twice");
+  await until(async () => (await factsOf(session.id)) > 0, "the facts");
+  await page.getByLabel("File with chats").setInputFiles({ name: "notes.json", mimeType: "application/json", buffer: Buffer.from('{"notes": []}') });
+  await waitForElement(page.getByText("This is no export of ChatGPT, Claude or Open WebUI."), "the refusal");
+  await page.getByLabel("File with chats").setInputFiles({ name: "export.zip", mimeType: "application/zip", buffer: Buffer.from("PK") });
+  await waitForElement(page.getByText("Unpack a ZIP archive"), "the hint about archives");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("import stops between two chats", async () => {
+  const chats = Array.from({ length: 3 }, (_, n) => ({ uuid: `chat-${n}`, name: `Stopped ${n}`, chat_messages: [{ uuid: `message-${n}`, sender: "human", text: "Ines likes dates.", created_at: "2025-01-01T10:00:00Z" }] }));
+  const tab = await browser.visit(`${server.url}/#/memory/data`);
+  const { page } = tab;
+  const dialog = page.getByRole("dialog");
+  let release;
+  let isHeld = false;
+  const released = new Promise((resolve) => { release = resolve; });
+  await page.route("**/graphql", async (route) => {
+    if (route.request().postData()?.includes("mutation ImportChat")) {
+      isHeld = true;
+      await released;
+    }
+    await route.continue();
+  });
+  await waitForElement(page.getByRole("button", { name: "Import…" }), "the button");
+  await importFile(page, { name: "conversations.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(chats)) });
+  await dialog.getByRole("button", { name: "Import", exact: true }).click();
+  await until(() => isHeld, "the request with the first chat");
+  await dialog.getByRole("button", { name: "Stop" }).click();
+  release();
+  await waitForElement(dialog.getByText("Stopped. 1 of 3 chats."), "the state after the first chat");
+  const { sessions } = await server.graphql('{ sessions(first: 20, filter: { text: "Stopped" }) { totalCount } }');
+  assert.equal(sessions.totalCount, 1);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+for (const [size, options] of Object.entries(SIZES)) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`axe reports no violation in sessions on a ${size}, ${colorScheme}`, async () => {
+      const id = await create(`A rather long title of ${size} and ${colorScheme}`, "Hilde likes opera.");
+      await update(id, { pinned: true, paused: true });
+      await server.say(id, "Hilde lives in Tournai.");
+      const tab = await browser.visit(`${server.url}/#/s/${id}`, { ...options, colorScheme, reducedMotion: "reduce" });
+      const { page } = tab;
+      const violations = [];
+      const check = async (view) => {
+        violations.push(...(await findViolations(tab, view)));
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, `${view}: nothing is wider than the screen`);
+      };
+      await waitForPhase(tab, "live");
+      await waitForElement(messageWith(page, "Tournai").getByText("not remembered"), "the mark of the message");
+      await check("a paused session");
+      if (size === "phone") {
+        await page.getByRole("button", { name: "Sessions", exact: true }).click();
+        await until(() => item(page, id).isVisible(), "the list to open");
+      }
+      await item(page, id).getByRole("button", { name: /^Actions for/ }).click();
+      const menu = await page.getByRole("menu").boundingBox();
+      assert.ok(menu.x >= 0 && menu.x + menu.width <= options.viewport.width && menu.y + menu.height <= options.viewport.height, "the menu is within the screen");
+      await check("the menu");
+      await page.getByRole("menuitem", { name: "Rename" }).click();
+      await check("renaming");
+      await page.keyboard.press("Escape");
+      if (size === "phone") assert.equal(await item(page, id).isVisible(), true, "the list stays open");
+      await page.keyboard.press("Control+k");
+      await search(page).fill("opera");
+      await waitForElement(nav(page).locator("q"), "the result");
+      await check("the search");
+      if (size === "phone") {
+        await nav(page).locator("q").first().click();
+        await until(async () => !(await search(page).isVisible()), "the list to close");
+      }
+      await page.goto(`${server.url}/#/memory/sessions/${id}?pinned=yes`);
+      await waitForElement(page.locator(".session-detail"), "the session");
+      await check("a session on the Memory page");
+      await page.getByRole("button", { name: "Delete…" }).click();
+      await check("deleting a session");
+      await page.keyboard.press("Escape");
+      await page.goto(`${server.url}/#/memory/data`);
+      await waitForElement(page.getByRole("button", { name: "Import…" }), "the data");
+      await importFile(page, chatsFile);
+      await check("an import");
+      await page.keyboard.press("Escape");
+      await page.goto(`${server.url}/#/settings/remembering`);
+      await waitForElement(page.getByRole("switch"), "the switch");
+      await check("the settings");
+      assert.deepEqual(violations, []);
+      assert.deepEqual(tab.problems, []);
+      await tab.context.close();
+    });
+  }
+}

@@ -57,7 +57,7 @@ impl Inside {
             ids: Arc::new(RandomIds::default()),
             wake: wake.clone(),
             session_limits: recall_facts::SessionLimits::default(),
-            never_stored: Arc::new(SensitivePatterns::new(SensitiveKind::ALL, &[]).unwrap()),
+            never_stored: Arc::new(SensitivePatterns::new(SensitiveKind::ALL, &[])?),
             forget_undo: std::time::Duration::from_secs(600),
             documents: None,
         });

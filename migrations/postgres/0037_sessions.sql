@@ -3,11 +3,11 @@ ALTER TABLE sessions ADD COLUMN pinned boolean CHECK (pinned);
 ALTER TABLE sessions ADD COLUMN archived boolean CHECK (archived);
 -- Nothing is learned from the messages that this session gets.
 ALTER TABLE sessions ADD COLUMN paused boolean CHECK (paused);
--- The title in lower case.
+-- The title in lower case, whatever the collation of the database.
 ALTER TABLE sessions ADD COLUMN search text COLLATE "C";
 -- The update concerns all users.
 ALTER TABLE sessions NO FORCE ROW LEVEL SECURITY;
-UPDATE sessions SET search = lower(title) WHERE title IS NOT NULL;
+UPDATE sessions SET search = translate(lower(title), 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞ', 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþ') WHERE title IS NOT NULL;
 ALTER TABLE sessions FORCE ROW LEVEL SECURITY;
 -- Nothing is learned from the messages that this user gets.
 ALTER TABLE users ADD COLUMN paused boolean CHECK (paused);

@@ -3,9 +3,11 @@ ALTER TABLE sessions ADD COLUMN pinned INTEGER CHECK (pinned = 1);
 ALTER TABLE sessions ADD COLUMN archived INTEGER CHECK (archived = 1);
 -- Nothing is learned from the messages that this session gets.
 ALTER TABLE sessions ADD COLUMN paused INTEGER CHECK (paused = 1);
--- The title in lower case. SQLite knows lower case of ASCII only; a later change of the title stores that of Unicode.
+-- The title in lower case. Here only letters of Latin-1, because SQLite itself knows ASCII only; a later change of the title stores that
+-- of Unicode.
 ALTER TABLE sessions ADD COLUMN search TEXT;
-UPDATE sessions SET search = lower(title) WHERE title IS NOT NULL;
+UPDATE sessions SET search = replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(lower(title), 'À', 'à'), 'Á', 'á'), 'Â', 'â'), 'Ã', 'ã'), 'Ä', 'ä'), 'Å', 'å'), 'Æ', 'æ'), 'Ç', 'ç'), 'È', 'è'), 'É', 'é'), 'Ê', 'ê'), 'Ë', 'ë'), 'Ì', 'ì'), 'Í', 'í'), 'Î', 'î'), 'Ï', 'ï'), 'Ð', 'ð'), 'Ñ', 'ñ'), 'Ò', 'ò'), 'Ó', 'ó'), 'Ô', 'ô'), 'Õ', 'õ'), 'Ö', 'ö'), 'Ø', 'ø'), 'Ù', 'ù'), 'Ú', 'ú'), 'Û', 'û'), 'Ü', 'ü'), 'Ý', 'ý'), 'Þ', 'þ')
+WHERE title IS NOT NULL;
 -- Nothing is learned from the messages that this user gets.
 ALTER TABLE users ADD COLUMN paused INTEGER CHECK (paused = 1);
 

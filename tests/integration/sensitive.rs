@@ -47,9 +47,14 @@ async fn sensitive_text_reaches_no_file() {
     assert_eq!(titled["updateSession"]["session"]["title"], "Card [card number]");
     let state =
         "mutation($id: ID!, $text: String!) { assertFact(input: { sessionId: $id, subject: \"I\", relation: \"OWNS\", object: $text }) {
-        fact { object { name } } errors { code } } }";
+        fact { id } errors { code path } } }";
     let stated = server.graphql(state, json!({ "id": session, "text": card })).await;
-    assert_eq!(stated["assertFact"]["fact"]["object"]["name"], "[card number]", "{stated:#}");
+    assert_eq!(stated["assertFact"]["errors"], json!([{ "code": "NEVER_STORED", "path": ["input", "object"] }]), "{stated:#}");
+    // Only the whole sentence shows that this is a password.
+    let note = "mutation($id: ID!) { assertFact(input: { sessionId: $id, subject: \"I\", relation: \"NOTE\",
+        value: { label: \"password\", text: \"Zebra77!x\" } }) { errors { code } } }";
+    let stated = server.graphql(note, json!({ "id": session })).await;
+    assert_eq!(stated["assertFact"]["errors"], json!([{ "code": "NEVER_STORED" }]), "{stated:#}");
     server.settle(&session).await;
     let kinds = server.graphql("{ viewer { neverStored } }", json!({})).await;
     let all = ["CARD_NUMBER", "BANK_ACCOUNT", "SECRET_KEY", "PASSWORD", "SECURITY_NUMBER"];

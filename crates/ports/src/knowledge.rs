@@ -12,8 +12,8 @@ use recall_domain::{
     Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice, Stance,
 };
 
-/// Most entities that one key finds, so that the thousandth Anna costs no more than the hundredth.
-pub const MAX_BEARERS: u32 = 64;
+/// Most entities that one key finds, so that a name of thousands is not read whole.
+pub const MAX_BEARERS: u32 = 256;
 
 /// Reads entities and their merges.
 #[async_trait]

@@ -31,8 +31,8 @@ pub trait KnowledgeStatements: MessageStatements + MergeStatements {
     fn reads(&mut self, user: UserId) -> Box<dyn KnowledgeReads + '_>;
     /// Counts one more commit. Returns false, and counts nothing, if `version` is not the current one or the user is locked.
     async fn advance_knowledge(&mut self, user: UserId, version: u64) -> Result<bool, Self::Error>;
-    /// Whether a message is in a session.
-    async fn is_in_session(&mut self, user: UserId, message: MessageId, session: SessionId) -> Result<bool, Self::Error>;
+    /// Returns whether a message of a session is remembered; `None` if the session has no such message.
+    async fn is_remembered(&mut self, user: UserId, message: MessageId, session: SessionId) -> Result<Option<bool>, Self::Error>;
 
     /// Whether one of the messages, at least one, is hidden because it was forgotten.
     async fn any_hidden(&mut self, user: UserId, messages: &[MessageId]) -> Result<bool, Self::Error>;
@@ -263,11 +263,9 @@ pub async fn commit_answer<T: KnowledgeStatements>(
     let AnswerCommit { message, answer_to, citations, events } = answer;
     let (session, now) = (message.session, message.created_at);
     // The question must be in the same session, because the messages of a session are deleted together.
-    if !tx.is_in_session(user, *answer_to, session).await? {
-        return Err(Refusal::NotFound.into());
-    }
+    let may_be_remembered = tx.is_remembered(user, *answer_to, session).await?.ok_or(Refusal::NotFound)?;
     reject_forgotten_sources(tx, user, citations).await?;
-    let new = PendingMessage { message, answer_to: Some(*answer_to), citations };
+    let new = PendingMessage { message, answer_to: Some(*answer_to), citations, may_be_remembered };
     let stored = messages::store(tx, caller, session, &[new]).await?.pop().ok_or(Refusal::NotFound)?;
     append_events(tx, user, session, events, now).await?;
     jobs::finish(tx, &held, now).await?;

@@ -23,6 +23,8 @@ pub struct PendingMessage<'m> {
     pub answer_to: Option<MessageId>,
     /// The sources of the answer.
     pub citations: &'m [Citation],
+    /// Whether it may be remembered. An answer is remembered only if its question is.
+    pub may_be_remembered: bool,
 }
 
 /// What a session's counters are increased for.
@@ -38,7 +40,7 @@ pub struct NumbersWanted<'m> {
     pub first_at: Option<Timestamp>,
     /// When the latest message was stored.
     pub latest_at: Option<Timestamp>,
-    /// The title, used if the session has none, and its form for searches.
+    /// The title, used if the session has none.
     pub title: Option<&'m str>,
     /// The title in lower case.
     pub search: Option<&'m str>,
@@ -128,7 +130,7 @@ pub async fn append_messages<T: MessageStatements>(
                 if let Some(id) = external {
                     first.insert(id, fresh.len());
                 }
-                fresh.push(PendingMessage { message, answer_to: None, citations: &[] });
+                fresh.push(PendingMessage { message, answer_to: None, citations: &[], may_be_remembered: true });
                 ResultSource::New(fresh.len() - 1)
             }
         };
@@ -256,7 +258,7 @@ fn as_stored<T: Transaction>(new: &PendingMessage<'_>, session: SessionId, posit
         external_id: m.external_id.clone(),
         answer_to: new.answer_to,
         citations: new.citations.to_vec(),
-        remembered: !paused || m.role == Role::Document || m.mining == FollowUp::Asserted,
+        remembered: new.may_be_remembered && (!paused || m.role == Role::Document || m.mining == FollowUp::Asserted),
     }
 }
 

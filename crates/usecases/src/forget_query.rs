@@ -9,6 +9,7 @@ use super::{
     use_cases::UseCases,
 };
 use recall_domain::{Caller, Entity, EntityId, EntityKey, Fact, FactStatus, MessageId, Page, names_user};
+use recall_ports::MAX_BEARERS;
 
 /// Beginnings that say nothing about what is meant. A beginning before another one that it starts with comes later.
 const COMMANDS: &[&str] =
@@ -71,6 +72,11 @@ impl UseCases {
     async fn named_entities(&self, caller: &Caller, asked: &QuestionTerms) -> Result<Vec<Entity>, UseCaseError> {
         let store = &self.parts.store;
         let by_key = store.entities_by_key(caller, &asked.keys).await?;
+        let bearers = |key: &EntityKey| by_key.iter().filter(|(k, _)| k == key).count();
+        if asked.keys.iter().any(|key| bearers(key) >= MAX_BEARERS as usize) {
+            let message = "Too many have this name. Name what is meant by ids, or in other words.";
+            return Err(UseCaseError::invalid("TOO_MANY_NAMED", "query", message));
+        }
         let keys: HashSet<String> = by_key.iter().map(|(key, _)| key.as_str().to_owned()).collect();
         let is_part = |key: &EntityKey| keys.iter().any(|k| k != key.as_str() && format!(" {k} ").contains(&format!(" {} ", key.as_str())));
         let mut named: BTreeMap<EntityId, Entity> = BTreeMap::new();

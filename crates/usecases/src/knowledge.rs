@@ -51,12 +51,12 @@ impl UseCases {
     ///
     /// # Errors
     /// `Invalid` for an unknown relation or sides of a wrong type, `NotFound` for the session.
-    pub async fn assert_fact(&self, caller: &Caller, mut a: AssertFact) -> Result<Fact, UseCaseError> {
+    pub async fn assert_fact(&self, caller: &Caller, a: AssertFact) -> Result<Fact, UseCaseError> {
         shared::may_write(caller)?;
-        let value = a.value.as_mut().map(|value| &mut value.text);
-        for text in std::iter::once(&mut a.subject).chain(a.object.as_mut()).chain(value) {
-            *text = self.masked(text).into_owned();
-        }
+        self.refuse_sensitive(&a.subject, "subject")?;
+        a.object.iter().try_for_each(|object| self.refuse_sensitive(object, "object"))?;
+        let value = a.value.iter().flat_map(|value| std::iter::once(&value.text).chain(&value.label));
+        value.into_iter().try_for_each(|text| self.refuse_sensitive(text, "value"))?;
         let subject = check::name(&a.subject, "subject")?;
         let relation = self.relation(&a.relation)?;
         let complement = complement(relation, &a)?;
@@ -102,6 +102,7 @@ impl UseCases {
                 (text, mentions, [subject, subject], Some(CandidateValue::Known(value)))
             }
         };
+        self.refuse_sensitive(&text, "value")?;
         let whole = Span { start: 0, end: text.chars().count() as u32 };
         let message = SendMessage {
             session: a.session,

@@ -132,7 +132,8 @@ impl UseCases {
                 let message = "Only the server writes messages of documents. Add a document instead.";
                 return Err(UseCaseError::invalid("ROLE_NOT_ALLOWED", "role", message));
             }
-            speakers.push(m.speaker.as_deref().map(|s| check::name(s, "speaker")).transpose()?);
+            let speaker = m.speaker.as_deref().map(|s| check::name(s, "speaker")).transpose()?;
+            speakers.push(speaker.map(|name| self.masked(&name).into_owned()));
             m.client_message_id.as_deref().map_or(Ok(()), |id| check::client_id(id, "clientMessageId"))?;
             m.source_metadata.as_ref().map_or(Ok(()), check::metadata)?;
             if m.sent_at.is_some_and(|at| at > latest) {

@@ -5,7 +5,8 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use tokio::sync::{Notify, OnceCell, Semaphore};
 
 use super::{
-    answering::Answering, being_erased::BeingErased, documents::DocumentSettings, memory::MemoryReader, rank::CueTerms, shared::InUse,
+    answering::Answering, being_erased::BeingErased, documents::DocumentSettings, error::UseCaseError, memory::MemoryReader,
+    rank::CueTerms, shared::InUse,
 };
 use recall_domain::{Caller, Ontology, Timestamp};
 use recall_facts::{Learner, SessionLimits};
@@ -116,6 +117,15 @@ impl UseCases {
             metrics::counter!("recall_masked_texts_total").increment(1);
         }
         masked.text
+    }
+
+    /// Refuses a statement with text that is never stored. With a mark instead, it would state something else.
+    pub(super) fn refuse_sensitive(&self, text: &str, path: &'static str) -> Result<(), UseCaseError> {
+        if matches!(self.masked(text), Cow::Borrowed(_)) {
+            return Ok(());
+        }
+        let message = "The statement contains text that this server never stores, such as a password. Leave it out.";
+        Err(UseCaseError::invalid("NEVER_STORED", path, message))
     }
 
     /// Returns the present time.

@@ -54,14 +54,15 @@ pub(super) fn imports(
 
 fn message(turn: &Turn, text: &str, part: usize, format: Format, session: SessionId, sent_at: Option<Timestamp>) -> SendMessage {
     let id = client_id(&turn.id);
-    let original = turn.original.as_ref().map(|text| serde_json::json!({ "source": format.name(), "text": text }));
+    // Not the original words: only the text is masked.
+    let metadata = turn.is_rephrased.then(|| serde_json::json!({ "source": format.name(), "rephrased": true }));
     SendMessage {
         session,
         text: text.to_owned(),
         role: turn.role,
         speaker: None,
         sent_at,
-        source_metadata: original,
+        source_metadata: metadata,
         client_message_id: Some(if part == 0 { id } else { format!("{id}/{}", part + 1) }),
         resources: Vec::new(),
         answer_from: recall_domain::context::SearchSources::default(),
@@ -103,7 +104,7 @@ mod tests {
 
     fn turn(id: &str, text: &str, sent_at: Option<i64>) -> Turn {
         let sent_at = sent_at.map(|seconds| Timestamp::from_timestamp(seconds, 0).unwrap());
-        Turn { id: id.to_owned(), role: Role::User, text: text.to_owned(), sent_at, original: None }
+        Turn { id: id.to_owned(), role: Role::User, text: text.to_owned(), sent_at, is_rephrased: false }
     }
 
     fn prepared(turns: Vec<Turn>) -> (Vec<Vec<SendMessage>>, Skipped) {

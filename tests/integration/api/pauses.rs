@@ -116,7 +116,7 @@ async fn sessions_are_updated_and_listed_by_flags() {
         ids
     };
     assert_eq!(listed(Value::Null).await.len(), 2);
-    assert_eq!(listed(json!({ "pinned": true })).await, [one.clone()]);
+    assert_eq!(listed(json!({ "pinned": true })).await, std::slice::from_ref(&one));
     assert_eq!(listed(json!({ "archived": true })).await, [two]);
     assert_eq!(listed(json!({ "text": "plan", "archived": false })).await, [one]);
     server.stop().await;

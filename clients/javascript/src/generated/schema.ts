@@ -1538,7 +1538,7 @@ export interface UpdateSessionPayload {
 
 /** What to change for the viewer. */
 export interface UpdateViewerInput {
-  /** Whether remembering is paused in all sessions, from the next message on. */
+  /** Whether remembering is paused in all own sessions, from the next message on. */
   paused: boolean;
 }
 
@@ -1601,7 +1601,7 @@ export interface Viewer {
   usage: Usage;
   /** The latest deletion of all of the viewer's data; null if there was none. It is kept until the end of the next day. */
   deletion: DeletionReceipt | null;
-  /** Whether remembering is paused in all sessions: new messages are stored, but nothing is learned from them or found in them. */
+  /** Whether remembering is paused in all of the viewer's own sessions: new messages are stored, but nothing is learned from them or found in them. */
   paused: boolean;
   /** The kinds of text that this server never stores. In messages, titles and stated facts, a mark such as `[card number]` replaces them. */
   neverStored: SensitiveKind[];

@@ -41,7 +41,7 @@ pub(super) struct SessionsParameters {
     paused: Option<bool>,
 }
 
-/// Lists the caller's sessions, latest change first.
+/// Lists the caller's sessions, latest message first.
 #[utoipa::path(
     get, path = "/sessions", operation_id = "listSessions", tag = "messages", security((), ("token" = ["recall.read"])),
     params(SessionsParameters),

@@ -120,10 +120,14 @@ impl KnowledgeStatements for WriteTransaction<'_> {
         Ok(current.execute(&mut *self.0).await?.rows_affected() > 0)
     }
 
-    async fn is_in_session(&mut self, user: UserId, message: MessageId, session: SessionId) -> Result<bool, Failure> {
-        let found =
-            sqlx::query_scalar!("SELECT 1 FROM messages WHERE user_id = $1 AND id = $2 AND session_id = $3", user.0, message.0, session.0);
-        Ok(found.fetch_optional(&mut *self.0).await?.is_some())
+    async fn is_remembered(&mut self, user: UserId, message: MessageId, session: SessionId) -> Result<Option<bool>, Failure> {
+        let found = sqlx::query_scalar!(
+            r#"SELECT unremembered IS NULL AS "remembered!" FROM messages WHERE user_id = $1 AND id = $2 AND session_id = $3"#,
+            user.0,
+            message.0,
+            session.0
+        );
+        Ok(found.fetch_optional(&mut *self.0).await?)
     }
 
     /// Writes the rows in the order of the entities, like the other statements on arrays.

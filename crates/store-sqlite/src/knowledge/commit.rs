@@ -83,8 +83,9 @@ impl KnowledgeStatements for WriteTransaction<'_> {
         Ok(self.0.execute(sql, (user.0, signed(version)))? > 0)
     }
 
-    async fn is_in_session(&mut self, user: UserId, message: MessageId, session: SessionId) -> Result<bool, Failure> {
-        self.0.exists("SELECT 1 FROM messages WHERE user_id = ? AND id = ? AND session_id = ?", (user.0, message.0, session.0))
+    async fn is_remembered(&mut self, user: UserId, message: MessageId, session: SessionId) -> Result<Option<bool>, Failure> {
+        let sql = "SELECT unremembered FROM messages WHERE user_id = ? AND id = ? AND session_id = ?";
+        self.0.row("messages", sql, (user.0, message.0, session.0), |c| Ok(!c.opt_flag("unremembered")?))
     }
 
     async fn any_hidden(&mut self, user: UserId, messages: &[MessageId]) -> Result<bool, Failure> {

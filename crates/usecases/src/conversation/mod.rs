@@ -99,7 +99,10 @@ impl UseCases {
     /// As [`UseCases::session_named`].
     pub async fn recognise(&self, caller: &Caller, conversation: &Conversation) -> Result<Recognised, UseCaseError> {
         // Stored messages are masked, and the conversation is compared with them.
-        let conversation = &conversation.with_texts(|text| self.masked(text.as_str()).into_owned().into());
+        let (usecases, whole) = (self.clone(), conversation.clone());
+        let mask = move || whole.with_texts(|text| usecases.masked(text.as_str()).into_owned().into());
+        let masked = tokio::task::spawn_blocking(mask).await.map_err(|e| UseCaseError::Internal { cause: e.into() })?;
+        let conversation = &masked;
         let session = self.session_named(caller, &conversation.name(), None).await?;
         let mut turns = conversation.turns.as_slice();
         let mut keys = chain::keys_of(turns, None);

@@ -112,7 +112,7 @@ fn read_message(message: &Message) -> Result<Turn, Reason> {
     if text.trim().is_empty() {
         return Err(Reason::NoText);
     }
-    Ok(Turn { id: message.id.clone(), role, text, sent_at: message.create_time.and_then(read_unix_time), original: None })
+    Ok(Turn { id: message.id.clone(), role, text, sent_at: message.create_time.and_then(read_unix_time), is_rephrased: false })
 }
 
 /// Removes marks of citations and of other interface elements, which are between two characters of private use.

@@ -93,7 +93,7 @@ fn read_message(message: &Message) -> Result<Turn, Reason> {
         return Err(Reason::NoText);
     }
     let sent_at = message.created_at.as_deref().and_then(read_date);
-    Ok(Turn { id: message.uuid.clone(), role, text, sent_at, original: None })
+    Ok(Turn { id: message.uuid.clone(), role, text, sent_at, is_rephrased: false })
 }
 
 #[cfg(test)]

@@ -24,13 +24,13 @@ pub(super) fn read(element: &str) -> Result<Conversation, Unreadable> {
     let said_at = exported.updated_at.or(exported.created_at);
     let sent_at = said_at.as_deref().and_then(read_date);
     let text = in_first_person(&exported.memory);
-    let original = (text != exported.memory).then_some(exported.memory);
+    let is_rephrased = text != exported.memory;
     Ok(Conversation {
         id: exported.user_id.clone().unwrap_or_else(|| "memories".to_owned()),
         title: Some("Memories from mem0".to_owned()),
         owner: exported.user_id,
         began_at: sent_at,
-        turns: vec![Turn { id: exported.id, role: Role::User, text, sent_at, original }],
+        turns: vec![Turn { id: exported.id, role: Role::User, text, sent_at, is_rephrased }],
         skipped: Skipped::default(),
     })
 }
@@ -46,8 +46,8 @@ mod tests {
         let read: Vec<_> = file["results"].as_array().unwrap().iter().map(|m| read(&m.to_string()).unwrap()).collect();
         let texts: Vec<_> = read.iter().map(|c| c.turns[0].text.as_str()).collect();
         assert_eq!(texts, ["I live in Ghent", "My name is Anna", "Maren works at Airbus"]);
-        assert_eq!(read[0].turns[0].original.as_deref(), Some("Lives in Ghent"));
-        assert_eq!(read[2].turns[0].original, None);
+        assert!(read[0].turns[0].is_rephrased);
+        assert!(!read[2].turns[0].is_rephrased);
         assert_eq!(read[0].turns[0].sent_at.unwrap().to_rfc3339(), "2025-01-02T18:30:00+00:00");
         assert_eq!(read[1].turns[0].sent_at.unwrap().to_rfc3339(), "2025-01-05T08:00:00+00:00");
         assert!(read.iter().all(|c| c.id == "anna" && c.owner.as_deref() == Some("anna")));

@@ -148,8 +148,8 @@ pub(super) struct Turn {
     pub(super) text: String,
     /// When it was written.
     pub(super) sent_at: Option<Timestamp>,
-    /// The text in the export, if it was rephrased.
-    pub(super) original: Option<String>,
+    /// Whether the text differs from the words in the export.
+    pub(super) is_rephrased: bool,
 }
 
 /// Reads a date: RFC 3339, or without a time zone, which then is UTC.

@@ -94,7 +94,7 @@ fn read_message(message: &Message, n: usize) -> Result<Turn, Reason> {
         return Err(Reason::NoText);
     }
     let id = message.id.clone().unwrap_or_else(|| format!("message {n}"));
-    Ok(Turn { id, role, text, sent_at: message.timestamp.and_then(read_unix_time), original: None })
+    Ok(Turn { id, role, text, sent_at: message.timestamp.and_then(read_unix_time), is_rephrased: false })
 }
 
 /// Removes folded parts of an answer: the reasoning of a model, and calls of tools.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use recall_domain::{Page, Session, SessionId};
-use recall_ports::{FollowUp, NewMessage, SessionFilter, SessionUpdate, Store, StoreError};
+use recall_domain::{Page, Role, Session, SessionId};
+use recall_ports::{AnswerCommit, FollowUp, NewMessage, SessionFilter, SessionUpdate, Store, StoreError};
 
 use super::given::{MODEL, World, at, new_message, renamed};
 
@@ -94,4 +94,22 @@ pub(super) async fn message_of_a_pause_is_stored_but_not_indexed(store: Arc<dyn 
     let mut fed: Vec<_> = feed.iter().map(|row| row.message).collect();
     fed.sort();
     assert_eq!(fed, indexed);
+}
+
+/// The answer repeats the question, so it must not be found either.
+pub(super) async fn answer_is_remembered_only_if_its_question_is(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let pause = |paused| SessionUpdate { paused: Some(paused), ..SessionUpdate::default() };
+    let mut remembered = Vec::new();
+    for paused in [true, false] {
+        update(&w, session, pause(paused)).await;
+        let question = w.ask(session, "Where do I live?").await;
+        update(&w, session, pause(false)).await;
+        let job = w.claim(1).await.pop().unwrap();
+        let message = NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, ..new_message(session, "In Porto.") };
+        let answer = AnswerCommit { message, answer_to: question.id, citations: vec![], events: vec![] };
+        remembered.push(store.commit_answer(&w.caller, &answer, &job.claim).await.unwrap().remembered);
+    }
+    assert_eq!(remembered, [false, true]);
 }

@@ -68,7 +68,7 @@ impl Viewer {
         Ok(deletion.map(|deletion| DeletionReceipt::of(s.usecases.engine(), Some(deletion))))
     }
 
-    /// Whether remembering is paused in all sessions: new messages are stored, but nothing is learned from them or found in them.
+    /// Whether remembering is paused in all of the viewer's own sessions: new messages are stored, but nothing is learned from them or found in them.
     #[graphql(guard = "Needs::Read", complexity = "STATEMENT")]
     async fn paused(&self, ctx: &Context<'_>) -> async_graphql::Result<bool> {
         let s = scope(ctx)?;

@@ -96,6 +96,9 @@ pub(crate) struct UnmergeEntitiesPayload {
     errors: Vec<UserError>,
 }
 
+/// Cost of a merge or its preview, in fields: it reads up to ten thousand facts, and a preview can be repeated.
+const MERGE: usize = 20 * CHANGE;
+
 #[derive(Default)]
 pub(super) struct EntityMutations;
 
@@ -141,7 +144,7 @@ impl EntityMutations {
     }
 
     /// Merges two entities that are the same, or shows what that would change.
-    #[graphql(complexity = "CHANGE + child_complexity")]
+    #[graphql(complexity = "MERGE + child_complexity")]
     async fn merge_entities(
         &self,
         ctx: &Context<'_>,

@@ -14,7 +14,7 @@ use crate::{
 /// What to change for the viewer.
 #[derive(InputObject)]
 pub(crate) struct UpdateViewerInput {
-    /// Whether remembering is paused in all sessions, from the next message on.
+    /// Whether remembering is paused in all own sessions, from the next message on.
     paused: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct ViewerMutations;
 
 #[Object(guard = "Needs::Write")]
 impl ViewerMutations {
-    /// Pauses or resumes remembering in all sessions. Facts that are stated directly and documents are remembered meanwhile.
+    /// Pauses or resumes remembering in all of the viewer's own sessions. Facts that are stated directly and documents are remembered meanwhile.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn update_viewer(
         &self,

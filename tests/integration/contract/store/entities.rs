@@ -140,7 +140,7 @@ pub(super) async fn key_finds_its_most_mentioned_bearers(store: Arc<dyn Store>) 
     let session = w.session().await;
     let key = |name: &str| EntityKey::of(name).unwrap();
     let many = MAX_BEARERS + 3;
-    let annas: Vec<Entity> = (0..many).map(|n| Entity { mention_count: u64::from(n * 7 % many), ..entity("Anna") }).collect();
+    let annas: Vec<Entity> = (0..many).map(|n| Entity { mention_count: u64::from(n * 5 % many), ..entity("Anna") }).collect();
     let bo = entity("Bo");
     let entities: Vec<Entity> = annas.iter().chain([&bo]).cloned().collect();
     let keys = entities.iter().map(|e| (e.id, key(&e.name))).collect();

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, sections::texts, wrong};
 
-/// What is never stored. A mark such as `[card number]` replaces it in messages, titles, names and stated facts before anything is
-/// stored. Uploaded documents stay as they are.
+/// What is never stored. A mark such as `[card number]` replaces it in messages, titles and names before anything is stored.
+/// A fact that is stated with such text is refused. Uploaded documents stay as they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PrivacyConfig {

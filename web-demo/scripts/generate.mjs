@@ -155,7 +155,10 @@ await emit(`${client}/generated/schema.ts`, schemaModule());
 await emit(`${client}/generated/events.ts`, await eventsModule());
 await emit(`${client}/generated/operations.ts`, operationsModule(await operations(`${client}/operations.graphql`), "../graphql.ts", "./schema.ts", "operations.graphql"));
 await emit("../clients/python/src/relevantic_recall/_operations.py", pythonModule("clients/javascript/src/operations.graphql"));
-for (const folder of ["src/demo", "src/demo/common", "src/demo/documents", "src/demo/graph", "src/demo/memory", "src/demo/settings"]) {
-  await emit(`${folder}/generated/operations.ts`, operationsModule(await operations(`${folder}/operations.graphql`), "@relevantic/recall", "@relevantic/recall", "operations.graphql"));
+const shared = await operations("src/demo/common/fragments.graphql");
+for (const [folder, fragments] of [
+  ["src/demo", ""], ["src/demo/common", shared], ["src/demo/documents", ""], ["src/demo/graph", ""], ["src/demo/memory", shared], ["src/demo/settings", ""],
+]) {
+  await emit(`${folder}/generated/operations.ts`, operationsModule(fragments + (await operations(`${folder}/operations.graphql`)), "@relevantic/recall", "@relevantic/recall", "operations.graphql"));
 }
 await emit("documents.json", `${JSON.stringify(Object.fromEntries([...documents].sort()), null, 1)}\n`);

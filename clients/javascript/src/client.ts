@@ -12,6 +12,7 @@ import type {
 import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 import { MemoryStream, type MemoryStreamOptions } from "./memory-stream.ts";
 import { toPage, type Page, type PageOptions, type SharedPageOptions } from "./pages.ts";
+import { foundOrThrow, resultOrThrow } from "./results.ts";
 import type { StreamOptions } from "./stream-types.ts";
 import { waitForOutcome, waitForWork, type Outcome, type ProgressOptions, type WaitOptions } from "./waiting.ts";
 
@@ -392,14 +393,3 @@ export class RecallClient {
 
 /** Both spellings: GraphQL writes `QUESTION`, events write `question`. */
 const isQuestion = (kind: string | null | undefined): boolean => ["question", "mixed"].includes(kind?.toLowerCase() ?? "");
-
-function resultOrThrow<T>(value: T | null, errors: ReadonlyArray<{ code: string; message: string; path: readonly string[] }>): T {
-  const error = errors[0];
-  if (value === null || error) throw new RecallError(error?.code ?? "BAD_RESPONSE", error?.message ?? "The server sent no result.", 200, error?.path);
-  return value;
-}
-
-function foundOrThrow<T>(value: T | null, kind: string): T {
-  if (value === null) throw new RecallError("NOT_FOUND", `There is no such ${kind}. Check its id.`, 200);
-  return value;
-}

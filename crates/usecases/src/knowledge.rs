@@ -7,7 +7,7 @@ use recall_domain::{
     MessageKind, Party, Polarity, Relation, Role, SessionId, Similarity, Span, UserText, Word, names_user, nearest,
 };
 use recall_facts::{LearnError, Statement, edit, rival_keys};
-use recall_ports::{CommitError, FollowUp};
+use recall_ports::{CommitError, FollowUp, NewMessage};
 
 /// Most evidence rows loaded to retract one fact.
 const MAX_EVIDENCE: u32 = 10_000;
@@ -53,10 +53,7 @@ impl UseCases {
     /// `Invalid` for an unknown relation or sides of a wrong type, `NotFound` for the session.
     pub async fn assert_fact(&self, caller: &Caller, a: AssertFact) -> Result<Fact, UseCaseError> {
         shared::may_write(caller)?;
-        self.refuse_sensitive(&a.subject, "subject")?;
-        a.object.iter().try_for_each(|object| self.refuse_sensitive(object, "object"))?;
-        let value = a.value.iter().flat_map(|value| std::iter::once(&value.text).chain(&value.label));
-        value.into_iter().try_for_each(|text| self.refuse_sensitive(text, "value"))?;
+        self.refuse_sensitive_parts(&a)?;
         let subject = check::name(&a.subject, "subject")?;
         let relation = self.relation(&a.relation)?;
         let complement = complement(relation, &a)?;
@@ -136,8 +133,20 @@ impl UseCases {
             chunk_event: None,
             extraction: Extraction { mentions, facts: vec![fact], ..Extraction::empty(MessageKind::Statement) },
         };
-        // A task of its own, so that the followers of the session hear of it although the client disconnects.
-        let (learner, parts, caller) = (self.learner.clone(), self.parts.clone(), *caller);
+        let changed = self.append_and_learn(*caller, new, statement).await?;
+        // The asserted fact is changed first, its rivals after it.
+        changed.into_iter().find(|f| f.relation == relation.name).ok_or_else(|| {
+            let message =
+                format!("`{}` does not take sides of these types. The query `relations` lists those that it takes.", relation.name);
+            UseCaseError::invalid("TYPE_NOT_ALLOWED", "subject", message)
+        })
+    }
+
+    /// Stores a message with the fact that it states. Returns the changed facts.
+    ///
+    /// It is a task of its own, so that the followers of the session hear of it although the client disconnects.
+    async fn append_and_learn(&self, caller: Caller, new: NewMessage, statement: Statement) -> Result<Vec<Fact>, UseCaseError> {
+        let (learner, parts) = (self.learner.clone(), self.parts.clone());
         let learned = self.background_tasks.run(async move {
             let changed = learner.append_and_learn(&caller, &new, statement).await?;
             metrics::counter!("recall_messages_total").increment(1);
@@ -145,16 +154,16 @@ impl UseCases {
             Ok(changed)
         });
         let learned = learned.await.map_err(|e| UseCaseError::Internal { cause: e.into() })?;
-        let changed = learned.ok_or_else(|| UseCaseError::Internal { cause: "the process stops".into() })?.map_err(|e| match e {
+        learned.ok_or_else(|| UseCaseError::Internal { cause: "the process stops".into() })?.map_err(|e| match e {
             LearnError::Store(e) => UseCaseError::of(e, "session"),
             e => e.into(),
-        })?;
-        // The asserted fact is changed first, its rivals after it.
-        changed.into_iter().find(|f| f.relation == relation.name).ok_or_else(|| {
-            let message =
-                format!("`{}` does not take sides of these types. The query `relations` lists those that it takes.", relation.name);
-            UseCaseError::invalid("TYPE_NOT_ALLOWED", "subject", message)
         })
+    }
+
+    fn refuse_sensitive_parts(&self, a: &AssertFact) -> Result<(), UseCaseError> {
+        let value = a.value.iter().flat_map(|value| std::iter::once(&value.text).chain(&value.label)).map(|text| (text, "value"));
+        let sides = std::iter::once((&a.subject, "subject")).chain(a.object.iter().map(|object| (object, "object")));
+        sides.chain(value).try_for_each(|(text, path)| self.refuse_sensitive(text, path))
     }
 
     /// Returns the relation with this name.

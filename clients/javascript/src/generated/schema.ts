@@ -1603,7 +1603,7 @@ export interface Viewer {
   deletion: DeletionReceipt | null;
   /** Whether remembering is paused in all of the viewer's own sessions: new messages are stored, but nothing is learned from them or found in them. */
   paused: boolean;
-  /** The kinds of text that this server never stores. In messages, titles and stated facts, a mark such as `[card number]` replaces them. */
+  /** The kinds of text that this server never stores. In messages, titles and names, a mark such as `[card number]` replaces them; `assertFact` refuses them. */
   neverStored: SensitiveKind[];
   /** The entity that represents the viewer; null until a message says something about them. */
   entity: Entity | null;

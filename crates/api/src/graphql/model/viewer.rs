@@ -75,7 +75,8 @@ impl Viewer {
         Ok(s.usecases.is_paused(&s.caller).await.map_err(ApiError::from)?)
     }
 
-    /// The kinds of text that this server never stores. In messages, titles and stated facts, a mark such as `[card number]` replaces them.
+    /// The kinds of text that this server never stores. In messages, titles and names, a mark such as `[card number]` replaces
+    /// them; `assertFact` refuses them.
     async fn never_stored(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<SensitiveKind>> {
         Ok(scope(ctx)?.usecases.never_stored().into_iter().map(SensitiveKind::from).collect())
     }

@@ -1,6 +1,6 @@
 // Moves and draws the graph on its canvas, and reads the pointer. Preact renders everything around it.
 import { prefersReducedMotion } from "../../motion.ts";
-import type { GraphThing } from "../generated/operations.ts";
+import { looksLike, radiusOf, startPositions } from "../state/arrangement.ts";
 import { LayoutClient } from "../state/layout-client.ts";
 import { noNetwork, type Network } from "../state/network.ts";
 import { nextInDirection, reachable, type Point } from "../state/steps.ts";
@@ -41,15 +41,6 @@ const EXPORT_PIXEL_RATIO = 2;
 const WHEEL_PX_PER_DOUBLING = 320;
 /** A selected thing is at least so far from the edge. */
 const EDGE_PX = 48;
-/** The golden angle separates things that start at the same place. */
-const GOLDEN_ANGLE = 2.4;
-
-const radiusOf = ({ isViewer }: GraphThing, links: number) => (isViewer ? 20 : 9 + Math.min(13, 2.6 * Math.sqrt(links)));
-
-/** The same things and links, so that the layout stays. */
-const looksLike = (a: Network, b: Network) => a.things.length === b.things.length && a.links.length === b.links.length
-  && a.things.every((thing, i) => thing.id === b.things[i]?.id) && a.links.every((link, i) => link.source === b.links[i]?.source && link.target === b.links[i]?.target);
-
 export class GraphStage {
   readonly #canvas: HTMLCanvasElement;
   readonly #actions: StageActions;
@@ -138,22 +129,8 @@ export class GraphStage {
   }
 
   #arrange(old: Network) {
-    const { things, links, linksOf, indexes, origins } = this.#network;
-    const shown = new Float32Array(2 * things.length);
-    let kept = 0;
-    things.forEach(({ id }, i) => {
-      const before = old.indexes.get(id);
-      const origin = origins[i] ?? -1;
-      if (before !== undefined) {
-        kept += 1;
-        shown[2 * i] = this.#shown[2 * before] ?? 0;
-        shown[2 * i + 1] = this.#shown[2 * before + 1] ?? 0;
-      } else {
-        const distance = origin < 0 ? 22 * Math.sqrt(i) : 46;
-        shown[2 * i] = (origin < 0 ? 0 : (shown[2 * origin] ?? 0)) + distance * Math.cos(i * GOLDEN_ANGLE);
-        shown[2 * i + 1] = (origin < 0 ? 0 : (shown[2 * origin + 1] ?? 0)) + distance * Math.sin(i * GOLDEN_ANGLE);
-      }
-    });
+    const { things, links, linksOf, indexes } = this.#network;
+    const { positions: shown, kept } = startPositions(this.#network, old, this.#shown);
     const hovered = this.#hovered === null ? undefined : old.things[this.#hovered];
     this.#hovered = hovered ? (indexes.get(hovered.id) ?? null) : null;
     this.#drag = null;

@@ -32,7 +32,7 @@ async function readUntil(list: FactRows, enough: () => boolean): Promise<void> {
   while (list.phase.value === "loading" || (list.phase.value === "ready" && !list.complete && !enough())) await list.more();
 }
 
-/** Reads the facts of a thing of which the heaviest are shown. */
+/** Reads the facts of a thing. The graph shows the heaviest. */
 async function readNeighbourhood(list: FactRows | undefined): Promise<void> {
   if (list) await readUntil(list, () => list.rows.value.length >= FACTS_TO_CHOOSE_FROM);
 }

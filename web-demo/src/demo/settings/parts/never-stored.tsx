@@ -28,7 +28,7 @@ export function NeverStored() {
   if (kinds.length === 0) return <p>The operator of this server has chosen none of the kinds of text that Recall can leave out.</p>;
   return (
     <>
-      <p>This server never stores the following in messages, titles and stated facts. A mark replaces it before anything is stored or learned.</p>
+      <p>This server never stores the following in messages, titles and names. A mark replaces it before anything is stored or learned.</p>
       <ul class="never-stored" aria-label="Never stored">
         {kinds.map((kind) => <li key={kind}>{words[kind].text} <code>{words[kind].mark}</code></li>)}
       </ul>

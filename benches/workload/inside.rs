@@ -14,7 +14,7 @@ use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{SqliteConfig, SqliteStore};
 use recall_text::{SensitiveKind, SensitivePatterns};
 use recall_understand::{LocalExtractor, Pipeline, default_ontology};
-use recall_usecases::{Parts, UseCases};
+use recall_usecases::{Parts, RetentionTimes, UseCases};
 use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 
@@ -58,7 +58,7 @@ impl Inside {
             wake: wake.clone(),
             session_limits: recall_facts::SessionLimits::default(),
             never_stored: Arc::new(SensitivePatterns::new(SensitiveKind::ALL, &[])?),
-            forget_undo: std::time::Duration::from_secs(600),
+            retention: RetentionTimes::default(),
             documents: None,
         });
         Ok(Self { store, usecases, embedder, clock, announcer, wake })

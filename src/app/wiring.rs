@@ -140,7 +140,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         wake: wake.clone(),
         session_limits,
         never_stored: Arc::new(config.privacy.sensitive_patterns()?),
-        forget_undo: config.retention.forget_undo(),
+        retention: config.retention.times(),
         documents: Some(document_settings(config)?),
     });
     Ok(Services { store, usecases, hub, announcer, clock, wake, graph, reembedder, openai, checks, allowances })

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use recall_usecases::RetentionTimes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,9 +47,15 @@ impl RetentionConfig {
         Duration::from_secs(u64::from(self.anonymous_hours) * 3600)
     }
 
-    /// How long a forgetting can be undone.
-    pub fn forget_undo(&self) -> Duration {
-        Duration::from_secs(u64::from(self.forget_undo_minutes) * 60)
+    /// All retention times.
+    pub fn times(&self) -> RetentionTimes {
+        let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 3600);
+        RetentionTimes {
+            unused_sessions: (self.session_days > 0).then(|| days(self.session_days)),
+            visits: self.anonymous(),
+            forget_undo: Duration::from_secs(u64::from(self.forget_undo_minutes) * 60),
+            audit: days(self.audit_days),
+        }
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {

@@ -108,6 +108,17 @@ pub enum StoreError {
     Permanent(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// How much a user has written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// The number of sessions.
+    pub sessions: u64,
+    /// The number of messages written in them, including those that were deleted alone.
+    pub messages: u64,
+    /// When the last message was stored, or the last session created.
+    pub latest: Option<Timestamp>,
+}
+
 /// Sessions. Those that store documents are in no list and no count.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
@@ -131,6 +142,8 @@ pub trait SessionStore: Send + Sync {
     async fn list_sessions(&self, caller: &Caller, filter: &SessionFilter, page: &Page) -> Result<Slice<Session>, StoreError>;
     /// Counts the sessions that match.
     async fn count_sessions(&self, caller: &Caller, filter: &SessionFilter) -> Result<u64, StoreError>;
+    /// Returns how much the user has written in sessions, and when last.
+    async fn activity(&self, caller: &Caller) -> Result<Activity, StoreError>;
     /// Returns whether remembering is paused for all messages of the user.
     async fn is_paused(&self, caller: &Caller) -> Result<bool, StoreError>;
     /// Pauses or resumes remembering for all messages of the user, from the next one on.

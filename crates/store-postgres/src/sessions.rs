@@ -8,11 +8,11 @@ use super::{
     keys,
     list::ListStatement,
     row_security::RowAccess,
-    rows::{self, SESSION, SessionRow},
+    rows::{self, Column, SESSION, SessionRow},
     transaction::WriteTransaction,
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
-use recall_ports::{Reweigh, SessionDeleted, SessionFilter, SessionStore, SessionUpdate, StoreError};
+use recall_ports::{Activity, Reweigh, SessionDeleted, SessionFilter, SessionStore, SessionUpdate, StoreError};
 use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session, filter, set_paused, update_session};
 
 #[async_trait]
@@ -62,6 +62,17 @@ impl SessionStore for PostgresStore {
         let mut sql = ListStatement::new("SELECT count(*) FROM visible_sessions s");
         filter::session_conditions(&mut sql, caller.user(), filter);
         Ok(sql.count(self.pool.reading(caller)).await?)
+    }
+
+    async fn activity(&self, caller: &Caller) -> Result<Activity, StoreError> {
+        let found = sqlx::query!(
+            r#"SELECT count(*) AS "sessions!", coalesce(sum(message_count), 0)::bigint AS "messages!", max(updated_at) AS "latest: Timestamp"
+             FROM visible_sessions WHERE user_id = $1 AND document IS NULL"#,
+            caller.user().0,
+        );
+        let row = found.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        let of = |column| Column("sessions", column);
+        Ok(Activity { sessions: of("sessions").count(row.sessions)?, messages: of("messages").count(row.messages)?, latest: row.latest })
     }
 
     async fn is_paused(&self, caller: &Caller) -> Result<bool, StoreError> {

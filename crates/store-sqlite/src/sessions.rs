@@ -13,7 +13,7 @@ use super::{
     transaction::{WriteTransaction, run},
 };
 use recall_domain::{Caller, Page, Session, SessionId, Slice, Timestamp, UserId, UserText, ViewerRole};
-use recall_ports::{Reweigh, SessionDeleted, SessionFilter, SessionStore, SessionUpdate, StoreError};
+use recall_ports::{Activity, Reweigh, SessionDeleted, SessionFilter, SessionStore, SessionUpdate, StoreError};
 use recall_store::{DeletionExtent, NewSession, SessionDeletion, SessionStatements, delete_session, filter, set_paused, update_session};
 
 #[async_trait]
@@ -55,6 +55,18 @@ impl SessionStore for SqliteStore {
         let mut sql = ListStatement::new("SELECT COUNT(*) FROM visible_sessions s");
         filter::session_conditions(&mut sql, caller.user(), filter);
         Ok(self.read(caller, move |db| sql.count(db)).await?)
+    }
+
+    async fn activity(&self, caller: &Caller) -> Result<Activity, StoreError> {
+        let user = caller.user();
+        let activity = self.read(caller, move |db| {
+            let sql = "SELECT COUNT(*) AS sessions, COALESCE(SUM(message_count), 0) AS messages, MAX(updated_at) AS latest
+                 FROM visible_sessions WHERE user_id = ? AND document IS NULL";
+            db.only_row("sessions", sql, (user.0,), |c| {
+                Ok(Activity { sessions: c.count("sessions")?, messages: c.count("messages")?, latest: c.opt_time("latest")? })
+            })
+        });
+        Ok(activity.await?)
     }
 
     async fn is_paused(&self, caller: &Caller) -> Result<bool, StoreError> {

@@ -46,7 +46,7 @@ impl UseCases {
     /// Forgets what the words of a command mean, or returns why not.
     pub(super) async fn forget_on_command(&self, caller: &Caller, words: &str, command: MessageId) -> Result<CommandOutcome, UseCaseError> {
         shared::may_write(caller)?;
-        let undo = chrono::TimeDelta::from_std(self.parts.forget_undo).unwrap_or_default();
+        let undo = chrono::TimeDelta::from_std(self.parts.retention.forget_undo).unwrap_or_default();
         let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
@@ -118,7 +118,9 @@ impl UseCases {
                     .map(|(n, one)| count(n, one))
                     .collect();
                 let undo = match &forgotten.token {
-                    Some(token) if !self.parts.forget_undo.is_zero() => format!(" It can be undone for a while with the token {token}."),
+                    Some(token) if !self.parts.retention.forget_undo.is_zero() => {
+                        format!(" It can be undone for a while with the token {token}.")
+                    }
                     _ => String::new(),
                 };
                 format!("Done. I forgot {}.{undo}", parts.join(" and "))

@@ -60,7 +60,7 @@ impl UseCases {
     pub async fn forget(&self, caller: &Caller, request: ForgetRequest) -> Result<Forgotten, UseCaseError> {
         shared::may_write(caller)?;
         check_request(&request)?;
-        let undo = chrono::TimeDelta::from_std(self.parts.forget_undo).unwrap_or_default();
+        let undo = chrono::TimeDelta::from_std(self.parts.retention.forget_undo).unwrap_or_default();
         if request.dry_run {
             let version = self.parts.store.knowledge_version(caller).await?;
             let target = self.target(caller, &request).await?;

@@ -36,6 +36,7 @@ mod sessions;
 mod shared;
 mod topics;
 mod use_cases;
+mod users;
 mod vectors;
 mod work;
 
@@ -51,5 +52,6 @@ pub use recall_text::SensitiveKind;
 pub use refinement::Refinement;
 pub use resources::{AttachedContent, Attachment, standard_link};
 pub use send::{MAX_IMPORT, SendMessage};
-pub use use_cases::{Parts, UseCases};
+pub use use_cases::{Parts, RetentionTimes, UseCases};
+pub use users::UserSummary;
 pub use work::MessageWork;

@@ -44,10 +44,30 @@ pub struct Parts {
     pub session_limits: SessionLimits,
     /// Masks what is never stored.
     pub never_stored: Arc<SensitivePatterns>,
-    /// How long a forgetting can be undone.
-    pub forget_undo: Duration,
+    /// How long data is kept.
+    pub retention: RetentionTimes,
     /// What documents need; without it, none are taken.
     pub documents: Option<DocumentSettings>,
+}
+
+/// How long data is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetentionTimes {
+    /// The time without a new message after which a session is deleted; `None` keeps all sessions.
+    pub unused_sessions: Option<Duration>,
+    /// The time after the last request of a visitor, after which all their data is deleted.
+    pub visits: Duration,
+    /// How long a forgetting can be undone.
+    pub forget_undo: Duration,
+    /// How long entries of the audit log are kept.
+    pub audit: Duration,
+}
+
+impl Default for RetentionTimes {
+    fn default() -> Self {
+        let days = |days: u64| Duration::from_secs(days * 24 * 3600);
+        Self { unused_sessions: None, visits: days(1), forget_undo: Duration::from_secs(600), audit: days(365) }
+    }
 }
 
 /// The use cases.
@@ -103,6 +123,11 @@ impl UseCases {
     /// Returns the ontology in use.
     pub fn ontology(&self) -> &Arc<Ontology> {
         &self.parts.ontology
+    }
+
+    /// Returns how long data is kept.
+    pub fn retention(&self) -> RetentionTimes {
+        self.parts.retention
     }
 
     /// Returns the kinds of text that are never stored.

@@ -29,7 +29,7 @@ use recall_ports::{Chunking, Embedder, FollowUp, Ids, IndexEntry, NewComparison,
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_text::{SensitiveKind, SensitivePatterns};
 use recall_understand::{LocalExtractor, Pipeline};
-use recall_usecases::{DocumentSettings, MessageWork, OriginalSettings, Parts, UseCases};
+use recall_usecases::{DocumentSettings, MessageWork, OriginalSettings, Parts, RetentionTimes, UseCases};
 use serde_json::{Value, json};
 use signaling::{Bye, ByeCode, Hub, HubConfig, Signaling, SignalingConfig};
 use tokio::{net::TcpListener, sync::Notify};
@@ -235,7 +235,7 @@ impl Server {
             wake: Arc::new(Notify::new()),
             session_limits: recall_facts::SessionLimits::default(),
             never_stored: Arc::new(SensitivePatterns::new(SensitiveKind::ALL, &[]).unwrap()),
-            forget_undo: std::time::Duration::from_secs(600),
+            retention: RetentionTimes::default(),
             documents: Some(documents(data.path(), stored.originals_in_folder)),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -169,6 +169,64 @@ async fn data_deletion_revokes_access_tokens_and_is_audited() {
     assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN");
 }
 
+const USERS: &str = "query($after: String) { users(first: 1, after: $after) { pageInfo { hasNextPage endCursor } nodes {
+    id kind lastActiveAt sessions messages facts documents tokens { inputTokens } } } }";
+
+#[tokio::test]
+async fn administrators_list_users_with_counts_only() {
+    let (issuer, server) = world().await;
+    let (anna, boris) = (issuer.token("anna", json!({})), issuer.token("boris", json!({})));
+    let root = issuer.token("root", json!({ "roles": ["recall-admin"], "scope": "recall.read recall.write recall.admin" }));
+    let session = graphql(&server, &anna, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+    let session = session["data"]["createSession"]["session"]["id"].clone();
+    let state = "mutation($s: ID!) { assertFact(input: { sessionId: $s, subject: \"Leo\", relation: \"LIVES_IN\", object: \"Oakwood\" }) { errors { code } } }";
+    let stated = graphql(&server, &anna, state, json!({ "s": session })).await;
+    assert_eq!(stated["data"]["assertFact"]["errors"], json!([]), "{stated}");
+    graphql(&server, &boris, "mutation { createSession(input: {}) { session { id } } }", json!({})).await;
+
+    let (mut found, mut after) = (Vec::new(), Value::Null);
+    loop {
+        let page = graphql(&server, &root, USERS, json!({ "after": after })).await["data"]["users"].clone();
+        found.extend(page["nodes"].as_array().unwrap_or_else(|| panic!("{page}")).clone());
+        after = page["pageInfo"]["endCursor"].clone();
+        if page["pageInfo"]["hasNextPage"] != true {
+            break;
+        }
+    }
+    let ids: Vec<_> = found.iter().map(|user| text(&user["id"])).collect();
+    assert!(ids.is_sorted() && ids.len() == 2, "{found:?}");
+    let of = async |token: &str| {
+        let id = viewer(&server, token).await["id"].clone();
+        found.iter().find(|user| user["id"] == id).cloned().unwrap_or_else(|| panic!("{id} is missing"))
+    };
+    let (of_anna, of_boris) = (of(&anna).await, of(&boris).await);
+    assert_eq!(
+        [&of_anna["sessions"], &of_anna["messages"], &of_anna["facts"], &of_anna["documents"]],
+        [&json!(1), &json!(1), &json!(1), &json!(0)]
+    );
+    assert_eq!([&of_boris["sessions"], &of_boris["messages"], &of_boris["facts"]], [&json!(1), &json!(0), &json!(0)]);
+    assert!(of_anna["kind"] == "ACCOUNT" && of_anna["lastActiveAt"].is_string() && of_anna["tokens"]["inputTokens"] == 0, "{of_anna}");
+    assert!(!Value::from(found).to_string().contains("Oakwood"));
+
+    assert_eq!(audited(&server, &root, false).await[0].1, "admin.read", "reading the users is not in the audit log");
+    let refused = graphql(&server, &anna, USERS, json!({})).await;
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "INSUFFICIENT_SCOPE");
+    let scoped = issuer.token("anna", json!({ "scope": "recall.read recall.admin" }));
+    let refused = graphql(&server, &scoped, USERS, json!({})).await;
+    assert_eq!(refused["errors"][0]["extensions"]["code"], "FORBIDDEN");
+    let lost = graphql(&server, &root, USERS, json!({ "after": "bm90aGluZw" })).await;
+    assert_eq!(lost["errors"][0]["extensions"]["code"], "BAD_CURSOR", "{lost}");
+}
+
+#[tokio::test]
+async fn retention_is_shown_to_the_viewer() {
+    let (issuer, server) = world().await;
+    let asked = "{ viewer { retention { sessionDays visitHours forgetUndoMinutes auditDays } } }";
+    let shown = graphql(&server, &issuer.token("anna", json!({})), asked, json!({})).await;
+    let expected = json!({ "sessionDays": null, "visitHours": null, "forgetUndoMinutes": 10, "auditDays": 365 });
+    assert_eq!(shown["data"]["viewer"]["retention"], expected, "{shown}");
+}
+
 #[tokio::test]
 async fn role_change_is_audited_but_not_for_access_tokens() {
     let (issuer, server) = world().await;

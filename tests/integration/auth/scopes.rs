@@ -68,6 +68,7 @@ async fn every_root_field_requires_a_scope() {
         ("viewer", "viewer { id }"),
         ("accessTokens", "accessTokens { id }"),
         ("auditLog", "auditLog { nodes { id } }"),
+        ("users", "users { nodes { id } }"),
         ("session", "session(id: $id) { id }"),
         ("sessions", "sessions { totalCount }"),
         ("message", "message(id: $id) { id }"),

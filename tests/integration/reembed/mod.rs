@@ -28,7 +28,7 @@ use recall_ports::{EmbedError, Embedder, Embedding, Store, VectorBacklog};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_text::{SensitiveKind, SensitivePatterns};
 use recall_understand::{LocalExtractor, Pipeline, default_ontology};
-use recall_usecases::{Parts, SendMessage, UseCases};
+use recall_usecases::{Parts, RetentionTimes, SendMessage, UseCases};
 use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -111,7 +111,7 @@ fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usi
         wake: Arc::new(Notify::new()),
         session_limits: recall_facts::SessionLimits::default(),
         never_stored: Arc::new(SensitivePatterns::new(SensitiveKind::ALL, &[]).unwrap()),
-        forget_undo: std::time::Duration::from_secs(600),
+        retention: RetentionTimes::default(),
         documents: None,
     })
 }

@@ -1240,6 +1240,18 @@ export interface Resource {
 /** How a text refers to a resource. */
 export type ResourceOrigin = "PART" | "LINK";
 
+/** How long this server keeps data of the viewer. What the viewer deletes is gone at once. */
+export interface Retention {
+  /** Days without a new message after which a session is deleted; null if sessions are kept. */
+  sessionDays: number | null;
+  /** Hours after the last request of a visitor, after which all their data is deleted; null for an account. */
+  visitHours: number | null;
+  /** Minutes in which a forgetting can be undone. After them, what was forgotten is deleted for good. */
+  forgetUndoMinutes: number;
+  /** Days for which entries of the audit log are kept. */
+  auditDays: number;
+}
+
 /** The fact to retract. */
 export interface RetractFactInput {
   /** The id of the fact. */
@@ -1574,6 +1586,45 @@ export interface UsageOfDay {
   outputTokens: number;
 }
 
+/** A user with counts of their data. Administrators see no names and no contents. */
+export interface User {
+  /** The id, as in `viewer` and in the audit log. */
+  id: string;
+  /** Who it is. */
+  kind: UserKind;
+  /** When the last message was stored, or the last session created; null without sessions. */
+  lastActiveAt: DateTime | null;
+  /** The number of sessions. */
+  sessions: number;
+  /** The number of messages written in these sessions, including those that were deleted alone. */
+  messages: number;
+  /** The number of facts, with notes, ended and retracted ones. */
+  facts: number;
+  /** The number of documents, with their older versions. */
+  documents: number;
+  /** Tokens that model servers used for the user in the last 30 days (UTC), without embeddings. */
+  tokens: TokenUsage;
+}
+
+export interface UserConnection {
+  /** Information to aid in pagination. */
+  pageInfo: PageInfo;
+  /** A list of edges. */
+  edges: UserEdge[];
+  /** A list of nodes. */
+  nodes: User[];
+  /** The number of items in the whole list, regardless of the page; null if counting would be expensive. */
+  totalCount: number | null;
+}
+
+/** An edge in a connection. */
+export interface UserEdge {
+  /** The item at the end of the edge */
+  node: User;
+  /** A cursor for use in pagination */
+  cursor: string;
+}
+
 /** An error in a request that the client can correct. */
 export interface UserError {
   /** A stable code for programs, such as `TEXT_TOO_LONG`. */
@@ -1583,6 +1634,9 @@ export interface UserError {
   /** The path of the wrong argument, such as `["input", "text"]`; empty if no single argument is wrong. */
   path: string[];
 }
+
+/** Whose data it is. */
+export type UserKind = "ACCOUNT" | "VISITOR" | "SHARED";
 
 /** The type of a value. */
 export type ValueType = "TEXT" | "NUMBER" | "DATE" | "MONEY" | "CONTACT";
@@ -1605,6 +1659,8 @@ export interface Viewer {
   paused: boolean;
   /** The kinds of text that this server never stores. In messages, titles and names, a mark such as `[card number]` replaces them; `assertFact` refuses them. */
   neverStored: SensitiveKind[];
+  /** How long this server keeps data. */
+  retention: Retention;
   /** The entity that represents the viewer; null until a message says something about them. */
   entity: Entity | null;
 }

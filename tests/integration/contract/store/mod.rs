@@ -116,6 +116,7 @@ macro_rules! store_contract {
             sessions::session_update_changes_only_given_values,
             sessions::sessions_are_filtered_by_title_and_flags,
             sessions::answer_is_remembered_only_if_its_question_is,
+            sessions::activity_counts_sessions_and_messages,
             sessions::message_of_a_pause_is_stored_but_not_indexed,
             access::access_token_is_found_until_expired_or_revoked,
             access::access_tokens_of_others_are_hidden_and_protected,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use recall_domain::{Page, Role, Session, SessionId};
-use recall_ports::{AnswerCommit, FollowUp, NewMessage, SessionFilter, SessionUpdate, Store, StoreError};
+use recall_ports::{Activity, AnswerCommit, FollowUp, NewMessage, SessionFilter, SessionUpdate, Store, StoreError};
 
 use super::given::{MODEL, World, at, new_message, renamed};
 
@@ -60,6 +60,20 @@ pub(super) async fn sessions_are_filtered_by_title_and_flags(store: Arc<dyn Stor
     assert!(listed(&w, text("other")).await.is_empty());
     update(&w, greetings, renamed("Other")).await;
     assert_eq!((listed(&w, text("other")).await, listed(&w, text("porto")).await), (vec![greetings], vec![]));
+}
+
+/// Sessions that store documents are not counted, nor are those of other users.
+pub(super) async fn activity_counts_sessions_and_messages(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    assert_eq!(store.activity(&w.caller).await.unwrap(), Activity::default());
+    let (one, _) = (w.session().await, w.session().await);
+    w.say(one, "first").await;
+    w.say(one, "second").await;
+    World::new(&store).session().await;
+    let activity = store.activity(&w.caller).await.unwrap();
+    assert_eq!((activity.sessions, activity.messages), (2, 2));
+    let sessions = store.list_sessions(&w.caller, &SessionFilter::default(), &Page::first(1)).await.unwrap();
+    assert_eq!(activity.latest, Some(sessions.items[0].1.updated_at));
 }
 
 /// A message that was stored while remembering was paused has no index entry, so no search finds it, now or later.

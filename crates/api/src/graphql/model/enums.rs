@@ -85,6 +85,17 @@ pub(crate) enum SensitiveKind {
     SecurityNumber,
 }
 
+/// Whose data it is.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UserKind {
+    /// A user with an account, or the local user.
+    Account,
+    /// A visitor without an account.
+    Visitor,
+    /// Shared memory, which belongs to nobody.
+    Shared,
+}
+
 /// What a search looks for.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::context::SearchSource")]

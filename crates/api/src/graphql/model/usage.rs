@@ -68,7 +68,8 @@ pub(crate) struct UsageOfDay {
     output_tokens: u64,
 }
 
-fn sum<'a>(days: impl Iterator<Item = &'a DayUsage>) -> TokenUsage {
+/// Adds up the tokens of days.
+pub(super) fn sum<'a>(days: impl Iterator<Item = &'a DayUsage>) -> TokenUsage {
     let all = days.fold(TokenCount::default(), |a, d| TokenCount {
         input: a.input.saturating_add(d.tokens.input),
         output: a.output.saturating_add(d.tokens.output),

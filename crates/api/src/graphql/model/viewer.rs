@@ -1,6 +1,8 @@
 //! GraphQL type `Viewer`.
 
-use async_graphql::{Context, ID, Object};
+use std::time::Duration;
+
+use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     deletion::DeletionReceipt,
@@ -17,7 +19,8 @@ use crate::{
         services::Streams,
     },
 };
-use recall_domain::Day;
+use recall_domain::{Day, ViewerRole as DomainRole};
+use recall_usecases::RetentionTimes;
 
 /// The user who sends the request.
 pub(crate) struct Viewer;
@@ -81,9 +84,40 @@ impl Viewer {
         Ok(scope(ctx)?.usecases.never_stored().into_iter().map(SensitiveKind::from).collect())
     }
 
+    /// How long this server keeps data.
+    async fn retention(&self, ctx: &Context<'_>) -> async_graphql::Result<Retention> {
+        let s = scope(ctx)?;
+        Ok(Retention::of(&s.usecases.retention(), s.caller.role() == DomainRole::Anonymous))
+    }
+
     /// The entity that represents the viewer; null until a message says something about them.
     async fn entity(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<EntityNode>> {
         viewer_entity(ctx).await
+    }
+}
+
+/// How long this server keeps data of the viewer. What the viewer deletes is gone at once.
+#[derive(SimpleObject)]
+struct Retention {
+    /// Days without a new message after which a session is deleted; null if sessions are kept.
+    session_days: Option<u64>,
+    /// Hours after the last request of a visitor, after which all their data is deleted; null for an account.
+    visit_hours: Option<u64>,
+    /// Minutes in which a forgetting can be undone. After them, what was forgotten is deleted for good.
+    forget_undo_minutes: u64,
+    /// Days for which entries of the audit log are kept.
+    audit_days: u64,
+}
+
+impl Retention {
+    fn of(times: &RetentionTimes, is_visitor: bool) -> Self {
+        let hours = |time: Duration| time.as_secs() / 3600;
+        Self {
+            session_days: times.unused_sessions.map(|time| hours(time) / 24),
+            visit_hours: is_visitor.then(|| hours(times.visits)),
+            forget_undo_minutes: times.forget_undo.as_secs() / 60,
+            audit_days: hours(times.audit) / 24,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod knowledge;
 mod node;
 mod sessions;
 mod topics;
+mod users;
 
 use async_graphql::MergedObject;
 
@@ -24,4 +25,5 @@ pub(crate) struct Query(
     graph::ConnectionQueries,
     node::NodeQueries,
     audit::AuditQueries,
+    users::UserQueries,
 );

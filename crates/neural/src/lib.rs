@@ -14,6 +14,7 @@ mod extractor;
 mod layer;
 mod marks;
 mod matmul;
+mod names;
 mod network;
 mod quotations;
 mod reading;

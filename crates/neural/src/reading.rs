@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use recall_domain::{
-    CandidateFact, CandidateValue, EntityType, Extraction, Mention, MessageKind, NameStatement, Ontology, Party, PossibleEnd, Span,
-};
+use recall_domain::{CandidateFact, CandidateValue, Extraction, MessageKind, Ontology, Party, Span};
 
 use crate::coordination::{are_coordinated, is_coordinated_with_speaker};
 use crate::marks::{KINDS, POLARITIES, RELATIONS, TYPES, covered, is_pronoun, marks, place};
-use crate::network::{Network, Pair, PairScores, TAGS};
+use crate::names::Names;
+use crate::network::{Network, Pair, PairScores, States, TAGS};
 use crate::quotations::quotations;
 use crate::tokens::{MAX_TOKENS, Token, tokenise};
 
@@ -24,19 +23,20 @@ const NEW_FACT_OF_OTHERS: f32 = 0.85;
 const RULES_FACT: f32 = 0.02;
 /// Highest confidence of a fact that no rule found.
 const MAX_CONFIDENCE: f64 = 0.9;
-/// Confidence of a mention that no rule found.
-const MENTION_CONFIDENCE: f64 = 0.8;
 
 /// A range of tokens: the first, and one past the last.
-type Range = (usize, usize);
+pub(crate) type Range = (usize, usize);
 /// The speaker's place.
-const SPEAKER: Range = (0, 1);
+pub(crate) const SPEAKER: Range = (0, 1);
 
 /// A word or several that the network takes for an entity.
-struct Tagged {
-    range: Range,
-    entity_type: usize,
+pub(crate) struct Tagged {
+    pub(crate) range: Range,
+    pub(crate) entity_type: usize,
 }
+
+/// The scores of pairs of candidates, by the places of subject and object among the candidates.
+type Scores = BTreeMap<(usize, usize), PairScores>;
 
 /// Corrects and completes what the rules found in a text.
 pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: Extraction) -> Extraction {
@@ -48,43 +48,83 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
     }
     let states = network.states(&tokens, &marks(&tokens, &rules));
     let kind = KINDS[largest(&network.kinds(&states))];
-    // What somebody else says of themselves is no statement of the speaker.
+    let of_rules: Vec<Option<Range>> = rules.mentions.iter().map(|m| covered(&tokens, m.span)).collect();
+    let tagged = tagged_entities(&network.tags(&states), text, &tokens, &of_rules);
+    let ranges = candidates(&rules, &of_rules, &tagged);
+    let scores = scores_of_pairs(network, &states, &pairs_of_rules(&rules, &of_rules, &ranges), &ranges);
+
+    let mut names = Names { text, tokens: &tokens, rules: &rules, of_rules: &of_rules, tagged: &tagged, mentions: Vec::new() };
+    for t in &tagged {
+        names.party(t.range);
+    }
+    let mut facts = likely_facts_of_rules(&mut names, &ranges, &scores);
+    // What is a value and a thing, as in "allergic to peanuts", stays a thing.
+    let values: Vec<String> = rules.facts.iter().filter_map(|f| value_words(f.value.as_ref()?)).collect();
+    for (i, mention) in rules.mentions.iter().enumerate() {
+        if values.contains(&mention.name.to_lowercase()) {
+            names.party_of_rules(Party::Mention(i));
+        }
+    }
+    // A question states nothing, also if it presumes something: "Where does my sister live?"
+    if kind != MessageKind::Question {
+        add_new_facts(&mut facts, &mut names, ontology, &ranges, &scores);
+    }
+    if tokens.len() == MAX_TOKENS {
+        // The rest of the text is read by the rules alone.
+        for (i, range) in of_rules.iter().enumerate() {
+            if range.is_none() {
+                names.party_of_rules(Party::Mention(i));
+            }
+        }
+    }
+    let possible_ends = rules.possible_ends.iter().map(|e| names.end_of_rules(e)).collect();
+    let said = rules.names.iter().filter_map(|n| names.statement_of_rules(*n)).collect();
+    names.finish(kind, facts, possible_ends, said)
+}
+
+/// Returns the entities that the network tags. What somebody else says of themselves is no statement of the speaker.
+fn tagged_entities(tags: &[[f32; TAGS]], text: &str, tokens: &[Token], of_rules: &[Option<Range>]) -> Vec<Tagged> {
     let quoted = quotations(text);
     let is_quoted = |t: &Tagged| quoted.iter().any(|q| q.start <= tokens[t.range.0].span.start && tokens[t.range.1 - 1].span.end <= q.end);
-    let tagged: Vec<Tagged> = entities(&network.tags(&states), &tokens).into_iter().filter(|t| !is_quoted(t)).collect();
-    let of_rules: Vec<Option<Range>> = rules.mentions.iter().map(|m| covered(&tokens, m.span)).collect();
-    let tagged: Vec<Tagged> = tagged.into_iter().map(|t| with_title(t, text, &tokens, &of_rules)).collect();
+    entities(tags, tokens).into_iter().filter(|t| !is_quoted(t)).map(|t| with_title(t, text, tokens, of_rules)).collect()
+}
 
-    let in_facts: Vec<Range> = rules.facts.iter().flat_map(|f| [f.subject, f.object]).filter_map(|p| range_of(p, &of_rules)).collect();
-    let is_candidate = |range: &Range| in_facts.contains(range) || !overlaps_other(*range, &tagged);
+/// Returns the places that a fact may connect, at most [`MAX_CANDIDATES`] and the speaker, which comes first.
+fn candidates(rules: &Extraction, of_rules: &[Option<Range>], tagged: &[Tagged]) -> Vec<Range> {
+    let in_facts: Vec<Range> = rules.facts.iter().flat_map(|f| [f.subject, f.object]).filter_map(|p| range_of(p, of_rules)).collect();
+    let is_candidate = |range: &Range| in_facts.contains(range) || !overlaps_other(*range, tagged);
     let mut ranges: Vec<Range> = tagged.iter().map(|t| t.range).chain(of_rules.iter().flatten().copied().filter(is_candidate)).collect();
     ranges.sort_unstable();
     ranges.dedup();
     ranges.truncate(MAX_CANDIDATES);
     ranges.insert(0, SPEAKER);
-    let said = pairs_of_rules(&rules, &of_rules, &ranges);
-    let candidates = network.candidates(&states, &ranges);
-    let mut pairs = Vec::new();
-    for subject in 0..ranges.len() {
-        for object in (0..ranges.len()).filter(|&o| o != subject) {
-            pairs.push(Pair { subject, object, said: said.get(&(subject, object)).map_or(&[][..], Vec::as_slice) });
-        }
-    }
-    let scores = network.pairs(&candidates, &pairs);
-    let scores: BTreeMap<(usize, usize), PairScores> = pairs.iter().map(|p| (p.subject, p.object)).zip(scores).collect();
+    ranges
+}
 
-    let mut names = Names { text, tokens: &tokens, rules: &rules, of_rules: &of_rules, tagged: &tagged, mentions: Vec::new() };
-    let long = tokens.len() == MAX_TOKENS;
-    for t in &tagged {
-        names.party(t.range);
-    }
-    let mut facts = Vec::new();
-    // If the network did not see a fact or does not know its relation, the rules decide alone. It reads one message, so it cannot know who "he" is.
+/// Scores all pairs of candidates. `said` has the marks of what the rules say about a pair.
+fn scores_of_pairs(network: &Network, states: &States, said: &BTreeMap<(usize, usize), Vec<usize>>, ranges: &[Range]) -> Scores {
+    let candidates = network.candidates(states, ranges);
+    let others = |subject: usize| (0..ranges.len()).filter(move |&object| object != subject);
+    let pairs: Vec<Pair> = (0..ranges.len())
+        .flat_map(|subject| others(subject).map(move |object| (subject, object)))
+        .map(|pair| Pair { subject: pair.0, object: pair.1, said: said.get(&pair).map_or(&[][..], Vec::as_slice) })
+        .collect();
+    let scores = network.pairs(&candidates, &pairs);
+    pairs.iter().map(|p| (p.subject, p.object)).zip(scores).collect()
+}
+
+/// Returns the facts of the rules that the network does not exclude.
+///
+/// If the network did not see a fact or does not know its relation, the rules decide alone. It reads one message, so it cannot know who
+/// "he" is.
+fn likely_facts_of_rules(names: &mut Names<'_>, ranges: &[Range], scores: &Scores) -> Vec<CandidateFact> {
+    let (text, rules, of_rules) = (names.text, names.rules, names.of_rules);
     let is_likely = |fact: &CandidateFact| {
         let relation = RELATIONS.iter().position(|r| *r == fact.relation);
-        let seen = pair_of(fact, &of_rules, &ranges).filter(|_| ![fact.subject, fact.object].iter().any(|p| is_pronoun(text, &rules, *p)));
+        let seen = pair_of(fact, of_rules, ranges).filter(|_| ![fact.subject, fact.object].iter().any(|p| is_pronoun(text, rules, *p)));
         seen.zip(relation).is_none_or(|(pair, relation)| scores[&pair].relations[relation] >= RULES_FACT)
     };
+    let mut facts = Vec::new();
     for fact in &rules.facts {
         // "Lena and I went to Oaxaca": what is likely of one is likely of the other.
         let says_of = |other: &CandidateFact| {
@@ -95,22 +135,19 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
             facts.push(CandidateFact { subject: parties[0], object: parties[1], ..fact.clone() });
         }
     }
-    // What is a value and a thing, as in "allergic to peanuts", stays a thing.
-    let values: Vec<String> = rules.facts.iter().filter_map(|f| value_words(f.value.as_ref()?)).collect();
-    for (i, mention) in rules.mentions.iter().enumerate() {
-        if values.contains(&mention.name.to_lowercase()) {
-            names.party_of_rules(Party::Mention(i));
-        }
-    }
-    // A question states nothing, also if it presumes something: "Where does my sister live?"
-    for new in new_facts(&scores, &ranges, &tagged).into_iter().filter(|_| kind != MessageKind::Question) {
+    facts
+}
+
+/// Adds the likely facts that no rule found, unless a likelier one excludes them.
+fn add_new_facts(facts: &mut Vec<CandidateFact>, names: &mut Names<'_>, ontology: &Ontology, ranges: &[Range], scores: &Scores) {
+    for new in new_facts(scores, ranges, names.tagged) {
         let (subject, object) = (names.party(ranges[new.subject]), names.party(ranges[new.object]));
         let relation = RELATIONS[new.relation];
         let is_known = ontology.get(relation).is_some();
         let joined_with = |f: &CandidateFact| match (f.subject, subject) {
-            (Party::Mention(a), Party::Mention(b)) => are_coordinated(text, names.mentions[a].span, names.mentions[b].span),
+            (Party::Mention(a), Party::Mention(b)) => are_coordinated(names.text, names.mentions[a].span, names.mentions[b].span),
             (Party::Speaker, Party::Mention(i)) | (Party::Mention(i), Party::Speaker) => {
-                is_coordinated_with_speaker(text, names.mentions[i].span)
+                is_coordinated_with_speaker(names.text, names.mentions[i].span)
             }
             _ => false,
         };
@@ -122,21 +159,10 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
                 value: None,
                 polarity: POLARITIES[largest(&scores[&(new.subject, new.object)].polarities)],
                 confidence: confidence(new.chance),
-                span: joined(&tokens, ranges[new.subject], ranges[new.object]),
+                span: joined(names.tokens, ranges[new.subject], ranges[new.object]),
             });
         }
     }
-    if long {
-        // The rest of the text is read by the rules alone.
-        for (i, range) in of_rules.iter().enumerate() {
-            if range.is_none() {
-                names.party_of_rules(Party::Mention(i));
-            }
-        }
-    }
-    let possible_ends = rules.possible_ends.iter().map(|e| names.end_of_rules(e)).collect();
-    let said = rules.names.iter().filter_map(|n| names.statement_of_rules(*n)).collect();
-    names.finish(kind, facts, possible_ends, said)
 }
 
 /// Returns the words of a value in lower case; none for a note.
@@ -153,7 +179,7 @@ struct NewFact {
 }
 
 /// Returns the likely facts, likeliest first.
-fn new_facts(scores: &BTreeMap<(usize, usize), PairScores>, ranges: &[Range], tagged: &[Tagged]) -> Vec<NewFact> {
+fn new_facts(scores: &Scores, ranges: &[Range], tagged: &[Tagged]) -> Vec<NewFact> {
     let mut facts = Vec::new();
     for (&(subject, object), score) in scores {
         if [subject, object].iter().any(|&i| overlaps_other(ranges[i], tagged)) {
@@ -201,101 +227,6 @@ fn confidence(chance: f32) -> f64 {
     let chance = f64::from(chance);
     let right = if chance < 0.75 { 0.5 + (chance - f64::from(NEW_FACT)) / 3.0 } else { 0.55 + (chance - 0.75) * 1.5 };
     right.clamp(0.5, MAX_CONFIDENCE)
-}
-
-/// Collects mentions, one for each name.
-struct Names<'a> {
-    text: &'a str,
-    tokens: &'a [Token],
-    rules: &'a Extraction,
-    of_rules: &'a [Option<Range>],
-    tagged: &'a [Tagged],
-    mentions: Vec<Mention>,
-}
-
-impl Names<'_> {
-    /// Returns the party at a place, and adds its mention.
-    fn party(&mut self, range: Range) -> Party {
-        if range == SPEAKER {
-            return Party::Speaker;
-        }
-        if let Some(i) = self.of_rules.iter().position(|r| *r == Some(range)) {
-            return self.party_of_rules(Party::Mention(i));
-        }
-        let span = span_of(self.tokens, range);
-        self.add(Mention {
-            name: self.text.chars().skip(span.start as usize).take((span.end - span.start) as usize).collect(),
-            entity_type: self.type_of(range).unwrap_or(EntityType::Thing),
-            span,
-            confidence: MENTION_CONFIDENCE,
-            description: None,
-        })
-    }
-
-    /// Returns a party of the rules among the mentions of the result.
-    fn party_of_rules(&mut self, party: Party) -> Party {
-        let Party::Mention(i) = party else { return Party::Speaker };
-        let mention = self.rules.mentions[i].clone();
-        let entity_type = self.of_rules[i].and_then(|range| self.type_of(range)).unwrap_or(mention.entity_type);
-        self.add(Mention { entity_type, ..mention })
-    }
-
-    /// Returns an end of the rules, for the mentions of the result.
-    fn end_of_rules(&mut self, end: &PossibleEnd) -> PossibleEnd {
-        let object = end.object.map(|o| self.party_of_rules(o));
-        PossibleEnd { subject: self.party_of_rules(end.subject), object, ..end.clone() }
-    }
-
-    /// Returns a statement of the rules about a name, for the mentions of the result.
-    fn statement_of_rules(&mut self, statement: NameStatement) -> Option<NameStatement> {
-        let of = self.party_of_rules(statement.of);
-        match self.party_of_rules(Party::Mention(statement.name)) {
-            Party::Mention(name) if of != Party::Mention(name) => Some(NameStatement { name, of, ..statement }),
-            _ => None,
-        }
-    }
-
-    /// Returns the type that the network gives to an entity.
-    fn type_of(&self, range: Range) -> Option<EntityType> {
-        self.tagged.iter().find(|t| t.range == range).map(|t| TYPES[t.entity_type])
-    }
-
-    fn add(&mut self, mention: Mention) -> Party {
-        let key = mention.name.to_lowercase();
-        let found = self.mentions.iter().position(|m| m.name.to_lowercase() == key);
-        Party::Mention(found.unwrap_or_else(|| {
-            self.mentions.push(mention);
-            self.mentions.len() - 1
-        }))
-    }
-
-    /// Puts mentions and facts in the order of the text.
-    fn finish(
-        self,
-        kind: MessageKind,
-        mut facts: Vec<CandidateFact>,
-        possible_ends: Vec<PossibleEnd>,
-        names: Vec<NameStatement>,
-    ) -> Extraction {
-        let mut order: Vec<usize> = (0..self.mentions.len()).collect();
-        order.sort_by_key(|&i| self.mentions[i].span.start);
-        let mut position = vec![0; order.len()];
-        for (new, &old) in order.iter().enumerate() {
-            position[old] = new;
-        }
-        let moved = |party| match party {
-            Party::Mention(i) => Party::Mention(position[i]),
-            Party::Speaker => Party::Speaker,
-        };
-        for fact in &mut facts {
-            (fact.subject, fact.object) = (moved(fact.subject), moved(fact.object));
-        }
-        let possible_ends = possible_ends.iter().filter_map(|e| e.moved(|party| Some(moved(party)))).collect();
-        let names = names.into_iter().filter_map(|n| n.moved(|party| Some(moved(party)))).collect();
-        facts.sort_by_key(|f| f.span.start);
-        let mut mentions: Vec<Option<Mention>> = self.mentions.into_iter().map(Some).collect();
-        Extraction { kind, mentions: order.into_iter().filter_map(|i| mentions[i].take()).collect(), facts, possible_ends, names }
-    }
 }
 
 /// Reads the tags of words: a word that begins an entity, and the words that continue it.
@@ -380,7 +311,7 @@ fn with_title(tagged: Tagged, text: &str, tokens: &[Token], of_rules: &[Option<R
     if known { Tagged { range, ..tagged } } else { tagged }
 }
 
-fn span_of(tokens: &[Token], (first, end): Range) -> Span {
+pub(crate) fn span_of(tokens: &[Token], (first, end): Range) -> Span {
     Span { start: tokens[first].span.start, end: tokens[end - 1].span.end }
 }
 
@@ -401,7 +332,7 @@ fn largest(values: &[f32]) -> usize {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
-    use recall_domain::Polarity;
+    use recall_domain::{EntityType, Polarity};
     use recall_ports::Extractor;
 
     use super::*;

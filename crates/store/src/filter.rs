@@ -107,7 +107,7 @@ pub fn fact_page<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilter, pag
     };
     let (compares, direction) = if ascends { (" > (", " ASC") } else { (" < (", " DESC") };
     if let Some(key) = &page.after {
-        let (number, id) = keys::parse_number_and_id(key)?;
+        let (number, id) = keys::parse_fact_key(filter.order, key)?;
         sql.sql(" AND (").sql(column).sql(", f.id)").sql(compares);
         match filter.order {
             FactOrder::LatestChange | FactOrder::LatestLearned => sql.key_time(number)?,

@@ -40,15 +40,39 @@ pub fn of_entity(entity: &Entity) -> String {
     number_and_id(signed(entity.mention_count), entity.id.0)
 }
 
-/// The key of a fact in a list of this order.
+/// The key of a fact in a list of this order. It begins with a letter of the order, except in the default order.
 pub fn of_fact(order: FactOrder, fact: &Fact) -> String {
-    match order {
-        FactOrder::LatestChange => time_and_id(fact.updated_at, fact.id.0),
-        FactOrder::LatestLearned => time_and_id(fact.created_at, fact.id.0),
+    let number = match order {
+        FactOrder::LatestChange => fact.updated_at.timestamp_millis(),
+        FactOrder::LatestLearned => fact.created_at.timestamp_millis(),
         FactOrder::MostBelieved | FactOrder::LeastBelieved => {
             let belief = (fact.support + PRIOR) / (fact.support + fact.opposition + 2.0 * PRIOR);
-            number_and_id(belief.to_bits().cast_signed(), fact.id.0)
+            belief.to_bits().cast_signed()
         }
+    };
+    fact_key(order, number, fact.id.0)
+}
+
+/// The key of a fact by its number in this order and its id.
+pub fn fact_key(order: FactOrder, number: i64, id: Uuid) -> String {
+    format!("{}{}", letter(order), number_and_id(number, id))
+}
+
+/// Parses the key of a fact in a list of this order.
+///
+/// # Errors
+/// `BadCursor` if it is the key of a list of another order: its number would be compared with another column.
+pub fn parse_fact_key(order: FactOrder, key: &str) -> Result<(i64, Uuid), Refusal> {
+    parse_number_and_id(key.strip_prefix(letter(order)).ok_or(Refusal::BadCursor)?)
+}
+
+/// The beginning of the keys of an order.
+fn letter(order: FactOrder) -> &'static str {
+    match order {
+        FactOrder::LatestChange => "",
+        FactOrder::LatestLearned => "l",
+        FactOrder::MostBelieved => "m",
+        FactOrder::LeastBelieved => "u",
     }
 }
 

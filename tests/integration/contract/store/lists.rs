@@ -186,6 +186,16 @@ pub(super) async fn facts_are_listed_in_each_order(store: Arc<dyn Store>) {
     assert!(most.is_sorted_by(|a, b| a.belief() >= b.belief()));
     most.reverse();
     assert_eq!(list(FactOrder::LeastBelieved).await, most);
+
+    let orders = [FactOrder::LatestChange, FactOrder::LatestLearned, FactOrder::MostBelieved, FactOrder::LeastBelieved];
+    for order in orders {
+        let page = store.list_facts(&w.caller, &FactFilter { order, ..FactFilter::default() }, &Page::first(1)).await.unwrap();
+        for other in orders.into_iter().filter(|other| *other != order) {
+            let next = Page { first: 1, after: Some(page.items[0].0.clone()) };
+            let refused = store.list_facts(&w.caller, &FactFilter { order: other, ..FactFilter::default() }, &next).await;
+            assert!(matches!(refused, Err(StoreError::BadCursor)), "a cursor of {order:?} in a list of {other:?}");
+        }
+    }
 }
 
 pub(super) async fn facts_are_filtered_by_type_source_and_time(store: Arc<dyn Store>) {

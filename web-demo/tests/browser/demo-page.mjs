@@ -31,3 +31,12 @@ export async function chooseAction(item, action) {
   await item.getByRole("button", { name: /^Actions for/ }).click();
   await item.getByRole("menuitem", { name: action, exact: true }).click();
 }
+/** Everything that IndexedDB keeps. */
+export const kept = (page) => page.evaluate(async () => {
+  const done = (request) => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = () => reject(request.error); });
+  const database = await done(indexedDB.open("recall"));
+  const all = [];
+  for (const name of database.objectStoreNames) all.push(...await done(database.transaction(name).objectStore(name).getAll()));
+  database.close();
+  return all;
+});

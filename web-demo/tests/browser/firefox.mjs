@@ -17,6 +17,12 @@ const PREFERENCES = {
   "browser.safebrowsing.downloads.enabled": false, "browser.safebrowsing.malware.enabled": false, "browser.safebrowsing.phishing.enabled": false,
 };
 const ELEMENT = "element-6066-11e4-a52e-4f735466cecf";
+/** Keys by their names in the DOM. Other keys are the characters that they type. */
+const KEYS = {
+  Enter: "\uE007", Tab: "\uE004", Escape: "\uE00C", Space: " ", Control: "\uE009", ArrowUp: "\uE013", ArrowDown: "\uE015", ArrowRight: "\uE014", Home: "\uE011",
+};
+/** What a page may cause for a moment while it redraws. */
+const MOMENTARY = /^(stale element reference|element click intercepted|element not interactable|move target out of bounds)/;
 
 export class Firefox {
   #waiting = new Map();
@@ -28,7 +34,7 @@ export class Firefox {
     firefox.profile = await mkdtemp(path.join(tmpdir(), "recall-firefox-"));
     await writeFile(path.join(firefox.profile, "user.js"), Object.entries(PREFERENCES).map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`).join(""));
     const program = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
-    firefox.process = spawn(program, ["--headless", "--no-remote", "--profile", firefox.profile, "--marionette", "about:blank"], {
+    firefox.process = spawn(program, ["--headless", "--no-remote", "--profile", firefox.profile, "--marionette", "--remote-allow-system-access", "about:blank"], {
       // As root, Firefox rejects a home directory of another user.
       env: { ...process.env, HOME: firefox.profile, MOZ_CRASHREPORTER_DISABLE: "1" }, stdio: "ignore",
     });
@@ -83,12 +89,19 @@ export class Firefox {
     return this.send("WebDriver:Navigate", { url });
   }
 
-  reload() {
-    return this.send("WebDriver:Refresh", {});
+  /** Reloads the page as a user does. The driver's own command bypasses the service worker. */
+  async reload() {
+    await this.evaluate(() => {
+      window.isBeforeReload = true;
+      setTimeout(() => location.reload());
+    });
+    // A command that meets the change of pages fails.
+    await until(() => this.evaluate(() => !window.isBeforeReload && document.readyState === "complete").catch(() => false), "the page to load again");
   }
 
-  /** Runs `body`, the source of an async function, in the page. */
-  async evaluate(body, ...args) {
+  /** Runs a function, or the source of an async function's body, in the page. */
+  async evaluate(code, ...args) {
+    const body = typeof code === "function" ? `return (${code})(...args);` : code;
     const script = `const done = arguments[arguments.length - 1]; (async (...args) => { ${body} })(...arguments).then((value) => done({ value }), (error) => done({ error: String(error) }));`;
     const { value } = await this.send("WebDriver:ExecuteAsyncScript", { script, args, sandbox: null });
     if (value?.error) throw new Error(value.error);
@@ -99,6 +112,105 @@ export class Firefox {
   async type(selector, text) {
     const { value } = await this.send("WebDriver:FindElement", { using: "css selector", value: selector });
     await this.send("WebDriver:ElementSendKeys", { id: value[ELEMENT], text });
+  }
+
+  /** Returns the first visible element that matches `selector` and whose name or text contains all `words`, or undefined. */
+  #find(selector, words) {
+    return this.evaluate((wanted, texts) => [...document.querySelectorAll(wanted)].find((node) => {
+      const text = `${node.getAttribute("aria-label") ?? ""} ${node.textContent}`;
+      return node.checkVisibility() && texts.every((word) => text.includes(word));
+    }), selector, words);
+  }
+
+  async isShown(selector, ...words) {
+    return Boolean(await this.#find(selector, words));
+  }
+
+  /** Waits for a visible element; see `#find`. */
+  waitFor(selector, ...words) {
+    return until(() => this.#find(selector, words), `${selector} with "${words.join(", ")}" in Firefox`);
+  }
+
+  /** Waits until no visible element matches. */
+  waitForNone(selector, ...words) {
+    return until(async () => !(await this.isShown(selector, ...words)), `no ${selector} with "${words.join(", ")}" in Firefox`);
+  }
+
+  /** Sends a command about an element, again while the page redraws it. */
+  async #act(command, parameters, selector, words) {
+    let refused;
+    await until(async () => {
+      const { [ELEMENT]: id } = await this.waitFor(selector, ...words);
+      try {
+        await this.send(command, { id, ...parameters });
+        return true;
+      } catch (error) {
+        if (!MOMENTARY.test(error.message)) throw error;
+        refused = error;
+        return false;
+      }
+    }, command).catch((error) => { throw refused ?? error; });
+  }
+
+  /** Clicks an element as a user does: Firefox refuses if something else is in front of it. */
+  click(selector, ...words) {
+    return this.#act("WebDriver:ElementClick", {}, selector, words);
+  }
+
+  /** Replaces the text of a field. */
+  async fill(selector, text) {
+    await this.#act("WebDriver:ElementSendKeys", { text: `${KEYS.Control}a` }, selector, []);
+    await this.#act("WebDriver:ElementSendKeys", { text }, selector, []);
+  }
+
+  /** Chooses a file of this machine. File inputs may be hidden. */
+  upload(selector, file) {
+    return this.type(selector, file);
+  }
+
+  #pressTogether(keys) {
+    const actions = [...keys.map((value) => ({ type: "keyDown", value })), ...keys.toReversed().map((value) => ({ type: "keyUp", value }))];
+    return this.send("WebDriver:PerformActions", { actions: [{ type: "key", id: "keyboard", actions }] });
+  }
+
+  /** Presses a key where the focus is, such as "Enter" or "Control+k". */
+  press(keys) {
+    return this.#pressTogether(keys.split("+").map((key) => KEYS[key] ?? key));
+  }
+
+  /** Presses the keys of a text where the focus is. */
+  async pressText(text) {
+    for (const key of text) await this.#pressTogether([key]);
+  }
+
+  /** Runs a function in Firefox itself, with the window of the browser as its global. */
+  async #evaluateInBrowser(code, ...args) {
+    await this.send("Marionette:SetContext", { value: "chrome" });
+    try {
+      return await this.evaluate(code, ...args);
+    } finally {
+      await this.send("Marionette:SetContext", { value: "content" });
+    }
+  }
+
+  /** Sets the size of the page and its colour scheme, "light" or "dark". */
+  async emulate({ width, height, colorScheme }) {
+    await this.#evaluateInBrowser((size, scheme) => {
+      const { selectedBrowser } = window.gBrowser;
+      for (const [side, pixels] of Object.entries(size)) for (const name of [side, `min-${side}`, `max-${side}`]) selectedBrowser.style.setProperty(name, `${pixels}px`, "important");
+      selectedBrowser.browsingContext.prefersColorSchemeOverride = scheme;
+    }, { width, height }, colorScheme);
+    await until(() => this.evaluate((w, scheme) => innerWidth === w && matchMedia(`(prefers-color-scheme: ${scheme})`).matches, width, colorScheme), `a page of ${width} px, ${colorScheme}`);
+  }
+
+  /** Returns and clears the errors that Firefox reported about pages of `origin`, such as exceptions and refused resources. */
+  takeProblems(origin) {
+    return this.#evaluateInBrowser((of) => {
+      const { Ci, Services } = window;
+      const reported = (Services.console.getMessageArray() ?? []).filter((m) => m instanceof Ci.nsIScriptError && m.sourceName.startsWith(of) && !(m.flags & Ci.nsIScriptError.warningFlag));
+      Services.console.reset();
+      return reported.map((m) => m.errorMessage);
+    }, origin);
   }
 
   async stop() {

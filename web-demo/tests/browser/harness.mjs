@@ -225,11 +225,11 @@ export class Browser {
    *
    * `problems` collects console errors, exceptions and requests to other hosts. While `outage` is set, failed requests are expected.
    */
-  async visit(url, { visitor, ...options } = {}) {
+  async visit(url, { visitor, outage = false, ...options } = {}) {
     const context = visitor?.context ?? await this.chromium.newContext({ viewport: { width: 1360, height: 850 }, ...options });
     if (!visitor && process.env.RECALL_PAGES) await serveBuiltPages(context, new URL(url).origin, process.env.RECALL_PAGES);
     const page = await context.newPage();
-    const tab = { context, page, problems: [], requests: [], outage: false };
+    const tab = { context, page, problems: [], requests: [], outage };
     const origin = new URL(url).origin;
     page.on("console", (message) => {
       if (message.type() !== "error" && message.type() !== "warning") return;

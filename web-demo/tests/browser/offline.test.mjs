@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { findViolations } from "./axe.mjs";
-import { fact, newSession, say, sessionIn, waitForElement, waitForPhase } from "./demo-page.mjs";
+import { fact, kept, newSession, say, sessionIn, waitForElement, waitForPhase } from "./demo-page.mjs";
 import { Server, setOffline, until, withServerAndBrowser } from "./harness.mjs";
 
 let server;
@@ -27,18 +27,10 @@ const texts = ({ page }) => page.locator(".message.own .text").allInnerTexts();
 /** The page can open without its server: its files and the open session are stored. */
 async function waitUntilStored({ page }, text) {
   await page.evaluate(() => navigator.serviceWorker.ready);
-  await until(async () => JSON.stringify((await kept(page)).filter(({ snapshot }) => snapshot)).includes(text), `"${text}" to be kept`);
+  const isWhole = ({ snapshot }) => snapshot?.facts.length > 0 && JSON.stringify(snapshot).includes(text);
+  await until(async () => (await kept(page)).some(isWhole), `"${text}" and its fact to be kept`);
 }
 
-/** Everything that IndexedDB keeps. */
-const kept = (page) => page.evaluate(async () => {
-  const done = (request) => new Promise((resolve, reject) => { request.onsuccess = () => resolve(request.result); request.onerror = () => reject(request.error); });
-  const database = await done(indexedDB.open("recall"));
-  const all = [];
-  for (const name of database.objectStoreNames) all.push(...await done(database.transaction(name).objectStore(name).getAll()));
-  database.close();
-  return all;
-});
 const waitingTexts = (page) => page.evaluate(() => JSON.stringify(Object.entries(localStorage).filter(([key]) => key.startsWith("recall.outbox"))));
 
 /** What the server stored of a session, oldest first. */
@@ -337,7 +329,10 @@ test("the files of a new version replace those of the old one when its pages are
   await page.evaluate(async () => { await navigator.serviceWorker.register("/sw.js?next"); });
   await until(() => page.evaluate(async () => (await navigator.serviceWorker.ready).waiting?.state === "installed"), "the new version to wait");
   assert.deepEqual((await cacheNames(tab)).sort(), [old, "recall-next"].sort(), "the open page keeps its files");
+  const worker = context.serviceWorkers().find((one) => one.url().endsWith("?next"));
   await page.close();
+  // A page that opens earlier keeps the old version.
+  await until(() => worker.evaluate(() => self.registration.active?.scriptURL.endsWith("?next")), "the new version to take over");
   const next = await browser.visit(`${server.url}/`, { visitor: tab });
   await waitForPhase(next, "live");
   await until(async () => (await cacheNames(next)).join() === "recall-next", "the old files to be deleted");

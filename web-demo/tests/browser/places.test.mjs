@@ -294,3 +294,51 @@ test("opening a URL adds a session of another program to the list", async () => 
   await waitForElement(page.locator(`nav li.on a[href="#/s/${session.id}"]`), "the session in the list");
   await tab.context.close();
 });
+
+for (const [size, options] of [["desktop", {}], ["phone", PHONE]]) {
+  test(`nothing moves while a conversation opens on a ${size}`, async () => {
+    const { id } = await server.newSession();
+    await importMessages(id, ["I live in Lyon.", "I like tea."]);
+    const tab = await browser.visit(`${server.url}/healthz`, { ...options, serviceWorkers: "block" });
+    const { page } = tab;
+    await page.addInitScript(() => {
+      window.shifts = [];
+      new PerformanceObserver((list) => {
+        for (const { value, sources } of list.getEntries()) window.shifts.push([value, ...sources.map(({ node }) => node?.outerHTML?.slice(0, 80))]);
+      }).observe({ type: "layout-shift", buffered: true });
+    });
+    // The empty page is painted before the server answers.
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await page.route("**/auth/session", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${server.url}/#/s/${id}`);
+    await until(() => page.evaluate(async () => {
+      await document.fonts.ready;
+      return performance.getEntriesByName("first-contentful-paint").length > 0;
+    }), "the first paint");
+    release();
+    await waitForPhase(tab, "live");
+    await waitForElement(page.locator(".message", { hasText: "I like tea." }), "the conversation");
+    await waitForElement(page.locator(".hints"), "the suggestions");
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    assert.deepEqual(await page.evaluate(() => window.shifts), []);
+    await tab.context.close();
+  });
+}
+
+test("a phone lays the graph out when its tab opens", async () => {
+  const { id } = await server.newSession();
+  await importMessages(id, ["Sarah lives in Ghent."]);
+  const tab = await browser.visit(`${server.url}/#/s/${id}`, PHONE);
+  const { page } = tab;
+  const node = page.locator('.graph .node[aria-label^="Sarah"]');
+  await waitForElement(node, "the node");
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  assert.equal(await node.getAttribute("transform"), null, "nothing is drawn behind the chat");
+  await page.locator(".tabs button", { hasText: "Graph" }).click();
+  await until(() => node.getAttribute("transform"), "the node in its place");
+  await tab.context.close();
+});

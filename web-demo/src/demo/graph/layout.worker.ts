@@ -2,6 +2,9 @@
 import type { FromWorker, ToWorker } from "./state/layout-messages.ts";
 import { ForceLayout } from "./state/layout.ts";
 
+/** Steps between two looks for messages, if only the last positions are sent. A timer alone takes longer than a step. */
+const STILL_STEPS = 20;
+
 /** Moves one graph until it has settled. */
 class Run {
   readonly generation: number;
@@ -41,7 +44,7 @@ class Run {
 
   #step() {
     this.#timer = undefined;
-    this.#layout.tick();
+    for (let steps = this.#still ? STILL_STEPS : 1; steps > 0 && !this.#layout.settled; steps -= 1) this.#layout.tick();
     this.#dirty = true;
     this.#send();
     this.start();

@@ -40,9 +40,13 @@ export function Composer() {
   };
   if (known && !mayWrite(known.shared)) return <p class="composer soft">This is a shared session. Only administrators can write here.</p>;
   return (
-    <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
+    <>
+    {/* Outside the form, so that the field does not move when it appears. */}
+    <div class="above-composer">
       <SessionNotice />
       {known && known.messages.size > 0 && <Hints />}
+    </div>
+    <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
       <div class="field">
         <textarea
           ref={field} rows={1} value={text} maxLength={16000} aria-label="Message" placeholder={connection.value?.phase === "paused" ? "The line is cut, sending still works" : "Tell something, or ask"}
@@ -56,5 +60,6 @@ export function Composer() {
         <button type="submit" aria-label="Send" disabled={text.trim() === ""}><span>Send</span><Icon name="send" /></button>
       </div>
     </form>
+    </>
   );
 }

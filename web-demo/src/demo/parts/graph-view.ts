@@ -38,6 +38,8 @@ export class GraphView {
   #graph: GraphData = { nodes: [], edges: [] };
   #layout: Layout | null = null;
   #viewport: Viewport = { k: 1, x: 0, y: 0 };
+  /** null: hidden, as in another tab of a phone. Then nothing is laid out or drawn, which would only slow the page down. */
+  #size: { width: number; height: number } | null = null;
   /** The user has panned or zoomed, so the viewport no longer follows the nodes. */
   #manual = false;
   #drag: { node: GraphNode | null; x: number; y: number; moved: boolean } | null = null;
@@ -60,8 +62,11 @@ export class GraphView {
     const svg = this.#elements.svg.current;
     this.#layout = createLayout(this.draw);
     const resize = new ResizeObserver(([box]) => {
-      if (!box || box.contentRect.height === 0) return;
-      this.#layout?.setAspect(box.contentRect.width / box.contentRect.height);
+      if (!box) return;
+      const { width, height } = box.contentRect;
+      this.#size = height > 0 ? { width, height } : null;
+      if (!this.#size) return this.#layout?.stop();
+      this.#layout?.setAspect(width / height);
       this.#layout?.show(this.#graph, true);
       this.#viewport = { k: 1, x: 0, y: 0 };
       this.draw();
@@ -82,7 +87,10 @@ export class GraphView {
     this.#graph = graph;
     this.draw();
     // The first call comes before `attach()`.
-    queueMicrotask(() => (this.#layout ??= createLayout(this.draw)).show(graph, changed));
+    queueMicrotask(() => {
+      this.#layout ??= createLayout(this.draw);
+      if (this.#size) this.#layout.show(graph, changed);
+    });
   }
 
   setManual(manual: boolean): void {
@@ -100,8 +108,8 @@ export class GraphView {
   draw = (): void => {
     const svg = this.#elements.svg.current;
     const stage = this.#elements.stage.current;
-    if (!svg || !stage) return;
-    if (!this.#manual) this.#followNodes(svg);
+    if (!svg || !stage || !this.#size) return;
+    if (!this.#manual) this.#followNodes(this.#size);
     const { k, x, y } = this.#viewport;
     // Text keeps its size on the screen: users zoom to separate nodes, not to enlarge text.
     const letter = clamp(1 / k, 0.25, 1.6);
@@ -112,8 +120,8 @@ export class GraphView {
     this.#drawEdges(svg, letter);
   };
 
-  #followNodes(svg: SVGSVGElement) {
-    const target = fitNodes(this.#graph.nodes, svg.clientWidth, svg.clientHeight);
+  #followNodes({ width, height }: { width: number; height: number }) {
+    const target = fitNodes(this.#graph.nodes, width, height);
     const ease = prefersReducedMotion() ? 1 : 0.14;
     const now = this.#viewport;
     this.#viewport = now.x === 0 && now.y === 0 ? target : { k: now.k + (target.k - now.k) * ease, x: now.x + (target.x - now.x) * ease, y: now.y + (target.y - now.y) * ease };

@@ -1,4 +1,4 @@
-// The settings: access tokens, usage, activity, appearance, data and the connection. Their code loads when they are first opened.
+// The settings of a user, in sections. Their code loads when they are first opened.
 import "../styles/place-page.css";
 import "../styles/settings.css";
 import type { JSX } from "preact";
@@ -10,20 +10,28 @@ import { Appearance } from "./parts/appearance.tsx";
 import { Connection } from "./parts/connection.tsx";
 import { NeverStored } from "./parts/never-stored.tsx";
 import { Remembering } from "./parts/remembering.tsx";
+import { Retention } from "./parts/retention.tsx";
 import { Tokens } from "./parts/tokens.tsx";
 import { Usage } from "./parts/usage.tsx";
+import { Users } from "./parts/users.tsx";
 
 const YourData = () => <p>Export everything that Recall knows of you, or delete it: <a href="#/memory/data">Your data</a> in Memory.</p>;
 
 type Section = readonly [path: string, title: string, Content: () => JSX.Element];
 const first: Section = ["tokens", "Access tokens", Tokens];
 const sections: readonly Section[] = [
-  first, ["usage", "Usage", Usage], ["activity", "Activity", Activity], ["remembering", "Remembering", Remembering], ["never-stored", "Never stored", NeverStored], ["appearance", "Appearance", Appearance], ["data", "Your data", YourData], ["connection", "Connection", Connection],
+  first, ["usage", "Usage", Usage], ["activity", "Activity", Activity], ["users", "Users", Users], ["remembering", "Remembering", Remembering], ["never-stored", "Never stored", NeverStored],
+  ["retention", "How long data is kept", Retention], ["appearance", "Appearance", Appearance], ["data", "Your data", YourData], ["connection", "Connection", Connection],
 ];
+/** Sections that other users do not see. */
+const forAdministrators: ReadonlySet<string> = new Set(["users"]);
 
 /** An unknown section opens the first one. */
 export function SettingsPage({ section }: { section: string }) {
-  const [open, title, Content] = sections.find(([path]) => path === section) ?? first;
+  const isAdministrator = start.value?.viewer.role === "ADMIN";
+  const shown = sections.filter(([path]) => isAdministrator || !forAdministrators.has(path));
+  // Without the viewer, nothing of a section is shown but its title.
+  const [open, title, Content] = (start.value ? shown : sections).find(([path]) => path === section) ?? first;
   useEffect(() => {
     document.title = "Settings, Recall";
     return () => { document.title = "Recall"; };
@@ -33,7 +41,7 @@ export function SettingsPage({ section }: { section: string }) {
       <div class="head">
         <h1>Settings</h1>
         <div class="views" role="navigation" aria-label="Parts of the settings">
-          {sections.map(([path, label]) => <a key={path} href={`${settingsHref}/${path}`} aria-current={path === open ? "page" : undefined}>{label}</a>)}
+          {shown.map(([path, label]) => <a key={path} href={`${settingsHref}/${path}`} aria-current={path === open ? "page" : undefined}>{label}</a>)}
         </div>
       </div>
       <section key={open} class="sheet" aria-label={title} tabIndex={0}>

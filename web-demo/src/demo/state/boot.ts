@@ -4,9 +4,9 @@ import { Start } from "../generated/operations.ts";
 import { followMemory, onMemoryEvent, stopFollowingMemory, tellOfReturn } from "./changes.ts";
 import { connection, memory, sessionId } from "./current-session.ts";
 import { isUnreachable } from "./errors.ts";
-import { clearKept, dropAllSessions, readPage } from "./kept.ts";
+import { clearKept, readPage } from "./kept.ts";
 import { account, client, loadAccount, loginMethods, logOut, resetLogin, settleVisitOffer, visitEnds } from "./login.ts";
-import { dropOutdatedCopy, keepOpenSession, knownAt, notKept, watch } from "./offline.ts";
+import { copiesCursor, dropOutdatedCopy, dropUntrustedCopies, keepOpenSession, knownAt, notKept, watch } from "./offline.ts";
 import { closeSession, opener } from "./opening.ts";
 import { sender } from "./outgoing.ts";
 import { outbox } from "./outbox.ts";
@@ -15,7 +15,7 @@ import { route } from "./route.ts";
 import { changesList, refreshSessions, refreshSessionsSoon, sessions } from "./session-list.ts";
 import { beforeDeadline } from "./timing.ts";
 import { completeStep } from "./tour.ts";
-import { start } from "./viewer.ts";
+import { start, viewerRevision } from "./viewer.ts";
 
 export async function boot(): Promise<void> {
   startError.value = null;
@@ -25,8 +25,9 @@ export async function boot(): Promise<void> {
       return void (await clearKept());
     }
     start.value = await client.graphql(Start, {});
+    const { id, head } = start.value.viewer;
     // Before the page reads what it shows.
-    followMemory(start.value.viewer.head, () => void dropAllSessions());
+    followMemory((await copiesCursor(id)) ?? head, { onGap: dropUntrustedCopies, onReconnect: rereadViewer });
     await refreshSessions();
     watch.stop();
     knownAt.value = null;
@@ -71,6 +72,12 @@ function forgetUser() {
   });
 }
 
+/** No event tells of changes of the viewer, such as a pause of all sessions. The list of sessions reads whether there is one. */
+function rereadViewer() {
+  viewerRevision.value += 1;
+  refreshSessionsSoon();
+}
+
 /** Removes the user's data from the page and shows the login page. */
 async function handleLoginEnd(): Promise<void> {
   forgetUser();
@@ -112,7 +119,10 @@ export async function settleVisit(adopt: boolean): Promise<void> {
 onLoginEnd(() => void handleLoginEnd());
 watch.onReturn(() => {
   problem.value = null;
-  void boot().then(tellOfReturn);
+  void boot().then(() => {
+    viewerRevision.value += 1;
+    tellOfReturn();
+  });
 });
 onMemoryEvent((event) => {
   if (!event || changesList(event)) refreshSessionsSoon();
@@ -121,7 +131,7 @@ onMemoryEvent((event) => {
 });
 addEventListener("online", () => sender.sendAll());
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && start.value) refreshSessionsSoon();
+  if (document.visibilityState === "visible" && start.value) rereadViewer();
   // The page may be closed next.
   else keepOpenSession();
 });

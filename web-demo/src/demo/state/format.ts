@@ -22,8 +22,9 @@ function formatsOf(style: DateStyle) {
   const iso = style === "iso";
   const locale = iso ? "sv-SE" : style === "system" ? undefined : style;
   const format = (options: Intl.DateTimeFormatOptions) => {
-    const { format: write } = new Intl.DateTimeFormat(locale, options);
-    return (time: string | Date) => write(new Date(time));
+    // Made when it is first used: each takes milliseconds.
+    let write: ((time: Date) => string) | undefined;
+    return (time: string | Date) => (write ??= new Intl.DateTimeFormat(locale, options).format)(new Date(time));
   };
   const time = { hour: "2-digit", minute: "2-digit" } as const;
   const dayOfYear = { day: "numeric", month: "short" } as const;

@@ -6,7 +6,7 @@ import type { Snapshot } from "./memory.ts";
 
 const MOST_SESSIONS = 20;
 /** Increase it when the form of what is kept changes. The browser then deletes what an older page kept. */
-const FORM = 1;
+const FORM = 2;
 
 export interface KeptPage {
   /** The id of the viewer. */
@@ -15,6 +15,8 @@ export interface KeptPage {
   readonly visitEnds: Date | null;
   readonly start: StartResult;
   readonly sessions: readonly SessionRow[];
+  /** Cursor of the memory. Copies of sessions contain nothing that was forgotten before it. */
+  readonly head: string;
   readonly knownAt: string;
 }
 
@@ -94,7 +96,10 @@ export const dropSessions = (ids: readonly string[]): Promise<unknown> => transa
   for (const id of ids) sessions.delete(id);
 });
 
-export const dropAllSessions = (): Promise<unknown> => transact("readwrite", ({ sessions }) => done(sessions.clear()));
+/** Deletes the sessions of the user's own memory, or all. */
+export const dropSessionsOf = (whose: "own" | "all"): Promise<unknown> => transact("readwrite", async ({ sessions }) => {
+  for (const { id, shared } of (await done(sessions.getAll())) as KeptSession[]) if (whose === "all" || !shared) sessions.delete(id);
+});
 
 /** Deletes everything: after a logout, and after the deletion of the user's data. */
 export const clearKept = (): Promise<unknown> => transact("readwrite", async ({ page, sessions }) => {

@@ -82,10 +82,12 @@ export class Memory {
     this.#setEarlier(session.messages.pageInfo);
   }
 
-  /** The newest messages and facts that the server has confirmed. */
+  /** The newest messages and facts that the server has confirmed. A retracted fact may have been forgotten, so it is left out, also as a rival. */
   snapshot(maxMessages: number, maxFacts: number): Snapshot {
     const messages = this.#splitAtGap()[1].filter((m) => m.id !== null && m.stage !== "streaming").slice(-maxMessages).map((m) => ({ ...m, asking: false }));
-    const facts = [...this.facts.values()].sort((a, b) => a.order - b.order).slice(-maxFacts);
+    const isRetracted = (id: string) => this.facts.get(id)?.status === "retracted";
+    const present = [...this.facts.values()].filter(({ id }) => !isRetracted(id)).sort((a, b) => a.order - b.order).slice(-maxFacts);
+    const facts = present.map((fact) => ({ ...fact, rivals: fact.rivals.filter(({ factId }) => !isRetracted(factId)) }));
     const sides = new Set(facts.flatMap((fact) => [fact.subject, fact.object]));
     return { messages, facts, entities: [...this.entities.values()].filter(({ id }) => sides.has(id)) };
   }

@@ -1,10 +1,11 @@
 // Reading without the server: which copies this browser keeps and deletes, and the watch for the server's return.
 import { signal } from "@preact/signals";
-import type { MemoryEvent } from "@relevantic/recall";
+import type { MemoryEvent, MemoryGap } from "@relevantic/recall";
 import type { SessionRow } from "../generated/operations.ts";
+import { memoryCursor } from "./changes.ts";
 import { connection, memory, sessionId } from "./current-session.ts";
 import { isUnreachable } from "./errors.ts";
-import { dropSessions, readSession, savePage, saveSession, type KeptSession } from "./kept.ts";
+import { dropSessions, dropSessionsOf, readPage, readSession, savePage, saveSession, type KeptSession } from "./kept.ts";
 import { account, client, hasToken, visitEnds } from "./login.ts";
 import type { Memory } from "./memory.ts";
 import { outbox } from "./outbox.ts";
@@ -31,7 +32,8 @@ const keeper = (): string | undefined => (hasToken.value ? undefined : start.val
 export function keepPage(sessions: readonly SessionRow[], complete: boolean): void {
   const id = keeper();
   if (id === undefined || !start.value) return;
-  void savePage({ account: id, who: account.value, visitEnds: visitEnds.value, start: start.value, sessions, knownAt: new Date().toISOString() }, complete);
+  const head = memoryCursor() ?? start.value.viewer.head;
+  void savePage({ account: id, who: account.value, visitEnds: visitEnds.value, start: start.value, sessions, head, knownAt: new Date().toISOString() }, complete);
 }
 
 /** Keeps the open session as the page shows it. */
@@ -53,14 +55,28 @@ export async function readCopy(id: string): Promise<KeptSession | null> {
   return owner === undefined ? null : readSession(owner, id);
 }
 
-/** What was forgotten elsewhere must not stay in this browser. The copy of the open session follows its events. */
-export function dropOutdatedCopy(event: MemoryEvent): void {
-  const forgets = event.type === "message_forgotten" || (event.type === "fact_update" && (event.change === "removed" || event.change === "retracted"));
-  if (forgets && event.session_id !== sessionId.value) void dropSessions([event.session_id]);
-}
-
 /** Deletes what this browser keeps of a session: its copy and its unsent messages. */
 export function dropSession(id: string): void {
   if (start.value) outbox.clearSession(start.value.viewer.id, id);
   void dropSessions([id]);
+}
+
+/** What was forgotten or deleted elsewhere must not stay in this browser. While the open session is followed, its copy follows its events. */
+export function dropOutdatedCopy(event: MemoryEvent): void {
+  if (event.type === "session_deleted") return dropSession(event.session_id);
+  const forgets = event.type === "message_forgotten" || (event.type === "fact_update" && (event.change === "removed" || event.change === "retracted"));
+  const isFollowed = event.session_id === sessionId.value && connection.value?.phase === "live";
+  if (forgets && !isFollowed) void dropSessions([event.session_id]);
+}
+
+/** After a gap, copies may contain what was forgotten meanwhile. Own sessions may cite shared memory, but not the reverse. */
+export async function dropUntrustedCopies({ shared }: Pick<MemoryGap, "shared">): Promise<void> {
+  await dropSessionsOf(shared ? "all" : "own");
+  keepOpenSession();
+}
+
+/** Where the memory must be followed from, so that the copies of this browser learn what was forgotten while no page was open. */
+export async function copiesCursor(viewer: string): Promise<string | null> {
+  const kept = keeper() === undefined ? null : await readPage();
+  return kept?.account === viewer ? kept.head : null;
 }

@@ -1,7 +1,7 @@
-// The list of sessions. Reading it also reads the state of the open one, and whether remembering is paused.
+// The list of sessions. Reading it also reads the state of the open one, and what may have changed of the viewer.
 import { batch, signal } from "@preact/signals";
 import type { MemoryEvent } from "@relevantic/recall";
-import { Sessions, type SessionRow } from "../generated/operations.ts";
+import { Sessions, type SessionRow, type SessionsResult } from "../generated/operations.ts";
 import { sessionId } from "./current-session.ts";
 import { client } from "./login.ts";
 import { keepPage } from "./offline.ts";
@@ -27,7 +27,7 @@ interface ListedSessions extends Listing {
   readonly rows: SessionRow[];
   /** Whether the rows are all sessions. */
   readonly isComplete: boolean;
-  readonly isPaused: boolean;
+  readonly viewer: SessionsResult["viewer"];
 }
 
 export const sessions = signal<SessionItem[]>([]);
@@ -43,19 +43,25 @@ async function readSessions(pages: number, open: string | null, mayReadShared: b
   const archived = first.archived.totalCount ?? 0;
   const all = [...own, first.pinned, ...(first.shared ? [first.shared] : [])].flatMap(({ nodes }) => nodes).concat(first.open ?? []);
   return {
-    pages, hasMore, archived, isPaused: first.viewer.paused,
+    pages, hasMore, archived, viewer: first.viewer,
     rows: [...new Map(all.map((row) => [row.id, row])).values()],
     isComplete: !hasMore && archived === 0 && !first.shared?.pageInfo.hasNextPage,
   };
 }
 
+/** Other parts of the page do not redraw if nothing changed. */
+function updateViewer(now: SessionsResult["viewer"]) {
+  const old = start.value;
+  if (old && (old.viewer.paused !== now.paused || old.viewer.role !== now.role)) start.value = { ...old, viewer: { ...old.viewer, ...now } };
+}
+
 export async function refreshSessions(pages = listing.value.pages): Promise<void> {
   const open = sessionId.value;
-  const { rows, isComplete, isPaused, hasMore, archived } = await readSessions(pages, open, start.value?.viewer.role !== "ANONYMOUS");
+  const { rows, isComplete, viewer, hasMore, archived } = await readSessions(pages, open, start.value?.viewer.role !== "ANONYMOUS");
   batch(() => {
     sessions.value = rows;
     listing.value = { pages, hasMore, archived };
-    if (start.value && start.value.viewer.paused !== isPaused) start.value = { ...start.value, viewer: { ...start.value.viewer, paused: isPaused } };
+    updateViewer(viewer);
   });
   keepPage(sessions.value, isComplete);
 }

@@ -5,7 +5,7 @@ import { connection } from "./current-session.ts";
 import { frames, recordFrame } from "./frames.ts";
 import { client } from "./login.ts";
 import type { Memory } from "./memory.ts";
-import { keepSession, knownAt, watch } from "./offline.ts";
+import { keepOpenSession, keepSession, knownAt, watch } from "./offline.ts";
 import { confirmSent, sender } from "./outgoing.ts";
 import { problem, reportLoginEnd } from "./problem.ts";
 import { debounce } from "./timing.ts";
@@ -39,7 +39,7 @@ class SessionStream {
     const opened = client.stream(id, { from: head, onGap: load });
     this.#open = opened;
     caughtUp.value = null;
-    const keepSoon = debounce(() => { if (opened === this.#open) keepSession(id, target); }, KEEP_DELAY_MS);
+    const keepSoon = debounce(() => { if (opened === this.#open) keepOpenSession(); }, KEEP_DELAY_MS);
     const apply = (event: RecallEvent, meta: EventMeta | null) => {
       recordFrame(event, meta);
       target.apply(event, meta);
@@ -64,6 +64,7 @@ class SessionStream {
     });
     opened.on("caughtUp", ({ replayed, afterReconnect }) => {
       if (afterReconnect) caughtUp.value = { replayed, gaps, at: Date.now() };
+      keepSoon();
       sender.sendAll();
     });
     opened.on("event", (event, meta) => {

@@ -5,6 +5,8 @@ import { Memory } from "./memory.ts";
 
 /** null: the page has not started, or the user must log in. */
 export const start = signal<StartResult | null>(null);
+/** Grows when something of the viewer may have changed without an event: the page came to the front, or a stream reconnected. */
+export const viewerRevision = signal(0);
 export const relations = computed(() => new Map(start.value?.relations.map((r) => [r.name, r])));
 
 /** Phrases of the ontology by relation name. */

@@ -1,14 +1,17 @@
 // What is known of the selected thing, and what the reader can do with it.
 import { Triple } from "../../common/parts/fact-line.tsx";
-import { placeHref } from "../../common/state/place.ts";
+import { useLiveList } from "../../common/state/hooks.ts";
+import { placeHref, type Filters } from "../../common/state/place.ts";
 import { lower, manyOf, nameOf, percent, statusWord, typeWord } from "../../common/state/words.ts";
 import { memoryFactHref } from "../../state/route.ts";
 import type { GraphFact, GraphThing } from "../generated/operations.ts";
+import { notes } from "../state/lists.ts";
 import { heaviestFirst } from "../state/network.ts";
 import { addressHref, type GraphAddress } from "../state/place.ts";
 import type { GraphStore } from "../state/store.ts";
 
 const SHOWN_FACTS = 12;
+const SHOWN_NOTES = 6;
 
 interface Props {
   store: GraphStore;
@@ -32,18 +35,35 @@ function Actions({ store, address, thing }: Props & { thing: GraphThing }) {
   );
 }
 
+const FactItem = ({ fact }: { fact: GraphFact }) => (
+  <li data-status={fact.status}>
+    <a href={memoryFactHref(fact.id)}><Triple fact={fact} /><span class="soft">{fact.status === "ACTIVE" ? percent(fact.belief) : statusWord[fact.status]}</span></a>
+  </li>
+);
+
 function FactList({ facts, total, allHref }: { facts: readonly GraphFact[]; total: number; allHref: string }) {
   if (facts.length === 0) return <p class="soft">No facts match.</p>;
   return (
     <>
       <ul class="short-facts">
-        {[...facts].sort(heaviestFirst).slice(0, SHOWN_FACTS).map((fact) => (
-          <li key={fact.id} data-status={fact.status}>
-            <a href={memoryFactHref(fact.id)}><Triple fact={fact} /><span class="soft">{fact.status === "ACTIVE" ? percent(fact.belief) : statusWord[fact.status]}</span></a>
-          </li>
-        ))}
+        {[...facts].sort(heaviestFirst).slice(0, SHOWN_FACTS).map((fact) => <FactItem key={fact.id} fact={fact} />)}
       </ul>
       <p><a href={allHref}>{total > 1 ? `All ${total.toLocaleString()} facts in Memory` : "In Memory"}</a></p>
+    </>
+  );
+}
+
+/** Notes about a thing, the latest change first. Nothing if there are none. */
+function Notes({ filters }: { filters: Filters }) {
+  const { list } = useLiveList(filters, notes);
+  const [first, ...others] = list.rows.value;
+  if (!first) return null;
+  const total = Math.max(1 + others.length, list.total.value ?? 0);
+  return (
+    <>
+      <h3>{manyOf(total, "note")}</h3>
+      <ul class="short-facts">{[first, ...others].slice(0, SHOWN_NOTES).map((fact) => <FactItem key={fact.id} fact={fact} />)}</ul>
+      {total > SHOWN_NOTES && <p><a href={placeHref({ view: "facts", filters: { ...filters, relation: first.relation } })}>All {total.toLocaleString()} notes in Memory</a></p>}
     </>
   );
 }
@@ -58,13 +78,15 @@ export function Details({ store, address }: Props) {
   const loading = !list || list.phase.value === "loading";
   const facts = list?.rows.value ?? [];
   const total = Math.max(facts.length, list?.total.value ?? 0);
+  const filters = { ...address.filters, entity: thing.id };
   return (
     <article class="thing">
       <h2>{thing.isViewer ? "You" : nameOf(thing)} <span class="type" data-type={lower(thing.type)}>{typeWord[thing.type]}</span></h2>
       <p class="soft">mentioned {manyOf(thing.mentionCount, "time")}{thing.shared && ", shared memory"}</p>
       <Actions store={store} address={address} thing={thing} />
       <h3>{loading ? "Facts" : manyOf(total, "fact")}</h3>
-      {loading ? <p class="soft" aria-busy="true">Loading…</p> : list.phase.value === "failed" ? <p class="trouble" role="alert">They could not be read.</p> : <FactList facts={facts} total={total} allHref={placeHref({ view: "facts", filters: { ...address.filters, entity: thing.id } })} />}
+      {loading ? <p class="soft" aria-busy="true">Loading…</p> : list.phase.value === "failed" ? <p class="trouble" role="alert">They could not be read.</p> : <FactList facts={facts} total={total} allHref={placeHref({ view: "facts", filters })} />}
+      <Notes key={thing.id} filters={filters} />
     </article>
   );
 }

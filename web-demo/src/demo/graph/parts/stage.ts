@@ -41,6 +41,8 @@ const EXPORT_PIXEL_RATIO = 2;
 const WHEEL_PX_PER_DOUBLING = 320;
 /** A selected thing is at least so far from the edge. */
 const EDGE_PX = 48;
+/** Up to this number of things, a graph that opens settles before it is drawn. Drawing each step would keep a slow phone busy for seconds. */
+const MAX_SETTLED_FIRST = 150;
 export class GraphStage {
   readonly #canvas: HTMLCanvasElement;
   readonly #actions: StageActions;
@@ -140,7 +142,8 @@ export class GraphStage {
     this.#order = things.map((_, i) => i).sort((a, b) => (things[b]?.mentionCount ?? 0) - (things[a]?.mentionCount ?? 0));
     const ends = Uint32Array.from(links.flatMap(({ source, target }) => [source, target]));
     const heat = kept > 0 && kept >= 0.7 * things.length ? 0.45 : 1;
-    this.#layout.show({ positions: shown.slice(), radii: this.#radii.slice(), ends, heat }, prefersReducedMotion());
+    const settlesFirst = old.things.length === 0 && things.length <= MAX_SETTLED_FIRST;
+    this.#layout.show({ positions: shown.slice(), radii: this.#radii.slice(), ends, heat }, settlesFirst || prefersReducedMotion());
   }
 
   /** Shows the whole graph again, and follows it. */

@@ -1,13 +1,12 @@
 // The state of the graph: what is expanded and selected, and the facts that were loaded for it.
 import { batch, computed, signal, type ReadonlySignal } from "@preact/signals";
 import type { MemoryEvent } from "@relevantic/recall";
-import { factLists, latestFirst, readFactLists, versionOfFact, type Reader } from "../../common/state/fact-lists.ts";
-import { LiveList } from "../../common/state/live-list.ts";
-import { MergedPages } from "../../common/state/merged-pages.ts";
+import type { Reader } from "../../common/state/fact-lists.ts";
 import type { Filters } from "../../common/state/place.ts";
 import { client } from "../../state/login.ts";
 import { handleError, problem } from "../../state/problem.ts";
-import { GraphCentre, GraphFactPage, GraphStart, type GraphFact, type GraphThing } from "../generated/operations.ts";
+import { GraphCentre, GraphStart, type GraphThing } from "../generated/operations.ts";
+import { allFacts, factsOf, type FactRows } from "./lists.ts";
 import { countThings, mergeEverything, mergeNeighbourhoods, noNetwork, type Network } from "./network.ts";
 import type { GraphAddress } from "./place.ts";
 
@@ -16,16 +15,8 @@ export const MAX_THINGS = 2000;
 const MAX_FACTS = 6000;
 /** Neighbours that a thing shows at first, and that "Show more" adds. */
 const NEIGHBOURS = 60;
-/** Facts of a thing that are read before the heaviest are chosen. */
+/** Most believed facts of a thing that are read before the heaviest neighbours are chosen: weight fades with time, and one neighbour may have many facts. */
 const FACTS_TO_CHOOSE_FROM = 300;
-
-type FactRows = LiveList<GraphFact>;
-
-/** Facts that match the filters, without notes: they connect nothing. */
-function openList(filters: Filters, reader: Reader): FactRows {
-  const lists = readFactLists<GraphFact>(factLists(filters, { ...reader, noteRelations: [] }), async (page) => (await client.graphql(GraphFactPage, page)).facts);
-  return new LiveList(() => new MergedPages(lists, latestFirst), versionOfFact, (error) => { problem.value = handleError(error); });
-}
 
 /** Reads on until `enough`, the end or a failure. */
 async function readUntil(list: FactRows, enough: () => boolean): Promise<void> {
@@ -101,7 +92,7 @@ export class GraphStore {
     const shown = new Set(selected ? [...expanded, selected] : expanded);
     const lists = new Map(sameFacts ? [...this.#lists.value].filter(([id]) => shown.has(id)) : []);
     const missing = [...shown].filter((id) => !lists.has(id));
-    for (const id of missing) lists.set(id, openList({ ...source.filters, entity: id }, source.reader));
+    for (const id of missing) lists.set(id, factsOf(id, source.filters, source.reader));
     await Promise.all(missing.map((id) => readNeighbourhood(lists.get(id))));
     if (opening !== this.#opening) return;
     if (lists.get(centre.id)?.phase.value === "failed") {
@@ -172,7 +163,7 @@ export class GraphStore {
       return;
     }
     const { filters, reader } = this.#source;
-    const list = openList(filters, reader);
+    const list = allFacts(filters, reader);
     batch(() => {
       this.readingAll.value = true;
       this.#all.value = list;
@@ -219,7 +210,7 @@ export class GraphStore {
     const known = this.#lists.value.get(id);
     if (!this.#source || (known && known.phase.value !== "failed")) return;
     const { filters, reader } = this.#source;
-    const list = openList({ ...filters, entity: id }, reader);
+    const list = factsOf(id, filters, reader);
     this.#lists.value = new Map(this.#lists.value).set(id, list);
     await readNeighbourhood(list);
   }

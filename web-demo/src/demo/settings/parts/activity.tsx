@@ -1,40 +1,13 @@
 // The audit log: what was done, latest first. Administrators can read it for all users.
-import { RecallError } from "@relevantic/recall";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { Trouble } from "../../parts/dialog.tsx";
-import { useAction } from "../../state/action.ts";
 import { moment } from "../../state/format.ts";
 import { account, client, hasToken } from "../../state/login.ts";
 import { start } from "../../state/viewer.ts";
 import { AccessTokens, Activity as ActivityPage, type AuditRow } from "../generated/operations.ts";
 import { actorWord, describe, type Known } from "../state/activity-words.ts";
-
-/** The server refuses the log to a token without the scope, and the log of all users to users who are not administrators. */
-const REFUSALS = new Set(["INSUFFICIENT_SCOPE", "FORBIDDEN"]);
-
-interface Log {
-  readonly entries: readonly AuditRow[];
-  /** Cursor of the next page. null: there is none. */
-  readonly next: string | null;
-}
-
-/** Reads the first page at once, and the others with `more`. */
-function useLog(everybody: boolean) {
-  const [log, setLog] = useState<Log | null>(null);
-  const [isRefused, setRefused] = useState(false);
-  const { busy, error, run } = useAction();
-  const more = () => run(async () => {
-    try {
-      const { nodes, pageInfo } = (await client.graphql(ActivityPage, { everybody, after: log?.next ?? null })).auditLog;
-      setLog({ entries: [...(log?.entries ?? []), ...nodes], next: pageInfo.hasNextPage ? pageInfo.endCursor : null });
-    } catch (refusal) {
-      if (!(refusal instanceof RecallError && REFUSALS.has(refusal.code))) throw refusal;
-      setRefused(true);
-    }
-  });
-  useEffect(() => void more(), []);
-  return { log, isRefused, busy, error, more };
-}
+import { usePages } from "../state/pages.ts";
+import { PageEnd } from "./page-end.tsx";
 
 /** Names of the viewer's access tokens by id. Empty for users who cannot list them. */
 function useTokenNames(): Known["tokenNames"] {
@@ -69,26 +42,16 @@ function Refusal({ everybody }: { everybody: boolean }) {
 }
 
 function Entries({ everybody, tokenNames }: { everybody: boolean; tokenNames: Known["tokenNames"] }) {
-  const { log, isRefused, busy, error, more } = useLog(everybody);
-  const status = useRef<HTMLParagraphElement>(null);
-  const isWhole = log !== null && log.next === null;
-  const pages = useRef(0);
-  useEffect(() => {
-    if (log) pages.current += 1;
-    // The button that had the focus is gone.
-    if (isWhole && pages.current > 1) status.current?.focus();
-  }, [log]);
+  const pages = usePages<AuditRow>(async (after) => (await client.graphql(ActivityPage, { everybody, after })).auditLog);
+  const { rows, isWhole, isRefused, error } = pages;
   if (isRefused) return <Refusal everybody={everybody} />;
-  if (!log) return <Trouble text={error} />;
-  const { entries } = log;
-  if (entries.length === 0) return <p>Nothing is recorded yet.</p>;
+  if (!rows) return <Trouble text={error} />;
+  if (rows.length === 0) return <p>Nothing is recorded yet.</p>;
   const known = { viewerId: start.value?.viewer.id, tokenNames };
   return (
     <>
-      <ol class="activity" role="list" aria-label="Activity">{entries.map((entry) => <Entry key={entry.id} entry={entry} known={known} showsActor={everybody} />)}</ol>
-      <p class="soft" role="status" tabIndex={-1} ref={status}>{isWhole ? `These are all entries (${entries.length}).` : `These are the latest ${entries.length} entries.`}</p>
-      <Trouble text={error} />
-      {!isWhole && <p><button type="button" class="plain" aria-busy={busy} onClick={() => { if (!busy) void more(); }}>Show more</button></p>}
+      <ol class="activity" role="list" aria-label="Activity">{rows.map((entry) => <Entry key={entry.id} entry={entry} known={known} showsActor={everybody} />)}</ol>
+      <PageEnd pages={pages} text={isWhole ? `These are all entries (${rows.length}).` : `These are the latest ${rows.length} entries.`} />
     </>
   );
 }

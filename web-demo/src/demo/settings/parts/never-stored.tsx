@@ -1,10 +1,9 @@
 // The kinds of text that the server never stores.
 import type { SensitiveKind } from "@relevantic/recall";
-import { useEffect, useState } from "preact/hooks";
 import { Trouble } from "../../parts/dialog.tsx";
-import { useAction } from "../../state/action.ts";
 import { client } from "../../state/login.ts";
 import { NeverStoredKinds } from "../generated/operations.ts";
+import { useViewerValue } from "../state/viewer-value.ts";
 
 interface Words {
   readonly text: string;
@@ -21,9 +20,7 @@ const words: Record<SensitiveKind, Words> = {
 };
 
 export function NeverStored() {
-  const [kinds, setKinds] = useState<readonly SensitiveKind[] | null>(null);
-  const { error, run } = useAction();
-  useEffect(() => void run(async () => setKinds((await client.graphql(NeverStoredKinds, {})).viewer.neverStored)), []);
+  const { value: kinds, error } = useViewerValue(async () => (await client.graphql(NeverStoredKinds, {})).viewer.neverStored);
   if (!kinds) return <Trouble text={error} />;
   if (kinds.length === 0) return <p>The operator of this server has chosen none of the kinds of text that Recall can leave out.</p>;
   return (

@@ -1,21 +1,17 @@
 // Tokens that model servers used, by day and purpose.
 import type { ModelOperation, TokenUsage } from "@relevantic/recall";
-import { useEffect, useState } from "preact/hooks";
 import { Trouble } from "../../parts/dialog.tsx";
-import { useAction } from "../../state/action.ts";
 import { date } from "../../state/format.ts";
 import { client } from "../../state/login.ts";
-import { UsageByDay, type UsageByDayResult } from "../generated/operations.ts";
+import { UsageByDay } from "../generated/operations.ts";
+import { useViewerValue } from "../state/viewer-value.ts";
 
 const DAYS = 30;
-type Loaded = UsageByDayResult["viewer"]["usage"];
 const purposes: Record<ModelOperation, string> = { EXTRACT: "Finding facts", ANSWER: "Answers" };
 const tokensOf = ({ inputTokens, outputTokens }: TokenUsage) => inputTokens + outputTokens;
 
 export function Usage() {
-  const [usage, setUsage] = useState<Loaded | null>(null);
-  const { error, run } = useAction();
-  useEffect(() => void run(async () => setUsage((await client.graphql(UsageByDay, { days: DAYS })).viewer.usage)), []);
+  const { value: usage, error } = useViewerValue(async () => (await client.graphql(UsageByDay, { days: DAYS })).viewer.usage);
   if (!usage) return <Trouble text={error} />;
   if (usage.days.length === 0) return <p>No model server was used for you in the last {DAYS} days.</p>;
   const most = Math.max(1, ...usage.days.map(tokensOf));

@@ -34,6 +34,9 @@ function forgotten(target: string): string {
   return [facts > 0 && count(facts, "fact"), messages > 0 && count(messages, "message")].filter(Boolean).join(", ") || "nothing";
 }
 
+/** What only administrators can read, by field of the API. */
+const adminReads = new Map([["auditLog", "the activity of all users"], ["users", "the list of users"]]);
+
 const numberOf = (noun: string) => (target: string) => count(Number(target), noun);
 const otherUser = (target: string, { actorId }: AuditRow, known: Known) => (target === actorId ? null : target === "everybody" ? "all users" : userWord(target, known));
 
@@ -46,7 +49,7 @@ const words = new Map<string, Words>(Object.entries({
   "token.revoked": { text: "Revoked a token of the login provider" },
   "role.admin": { text: "Became an administrator" },
   "role.user": { text: "Stopped being an administrator" },
-  "admin.read": { text: "Read as an administrator", about: (target) => (target === "auditLog" ? "the activity of all users" : target) },
+  "admin.read": { text: "Read as an administrator", about: (target) => adminReads.get(target) ?? target },
   "session.deleted": { text: "Deleted a session" },
   "message.deleted": { text: "Deleted a message" },
   "memory.forgotten": { text: "Made Recall forget", about: forgotten },

@@ -1,0 +1,88 @@
+// The users of the server with counts of their data, for administrators.
+import type { UserKind } from "@relevantic/recall";
+import { useState } from "preact/hooks";
+import { Trouble } from "../../parts/dialog.tsx";
+import { day } from "../../state/format.ts";
+import { client } from "../../state/login.ts";
+import { start } from "../../state/viewer.ts";
+import { Users as UserPage, type UserRow } from "../generated/operations.ts";
+import { usePages } from "../state/pages.ts";
+import { PageEnd } from "./page-end.tsx";
+
+const kinds: Record<UserKind, string> = { ACCOUNT: "Account", VISITOR: "Visitor", SHARED: "Shared memory" };
+
+/** The columns after the user. On a narrow screen, each row is a card, and each value has the name of its column. */
+const columns: ReadonlyArray<readonly [name: string, value: (user: UserRow) => string]> = [
+  ["Kind", ({ kind }) => kinds[kind]],
+  ["Last active", ({ lastActiveAt }) => (lastActiveAt === null ? "never" : day(lastActiveAt))],
+  ["Sessions", ({ sessions }) => sessions.toLocaleString()],
+  ["Messages", ({ messages }) => messages.toLocaleString()],
+  ["Facts", ({ facts }) => facts.toLocaleString()],
+  ["Documents", ({ documents }) => documents.toLocaleString()],
+  ["Tokens", ({ tokens }) => (tokens.inputTokens + tokens.outputTokens).toLocaleString()],
+];
+
+/** Ids of users who came at the same time begin alike. */
+const shortened = (id: string) => `${id.slice(0, 8)}…${id.slice(-4)}`;
+
+/** The id that the reader chose. A page without TLS has no clipboard, and shows the id instead. */
+interface Chosen { readonly id: string; readonly isCopied: boolean }
+
+interface RowProps {
+  user: UserRow;
+  chosen: Chosen | null;
+  onChoose: (id: string) => void;
+}
+
+function User({ user, chosen, onChoose }: RowProps) {
+  const { id } = user;
+  return (
+    <tr role="row">
+      <th scope="row" role="rowheader">
+        <button type="button" class="id" title={id} onClick={() => onChoose(id)}><code>{shortened(id)}</code><span class="unseen"> Copy the id</span></button>
+        {id === start.value?.viewer.id && <b class="badge">you</b>}
+        {chosen?.id === id && <small>{chosen.isCopied ? "copied" : id}</small>}
+      </th>
+      {columns.map(([name, value]) => <td key={name} role="cell" data-column={name}>{value(user)}</td>)}
+    </tr>
+  );
+}
+
+function Table({ rows, ...choice }: { rows: readonly UserRow[] } & Omit<RowProps, "user">) {
+  // A table that is laid out as cards has no roles of its own in some browsers.
+  return (
+    <table class="users" role="table" aria-label="Users">
+      <thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">User</th>{columns.map(([name]) => <th key={name} scope="col" role="columnheader">{name}</th>)}</tr></thead>
+      <tbody role="rowgroup">{rows.map((user) => <User key={user.id} user={user} {...choice} />)}</tbody>
+    </table>
+  );
+}
+
+function List() {
+  const pages = usePages<UserRow>(async (after) => (await client.graphql(UserPage, { after })).users);
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const { rows, isWhole, isRefused, error } = pages;
+  if (isRefused) return <p class="warn">This login or access token cannot read the list of users. Log in as an administrator.</p>;
+  if (!rows) return <Trouble text={error} />;
+  const choose = (id: string) => {
+    const finish = (isCopied: boolean) => setChosen({ id, isCopied });
+    if (!navigator.clipboard) return finish(false);
+    navigator.clipboard.writeText(id).then(() => finish(true), () => finish(false));
+  };
+  const users = rows.filter(({ kind }) => kind !== "SHARED").length;
+  return (
+    <>
+      <Table rows={rows} chosen={chosen} onChoose={choose} />
+      <p class="unseen" role="status">{chosen && `${chosen.isCopied ? "Copied" : "The id is"} ${chosen.id}.`}</p>
+      <PageEnd pages={pages} text={isWhole ? `These are all users with data (${users}).` : `These are the first ${users} users, by id.`} />
+    </>
+  );
+}
+
+export const Users = () => (
+  <>
+    <p>Who has data on this server, and how much. Names and contents are not shown. Tokens are those that model servers used in the last 30 days. A click on an id copies it.</p>
+    <p class="soft">The server records each time that you read this list.</p>
+    <List />
+  </>
+);

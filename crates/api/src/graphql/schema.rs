@@ -5,6 +5,7 @@ use async_graphql::{SDLExportOptions, Schema};
 use super::{
     model::{
         AuditEntryNode, ChunkNode, ComparisonNode, DocumentNode, EntityNode, EvidenceNode, FactNode, MessageNode, SessionNode, TopicNode,
+        UserNode,
     },
     mutation::Mutation,
     page::Connection,
@@ -32,6 +33,7 @@ pub(super) fn builder(limits: &Limits) -> async_graphql::SchemaBuilder<Query, Mu
         .override_output_type_description::<Connection<FactNode>>("A page of facts.")
         .override_output_type_description::<Connection<EvidenceNode>>("A page of evidence.")
         .override_output_type_description::<Connection<AuditEntryNode>>("A page of the audit log.")
+        .override_output_type_description::<Connection<UserNode>>("A page of users.")
 }
 
 /// Returns the schema as text in a stable order: the content of `schema.graphql`.

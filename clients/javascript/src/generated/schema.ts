@@ -1606,6 +1606,7 @@ export interface User {
   tokens: TokenUsage;
 }
 
+/** A page of users. */
 export interface UserConnection {
   /** Information to aid in pagination. */
   pageInfo: PageInfo;

@@ -1,6 +1,6 @@
 //! Many chunks of documents of one user, then questions. Runs inside this process.
 //!
-//! The vectors that order chunks are random, because the encoder would need hours. It embeds the questions, as on a server.
+//! What orders the chunks is random, because the encoder would need hours. It encodes the questions, as on a server.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use recall_domain::{
     ViewerRole,
     context::{ContextQuery, Scope, SearchSource, SearchSources},
 };
-use recall_neural::PassageEncoder;
+use recall_neural::MiniLmEncoder;
 use recall_ports::{
-    AddedDocument, DocumentOutline, DocumentStep, Embedder, Embedding, FollowUp, IndexEntry, NewDocument, NewMessage, Original,
-    PassageVector,
+    AddedDocument, DocumentOutline, DocumentStep, Embedder, Embedding, EncodedText, FollowUp, IndexEntry, NewDocument, NewMessage,
+    Original, Passage, PassageEncoder, WordVectors,
 };
 use recall_text::index_terms;
 use uuid::Uuid;
@@ -34,7 +34,7 @@ const QUESTIONS: usize = 500;
 /// Stores `count` chunks, and asks questions.
 pub(crate) async fn run(count: usize, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
     let place = Place::new(engine).await?;
-    let encoder: Arc<dyn Embedder> = Arc::new(PassageEncoder::load()?);
+    let encoder: Arc<dyn PassageEncoder> = Arc::new(MiniLmEncoder::load()?);
     let inside = Inside::open(&place, Some(encoder.clone())).await?;
     let caller = Caller::verified(UserId(Uuid::from_u128(1)), ViewerRole::User);
     let mut writer = Writer::new();
@@ -77,7 +77,7 @@ async fn ask(inside: &Inside, caller: &Caller, question: String) -> anyhow::Resu
 async fn store_document(
     inside: &Inside,
     caller: &Caller,
-    encoder: &Arc<dyn Embedder>,
+    encoder: &Arc<dyn PassageEncoder>,
     chunks: usize,
     writer: &mut Writer,
 ) -> anyhow::Result<()> {
@@ -127,11 +127,11 @@ async fn store_document(
     inside.store.begin_document(caller, &job.claim, &outline).await?;
     for first in (0..chunks).step_by(STEP) {
         let step: Vec<_> = (first..chunks.min(first + STEP)).map(|position| chunk(inside, id, position, text(writer), now)).collect();
-        let vectors = step.iter().map(|(_, chunk)| (chunk.id, random_vector(encoder.dimension(), chunk.id))).collect();
+        let passages = step.iter().map(|(_, chunk)| (chunk.id, random_passage(chunk.id))).collect();
         let section = Section { position: 0, heading: None, level: 0, char_offset: 0, chars: 0, pages: None };
         let step = DocumentStep { document: id, first: u32::try_from(first)?, sections: vec![section], chunks: step, event: event(), now };
         inside.store.store_chunks(caller, &job.claim, &step).await?;
-        inside.store.keep_passages(caller, encoder.model(), vectors).await?;
+        inside.store.keep_passages(caller, encoder.model(), passages).await?;
     }
     Ok(())
 }
@@ -182,14 +182,19 @@ fn message(inside: &Inside, session: SessionId, text: UserText, mining: FollowUp
     }
 }
 
-/// A vector that only the id determines.
-fn random_vector(dimension: usize, id: MessageId) -> PassageVector {
+/// A passage of random numbers, with as many as a real one.
+fn random_passage(id: MessageId) -> Passage {
+    const DIMENSION: usize = 384;
+    const WORDS: usize = 80;
     let mut state = id.0.as_u128() as u64 | 1;
-    let numbers = (0..dimension).map(|_| {
+    let mut number = || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         (state % 2_001) as f32 / 1_000.0 - 1.0
-    });
-    PassageVector::of(&Embedding(numbers.collect()))
+    };
+    let vector = Embedding((0..DIMENSION).map(|_| number()).collect());
+    let mut words = WordVectors::default();
+    (0..WORDS).for_each(|_| words.push(&std::array::from_fn(|_| number())));
+    Passage::of(&EncodedText { vector, words })
 }

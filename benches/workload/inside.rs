@@ -8,7 +8,7 @@ use recall_api::event_log::{HubAnnouncer, LogSource};
 use recall_comparing::AlignmentComparer;
 use recall_domain::Ontology;
 use recall_embedding::LocalEmbedder;
-use recall_ports::{Clock, Embedder, Store};
+use recall_ports::{Clock, PassageEncoder, Store};
 use recall_retrieval::{RecallIndex, RecallIndexOptions};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{SqliteConfig, SqliteStore};
@@ -32,7 +32,7 @@ pub(crate) struct Inside {
 
 impl Inside {
     /// Opens the store of a place. `passages` orders the chunks of documents.
-    pub(crate) async fn open(place: &Place, passages: Option<Arc<dyn Embedder>>) -> anyhow::Result<Self> {
+    pub(crate) async fn open(place: &Place, passages: Option<Arc<dyn PassageEncoder>>) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let store: Arc<dyn Store> = match place.database_url() {
             None => Arc::new(SqliteStore::open(&place.folder.path().join("recall.db"), SqliteConfig::default(), clock.now()).await?),
@@ -47,7 +47,7 @@ impl Inside {
             store: store.clone(),
             index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
             extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
-            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
+            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone(), passages.clone())),
             comparer: Arc::new(AlignmentComparer::new(embedder.clone())),
             embedder: Arc::new(embedder.clone()),
             passages,

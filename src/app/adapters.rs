@@ -13,8 +13,8 @@ use recall_api::Check;
 use recall_documents::{ChildLimits, ChildParser};
 use recall_domain::Ontology;
 use recall_embedding::{FallbackEmbedders, LocalEmbedder};
-use recall_neural::{Network, NeuralExtractor, PassageEncoder};
-use recall_ports::{Clock, DocumentParser, Embedder, Extractor, Store};
+use recall_neural::{MiniLmEncoder, Network, NeuralExtractor};
+use recall_ports::{Clock, DocumentParser, Embedder, Extractor, PassageEncoder, Store};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{ServerLock, SqliteConfig, SqliteStore};
 use recall_understand::{LocalExtractor, Pipeline};
@@ -40,11 +40,11 @@ pub(super) fn built_in_extractor(config: &Config, ontology: Arc<Ontology>) -> an
 }
 
 /// Loads the encoder that orders chunks, unless it is switched off or a server makes the vectors, whose models are as good.
-pub(super) fn passages(config: &Config) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
+pub(super) fn passages(config: &Config) -> anyhow::Result<Option<Arc<dyn PassageEncoder>>> {
     if !config.documents.encoder || config.embeddings.url.is_some() {
         return Ok(None);
     }
-    Ok(Some(Arc::new(PassageEncoder::load()?)))
+    Ok(Some(Arc::new(MiniLmEncoder::load()?)))
 }
 
 /// An open store.

@@ -91,7 +91,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     let passages = passages(config)?;
     let mut extractor = built_in_extractor(config, ontology.clone())?;
     let mut comparer: Arc<dyn Comparer> = Arc::new(AlignmentComparer::new(local.clone()));
-    let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local));
+    let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local, passages.clone()));
     let mut openai = OpenAi { upstream: None, answerer: answerer.clone(), extractor: extractor.clone(), settings: openai_settings(config) };
     if let Some(client) = models::client(config)? {
         models::probe_in_background(client.clone());

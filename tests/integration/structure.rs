@@ -21,7 +21,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("answering", &["domain", "ports", "embedding"]),
     ("comparing", &["domain", "ports", "embedding", "text"]),
     ("models", &["domain", "ports"]),
-    ("neural", &["domain", "ports"]),
+    ("neural", &["domain", "ports", "text"]),
     ("store", &["domain", "ports"]),
     ("store-sqlite", &["domain", "ports", "store"]),
     ("store-postgres", &["domain", "ports", "store"]),

@@ -45,15 +45,17 @@ mod tests;
 mod values;
 mod words;
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use async_trait::async_trait;
+use tracing::warn;
 
 use self::{
     answer_type::AnswerType,
     cues::CueIndex,
     evidence::is_told_by,
     grammar::day,
+    passages::NearestSentence,
     phrasing::{CitationList, FactWriter},
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder},
@@ -64,7 +66,7 @@ use recall_domain::{
     context::{Context, RankedChunk},
 };
 use recall_embedding::LocalEmbedder;
-use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
+use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked, PassageEncoder};
 
 /// The answer if nothing supports one.
 const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
@@ -74,16 +76,31 @@ pub struct ExtractiveAnswerer {
     cue_index: CueIndex,
     values: ValueIndex,
     embedder: LocalEmbedder,
+    passages: Option<Arc<dyn PassageEncoder>>,
 }
 
 impl ExtractiveAnswerer {
-    /// Creates an answerer that finds relations by the cues of `ontology` and compares words with `embedder`.
-    pub fn new(ontology: &Ontology, embedder: LocalEmbedder) -> Self {
-        Self { cue_index: CueIndex::new(ontology), values: ValueIndex::new(ontology), embedder }
+    /// Creates an answerer that finds relations by the cues of `ontology` and compares words with `embedder`. With `passages`, which must be what
+    /// orders the chunks, it finds the sentence of a chunk to quote.
+    pub fn new(ontology: &Ontology, embedder: LocalEmbedder, passages: Option<Arc<dyn PassageEncoder>>) -> Self {
+        Self { cue_index: CueIndex::new(ontology), values: ValueIndex::new(ontology), embedder, passages }
     }
 
-    /// Returns the answer: a pure function of question and context.
-    pub fn draft(&self, asked: &Asked, context: &Context) -> AnswerDraft {
+    /// Finds the sentence that the chunk to quote is quoted at, if there may be one.
+    async fn nearest_sentence(&self, asked: &Asked, context: &Context) -> Option<NearestSentence> {
+        let encoder = self.passages.as_deref().filter(|_| !context.chunks.is_empty())?;
+        let chunk = passages::surest(&self.parse_question(asked, context), &context.chunks).filter(|chunk| chunk.relevance.is_some())?;
+        match passages::nearest_sentence(encoder, &asked.text, chunk).await {
+            Ok(nearest) => nearest,
+            Err(cause) => {
+                warn!(%cause, "the sentence to quote is chosen by its words");
+                None
+            }
+        }
+    }
+
+    /// Returns the answer: a pure function of question, context and the sentence to quote of a chunk.
+    fn draft(&self, asked: &Asked, context: &Context, nearest: Option<NearestSentence>) -> AnswerDraft {
         let nothing = |text: &str| AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
         if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
             return nothing(reply);
@@ -91,7 +108,7 @@ impl ExtractiveAnswerer {
         let (mut sentences, mut cited) = (Vec::new(), CitationList::new(context));
         let with_text = |text: &str| Asked { text: text.into(), ..asked.clone() };
         if let Some(parts) = parts::split(asked.text.as_str(), |text| self.parse_question(&with_text(text), context)) {
-            let answers = parts.map(|part| self.sentences(&with_text(&part), context, &mut cited));
+            let answers = parts.map(|part| self.sentences(&with_text(&part), context, None, &mut cited));
             if answers.iter().all(|answer| !answer.is_empty()) {
                 sentences = answers.concat();
             } else {
@@ -99,7 +116,7 @@ impl ExtractiveAnswerer {
             }
         }
         if sentences.is_empty() {
-            sentences = self.sentences(asked, context, &mut cited);
+            sentences = self.sentences(asked, context, nearest, &mut cited);
         }
         if sentences.is_empty() {
             return nothing(UNKNOWN);
@@ -109,7 +126,7 @@ impl ExtractiveAnswerer {
     }
 
     /// Returns the sentences that answer one question, with their citations in `cited`; none if nothing supports an answer.
-    fn sentences(&self, asked: &Asked, context: &Context, cited: &mut CitationList<'_>) -> Vec<String> {
+    fn sentences(&self, asked: &Asked, context: &Context, nearest: Option<NearestSentence>, cited: &mut CitationList<'_>) -> Vec<String> {
         let question = self.parse_question(asked, context);
         if let Some(claim) = sources::claim_of(asked.text.as_str()) {
             let claim = Asked { text: claim.into(), ..asked.clone() };
@@ -176,7 +193,8 @@ impl ExtractiveAnswerer {
             sentences = write_quotes(&question, context, quotes(), cited);
         }
         if sentences.is_empty() {
-            let quote = finder.find_passage(&context.chunks, &passages);
+            let all = context.passages();
+            let quote = finder.find_passage(&context.chunks, nearest, &all);
             sentences = write_quotes(&question, context, quote.into_iter().collect(), cited);
         }
         if !sentences.is_empty() && question.is_general() {
@@ -296,7 +314,8 @@ impl Answerer for ExtractiveAnswerer {
     }
 
     async fn answer(&self, _caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError> {
-        let draft = self.draft(asked, context);
+        let nearest = self.nearest_sentence(asked, context).await;
+        let draft = self.draft(asked, context, nearest);
         sink.delta(draft.text.as_str());
         Ok(draft)
     }

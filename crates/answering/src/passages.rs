@@ -1,24 +1,24 @@
 //! Selects the chunk of a document to quote when nothing states the answer in the words of the question.
 //!
 //! A manual says "must" and "if", speaks of nobody, and calls things by other names than its readers. So the rules for messages
-//! reject most of it. Here, a chunk answers if the search prefers it clearly to all other passages, and if it is about the question: its relevance
-//! says so, or it contains most words of the question.
+//! reject most of it. Here, a chunk answers if it fits the question well, and clearly better than all other passages. If a network has ordered the
+//! chunks, it also says which sentence answers; else the chunk must contain most words of the question.
 
 use std::collections::HashSet;
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    answer_type::AnswerType,
     excerpts::{quoted_range, shorten},
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder, Sentence, Term, YES_NO_COVERAGE},
     words::is_first_person,
 };
 use recall_domain::{
-    Message, MessageId,
+    Message, MessageId, UserText,
     context::{Context, RankedChunk, RankedMessage},
 };
+use recall_ports::{EmbedError, PassageEncoder};
 
 /// Share of the question's content words that the chunk must contain, with its heading and the title of its document.
 const COVERAGE: f32 = 0.6;
@@ -26,50 +26,81 @@ const COVERAGE: f32 = 0.6;
 ///
 /// Chosen with the development questions of `tests/documents`, asked with and without the documents that have the answer.
 const STANDS_OUT: f64 = 0.07;
-/// The same for relevances, and the least relevance of a chunk that answers. Chosen with the same questions, of which those without an answer
-/// have relevances up to 0.7, but seldom of one passage alone.
-const RELEVANCE_STANDS_OUT: f64 = 0.08;
-const RELEVANT: f64 = 0.6;
-/// Least relevance of a chunk that has the words of the question.
-const NOT_IRRELEVANT: f64 = 0.5;
+/// Least sum of the relevance of a chunk and its lead over the next passage.
+///
+/// With the same questions, nine of ten answers are then at the right page. A logistic regression gives both the same weight.
+const SURE: f64 = 0.8;
+/// Relevance of the next passage in a library that has none as relevant: where there is little to choose from, the best is not sure for that.
+const NEXT: f64 = 0.5;
+/// Most sentences of a chunk that are compared with a question by the network.
+const MAX_SENTENCES: usize = 40;
 
-/// Returns the messages of a context, and its chunks as messages, without chunks that have the words of the question by chance.
+/// Returns the messages of a context, and its chunks as messages. Chunks that a network has ordered are left out: among many, one has the words of the
+/// question by chance, and the network knows better which one answers.
 pub(super) fn quotable(context: &Context) -> Vec<RankedMessage> {
-    let irrelevant = context.chunks.iter().filter(|c| c.relevance.is_some_and(|relevance| relevance < NOT_IRRELEVANT));
-    let irrelevant: HashSet<MessageId> = irrelevant.map(|c| c.chunk.id).collect();
-    context.passages().into_iter().filter(|r| !irrelevant.contains(&r.message.id)).collect()
+    let ordered: HashSet<MessageId> = context.chunks.iter().filter(|c| c.relevance.is_some()).map(|c| c.chunk.id).collect();
+    context.passages().into_iter().filter(|r| !ordered.contains(&r.message.id)).collect()
+}
+
+/// Returns the best chunk, if it fits the question well and clearly better than all other passages.
+pub(super) fn surest<'c>(question: &Question, chunks: &'c [RankedChunk]) -> Option<&'c RankedChunk> {
+    let is_ordered = chunks.iter().any(|c| c.relevance.is_some());
+    let fits = |c: &RankedChunk| if is_ordered { c.relevance.unwrap_or_default() } else { c.score };
+    let best = chunks.iter().max_by(|a, b| fits(a).total_cmp(&fits(b)))?;
+    let next = chunks.iter().filter(|c| !overlap(c, best)).map(fits).fold(if is_ordered { NEXT } else { 0.0 }, f64::max);
+    let lead = fits(best) - next;
+    let is_sure = if is_ordered { fits(best) + lead >= SURE } else { lead >= STANDS_OUT };
+    (is_sure && !is_personal(question)).then_some(best)
+}
+
+/// The place in a chunk that answers a question best.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NearestSentence {
+    chunk: MessageId,
+    /// Its number among the sentences of the chunk.
+    sentence: usize,
+}
+
+/// Finds the sentence of a chunk whose surroundings cover the words of a question best; `None` if the encoder knows too few words.
+pub(super) async fn nearest_sentence(
+    encoder: &dyn PassageEncoder,
+    question: &UserText,
+    chunk: &RankedChunk,
+) -> Result<Option<NearestSentence>, EmbedError> {
+    let sentences: Vec<&str> = chunk.chunk.text.as_str().unicode_sentences().collect();
+    let quote = |i: usize| {
+        let (first, last) = quoted_range(&sentences, i);
+        UserText::from(sentences.get(first..=last).unwrap_or_default().concat())
+    };
+    let quotes: Vec<UserText> = (0..sentences.len().min(MAX_SENTENCES)).map(quote).collect();
+    let question = encoder.encode_question(question).await?;
+    let encoded = encoder.encode(&quotes).await?;
+    let covered = encoded.iter().enumerate().filter_map(|(i, quote)| Some((i, question.words.covered_by(&quote.words)?)));
+    let nearest = covered.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+    Ok(nearest.map(|(sentence, _)| NearestSentence { chunk: chunk.chunk.id, sentence }))
 }
 
 impl QuoteFinder<'_> {
-    /// Returns a quote of the best chunk, if it stands out and is about the question.
-    pub(super) fn find_passage<'m>(&self, chunks: &[RankedChunk], ranked: &'m [RankedMessage]) -> Option<Quote<'m>> {
-        let fits = |c: &RankedChunk| c.relevance.unwrap_or(c.score);
-        let best = chunks.iter().max_by(|a, b| fits(a).total_cmp(&fits(b)))?;
-        let rival = chunks.iter().filter(|c| !overlap(c, best)).map(fits).fold(f64::NEG_INFINITY, f64::max);
-        let (least, stands_out) = if best.relevance.is_some() { (RELEVANT, RELEVANCE_STANDS_OUT) } else { (0.0, STANDS_OUT) };
-        if fits(best) < least || fits(best) - rival < stands_out || is_personal(self.question) {
-            return None;
-        }
-        let message = ranked.iter().map(|r| &r.message).find(|m| m.id == best.chunk.id)?;
+    /// Returns a quote of the [surest] chunk, at the sentence that is known to be nearest or at the one with most words of the question.
+    pub(super) fn find_passage<'m>(
+        &self,
+        chunks: &[RankedChunk],
+        nearest: Option<NearestSentence>,
+        passages: &'m [RankedMessage],
+    ) -> Option<Quote<'m>> {
+        let best = surest(self.question, chunks)?;
+        let message = passages.iter().map(|r| &r.message).find(|m| m.id == best.chunk.id)?;
         let heading = best.chunk.heading.as_ref().map_or("", |h| h.as_str());
         let title = best.document.title.as_ref().map_or("", |t| t.as_str());
         let topic = format!("{heading} {title} {}", best.document.filename.as_str());
-        self.quote_passage(message, &topic, best.relevance.is_some())
+        let nearest = nearest.filter(|nearest| nearest.chunk == best.chunk.id).map(|nearest| nearest.sentence);
+        self.quote_passage(message, &topic, best.relevance.is_some(), nearest)
     }
 
-    /// Quotes the part of a chunk that is nearest to the question. `topic` says what the chunk is about. Words may be missing from a chunk that
-    /// is known to be relevant.
-    fn quote_passage<'m>(&self, message: &'m Message, topic: &str, is_relevant: bool) -> Option<Quote<'m>> {
+    /// Quotes the part of a chunk that is nearest to the question. `topic` says what the chunk is about.
+    fn quote_passage<'m>(&self, message: &'m Message, topic: &str, is_relevant: bool, nearest: Option<usize>) -> Option<Quote<'m>> {
         let text = message.text.as_str();
         let (terms, topic) = (self.terms(), self.read_sentence(topic, true));
-        // A text seldom says "because".
-        let gives_answer = || match self.question.answer_type {
-            AnswerType::Reason if is_relevant => true,
-            _ => self.question.answer_type.is_given_in(text, &self.question.words),
-        };
-        if terms.iter().all(|t| t.is_name) || !gives_answer() {
-            return None;
-        }
         let sentences: Vec<&str> = text.unicode_sentences().collect();
         let read: Vec<Sentence> = sentences.iter().map(|s| self.read_sentence(s, true)).collect();
         let shares: Vec<Vec<f32>> = read.iter().map(|s| terms.iter().map(|t| self.share(t, s, message)).collect()).collect();
@@ -78,25 +109,27 @@ impl QuoteFinder<'_> {
             of_text.max(self.share(term, &topic, message))
         };
         let shares_of_terms: Vec<f32> = terms.iter().enumerate().map(covered).collect();
-        let coverage = shares_of_terms.iter().sum::<f32>() / terms.len() as f32;
-        let least = match self.question.kind {
-            QuestionKind::YesNo => YES_NO_COVERAGE,
-            _ if is_relevant => 0.0,
-            _ => COVERAGE,
-        };
         // A chunk that does not contain a name of the question is about something else.
         let name_missing = terms.iter().zip(&shares_of_terms).any(|(t, share)| t.is_name && *share == 0.0);
-        if coverage < least || name_missing {
+        let coverage = shares_of_terms.iter().sum::<f32>() / terms.len().max(1) as f32;
+        if name_missing || !(is_relevant || self.has_words_of_answer(text, &terms, coverage)) {
             return None;
         }
         let sums: Vec<f32> = shares.iter().map(|row| row.iter().sum()).collect();
-        let nearest = (0..sums.len()).max_by(|a, b| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a)))?;
+        let with_most_words = || (0..sums.len()).max_by(|a, b| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a)));
+        let nearest = nearest.filter(|i| *i < sentences.len()).or_else(with_most_words)?;
         // In a list of questions, the answer comes after the question.
         let is_question = |i: &usize| sentences.get(*i).is_some_and(|s| s.trim_end().ends_with('?'));
         let nearest = (nearest..sentences.len()).find(|i| !is_question(i)).unwrap_or(nearest);
         let (first, last) = quoted_range(&sentences, nearest);
         let first = (first..=nearest).rev().take_while(|i| !is_question(i)).last().unwrap_or(nearest);
         Some(Quote { message, excerpt: shorten(&sentences.get(first..=last)?.concat()), verdict: None, coverage })
+    }
+
+    /// Whether a chunk that no network has judged has most words of the question, and an answer of the expected type.
+    fn has_words_of_answer(&self, text: &str, terms: &[Term], coverage: f32) -> bool {
+        let least = if self.question.kind == QuestionKind::YesNo { YES_NO_COVERAGE } else { COVERAGE };
+        !terms.iter().all(|t| t.is_name) && coverage >= least && self.question.answer_type.is_given_in(text, &self.question.words)
     }
 }
 
@@ -129,7 +162,7 @@ mod tests {
         context::{Context, RankedChunk},
     };
     use recall_embedding::LocalEmbedder;
-    use recall_ports::Asked;
+    use recall_ports::{Asked, EmbedError, Embedding, EncodedText, PassageEncoder, WordVectors};
     use uuid::Uuid;
 
     use crate::ExtractiveAnswerer;
@@ -144,7 +177,7 @@ cues.verbs = ["like"]
 "#;
 
     static ANSWERER: LazyLock<ExtractiveAnswerer> =
-        LazyLock::new(|| ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap()));
+        LazyLock::new(|| ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), None));
 
     const KEYS: &str =
         "How do I get a key? The reception hands out keys on the first day. If a key is lost, the loss must be reported there.";
@@ -192,7 +225,7 @@ cues.verbs = ["like"]
     fn answer(question: &str, chunks: &[RankedChunk]) -> String {
         let asked = Asked { message: None, text: UserText::from(question), original: None, at: Timestamp::default() };
         let context = Context { chunks: chunks.to_vec(), ..Context::default() };
-        ANSWERER.draft(&asked, &context).text.into_string()
+        ANSWERER.draft(&asked, &context, None).text.into_string()
     }
 
     fn is_quoted(question: &str, chunks: &[RankedChunk]) -> bool {
@@ -230,22 +263,63 @@ cues.verbs = ["like"]
             (best.relevance, rival.relevance) = (Some(first), Some(second));
             is_quoted(question, &[rival, best])
         };
-        assert!(found(0.62, 0.4));
-        assert!(!found(0.62, 0.58), "a rival is as relevant");
-        assert!(!found(0.5, 0.2), "nothing is relevant");
+        assert!(found(0.7, 0.55));
+        assert!(!found(0.7, 0.65), "a rival is nearly as relevant");
+        assert!(!found(0.6, 0.1), "little is relevant in a small library");
         assert!(!is_quoted(question, &[chunk(1, 0.6, KEYS)]), "nothing says that it is relevant");
     }
 
     #[test]
-    fn irrelevant_chunk_is_not_quoted_for_its_words() {
+    fn chunk_that_a_network_has_judged_is_not_quoted_for_its_words() {
         let question = "Where are keys handed out on the first day?";
         let found = |relevance| {
             let mut best = chunk(1, 0.6, KEYS);
             best.relevance = relevance;
             is_quoted(question, &[best, chunk(5, 0.59, "Dogs are welcome.")])
         };
-        assert!(found(None) && found(Some(0.55)));
-        assert!(!found(Some(0.3)));
+        assert!(found(None) && found(Some(0.7)));
+        assert!(!found(Some(0.6)));
+    }
+
+    /// Reads a question as the words "key" and "lost", and a passage as those of its words that are among them, whatever their form.
+    struct TwoWords;
+
+    #[async_trait::async_trait]
+    impl PassageEncoder for TwoWords {
+        fn model(&self) -> &str {
+            "two words"
+        }
+
+        async fn encode(&self, passages: &[UserText]) -> Result<Vec<EncodedText>, EmbedError> {
+            let of = |text: &UserText| {
+                let mut words = WordVectors::default();
+                for (n, word) in ["key", "lost", "."].into_iter().enumerate().filter(|(_, word)| text.as_str().contains(word)) {
+                    words.push(&std::array::from_fn(|i| if i == n { word.len() as f32 } else { 0.0 }));
+                }
+                EncodedText { vector: Embedding(vec![1.0]), words }
+            };
+            Ok(passages.iter().map(of).collect())
+        }
+
+        async fn encode_question(&self, _: &UserText) -> Result<EncodedText, EmbedError> {
+            Ok(self.encode(&["key lost".into()]).await?.remove(0))
+        }
+    }
+
+    #[tokio::test]
+    async fn sentence_that_the_network_finds_nearest_is_quoted() {
+        let filler =
+            "Nothing of the kind is said here, though it takes many words to say so, and they all stand in one long sentence. ".repeat(3);
+        let text = format!("A key opens one door. {filler}A key that is lost must be reported at once. {filler}Dogs bark at doors.");
+        let mut best = chunk(1, 0.6, &text);
+        best.relevance = Some(0.7);
+        let question = UserText::from("What opens a door?");
+        let nearest = super::nearest_sentence(&TwoWords, &question, &best).await.unwrap().unwrap();
+        let asked = Asked { message: None, text: question, original: None, at: Timestamp::default() };
+        let context = Context { chunks: vec![best], ..Context::default() };
+        let at = |nearest| ANSWERER.draft(&asked, &context, nearest).text.into_string();
+        assert!(at(Some(nearest)).contains("A key that is lost must be reported"), "{}", at(Some(nearest)));
+        assert!(at(None).contains("A key opens one door."), "{}", at(None));
     }
 
     #[test]

@@ -113,7 +113,7 @@ cues.ending_verbs = ["sell"]
 "#;
 
 static ANSWERER: LazyLock<ExtractiveAnswerer> =
-    LazyLock::new(|| ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap()));
+    LazyLock::new(|| ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), None));
 
 fn at(day: &str) -> Timestamp {
     format!("{day}T12:00:00Z").parse().unwrap()
@@ -213,7 +213,7 @@ impl TestMemory {
     fn answer(&self, question: &str) -> AnswerDraft {
         let context =
             Context { messages: self.messages.clone(), facts: self.facts.clone(), entities: self.entities.clone(), ..Context::default() };
-        ANSWERER.draft(&asked(question), &context)
+        ANSWERER.draft(&asked(question), &context, None)
     }
 }
 

@@ -1,24 +1,27 @@
-//! Implements the embedder port for passages: all-MiniLM-L6-v2, the whole network.
+//! Implements the port of passage encoders: all-MiniLM-L6-v2, the whole network.
 //!
-//! A text is read in windows of [`MAX_TOKENS`] word pieces. The mean of the states of all pieces, scaled to unit length, is its vector.
+//! A text is read in windows of [`MAX_TOKENS`] word pieces. The mean of the states of all pieces, scaled to unit length, is its vector. The sum of
+//! the states of its pieces is the vector of a word; random signs project it to fewer dimensions.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, task::JoinHandle};
 
 use recall_domain::UserText;
-use recall_ports::{EmbedError, Embedder, Embedding};
+use recall_ports::{EmbedError, Embedding, EncodedText, PassageEncoder, WordVectors};
+use recall_text::is_stop_word;
 
 use crate::layer::{HIDDEN, Layer, add};
+use crate::projection::Projection;
 use crate::stem::{READER, Stem};
 use crate::tokens::{END, MAX_TOKENS, START, UNKNOWN, pieces};
 use crate::weights::{Weights, WeightsError};
 
 const MODEL: &[u8] = include_bytes!("../../../models/minilm-encoder/model.safetensors");
 /// Name and version of the model. Increase the version with every change of the vectors.
-const MODEL_NAME: &str = "minilm-l6/1";
+const MODEL_NAME: &str = "minilm-l6/2";
 /// Layers behind that of the stem.
 const LAYERS: usize = 5;
 /// Most pieces that are read of a text. A chunk of a document has at most about half of them.
@@ -27,9 +30,9 @@ const MAX_PIECES: usize = 4 * MAX_TOKENS;
 /// Longest text that does not wait for others, in bytes. A question takes milliseconds, a chunk a hundred of them.
 const SHORT: usize = 512;
 
-/// Makes vectors of passages and questions, which say more than those of the static model and take a thousand times as long.
+/// Reads passages and questions better than the static model, and takes a thousand times as long.
 #[derive(Clone)]
-pub struct PassageEncoder {
+pub struct MiniLmEncoder {
     network: Arc<EncoderNetwork>,
     /// Cores for long texts: half of them, so that messages and questions do not wait for documents.
     for_long: Arc<Semaphore>,
@@ -40,9 +43,10 @@ pub struct PassageEncoder {
 struct EncoderNetwork {
     stem: Stem,
     layers: Vec<Layer>,
+    projection: Projection,
 }
 
-impl PassageEncoder {
+impl MiniLmEncoder {
     /// Reads the network that is part of the binary.
     ///
     /// # Errors
@@ -53,7 +57,7 @@ impl PassageEncoder {
         let layers = (1..=LAYERS).map(|i| Layer::read(&w, i)).collect::<Result<_, _>>()?;
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Ok(Self {
-            network: Arc::new(EncoderNetwork { stem, layers }),
+            network: Arc::new(EncoderNetwork { stem, layers, projection: Projection::new() }),
             for_long: Arc::new(Semaphore::new((cores / 2).max(1))),
             for_short: Arc::new(Semaphore::new(cores)),
         })
@@ -61,59 +65,83 @@ impl PassageEncoder {
 }
 
 impl EncoderNetwork {
-    /// Returns the vector of a text, of unit length. It is zero if the vocabulary lacks most words of the text, as in another script.
-    fn vector(&self, text: &str) -> Embedding {
+    /// Encodes a text with the vectors of those words that are wanted. It has none, and its own is zero, if the vocabulary lacks most of its words,
+    /// as in another script.
+    fn encode(&self, text: &str, is_wanted: fn(&str) -> bool) -> EncodedText {
         let vocabulary = &self.stem.vocabulary;
-        let special = |piece: &str| vocabulary.find(piece).unwrap_or_default();
-        let (start, end, unknown) = (special(START), special(END), special(UNKNOWN));
-        let mut sum = vec![0.0; HIDDEN];
+        let unknown = vocabulary.find(UNKNOWN).unwrap_or_default();
         let pieces = pieces(text, vocabulary, MAX_PIECES);
-        if pieces.iter().filter(|piece| **piece == unknown).count() * 2 > pieces.len() {
-            return Embedding(sum);
+        let (mut sum, mut words) = (vec![0.0; HIDDEN], WordVectors::default());
+        if pieces.ids.iter().filter(|piece| **piece == unknown).count() * 2 > pieces.ids.len() {
+            return EncodedText { vector: Embedding(sum), words };
         }
+        let states = self.states(&pieces.ids, &mut sum);
+        for (word, range) in pieces.words {
+            if word.starts_with(char::is_alphanumeric) && is_wanted(word) {
+                let mut state = [0.0; HIDDEN];
+                states[range.start * HIDDEN..range.end * HIDDEN].chunks_exact(HIDDEN).for_each(|row| add(&mut state, row));
+                words.push(&self.projection.apply(&state));
+            }
+        }
+        let length = sum.iter().map(|v| v * v).sum::<f32>().sqrt();
+        if length > 0.0 {
+            sum.iter_mut().for_each(|v| *v /= length);
+        }
+        EncodedText { vector: Embedding(sum), words }
+    }
+
+    /// Returns the states of the pieces, and adds them to `sum`, with those of the ends of each window.
+    fn states(&self, pieces: &[u32], sum: &mut [f32]) -> Vec<f32> {
+        let special = |piece: &str| self.stem.vocabulary.find(piece).unwrap_or_default();
+        let (start, end) = (special(START), special(END));
+        let mut states = Vec::with_capacity(pieces.len() * HIDDEN);
         for window in pieces.chunks(MAX_TOKENS - 2) {
             let window: Vec<u32> = std::iter::once(start).chain(window.iter().copied()).chain([end]).collect();
             let mut x = self.stem.states(window.into_iter());
             for layer in &self.layers {
                 layer.apply(&mut x);
             }
-            x.chunks_exact(HIDDEN).for_each(|row| add(&mut sum, row));
+            x.chunks_exact(HIDDEN).for_each(|row| add(sum, row));
+            states.extend_from_slice(&x[HIDDEN..x.len() - HIDDEN]);
         }
-        let length = sum.iter().map(|v| v * v).sum::<f32>().sqrt();
-        if length > 0.0 {
-            sum.iter_mut().for_each(|v| *v /= length);
-        }
-        Embedding(sum)
+        states
+    }
+}
+
+impl MiniLmEncoder {
+    /// Starts to encode a text as soon as there is a core for it.
+    async fn start(&self, text: &UserText, is_wanted: fn(&str) -> bool) -> Result<JoinHandle<EncodedText>, EmbedError> {
+        let cores = if text.as_str().len() <= SHORT { &self.for_short } else { &self.for_long };
+        let permit = cores.clone().acquire_owned().await.map_err(|e| EmbedError::Transient(e.to_string()))?;
+        let (network, text) = (self.network.clone(), text.clone());
+        // It would block the other tasks of this thread.
+        Ok(tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            network.encode(text.as_str(), is_wanted)
+        }))
     }
 }
 
 #[async_trait]
-impl Embedder for PassageEncoder {
+impl PassageEncoder for MiniLmEncoder {
     fn model(&self) -> &str {
         MODEL_NAME
     }
 
-    fn dimension(&self) -> usize {
-        HIDDEN
+    async fn encode(&self, passages: &[UserText]) -> Result<Vec<EncodedText>, EmbedError> {
+        let mut running = Vec::with_capacity(passages.len());
+        for passage in passages {
+            running.push(self.start(passage, |word| !is_stop_word(word)).await?);
+        }
+        let mut encoded = Vec::with_capacity(passages.len());
+        for passage in running {
+            encoded.push(passage.await.map_err(|e| EmbedError::Permanent(e.to_string()))?);
+        }
+        Ok(encoded)
     }
 
-    async fn embed(&self, texts: &[UserText]) -> Result<Vec<Embedding>, EmbedError> {
-        let mut running = Vec::with_capacity(texts.len());
-        for text in texts {
-            let cores = if text.as_str().len() <= SHORT { &self.for_short } else { &self.for_long };
-            let permit = cores.clone().acquire_owned().await.map_err(|e| EmbedError::Transient(e.to_string()))?;
-            let (network, text) = (self.network.clone(), text.clone());
-            // It would block the other tasks of this thread.
-            running.push(tokio::task::spawn_blocking(move || {
-                let _permit = permit;
-                network.vector(text.as_str())
-            }));
-        }
-        let mut vectors = Vec::with_capacity(texts.len());
-        for vector in running {
-            vectors.push(vector.await.map_err(|e| EmbedError::Permanent(e.to_string()))?);
-        }
-        Ok(vectors)
+    async fn encode_question(&self, question: &UserText) -> Result<EncodedText, EmbedError> {
+        self.start(question, |_| true).await?.await.map_err(|e| EmbedError::Permanent(e.to_string()))
     }
 }
 
@@ -124,9 +152,13 @@ mod tests {
 
     use super::*;
 
+    fn cosine(texts: &[EncodedText]) -> f32 {
+        texts[0].vector.0.iter().zip(&texts[1].vector.0).map(|(x, y)| x * y).sum()
+    }
+
     #[tokio::test]
     async fn texts_of_one_meaning_have_the_cosines_of_the_original_network() {
-        let encoder = PassageEncoder::load().unwrap();
+        let encoder = MiniLmEncoder::load().unwrap();
         let long = "The harbour office opens at nine and closes at four on weekdays. ".repeat(20);
         for (a, b, expected) in [
             ("How do I reset my password?", "Instructions for recovering access to an account.", 0.584),
@@ -135,26 +167,50 @@ mod tests {
             ("John likes Mary.", "Who does John like?", 0.746),
             ("Gr\u{f6}\u{df}e der D\u{fc}se: 0.4 mm", "The nozzle has a diameter of 0.4 mm.", 0.338),
         ] {
-            let vectors = encoder.embed(&[UserText::from(a), UserText::from(b)]).await.unwrap();
-            let cosine: f32 = vectors[0].0.iter().zip(&vectors[1].0).map(|(x, y)| x * y).sum();
+            let cosine = cosine(&encoder.encode(&[UserText::from(a), UserText::from(b)]).await.unwrap());
             assert!((cosine - expected).abs() < 0.02, "{a:?} and {b:?}: {cosine}, not {expected}");
         }
-        let vectors = encoder.embed(&[UserText::from(long.as_str()), UserText::from("When does the harbour office open?")]).await.unwrap();
-        let cosine: f32 = vectors[0].0.iter().zip(&vectors[1].0).map(|(x, y)| x * y).sum();
+        let texts = [long.as_str(), "When does the harbour office open?"].map(UserText::from);
+        let cosine = cosine(&encoder.encode(&texts).await.unwrap());
         assert!(cosine > 0.6, "a text of several windows: {cosine}");
     }
 
     #[tokio::test]
     async fn vectors_have_unit_length_or_are_zero_without_known_words() {
-        let encoder = PassageEncoder::load().unwrap();
+        let encoder = MiniLmEncoder::load().unwrap();
         let texts = ["John likes Mary.", "", " \u{0}\t ", "\u{65E5}\u{672C}\u{8A9E}"].map(UserText::from);
-        let vectors = encoder.embed(&texts).await.unwrap();
-        for (text, vector) in texts.iter().zip(&vectors) {
-            assert_eq!(vector.0.len(), encoder.dimension());
+        let encoded = encoder.encode(&texts).await.unwrap();
+        for (text, EncodedText { vector, .. }) in texts.iter().zip(&encoded) {
+            assert_eq!(vector.0.len(), HIDDEN);
             let length = vector.0.iter().map(|x| x * x).sum::<f32>().sqrt();
             assert!(length == 0.0 || (length - 1.0).abs() < 1e-5, "{text:?} has length {length}");
         }
-        assert!(vectors[1..].iter().flat_map(|vector| &vector.0).all(|x| *x == 0.0));
+        assert!(encoded[1..].iter().all(|e| e.words == WordVectors::default() && e.vector.0.iter().all(|x| *x == 0.0)));
+    }
+
+    #[tokio::test]
+    async fn question_is_covered_best_by_the_passage_that_answers_it() {
+        let encoder = MiniLmEncoder::load().unwrap();
+        let question = encoder.encode_question(&UserText::from("How long do I have to wait for a new password?")).await.unwrap();
+        let passages = [
+            "Another password is sent within three hours of the request.",
+            "Passwords have at least twelve characters, and nobody may share them.",
+            "The kitchen is cleaned at night.",
+        ];
+        let encoded = encoder.encode(&passages.map(UserText::from)).await.unwrap();
+        let covered: Vec<f32> = encoded.iter().map(|passage| question.words.covered_by(&passage.words).unwrap()).collect();
+        assert!(covered.is_sorted_by(|a, b| a > b), "{covered:?}");
+    }
+
+    #[tokio::test]
+    async fn stop_words_count_in_questions_only_and_a_long_passage_is_cut() {
+        let encoder = MiniLmEncoder::load().unwrap();
+        let words = |encoded: &EncodedText| encoded.words.as_bytes().len() / (WordVectors::DIMENSION / 2);
+        let text = UserText::from("What is the port, and who uses it?");
+        assert_eq!(words(&encoder.encode_question(&text).await.unwrap()), 8);
+        assert_eq!(words(&encoder.encode(&[text]).await.unwrap()[0]), 2);
+        let long = UserText::from("harbour ".repeat(2000));
+        assert_eq!(words(&encoder.encode(&[long]).await.unwrap()[0]), MAX_PIECES);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! 3. The network: `network` with `matmul` and `activation`; `weights` reads its file.
 //! 4. What it says becomes kind, mentions and facts: `reading` with `coordination` and `quotations`.
 //!
+//! `encoder` encodes passages and questions with another network, which shares the first layer; `projection` makes the vectors of words short.
+//!
 //! The weights are trained on the messages in `training/`, and are part of the binary. They are mapped, not copied.
 
 mod activation;
@@ -16,6 +18,7 @@ mod marks;
 mod matmul;
 mod names;
 mod network;
+mod projection;
 mod quotations;
 mod reading;
 mod stem;
@@ -23,7 +26,7 @@ mod tokens;
 mod vocabulary;
 mod weights;
 
-pub use encoder::PassageEncoder;
+pub use encoder::MiniLmEncoder;
 pub use extractor::NeuralExtractor;
 pub use marks::{KINDS, MARKS, POLARITIES, RELATIONS, TYPES, covered, marks};
 pub use network::Network;

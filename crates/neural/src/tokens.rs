@@ -1,5 +1,7 @@
 //! Splits a text into the word pieces that the network reads.
 
+use std::ops::Range;
+
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 use recall_domain::Span;
@@ -71,20 +73,33 @@ pub fn tokenise(text: &str, vocabulary: &Vocabulary) -> Vec<Token> {
     tokens
 }
 
-/// Splits a text into at most `most` word pieces, and returns their numbers. Line breaks count as spaces.
-pub(crate) fn pieces(text: &str, vocabulary: &Vocabulary, most: usize) -> Vec<u32> {
+/// A text as word pieces.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces<'a> {
+    /// The numbers of the pieces.
+    pub(crate) ids: Vec<u32>,
+    /// The words, each with its pieces. Marks are words too.
+    pub(crate) words: Vec<(&'a str, Range<usize>)>,
+}
+
+/// Splits a text into at most `most` word pieces. Line breaks count as spaces.
+pub(crate) fn pieces<'a>(text: &'a str, vocabulary: &Vocabulary, most: usize) -> Pieces<'a> {
     let unknown = vocabulary.find(UNKNOWN).unwrap_or_default();
-    let (mut pieces, mut folded) = (Vec::new(), String::new());
+    let (mut pieces, mut folded) = (Pieces::default(), String::new());
     for (word, _) in Words::new(text).filter(|(word, _)| *word != "\n") {
+        let first = pieces.ids.len();
         fold(word, &mut folded);
-        if !vocabulary.split(&folded, &mut pieces) {
-            pieces.push(unknown);
+        if !vocabulary.split(&folded, &mut pieces.ids) {
+            pieces.ids.push(unknown);
         }
-        if pieces.len() >= most {
+        pieces.ids.truncate(most);
+        if pieces.ids.len() > first {
+            pieces.words.push((word, first..pieces.ids.len()));
+        }
+        if pieces.ids.len() >= most {
             break;
         }
     }
-    pieces.truncate(most);
     pieces
 }
 

@@ -69,7 +69,7 @@ pub use index::{IndexHit, IndexQuery, IndexSources, IndexedDocuments, MessageInd
 pub use knowledge::{EntityStore, EvidenceStore, FactStore, KnowledgeStore, MAX_BEARERS, MentionStore};
 pub use learn::{KnowledgeReads, MessagePlanner};
 pub use login::{LoggedOut, LoginStore, Renewed};
-pub use passages::{PassageStore, PassageVector};
+pub use passages::{EncodedText, Passage, PassageEncoder, PassageStore, PassageVector, WordVectors};
 pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use spool::{Spool, SpooledFile};

@@ -8,4 +8,4 @@ mod terms;
 pub use marks::{ASKS, NAMES, index_terms, is_mark};
 pub use sensitive::{Finding, Masked, PatternError, SensitiveKind, SensitivePatterns};
 pub use summary::summarize;
-pub use terms::{terms, words};
+pub use terms::{is_stop_word, terms, words};

@@ -17,6 +17,11 @@ const STOP: &[&str] = &[
 /// Longest term; a longer sequence is data, not a word.
 const MAX_TERM_BYTES: usize = 128;
 
+/// Whether a word is a stop word, in any case.
+pub fn is_stop_word(word: &str) -> bool {
+    STOP.binary_search(&word.to_lowercase().as_str()).is_ok()
+}
+
 /// Returns the terms of a text with their counts, in order of first appearance.
 ///
 /// Terms are Unicode words in lower case, without possessive and stop words, stemmed with Porter's English algorithm.
@@ -61,6 +66,6 @@ mod tests {
         );
         assert_eq!(words("Mary’s RUNNING").collect::<Vec<_>>(), [("mari".to_owned(), "Mary"), ("run".to_owned(), "RUNNING")]);
         assert!(terms("the of and").is_empty());
-        assert!(STOP.is_sorted());
+        assert!(STOP.is_sorted() && is_stop_word("The") && !is_stop_word("harbour"));
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use recall_domain::{Caller, Ontology, Timestamp};
 use recall_facts::{Learner, SessionLimits};
-use recall_ports::{Announcer, Answerer, BackgroundTasks, Clock, Comparer, Embedder, Extractor, Ids, MessageIndex, Store};
+use recall_ports::{Announcer, Answerer, BackgroundTasks, Clock, Comparer, Embedder, Extractor, Ids, MessageIndex, PassageEncoder, Store};
 use recall_text::{SensitiveKind, SensitivePatterns};
 
 /// The adapters and settings that the use cases need.
@@ -22,8 +22,8 @@ pub struct Parts {
     pub index: Arc<dyn MessageIndex>,
     /// Embeds text.
     pub embedder: Arc<dyn Embedder>,
-    /// Embeds chunks of documents with a better and slower model, to order what a search finds. Without it, the search alone decides.
-    pub passages: Option<Arc<dyn Embedder>>,
+    /// Encodes chunks of documents with a better and slower model, to order what a search finds. Without it, the search alone decides.
+    pub passages: Option<Arc<dyn PassageEncoder>>,
     /// Extracts facts from text.
     pub extractor: Arc<dyn Extractor>,
     /// Answers questions.

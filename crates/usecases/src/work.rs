@@ -123,7 +123,7 @@ impl UseCases {
         }
         let chunks: Vec<MessageId> = statements.iter().filter(|(s, _)| s.chunk_event.is_some()).map(|(s, _)| s.message).collect();
         if !chunks.is_empty() {
-            self.embed_passages(caller, &chunks).await?;
+            self.encode_passages(caller, &chunks).await?;
         }
         for (statement, _) in &statements {
             self.merge_stated_names(caller, &statement.extraction).await?;

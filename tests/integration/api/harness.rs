@@ -213,7 +213,7 @@ impl Server {
         let ontology = Arc::new(Ontology::parse(ONTOLOGY).unwrap());
         let openai = OpenAi {
             upstream: None,
-            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone())),
+            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone(), None)),
             extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
             settings: OpenAiSettings::default(),
         };

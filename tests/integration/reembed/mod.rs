@@ -101,7 +101,7 @@ fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usi
         store: store.clone(),
         index: Arc::new(RecallIndex::new(store.clone(), embedder.as_ref(), options)),
         extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
-        answerer: Arc::new(ExtractiveAnswerer::new(&ontology, LocalEmbedder::load().unwrap())),
+        answerer: Arc::new(ExtractiveAnswerer::new(&ontology, LocalEmbedder::load().unwrap(), None)),
         comparer: Arc::new(AlignmentComparer::new(LocalEmbedder::load().unwrap())),
         embedder,
         announcer: Arc::new(HubAnnouncer(hub)),

@@ -1143,6 +1143,8 @@ export interface RankedChunk {
   chunk: Chunk;
   /** Relevance, 0 to 1; comparable only within this result. */
   score: number;
+  /** How well it fits the question in meaning and words, 0 to 1; comparable between results. Null if a network does not order the chunks. */
+  relevance: number | null;
   /** Retrieval methods that found it. */
   methods: RetrievalMethod[];
   /** Whether it belongs to shared memory. */

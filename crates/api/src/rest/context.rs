@@ -83,6 +83,9 @@ struct RankedChunkView {
     chunk: ChunkView,
     /// Relevance, 0 to 1; comparable only within this result.
     score: f64,
+    /// How well it fits the question in meaning and words, 0 to 1; comparable between results. Absent if a network does not order the chunks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relevance: Option<f64>,
     /// Retrieval methods that found it.
     methods: Vec<Method>,
 }
@@ -161,7 +164,12 @@ pub(super) async fn get(
         chunks: context
             .chunks
             .into_iter()
-            .map(|c| RankedChunkView { chunk: ChunkView::of(c.chunk, Some(&c.document), c.shared), score: c.score, methods: c.methods })
+            .map(|c| RankedChunkView {
+                chunk: ChunkView::of(c.chunk, Some(&c.document), c.shared),
+                score: c.score,
+                relevance: c.relevance,
+                methods: c.methods,
+            })
             .collect(),
         facts: request_scope
             .batches

@@ -72,6 +72,8 @@ pub(crate) struct RankedChunkNode {
     chunk: ChunkNode,
     /// Relevance, 0 to 1; comparable only within this result.
     score: f64,
+    /// How well it fits the question in meaning and words, 0 to 1; comparable between results. Null if a network does not order the chunks.
+    relevance: Option<f64>,
     /// Retrieval methods that found it.
     methods: Vec<RetrievalMethod>,
     /// Whether it belongs to shared memory.
@@ -123,6 +125,7 @@ impl ContextNode {
         let chunk = |c: recall_domain::context::RankedChunk| RankedChunkNode {
             chunk: ChunkNode(c.chunk, s.found_in(c.shared).clone()),
             score: c.score,
+            relevance: c.relevance,
             methods: c.methods.into_iter().map(Into::into).collect(),
             shared: c.shared,
         };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fetches the documents of questions.json from Debian packages, with apt-get and dpkg-deb. Installs nothing."""
+"""Fetches the documents of a file of questions from Debian packages, with apt-get and dpkg-deb. Installs nothing."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ def download(package: str, version: str, folder: Path) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the documents go")
-    target: Path = parser.parse_args().folder
+    parser.add_argument("--questions", type=Path, default=QUESTIONS, help="default: %(default)s")
+    options = parser.parse_args()
+    target: Path = options.folder
     target.mkdir(parents=True, exist_ok=True)
-    documents = json.loads(QUESTIONS.read_text("utf-8"))["documents"]
+    documents = json.loads(options.questions.read_text("utf-8"))["documents"]
     with tempfile.TemporaryDirectory() as temporary:
         packages: dict[str, Path] = {}
         for document in documents:

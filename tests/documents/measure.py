@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how a running server finds and cites the documents of questions.json.
+"""Measures how a running server finds and cites the documents of a file of questions.
 
 The server must be empty, because a question searches everything that the caller has. Figures of the development documents and of those
 set aside are printed apart. Failures are listed for one half only, so that the other half stays unseen while code is changed.
@@ -221,6 +221,7 @@ def print_failures(rows: list[Json]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="the folder that fetch.py filled")
+    parser.add_argument("--questions", type=Path, default=QUESTIONS, help="default: %(default)s")
     parser.add_argument("--url", default="http://127.0.0.1:8080", help="the server; default: %(default)s")
     parser.add_argument("--token", default=os.environ.get("RECALL_TOKEN"), help="its token, if it needs one; default: RECALL_TOKEN")
     parser.add_argument("--failures", choices=HALVES, help="list the failures of a half")
@@ -228,7 +229,7 @@ def main() -> None:
     parser.add_argument("--expand", action="store_true", help="expand the questions")
     parser.add_argument("--json", type=Path, help="write all figures, and the result of each question, to this file")
     options = parser.parse_args()
-    questions = json.loads(QUESTIONS.read_text("utf-8"))
+    questions = json.loads(options.questions.read_text("utf-8"))
     server = Server(options.url, options.token)
 
     # A document that the server has already is not stored again, so its times say nothing.
@@ -252,12 +253,12 @@ def main() -> None:
     measurement = Measurement(server, questions, names)
     measurement.search(options.rerank, options.expand)
     measurement.ask()
-    figures: Json = {half: measurement.figures(half) for half in HALVES}
-    print(f"\n{'':32}{HALVES[0]:>14}{HALVES[1]:>14}")
-    labels = [list(figures[half]) for half in HALVES]
-    for label, other in zip(*labels, strict=True):
-        same = label if label == other else f"{label} {other[other.rindex('('):]}"
-        print(f"{same:36}{figures[HALVES[0]][label]!s:>10}{figures[HALVES[1]][other]!s:>14}")
+    halves = [half for half in HALVES if any(row["half"] == half for row in measurement.rows)]
+    figures: Json = {half: measurement.figures(half) for half in halves}
+    print(f"\n{'':36}" + "".join(f"{half:>14}" for half in halves))
+    for labels in zip(*(figures[half] for half in halves), strict=True):
+        counts = "".join(f" {label[label.rindex('('):]}" for label in labels[1:] if label != labels[0])
+        print(f"{labels[0] + counts:36}" + "".join(f"{figures[half][label]!s:>14}" for half, label in zip(halves, labels, strict=True)))
     latency = [row["ms"] for row in measurement.rows]
     figures["context"] = {"p50 ms": round(percentile(latency, 0.5), 1), "p99 ms": round(percentile(latency, 0.99), 1)}
     print(f"\ncontext: p50 {figures['context']['p50 ms']} ms, p99 {figures['context']['p99 ms']} ms")

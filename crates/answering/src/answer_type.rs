@@ -144,6 +144,12 @@ impl AnswerType {
         matches!(self, Self::Any | Self::Person | Self::Place | Self::Time | Self::Name | Self::Count(_))
     }
 
+    /// Whether a text has a number, if a number is asked for.
+    pub(super) fn has_number_if_wanted(&self, text: &str) -> bool {
+        let is_wanted = matches!(self, Self::Count(_) | Self::Amount | Self::Age | Self::Duration);
+        !is_wanted || words(text).iter().any(|w| is_number(&w.plain))
+    }
+
     /// Whether a text gives an answer of this type. Words of the question, `question_words`, are no answer.
     pub(super) fn is_given_in(&self, text: &str, question_words: &[Word]) -> bool {
         let said = words(text);

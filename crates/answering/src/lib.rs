@@ -89,8 +89,9 @@ impl ExtractiveAnswerer {
     /// Finds the sentence that the chunk to quote is quoted at, if there may be one.
     async fn nearest_sentence(&self, asked: &Asked, context: &Context) -> Option<NearestSentence> {
         let encoder = self.passages.as_deref().filter(|_| !context.chunks.is_empty())?;
-        let chunk = passages::surest(&self.parse_question(asked, context), &context.chunks).filter(|chunk| chunk.relevance.is_some())?;
-        match passages::nearest_sentence(encoder, &asked.text, chunk).await {
+        let question = self.parse_question(asked, context);
+        let chunk = passages::surest(&question, &context.chunks).filter(|chunk| chunk.relevance.is_some())?;
+        match passages::nearest_sentence(encoder, &asked.text, &question, chunk).await {
             Ok(nearest) => nearest,
             Err(cause) => {
                 warn!(%cause, "the sentence to quote is chosen by its words");

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
+    answer_type::AnswerType,
     excerpts::{quoted_range, shorten},
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder, Sentence, Term, YES_NO_COVERAGE},
@@ -61,23 +62,37 @@ pub(super) struct NearestSentence {
     sentence: usize,
 }
 
-/// Finds the sentence of a chunk whose surroundings cover the words of a question best; `None` if the encoder knows too few words.
+/// Finds the sentence of a chunk whose surroundings cover the words of a question best; `None` if none may answer it, or if the encoder knows too few
+/// words.
 pub(super) async fn nearest_sentence(
     encoder: &dyn PassageEncoder,
-    question: &UserText,
+    asked: &UserText,
+    question: &Question,
     chunk: &RankedChunk,
 ) -> Result<Option<NearestSentence>, EmbedError> {
     let sentences: Vec<&str> = chunk.chunk.text.as_str().unicode_sentences().collect();
-    let quote = |i: usize| {
-        let (first, last) = quoted_range(&sentences, i);
-        UserText::from(sentences.get(first..=last).unwrap_or_default().concat())
-    };
-    let quotes: Vec<UserText> = (0..sentences.len().min(MAX_SENTENCES)).map(quote).collect();
-    let question = encoder.encode_question(question).await?;
+    let quotes = (0..sentences.len().min(MAX_SENTENCES)).map(|i| (i, UserText::from(surroundings(&sentences, i))));
+    let (numbers, quotes): (Vec<usize>, Vec<UserText>) = quotes.filter(|(_, quote)| may_answer(question, quote.as_str())).unzip();
+    let asked = encoder.encode_question(asked).await?;
     let encoded = encoder.encode(&quotes).await?;
-    let covered = encoded.iter().enumerate().filter_map(|(i, quote)| Some((i, question.words.covered_by(&quote.words)?)));
+    let covered = numbers.iter().zip(&encoded).filter_map(|(i, quote)| Some((*i, asked.words.covered_by(&quote.words)?)));
     let nearest = covered.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
     Ok(nearest.map(|(sentence, _)| NearestSentence { chunk: chunk.chunk.id, sentence }))
+}
+
+/// A sentence with those around it, as they are quoted.
+fn surroundings(sentences: &[&str], i: usize) -> String {
+    let (first, last) = quoted_range(sentences, i);
+    sentences.get(first..=last).unwrap_or_default().concat()
+}
+
+/// Whether a text may answer a question: it has a number or a time if one is asked for. "When should I" asks for a condition.
+fn may_answer(question: &Question, text: &str) -> bool {
+    let names_date = || question.words.iter().any(|w| matches!(w.plain.as_str(), "year" | "month" | "day" | "date" | "time"));
+    match question.answer_type {
+        AnswerType::Time if question.is_past || names_date() => question.answer_type.is_given_in(text, &question.words),
+        _ => question.answer_type.has_number_if_wanted(text),
+    }
 }
 
 impl QuoteFinder<'_> {
@@ -116,7 +131,8 @@ impl QuoteFinder<'_> {
             return None;
         }
         let sums: Vec<f32> = shares.iter().map(|row| row.iter().sum()).collect();
-        let with_most_words = || (0..sums.len()).max_by(|a, b| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a)));
+        let may_answer = |i: &usize| may_answer(self.question, &surroundings(&sentences, *i));
+        let with_most_words = || (0..sums.len()).filter(may_answer).max_by(|a, b| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a)));
         let nearest = nearest.filter(|i| *i < sentences.len()).or_else(with_most_words)?;
         // In a list of questions, the answer comes after the question.
         let is_question = |i: &usize| sentences.get(*i).is_some_and(|s| s.trim_end().ends_with('?'));
@@ -138,14 +154,14 @@ fn overlap(a: &RankedChunk, b: &RankedChunk) -> bool {
     a.document.id == b.document.id && a.chunk.position.abs_diff(b.chunk.position) <= 1
 }
 
-/// Whether a question is about the user. In "how can I", "what should I" and "do I need", "I" is anybody.
+/// Whether a question is about the user. In "how can I", "what should I", "do I need" and "if I lose my key", "I" is anybody.
 fn is_personal(question: &Question) -> bool {
-    const MODALS: [&str; 8] = ["can", "could", "may", "might", "must", "shall", "should", "would"];
+    const BEFORE_ANYBODY: [&str; 10] = ["can", "could", "may", "might", "must", "shall", "should", "would", "if", "unless"];
     let plain = |i: usize| question.words.get(i).map_or("", |w| w.plain.as_str());
     let is_anybody = |i: usize| {
         let before = i.checked_sub(1).map_or("", plain);
         let how = i.checked_sub(2).map_or("", plain) == "how";
-        MODALS.contains(&before) || (before == "do" && (how || matches!(plain(i + 1), "need" | "have")))
+        BEFORE_ANYBODY.contains(&before) || (before == "do" && (how || matches!(plain(i + 1), "need" | "have" | "get")))
     };
     let subject = |i: usize| plain(i) == "i" || plain(i) == "we";
     let positions = || (0..question.words.len()).filter(|i| is_first_person(plain(*i)));
@@ -270,6 +286,22 @@ cues.verbs = ["like"]
     }
 
     #[test]
+    fn question_for_a_number_or_a_time_is_answered_only_by_one() {
+        let found = |question: &str, text: &str| {
+            let mut best = chunk(1, 0.6, text);
+            best.relevance = Some(0.8);
+            is_quoted(question, &[best])
+        };
+        let (told, untold) = ("The reception opened in 2019 and hands out forty keys a week.", "The reception hands out keys.");
+        for question in
+            ["How many keys does the reception hand out?", "When did the reception open?", "In which year did the reception open?"]
+        {
+            assert!(found(question, told) && !found(question, untold), "{question}");
+        }
+        assert!(found("When should the reception be asked?", untold), "it asks for a condition");
+    }
+
+    #[test]
     fn chunk_that_a_network_has_judged_is_not_quoted_for_its_words() {
         let question = "Where are keys handed out on the first day?";
         let found = |relevance| {
@@ -314,9 +346,10 @@ cues.verbs = ["like"]
         let mut best = chunk(1, 0.6, &text);
         best.relevance = Some(0.7);
         let question = UserText::from("What opens a door?");
-        let nearest = super::nearest_sentence(&TwoWords, &question, &best).await.unwrap().unwrap();
-        let asked = Asked { message: None, text: question, original: None, at: Timestamp::default() };
-        let context = Context { chunks: vec![best], ..Context::default() };
+        let context = Context { chunks: vec![best.clone()], ..Context::default() };
+        let asked = Asked { message: None, text: question.clone(), original: None, at: Timestamp::default() };
+        let parsed = ANSWERER.parse_question(&asked, &context);
+        let nearest = super::nearest_sentence(&TwoWords, &question, &parsed, &best).await.unwrap().unwrap();
         let at = |nearest| ANSWERER.draft(&asked, &context, nearest).text.into_string();
         assert!(at(Some(nearest)).contains("A key that is lost must be reported"), "{}", at(Some(nearest)));
         assert!(at(None).contains("A key opens one door."), "{}", at(None));
@@ -325,6 +358,7 @@ cues.verbs = ["like"]
     #[test]
     fn passage_about_something_else_is_not_quoted() {
         let best = [chunk(1, 0.6, KEYS)];
+        assert!(is_quoted("What about lost keys of the office if I had mine stolen?", &best));
         for question in
             ["What should I do about noise in the garage at night?", "What should Marlene do about lost keys?", "Where are my lost keys?"]
         {

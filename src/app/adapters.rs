@@ -39,7 +39,7 @@ pub(super) fn built_in_extractor(config: &Config, ontology: Arc<Ontology>) -> an
     Ok(Arc::new(NeuralExtractor::new(rules, Arc::new(Network::load()?), ontology)))
 }
 
-/// Loads the encoder that orders chunks, unless it is switched off or a server makes the vectors, whose models are as good.
+/// Loads the encoder that orders chunks, unless it is switched off or a server makes the vectors.
 pub(super) fn passages(config: &Config) -> anyhow::Result<Option<Arc<dyn PassageEncoder>>> {
     if !config.documents.encoder || config.embeddings.url.is_some() {
         return Ok(None);

@@ -43,7 +43,7 @@ pub struct DocumentsConfig {
     #[serde(deserialize_with = "flexible")]
     pub chunk_overlap: usize,
     /// Whether a network orders the chunks that a search finds. It takes 0.1 to 0.2 s of processor time for each new chunk, and some
-    /// milliseconds for a question. It is not used with an embeddings server, whose models are as good.
+    /// milliseconds for a question. It is not combined with an embeddings server.
     #[serde(deserialize_with = "flexible")]
     pub encoder: bool,
     /// Documents that are parsed at a time, each in a process of its own.

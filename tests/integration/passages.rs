@@ -9,10 +9,10 @@ use crate::{
     server::{Server, TIMEOUT},
 };
 
-const MANUAL: &str = "Firewood\n========\n\nGet each log back into the shed, and log in the account book how many there are.\n\n\
+const MANUAL: &str = "Firewood\n========\n\nThe account of the firewood has one line for each log.\n\n\
     Signing in\n==========\n\nIf you forgot your password, ask for a link by mail and choose a new one.\n\n\
     Kitchen\n=======\n\nThe dishes are washed on Fridays, and the plants are watered on Mondays.\n";
-const QUESTION: &str = "How can I get back into my account when I cannot log in?";
+const QUESTION: &str = "What can be done when I cannot log in to my account?";
 
 /// Returns the headings of the chunks that a question finds, best first.
 async fn headings(server: &Server) -> Vec<String> {
@@ -47,7 +47,7 @@ async fn assert_chunks_are_ordered_by_meaning(database: Option<&str>) {
     assert_eq!(by_words[0], "Firewood", "{by_words:?}");
     assert!(server.stop().0);
 
-    // The first question makes the vectors that are missing.
+    // The first question has the chunks encoded.
     let server = Server::start_with(data.path(), &at("true").collect::<Vec<_>>());
     let started = Instant::now();
     while headings(&server).await[0] != "Signing in" {

@@ -55,7 +55,6 @@ use self::{
     cues::CueIndex,
     evidence::is_told_by,
     grammar::day,
-    passages::NearestSentence,
     phrasing::{CitationList, FactWriter},
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder},
@@ -86,13 +85,14 @@ impl ExtractiveAnswerer {
         Self { cue_index: CueIndex::new(ontology), values: ValueIndex::new(ontology), embedder, passages }
     }
 
-    /// Finds the sentence that the chunk to quote is quoted at, if there may be one.
-    async fn nearest_sentence(&self, asked: &Asked, context: &Context) -> Option<NearestSentence> {
-        let encoder = self.passages.as_deref().filter(|_| !context.chunks.is_empty())?;
+    /// Returns what to quote instead, if an answer quotes the surest chunk.
+    async fn nearest_excerpt(&self, asked: &Asked, context: &Context, draft: &AnswerDraft) -> Option<String> {
+        let encoder = self.passages.as_deref()?;
+        let [Citation { chunk: Some(quoted), .. }] = &draft.citations[..] else { return None };
         let question = self.parse_question(asked, context);
-        let chunk = passages::surest(&question, &context.chunks).filter(|chunk| chunk.relevance.is_some())?;
-        match passages::nearest_sentence(encoder, &asked.text, &question, chunk).await {
-            Ok(nearest) => nearest,
+        let chunk = passages::surest(&question, &context.chunks).filter(|c| c.chunk.id == quoted.chunk_id && c.relevance.is_some())?;
+        match passages::nearest_excerpt(encoder, &asked.text, &question, chunk).await {
+            Ok(excerpt) => excerpt,
             Err(cause) => {
                 warn!(%cause, "the sentence to quote is chosen by its words");
                 None
@@ -100,8 +100,8 @@ impl ExtractiveAnswerer {
         }
     }
 
-    /// Returns the answer: a pure function of question, context and the sentence to quote of a chunk.
-    fn draft(&self, asked: &Asked, context: &Context, nearest: Option<NearestSentence>) -> AnswerDraft {
+    /// Returns the answer: a pure function of question, context, and what to quote of the surest chunk.
+    fn draft(&self, asked: &Asked, context: &Context, nearest: Option<String>) -> AnswerDraft {
         let nothing = |text: &str| AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
         if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
             return nothing(reply);
@@ -109,7 +109,7 @@ impl ExtractiveAnswerer {
         let (mut sentences, mut cited) = (Vec::new(), CitationList::new(context));
         let with_text = |text: &str| Asked { text: text.into(), ..asked.clone() };
         if let Some(parts) = parts::split(asked.text.as_str(), |text| self.parse_question(&with_text(text), context)) {
-            let answers = parts.map(|part| self.sentences(&with_text(&part), context, None, &mut cited));
+            let answers = parts.map(|part| self.sentences(&with_text(&part), context, &mut cited));
             if answers.iter().all(|answer| !answer.is_empty()) {
                 sentences = answers.concat();
             } else {
@@ -117,7 +117,10 @@ impl ExtractiveAnswerer {
             }
         }
         if sentences.is_empty() {
-            sentences = self.sentences(asked, context, nearest, &mut cited);
+            sentences = self.sentences(asked, context, &mut cited);
+        }
+        if sentences.is_empty() {
+            sentences = self.passage(asked, context, nearest, &mut cited);
         }
         if sentences.is_empty() {
             return nothing(UNKNOWN);
@@ -127,7 +130,7 @@ impl ExtractiveAnswerer {
     }
 
     /// Returns the sentences that answer one question, with their citations in `cited`; none if nothing supports an answer.
-    fn sentences(&self, asked: &Asked, context: &Context, nearest: Option<NearestSentence>, cited: &mut CitationList<'_>) -> Vec<String> {
+    fn sentences(&self, asked: &Asked, context: &Context, cited: &mut CitationList<'_>) -> Vec<String> {
         let question = self.parse_question(asked, context);
         if let Some(claim) = sources::claim_of(asked.text.as_str()) {
             let claim = Asked { text: claim.into(), ..asked.clone() };
@@ -193,15 +196,24 @@ impl ExtractiveAnswerer {
         if sentences.is_empty() && !quotes_first {
             sentences = write_quotes(&question, context, quotes(), cited);
         }
-        if sentences.is_empty() {
-            let all = context.passages();
-            let quote = finder.find_passage(&context.chunks, nearest, &all);
-            sentences = write_quotes(&question, context, quote.into_iter().collect(), cited);
-        }
         if !sentences.is_empty() && question.is_general() {
             sentences.extend(other_names(&question, context));
         }
         sentences
+    }
+
+    /// Quotes the surest chunk: `nearest` if it is known, else where it has most words of the question. The relevance of chunks is that for the whole
+    /// question, so none is quoted for a part of it.
+    fn passage(&self, asked: &Asked, context: &Context, nearest: Option<String>, cited: &mut CitationList<'_>) -> Vec<String> {
+        let question = self.parse_question(asked, context);
+        let Some(chunk) = passages::surest(&question, &context.chunks) else { return Vec::new() };
+        let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
+        let message = chunk.as_message().message;
+        let mut quote = finder.find_passage(chunk, &message);
+        if let Some((quote, nearest)) = quote.as_mut().zip(nearest) {
+            quote.excerpt = nearest;
+        }
+        write_quotes(&question, context, quote.into_iter().collect(), cited)
     }
 
     fn parse_question(&self, asked: &Asked, context: &Context) -> Question {
@@ -315,8 +327,10 @@ impl Answerer for ExtractiveAnswerer {
     }
 
     async fn answer(&self, _caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError> {
-        let nearest = self.nearest_sentence(asked, context).await;
-        let draft = self.draft(asked, context, nearest);
+        let mut draft = self.draft(asked, context, None);
+        if let Some(nearest) = self.nearest_excerpt(asked, context, &draft).await {
+            draft = self.draft(asked, context, Some(nearest));
+        }
         sink.delta(draft.text.as_str());
         Ok(draft)
     }

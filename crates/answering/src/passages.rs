@@ -1,8 +1,8 @@
 //! Selects the chunk of a document to quote when nothing states the answer in the words of the question.
 //!
 //! A manual says "must" and "if", speaks of nobody, and calls things by other names than its readers. So the rules for messages
-//! reject most of it. Here, a chunk answers if it fits the question well, and clearly better than all other passages. If a network has ordered the
-//! chunks, it also says which sentence answers; else the chunk must contain most words of the question.
+//! reject most of it. Here, a chunk answers if the sum of how well it fits the question and of its lead over the next passage is high. If a network has
+//! ordered the chunks, it also says which sentence answers; else the chunk must contain most words of the question.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,8 @@ use super::{
     answer_type::AnswerType,
     excerpts::{quoted_range, shorten},
     question::{Question, QuestionKind},
-    quotes::{Quote, QuoteFinder, Sentence, Term, YES_NO_COVERAGE},
+    quotes::{Quote, QuoteFinder, Term, YES_NO_COVERAGE},
+    without_heading,
     words::is_first_person,
 };
 use recall_domain::{
@@ -31,10 +32,10 @@ const STANDS_OUT: f64 = 0.07;
 ///
 /// With the same questions, nine of ten answers are then at the right page. A logistic regression gives both the same weight.
 const SURE: f64 = 0.8;
-/// Relevance of the next passage in a library that has none as relevant: where there is little to choose from, the best is not sure for that.
+/// Least relevance assumed for the next passage, so that a small library does not make its best chunk sure.
 const NEXT: f64 = 0.5;
-/// Most sentences of a chunk that are compared with a question by the network.
-const MAX_SENTENCES: usize = 40;
+/// Most excerpts of a chunk that the network compares with a question. A chunk of usual length has fewer.
+const MAX_EXCERPTS: usize = 16;
 
 /// Returns the messages of a context, and its chunks as messages. Chunks that a network has ordered are left out: among many, one has the words of the
 /// question by chance, and the network knows better which one answers.
@@ -43,7 +44,7 @@ pub(super) fn quotable(context: &Context) -> Vec<RankedMessage> {
     context.passages().into_iter().filter(|r| !ordered.contains(&r.message.id)).collect()
 }
 
-/// Returns the best chunk, if it fits the question well and clearly better than all other passages.
+/// Returns the best chunk, if its fit and its lead over the next passage are together high enough.
 pub(super) fn surest<'c>(question: &Question, chunks: &'c [RankedChunk]) -> Option<&'c RankedChunk> {
     let is_ordered = chunks.iter().any(|c| c.relevance.is_some());
     let fits = |c: &RankedChunk| if is_ordered { c.relevance.unwrap_or_default() } else { c.score };
@@ -51,39 +52,39 @@ pub(super) fn surest<'c>(question: &Question, chunks: &'c [RankedChunk]) -> Opti
     let next = chunks.iter().filter(|c| !overlap(c, best)).map(fits).fold(if is_ordered { NEXT } else { 0.0 }, f64::max);
     let lead = fits(best) - next;
     let is_sure = if is_ordered { fits(best) + lead >= SURE } else { lead >= STANDS_OUT };
-    (is_sure && !is_personal(question)).then_some(best)
+    // A chunk that the network has not judged yet may answer better.
+    let mut before = chunks.iter().take_while(|c| c.chunk.id != best.chunk.id);
+    let is_rivalled = is_ordered && before.any(|c| c.relevance.is_none());
+    (is_sure && !is_rivalled && !is_personal(question)).then_some(best)
 }
 
-/// The place in a chunk that answers a question best.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NearestSentence {
-    chunk: MessageId,
-    /// Its number among the sentences of the chunk.
-    sentence: usize,
+/// The sentences of a chunk, each with what is quoted at it.
+struct Excerpts<'c> {
+    chunk: &'c RankedChunk,
+    sentences: Vec<&'c str>,
 }
 
-/// Finds the sentence of a chunk whose surroundings cover the words of a question best; `None` if none may answer it, or if the encoder knows too few
-/// words.
-pub(super) async fn nearest_sentence(
-    encoder: &dyn PassageEncoder,
-    asked: &UserText,
-    question: &Question,
-    chunk: &RankedChunk,
-) -> Result<Option<NearestSentence>, EmbedError> {
-    let sentences: Vec<&str> = chunk.chunk.text.as_str().unicode_sentences().collect();
-    let quotes = (0..sentences.len().min(MAX_SENTENCES)).map(|i| (i, UserText::from(surroundings(&sentences, i))));
-    let (numbers, quotes): (Vec<usize>, Vec<UserText>) = quotes.filter(|(_, quote)| may_answer(question, quote.as_str())).unzip();
-    let asked = encoder.encode_question(asked).await?;
-    let encoded = encoder.encode(&quotes).await?;
-    let covered = numbers.iter().zip(&encoded).filter_map(|(i, quote)| Some((*i, asked.words.covered_by(&quote.words)?)));
-    let nearest = covered.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-    Ok(nearest.map(|(sentence, _)| NearestSentence { chunk: chunk.chunk.id, sentence }))
-}
+impl<'c> Excerpts<'c> {
+    fn of(chunk: &'c RankedChunk) -> Self {
+        Self { chunk, sentences: chunk.chunk.text.as_str().unicode_sentences().collect() }
+    }
 
-/// A sentence with those around it, as they are quoted.
-fn surroundings(sentences: &[&str], i: usize) -> String {
-    let (first, last) = quoted_range(sentences, i);
-    sentences.get(first..=last).unwrap_or_default().concat()
+    /// Returns what is quoted at a sentence: those around it, without questions before the answer.
+    fn at(&self, sentence: usize) -> Option<String> {
+        let is_question = |i: &usize| self.sentences.get(*i).is_some_and(|s| s.trim_end().ends_with('?'));
+        // In a list of questions, the answer comes after the question.
+        let nearest = (sentence..self.sentences.len()).find(|i| !is_question(i)).unwrap_or(sentence);
+        let (first, last) = quoted_range(&self.sentences, nearest);
+        let first = (first..=nearest).rev().take_while(|i| !is_question(i)).last().unwrap_or(nearest);
+        let excerpt = shorten(&self.sentences.get(first..=last)?.concat());
+        Some(without_heading(&excerpt, self.chunk).to_owned())
+    }
+
+    /// Returns what may answer a question, each with the sentence at which it is quoted.
+    fn answering(&self, question: &Question) -> Vec<(usize, String)> {
+        let all = (0..self.sentences.len()).filter_map(|i| Some((i, self.at(i)?)));
+        all.filter(|(_, excerpt)| may_answer(question, excerpt)).collect()
+    }
 }
 
 /// Whether a text may answer a question: it has a number or a time if one is asked for. "When should I" asks for a condition.
@@ -95,30 +96,37 @@ fn may_answer(question: &Question, text: &str) -> bool {
     }
 }
 
-impl QuoteFinder<'_> {
-    /// Returns a quote of the [surest] chunk, at the sentence that is known to be nearest or at the one with most words of the question.
-    pub(super) fn find_passage<'m>(
-        &self,
-        chunks: &[RankedChunk],
-        nearest: Option<NearestSentence>,
-        passages: &'m [RankedMessage],
-    ) -> Option<Quote<'m>> {
-        let best = surest(self.question, chunks)?;
-        let message = passages.iter().map(|r| &r.message).find(|m| m.id == best.chunk.id)?;
-        let heading = best.chunk.heading.as_ref().map_or("", |h| h.as_str());
-        let title = best.document.title.as_ref().map_or("", |t| t.as_str());
-        let topic = format!("{heading} {title} {}", best.document.filename.as_str());
-        let nearest = nearest.filter(|nearest| nearest.chunk == best.chunk.id).map(|nearest| nearest.sentence);
-        self.quote_passage(message, &topic, best.relevance.is_some(), nearest)
-    }
+/// Finds the excerpt of a chunk that covers the words of a question best; `None` if none may answer it, or if the encoder knows too few words.
+pub(super) async fn nearest_excerpt(
+    encoder: &dyn PassageEncoder,
+    asked: &UserText,
+    question: &Question,
+    chunk: &RankedChunk,
+) -> Result<Option<String>, EmbedError> {
+    let mut excerpts = Excerpts::of(chunk).answering(question);
+    excerpts.dedup_by(|(_, a), (_, b)| a == b);
+    let excerpts: Vec<UserText> = excerpts.into_iter().take(MAX_EXCERPTS).map(|(_, excerpt)| excerpt.into()).collect();
+    let asked = encoder.encode_question(asked).await?;
+    let encoded = encoder.encode(&excerpts).await?;
+    let covered = excerpts.into_iter().zip(&encoded).filter_map(|(excerpt, e)| Some((asked.words.covered_by(&e.words)?, excerpt)));
+    Ok(covered.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, excerpt)| excerpt.into_string()))
+}
 
-    /// Quotes the part of a chunk that is nearest to the question. `topic` says what the chunk is about.
-    fn quote_passage<'m>(&self, message: &'m Message, topic: &str, is_relevant: bool, nearest: Option<usize>) -> Option<Quote<'m>> {
-        let text = message.text.as_str();
-        let (terms, topic) = (self.terms(), self.read_sentence(topic, true));
-        let sentences: Vec<&str> = text.unicode_sentences().collect();
-        let read: Vec<Sentence> = sentences.iter().map(|s| self.read_sentence(s, true)).collect();
-        let shares: Vec<Vec<f32>> = read.iter().map(|s| terms.iter().map(|t| self.share(t, s, message)).collect()).collect();
+impl QuoteFinder<'_> {
+    /// Returns a quote of the [surest] chunk, at the sentence with most words of the question.
+    ///
+    /// A chunk that is known to be relevant needs only the names of the question; another one needs most of its words, and an answer of the expected
+    /// type.
+    pub(super) fn find_passage<'m>(&self, chunk: &RankedChunk, message: &'m Message) -> Option<Quote<'m>> {
+        let heading = chunk.chunk.heading.as_ref().map_or("", |h| h.as_str());
+        let title = chunk.document.title.as_ref().map_or("", |t| t.as_str());
+        let topic = self.read_sentence(&format!("{heading} {title} {}", chunk.document.filename.as_str()), true);
+        let (terms, excerpts) = (self.terms(), Excerpts::of(chunk));
+        let shares = |s: &&str| -> Vec<f32> {
+            let sentence = self.read_sentence(s, true);
+            terms.iter().map(|t| self.share(t, &sentence, message)).collect()
+        };
+        let shares: Vec<Vec<f32>> = excerpts.sentences.iter().map(shares).collect();
         let covered = |(n, term): (usize, &Term)| {
             let of_text = shares.iter().filter_map(|row| row.get(n)).fold(0.0, |most: f32, share| most.max(*share));
             of_text.max(self.share(term, &topic, message))
@@ -127,19 +135,13 @@ impl QuoteFinder<'_> {
         // A chunk that does not contain a name of the question is about something else.
         let name_missing = terms.iter().zip(&shares_of_terms).any(|(t, share)| t.is_name && *share == 0.0);
         let coverage = shares_of_terms.iter().sum::<f32>() / terms.len().max(1) as f32;
-        if name_missing || !(is_relevant || self.has_words_of_answer(text, &terms, coverage)) {
+        if name_missing || !(chunk.relevance.is_some() || self.has_words_of_answer(message.text.as_str(), &terms, coverage)) {
             return None;
         }
         let sums: Vec<f32> = shares.iter().map(|row| row.iter().sum()).collect();
-        let may_answer = |i: &usize| may_answer(self.question, &surroundings(&sentences, *i));
-        let with_most_words = || (0..sums.len()).filter(may_answer).max_by(|a, b| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a)));
-        let nearest = nearest.filter(|i| *i < sentences.len()).or_else(with_most_words)?;
-        // In a list of questions, the answer comes after the question.
-        let is_question = |i: &usize| sentences.get(*i).is_some_and(|s| s.trim_end().ends_with('?'));
-        let nearest = (nearest..sentences.len()).find(|i| !is_question(i)).unwrap_or(nearest);
-        let (first, last) = quoted_range(&sentences, nearest);
-        let first = (first..=nearest).rev().take_while(|i| !is_question(i)).last().unwrap_or(nearest);
-        Some(Quote { message, excerpt: shorten(&sentences.get(first..=last)?.concat()), verdict: None, coverage })
+        let answering = excerpts.answering(self.question);
+        let (_, excerpt) = answering.into_iter().max_by(|(a, _), (b, _)| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a)))?;
+        Some(Quote { message, excerpt, verdict: None, coverage })
     }
 
     /// Whether a chunk that no network has judged has most words of the question, and an answer of the expected type.
@@ -171,14 +173,14 @@ fn is_personal(question: &Question) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::sync::LazyLock;
+    use std::sync::{Arc, LazyLock};
 
     use recall_domain::{
-        Chunk, Document, DocumentId, DocumentStatus, MessageId, Ontology, Timestamp, UserText,
+        Caller, Chunk, Document, DocumentId, DocumentStatus, MessageId, Ontology, Timestamp, UserId, UserText, ViewerRole,
         context::{Context, RankedChunk},
     };
     use recall_embedding::LocalEmbedder;
-    use recall_ports::{Asked, EmbedError, Embedding, EncodedText, PassageEncoder, WordVectors};
+    use recall_ports::{AnswerSink, Answerer, Asked, EmbedError, Embedding, EncodedText, PassageEncoder, WordVectors};
     use uuid::Uuid;
 
     use crate::ExtractiveAnswerer;
@@ -313,8 +315,10 @@ cues.verbs = ["like"]
         assert!(!found(Some(0.6)));
     }
 
-    /// Reads a question as the words "key" and "lost", and a passage as those of its words that are among them, whatever their form.
-    struct TwoWords;
+    /// Reads a question as the words "key" and "lost", and a passage as those that it contains.
+    struct TwoWords {
+        fails: bool,
+    }
 
     #[async_trait::async_trait]
     impl PassageEncoder for TwoWords {
@@ -323,6 +327,9 @@ cues.verbs = ["like"]
         }
 
         async fn encode(&self, passages: &[UserText]) -> Result<Vec<EncodedText>, EmbedError> {
+            if self.fails {
+                return Err(EmbedError::Transient("it fails".to_owned()));
+            }
             let of = |text: &UserText| {
                 let mut words = WordVectors::default();
                 for (n, word) in ["key", "lost", "."].into_iter().enumerate().filter(|(_, word)| text.as_str().contains(word)) {
@@ -338,21 +345,62 @@ cues.verbs = ["like"]
         }
     }
 
-    #[tokio::test]
-    async fn sentence_that_the_network_finds_nearest_is_quoted() {
+    struct Nothing;
+
+    impl AnswerSink for Nothing {
+        fn delta(&self, _: &str) {}
+    }
+
+    async fn answer_with(encoder: impl PassageEncoder + 'static) -> String {
         let filler =
             "Nothing of the kind is said here, though it takes many words to say so, and they all stand in one long sentence. ".repeat(3);
         let text = format!("A key opens one door. {filler}A key that is lost must be reported at once. {filler}Dogs bark at doors.");
         let mut best = chunk(1, 0.6, &text);
         best.relevance = Some(0.7);
-        let question = UserText::from("What opens a door?");
-        let context = Context { chunks: vec![best.clone()], ..Context::default() };
-        let asked = Asked { message: None, text: question.clone(), original: None, at: Timestamp::default() };
-        let parsed = ANSWERER.parse_question(&asked, &context);
-        let nearest = super::nearest_sentence(&TwoWords, &question, &parsed, &best).await.unwrap().unwrap();
-        let at = |nearest| ANSWERER.draft(&asked, &context, nearest).text.into_string();
-        assert!(at(Some(nearest)).contains("A key that is lost must be reported"), "{}", at(Some(nearest)));
-        assert!(at(None).contains("A key opens one door."), "{}", at(None));
+        let asked = Asked { message: None, text: "What opens a door?".into(), original: None, at: Timestamp::default() };
+        let context = Context { chunks: vec![best], ..Context::default() };
+        let answerer =
+            ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), Some(Arc::new(encoder)));
+        let caller = Caller::verified(UserId(Uuid::from_u128(1)), ViewerRole::User);
+        answerer.answer(&caller, &asked, &context, &Nothing).await.unwrap().text.into_string()
+    }
+
+    #[tokio::test]
+    async fn sentence_that_the_network_finds_nearest_is_quoted() {
+        let found = answer_with(TwoWords { fails: false }).await;
+        assert!(found.contains("A key that is lost must be reported"), "{found}");
+    }
+
+    #[tokio::test]
+    async fn sentence_with_the_words_is_quoted_if_the_network_fails() {
+        let found = answer_with(TwoWords { fails: true }).await;
+        assert!(found.contains("A key opens one door."), "{found}");
+    }
+
+    #[test]
+    fn chunk_that_the_network_has_not_judged_may_answer_better() {
+        let question = "How do I get a replacement for a mislaid badge?";
+        let mut judged = chunk(1, 0.6, KEYS);
+        judged.relevance = Some(0.8);
+        let unjudged = chunk(5, 0.7, "Dogs are welcome.");
+        assert!(is_quoted(question, &[judged.clone(), unjudged.clone()]));
+        assert!(!is_quoted(question, &[unjudged, judged]));
+    }
+
+    #[test]
+    fn copies_of_a_chunk_that_fits_very_well_are_no_rivals() {
+        let question = "How do I get a replacement for a mislaid badge?";
+        let copies =
+            [(1, 0.85), (5, 0.85)].map(|(position, relevance)| RankedChunk { relevance: Some(relevance), ..chunk(position, 0.6, KEYS) });
+        assert!(is_quoted(question, &copies));
+    }
+
+    #[test]
+    fn parts_of_a_question_are_not_answered_by_the_chunk_for_the_whole() {
+        let mut best = chunk(1, 0.6, KEYS);
+        best.relevance = Some(0.8);
+        let found = answer("How do I get a key and where is a lost one reported?", &[best]);
+        assert_eq!(found.matches("In handbook.pdf").count(), 1, "{found}");
     }
 
     #[test]

@@ -27,7 +27,10 @@ const LAYERS: usize = 5;
 /// Most pieces that are read of a text. A chunk of a document has at most about half of them.
 const MAX_PIECES: usize = 4 * MAX_TOKENS;
 
-/// Longest text that does not wait for others, in bytes. A question takes milliseconds, a chunk a hundred of them.
+/// Most words of a question that have vectors: a passage is compared with each of them.
+const MAX_QUESTION_WORDS: usize = 64;
+
+/// Longest text that does not wait for longer ones, in bytes. A question takes milliseconds, a chunk a hundred of them.
 const SHORT: usize = 512;
 
 /// Reads passages and questions better than the static model, and takes a thousand times as long.
@@ -141,7 +144,9 @@ impl PassageEncoder for MiniLmEncoder {
     }
 
     async fn encode_question(&self, question: &UserText) -> Result<EncodedText, EmbedError> {
-        self.start(question, |_| true).await?.await.map_err(|e| EmbedError::Permanent(e.to_string()))
+        let mut encoded = self.start(question, |_| true).await?.await.map_err(|e| EmbedError::Permanent(e.to_string()))?;
+        encoded.words.truncate(MAX_QUESTION_WORDS);
+        Ok(encoded)
     }
 }
 
@@ -203,13 +208,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn stop_words_count_in_questions_only_and_a_long_passage_is_cut() {
+    async fn stop_words_count_in_questions_only_and_long_texts_are_cut() {
         let encoder = MiniLmEncoder::load().unwrap();
         let words = |encoded: &EncodedText| encoded.words.as_bytes().len() / (WordVectors::DIMENSION / 2);
         let text = UserText::from("What is the port, and who uses it?");
         assert_eq!(words(&encoder.encode_question(&text).await.unwrap()), 8);
         assert_eq!(words(&encoder.encode(&[text]).await.unwrap()[0]), 2);
         let long = UserText::from("harbour ".repeat(2000));
+        assert_eq!(words(&encoder.encode_question(&long).await.unwrap()), MAX_QUESTION_WORDS);
         assert_eq!(words(&encoder.encode(&[long]).await.unwrap()[0]), MAX_PIECES);
     }
 

@@ -15,7 +15,7 @@ pub trait PassageEncoder: Send + Sync {
     /// # Errors
     /// Fails if the model cannot work.
     async fn encode(&self, passages: &[UserText]) -> Result<Vec<EncodedText>, EmbedError>;
-    /// Encodes a question, with all its words.
+    /// Encodes a question, with its stop words. A long one has vectors for its first words only.
     ///
     /// # Errors
     /// Fails if the model cannot work.
@@ -68,6 +68,11 @@ impl WordVectors {
         let rounded = |v: f32| (v * scale).round() as i8;
         let (pairs, _) = word.as_chunks::<2>();
         self.0.extend(pairs.iter().map(|[low, high]| (rounded(*low) & 0xF).cast_unsigned() | (rounded(*high) << 4).cast_unsigned()));
+    }
+
+    /// Drops all words after the first `most`.
+    pub fn truncate(&mut self, most: usize) {
+        self.0.truncate(most * Self::BYTES);
     }
 
     /// Reads the bytes that a store has kept.

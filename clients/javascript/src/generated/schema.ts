@@ -1143,7 +1143,7 @@ export interface RankedChunk {
   chunk: Chunk;
   /** Relevance, 0 to 1; comparable only within this result. */
   score: number;
-  /** How well it fits the question in meaning and words, 0 to 1; comparable between results. Null if a network does not order the chunks. */
+  /** How well it fits the question, 0 to 1, mostly by the judgement of a network; comparable between results. Null if no network has judged it. */
   relevance: number | null;
   /** Retrieval methods that found it. */
   methods: RetrievalMethod[];

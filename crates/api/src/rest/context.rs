@@ -83,7 +83,7 @@ struct RankedChunkView {
     chunk: ChunkView,
     /// Relevance, 0 to 1; comparable only within this result.
     score: f64,
-    /// How well it fits the question in meaning and words, 0 to 1; comparable between results. Absent if a network does not order the chunks.
+    /// How well it fits the question, 0 to 1, mostly by the judgement of a network; comparable between results. Absent if no network has judged it.
     #[serde(skip_serializing_if = "Option::is_none")]
     relevance: Option<f64>,
     /// Retrieval methods that found it.

@@ -71,7 +71,10 @@ impl UseCases {
             if !missing.is_empty() {
                 self.encode_later(*whose, missing);
             }
-            meanings.extend(found.iter().filter_map(|(id, passage)| Some((*id, meaning(&question, passage)?))));
+            let question = question.clone();
+            // It would block the other tasks of this thread for milliseconds.
+            let compare = move || found.iter().filter_map(|(id, passage)| Some((*id, meaning(&question, passage)?))).collect::<Vec<_>>();
+            meanings.extend(tokio::task::spawn_blocking(compare).await.map_err(|e| UseCaseError::Internal { cause: e.into() })?);
         }
         Ok(reorder(hits, &meanings))
     }
@@ -99,7 +102,8 @@ impl UseCases {
 /// How near a passage is to a question in meaning, 0 to 1; `None` if the encoder knows too few words of one of them.
 fn meaning(question: &EncodedText, passage: &Passage) -> Option<f32> {
     let (whole, words) = (passage.vector.cosine(&question.vector)?, question.words.covered_by(&passage.words)?);
-    Some(((1.0 - WORDS) * whole + WORDS * words).max(0.0))
+    // Rounded cosines may be a little above 1.
+    Some(((1.0 - WORDS) * whole + WORDS * words).clamp(0.0, 1.0))
 }
 
 /// Sorts the chunks among the hits by their relevance, and returns that of the chunks whose meaning is known. The others count as having the

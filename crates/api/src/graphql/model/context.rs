@@ -72,7 +72,7 @@ pub(crate) struct RankedChunkNode {
     chunk: ChunkNode,
     /// Relevance, 0 to 1; comparable only within this result.
     score: f64,
-    /// How well it fits the question in meaning and words, 0 to 1; comparable between results. Null if a network does not order the chunks.
+    /// How well it fits the question, 0 to 1, mostly by the judgement of a network; comparable between results. Null if no network has judged it.
     relevance: Option<f64>,
     /// Retrieval methods that found it.
     methods: Vec<RetrievalMethod>,

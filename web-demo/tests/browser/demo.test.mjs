@@ -206,7 +206,7 @@ test("an unsent message survives a page reload", async () => {
   await page.route("**/graphql", (route) => route.abort());
   await say(tab, "Tariq lives in Porto.");
   await waitForElement(page.locator('.message[data-stage="unsent"]'), "the unsent message");
-  await page.unroute("**/graphql");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
   await page.reload();
   await waitForPhase(tab, "live");
   tab.outage = false;

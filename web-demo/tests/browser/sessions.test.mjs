@@ -87,7 +87,7 @@ test("search finds sessions by title and by what was said", async () => {
   const tab = await visitSession(open);
   const { page } = tab;
   await page.keyboard.press("Control+k");
-  await waitForElement(search(page), "the search field");
+  await until(() => search(page).evaluate((field) => field === document.activeElement), "the focus in the search field");
   await page.keyboard.type("cinnamon");
   const byTitle = nav(page).getByRole("list", { name: "Found by title" });
   await waitForElement(byTitle.getByText("Cinnamon rolls"), "the session by its title");

@@ -185,7 +185,8 @@ def load(path):
 
 # ---- Network
 
-def build(args, mark_count, relations):
+def transformer(dropout):
+    """Returns the parts of a layer as functions: normalisation, dropout, and the layer itself."""
     import jax
     import jax.numpy as jnp
 
@@ -203,10 +204,19 @@ def build(args, mark_count, relations):
         keys = [None] * 3 if key is None else jax.random.split(key, 3)
         q, k, v = jnp.split((x @ p["qkv"] + p["qkv_bias"]).reshape(b, t, 3 * HEADS, HIDDEN // HEADS), 3, axis=2)
         scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / (HIDDEN // HEADS) ** 0.5 + mask[:, None, None, :]
-        weights = drop(jax.nn.softmax(scores), keys[0], args.dropout)
-        x = layer_norm(x + drop(jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(b, t, HIDDEN) @ p["out"] + p["out_bias"], keys[1], args.dropout), p["scale1"], p["shift1"])
+        weights = drop(jax.nn.softmax(scores), keys[0], dropout)
+        x = layer_norm(x + drop(jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(b, t, HIDDEN) @ p["out"] + p["out_bias"], keys[1], dropout), p["scale1"], p["shift1"])
         y = jax.nn.gelu(x @ p["up"] + p["up_bias"], approximate=True) @ p["down"] + p["down_bias"]
-        return layer_norm(x + drop(y, keys[2], args.dropout), p["scale2"], p["shift2"])
+        return layer_norm(x + drop(y, keys[2], dropout), p["scale2"], p["shift2"])
+
+    return layer_norm, drop, block
+
+
+def build(args, mark_count, relations):
+    import jax
+    import jax.numpy as jnp
+
+    layer_norm, drop, block = transformer(args.dropout)
 
     def lower(base, ids, lengths):
         """The part that is not trained: embeddings and the first layers."""

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use recall::system::{RandomIds, SystemClock};
-use recall_answering::ExtractiveAnswerer;
+use recall_answering::{ExtractiveAnswerer, Networks};
 use recall_api::event_log::{HubAnnouncer, LogSource};
 use recall_comparing::AlignmentComparer;
 use recall_domain::Ontology;
@@ -43,11 +43,12 @@ impl Inside {
         let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
         let announcer = Arc::new(HubAnnouncer(hub));
         let wake = Arc::new(Notify::new());
+        let networks = Networks { passages: passages.clone(), verifier: None };
         let usecases = UseCases::new(Parts {
             store: store.clone(),
             index: Arc::new(RecallIndex::new(store.clone(), &embedder, RecallIndexOptions::default())),
             extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
-            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone(), passages.clone())),
+            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone(), networks)),
             comparer: Arc::new(AlignmentComparer::new(embedder.clone())),
             embedder: Arc::new(embedder.clone()),
             passages,

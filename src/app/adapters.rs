@@ -13,8 +13,8 @@ use recall_api::Check;
 use recall_documents::{ChildLimits, ChildParser};
 use recall_domain::Ontology;
 use recall_embedding::{FallbackEmbedders, LocalEmbedder};
-use recall_neural::{MiniLmEncoder, Network, NeuralExtractor};
-use recall_ports::{Clock, DocumentParser, Embedder, Extractor, PassageEncoder, Store};
+use recall_neural::{MiniLmEncoder, MiniLmVerifier, Network, NeuralExtractor};
+use recall_ports::{AnswerVerifier, Clock, DocumentParser, Embedder, Extractor, PassageEncoder, Store};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{ServerLock, SqliteConfig, SqliteStore};
 use recall_understand::{LocalExtractor, Pipeline};
@@ -45,6 +45,14 @@ pub(super) fn passages(config: &Config) -> anyhow::Result<Option<Arc<dyn Passage
         return Ok(None);
     }
     Ok(Some(Arc::new(MiniLmEncoder::load()?)))
+}
+
+/// Loads the network that finds answers in other words, unless learned parts are switched off.
+pub(super) fn verifier(config: &Config) -> anyhow::Result<Option<Arc<dyn AnswerVerifier>>> {
+    if !config.understanding.learned {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(MiniLmVerifier::load()?)))
 }
 
 /// An open store.

@@ -7,7 +7,7 @@ use signaling::{Hub, HubConfig};
 use tokio::sync::Notify;
 
 use super::{
-    adapters::{Embedders, OpenStore, built_in_extractor, document_parser, embedders, ontology, passages, store},
+    adapters::{Embedders, OpenStore, built_in_extractor, document_parser, embedders, ontology, passages, store, verifier},
     models, parse,
     reembed::{Pace, Reembedder},
 };
@@ -15,7 +15,7 @@ use crate::config::{Citations, Config, Originals};
 use crate::originals::OriginalsFolder;
 use crate::spool::FolderSpool;
 use crate::system::{RandomIds, SystemClock};
-use recall_answering::ExtractiveAnswerer;
+use recall_answering::{ExtractiveAnswerer, Networks};
 use recall_api::event_log::{EventHub, HubAnnouncer, LogSource};
 use recall_api::{Admission, Check, Documents, OpenAi, OpenAiSettings};
 use recall_comparing::AlignmentComparer;
@@ -91,7 +91,8 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     let passages = passages(config)?;
     let mut extractor = built_in_extractor(config, ontology.clone())?;
     let mut comparer: Arc<dyn Comparer> = Arc::new(AlignmentComparer::new(local.clone()));
-    let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local, passages.clone()));
+    let networks = Networks { passages: passages.clone(), verifier: verifier(config)? };
+    let mut answerer: Arc<dyn Answerer> = Arc::new(ExtractiveAnswerer::new(&ontology, local, networks));
     let mut openai = OpenAi { upstream: None, answerer: answerer.clone(), extractor: extractor.clone(), settings: openai_settings(config) };
     if let Some(client) = models::client(config)? {
         models::probe_in_background(client.clone());

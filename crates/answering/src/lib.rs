@@ -11,6 +11,7 @@
 //! - `evidence` and `members` check what the evidence of a fact says, and whether it belongs to the class asked for.
 //! - `later` adds what was said after the statement that an answer rests on.
 //! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others.
+//! - `verified` selects messages with a network if none has the words of the question.
 //! - `passages` selects the chunk of a document if no message fits.
 //! - `values` answers about values: ages, dates, amounts, jobs.
 //! - `sources` answers "how do you know" with the messages that say so.
@@ -43,6 +44,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 mod values;
+mod verified;
 mod words;
 
 use std::{collections::HashSet, sync::Arc};
@@ -55,6 +57,7 @@ use self::{
     cues::CueIndex,
     evidence::is_told_by,
     grammar::day,
+    passages::NearestExcerpt,
     phrasing::{CitationList, FactWriter},
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder},
@@ -65,7 +68,7 @@ use recall_domain::{
     context::{Context, RankedChunk},
 };
 use recall_embedding::LocalEmbedder;
-use recall_ports::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked, PassageEncoder};
+use recall_ports::{AnswerDraft, AnswerError, AnswerSink, AnswerVerifier, Answerer, Asked, PassageEncoder};
 
 /// The answer if nothing supports one.
 const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
@@ -75,19 +78,27 @@ pub struct ExtractiveAnswerer {
     cue_index: CueIndex,
     values: ValueIndex,
     embedder: LocalEmbedder,
-    passages: Option<Arc<dyn PassageEncoder>>,
+    networks: Networks,
+}
+
+/// The networks of an [`ExtractiveAnswerer`]. Without them it compares words.
+#[derive(Clone, Default)]
+pub struct Networks {
+    /// Finds the sentence of a chunk to quote. It must be what orders the chunks.
+    pub passages: Option<Arc<dyn PassageEncoder>>,
+    /// Finds messages that answer in other words than the question.
+    pub verifier: Option<Arc<dyn AnswerVerifier>>,
 }
 
 impl ExtractiveAnswerer {
-    /// Creates an answerer that finds relations by the cues of `ontology` and compares words with `embedder`. With `passages`, which must be what
-    /// orders the chunks, it finds the sentence of a chunk to quote.
-    pub fn new(ontology: &Ontology, embedder: LocalEmbedder, passages: Option<Arc<dyn PassageEncoder>>) -> Self {
-        Self { cue_index: CueIndex::new(ontology), values: ValueIndex::new(ontology), embedder, passages }
+    /// Creates an answerer that finds relations by the cues of `ontology` and compares words with `embedder`.
+    pub fn new(ontology: &Ontology, embedder: LocalEmbedder, networks: Networks) -> Self {
+        Self { cue_index: CueIndex::new(ontology), values: ValueIndex::new(ontology), embedder, networks }
     }
 
     /// Returns what to quote instead, if an answer quotes the surest chunk.
-    async fn nearest_excerpt(&self, asked: &Asked, context: &Context, draft: &AnswerDraft) -> Option<String> {
-        let encoder = self.passages.as_deref()?;
+    async fn nearest_excerpt(&self, asked: &Asked, context: &Context, draft: &AnswerDraft) -> Option<NearestExcerpt> {
+        let encoder = self.networks.passages.as_deref()?;
         let [Citation { chunk: Some(quoted), .. }] = &draft.citations[..] else { return None };
         let question = self.parse_question(asked, context);
         let chunk = passages::surest(&question, &context.chunks).filter(|c| c.chunk.id == quoted.chunk_id && c.relevance.is_some())?;
@@ -100,8 +111,25 @@ impl ExtractiveAnswerer {
         }
     }
 
+    /// Returns an answer with the messages that the verifier is sure of, if there are any.
+    async fn verified(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
+        let verifier = self.networks.verifier.as_deref().filter(|_| smalltalk::reply(asked.text.as_str()).is_none())?;
+        let question = self.parse_question(asked, context);
+        let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
+        let quotes = match finder.find_verified(verifier, &asked.text, &context.messages).await {
+            Ok(quotes) => quotes,
+            Err(cause) => {
+                warn!(%cause, "no message is quoted that has other words than the question");
+                return None;
+            }
+        };
+        let mut cited = CitationList::new(context);
+        let sentences = write_quotes(&question, context, later::with_corrections(quotes, &context.messages), &mut cited);
+        (!sentences.is_empty()).then(|| grounded(&sentences, cited))
+    }
+
     /// Returns the answer: a pure function of question, context, and what to quote of the surest chunk.
-    fn draft(&self, asked: &Asked, context: &Context, nearest: Option<String>) -> AnswerDraft {
+    fn draft(&self, asked: &Asked, context: &Context, nearest: Option<NearestExcerpt>) -> AnswerDraft {
         let nothing = |text: &str| AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
         if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
             return nothing(reply);
@@ -126,7 +154,7 @@ impl ExtractiveAnswerer {
             return nothing(UNKNOWN);
         }
         context.cite_chunks(&mut cited.citations);
-        AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None }
+        grounded(&sentences, cited)
     }
 
     /// Returns the sentences that answer one question, with their citations in `cited`; none if nothing supports an answer.
@@ -204,15 +232,16 @@ impl ExtractiveAnswerer {
 
     /// Quotes the surest chunk: `nearest` if it is known, else where it has most words of the question. The relevance of chunks is that for the whole
     /// question, so none is quoted for a part of it.
-    fn passage(&self, asked: &Asked, context: &Context, nearest: Option<String>, cited: &mut CitationList<'_>) -> Vec<String> {
+    fn passage(&self, asked: &Asked, context: &Context, nearest: Option<NearestExcerpt>, cited: &mut CitationList<'_>) -> Vec<String> {
         let question = self.parse_question(asked, context);
         let Some(chunk) = passages::surest(&question, &context.chunks) else { return Vec::new() };
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
         let message = chunk.as_message().message;
-        let mut quote = finder.find_passage(chunk, &message);
-        if let Some((quote, nearest)) = quote.as_mut().zip(nearest) {
-            quote.excerpt = nearest;
-        }
+        let quote = finder.find_passage(chunk, &message).and_then(|quote| match nearest {
+            Some(NearestExcerpt::Quote(excerpt)) => Some(Quote { excerpt, ..quote }),
+            Some(NearestExcerpt::NoAnswer) => None,
+            None => Some(quote),
+        });
         write_quotes(&question, context, quote.into_iter().collect(), cited)
     }
 
@@ -233,6 +262,11 @@ impl ExtractiveAnswerer {
         let texts: Vec<Vec<words::Word>> = texts.map(words::words).collect();
         Question::read(asked.text.as_str(), asked.at, &known, &texts, &self.cue_index)
     }
+}
+
+/// Returns an answer of these sentences.
+fn grounded(sentences: &[String], cited: CitationList<'_>) -> AnswerDraft {
+    AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None }
 }
 
 /// Questions within a question, asked of the same context.
@@ -330,6 +364,11 @@ impl Answerer for ExtractiveAnswerer {
         let mut draft = self.draft(asked, context, None);
         if let Some(nearest) = self.nearest_excerpt(asked, context, &draft).await {
             draft = self.draft(asked, context, Some(nearest));
+        }
+        if !draft.grounded
+            && let Some(verified) = self.verified(asked, context).await
+        {
+            draft = verified;
         }
         sink.delta(draft.text.as_str());
         Ok(draft)

@@ -80,10 +80,9 @@ impl<'c> Excerpts<'c> {
         Some(without_heading(&excerpt, self.chunk).to_owned())
     }
 
-    /// Returns what may answer a question, each with the sentence at which it is quoted.
-    fn answering(&self, question: &Question) -> Vec<(usize, String)> {
-        let all = (0..self.sentences.len()).filter_map(|i| Some((i, self.at(i)?)));
-        all.filter(|(_, excerpt)| may_answer(question, excerpt)).collect()
+    /// Returns what is quoted at each sentence.
+    fn all(&self) -> impl Iterator<Item = (usize, String)> {
+        (0..self.sentences.len()).filter_map(|i| Some((i, self.at(i)?)))
     }
 }
 
@@ -96,20 +95,33 @@ fn may_answer(question: &Question, text: &str) -> bool {
     }
 }
 
-/// Finds the excerpt of a chunk that covers the words of a question best; `None` if none may answer it, or if the encoder knows too few words.
+/// What a network says about the excerpts of the surest chunk.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NearestExcerpt {
+    /// The excerpt that covers the words of the question best.
+    Quote(String),
+    /// The excerpt that covers them best has no number or time though one is asked for. So the chunk is about the same, but has no answer.
+    NoAnswer,
+}
+
+/// Finds the excerpt of a chunk that covers the words of a question best; `None` if the encoder knows too few words.
 pub(super) async fn nearest_excerpt(
     encoder: &dyn PassageEncoder,
     asked: &UserText,
     question: &Question,
     chunk: &RankedChunk,
-) -> Result<Option<String>, EmbedError> {
-    let mut excerpts = Excerpts::of(chunk).answering(question);
-    excerpts.dedup_by(|(_, a), (_, b)| a == b);
-    let excerpts: Vec<UserText> = excerpts.into_iter().take(MAX_EXCERPTS).map(|(_, excerpt)| excerpt.into()).collect();
+) -> Result<Option<NearestExcerpt>, EmbedError> {
+    let mut excerpts: Vec<String> = Excerpts::of(chunk).all().map(|(_, excerpt)| excerpt).collect();
+    excerpts.dedup();
+    let excerpts: Vec<UserText> = excerpts.into_iter().take(MAX_EXCERPTS).map(UserText::from).collect();
     let asked = encoder.encode_question(asked).await?;
     let encoded = encoder.encode(&excerpts).await?;
     let covered = excerpts.into_iter().zip(&encoded).filter_map(|(excerpt, e)| Some((asked.words.covered_by(&e.words)?, excerpt)));
-    Ok(covered.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, excerpt)| excerpt.into_string()))
+    let nearest = covered.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, excerpt)| excerpt);
+    Ok(nearest.map(|excerpt| match may_answer(question, excerpt.as_str()) {
+        true => NearestExcerpt::Quote(excerpt.into_string()),
+        false => NearestExcerpt::NoAnswer,
+    }))
 }
 
 impl QuoteFinder<'_> {
@@ -139,8 +151,8 @@ impl QuoteFinder<'_> {
             return None;
         }
         let sums: Vec<f32> = shares.iter().map(|row| row.iter().sum()).collect();
-        let answering = excerpts.answering(self.question);
-        let (_, excerpt) = answering.into_iter().max_by(|(a, _), (b, _)| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a)))?;
+        let answering = excerpts.all().filter(|(_, excerpt)| may_answer(self.question, excerpt));
+        let (_, excerpt) = answering.max_by(|(a, _), (b, _)| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a)))?;
         Some(Quote { message, excerpt, verdict: None, coverage })
     }
 
@@ -183,7 +195,7 @@ mod tests {
     use recall_ports::{AnswerSink, Answerer, Asked, EmbedError, Embedding, EncodedText, PassageEncoder, WordVectors};
     use uuid::Uuid;
 
-    use crate::ExtractiveAnswerer;
+    use crate::{ExtractiveAnswerer, Networks};
 
     const ONTOLOGY: &str = r#"
 [[relation]]
@@ -195,7 +207,7 @@ cues.verbs = ["like"]
 "#;
 
     static ANSWERER: LazyLock<ExtractiveAnswerer> =
-        LazyLock::new(|| ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), None));
+        LazyLock::new(|| ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), Networks::default()));
 
     const KEYS: &str =
         "How do I get a key? The reception hands out keys on the first day. If a key is lost, the loss must be reported there.";
@@ -351,29 +363,39 @@ cues.verbs = ["like"]
         fn delta(&self, _: &str) {}
     }
 
-    async fn answer_with(encoder: impl PassageEncoder + 'static) -> String {
+    async fn answer_with(encoder: impl PassageEncoder + 'static, question: &str) -> String {
         let filler =
-            "Nothing of the kind is said here, though it takes many words to say so, and they all stand in one long sentence. ".repeat(3);
+            "Nothing of the kind is said here, though it takes many words to say so, and they all stand in a single long sentence. "
+                .repeat(3);
         let text = format!("A key opens one door. {filler}A key that is lost must be reported at once. {filler}Dogs bark at doors.");
         let mut best = chunk(1, 0.6, &text);
         best.relevance = Some(0.7);
-        let asked = Asked { message: None, text: "What opens a door?".into(), original: None, at: Timestamp::default() };
+        let asked = Asked { message: None, text: question.into(), original: None, at: Timestamp::default() };
         let context = Context { chunks: vec![best], ..Context::default() };
-        let answerer =
-            ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), Some(Arc::new(encoder)));
+        let networks = Networks { passages: Some(Arc::new(encoder)), ..Networks::default() };
+        let answerer = ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), networks);
         let caller = Caller::verified(UserId(Uuid::from_u128(1)), ViewerRole::User);
         answerer.answer(&caller, &asked, &context, &Nothing).await.unwrap().text.into_string()
     }
 
     #[tokio::test]
     async fn sentence_that_the_network_finds_nearest_is_quoted() {
-        let found = answer_with(TwoWords { fails: false }).await;
+        let found = answer_with(TwoWords { fails: false }, "What opens a door?").await;
         assert!(found.contains("A key that is lost must be reported"), "{found}");
     }
 
     #[tokio::test]
+    async fn nothing_is_quoted_if_the_nearest_sentence_lacks_the_number() {
+        let question = "How many doors does a key open?";
+        let found = answer_with(TwoWords { fails: false }, question).await;
+        assert!(found.starts_with("I don't know"), "{found}");
+        let by_words = answer_with(TwoWords { fails: true }, question).await;
+        assert!(by_words.contains("A key opens one door."), "{by_words}");
+    }
+
+    #[tokio::test]
     async fn sentence_with_the_words_is_quoted_if_the_network_fails() {
-        let found = answer_with(TwoWords { fails: true }).await;
+        let found = answer_with(TwoWords { fails: true }, "What opens a door?").await;
         assert!(found.contains("A key opens one door."), "{found}");
     }
 

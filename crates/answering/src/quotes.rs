@@ -322,7 +322,7 @@ impl QuoteFinder<'_> {
     /// Whether the message is by or about each entity that the question names.
     ///
     /// "I" is the caller, whose messages have no speaker.
-    fn is_about(&self, message: &Message, addressee: Option<&str>) -> bool {
+    pub(super) fn is_about(&self, message: &Message, addressee: Option<&str>) -> bool {
         let question = self.question;
         let text = words(message.text.as_str());
         let said: HashSet<String> = text.iter().map(|w| w.plain.clone()).collect();

@@ -12,7 +12,7 @@ use recall_domain::{
     context::{RankedFact, RankedMessage},
 };
 
-const ONTOLOGY: &str = r#"
+pub(super) const ONTOLOGY: &str = r#"
 [[relation]]
 name = "LIKES"
 phrase = "likes"
@@ -113,13 +113,13 @@ cues.ending_verbs = ["sell"]
 "#;
 
 static ANSWERER: LazyLock<ExtractiveAnswerer> =
-    LazyLock::new(|| ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), None));
+    LazyLock::new(|| ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), Networks::default()));
 
 fn at(day: &str) -> Timestamp {
     format!("{day}T12:00:00Z").parse().unwrap()
 }
 
-fn asked(question: &str) -> Asked {
+pub(super) fn asked(question: &str) -> Asked {
     Asked { message: None, text: question.into(), original: None, at: at("2026-06-01") }
 }
 
@@ -144,10 +144,10 @@ fn entity(name: &str, entity_type: EntityType) -> Entity {
 }
 
 #[derive(Clone)]
-struct TestMemory {
-    entities: Vec<Entity>,
-    facts: Vec<RankedFact>,
-    messages: Vec<RankedMessage>,
+pub(super) struct TestMemory {
+    pub(super) entities: Vec<Entity>,
+    pub(super) facts: Vec<RankedFact>,
+    pub(super) messages: Vec<RankedMessage>,
 }
 
 impl TestMemory {
@@ -188,7 +188,7 @@ impl TestMemory {
         self.facts.last_mut().unwrap()
     }
 
-    fn add_message(&mut self, speaker: Option<&str>, text: &str) {
+    pub(super) fn add_message(&mut self, speaker: Option<&str>, text: &str) {
         let message = Message {
             id: MessageId(id(text)),
             session: SessionId(id("s")),
@@ -217,7 +217,7 @@ impl TestMemory {
     }
 }
 
-fn test_memory() -> TestMemory {
+pub(super) fn test_memory() -> TestMemory {
     use EntityType::*;
     let entities = [
         ("You", Person),

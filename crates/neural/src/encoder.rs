@@ -19,7 +19,8 @@ use crate::stem::{READER, Stem};
 use crate::tokens::{END, MAX_TOKENS, START, UNKNOWN, pieces};
 use crate::weights::{Weights, WeightsError};
 
-const MODEL: &[u8] = include_bytes!("../../../models/minilm-encoder/model.safetensors");
+/// The file of the encoder, whose first layers the verifier shares.
+pub(crate) const ENCODER: &[u8] = include_bytes!("../../../models/minilm-encoder/model.safetensors");
 /// Name and version of the model. Increase the version with every change of the vectors.
 const MODEL_NAME: &str = "minilm-l6/2";
 /// Layers behind that of the stem.
@@ -56,7 +57,7 @@ impl MiniLmEncoder {
     /// Fails if the files of this version do not fit together.
     pub fn load() -> Result<Self, WeightsError> {
         let stem = Stem::read(&Weights::new(READER)?)?;
-        let w = Weights::new(MODEL)?;
+        let w = Weights::new(ENCODER)?;
         let layers = (1..=LAYERS).map(|i| Layer::read(&w, i)).collect::<Result<_, _>>()?;
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Ok(Self {
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn model_file_has_the_recorded_checksum() {
-        let sum: String = Sha256::digest(MODEL).iter().map(|b| format!("{b:02x}")).collect();
+        let sum: String = Sha256::digest(ENCODER).iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!(include_str!("../../../models/minilm-encoder/SHA256SUMS"), format!("{sum}  model.safetensors\n"));
     }
 }

@@ -6,10 +6,12 @@
 //! 4. What it says becomes kind, mentions and facts: `reading` with `coordination` and `quotations`.
 //!
 //! `encoder` encodes passages and questions with another network, which shares the first layer; `projection` makes the vectors of words short.
+//! `answers` reads a question together with a text, and tells whether the text answers it.
 //!
 //! The weights are trained on the messages in `training/`, and are part of the binary. They are mapped, not copied.
 
 mod activation;
+mod answers;
 mod coordination;
 mod encoder;
 mod extractor;
@@ -26,6 +28,7 @@ mod tokens;
 mod vocabulary;
 mod weights;
 
+pub use answers::MiniLmVerifier;
 pub use encoder::MiniLmEncoder;
 pub use extractor::NeuralExtractor;
 pub use marks::{KINDS, MARKS, POLARITIES, RELATIONS, TYPES, covered, marks};

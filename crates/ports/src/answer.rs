@@ -41,6 +41,16 @@ pub trait Answerer: Send + Sync {
     async fn answer(&self, caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError>;
 }
 
+/// Reads a question together with texts that may answer it.
+#[async_trait]
+pub trait AnswerVerifier: Send + Sync {
+    /// Returns for each text the probability that it answers the question, in order. Long texts are read in part.
+    ///
+    /// # Errors
+    /// Fails if the verifier cannot work.
+    async fn verify(&self, question: &UserText, texts: &[UserText]) -> Result<Vec<f32>, AnswerError>;
+}
+
 /// Receives the text of an answer while it is written.
 pub trait AnswerSink: Send + Sync {
     /// Receives the next piece of text. It may be dropped before it reaches a slow reader.

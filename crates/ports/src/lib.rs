@@ -40,7 +40,7 @@ pub mod visit;
 pub use access::{AccessTokenStore, RevocationStore};
 pub use account_deletion::{AccountDeletion, AccountDeletionStep, AccountDeletionStore};
 pub use allowance::{Allowances, Bucket, DrawOutcome};
-pub use answer::{AnswerDraft, AnswerError, AnswerSink, Answerer, Asked};
+pub use answer::{AnswerDraft, AnswerError, AnswerSink, AnswerVerifier, Answerer, Asked};
 pub use archive::{Archive, ArchiveError};
 pub use audit::AuditLog;
 pub use background_tasks::BackgroundTasks;

@@ -11,7 +11,7 @@ use recall::{
     spool::FolderSpool,
     system::{RandomIds, SystemClock},
 };
-use recall_answering::ExtractiveAnswerer;
+use recall_answering::{ExtractiveAnswerer, Networks};
 use recall_api::{
     self as api, ApiConfig, ApiState, Authenticator, Identity, Logins, OpenAi, OpenAiSettings, ProtectedResource, Visits,
     auth::AuthError,
@@ -213,7 +213,7 @@ impl Server {
         let ontology = Arc::new(Ontology::parse(ONTOLOGY).unwrap());
         let openai = OpenAi {
             upstream: None,
-            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone(), None)),
+            answerer: Arc::new(ExtractiveAnswerer::new(&ontology, embedder.clone(), Networks::default())),
             extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
             settings: OpenAiSettings::default(),
         };

@@ -16,7 +16,7 @@ use recall::{
     app::reembed::{Pace, Reembedder, Round, RoundError},
     system::{RandomIds, SystemClock},
 };
-use recall_answering::ExtractiveAnswerer;
+use recall_answering::{ExtractiveAnswerer, Networks};
 use recall_api::event_log::{HubAnnouncer, LogSource};
 use recall_comparing::AlignmentComparer;
 use recall_domain::{
@@ -101,7 +101,7 @@ fn server(store: &Arc<dyn Store>, embedder: Arc<dyn Embedder>, budget_bytes: usi
         store: store.clone(),
         index: Arc::new(RecallIndex::new(store.clone(), embedder.as_ref(), options)),
         extractor: Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone())))),
-        answerer: Arc::new(ExtractiveAnswerer::new(&ontology, LocalEmbedder::load().unwrap(), None)),
+        answerer: Arc::new(ExtractiveAnswerer::new(&ontology, LocalEmbedder::load().unwrap(), Networks::default())),
         comparer: Arc::new(AlignmentComparer::new(LocalEmbedder::load().unwrap())),
         embedder,
         announcer: Arc::new(HubAnnouncer(hub)),

@@ -114,18 +114,25 @@ impl ExtractiveAnswerer {
     /// Returns an answer with the messages that the verifier is sure of, if there are any.
     async fn verified(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let verifier = self.networks.verifier.as_deref().filter(|_| smalltalk::reply(asked.text.as_str()).is_none())?;
-        let question = self.parse_question(asked, context);
-        let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
-        let quotes = match finder.find_verified(verifier, &asked.text, &context.messages).await {
-            Ok(quotes) => quotes,
-            Err(cause) => {
-                warn!(%cause, "no message is quoted that has other words than the question");
-                return None;
+        // Some messages say "Maren", and others "my sister".
+        for text in std::iter::once(&asked.text).chain(&asked.original) {
+            let question = self.parse_question(&Asked { text: text.clone(), ..asked.clone() }, context);
+            let finder =
+                QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
+            let quotes = match finder.find_verified(verifier, text, &context.messages).await {
+                Ok(quotes) => quotes,
+                Err(cause) => {
+                    warn!(%cause, "no message is quoted that has other words than the question");
+                    return None;
+                }
+            };
+            let mut cited = CitationList::new(context);
+            let sentences = write_quotes(&question, context, later::with_corrections(quotes, &context.messages), &mut cited);
+            if !sentences.is_empty() {
+                return Some(grounded(&sentences, cited));
             }
-        };
-        let mut cited = CitationList::new(context);
-        let sentences = write_quotes(&question, context, later::with_corrections(quotes, &context.messages), &mut cited);
-        (!sentences.is_empty()).then(|| grounded(&sentences, cited))
+        }
+        None
     }
 
     /// Returns the answer: a pure function of question, context, and what to quote of the surest chunk.

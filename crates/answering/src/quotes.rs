@@ -165,8 +165,8 @@ impl QuoteFinder<'_> {
         let spoken = without_quotations(message.text.as_str());
         let text = spoken.as_str();
         let addressee = assertion::addressee(message, speakers);
-        let before = before.filter(|_| !self.is_about(message, addressee));
-        if before.is_none() && !self.is_about(message, addressee) || before.is_some_and(|b| !self.is_about(b, addressee)) {
+        let before = before.filter(|_| !self.is_about(message, addressee, true));
+        if before.is_none() && !self.is_about(message, addressee, true) || before.is_some_and(|b| !self.is_about(b, addressee, true)) {
             return None;
         }
         let sentences: Vec<&str> = text.unicode_sentences().filter(|s| !assertion::is_question(s)).collect();
@@ -319,10 +319,10 @@ impl QuoteFinder<'_> {
         subject_before.then(|| own().or_else(near).or_else(related)).flatten()
     }
 
-    /// Whether the message is by or about each entity that the question names.
+    /// Whether the message is by or about each entity that the question names, or if `with_descriptions` is false, each with a proper name.
     ///
     /// "I" is the caller, whose messages have no speaker.
-    pub(super) fn is_about(&self, message: &Message, addressee: Option<&str>) -> bool {
+    pub(super) fn is_about(&self, message: &Message, addressee: Option<&str>, with_descriptions: bool) -> bool {
         let question = self.question;
         let text = words(message.text.as_str());
         let said: HashSet<String> = text.iter().map(|w| w.plain.clone()).collect();
@@ -347,6 +347,9 @@ impl QuoteFinder<'_> {
             let own = &question.words[named.start..named.end];
             // In "the Osprey launch", only the proper name identifies the entity.
             let proper = own.iter().any(|w| w.capital);
+            if !proper && !with_descriptions {
+                return true;
+            }
             // "Callum" alone may be another Callum.
             let is_shared = |w: &Word| own.len() > 1 && self.is_shared_name(named, w);
             let telling = own.iter().filter(|w| (w.capital || !proper) && !is_shared(w));

@@ -13,14 +13,14 @@ use recall_domain::{Message, MessageKind, Role, UserText, context::RankedMessage
 use recall_ports::{AnswerError, AnswerVerifier};
 
 /// Least probability of a message that is quoted.
-const SURE: f32 = 0.9;
-/// Further messages are quoted from this share of the probability of the best.
-const NEARLY_AS_SURE: f32 = 0.95;
+///
+/// On the development dialogues, a limit of 0.9 gave five more right answers, one more false one, and eight quotes beside the point.
+const SURE: f32 = 0.95;
 /// Most texts that the network reads for a question. Each takes some milliseconds.
 const MAX_TEXTS: usize = 40;
 
 impl QuoteFinder<'_> {
-    /// Returns the messages that answer the question as it was `asked`, best first.
+    /// Returns the messages that answer the question as it was `asked`, best first. They must have its proper names; the network reads descriptions.
     ///
     /// # Errors
     /// Fails if the verifier cannot work.
@@ -30,16 +30,15 @@ impl QuoteFinder<'_> {
         asked: &UserText,
         ranked: &'m [RankedMessage],
     ) -> Result<Vec<Quote<'m>>, AnswerError> {
-        let usable = |m: &&Message| m.role == Role::User && m.kind != Some(MessageKind::Question) && self.is_about(m, None);
+        let usable = |m: &&Message| m.role == Role::User && m.kind != Some(MessageKind::Question) && self.is_about(m, None, false);
         let messages = ranked.iter().map(|r| &r.message).filter(usable);
         let read: Vec<(&Message, UserText)> = messages.flat_map(|m| parts(m).map(move |part| (m, part))).take(MAX_TEXTS).collect();
         let texts: Vec<UserText> = read.iter().map(|(_, text)| text.clone()).collect();
         let verified = verifier.verify(asked, &texts).await?;
-        let mut quotes: Vec<Quote<'m>> = Vec::new();
         let mut sure: Vec<(f32, (&Message, UserText))> = verified.into_iter().zip(read).filter(|(p, _)| *p >= SURE).collect();
         sure.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let least = sure.first().map_or(SURE, |(p, _)| p * NEARLY_AS_SURE);
-        for (coverage, (message, text)) in sure.into_iter().filter(|(p, _)| *p >= least) {
+        let mut quotes: Vec<Quote<'m>> = Vec::new();
+        for (coverage, (message, text)) in sure {
             if quotes.len() < MAX_QUOTES && !quotes.iter().any(|q| q.message.id == message.id) {
                 quotes.push(Quote { message, excerpt: shorten(text.as_str()), verdict: None, coverage });
             }
@@ -118,25 +117,25 @@ mod tests {
 
     #[tokio::test]
     async fn message_with_other_words_is_quoted_if_the_network_is_sure() {
-        let memory = told(&[(None, "The Vespa went to Anselmo. sure 0.9"), (None, "Anselmo has a boat. sure 0.8")]);
+        let memory = told(&[(None, "The Vespa went to Anselmo. sure 1.0"), (None, "Anselmo has a boat. sure 0.9")]);
         let found = answer(&memory, "Who bought my scooter?", false).await;
-        assert_eq!(found, "On 8 May 2026 you said: “The Vespa went to Anselmo. sure 0.9” [1].");
+        assert_eq!(found, "On 8 May 2026 you said: “The Vespa went to Anselmo. sure 1.0” [1].");
         assert!(
-            answer(&told(&[(None, "Anselmo has a boat. sure 0.8")]), "Who bought my scooter?", false).await.starts_with("I don't know")
+            answer(&told(&[(None, "Anselmo has a boat. sure 0.9")]), "Who bought my scooter?", false).await.starts_with("I don't know")
         );
         assert!(answer(&memory, "Who bought my scooter?", true).await.starts_with("I don't know"), "without the network");
     }
 
     #[tokio::test]
     async fn messages_of_others_and_about_others_are_not_quoted() {
-        let memory = told(&[(Some("Bob"), "The Vespa went to Anselmo. sure 0.9")]);
+        let memory = told(&[(Some("Bob"), "The Vespa went to Anselmo. sure 1.0")]);
         assert!(answer(&memory, "Who bought my scooter?", false).await.starts_with("I don't know"));
-        let memory = told(&[(None, "The Vespa went to Anselmo. sure 0.9")]);
+        let memory = told(&[(None, "The Vespa went to Anselmo. sure 1.0")]);
         assert!(answer(&memory, "Who bought Leonie's scooter?", false).await.starts_with("I don't know"));
     }
 
     #[tokio::test]
-    async fn messages_that_are_nearly_as_sure_are_quoted_too() {
+    async fn all_messages_that_the_network_is_sure_of_are_quoted() {
         let memory = told(&[(None, "A sure 0.9 one."), (None, "Another, sure 1.0"), (None, "A third, sure 1.0")]);
         let found = answer(&memory, "Who bought my scooter?", false).await;
         assert!(found.find("Another").unwrap() < found.find("A third").unwrap() && !found.contains("A sure"), "{found}");
@@ -146,7 +145,7 @@ mod tests {
     async fn part_of_a_long_message_is_quoted() {
         let filler =
             "This sentence says nothing of any use, and it goes on for a while so that the message becomes long enough. ".repeat(3);
-        let memory = told(&[(None, &format!("{filler}The Vespa went to Anselmo, sure 0.9, in May."))]);
+        let memory = told(&[(None, &format!("{filler}The Vespa went to Anselmo, sure 1.0, in May."))]);
         let found = answer(&memory, "Who bought my scooter?", false).await;
         assert!(found.contains("The Vespa went") && found.chars().count() < 300, "{found}");
     }

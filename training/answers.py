@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from train import BATCH, HIDDEN, ROOT, base_weights, build, chunks, rows_of_int8, transformer
+from train import BATCH, HIDDEN, ROOT, adam_for, add_layers, add_linear, base_weights, build, chunks, rounded, rounded_layer, transformer, write_model
 
 MODEL = ROOT / "models/minilm-answers"
 APART = ("dalia", "farid", "gia")  # authors of messages that are for measuring only
@@ -191,12 +191,7 @@ def train(args, questions):
     base = jax.tree.map(jax.numpy.asarray, base)
     start = pickle.load(open(args.start, "rb")) if args.start else fresh(np.random.default_rng(args.seed), base)
     params = jax.tree.map(jax.numpy.asarray, start)
-    steps = args.epochs * -(-len(asked) * (1 + OTHERS) // BATCH)
-    rate = optax.warmup_cosine_decay_schedule(0.0, 1.0, steps // 10, steps)
-    kinds = {k: "layers" if k == "layers" else "heads" for k in params}
-    adam = lambda lr: optax.adamw(lambda s: lr * rate(s), weight_decay=0.01)
-    optimiser = optax.chain(optax.clip_by_global_norm(1.0),
-                            optax.multi_transform({"layers": adam(args.rate), "heads": adam(args.head_rate)}, kinds))
+    optimiser = adam_for(args, params, args.epochs * -(-len(asked) * (1 + OTHERS) // BATCH))
     state = optimiser.init(params)
 
     @jax.jit
@@ -275,44 +270,24 @@ def measure(args, questions):
 # ---- The file for the server
 
 def export(args):
-    """Writes model.safetensors and SHA256SUMS."""
-    import hashlib
+    """Writes the file of the network."""
     import pickle
 
-    from safetensors.numpy import save_file
-
     params, tensors = pickle.load(open(args.weights, "rb")), {}
-
-    def linear(name, w, bias):  # inputs x outputs
-        tensors[name], tensors[name + ".scales"] = rows_of_int8(np.ascontiguousarray(w.T))
-        tensors[name + ".bias"] = bias.astype(np.float32)
-
-    for i, p in enumerate(params["layers"], FROZEN):
-        for part in ("qkv", "out", "up", "down"):
-            linear(f"layer{i}.{part}", p[part], p[part + "_bias"])
-        for k in "12":
-            tensors[f"layer{i}.norm{k}.scale"], tensors[f"layer{i}.norm{k}.shift"] = p["scale" + k], p["shift" + k]
-    linear("answers", params["answers"], params["answers_bias"])
+    add_layers(tensors, params["layers"], FROZEN)
+    add_linear(tensors, "answers", params["answers"], params["answers_bias"])
     tensors["marks"] = params["marks"]
-    MODEL.mkdir(parents=True, exist_ok=True)
-    file = MODEL / "model.safetensors"
-    save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, file)
-    file.chmod(0o644)
-    (MODEL / "SHA256SUMS").write_text(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n")
+    write_model(MODEL, tensors)
 
 
 def reference(args):
     """Writes what the network says about a few pairs, for a test of the server's own code."""
     import pickle
 
-    def rounded(w):  # as the server reads it
-        rows, scales = rows_of_int8(np.ascontiguousarray(w.T))
-        return np.ascontiguousarray((rows * scales[:, None]).T.astype(np.float32))
-
     base, params = base_weights(LAYERS), pickle.load(open(args.weights, "rb"))
     base["words"] = rounded(base["words"].T).T
     for layers in (base["layers"], params["layers"]):
-        layers[:] = [{k: rounded(v) if v.ndim == 2 else v for k, v in p.items()} for p in layers]
+        layers[:] = [rounded_layer(p) for p in layers]
     params["answers"] = rounded(params["answers"])
     texts = Texts(args.prepared)
     asked = [q for q in labels() if author(q["message"]) not in APART][:: args.every]

@@ -354,6 +354,17 @@ def chunks(examples):
     return [examples[i : i + BATCH] for i in range(0, len(examples), BATCH)]
 
 
+def adam_for(args, params, steps):
+    """Returns AdamW with a rate for the layers and one for the heads, which rise and fall over the steps."""
+    import optax
+
+    rate = optax.warmup_cosine_decay_schedule(0.0, 1.0, steps // 10, steps)
+    labels = {k: "layers" if k == "layers" else "heads" for k in params}
+    adam = lambda lr: optax.adamw(lambda s: lr * rate(s), weight_decay=0.01)
+    return optax.chain(optax.clip_by_global_norm(1.0),
+                       optax.multi_transform({"layers": adam(args.rate), "heads": adam(args.head_rate)}, labels))
+
+
 def train(args, examples, checkpoint=None):
     import jax
     import optax
@@ -365,12 +376,7 @@ def train(args, examples, checkpoint=None):
     lower, upper, loss = build(args, mark_count, relations)
     states = lower_states(lower, base, examples)
     params = jax.tree.map(jax.numpy.asarray, fresh(np.random.default_rng(args.seed), base, args.frozen, mark_count, relations))
-    steps = args.epochs * -(-len(examples) // BATCH)
-    rate = optax.warmup_cosine_decay_schedule(0.0, 1.0, steps // 10, steps)
-    labels = {k: "layers" if k == "layers" else "heads" for k in params}
-    adam = lambda lr: optax.adamw(lambda s: lr * rate(s), weight_decay=0.01)
-    optimiser = optax.chain(optax.clip_by_global_norm(1.0),
-                            optax.multi_transform({"layers": adam(args.rate), "heads": adam(args.head_rate)}, labels))
+    optimiser = adam_for(args, params, args.epochs * -(-len(examples) // BATCH))
     state = optimiser.init(params)
 
     @jax.jit
@@ -597,59 +603,70 @@ def rows_of_int8(w):
     return np.rint(w / scales[:, None]).astype(np.int8), scales.astype(np.float32)
 
 
-def export(args):
-    """Writes model.safetensors and SHA256SUMS."""
+def rounded(w):
+    """A matrix (inputs x outputs) as the server reads it."""
+    rows, scales = rows_of_int8(np.ascontiguousarray(w.T))
+    return np.ascontiguousarray((rows * scales[:, None]).T.astype(np.float32))
+
+
+def rounded_layer(p):
+    return {k: rounded(v) if v.ndim == 2 else v for k, v in p.items()}
+
+
+def add_linear(tensors, name, w, bias):
+    """Adds a matrix (inputs x outputs) with its scales and its bias."""
+    tensors[name], tensors[name + ".scales"] = rows_of_int8(np.ascontiguousarray(w.T))
+    tensors[name + ".bias"] = bias.astype(np.float32)
+
+
+def add_layers(tensors, layers, first):
+    """Adds layers, numbered from `first`."""
+    for i, p in enumerate(layers, first):
+        for part in ("qkv", "out", "up", "down"):
+            add_linear(tensors, f"layer{i}.{part}", p[part], p[part + "_bias"])
+        for k in "12":
+            tensors[f"layer{i}.norm{k}.scale"], tensors[f"layer{i}.norm{k}.shift"] = p["scale" + k], p["shift" + k]
+
+
+def write_model(folder, tensors, others=()):
+    """Writes model.safetensors, and the checksums of it and of the other files of the folder to SHA256SUMS."""
     import hashlib
-    import pickle
 
     from safetensors.numpy import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "model.safetensors"
+    save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, file)
+    file.chmod(0o644)
+    sums = [f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in (file.name, *others)]
+    (folder / "SHA256SUMS").write_text("".join(sums))
+
+
+def export(args):
+    """Writes the file of the reader."""
+    import pickle
 
     trained, params = pickle.load(open(args.weights, "rb"))
     base = base_weights(trained["layers"])
     tensors = {}
-
-    def linear(name, w, bias):  # inputs x outputs
-        tensors[name], tensors[name + ".scales"] = rows_of_int8(np.ascontiguousarray(w.T))
-        tensors[name + ".bias"] = bias.astype(np.float32)
-
     tensors["words"], tensors["words.scales"] = rows_of_int8(base["words"])
     tensors["positions"] = base["positions"]
     tensors["norm.scale"], tensors["norm.shift"] = base["scale"], base["shift"]
-    for i, p in enumerate(base["layers"][: trained["frozen"]] + list(params["layers"])):
-        for part in ("qkv", "out", "up", "down"):
-            linear(f"layer{i}.{part}", p[part], p[part + "_bias"])
-        for k in "12":
-            tensors[f"layer{i}.norm{k}.scale"], tensors[f"layer{i}.norm{k}.shift"] = p["scale" + k], p["shift" + k]
-    linear("kind", params["kind"], params["kind_bias"])
-    linear("tags", params["tags"], params["tags_bias"])
-    linear("subject", params["subject"], params["subject_bias"])
-    linear("object", params["object"], np.zeros(2 * PAIR))
-    linear("facts", params["facts"], params["facts_bias"])
+    add_layers(tensors, base["layers"][: trained["frozen"]] + list(params["layers"]), 0)
+    add_linear(tensors, "kind", params["kind"], params["kind_bias"])
+    add_linear(tensors, "tags", params["tags"], params["tags_bias"])
+    add_linear(tensors, "subject", params["subject"], params["subject_bias"])
+    add_linear(tensors, "object", params["object"], np.zeros(2 * PAIR))
+    add_linear(tensors, "facts", params["facts"], params["facts_bias"])
     tensors["marks"], tensors["said"] = params["marks"], params["said"]
-    save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, MODEL / "model.safetensors")
-    (MODEL / "model.safetensors").chmod(0o644)
-    sums = [f"{hashlib.sha256((MODEL / n).read_bytes()).hexdigest()}  {n}\n" for n in ("model.safetensors", "vocabulary.txt")]
-    (MODEL / "SHA256SUMS").write_text("".join(sums))
+    write_model(MODEL, tensors, ["vocabulary.txt"])
 
 
 def encoder(args):
     """Writes the layers of the base model behind the first one, which make vectors of passages."""
-    import hashlib
-
-    from safetensors.numpy import save_file
-
     tensors = {}
-    for i, p in enumerate(base_weights(6)["layers"][1:], 1):
-        for part in ("qkv", "out", "up", "down"):
-            name = f"layer{i}.{part}"
-            tensors[name], tensors[name + ".scales"] = rows_of_int8(np.ascontiguousarray(p[part].T))
-            tensors[name + ".bias"] = p[part + "_bias"].astype(np.float32)
-        for k in "12":
-            tensors[f"layer{i}.norm{k}.scale"], tensors[f"layer{i}.norm{k}.shift"] = p["scale" + k], p["shift" + k]
-    file = ROOT / "models/minilm-encoder/model.safetensors"
-    save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, file)
-    file.chmod(0o644)
-    (file.parent / "SHA256SUMS").write_text(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n")
+    add_layers(tensors, base_weights(6)["layers"][1:], 1)
+    write_model(ROOT / "models/minilm-encoder", tensors)
 
 
 def reference(args):
@@ -662,16 +679,11 @@ def reference(args):
     for name in ("layers", "frozen", "dropout"):
         setattr(args, name, trained[name])
 
-    def rounded(w):  # as the server reads it
-        rows, scales = rows_of_int8(np.ascontiguousarray(w.T))
-        return np.ascontiguousarray((rows * scales[:, None]).T.astype(np.float32))
-
     base = base_weights(args.layers)
     base["words"] = rounded(base["words"].T).T
-    layer = lambda p: {k: rounded(v) if v.ndim == 2 else v for k, v in p.items()}
-    base["layers"] = [layer(p) for p in base["layers"]]
+    base["layers"] = [rounded_layer(p) for p in base["layers"]]
     params = {k: rounded(v) if k in ("kind", "tags", "subject", "object", "facts") else v for k, v in params.items()}
-    params["layers"] = [layer(p) for p in params["layers"]]
+    params["layers"] = [rounded_layer(p) for p in params["layers"]]
     examples = load(args.prepared)
     relations, mark_count = len(examples[0].relations), examples[0].m["seen"]["mark_count"]
     symmetric = {i for i, r in enumerate(examples[0].relations) if r in SYMMETRIC}

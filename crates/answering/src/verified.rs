@@ -6,7 +6,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    excerpts::{MAX_EXCERPT, shorten},
+    excerpts::{MAX_EXCERPT, shorten, without_quotations},
     quotes::{MAX_QUOTES, Quote, QuoteFinder},
 };
 use recall_domain::{Message, MessageKind, Role, UserText, context::RankedMessage};
@@ -16,7 +16,7 @@ use recall_ports::{AnswerError, AnswerVerifier};
 ///
 /// On the development dialogues, a limit of 0.9 gave five more right answers, one more false one, and eight quotes beside the point.
 const SURE: f32 = 0.95;
-/// Most texts that the network reads for a question. Each takes some milliseconds.
+/// Most texts that the network reads for one wording of a question. Each takes some milliseconds.
 const MAX_TEXTS: usize = 40;
 
 impl QuoteFinder<'_> {
@@ -47,10 +47,10 @@ impl QuoteFinder<'_> {
     }
 }
 
-/// Splits a message at the ends of sentences into parts that can be quoted.
+/// Splits a message at the ends of sentences into parts that can be quoted. What it quotes of others is no answer, so it is left out.
 fn parts(message: &Message) -> impl Iterator<Item = UserText> {
     let mut parts: Vec<String> = Vec::new();
-    for sentence in message.text.as_str().unicode_sentences() {
+    for sentence in without_quotations(message.text.as_str()).unicode_sentences() {
         match parts.last_mut() {
             Some(part) if part.chars().count() + sentence.chars().count() <= MAX_EXCERPT => part.push_str(sentence),
             _ => parts.push(sentence.to_owned()),
@@ -132,6 +132,12 @@ mod tests {
         assert!(answer(&memory, "Who bought my scooter?", false).await.starts_with("I don't know"));
         let memory = told(&[(None, "The Vespa went to Anselmo. sure 1.0")]);
         assert!(answer(&memory, "Who bought Leonie's scooter?", false).await.starts_with("I don't know"));
+    }
+
+    #[tokio::test]
+    async fn words_of_others_are_not_quoted() {
+        let memory = told(&[(None, "Helen read to me: \"The Vespa went to Anselmo, sure 1.0, for a song.\"")]);
+        assert!(answer(&memory, "Who bought my scooter?", false).await.starts_with("I don't know"));
     }
 
     #[tokio::test]

@@ -175,6 +175,27 @@ mod tests {
     }
 
     #[test]
+    fn text_that_answers_in_other_words_is_surer_than_one_about_the_same() {
+        let network = VerifierNetwork::load().unwrap();
+        for (question, answer, other) in [
+            (
+                "Who bought my scooter?",
+                "Last spring I sold the Vespa to our neighbour Anselmo.",
+                "My old Vespa is red and was built in 1978.",
+            ),
+            (
+                "Which month did my sister relocate?",
+                "Nekesa, my sister, moved to Mombasa in May.",
+                "My sister Nekesa likes the sea at Mombasa.",
+            ),
+            ("Who pays if I break a glass?", "Damage to tableware is borne by the tenant.", "Glasses and plates are in the cupboard."),
+        ] {
+            let [right, wrong] = [answer, other].map(|text| network.verify(question, text));
+            assert!(right > 4.0 * wrong, "{question} {right} {wrong}");
+        }
+    }
+
+    #[test]
     fn long_questions_and_texts_are_cut() {
         let network = VerifierNetwork::load().unwrap();
         let long = "harbour ".repeat(500);

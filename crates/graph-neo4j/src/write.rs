@@ -24,34 +24,40 @@ pub(super) const DELETE_BATCH: i64 = 5_000;
 /// Seconds of silence after which a process that clears a graph is considered dead.
 const STALE_AFTER: i64 = 10;
 
+/// Most types of facts that are written by a statement each. The statement for all types is long: a server that has just started plans it for
+/// seconds.
+const FEW_TYPES: usize = 4;
+
 /// The labels of nodes that belong to a user. Messages that ask something have the second label `Question`.
 pub(super) const LABELS: [&str; 8] = ["Message", "Chunk", "Session", "Document", "Topic", "Resource", "User", "Entity"];
 
-/// Creates constraints and indexes. Neo4j requires a separate transaction for each.
+/// Creates the constraints and indexes that are missing. Neo4j requires a separate transaction for each.
 pub(super) async fn prepare(client: &Client, types: &RelationshipTypes) -> Result<(), Failure> {
-    let mut statements = vec![
-        "CREATE CONSTRAINT recall_projection IF NOT EXISTS FOR (n:Projection) REQUIRE n.user_id IS UNIQUE".to_owned(),
-        "CREATE CONSTRAINT recall_marker IF NOT EXISTS FOR (n:ProjectionMarker) REQUIRE n.id IS UNIQUE".to_owned(),
+    let mut wanted = vec![
+        ("recall_projection".to_owned(), "CONSTRAINT", "FOR (n:Projection) REQUIRE n.user_id IS UNIQUE".to_owned()),
+        ("recall_marker".to_owned(), "CONSTRAINT", "FOR (n:ProjectionMarker) REQUIRE n.id IS UNIQUE".to_owned()),
         // For people, who search by name.
-        "CREATE INDEX recall_entity_name IF NOT EXISTS FOR (n:Entity) ON (n.name)".to_owned(),
+        ("recall_entity_name".to_owned(), "INDEX", "FOR (n:Entity) ON (n.name)".to_owned()),
     ];
     for label in LABELS {
-        let name = label.to_lowercase();
-        statements.push(format!("CREATE CONSTRAINT recall_{name} IF NOT EXISTS FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE"));
+        let rule = format!("FOR (n:{label}) REQUIRE (n.user_id, n.id) IS UNIQUE");
+        wanted.push((format!("recall_{}", label.to_lowercase()), "CONSTRAINT", rule));
     }
     for rel_type in types.all() {
-        let name = rel_type.to_lowercase();
-        statements.push(format!("CREATE INDEX recall_fact_{name} IF NOT EXISTS FOR ()-[r:{rel_type}]-() ON (r.id)"));
+        wanted.push((format!("recall_fact_{}", rel_type.to_lowercase()), "INDEX", format!("FOR ()-[r:{rel_type}]-() ON (r.id)")));
     }
-    // Neo4j fills indexes in the background.
-    statements.push("CALL db.awaitIndexes(60)".to_owned());
-    for statement in statements {
-        match client.read(client.write_timeout, query(&statement)).await {
+    // A constraint is listed by its index, which has the same name.
+    let listed = client.read(client.write_timeout, query("SHOW INDEXES YIELD name WHERE name STARTS WITH 'recall_' RETURN name")).await?;
+    let existing = listed.iter().map(|row| Columns(row).get("name")).collect::<Result<BTreeSet<String>, Failure>>()?;
+    for (name, kind, rule) in wanted.into_iter().filter(|(name, ..)| !existing.contains(name)) {
+        match client.read(client.write_timeout, query(&format!("CREATE {kind} {name} IF NOT EXISTS {rule}"))).await {
             // Another instance is creating the same one; `IF NOT EXISTS` did not see it yet.
             Err(Failure::Refused(code)) if code.ends_with(".EquivalentSchemaRuleAlreadyExists") => {}
             done => drop(done?),
         }
     }
+    // Neo4j fills indexes in the background.
+    client.read(client.write_timeout, query("CALL db.awaitIndexes(60)")).await?;
     // Each wipe gives the marker a new epoch, so that the projectors notice.
     let marker = query("MERGE (m:ProjectionMarker {id: 'recall'}) ON CREATE SET m.epoch = randomUUID() RETURN m.epoch AS epoch");
     client.read(client.write_timeout, marker).await?;
@@ -280,31 +286,35 @@ fn write_facts(types: &RelationshipTypes, batch: &GraphBatch, add: &mut impl FnM
     if by_type.is_empty() {
         return;
     }
-    let rows = values::map_of(by_type);
     let ends = "MATCH (s:Entity {user_id: $user, id: row.subject}) MATCH (o:Entity {user_id: $user, id: row.object})";
-    if batch.fresh {
-        let text = for_each_type(types, |rel_type| {
-            format!("UNWIND $rows.{rel_type} AS row {ends} CREATE (s)-[r:{rel_type} {{user_id: $user, id: row.id}}]->(o) SET r += row.set")
-        });
-        return add(&text, rows);
-    }
-    let text = for_each_type(types, |rel_type| {
+    let create = |rel_type: &str| {
+        format!("UNWIND $rows.{rel_type} AS row {ends} CREATE (s)-[r:{rel_type} {{user_id: $user, id: row.id}}]->(o) SET r += row.set")
+    };
+    let delete_moved = |rel_type: &str| {
         format!(
             "UNWIND $rows.{rel_type} AS row MATCH (s)-[r:{rel_type} {{id: row.id}}]->(o)
              WHERE r.user_id = $user AND (s.id <> row.subject OR o.id <> row.object) DELETE r"
         )
-    });
-    add(&text, rows.clone());
-    let text = for_each_type(types, |rel_type| {
+    };
+    let update = |rel_type: &str| {
         format!("UNWIND $rows.{rel_type} AS row {ends} MERGE (s)-[r:{rel_type} {{id: row.id}}]->(o) SET r += row.set, r.user_id = $user")
-    });
-    add(&text, rows);
+    };
+    let texts: &[&dyn Fn(&str) -> String] = if batch.fresh { &[&create] } else { &[&delete_moved, &update] };
+    for text in texts {
+        if by_type.len() <= FEW_TYPES {
+            for (rel_type, rows) in &by_type {
+                add(&text(rel_type), values::map_of([(*rel_type, rows.clone())]));
+            }
+        } else {
+            add(&for_each_type(types, text), values::map_of(by_type.clone()));
+        }
+    }
 }
 
 /// Combines the statements for all types into one.
 ///
 /// Each statement is a message. The network delays the end of a long message until its beginning is confirmed, which takes 40 ms.
-/// One statement per type took five times as long.
+/// One statement per type took five times as long for a large batch.
 fn for_each_type(types: &RelationshipTypes, text: impl Fn(&str) -> String) -> String {
     types.all().map(|rel_type| format!("CALL () {{ {} }}", text(rel_type))).collect::<Vec<_>>().join("\n")
 }

@@ -196,6 +196,30 @@ async fn readme_cypher_queries_return_rows() {
     }
 }
 
+/// Facts of a few types are written by a statement for each type, those of many by one statement for all types.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn facts_of_few_and_of_many_types_are_written_changed_and_moved() {
+    let Some(server) = Neo4jServer::shared().await else { return };
+    for types in [1, 4, 5, 12] {
+        let folder = Folder::new().await;
+        let w = folder.world();
+        let known = w.john_likes_mary().await;
+        let (bob, cleo, dan) = (entity("Bob"), entity("Cleo"), entity("Dan"));
+        let mut facts: Vec<_> = ontology().iter().take(types).map(|relation| fact(&bob, &relation.name, &cleo)).collect();
+        know(&w, known.session, &[&bob, &cleo, &dan], &facts.iter().collect::<Vec<_>>()).await;
+        let projection = Projection::new(folder.feed(), server.graph());
+        let feed = projection.prepare().await.unwrap();
+        projection.catch_up(&feed, &w.caller).await.unwrap();
+        assert_eq!(differences(&projection, &w.caller).await, [""; 0], "{types} types in an empty graph");
+        for f in &mut facts {
+            (f.support, f.object) = (f.support + 1.0, dan.id);
+        }
+        know(&w, known.session, &[], &facts.iter().collect::<Vec<_>>()).await;
+        projection.catch_up(&feed, &w.caller).await.unwrap();
+        assert_eq!(differences(&projection, &w.caller).await, [""; 0], "{types} types changed and moved");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_relation_has_index_and_prepare_is_idempotent() {
     let Some(server) = Neo4jServer::shared().await else { return };

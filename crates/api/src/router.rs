@@ -137,6 +137,7 @@ fn graphql_routes(
     Router::new()
         .route("/graphql", post(graphql::post).get(graphql::get))
         .layer(from_fn_with_state(limit, layers::enforce_timeout))
+        .layer(layers::compression())
         .with_state(engine.clone())
         .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone(), roles.clone())))
         .layer(from_fn_with_state(limiter, rate::limit_callers))

@@ -1,6 +1,6 @@
 //! Attacks on connections, byte by byte: the connection ends and other clients are served.
 
-use std::time::Duration;
+use std::{io::Read, time::Duration};
 
 use recall_api::{Limits, ServerConfig};
 use tokio::{
@@ -219,6 +219,29 @@ async fn compressed_body_is_rejected() {
     }
     let request = server.post(ANNA, "/graphql").header("content-type", "application/json").header("content-encoding", "identity");
     assert_eq!(request.body(r#"{"query":"{ viewer { id } }"}"#).send().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn larger_answer_is_compressed_for_clients_that_accept_gzip() {
+    const LARGE: &str = r#"{"query":"{ a: relations { name phrase description } b: relations { name phrase description } }"}"#;
+    const SMALL: &str = r#"{"query":"{ viewer { id } }"}"#;
+    let server = Server::start().await;
+    let ask = async |body: &'static str, accepted: &str| {
+        let request = server.post(ANNA, "/graphql").header("content-type", "application/json").header("accept-encoding", accepted);
+        let answer = request.body(body).send().await.unwrap();
+        let encoding = answer.headers().get("content-encoding").map(|e| e.to_str().unwrap().to_owned());
+        (encoding, answer.bytes().await.unwrap())
+    };
+    let (encoding, plain) = ask(LARGE, "identity").await;
+    assert_eq!(encoding, None);
+    assert!(plain.len() > 4096, "{} bytes", plain.len());
+    let (encoding, compressed) = ask(LARGE, "br, gzip").await;
+    assert_eq!(encoding.as_deref(), Some("gzip"));
+    assert!(compressed.len() < plain.len() / 2, "{} of {} bytes", compressed.len(), plain.len());
+    let mut whole = Vec::new();
+    flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut whole).unwrap();
+    assert_eq!(whole, plain);
+    assert_eq!(ask(SMALL, "gzip").await.0, None);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 // Layout of the page: sessions, conversation, graph and facts.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useMediaQuery } from "./media-query.ts";
 import { Chat } from "./parts/chat.tsx";
 import { Composer } from "./parts/composer.tsx";
 import { DocumentsPlace } from "./parts/documents-place.tsx";
@@ -99,12 +100,24 @@ function Toast() {
   return <div class="toast" role="alert">{problem.value}<button type="button" class="icon-button" aria-label="Close" onClick={() => { problem.value = null; }}><Icon name="close" /></button></div>;
 }
 
+/** A screen that shows one tab. The style sheet has the same limit. */
+const ONE_TAB = "(max-width: 760px)";
+
 type Tab = "chat" | "facts" | "graph";
 const tabs: Array<[Tab, string]> = [["chat", "Chat"], ["facts", "Facts"], ["graph", "Graph"]];
+
+/** Returns whether a tab is drawn: all of them on a wide screen, else the ones that were opened. */
+function useOpenedTabs(tab: Tab): (name: Tab) => boolean {
+  const showsOneTab = useMediaQuery(ONE_TAB);
+  const opened = useRef(new Set<Tab>());
+  opened.current.add(tab);
+  return (name) => !showsOneTab || opened.current.has(name);
+}
 
 export function App() {
   const [menu, setMenu] = useState(false);
   const [tab, setTab] = useState<Tab>("chat");
+  const isDrawn = useOpenedTabs(tab);
   const current = route.value;
   const cut = connection.value !== null && connection.value.phase !== "live" && connection.value.phase !== "replaying";
   const wanted = wantedMessage.value;
@@ -149,8 +162,8 @@ export function App() {
         </section>
         <section class="memory" aria-label="Memory">
           <ConnectionNotice />
-          <Graph />
-          <Facts />
+          {isDrawn("graph") && <Graph />}
+          {isDrawn("facts") && <Facts />}
         </section>
       </main>
       <div class="tabs" role="navigation" aria-label="View">

@@ -236,5 +236,13 @@ test("the list does not move when a fact opens or others change it", async () =>
   await waitForElement(rows(page).filter({ hasText: "Xaver" }).filter({ hasText: "opera" }), "the new fact");
   const shift = await page.evaluate(() => window.shift);
   assert.ok(shift < 0.02, `layout shift ${shift}`);
+
+  // The focused row keeps the focus, however many others come before it.
+  const focusedText = () => page.evaluate(() => document.activeElement?.closest("li")?.textContent ?? "");
+  await rows(page).filter({ hasText: "Xaver" }).filter({ hasText: "chess" }).first().locator("[data-row]").focus();
+  await importAll("Later", names(80).map((name) => `${name} likes rowing.`));
+  await until(async () => (await rows(page).first().textContent()).includes("rowing"), "the facts before it");
+  await until(async () => Number(await page.evaluate(() => document.activeElement?.closest("li")?.getAttribute("aria-posinset"))) > 60, "the row to move down");
+  assert.match(await focusedText(), /Xaver.*chess/s);
   await tab.context.close();
 });

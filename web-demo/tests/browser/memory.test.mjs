@@ -81,8 +81,9 @@ test("a wrong fact is corrected with a reason, and can be restored", async () =>
   await open(tab, "Oskar", "Bruges");
   await button(tab, "Restore").click();
   await until(async () => (await status(tab, "Oskar", "Bruges")) === "ACTIVE", "the fact to hold again");
-  await button(tab, "Retract").click();
+  await button(tab, "Retract").press("Enter");
   await until(async () => (await status(tab, "Oskar", "Bruges")) === "RETRACTED", "the fact to be retracted");
+  await until(() => page.locator(".pane").getByRole("button", { name: "Restore", exact: true }).evaluate((node) => node === document.activeElement), "the focus on the button that takes it back");
   await undoBar(tab).getByRole("button", { name: "Restore" }).click();
   await until(async () => (await status(tab, "Oskar", "Bruges")) === "ACTIVE", "the retraction to be taken back");
   assert.deepEqual(tab.problems, []);

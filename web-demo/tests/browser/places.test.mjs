@@ -122,12 +122,13 @@ test("the tab, the list of sessions and the heading show the same fact count", a
   await newSession(tab);
   for (const text of ["Nadia likes tea.", "Nadia uses Emacs.", "Nadia likes chess."]) await say(tab, text);
   await say(tab, "Nadia no longer uses Emacs.");
-  await until(async () => (await page.locator(".fact[data-status='ended']").count()) === 1, "the ended fact");
   await page.locator(".tabs button", { hasText: "Facts" }).click();
+  await until(async () => (await page.locator(".fact[data-status='ended']").count()) === 1, "the ended fact");
   await fact(tab, "tea").locator(".fact-line").click();
   await page.getByRole("button", { name: "This is wrong" }).click();
   await page.getByRole("button", { name: "Retract the fact?" }).click();
   await until(async () => (await fact(tab, "tea").count()) === 0, "the fact to disappear");
+  assert.ok(await page.evaluate(() => document.activeElement?.matches(".fact-line")), "the next fact has the focus");
   const counts = async () => [
     await page.locator(".tabs i").innerText(), (await page.locator("nav li.on small").textContent()).split(" ")[0], (await page.locator(".facts .total").textContent()).split(" ")[0],
   ];
@@ -335,10 +336,11 @@ test("a phone lays the graph out when its tab opens", async () => {
   const tab = await browser.visit(`${server.url}/#/s/${id}`, PHONE);
   const { page } = tab;
   const node = page.locator('.graph .node[aria-label^="Sarah"]');
-  await waitForElement(node, "the node");
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-  assert.equal(await node.getAttribute("transform"), null, "nothing is drawn behind the chat");
+  await waitForElement(page.locator(".tabs i"), "the number of facts");
+  assert.equal(await page.locator(".graph, .facts").count(), 0, "nothing is drawn behind the chat");
   await page.locator(".tabs button", { hasText: "Graph" }).click();
   await until(() => node.getAttribute("transform"), "the node in its place");
+  await page.locator(".tabs button", { hasText: "Chat" }).click();
+  assert.equal(await node.count(), 1, "a tab that was opened stays");
   await tab.context.close();
 });

@@ -43,7 +43,7 @@ export function MemoryPage({ rest }: { rest: string }) {
   const page = useMemo(createMemoryPage, []);
   const lastVisit = useMemo(beginVisit, []);
   const place = useMemo(() => parsePlace(rest), [rest]);
-  const [ready, setReady] = useState(false);
+  const ready = page.ready.value;
   const isOffline = knownAt.value !== null;
   useEffect(() => {
     document.title = "Memory, Recall";
@@ -52,7 +52,7 @@ export function MemoryPage({ rest }: { rest: string }) {
   useEffect(() => {
     if (isOffline) return;
     page.version.value += 1;
-    loadOntology(page).then(() => setReady(true), (error: unknown) => { problem.value = handleError(error); });
+    loadOntology(page).catch((error: unknown) => { problem.value = handleError(error); });
   }, [isOffline]);
   useChanges(() => { page.version.value += 1; });
   return (

@@ -27,8 +27,15 @@ function summary(fact: Loaded): string {
 
 function Retract({ factId }: { factId: string }) {
   const [confirming, setConfirming] = useState(false);
+  // The fact leaves the list with the button. The next one gets the focus.
+  const act = async (button: HTMLElement) => {
+    const item = button.closest(".fact");
+    const next = (item?.nextElementSibling ?? item?.previousElementSibling)?.querySelector("button");
+    await retract(factId);
+    next?.focus();
+  };
   if (!confirming) return <button type="button" class="retract" onClick={() => setConfirming(true)}>This is wrong</button>;
-  return <button type="button" class="retract sure" onBlur={() => setConfirming(false)} onClick={() => void retract(factId)}>Retract the fact?</button>;
+  return <button type="button" class="retract sure" onBlur={() => setConfirming(false)} onClick={(event) => void act(event.currentTarget)}>Retract the fact?</button>;
 }
 
 export function Evidence({ fact }: { fact: Fact }) {

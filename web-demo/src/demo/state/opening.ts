@@ -62,6 +62,8 @@ class SessionOpener {
       if (value.id !== sessionId.value || this.#id !== value.id) await this.open(value.id);
       return;
     }
+    // They show the whole memory. The chat opens its session when it is shown.
+    if (value.page === "memory" || value.page === "graph") return;
     const newest = sessionId.value ?? sessions.value.find((s) => !s.shared)?.id;
     if (value.page === "home") {
       if (newest) return redirect(sessionHref(newest));

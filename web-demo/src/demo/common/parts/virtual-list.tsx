@@ -65,6 +65,15 @@ function useRowHeight(): number {
   return height;
 }
 
+/** The index of the row that has the focus, or gets it. The row keeps it when others come before it; a row that is gone leaves it to the next. */
+function useFocusedRow<Row extends { id: string }>(rows: readonly Row[]) {
+  const [active, setActive] = useState<{ index: number; id: string | undefined }>({ index: 0, id: undefined });
+  const moved = useMemo(() => (rows[active.index]?.id === active.id ? active.index : rows.findIndex(({ id }) => id === active.id)), [rows, active]);
+  const focused = Math.min(moved < 0 ? active.index : moved, rows.length - 1);
+  const setFocused = (index: number) => setActive({ index, id: rows[index]?.id });
+  return { focused, setFocused };
+}
+
 const moves: Record<string, (at: number, page: number, last: number) => number> = {
   ArrowDown: (at) => at + 1, ArrowUp: (at) => at - 1,
   PageDown: (at, page) => at + page, PageUp: (at, page) => at - page,
@@ -74,13 +83,12 @@ const moves: Record<string, (at: number, page: number, last: number) => number> 
 export function VirtualList<Row extends { id: string }>({ label, rows, total, source, render, onNearEnd, levelOf, onSelect }: Props<Row>) {
   const rowHeight = useRowHeight();
   const { box, view } = useViewport(rowHeight);
-  const [active, setActive] = useState(0);
+  const { focused, setFocused } = useFocusedRow(rows);
   const wantsFocus = useRef(false);
-  const focused = Math.min(active, rows.length - 1);
   const indexes = visibleIndexes({ ...view, rowHeight, count: rows.length, focused });
 
   useLayoutEffect(() => {
-    setActive(0);
+    setFocused(0);
     if (box.current) box.current.scrollTop = 0;
   }, [source]);
 
@@ -109,11 +117,11 @@ export function VirtualList<Row extends { id: string }>({ label, rows, total, so
     if (node.scrollTop > above) node.scrollTop = above;
     else if (node.scrollTop < below) node.scrollTop = below;
     wantsFocus.current = true;
-    setActive(next);
+    setFocused(next);
   };
   const onFocusIn = (event: FocusEvent) => {
     const index = Number((event.target as HTMLElement).closest<HTMLElement>("[data-index]")?.dataset["index"] ?? focused);
-    if (index !== active) setActive(index);
+    if (index !== focused) setFocused(index);
   };
 
   return (

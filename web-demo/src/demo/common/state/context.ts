@@ -12,6 +12,8 @@ export type Relation = OntologyResult["relations"][number];
 export interface MemoryContext {
   readonly ontology: Signal<readonly Relation[]>;
   readonly reader: Signal<Reader>;
+  /** Whether the ontology and the viewer are loaded. Before that, lists would leave out shared memory and notes. */
+  readonly ready: Signal<boolean>;
   /** Grows with every change, here or elsewhere. Parts of the place reload then. */
   readonly version: Signal<number>;
 }
@@ -22,7 +24,8 @@ export function createMemoryContext(): MemoryContext {
     mayReadShared: start.value !== null && start.value.viewer.role !== "ANONYMOUS",
     noteRelations: ontology.value.filter((r) => r.notes).map((r) => r.name),
   }));
-  return { ontology, reader, version: signal(0) };
+  const ready = computed(() => ontology.value.length > 0 && start.value !== null);
+  return { ontology, reader, ready, version: signal(0) };
 }
 
 export async function loadOntology({ ontology }: MemoryContext): Promise<void> {

@@ -50,15 +50,3 @@ export function useSettled<T>(value: T, ms: number): T {
   }, [value, ms]);
   return settled;
 }
-
-export function useMediaQuery(query: string): boolean {
-  const [matches, setMatches] = useState(() => matchMedia(query).matches);
-  useEffect(() => {
-    const list = matchMedia(query);
-    const follow = () => setMatches(list.matches);
-    follow();
-    list.addEventListener("change", follow);
-    return () => list.removeEventListener("change", follow);
-  }, [query]);
-  return matches;
-}

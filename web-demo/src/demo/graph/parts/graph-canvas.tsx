@@ -1,6 +1,6 @@
 // The drawn graph, with its keys and buttons.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useMediaQuery } from "../../common/state/hooks.ts";
+import { useMediaQuery } from "../../media-query.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { theme } from "../../state/preferences.ts";
 import { directions } from "../state/steps.ts";

@@ -41,8 +41,9 @@ const EXPORT_PIXEL_RATIO = 2;
 const WHEEL_PX_PER_DOUBLING = 320;
 /** A selected thing is at least so far from the edge. */
 const EDGE_PX = 48;
-/** Up to this number of things, a graph that opens settles before it is drawn. Drawing each step would keep a slow phone busy for seconds. */
+/** Up to this number of things, a graph that opens is drawn once it has settled. Drawing each step would keep a slow phone busy for seconds. */
 const MAX_SETTLED_FIRST = 150;
+
 export class GraphStage {
   readonly #canvas: HTMLCanvasElement;
   readonly #actions: StageActions;
@@ -65,6 +66,8 @@ export class GraphStage {
   #manual = false;
   /** The viewport was never set. */
   #fresh = true;
+  /** The first graph is not drawn before the layout has settled. */
+  #isSettling = false;
   #drag: Drag | null = null;
   #hovered: number | null = null;
   #frame = 0;
@@ -75,6 +78,8 @@ export class GraphStage {
     this.#layout = new LayoutClient((positions) => {
       if (positions.length !== this.#wanted.length) return;
       this.#wanted.set(positions);
+      if (this.#isSettling) this.#shown.set(positions);
+      this.#isSettling = false;
       this.#request();
     });
   }
@@ -142,8 +147,8 @@ export class GraphStage {
     this.#order = things.map((_, i) => i).sort((a, b) => (things[b]?.mentionCount ?? 0) - (things[a]?.mentionCount ?? 0));
     const ends = Uint32Array.from(links.flatMap(({ source, target }) => [source, target]));
     const heat = kept > 0 && kept >= 0.7 * things.length ? 0.45 : 1;
-    const settlesFirst = old.things.length === 0 && things.length <= MAX_SETTLED_FIRST;
-    this.#layout.show({ positions: shown.slice(), radii: this.#radii.slice(), ends, heat }, settlesFirst || prefersReducedMotion());
+    this.#isSettling = old.things.length === 0 && things.length > 0 && things.length <= MAX_SETTLED_FIRST;
+    this.#layout.show({ positions: shown.slice(), radii: this.#radii.slice(), ends, heat }, this.#isSettling || prefersReducedMotion());
   }
 
   /** Shows the whole graph again, and follows it. */
@@ -231,11 +236,12 @@ export class GraphStage {
 
   #scene(ctx: Pen): Scene | null {
     if (!this.#palette) return null;
-    const { things, indexes } = this.#network;
+    const { things } = this.#network;
     const { centre, selected, expanded } = this.#marks;
+    const [network, order] = this.#isSettling ? [noNetwork, []] : [this.#network, this.#order];
     return {
-      network: this.#network, positions: this.#shown, radii: this.#radii, order: this.#order, viewport: this.#viewport, size: this.#size, palette: this.#palette,
-      centre: indexes.get(centre ?? "") ?? null, selected: indexes.get(selected ?? "") ?? null, hovered: this.#hovered,
+      network, order, positions: this.#shown, radii: this.#radii, viewport: this.#viewport, size: this.#size, palette: this.#palette,
+      centre: network.indexes.get(centre ?? "") ?? null, selected: network.indexes.get(selected ?? "") ?? null, hovered: this.#hovered,
       isExpanded: (index) => expanded.has(things[index]?.id ?? ""),
       measure: (text) => {
         let width = this.#widths.get(text);
@@ -261,7 +267,7 @@ export class GraphStage {
     if (still) this.#shown.set(this.#wanted);
     const target = this.#aim ?? (this.#manual ? this.#viewport : fit(this.#wanted, this.#size));
     this.#viewport = approach(this.#viewport, target, this.#fresh ? 1 : share);
-    this.#fresh = this.#network.things.length === 0;
+    this.#fresh = this.#isSettling || this.#network.things.length === 0;
     const arrived = this.#viewport === target;
     if (arrived) this.#aim = null;
     return !still || !arrived;

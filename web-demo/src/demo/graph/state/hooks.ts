@@ -10,13 +10,13 @@ import { GraphStore } from "./store.ts";
 export function useGraph(address: GraphAddress) {
   const context = useMemo(createMemoryContext, []);
   const store = useMemo(() => new GraphStore(), []);
-  const [ready, setReady] = useState(false);
   const [attempt, setAttempt] = useState(0);
   const retry = () => setAttempt((old) => old + 1);
   const reader = context.reader.value;
+  const ready = context.ready.value;
   const isOffline = knownAt.value !== null;
   useEffect(() => {
-    if (!isOffline) loadOntology(context).then(() => setReady(true), (error: unknown) => { problem.value = handleError(error); });
+    if (!isOffline) loadOntology(context).catch((error: unknown) => { problem.value = handleError(error); });
   }, [isOffline]);
   useEffect(() => { if (ready) void store.open(address, reader); }, [ready, address, reader, attempt]);
   useChanges((events) => {

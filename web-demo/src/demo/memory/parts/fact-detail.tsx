@@ -1,5 +1,5 @@
 // One fact: why the memory believes it, what contradicts it, how it came about, and what the reader can do about it.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { showMessage } from "../../state/current-session.ts";
 import { day, formatDays } from "../../state/format.ts";
 import { FactEvidencePage, FactStory, type FactEvidencePageResult, type FactStoryResult, type KnownFact, type Named } from "../generated/operations.ts";
@@ -49,10 +49,17 @@ function Actions({ fact }: { fact: KnownFact }) {
   const { steer } = useMemoryPage();
   const [dialog, setDialog] = useState<"correct" | "forget" | null>(null);
   const { busy, error, run } = useAction();
+  const buttons = useRef<HTMLDivElement>(null);
+  const hasActed = useRef(false);
   const holds = fact.status === "ACTIVE";
+  // The button that had the focus is disabled meanwhile, or gone afterwards.
+  useEffect(() => {
+    if (hasActed.current && !busy && document.activeElement === document.body) buttons.current?.querySelector("button")?.focus();
+    hasActed.current ||= busy;
+  }, [busy, holds]);
   if (!mayWrite(fact.shared)) return <p class="soft">Shared memory. Only administrators can change it.</p>;
   return (
-    <div class="actions">
+    <div class="actions" ref={buttons}>
       <button type="button" class="plain" disabled={busy} onClick={() => void run(() => steer.confirm(fact))}>{holds ? "Confirm" : "Restore"}</button>
       <button type="button" class="plain" disabled={busy} onClick={() => setDialog("correct")}>Correct…</button>
       {holds && <button type="button" class="plain" disabled={busy} onClick={() => void run(() => steer.retract([fact]))}>Retract</button>}

@@ -3,7 +3,8 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { navigate } from "../../state/route.ts";
-import { useMediaQuery, type Loaded } from "../../common/state/hooks.ts";
+import type { Loaded } from "../../common/state/hooks.ts";
+import { useMediaQuery } from "../../media-query.ts";
 import { placeHref, type Place } from "../../common/state/place.ts";
 
 /** The style sheet has the same limit. */

@@ -46,10 +46,10 @@ pub(super) async fn prepare(client: &Client, types: &RelationshipTypes) -> Resul
     for rel_type in types.all() {
         wanted.push((format!("recall_fact_{}", rel_type.to_lowercase()), "INDEX", format!("FOR ()-[r:{rel_type}]-() ON (r.id)")));
     }
-    // A constraint is listed by its index, which has the same name.
-    let listed = client.read(client.write_timeout, query("SHOW INDEXES YIELD name WHERE name STARTS WITH 'recall_' RETURN name")).await?;
-    let existing = listed.iter().map(|row| Columns(row).get("name")).collect::<Result<BTreeSet<String>, Failure>>()?;
-    for (name, kind, rule) in wanted.into_iter().filter(|(name, ..)| !existing.contains(name)) {
+    // The index of a constraint does not show that the constraint exists.
+    let (constraints, indexes) = (existing(client, "CONSTRAINTS").await?, existing(client, "INDEXES").await?);
+    let exists = |name: &String, kind: &str| if kind == "CONSTRAINT" { constraints.contains(name) } else { indexes.contains(name) };
+    for (name, kind, rule) in wanted.into_iter().filter(|(name, kind, _)| !exists(name, kind)) {
         match client.read(client.write_timeout, query(&format!("CREATE {kind} {name} IF NOT EXISTS {rule}"))).await {
             // Another instance is creating the same one; `IF NOT EXISTS` did not see it yet.
             Err(Failure::Refused(code)) if code.ends_with(".EquivalentSchemaRuleAlreadyExists") => {}
@@ -62,6 +62,15 @@ pub(super) async fn prepare(client: &Client, types: &RelationshipTypes) -> Resul
     let marker = query("MERGE (m:ProjectionMarker {id: 'recall'}) ON CREATE SET m.epoch = randomUUID() RETURN m.epoch AS epoch");
     client.read(client.write_timeout, marker).await?;
     Ok(())
+}
+
+/// Returns the names of the existing constraints or indexes of this adapter; none if the user may not list them.
+async fn existing(client: &Client, kind: &str) -> Result<BTreeSet<String>, Failure> {
+    let text = format!("SHOW {kind} YIELD name WHERE name STARTS WITH 'recall_' RETURN name");
+    match client.read(client.write_timeout, query(&text)).await {
+        Err(Failure::Refused(code)) if code.ends_with(".Security.Forbidden") => Ok(BTreeSet::new()),
+        listed => listed?.iter().map(|row| Columns(row).get("name")).collect(),
+    }
 }
 
 /// Deletes all data of the user, and the checkpoint.

@@ -238,3 +238,17 @@ async fn every_relation_has_index_and_prepare_is_idempotent() {
         assert!(names.iter().any(|n| n == name), "{name}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn missing_constraint_and_index_are_made_again() {
+    let Some(server) = Neo4jServer::start().await else { return };
+    let folder = Folder::new().await;
+    let projection = Projection::new(folder.feed(), server.graph());
+    projection.prepare().await.unwrap();
+    for text in ["DROP CONSTRAINT recall_topic", "DROP INDEX recall_fact_likes"] {
+        server.rows(text).await;
+    }
+    projection.prepare().await.unwrap();
+    assert!(server.names("SHOW CONSTRAINTS YIELD name RETURN name").await.contains(&"recall_topic".to_owned()));
+    assert!(server.names("SHOW INDEXES YIELD name RETURN name").await.contains(&"recall_fact_likes".to_owned()));
+}

@@ -75,11 +75,17 @@ async fn assert_change_survives_kills(url: Option<&str>) {
         format!("vectors: 1 users are not finished; {MESSAGES} of their messages have no vector of {MODEL}/384")
     );
 
-    // Killed while vectors are made; each next process continues where the last one stopped.
+    // Killed while vectors are made; each next process continues where the last one stopped. On a busy machine the last one may find nothing left.
+    let counts = async |server: &Server| {
+        let metrics = server.http.get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
+        metrics.contains("recall_reembedded_messages_total")
+    };
+    let mut is_counted = false;
     for _ in 0..3 {
         let server = Server::start_with(folder.path(), &served);
         assert!(recall_by_meaning(&server, &ids).await >= before);
         tokio::time::sleep(Duration::from_millis(150)).await;
+        is_counted |= counts(&server).await;
         kill(server);
     }
     let server = Server::start_with(folder.path(), &served);
@@ -91,8 +97,7 @@ async fn assert_change_survives_kills(url: Option<&str>) {
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
     assert!(recall_by_meaning(&server, &ids).await >= before);
-    let metrics = server.http.get(server.url("/metrics")).send().await.unwrap().text().await.unwrap();
-    assert!(metrics.contains("recall_reembedded_messages_total"), "{metrics}");
+    assert!(is_counted || counts(&server).await, "no server counted what it embedded");
     assert!(server.stop().0);
     // Each message was embedded once, except in pages that a kill interrupted.
     let embedded: usize = model.seen().iter().map(|(_, r)| r["input"].as_array().map_or(0, Vec::len)).filter(|n| *n > 8).sum();

@@ -30,9 +30,8 @@ function Retract({ factId }: { factId: string }) {
   // The fact leaves the list with the button. The next one gets the focus.
   const act = async (button: HTMLElement) => {
     const item = button.closest(".fact");
-    const next = (item?.nextElementSibling ?? item?.previousElementSibling)?.querySelector("button");
-    await retract(factId);
-    next?.focus();
+    const next = (item?.nextElementSibling ?? item?.previousElementSibling)?.querySelector("button") ?? document.getElementById("main");
+    if (await retract(factId) && [button, document.body].includes(document.activeElement as HTMLElement)) next?.focus();
   };
   if (!confirming) return <button type="button" class="retract" onClick={() => setConfirming(true)}>This is wrong</button>;
   return <button type="button" class="retract sure" onBlur={() => setConfirming(false)} onClick={(event) => void act(event.currentTarget)}>Retract the fact?</button>;

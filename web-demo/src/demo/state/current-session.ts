@@ -58,10 +58,17 @@ export async function showMessage(id: string): Promise<void> {
   }
 }
 
-/** Retracts a fact that was never true. Facts that ended are reported in the chat: "I no longer …". */
-export async function retract(factId: string): Promise<void> {
+/** Retracts a fact that was never true, and returns whether it succeeded. Facts that ended are reported in the chat: "I no longer …". */
+export async function retract(factId: string): Promise<boolean> {
   const open = memory.value;
-  await client.retractFact(factId).then(() => open?.markRetracted(factId), reportProblem);
+  try {
+    await client.retractFact(factId);
+  } catch (error) {
+    reportProblem(error);
+    return false;
+  }
+  open?.markRetracted(factId);
+  return true;
 }
 
 /** Cancels an answer. The stream then reports the cancellation. */

@@ -13,7 +13,11 @@ import { handleError, reportProblem, startError } from "./problem.ts";
 import { navigate, redirect, route, sessionHref } from "./route.ts";
 import { refreshSessions, sessions } from "./session-list.ts";
 import { sessionStream } from "./stream.ts";
+import { delay } from "./timing.ts";
 import { phrases } from "./viewer.ts";
+
+/** Time after which a place that shows no session opens one. */
+const AFTER_PLACE_MS = 1500;
 
 export function closeSession(): void {
   sessionStream.close();
@@ -62,8 +66,11 @@ class SessionOpener {
       if (value.id !== sessionId.value || this.#id !== value.id) await this.open(value.id);
       return;
     }
-    // They show the whole memory. The chat opens its session when it is shown.
-    if (value.page === "memory" || value.page === "graph") return;
+    if (value.page === "memory" || value.page === "graph") {
+      // They show the whole memory, which loads first. The line of a session then tells whether the server is there.
+      await delay(AFTER_PLACE_MS);
+      if (route.value !== value || loginMethods.value !== null) return;
+    }
     const newest = sessionId.value ?? sessions.value.find((s) => !s.shared)?.id;
     if (value.page === "home") {
       if (newest) return redirect(sessionHref(newest));

@@ -65,13 +65,28 @@ function useRowHeight(): number {
   return height;
 }
 
-/** The index of the row that has the focus, or gets it. The row keeps it when others come before it; a row that is gone leaves it to the next. */
+/** The index of the row that has the focus, or gets it. A row that had it keeps it when others come before it; one that is gone leaves it to the next. */
 function useFocusedRow<Row extends { id: string }>(rows: readonly Row[]) {
-  const [active, setActive] = useState<{ index: number; id: string | undefined }>({ index: 0, id: undefined });
-  const moved = useMemo(() => (rows[active.index]?.id === active.id ? active.index : rows.findIndex(({ id }) => id === active.id)), [rows, active]);
-  const focused = Math.min(moved < 0 ? active.index : moved, rows.length - 1);
-  const setFocused = (index: number) => setActive({ index, id: rows[index]?.id });
-  return { focused, setFocused };
+  /** `id`: undefined until a row has had the focus. */
+  const [active, setActive] = useState<{ id: string | undefined }>({ id: undefined });
+  const last = useRef(0);
+  const focused = useMemo(() => {
+    const same = rows[last.current]?.id === active.id ? last.current : rows.findIndex(({ id }) => id === active.id);
+    return Math.min(same < 0 ? last.current : same, rows.length - 1);
+  }, [rows, active]);
+  last.current = Math.max(0, focused);
+  return {
+    focused,
+    setFocused: (index: number) => {
+      const id = rows[index]?.id;
+      last.current = index;
+      if (id !== active.id || index !== focused) setActive({ id });
+    },
+    startAgain: () => {
+      last.current = 0;
+      setActive({ id: undefined });
+    },
+  };
 }
 
 const moves: Record<string, (at: number, page: number, last: number) => number> = {
@@ -83,12 +98,12 @@ const moves: Record<string, (at: number, page: number, last: number) => number> 
 export function VirtualList<Row extends { id: string }>({ label, rows, total, source, render, onNearEnd, levelOf, onSelect }: Props<Row>) {
   const rowHeight = useRowHeight();
   const { box, view } = useViewport(rowHeight);
-  const { focused, setFocused } = useFocusedRow(rows);
+  const { focused, setFocused, startAgain } = useFocusedRow(rows);
   const wantsFocus = useRef(false);
   const indexes = visibleIndexes({ ...view, rowHeight, count: rows.length, focused });
 
   useLayoutEffect(() => {
-    setFocused(0);
+    startAgain();
     if (box.current) box.current.scrollTop = 0;
   }, [source]);
 
@@ -121,7 +136,7 @@ export function VirtualList<Row extends { id: string }>({ label, rows, total, so
   };
   const onFocusIn = (event: FocusEvent) => {
     const index = Number((event.target as HTMLElement).closest<HTMLElement>("[data-index]")?.dataset["index"] ?? focused);
-    if (index !== focused) setFocused(index);
+    setFocused(index);
   };
 
   return (

@@ -81,6 +81,10 @@ export class GraphStage {
       if (this.#isSettling) this.#shown.set(positions);
       this.#isSettling = false;
       this.#request();
+    }, () => {
+      // Without a layout, the things stay where they start.
+      this.#isSettling = false;
+      this.#request();
     });
   }
 
@@ -238,10 +242,10 @@ export class GraphStage {
     if (!this.#palette) return null;
     const { things } = this.#network;
     const { centre, selected, expanded } = this.#marks;
-    const [network, order] = this.#isSettling ? [noNetwork, []] : [this.#network, this.#order];
+    const [network, order, radii, hovered] = this.#isSettling ? [noNetwork, [], new Float32Array(0), null] : [this.#network, this.#order, this.#radii, this.#hovered];
     return {
-      network, order, positions: this.#shown, radii: this.#radii, viewport: this.#viewport, size: this.#size, palette: this.#palette,
-      centre: network.indexes.get(centre ?? "") ?? null, selected: network.indexes.get(selected ?? "") ?? null, hovered: this.#hovered,
+      network, order, radii, hovered, positions: this.#shown, viewport: this.#viewport, size: this.#size, palette: this.#palette,
+      centre: network.indexes.get(centre ?? "") ?? null, selected: network.indexes.get(selected ?? "") ?? null,
       isExpanded: (index) => expanded.has(things[index]?.id ?? ""),
       measure: (text) => {
         let width = this.#widths.get(text);

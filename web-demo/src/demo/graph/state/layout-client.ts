@@ -6,9 +6,10 @@ export class LayoutClient {
   readonly #worker: Worker;
   #generation = 0;
 
-  /** `onPositions` must not keep the array: it goes back to the worker. */
-  constructor(onPositions: (positions: Float32Array, settled: boolean) => void) {
+  /** `onPositions` must not keep the array: it goes back to the worker. `onFailure`: the worker could not be loaded, or failed. */
+  constructor(onPositions: (positions: Float32Array, settled: boolean) => void, onFailure: () => void) {
     this.#worker = new Worker(new URL("../layout.worker.ts", import.meta.url), { type: "module" });
+    this.#worker.addEventListener("error", onFailure);
     this.#worker.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
       // Positions of an earlier graph.
       if (data.generation !== this.#generation) return;

@@ -50,19 +50,26 @@ function Actions({ fact }: { fact: KnownFact }) {
   const [dialog, setDialog] = useState<"correct" | "forget" | null>(null);
   const { busy, error, run } = useAction();
   const buttons = useRef<HTMLDivElement>(null);
-  const hasActed = useRef(false);
+  /** The button that acts. */
+  const pressed = useRef<HTMLButtonElement | null>(null);
   const holds = fact.status === "ACTIVE";
-  // The button that had the focus is disabled meanwhile, or gone afterwards.
+  // The button that had the focus is disabled meanwhile, and may be gone when the fact is read again.
   useEffect(() => {
-    if (hasActed.current && !busy && document.activeElement === document.body) buttons.current?.querySelector("button")?.focus();
-    hasActed.current ||= busy;
+    if (busy || !pressed.current) return;
+    const isThere = pressed.current.isConnected;
+    if (document.activeElement === document.body) (isThere ? pressed.current : buttons.current?.querySelector("button"))?.focus();
+    if (!isThere || document.activeElement !== pressed.current) pressed.current = null;
   }, [busy, holds]);
+  const act = (event: { currentTarget: HTMLButtonElement }, work: () => Promise<unknown>) => {
+    pressed.current = event.currentTarget;
+    void run(work);
+  };
   if (!mayWrite(fact.shared)) return <p class="soft">Shared memory. Only administrators can change it.</p>;
   return (
     <div class="actions" ref={buttons}>
-      <button type="button" class="plain" disabled={busy} onClick={() => void run(() => steer.confirm(fact))}>{holds ? "Confirm" : "Restore"}</button>
+      <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => steer.confirm(fact))}>{holds ? "Confirm" : "Restore"}</button>
       <button type="button" class="plain" disabled={busy} onClick={() => setDialog("correct")}>Correct…</button>
-      {holds && <button type="button" class="plain" disabled={busy} onClick={() => void run(() => steer.retract([fact]))}>Retract</button>}
+      {holds && <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => steer.retract([fact]))}>Retract</button>}
       <button type="button" class="plain" disabled={busy} onClick={() => setDialog("forget")}>Forget…</button>
       {error && <p class="trouble" role="alert">{error}</p>}
       {dialog === "correct" && <CorrectFact fact={fact} onClose={() => setDialog(null)} />}

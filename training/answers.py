@@ -19,6 +19,7 @@ from train import BATCH, HIDDEN, ROOT, adam_for, add_layers, add_linear, base_we
 
 MODEL = ROOT / "models/minilm-answers"
 APART = ("dalia", "farid", "gia")  # authors of messages that are for measuring only
+STEPS_APART = ("xavi",)  # authors of questions in two steps that are for measuring only
 LAYERS, FROZEN = 6, 3
 LENGTHS = (32, 40, 48, 64, 96, 128)
 QUESTION, PAIR, ANSWER = 48, 128, 16  # most pieces of a question, of a pair, and of an answer
@@ -37,19 +38,29 @@ def author(message):
     return re.split(r"[:-]", message)[0]
 
 
+def is_apart(question):
+    """Whether a question is for measuring only."""
+    return author(question["message"]) in APART or question["by"] in STEPS_APART
+
+
 def labels():
-    """All labelled questions: {"question", "answer", "message", "text", "by"}."""
+    """All labelled questions: {"question", "answer", "message", "text", "by"}, those in two steps with "parts", the two messages that are their text."""
     told = [path for folder in ("messages", "passages") for path in sorted((ROOT / "training" / folder).glob("*.jsonl"))]
     texts = {m["id"]: m["text"] for path in told for m in jsonl(path)}
     found = []
     for path in sorted((ROOT / "training/questions").glob("*.jsonl")):
         found += [q | {"text": texts[q["message"]], "by": path.stem} for q in jsonl(path)]
+    for path in sorted((ROOT / "training/steps").glob("*.jsonl")):
+        for q in jsonl(path):
+            # As the server joins them: the earlier one first.
+            parts = [texts[m] for m in sorted(q["messages"])]
+            found.append(q | {"message": q["messages"][1], "text": "\n".join(parts), "parts": parts, "told": texts[q["messages"][1]], "by": path.stem})
     return found
 
 
 def print_texts():
     """Prints each text once, for `prepare`."""
-    for text in sorted({t for q in labels() for t in (q["question"], q["text"])}):
+    for text in sorted({t for q in labels() for t in (q["question"], q["text"], *q.get("parts", ()))}):
         print(json.dumps({"text": text}, ensure_ascii=False))
 
 
@@ -166,7 +177,7 @@ def vectors(base, texts, wanted):
 
 
 def nearest(base, texts, questions, most):
-    """For each question, the messages with questions by the same author that are nearest to it, without its own."""
+    """For each question, the texts with questions by the same author that are nearest to it, without its own."""
     found = vectors(base, texts, {t for q in questions for t in (q["question"], q["text"])})
     result = []
     for by in sorted({q["by"] for q in questions}):
@@ -206,7 +217,10 @@ def train(args, questions):
         pairs = []
         for q, near in asked:
             pairs.append(texts.pair(q["question"], q["text"], q["answer"]))
-            pairs += [texts.pair(q["question"], text) for text in rng.sample(near, OTHERS)]
+            parts = q.get("parts", ())
+            pairs += [texts.pair(q["question"], text) for text in rng.sample(near, OTHERS - bool(parts))]
+            # The message that only tells who or what is meant.
+            pairs += [texts.pair(q["question"], text) for text in parts if text != q["told"]]
         pairs.sort(key=lambda p: len(p.ids) + rng.uniform(-4, 4))
         batches, total = chunks(pairs), 0.0
         rng.shuffle(batches)
@@ -216,6 +230,16 @@ def train(args, questions):
             total += float(value)
         print(f"epoch {epoch + 1}: loss {total / len(batches):.3f}, {time.time() - began:.0f} s", flush=True)
         pickle.dump(jax.tree.map(np.asarray, params), open(args.weights, "wb"))
+
+
+def average(args):
+    """Averages the weights of one training at different times: a model soup (Wortsman et al., 2022, arXiv:2203.05482)."""
+    import pickle
+
+    import jax
+
+    several = [pickle.load(open(path, "rb")) for path in args.of]
+    pickle.dump(jax.tree.map(lambda *each: np.mean(np.stack(each), 0).astype(np.float32), *several), open(args.weights, "wb"))
 
 
 # ---- Results
@@ -290,7 +314,7 @@ def reference(args):
         layers[:] = [rounded_layer(p) for p in layers]
     params["answers"] = rounded(params["answers"])
     texts = Texts(args.prepared)
-    asked = [q for q in labels() if author(q["message"]) not in APART][:: args.every]
+    asked = [q for q in labels() if not is_apart(q)][:: args.every]
     pairs = [texts.pair(q["question"], q["text"]) for q in asked]
     found = predict(base, params, pairs)
     written = [{"question": q["question"], "text": q["text"], "ids": p.ids, "answers": round(v[0], 5)} for q, p, v in zip(asked, pairs, found)]
@@ -299,10 +323,11 @@ def reference(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["texts", "train", "measure", "export", "reference"])
+    parser.add_argument("what", choices=["texts", "train", "average", "measure", "export", "reference"])
     parser.add_argument("--prepared", type=pathlib.Path)
     parser.add_argument("--weights", type=pathlib.Path)
     parser.add_argument("--start", type=pathlib.Path, help="weights to train further; default: those of the base")
+    parser.add_argument("--of", type=pathlib.Path, nargs="*", default=[], help="weights that `average` reads")
     parser.add_argument("--without", default="", help="authors of questions that are left out")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--rate", type=float, default=2e-4)
@@ -313,14 +338,18 @@ def main():
     args = parser.parse_args()
     if args.what == "texts":
         return print_texts()
+    if args.what == "average":
+        return average(args)
     if args.what == "export":
         return export(args)
     if args.what == "reference":
         return reference(args)
-    apart = lambda q: author(q["message"]) in APART
     if args.what == "measure":
-        return measure(args, [q for q in labels() if apart(q)])
-    questions = [q for q in labels() if not apart(q) and q["by"] not in args.without.split(",")]
+        for name, has_parts in (("in one step", False), ("in two steps", True)):
+            print(f"Questions {name}:")
+            measure(args, [q for q in labels() if is_apart(q) and ("parts" in q) == has_parts])
+        return None
+    questions = [q for q in labels() if not is_apart(q) and q["by"] not in args.without.split(",")]
     print(f"{len(questions)} questions by {len({q['by'] for q in questions})} authors", flush=True)
     train(args, questions)
 

@@ -197,7 +197,7 @@ pub struct UnderstandingConfig {
     /// What finds facts.
     pub extraction: Extraction,
     /// Whether small networks complete the rules. One corrects and completes what the built-in extractor finds, in a few milliseconds of
-    /// processor time for a message. Another finds messages that answer a question in other words, in a few milliseconds for each of up to 40 texts,
+    /// processor time for a message. Another finds messages that answer a question in other words, in a few milliseconds for each of up to 64 texts,
     /// twice for a question that was rephrased.
     #[serde(deserialize_with = "flexible")]
     pub learned: bool,

@@ -57,6 +57,11 @@ fn list_contains(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)
 }
 
+/// Whether a word names a month, a day or another time.
+pub(super) fn is_time(word: &str) -> bool {
+    list_contains(TIMES, word)
+}
+
 fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit()) || list_contains(NUMBERS, word)
 }

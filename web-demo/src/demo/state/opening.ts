@@ -19,6 +19,8 @@ import { phrases } from "./viewer.ts";
 /** Time after which a place that shows no session opens one. */
 const AFTER_PLACE_MS = 1500;
 
+const newestOrOpen = () => sessionId.value ?? sessions.value.find((s) => !s.shared)?.id;
+
 export function closeSession(): void {
   sessionStream.close();
   sessionId.value = null;
@@ -66,18 +68,21 @@ class SessionOpener {
       if (value.id !== sessionId.value || this.#id !== value.id) await this.open(value.id);
       return;
     }
-    if (value.page === "memory" || value.page === "graph") {
-      // They show the whole memory, which loads first. The line of a session then tells whether the server is there.
-      await delay(AFTER_PLACE_MS);
-      if (route.value !== value || loginMethods.value !== null) return;
-    }
-    const newest = sessionId.value ?? sessions.value.find((s) => !s.shared)?.id;
+    const newest = newestOrOpen();
     if (value.page === "home") {
       if (newest) return redirect(sessionHref(newest));
       // Only the server creates sessions.
       return watch.active.value ? undefined : newSession();
     }
-    if (newest && (newest !== sessionId.value || this.#id === null)) await this.open(newest);
+    if (value.page !== "memory" && value.page !== "graph") return this.#keepOrOpen(newest);
+    // They show the whole memory, which loads first. The line of a session then tells whether the server is there.
+    void delay(AFTER_PLACE_MS).then(() => {
+      if (route.value === value && loginMethods.value === null) return this.#keepOrOpen(newestOrOpen());
+    });
+  }
+
+  async #keepOrOpen(id: string | undefined) {
+    if (id && (id !== sessionId.value || this.#id === null)) await this.open(id);
   }
 
   /** Opens a session. The previous one stays usable until the new one is loaded. */

@@ -57,7 +57,6 @@ use self::{
     cues::CueIndex,
     evidence::is_told_by,
     grammar::day,
-    passages::NearestExcerpt,
     phrasing::{CitationList, FactWriter},
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder},
@@ -96,24 +95,24 @@ impl ExtractiveAnswerer {
         Self { cue_index: CueIndex::new(ontology), values: ValueIndex::new(ontology), embedder, networks }
     }
 
-    /// Returns what to quote instead, if an answer quotes the surest chunk.
-    async fn nearest_excerpt(&self, asked: &Asked, context: &Context, draft: &AnswerDraft) -> Option<NearestExcerpt> {
-        let encoder = self.networks.passages.as_deref()?;
-        let [Citation { chunk: Some(quoted), .. }] = &draft.citations[..] else { return None };
-        let question = self.parse_question(asked, context);
-        let chunk = passages::surest(&question, &context.chunks).filter(|c| c.chunk.id == quoted.chunk_id && c.relevance.is_some())?;
-        match passages::nearest_excerpt(encoder, &asked.text, &question, chunk).await {
-            Ok(excerpt) => excerpt,
-            Err(cause) => {
-                warn!(%cause, "the sentence to quote is chosen by its words");
-                None
-            }
+    /// Returns what facts and the words of messages answer; else the passage of a document that answers; else messages in other words than the question.
+    async fn find_answer(&self, asked: &Asked, context: &Context) -> AnswerDraft {
+        if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
+            return ungrounded(reply);
         }
+        let mut found = self.told(asked, context);
+        if found.is_none() {
+            found = self.passage(asked, context).await;
+        }
+        if found.is_none() {
+            found = self.verified(asked, context).await;
+        }
+        found.unwrap_or_else(|| ungrounded(UNKNOWN))
     }
 
     /// Returns an answer with the messages that the verifier is sure of, if there are any.
     async fn verified(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
-        let verifier = self.networks.verifier.as_deref().filter(|_| smalltalk::reply(asked.text.as_str()).is_none())?;
+        let verifier = self.networks.verifier.as_deref()?;
         // Some messages say "Maren", and others "my sister".
         for text in std::iter::once(&asked.text).chain(&asked.original) {
             let question = self.parse_question(&Asked { text: text.clone(), ..asked.clone() }, context);
@@ -128,19 +127,15 @@ impl ExtractiveAnswerer {
             };
             let mut cited = CitationList::new(context);
             let sentences = write_quotes(&question, context, later::with_corrections(quotes, &context.messages), &mut cited);
-            if !sentences.is_empty() {
-                return Some(grounded(&sentences, cited));
+            if let Some(draft) = grounded(&sentences, cited, context) {
+                return Some(draft);
             }
         }
         None
     }
 
-    /// Returns the answer: a pure function of question, context, and what to quote of the surest chunk.
-    fn draft(&self, asked: &Asked, context: &Context, nearest: Option<NearestExcerpt>) -> AnswerDraft {
-        let nothing = |text: &str| AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
-        if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
-            return nothing(reply);
-        }
+    /// Returns what facts and the words of messages answer: a pure function of question and context.
+    fn told(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let (mut sentences, mut cited) = (Vec::new(), CitationList::new(context));
         let with_text = |text: &str| Asked { text: text.into(), ..asked.clone() };
         if let Some(parts) = parts::split(asked.text.as_str(), |text| self.parse_question(&with_text(text), context)) {
@@ -154,14 +149,7 @@ impl ExtractiveAnswerer {
         if sentences.is_empty() {
             sentences = self.sentences(asked, context, &mut cited);
         }
-        if sentences.is_empty() {
-            sentences = self.passage(asked, context, nearest, &mut cited);
-        }
-        if sentences.is_empty() {
-            return nothing(UNKNOWN);
-        }
-        context.cite_chunks(&mut cited.citations);
-        grounded(&sentences, cited)
+        grounded(&sentences, cited, context)
     }
 
     /// Returns the sentences that answer one question, with their citations in `cited`; none if nothing supports an answer.
@@ -237,19 +225,18 @@ impl ExtractiveAnswerer {
         sentences
     }
 
-    /// Quotes the surest chunk: `nearest` if it is known, else where it has most words of the question. The relevance of chunks is that for the whole
-    /// question, so none is quoted for a part of it.
-    fn passage(&self, asked: &Asked, context: &Context, nearest: Option<NearestExcerpt>, cited: &mut CitationList<'_>) -> Vec<String> {
+    /// Returns an answer with the likeliest chunk, if it is sure enough. The relevance of chunks is that for the whole question, so none is quoted for a
+    /// part of it.
+    async fn passage(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let question = self.parse_question(asked, context);
-        let Some(chunk) = passages::surest(&question, &context.chunks) else { return Vec::new() };
+        let likely = passages::likeliest(&question, &context.chunks)?;
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
-        let message = chunk.as_message().message;
-        let quote = finder.find_passage(chunk, &message).and_then(|quote| match nearest {
-            Some(NearestExcerpt::Quote(excerpt)) => Some(Quote { excerpt, ..quote }),
-            Some(NearestExcerpt::NoAnswer) => None,
-            None => Some(quote),
-        });
-        write_quotes(&question, context, quote.into_iter().collect(), cited)
+        let message = likely.chunk.as_message().message;
+        let by_words = finder.find_passage(likely.chunk, &message)?;
+        let excerpt = likely.excerpt(&asked.text, &question, by_words.excerpt, &self.networks).await?;
+        let mut cited = CitationList::new(context);
+        let sentences = write_quotes(&question, context, vec![Quote { excerpt, ..by_words }], &mut cited);
+        grounded(&sentences, cited, context)
     }
 
     fn parse_question(&self, asked: &Asked, context: &Context) -> Question {
@@ -271,9 +258,17 @@ impl ExtractiveAnswerer {
     }
 }
 
-/// Returns an answer of these sentences.
-fn grounded(sentences: &[String], cited: CitationList<'_>) -> AnswerDraft {
-    AnswerDraft { text: sentences.join(" ").into(), citations: cited.citations, grounded: true, answerer: None }
+/// Returns an answer of these sentences, if there are any.
+fn grounded(sentences: &[String], cited: CitationList<'_>, context: &Context) -> Option<AnswerDraft> {
+    let mut citations = cited.citations;
+    context.cite_chunks(&mut citations);
+    let draft = AnswerDraft { text: sentences.join(" ").into(), citations, grounded: true, answerer: None };
+    (!sentences.is_empty()).then_some(draft)
+}
+
+/// Returns an answer that nothing supports.
+fn ungrounded(text: &str) -> AnswerDraft {
+    AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None }
 }
 
 /// Questions within a question, asked of the same context.
@@ -368,15 +363,7 @@ impl Answerer for ExtractiveAnswerer {
     }
 
     async fn answer(&self, _caller: &Caller, asked: &Asked, context: &Context, sink: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError> {
-        let mut draft = self.draft(asked, context, None);
-        if let Some(nearest) = self.nearest_excerpt(asked, context, &draft).await {
-            draft = self.draft(asked, context, Some(nearest));
-        }
-        if !draft.grounded
-            && let Some(verified) = self.verified(asked, context).await
-        {
-            draft = verified;
-        }
+        let draft = self.find_answer(asked, context).await;
         sink.delta(draft.text.as_str());
         Ok(draft)
     }

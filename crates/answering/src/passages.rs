@@ -2,13 +2,16 @@
 //!
 //! A manual says "must" and "if", speaks of nobody, and calls things by other names than its readers. So the rules for messages
 //! reject most of it. Here, a chunk answers if the sum of how well it fits the question and of its lead over the next passage is high. If a network has
-//! ordered the chunks, it also says which sentence answers; else the chunk must contain most words of the question.
+//! ordered the chunks, it also says which sentence answers, and another one reads the question together with the chunk; else the chunk must contain most
+//! words of the question.
 
 use std::collections::HashSet;
 
+use tracing::warn;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
+    Networks,
     answer_type::AnswerType,
     excerpts::{quoted_range, shorten},
     question::{Question, QuestionKind},
@@ -20,7 +23,7 @@ use recall_domain::{
     Message, MessageId, UserText,
     context::{Context, RankedChunk, RankedMessage},
 };
-use recall_ports::{EmbedError, PassageEncoder};
+use recall_ports::{AnswerError, AnswerVerifier, EmbedError, PassageEncoder};
 
 /// Share of the question's content words that the chunk must contain, with its heading and the title of its document.
 const COVERAGE: f32 = 0.6;
@@ -32,6 +35,14 @@ const STANDS_OUT: f64 = 0.07;
 ///
 /// With the same questions, nine of ten answers are then at the right page. A logistic regression gives both the same weight.
 const SURE: f64 = 0.8;
+/// The same, with [`VERDICT`] for what the verifier says. Both were chosen with the same questions.
+const SURE_WITH_VERDICT: f64 = 0.78;
+/// What the logarithm of the odds that the chunk answers adds to this sum.
+const VERDICT: f64 = 0.06;
+/// Least of this sum for which the verifier is asked. Below, it would need a probability above .97.
+const UNDECIDED: f64 = 0.55;
+/// Bounds of a probability whose odds count.
+const PROBABILITIES: (f64, f64) = (0.002, 0.998);
 /// Least relevance assumed for the next passage, so that a small library does not make its best chunk sure.
 const NEXT: f64 = 0.5;
 /// Most excerpts of a chunk that the network compares with a question. A chunk of usual length has fewer.
@@ -44,18 +55,81 @@ pub(super) fn quotable(context: &Context) -> Vec<RankedMessage> {
     context.passages().into_iter().filter(|r| !ordered.contains(&r.message.id)).collect()
 }
 
-/// Returns the best chunk, if its fit and its lead over the next passage are together high enough.
-pub(super) fn surest<'c>(question: &Question, chunks: &'c [RankedChunk]) -> Option<&'c RankedChunk> {
+/// A chunk that may answer, if it is sure enough.
+pub(super) struct Likely<'c> {
+    pub(super) chunk: &'c RankedChunk,
+    /// Its fit and its lead over the next passage.
+    evidence: f64,
+}
+
+/// Returns the best chunk, if its fit and its lead over the next passage are together high enough, or may be with the verdict of a network.
+pub(super) fn likeliest<'c>(question: &Question, chunks: &'c [RankedChunk]) -> Option<Likely<'c>> {
     let is_ordered = chunks.iter().any(|c| c.relevance.is_some());
     let fits = |c: &RankedChunk| if is_ordered { c.relevance.unwrap_or_default() } else { c.score };
     let best = chunks.iter().max_by(|a, b| fits(a).total_cmp(&fits(b)))?;
     let next = chunks.iter().filter(|c| !overlap(c, best)).map(fits).fold(if is_ordered { NEXT } else { 0.0 }, f64::max);
     let lead = fits(best) - next;
-    let is_sure = if is_ordered { fits(best) + lead >= SURE } else { lead >= STANDS_OUT };
+    let evidence = fits(best) + lead;
+    let is_likely = if is_ordered { evidence >= UNDECIDED } else { lead >= STANDS_OUT };
     // A chunk that the network has not judged yet may answer better.
     let mut before = chunks.iter().take_while(|c| c.chunk.id != best.chunk.id);
     let is_rivalled = is_ordered && before.any(|c| c.relevance.is_none());
-    (is_sure && !is_rivalled && !is_personal(question)).then_some(best)
+    (is_likely && !is_rivalled && !is_personal(question)).then_some(Likely { chunk: best, evidence })
+}
+
+impl Likely<'_> {
+    /// Returns what to quote of the chunk: where the networks find the answer, or `by_words` without them. Returns nothing if the chunk is not sure enough.
+    pub(super) async fn excerpt(&self, asked: &UserText, question: &Question, by_words: String, networks: &Networks) -> Option<String> {
+        if self.chunk.relevance.is_none() {
+            return Some(by_words);
+        }
+        let mut excerpts: Vec<String> = Excerpts::of(self.chunk).all().map(|(_, excerpt)| excerpt).collect();
+        excerpts.dedup();
+        let excerpts: Vec<UserText> = excerpts.into_iter().take(MAX_EXCERPTS).map(UserText::from).collect();
+        let verdict = match networks.verifier.as_deref() {
+            Some(verifier) => greatest_probability(verifier, asked, &excerpts).await.unwrap_or_else(|cause| {
+                warn!(%cause, "a passage is judged by its relevance alone");
+                None
+            }),
+            None => None,
+        };
+        if !self.is_sure(verdict) {
+            return None;
+        }
+        let nearest = match networks.passages.as_deref() {
+            Some(encoder) => nearest(encoder, asked, excerpts).await.unwrap_or_else(|cause| {
+                warn!(%cause, "the sentence to quote is chosen by its words");
+                None
+            }),
+            None => None,
+        };
+        match nearest {
+            // The chunk is about the same, but has no answer.
+            Some(excerpt) if !may_answer(question, excerpt.as_str()) => None,
+            Some(excerpt) => Some(excerpt.into_string()),
+            None => Some(by_words),
+        }
+    }
+
+    /// Whether the chunk is sure enough to be quoted, with the probability that it answers if that is known.
+    fn is_sure(&self, probability: Option<f32>) -> bool {
+        let Some(probability) = probability else { return self.evidence >= SURE };
+        let probability = f64::from(probability).clamp(PROBABILITIES.0, PROBABILITIES.1);
+        self.evidence + VERDICT * (probability / (1.0 - probability)).ln() >= SURE_WITH_VERDICT
+    }
+}
+
+/// Returns the probability of the excerpt that most probably answers.
+async fn greatest_probability(verifier: &dyn AnswerVerifier, asked: &UserText, excerpts: &[UserText]) -> Result<Option<f32>, AnswerError> {
+    Ok(verifier.verify(asked, excerpts).await?.into_iter().max_by(f32::total_cmp))
+}
+
+/// Returns the excerpt that covers the words of a question best, or nothing if the encoder knows too few words.
+async fn nearest(encoder: &dyn PassageEncoder, asked: &UserText, excerpts: Vec<UserText>) -> Result<Option<UserText>, EmbedError> {
+    let asked = encoder.encode_question(asked).await?;
+    let encoded = encoder.encode(&excerpts).await?;
+    let covered = excerpts.into_iter().zip(&encoded).filter_map(|(excerpt, e)| Some((asked.words.covered_by(&e.words)?, excerpt)));
+    Ok(covered.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, excerpt)| excerpt))
 }
 
 /// The sentences of a chunk, each with what is quoted at it.
@@ -95,37 +169,8 @@ fn may_answer(question: &Question, text: &str) -> bool {
     }
 }
 
-/// What a network says about the excerpts of the surest chunk.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum NearestExcerpt {
-    /// The excerpt that covers the words of the question best.
-    Quote(String),
-    /// The excerpt that covers them best has no number or time though one is asked for. So the chunk is about the same, but has no answer.
-    NoAnswer,
-}
-
-/// Finds the excerpt of a chunk that covers the words of a question best; `None` if the encoder knows too few words.
-pub(super) async fn nearest_excerpt(
-    encoder: &dyn PassageEncoder,
-    asked: &UserText,
-    question: &Question,
-    chunk: &RankedChunk,
-) -> Result<Option<NearestExcerpt>, EmbedError> {
-    let mut excerpts: Vec<String> = Excerpts::of(chunk).all().map(|(_, excerpt)| excerpt).collect();
-    excerpts.dedup();
-    let excerpts: Vec<UserText> = excerpts.into_iter().take(MAX_EXCERPTS).map(UserText::from).collect();
-    let asked = encoder.encode_question(asked).await?;
-    let encoded = encoder.encode(&excerpts).await?;
-    let covered = excerpts.into_iter().zip(&encoded).filter_map(|(excerpt, e)| Some((asked.words.covered_by(&e.words)?, excerpt)));
-    let nearest = covered.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, excerpt)| excerpt);
-    Ok(nearest.map(|excerpt| match may_answer(question, excerpt.as_str()) {
-        true => NearestExcerpt::Quote(excerpt.into_string()),
-        false => NearestExcerpt::NoAnswer,
-    }))
-}
-
 impl QuoteFinder<'_> {
-    /// Returns a quote of the [surest] chunk, at the sentence with most words of the question.
+    /// Returns a quote of the [likeliest] chunk, at the sentence with most words of the question.
     ///
     /// A chunk that is known to be relevant needs only the names of the question; another one needs most of its words, and an answer of the expected
     /// type.
@@ -192,10 +237,10 @@ mod tests {
         context::{Context, RankedChunk},
     };
     use recall_embedding::LocalEmbedder;
-    use recall_ports::{AnswerSink, Answerer, Asked, EmbedError, Embedding, EncodedText, PassageEncoder, WordVectors};
+    use recall_ports::{AnswerError, AnswerSink, AnswerVerifier, Answerer, Asked, EmbedError, Embedding, EncodedText, PassageEncoder, WordVectors};
     use uuid::Uuid;
 
-    use crate::{ExtractiveAnswerer, Networks};
+    use crate::{ExtractiveAnswerer, Networks, tests::answer_now};
 
     const ONTOLOGY: &str = r#"
 [[relation]]
@@ -255,7 +300,7 @@ cues.verbs = ["like"]
     fn answer(question: &str, chunks: &[RankedChunk]) -> String {
         let asked = Asked { message: None, text: UserText::from(question), original: None, at: Timestamp::default() };
         let context = Context { chunks: chunks.to_vec(), ..Context::default() };
-        ANSWERER.draft(&asked, &context, None).text.into_string()
+        answer_now(&ANSWERER, &asked, &context).text.into_string()
     }
 
     fn is_quoted(question: &str, chunks: &[RankedChunk]) -> bool {
@@ -357,6 +402,17 @@ cues.verbs = ["like"]
         }
     }
 
+    /// Gives each text the same probability; `None` fails.
+    struct Says(Option<f32>);
+
+    #[async_trait::async_trait]
+    impl AnswerVerifier for Says {
+        async fn verify(&self, _: &UserText, texts: &[UserText]) -> Result<Vec<f32>, AnswerError> {
+            let probability = self.0.ok_or_else(|| AnswerError::Transient("it fails".to_owned()))?;
+            Ok(vec![probability; texts.len()])
+        }
+    }
+
     struct Nothing;
 
     impl AnswerSink for Nothing {
@@ -364,15 +420,19 @@ cues.verbs = ["like"]
     }
 
     async fn answer_with(encoder: impl PassageEncoder + 'static, question: &str) -> String {
+        answer_at(0.7, Networks { passages: Some(Arc::new(encoder)), ..Networks::default() }, question).await
+    }
+
+    /// Answers from one chunk of a relevance.
+    async fn answer_at(relevance: f64, networks: Networks, question: &str) -> String {
         let filler =
             "Nothing of the kind is said here, though it takes many words to say so, and they all stand in a single long sentence. "
                 .repeat(3);
         let text = format!("A key opens one door. {filler}A key that is lost must be reported at once. {filler}Dogs bark at doors.");
         let mut best = chunk(1, 0.6, &text);
-        best.relevance = Some(0.7);
+        best.relevance = Some(relevance);
         let asked = Asked { message: None, text: question.into(), original: None, at: Timestamp::default() };
         let context = Context { chunks: vec![best], ..Context::default() };
-        let networks = Networks { passages: Some(Arc::new(encoder)), ..Networks::default() };
         let answerer = ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), networks);
         let caller = Caller::verified(UserId(Uuid::from_u128(1)), ViewerRole::User);
         answerer.answer(&caller, &asked, &context, &Nothing).await.unwrap().text.into_string()
@@ -397,6 +457,20 @@ cues.verbs = ["like"]
     async fn sentence_with_the_words_is_quoted_if_the_network_fails() {
         let found = answer_with(TwoWords { fails: true }, "What opens a door?").await;
         assert!(found.contains("A key opens one door."), "{found}");
+    }
+
+    #[tokio::test]
+    async fn verdict_of_the_verifier_counts_beside_the_relevance() {
+        let is_quoted = async |relevance, says| {
+            let networks = Networks { verifier: Some(Arc::new(Says(says))), ..Networks::default() };
+            !answer_at(relevance, networks, "What opens a door?").await.starts_with("I don't know")
+        };
+        // Without a verdict, the limit is at a relevance of .65.
+        assert!(is_quoted(0.7, None).await && !is_quoted(0.6, None).await);
+        assert!(is_quoted(0.6, Some(0.9)).await && is_quoted(0.7, Some(0.3)).await);
+        assert!(!is_quoted(0.6, Some(0.3)).await && !is_quoted(0.7, Some(0.05)).await);
+        // No verdict makes up for a chunk that does not fit.
+        assert!(!is_quoted(0.52, Some(1.0)).await);
     }
 
     #[test]

@@ -130,7 +130,8 @@ pub(super) struct Embedders {
 
 /// Loads the built-in embedder and connects to the configured one.
 pub(super) async fn embedders(config: &Config) -> anyhow::Result<Embedders> {
-    let local = tokio::task::spawn_blocking(LocalEmbedder::load).await??;
+    // On this thread, though it takes milliseconds: nothing is served yet, and what it frees is used by what is loaded next.
+    let local = LocalEmbedder::load()?;
     let Some(model) = models::embedder(config).await? else {
         return Ok(Embedders { embedder: Arc::new(local.clone()), local, check: None });
     };

@@ -1,16 +1,17 @@
 //! The built-in embedder: static token vectors, summed and scaled to unit length.
 //!
-//! The model is part of the binary; there is no neural network to run and no file or service to read.
+//! The model is part of the binary; there is no neural network to run and no file or service to read. Its table is mapped, not copied.
 
 use async_trait::async_trait;
 use model2vec_rs::model::StaticModel;
+use safetensors::{Dtype, SafeTensors};
+use tokenizers::Tokenizer;
 
 use recall_domain::UserText;
 use recall_ports::{EmbedError, Embedder, Embedding};
 
-const TOKENIZER: &[u8] = include_bytes!("../../../models/minilm-static-256/tokenizer.json");
-const MODEL: &[u8] = include_bytes!("../../../models/minilm-static-256/model.safetensors");
-const CONFIG: &[u8] = include_bytes!("../../../models/minilm-static-256/config.json");
+static TOKENIZER: &[u8] = include_bytes!("../../../models/minilm-static-256/tokenizer.json");
+static MODEL: &[u8] = include_bytes!("../../../models/minilm-static-256/model.safetensors");
 
 /// Name and version of the model.
 ///
@@ -32,12 +33,20 @@ pub struct LocalEmbedder {
 }
 
 impl LocalEmbedder {
-    /// Loads the embedded model, which takes about ten milliseconds.
+    /// Loads the embedded model, which takes some ten milliseconds.
     ///
     /// # Errors
     /// Fails if the embedded files are damaged.
     pub fn load() -> Result<Self, EmbedError> {
-        let model = StaticModel::from_bytes(TOKENIZER, MODEL, CONFIG, None).map_err(|e| EmbedError::Permanent(e.to_string()))?;
+        let damaged = |problem: &dyn ToString| EmbedError::Permanent(format!("models/minilm-static-256: {}", problem.to_string()));
+        let tokenizer = Tokenizer::from_bytes(TOKENIZER).map_err(|e| damaged(&e))?;
+        let tensors = SafeTensors::deserialize(MODEL).map_err(|e| damaged(&e))?;
+        let table = tensors.tensor("embeddings").map_err(|e| damaged(&e))?;
+        let (Dtype::I8, [rows, DIMENSION]) = (table.dtype(), table.shape()) else {
+            return Err(damaged(&"the table has another shape or type"));
+        };
+        let values = bytemuck::cast_slice(table.data());
+        let model = StaticModel::from_borrowed_i8(tokenizer, values, *rows, DIMENSION, true, None, None).map_err(|e| damaged(&e))?;
         Ok(Self { model })
     }
 
@@ -79,7 +88,8 @@ mod tests {
     #[test]
     fn model_files_have_the_recorded_checksums() {
         let sums = include_str!("../../../models/minilm-static-256/SHA256SUMS");
-        for (name, bytes) in [("config.json", CONFIG), ("model.safetensors", MODEL), ("tokenizer.json", TOKENIZER)] {
+        let config: &[u8] = include_bytes!("../../../models/minilm-static-256/config.json");
+        for (name, bytes) in [("config.json", config), ("model.safetensors", MODEL), ("tokenizer.json", TOKENIZER)] {
             let sum: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
             assert!(sums.lines().any(|line| line == format!("{sum}  {name}")), "{name} has another checksum: {sum}");
         }

@@ -17,11 +17,11 @@ use crate::activation::sigmoid;
 use crate::encoder::ENCODER;
 use crate::layer::{HIDDEN, Layer, add};
 use crate::matmul::Linear;
-use crate::stem::{READER, Stem};
+use crate::stem::Stem;
 use crate::tokens::{END, MAX_TOKENS, tokenise};
 use crate::weights::{Weights, WeightsError};
 
-const MODEL: &[u8] = include_bytes!("../../../models/minilm-answers/model.safetensors");
+static MODEL: &[u8] = include_bytes!("../../../models/minilm-answers/model.safetensors");
 /// Layers of the encoder between the stem and the marks.
 const SHARED: usize = 2;
 /// Layers behind the marks.
@@ -45,7 +45,7 @@ pub struct MiniLmVerifier {
 
 #[derive(Debug)]
 struct VerifierNetwork {
-    stem: Stem,
+    stem: &'static Stem,
     layers: Vec<Layer>,
     marks: Vec<f32>,
     upper: Vec<Layer>,
@@ -77,7 +77,7 @@ impl VerifierNetwork {
     fn load() -> Result<Self, WeightsError> {
         let (encoder, own) = (Weights::new(ENCODER)?, Weights::new(MODEL)?);
         Ok(Self {
-            stem: Stem::read(&Weights::new(READER)?)?,
+            stem: Stem::shared()?,
             layers: (1..=SHARED).map(|i| Layer::read(&encoder, i)).collect::<Result<_, _>>()?,
             marks: own.floats("marks", 2 * HIDDEN)?,
             upper: (1 + SHARED..=SHARED + UPPER).map(|i| Layer::read(&own, i)).collect::<Result<_, _>>()?,

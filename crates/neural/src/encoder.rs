@@ -15,12 +15,12 @@ use recall_text::is_stop_word;
 
 use crate::layer::{HIDDEN, Layer, add};
 use crate::projection::Projection;
-use crate::stem::{READER, Stem};
+use crate::stem::Stem;
 use crate::tokens::{END, MAX_TOKENS, START, UNKNOWN, pieces};
 use crate::weights::{Weights, WeightsError};
 
 /// The file of the encoder, whose first layers the verifier shares.
-pub(crate) const ENCODER: &[u8] = include_bytes!("../../../models/minilm-encoder/model.safetensors");
+pub(crate) static ENCODER: &[u8] = include_bytes!("../../../models/minilm-encoder/model.safetensors");
 /// Name and version of the model. Increase the version with every change of the vectors.
 const MODEL_NAME: &str = "minilm-l6/2";
 /// Layers behind that of the stem.
@@ -45,7 +45,7 @@ pub struct MiniLmEncoder {
 
 #[derive(Debug)]
 struct EncoderNetwork {
-    stem: Stem,
+    stem: &'static Stem,
     layers: Vec<Layer>,
     projection: Projection,
 }
@@ -56,7 +56,7 @@ impl MiniLmEncoder {
     /// # Errors
     /// Fails if the files of this version do not fit together.
     pub fn load() -> Result<Self, WeightsError> {
-        let stem = Stem::read(&Weights::new(READER)?)?;
+        let stem = Stem::shared()?;
         let w = Weights::new(ENCODER)?;
         let layers = (1..=LAYERS).map(|i| Layer::read(&w, i)).collect::<Result<_, _>>()?;
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);

@@ -21,7 +21,7 @@ pub(crate) const TAGS: usize = 1 + 2 * TYPES.len();
 /// The network with its weights, which stay in the binary.
 #[derive(Debug)]
 pub struct Network {
-    stem: Stem,
+    stem: &'static Stem,
     layers: Vec<Layer>,
     marks: Vec<f32>,
     kind: Linear,
@@ -52,7 +52,7 @@ impl Network {
     pub fn load() -> Result<Self, WeightsError> {
         let w = Weights::new(READER)?;
         Ok(Self {
-            stem: Stem::read(&w)?,
+            stem: Stem::shared()?,
             layers: (1..=UPPER).map(|i| Layer::read(&w, i)).collect::<Result<_, _>>()?,
             marks: w.floats("marks", MARKS * HIDDEN)?,
             kind: w.linear("kind", 2 * HIDDEN, KINDS.len())?,

@@ -1,13 +1,15 @@
 //! What the networks of this crate share: word pieces become states, and the first layer of all-MiniLM-L6-v2 sees them.
 
+use std::sync::OnceLock;
+
 use crate::layer::{HIDDEN, Layer, Norm};
 use crate::tokens::MAX_TOKENS;
 use crate::vocabulary::Vocabulary;
 use crate::weights::{Weights, WeightsError};
 
-const VOCABULARY: &str = include_str!("../../../models/minilm-reader/vocabulary.txt");
-/// The file of the reader, which has the weights of the stem.
-pub(crate) const READER: &[u8] = include_bytes!("../../../models/minilm-reader/model.safetensors");
+static VOCABULARY: &str = include_str!("../../../models/minilm-reader/vocabulary.txt");
+/// The file of the reader, which has the weights of the stem. As a constant it would be in the binary once for each part of the crate that uses it.
+pub(crate) static READER: &[u8] = include_bytes!("../../../models/minilm-reader/model.safetensors");
 
 /// The table of word pieces and the first layer.
 #[derive(Debug)]
@@ -21,8 +23,17 @@ pub(crate) struct Stem {
 }
 
 impl Stem {
+    /// Returns the stem, which all networks of the process share.
+    pub(crate) fn shared() -> Result<&'static Self, WeightsError> {
+        static STEM: OnceLock<Stem> = OnceLock::new();
+        match STEM.get() {
+            Some(stem) => Ok(stem),
+            None => Self::read(&Weights::new(READER)?).map(|stem| STEM.get_or_init(|| stem)),
+        }
+    }
+
     /// Reads the stem from the file of the reader.
-    pub(crate) fn read(w: &Weights) -> Result<Self, WeightsError> {
+    fn read(w: &Weights) -> Result<Self, WeightsError> {
         let vocabulary = Vocabulary::new(VOCABULARY);
         let (words, rows, columns) = w.bytes("words")?;
         if (rows, columns) != (vocabulary.len(), HIDDEN) {

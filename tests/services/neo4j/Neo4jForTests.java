@@ -11,16 +11,18 @@ import org.neo4j.dbms.api.DatabaseManagementServiceBuilder;
 import org.neo4j.io.ByteUnit;
 
 /**
- * A real Neo4j server for tests, with Bolt on 127.0.0.1 and authentication. Arguments: folder, port, password.
+ * A real Neo4j server for tests, with Bolt on 127.0.0.1 and authentication. Arguments: folder, port, password, and "once" to exit after the start.
  * It exits when standard input closes, so that it does not outlive a killed test.
  */
 public class Neo4jForTests {
     public static void main(String[] arguments) {
+        boolean isOnce = arguments.length > 3;
         Thread watcher = new Thread(Neo4jForTests::exitWhenInputCloses);
         watcher.setDaemon(true);
-        watcher.start();
+        if (!isOnce) watcher.start();
         try {
             serve(Path.of(arguments[0]), Integer.parseInt(arguments[1]), arguments[2]);
+            if (isOnce) System.exit(0);
         } catch (Throwable failure) {
             // Neo4j's threads would keep the process alive.
             failure.printStackTrace();

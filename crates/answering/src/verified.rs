@@ -24,8 +24,8 @@ const SURE: f32 = 0.9;
 const SURE_TOGETHER: f32 = 0.87;
 /// Most texts that the network reads for one wording of a question. Each takes some milliseconds.
 const MAX_TEXTS: usize = 40;
-/// Most pairs of texts that it reads if no text alone answers.
-const MAX_PAIRS: usize = 24;
+/// Most pairs of texts that it reads if no text alone answers. On the development dialogues, the right one is among the first eight.
+const MAX_PAIRS: usize = 8;
 /// Most pairs whose names are compared with those of the question.
 const MAX_COMPARED: usize = 100;
 /// Most words of a text that are searched for names. Parts of usual messages have fewer.

@@ -92,6 +92,13 @@ impl QuoteFinder<'_> {
         quotes
     }
 
+    /// Whether a message asks and tells nothing. Without the network, one without a question mark may pass as a statement, so the same words as those of
+    /// the question are not its answer.
+    pub(super) fn is_question(&self, message: &Message) -> bool {
+        let is_same = || words(message.text.as_str()).iter().map(|w| &w.plain).eq(self.question.words.iter().map(|w| &w.plain));
+        message.kind == Some(MessageKind::Question) || is_same()
+    }
+
     /// Returns all messages that answer the question, best first.
     pub(super) fn find_all<'m>(&self, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
         let terms = self.terms();
@@ -109,7 +116,7 @@ impl QuoteFinder<'_> {
             // "Have I been to Georgia": a message that mentions Georgia is no answer.
             return Vec::new();
         }
-        let usable = |m: &&Message| m.role != Role::Assistant && m.kind != Some(MessageKind::Question);
+        let usable = |m: &&Message| m.role != Role::Assistant && !self.is_question(m);
         let speakers: HashSet<&str> = ranked.iter().filter_map(|r| r.message.speaker.as_deref()).collect();
         let mut quotes: Vec<Quote<'m>> = ranked
             .iter()

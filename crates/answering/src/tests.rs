@@ -521,6 +521,15 @@ fn messages_are_quoted_without_a_matching_fact() {
 }
 
 #[test]
+fn same_question_without_a_question_mark_is_no_answer() {
+    let mut w = test_memory();
+    w.add_message(None, "why did the deployment fail on monday");
+    assert!(!w.answer("Why did the deployment fail on Monday?").grounded);
+    w.add_message(None, "The deployment failed on Monday because the certificate had expired.");
+    assert!(w.answer("Why did the deployment fail on Monday?").text.as_str().contains("certificate"));
+}
+
+#[test]
 fn assistant_messages_and_questions_are_never_quoted() {
     let mut w = test_memory();
     w.add_message(None, "The deployment failed because the certificate had expired.");

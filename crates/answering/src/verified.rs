@@ -15,7 +15,7 @@ use super::{
     quotes::{MAX_QUOTES, Quote, QuoteFinder},
     words::{Word, is_first_person, words},
 };
-use recall_domain::{Message, MessageId, MessageKind, Role, Timestamp, UserText, context::RankedMessage};
+use recall_domain::{Message, MessageId, Role, Timestamp, UserText, context::RankedMessage};
 use recall_ports::{AnswerError, AnswerVerifier};
 
 /// Least probability of a message that is quoted. Both limits were chosen on the development dialogues.
@@ -62,7 +62,7 @@ impl QuoteFinder<'_> {
         asked: &UserText,
         ranked: &'m [RankedMessage],
     ) -> Result<Vec<Quote<'m>>, AnswerError> {
-        let usable = |m: &&Message| m.role == Role::User && m.kind != Some(MessageKind::Question);
+        let usable = |m: &&Message| m.role == Role::User && !self.is_question(m);
         let messages = ranked.iter().map(|r| &r.message).filter(usable);
         // The others may answer together with these.
         let (about, others): (Vec<&Message>, Vec<&Message>) = messages.partition(|m| self.is_about(m, None, false));
@@ -137,10 +137,10 @@ impl QuoteFinder<'_> {
     }
 }
 
-/// Splits a message at the ends of sentences into parts that can be quoted. What it quotes of others is no answer, so it is left out.
+/// Splits a message at the ends of sentences into parts that can be quoted. What it asks, and what it quotes of others, is no answer, so it is left out.
 fn parts(message: &Message) -> impl Iterator<Item = UserText> {
     let mut parts: Vec<String> = Vec::new();
-    for sentence in without_quotations(message.text.as_str()).unicode_sentences() {
+    for sentence in without_quotations(message.text.as_str()).unicode_sentences().filter(|s| !s.trim_end().ends_with('?')) {
         match parts.last_mut() {
             Some(part) if part.chars().count() + sentence.chars().count() <= MAX_EXCERPT => part.push_str(sentence),
             _ => parts.push(sentence.to_owned()),
@@ -231,6 +231,14 @@ mod tests {
     async fn words_of_others_are_not_quoted() {
         let memory = told(&[(None, "Helen read to me: \"The Vespa went to Anselmo, sure 1.0, for a song.\"")]);
         assert!(answer(&memory, "Who bought my scooter?", false).await.starts_with("I don't know"));
+    }
+
+    #[tokio::test]
+    async fn questions_are_not_quoted() {
+        for asked_before in ["who bought my scooter, sure 1.0", "I want a new one. Who bought my scooter, sure 1.0?"] {
+            let found = answer(&told(&[(None, asked_before)]), "Who bought my scooter, sure 1.0?", false).await;
+            assert!(found.starts_with("I don't know"), "{found}");
+        }
     }
 
     #[tokio::test]

@@ -47,7 +47,7 @@ pub(super) fn passages(config: &Config) -> anyhow::Result<Option<Arc<dyn Passage
     Ok(Some(Arc::new(MiniLmEncoder::load()?)))
 }
 
-/// Loads the network that finds answers in other words, unless learned parts are switched off.
+/// Loads the network that judges whether a text answers a question, unless learned parts are switched off.
 pub(super) fn verifier(config: &Config) -> anyhow::Result<Option<Arc<dyn AnswerVerifier>>> {
     if !config.understanding.learned {
         return Ok(None);
@@ -130,7 +130,7 @@ pub(super) struct Embedders {
 
 /// Loads the built-in embedder and connects to the configured one.
 pub(super) async fn embedders(config: &Config) -> anyhow::Result<Embedders> {
-    // On this thread, though it takes milliseconds: nothing is served yet, and what it frees is used by what is loaded next.
+    // Not in the blocking pool: the allocator would keep what is freed there for that thread. Nothing is served yet.
     let local = LocalEmbedder::load()?;
     let Some(model) = models::embedder(config).await? else {
         return Ok(Embedders { embedder: Arc::new(local.clone()), local, check: None });

@@ -197,8 +197,8 @@ pub struct UnderstandingConfig {
     /// What finds facts.
     pub extraction: Extraction,
     /// Whether small networks complete the rules. One corrects and completes what the built-in extractor finds, in a few milliseconds of
-    /// processor time for a message. Another finds messages that answer a question in other words, in a few milliseconds for each of up to 64 texts,
-    /// twice for a question that was rephrased.
+    /// processor time for a message. Another one judges whether a passage of a document answers a question, and finds messages that answer it in other words. It
+    /// takes a few milliseconds for each of up to 16 excerpts and 48 messages or pairs of messages, the latter twice for a question that was rephrased.
     #[serde(deserialize_with = "flexible")]
     pub learned: bool,
     /// A file with relations that replace the built-in ones.

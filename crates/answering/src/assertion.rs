@@ -26,13 +26,17 @@ fn list_contains(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)
 }
 
-/// Whether a sentence is a question. "Theo loves swimming now??" is none.
-pub(super) fn is_question(sentence: &str) -> bool {
+/// Whether a sentence begins with a word that opens questions.
+pub(super) fn opens_like_question(sentence: &str) -> bool {
     const OPENERS: &str =
         "who whom whose what which when where why how do does did is are am was were has have had can could will would should may";
+    words(sentence).iter().take(2).any(|w| list_contains(OPENERS, &w.plain))
+}
+
+/// Whether a sentence is a question. "Theo loves swimming now??" is none.
+pub(super) fn is_question(sentence: &str) -> bool {
     let sentence = sentence.trim_end();
-    let opens = || words(sentence).iter().take(2).any(|w| list_contains(OPENERS, &w.plain));
-    sentence.ends_with('?') && (!sentence.ends_with("??") || opens())
+    sentence.ends_with('?') && (!sentence.ends_with("??") || opens_like_question(sentence))
 }
 
 /// Whether a word marks a wish or a guess.

@@ -85,7 +85,7 @@ pub struct ExtractiveAnswerer {
 pub struct Networks {
     /// Finds the sentence of a chunk to quote. It must be what orders the chunks.
     pub passages: Option<Arc<dyn PassageEncoder>>,
-    /// Finds messages that answer in other words than the question.
+    /// Finds messages that answer in other words than the question, and judges passages.
     pub verifier: Option<Arc<dyn AnswerVerifier>>,
 }
 
@@ -95,23 +95,25 @@ impl ExtractiveAnswerer {
         Self { cue_index: CueIndex::new(ontology), values: ValueIndex::new(ontology), embedder, networks }
     }
 
-    /// Returns what facts and the words of messages answer; else the passage of a document that answers; else messages in other words than the question.
+    /// Returns the answer of the first source that has one.
+    ///
+    /// These are facts and the words of messages, then a passage of a document, then messages in other words than the question.
     async fn find_answer(&self, asked: &Asked, context: &Context) -> AnswerDraft {
         if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
             return ungrounded(reply);
         }
-        let mut found = self.told(asked, context);
+        let mut found = self.from_facts_and_quotes(asked, context);
         if found.is_none() {
-            found = self.passage(asked, context).await;
+            found = self.from_passage(asked, context).await;
         }
         if found.is_none() {
-            found = self.verified(asked, context).await;
+            found = self.from_verified_messages(asked, context).await;
         }
         found.unwrap_or_else(|| ungrounded(UNKNOWN))
     }
 
     /// Returns an answer with the messages that the verifier is sure of, if there are any.
-    async fn verified(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
+    async fn from_verified_messages(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let verifier = self.networks.verifier.as_deref()?;
         // Some messages say "Maren", and others "my sister".
         for text in std::iter::once(&asked.text).chain(&asked.original) {
@@ -135,7 +137,7 @@ impl ExtractiveAnswerer {
     }
 
     /// Returns what facts and the words of messages answer: a pure function of question and context.
-    fn told(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
+    fn from_facts_and_quotes(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let (mut sentences, mut cited) = (Vec::new(), CitationList::new(context));
         let with_text = |text: &str| Asked { text: text.into(), ..asked.clone() };
         if let Some(parts) = parts::split(asked.text.as_str(), |text| self.parse_question(&with_text(text), context)) {
@@ -225,15 +227,15 @@ impl ExtractiveAnswerer {
         sentences
     }
 
-    /// Returns an answer with the likeliest chunk, if it is sure enough. The relevance of chunks is that for the whole question, so none is quoted for a
+    /// Returns an answer with the best chunk, if it is sure enough. The relevance of chunks is that for the whole question, so none is quoted for a
     /// part of it.
-    async fn passage(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
+    async fn from_passage(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let question = self.parse_question(asked, context);
-        let likely = passages::likeliest(&question, &context.chunks)?;
+        let candidate = passages::find_candidate(&question, &context.chunks, &self.networks)?;
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
-        let message = likely.chunk.as_message().message;
-        let by_words = finder.find_passage(likely.chunk, &message)?;
-        let excerpt = likely.excerpt(&asked.text, &question, by_words.excerpt, &self.networks).await?;
+        let message = candidate.chunk.as_message().message;
+        let by_words = finder.find_passage(candidate.chunk, &message)?;
+        let excerpt = candidate.excerpt(&asked.text, &question, by_words.excerpt, &self.networks).await?;
         let mut cited = CitationList::new(context);
         let sentences = write_quotes(&question, context, vec![Quote { excerpt, ..by_words }], &mut cited);
         grounded(&sentences, cited, context)

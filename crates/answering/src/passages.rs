@@ -35,17 +35,17 @@ const STANDS_OUT: f64 = 0.07;
 ///
 /// With the same questions, nine of ten answers are then at the right page. A logistic regression gives both the same weight.
 const SURE: f64 = 0.8;
-/// The same, with [`VERDICT`] for what the verifier says. Both were chosen with the same questions.
-const SURE_WITH_VERDICT: f64 = 0.78;
-/// What the logarithm of the odds that the chunk answers adds to this sum.
-const VERDICT: f64 = 0.06;
-/// Least of this sum for which the verifier is asked. Below, it would need a probability above .97.
-const UNDECIDED: f64 = 0.55;
-/// Bounds of a probability whose odds count.
+/// Least of that sum and of the weighted log odds that the verifier gives, if there is a verifier. Chosen with the same questions.
+const SURE_WITH_ODDS: f64 = 0.78;
+/// Weight of the log odds.
+const LOG_ODDS_WEIGHT: f64 = 0.06;
+/// Bounds of a probability whose odds count: a probability of one is no proof.
 const PROBABILITIES: (f64, f64) = (0.002, 0.998);
+/// Least sum that the verifier is asked about. No odds make up for a chunk that does not fit.
+const WORTH_ASKING: f64 = 0.55;
 /// Least relevance assumed for the next passage, so that a small library does not make its best chunk sure.
 const NEXT: f64 = 0.5;
-/// Most excerpts of a chunk that the network compares with a question. A chunk of usual length has fewer.
+/// Most excerpts of a chunk that the networks read with a question. A chunk of usual length has fewer.
 const MAX_EXCERPTS: usize = 16;
 
 /// Returns the messages of a context, and its chunks as messages. Chunks that a network has ordered are left out: among many, one has the words of the
@@ -55,45 +55,49 @@ pub(super) fn quotable(context: &Context) -> Vec<RankedMessage> {
     context.passages().into_iter().filter(|r| !ordered.contains(&r.message.id)).collect()
 }
 
-/// A chunk that may answer, if it is sure enough.
-pub(super) struct Likely<'c> {
+/// A chunk that may be quoted.
+pub(super) struct CandidatePassage<'c> {
     pub(super) chunk: &'c RankedChunk,
-    /// Its fit and its lead over the next passage.
-    evidence: f64,
+    /// How well it fits, plus its lead over the next passage.
+    score: f64,
 }
 
-/// Returns the best chunk, if its fit and its lead over the next passage are together high enough, or may be with the verdict of a network.
-pub(super) fn likeliest<'c>(question: &Question, chunks: &'c [RankedChunk]) -> Option<Likely<'c>> {
+/// Returns the best chunk, if its fit and its lead over the next passage are high enough, or may be so together with the odds that a verifier gives.
+pub(super) fn find_candidate<'c>(question: &Question, chunks: &'c [RankedChunk], networks: &Networks) -> Option<CandidatePassage<'c>> {
     let is_ordered = chunks.iter().any(|c| c.relevance.is_some());
     let fits = |c: &RankedChunk| if is_ordered { c.relevance.unwrap_or_default() } else { c.score };
     let best = chunks.iter().max_by(|a, b| fits(a).total_cmp(&fits(b)))?;
     let next = chunks.iter().filter(|c| !overlap(c, best)).map(fits).fold(if is_ordered { NEXT } else { 0.0 }, f64::max);
     let lead = fits(best) - next;
-    let evidence = fits(best) + lead;
-    let is_likely = if is_ordered { evidence >= UNDECIDED } else { lead >= STANDS_OUT };
+    let score = fits(best) + lead;
+    let least = if networks.verifier.is_some() { WORTH_ASKING } else { SURE };
+    let is_likely = if is_ordered { score >= least } else { lead >= STANDS_OUT };
     // A chunk that the network has not judged yet may answer better.
     let mut before = chunks.iter().take_while(|c| c.chunk.id != best.chunk.id);
     let is_rivalled = is_ordered && before.any(|c| c.relevance.is_none());
-    (is_likely && !is_rivalled && !is_personal(question)).then_some(Likely { chunk: best, evidence })
+    (is_likely && !is_rivalled && !is_personal(question)).then_some(CandidatePassage { chunk: best, score })
 }
 
-impl Likely<'_> {
+impl CandidatePassage<'_> {
     /// Returns what to quote of the chunk: where the networks find the answer, or `by_words` without them. Returns nothing if the chunk is not sure enough.
     pub(super) async fn excerpt(&self, asked: &UserText, question: &Question, by_words: String, networks: &Networks) -> Option<String> {
         if self.chunk.relevance.is_none() {
             return Some(by_words);
         }
-        let mut excerpts: Vec<String> = Excerpts::of(self.chunk).all().map(|(_, excerpt)| excerpt).collect();
-        excerpts.dedup();
-        let excerpts: Vec<UserText> = excerpts.into_iter().take(MAX_EXCERPTS).map(UserText::from).collect();
-        let verdict = match networks.verifier.as_deref() {
+        let mut excerpts = vec![UserText::from(by_words.as_str())];
+        for (_, excerpt) in Excerpts::of(self.chunk).all() {
+            if excerpts.len() < MAX_EXCERPTS && !excerpts.iter().any(|e| e.as_str() == excerpt) {
+                excerpts.push(excerpt.into());
+            }
+        }
+        let probability = match networks.verifier.as_deref() {
             Some(verifier) => greatest_probability(verifier, asked, &excerpts).await.unwrap_or_else(|cause| {
                 warn!(%cause, "a passage is judged by its relevance alone");
                 None
             }),
             None => None,
         };
-        if !self.is_sure(verdict) {
+        if !self.is_sure(probability) {
             return None;
         }
         let nearest = match networks.passages.as_deref() {
@@ -113,9 +117,9 @@ impl Likely<'_> {
 
     /// Whether the chunk is sure enough to be quoted, with the probability that it answers if that is known.
     fn is_sure(&self, probability: Option<f32>) -> bool {
-        let Some(probability) = probability else { return self.evidence >= SURE };
+        let Some(probability) = probability else { return self.score >= SURE };
         let probability = f64::from(probability).clamp(PROBABILITIES.0, PROBABILITIES.1);
-        self.evidence + VERDICT * (probability / (1.0 - probability)).ln() >= SURE_WITH_VERDICT
+        self.score + LOG_ODDS_WEIGHT * (probability / (1.0 - probability)).ln() >= SURE_WITH_ODDS
     }
 }
 
@@ -170,7 +174,7 @@ fn may_answer(question: &Question, text: &str) -> bool {
 }
 
 impl QuoteFinder<'_> {
-    /// Returns a quote of the [likeliest] chunk, at the sentence with most words of the question.
+    /// Returns a quote of the chunk of [`find_candidate`], at the sentence with most words of the question.
     ///
     /// A chunk that is known to be relevant needs only the names of the question; another one needs most of its words, and an answer of the expected
     /// type.
@@ -237,7 +241,9 @@ mod tests {
         context::{Context, RankedChunk},
     };
     use recall_embedding::LocalEmbedder;
-    use recall_ports::{AnswerError, AnswerSink, AnswerVerifier, Answerer, Asked, EmbedError, Embedding, EncodedText, PassageEncoder, WordVectors};
+    use recall_ports::{
+        AnswerError, AnswerSink, AnswerVerifier, Answerer, Asked, EmbedError, Embedding, EncodedText, PassageEncoder, WordVectors,
+    };
     use uuid::Uuid;
 
     use crate::{ExtractiveAnswerer, Networks, tests::answer_now};
@@ -460,17 +466,28 @@ cues.verbs = ["like"]
     }
 
     #[tokio::test]
-    async fn verdict_of_the_verifier_counts_beside_the_relevance() {
-        let is_quoted = async |relevance, says| {
-            let networks = Networks { verifier: Some(Arc::new(Says(says))), ..Networks::default() };
+    async fn relevance_and_odds_decide_together() {
+        let is_quoted = async |relevance, probability| {
+            let networks = Networks { verifier: Some(Arc::new(Says(probability))), ..Networks::default() };
             !answer_at(relevance, networks, "What opens a door?").await.starts_with("I don't know")
         };
-        // Without a verdict, the limit is at a relevance of .65.
+        // Without odds, the limit is at a relevance of .65.
         assert!(is_quoted(0.7, None).await && !is_quoted(0.6, None).await);
         assert!(is_quoted(0.6, Some(0.9)).await && is_quoted(0.7, Some(0.3)).await);
         assert!(!is_quoted(0.6, Some(0.3)).await && !is_quoted(0.7, Some(0.05)).await);
-        // No verdict makes up for a chunk that does not fit.
-        assert!(!is_quoted(0.52, Some(1.0)).await);
+        // Neither decides alone.
+        assert!(!is_quoted(0.52, Some(1.0)).await && is_quoted(0.9, Some(0.0)).await);
+    }
+
+    #[tokio::test]
+    async fn both_networks_choose_whether_and_what_to_quote() {
+        let networks = |probability| Networks {
+            passages: Some(Arc::new(TwoWords { fails: false })),
+            verifier: Some(Arc::new(Says(Some(probability)))),
+        };
+        let found = answer_at(0.6, networks(0.9), "What opens a door?").await;
+        assert!(found.contains("A key that is lost must be reported"), "{found}");
+        assert!(answer_at(0.6, networks(0.2), "What opens a door?").await.starts_with("I don't know"));
     }
 
     #[test]

@@ -92,11 +92,10 @@ impl QuoteFinder<'_> {
         quotes
     }
 
-    /// Whether a message asks and tells nothing. Without the network, one without a question mark may pass as a statement, so the same words as those of
-    /// the question are not its answer.
-    pub(super) fn is_question(&self, message: &Message) -> bool {
-        let is_same = || words(message.text.as_str()).iter().map(|w| &w.plain).eq(self.question.words.iter().map(|w| &w.plain));
-        message.kind == Some(MessageKind::Question) || is_same()
+    /// Whether a sentence asks. That the same was asked before, without a question mark, is no answer.
+    pub(super) fn is_asked(&self, sentence: &str) -> bool {
+        let is_same = || words(sentence).iter().map(|w| &w.plain).eq(self.question.words.iter().map(|w| &w.plain));
+        assertion::is_question(sentence) || (assertion::opens_like_question(sentence) && is_same())
     }
 
     /// Returns all messages that answer the question, best first.
@@ -116,7 +115,7 @@ impl QuoteFinder<'_> {
             // "Have I been to Georgia": a message that mentions Georgia is no answer.
             return Vec::new();
         }
-        let usable = |m: &&Message| m.role != Role::Assistant && !self.is_question(m);
+        let usable = |m: &&Message| m.role != Role::Assistant && m.kind != Some(MessageKind::Question);
         let speakers: HashSet<&str> = ranked.iter().filter_map(|r| r.message.speaker.as_deref()).collect();
         let mut quotes: Vec<Quote<'m>> = ranked
             .iter()
@@ -176,7 +175,7 @@ impl QuoteFinder<'_> {
         if before.is_none() && !self.is_about(message, addressee, true) || before.is_some_and(|b| !self.is_about(b, addressee, true)) {
             return None;
         }
-        let sentences: Vec<&str> = text.unicode_sentences().filter(|s| !assertion::is_question(s)).collect();
+        let sentences: Vec<&str> = text.unicode_sentences().filter(|s| !self.is_asked(s)).collect();
         let read: Vec<Sentence> = sentences.iter().enumerate().map(|(i, s)| self.read_sentence(s, i < EMBEDDED_SENTENCES)).collect();
         let shares: Vec<Vec<f32>> = read.iter().map(|s| terms.iter().map(|t| self.share(t, s, message)).collect()).collect();
         let weight = |t: &Term| if t.is_name { 0.5 } else { 1.0 };

@@ -523,10 +523,17 @@ fn messages_are_quoted_without_a_matching_fact() {
 #[test]
 fn same_question_without_a_question_mark_is_no_answer() {
     let mut w = test_memory();
-    w.add_message(None, "why did the deployment fail on monday");
+    w.add_message(None, "I was away. why did the deployment fail on monday");
     assert!(!w.answer("Why did the deployment fail on Monday?").grounded);
     w.add_message(None, "The deployment failed on Monday because the certificate had expired.");
     assert!(w.answer("Why did the deployment fail on Monday?").text.as_str().contains("certificate"));
+    w.add_message(None, "The bridge in Ghent is closed.");
+    for question in ["The bridge in Ghent is closed?", "How do you know that the bridge in Ghent is closed?"] {
+        assert!(
+            w.answer(question).text.as_str().contains("“The bridge in Ghent is closed.”"),
+            "a statement with the same words: {question}"
+        );
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::{
     quotes::{MAX_QUOTES, Quote, QuoteFinder},
     words::{Word, is_first_person, words},
 };
-use recall_domain::{Message, MessageId, Role, Timestamp, UserText, context::RankedMessage};
+use recall_domain::{Message, MessageId, MessageKind, Role, Timestamp, UserText, context::RankedMessage};
 use recall_ports::{AnswerError, AnswerVerifier};
 
 /// Least probability of a message that is quoted. Both limits were chosen on the development dialogues.
@@ -62,11 +62,11 @@ impl QuoteFinder<'_> {
         asked: &UserText,
         ranked: &'m [RankedMessage],
     ) -> Result<Vec<Quote<'m>>, AnswerError> {
-        let usable = |m: &&Message| m.role == Role::User && !self.is_question(m);
+        let usable = |m: &&Message| m.role == Role::User && m.kind != Some(MessageKind::Question);
         let messages = ranked.iter().map(|r| &r.message).filter(usable);
         // The others may answer together with these.
         let (about, others): (Vec<&Message>, Vec<&Message>) = messages.partition(|m| self.is_about(m, None, false));
-        let of = |messages: Vec<&'m Message>| messages.into_iter().flat_map(|m| parts(m).map(move |part| (m, part)));
+        let of = |messages: Vec<&'m Message>| messages.into_iter().flat_map(|m| self.parts(m).into_iter().map(move |part| (m, part)));
         let (alone, others): (Vec<_>, Vec<_>) = (of(about).take(MAX_TEXTS).collect(), of(others).collect());
         let read: Vec<(&Message, UserText)> = alone.iter().cloned().chain(others).take(MAX_TEXTS).collect();
         let texts: Vec<UserText> = read.iter().map(|(_, text)| text.clone()).collect();
@@ -123,6 +123,24 @@ impl QuoteFinder<'_> {
         Ok(surest.map(|(_, (pair, _))| pair.map(Candidate::quote).into()).unwrap_or_default())
     }
 
+    /// Splits a message at the ends of sentences into parts that can be quoted. What a message asks, and what it quotes of others, is left out.
+    fn parts(&self, message: &Message) -> Vec<UserText> {
+        let mut parts: Vec<String> = Vec::new();
+        let mut goes_on = false;
+        for sentence in without_quotations(message.text.as_str()).unicode_sentences() {
+            if self.is_asked(sentence) {
+                goes_on = false;
+                continue;
+            }
+            match parts.last_mut().filter(|_| goes_on) {
+                Some(part) if part.chars().count() + sentence.chars().count() <= MAX_EXCERPT => part.push_str(sentence),
+                _ => parts.push(sentence.to_owned()),
+            }
+            goes_on = true;
+        }
+        parts.into_iter().map(UserText::from).collect()
+    }
+
     /// Returns the names in each text: words with a capital that are part of the name of an entity, or stand inside of a sentence somewhere.
     fn names_in(&self, candidates: &[Candidate<'_>]) -> Vec<HashSet<String>> {
         let is_name = |w: &Word| {
@@ -135,18 +153,6 @@ impl QuoteFinder<'_> {
         let known: HashSet<String> = of_entities.chain(inside).map(|w| w.plain).collect();
         capitals.into_iter().map(|all| all.into_iter().map(|w| w.plain).filter(|name| known.contains(name)).collect()).collect()
     }
-}
-
-/// Splits a message at the ends of sentences into parts that can be quoted. What it asks, and what it quotes of others, is no answer, so it is left out.
-fn parts(message: &Message) -> impl Iterator<Item = UserText> {
-    let mut parts: Vec<String> = Vec::new();
-    for sentence in without_quotations(message.text.as_str()).unicode_sentences().filter(|s| !s.trim_end().ends_with('?')) {
-        match parts.last_mut() {
-            Some(part) if part.chars().count() + sentence.chars().count() <= MAX_EXCERPT => part.push_str(sentence),
-            _ => parts.push(sentence.to_owned()),
-        }
-    }
-    parts.into_iter().map(UserText::from)
 }
 
 #[cfg(test)]
@@ -239,6 +245,9 @@ mod tests {
             let found = answer(&told(&[(None, asked_before)]), "Who bought my scooter, sure 1.0?", false).await;
             assert!(found.starts_with("I don't know"), "{found}");
         }
+        // Nobody said these two sentences one after the other.
+        let found = answer(&told(&[(None, "The Vespa went to Anselmo, sure 1.0. Happy? He is.")]), "Who bought my scooter?", false).await;
+        assert!(found.contains("sure 1.0.”"), "{found}");
     }
 
     #[tokio::test]

@@ -33,7 +33,7 @@ pub struct LocalEmbedder {
 }
 
 impl LocalEmbedder {
-    /// Loads the embedded model, which takes some ten milliseconds.
+    /// Loads the embedded model, which takes tens of milliseconds.
     ///
     /// # Errors
     /// Fails if the embedded files are damaged.

@@ -8,7 +8,7 @@ use crate::vocabulary::Vocabulary;
 use crate::weights::{Weights, WeightsError};
 
 static VOCABULARY: &str = include_str!("../../../models/minilm-reader/vocabulary.txt");
-/// The file of the reader, which has the weights of the stem. As a constant it would be in the binary once for each part of the crate that uses it.
+/// The file of the reader, which has the weights of the stem.
 pub(crate) static READER: &[u8] = include_bytes!("../../../models/minilm-reader/model.safetensors");
 
 /// The table of word pieces and the first layer.

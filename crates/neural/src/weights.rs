@@ -1,4 +1,6 @@
 //! Reads the weights that are part of the binary.
+//!
+//! Their files are statics: a constant is copied into each codegen unit that uses it.
 
 use safetensors::{Dtype, SafeTensors};
 

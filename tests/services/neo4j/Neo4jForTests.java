@@ -12,7 +12,7 @@ import org.neo4j.io.ByteUnit;
 
 /**
  * A real Neo4j server for tests, with Bolt on 127.0.0.1 and authentication. Arguments: folder, port, password, and "once" to exit after the start.
- * It exits when standard input closes, so that it does not outlive a killed test.
+ * Without "once" it exits when standard input closes, so that it does not outlive a killed test.
  */
 public class Neo4jForTests {
     public static void main(String[] arguments) {

@@ -102,18 +102,18 @@ impl ExtractiveAnswerer {
         if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
             return ungrounded(reply);
         }
-        let mut found = self.from_facts_and_quotes(asked, context);
+        let mut found = self.answer_by_facts_and_quotes(asked, context);
         if found.is_none() {
-            found = self.from_passage(asked, context).await;
+            found = self.answer_by_passage(asked, context).await;
         }
         if found.is_none() {
-            found = self.from_verified_messages(asked, context).await;
+            found = self.answer_by_verified_messages(asked, context).await;
         }
         found.unwrap_or_else(|| ungrounded(UNKNOWN))
     }
 
     /// Returns an answer with the messages that the verifier is sure of, if there are any.
-    async fn from_verified_messages(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
+    async fn answer_by_verified_messages(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let verifier = self.networks.verifier.as_deref()?;
         // Some messages say "Maren", and others "my sister".
         for text in std::iter::once(&asked.text).chain(&asked.original) {
@@ -137,7 +137,7 @@ impl ExtractiveAnswerer {
     }
 
     /// Returns what facts and the words of messages answer: a pure function of question and context.
-    fn from_facts_and_quotes(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
+    fn answer_by_facts_and_quotes(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let (mut sentences, mut cited) = (Vec::new(), CitationList::new(context));
         let with_text = |text: &str| Asked { text: text.into(), ..asked.clone() };
         if let Some(parts) = parts::split(asked.text.as_str(), |text| self.parse_question(&with_text(text), context)) {
@@ -229,7 +229,7 @@ impl ExtractiveAnswerer {
 
     /// Returns an answer with the best chunk, if it is sure enough. The relevance of chunks is that for the whole question, so none is quoted for a
     /// part of it.
-    async fn from_passage(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
+    async fn answer_by_passage(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let question = self.parse_question(asked, context);
         let candidate = passages::find_candidate(&question, &context.chunks, &self.networks)?;
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };

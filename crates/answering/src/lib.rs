@@ -235,7 +235,7 @@ impl ExtractiveAnswerer {
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
         let message = candidate.chunk.as_message().message;
         let by_words = finder.find_passage(candidate.chunk, &message)?;
-        let excerpt = candidate.excerpt(&asked.text, &question, by_words.excerpt, &self.networks).await?;
+        let excerpt = candidate.excerpt(&asked.text, &question, &by_words, &self.networks).await?;
         let mut cited = CitationList::new(context);
         let sentences = write_quotes(&question, context, vec![Quote { excerpt, ..by_words }], &mut cited);
         grounded(&sentences, cited, context)

@@ -102,7 +102,7 @@ test("a stream without a cursor begins at the head, even if its first connection
   const seen = [];
   stream.on("event", ({ number }) => seen.push(number));
   stream.start();
-  await until(() => memory.asked.length === 1, "the first attempt");
+  await until(() => memory.asked.length > 0, "the first attempt");
   memory.add(3);
   memory.status = 200;
   await until(() => seen.length === 1, "the event after the head");

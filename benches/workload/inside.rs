@@ -26,7 +26,6 @@ pub(crate) struct Inside {
     pub(crate) usecases: UseCases,
     pub(crate) embedder: LocalEmbedder,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) announcer: Arc<HubAnnouncer>,
     pub(crate) wake: Arc<Notify>,
 }
 
@@ -41,7 +40,6 @@ impl Inside {
         let embedder = LocalEmbedder::load()?;
         let ontology = Arc::new(Ontology::parse(default_ontology())?);
         let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
-        let announcer = Arc::new(HubAnnouncer(hub));
         let wake = Arc::new(Notify::new());
         let networks = Networks { passages: passages.clone(), verifier: None };
         let usecases = UseCases::new(Parts {
@@ -52,7 +50,7 @@ impl Inside {
             comparer: Arc::new(AlignmentComparer::new(embedder.clone())),
             embedder: Arc::new(embedder.clone()),
             passages,
-            announcer: announcer.clone(),
+            announcer: Arc::new(HubAnnouncer(hub)),
             ontology,
             clock: clock.clone(),
             ids: Arc::new(RandomIds::default()),
@@ -62,6 +60,6 @@ impl Inside {
             retention: RetentionTimes::default(),
             documents: None,
         });
-        Ok(Self { store, usecases, embedder, clock, announcer, wake })
+        Ok(Self { store, usecases, embedder, clock, wake })
     }
 }

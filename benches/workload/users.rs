@@ -29,7 +29,7 @@ const LEARNING: usize = 50;
 /// Stores `each` messages for each of `users` users, and asks questions as random users.
 pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mut Figures) -> anyhow::Result<()> {
     let place = Place::new(engine).await?;
-    let Inside { store, usecases, clock, announcer, wake, .. } = Inside::open(&place, None).await?;
+    let Inside { store, usecases, clock, wake, .. } = Inside::open(&place, None).await?;
     let callers: Vec<Caller> = (1..=users).map(|n| Caller::verified(UserId(Uuid::from_u128(n as u128)), ViewerRole::User)).collect();
     let learn_every = users.div_ceil(LEARNING).max(1);
     let begun = Instant::now();
@@ -39,7 +39,7 @@ pub(crate) async fn run(users: usize, each: usize, engine: &Engine, figures: &mu
     }
     figures.number("kept", (users * each) as f64 / begun.elapsed().as_secs_f64(), "messages/s");
     let work = MessageWork::new(usecases.clone());
-    let processor = Processor::start(store.clone(), work, clock, announcer, wake, ProcessorConfig::default());
+    let processor = Processor::start(store.clone(), work, clock, wake, ProcessorConfig::default());
     while store.depth().await?.0 > 0 {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }

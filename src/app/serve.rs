@@ -178,7 +178,6 @@ async fn start_processor(config: &Config, services: &Services) -> anyhow::Result
         services.store.clone(),
         MessageWork::new(services.usecases.clone()),
         services.clock.clone(),
-        services.announcer.clone(),
         services.wake.clone(),
         ProcessorConfig {
             workers: config.processing.workers,

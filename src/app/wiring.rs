@@ -35,7 +35,6 @@ pub(super) struct Services {
     pub(super) store: Arc<dyn Store>,
     pub(super) usecases: UseCases,
     pub(super) hub: Arc<EventHub>,
-    pub(super) announcer: Arc<HubAnnouncer>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) wake: Arc<Notify>,
     pub(super) graph: super::graph::GraphParts,
@@ -114,6 +113,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
     }
     let hub = Hub::new(LogSource::new(store.clone()), hub_config);
     let announcer = Arc::new(HubAnnouncer(hub.clone()));
+    store.report_to(Arc::downgrade(&announcer) as _);
     let wake = Arc::new(Notify::new());
     let graph = super::graph::parts(config, &ontology, &store)?;
     checks.extend(graph.checks());
@@ -134,7 +134,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         extractor,
         answerer,
         comparer,
-        announcer: announcer.clone(),
+        announcer,
         ontology,
         clock: clock.clone(),
         ids: Arc::new(RandomIds::default()),
@@ -144,7 +144,7 @@ pub(super) async fn services(config: &Config) -> anyhow::Result<Services> {
         retention: config.retention.times(),
         documents: Some(document_settings(config)?),
     });
-    Ok(Services { store, usecases, hub, announcer, clock, wake, graph, reembedder, openai, checks, allowances })
+    Ok(Services { store, usecases, hub, clock, wake, graph, reembedder, openai, checks, allowances })
 }
 
 /// The folder of documents' files. It need not exist.

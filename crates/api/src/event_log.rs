@@ -9,8 +9,9 @@ use async_trait::async_trait;
 use chrono::SecondsFormat;
 use signaling::{ByeCode, EventSource, Hub, LogHead, LogPage, NumberedEvent, SourceError};
 
-use recall_domain::{Caller, EventBody, SessionId, UserId};
-use recall_ports::{Announcer, EventLog, LogState, StoreError};
+use recall_domain::{Caller, EventBody, SessionId, Timestamp, UserId, ViewerRole};
+use recall_ports::{Announcer, CommitListener, EventLog, LogEntry, LogState, SessionLogEntry, StoreError};
+use serde_json::value::RawValue;
 
 /// The key of an event log: the owner of the memory, and the session.
 ///
@@ -118,11 +119,15 @@ impl EventSource for LogSource {
             seq: e.seq,
             id: e.id.to_string(),
             kind: e.kind,
-            ts: e.created_at.to_rfc3339_opts(SecondsFormat::Millis, true),
+            ts: shown_time(e.created_at),
             data: e.data,
         });
         Ok(LogPage { head: to_head(state), events: events.collect() })
     }
+}
+
+fn shown_time(at: Timestamp) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 fn to_head(state: LogState) -> LogHead {
@@ -136,15 +141,39 @@ fn to_source_error(e: StoreError) -> SourceError {
     }
 }
 
-/// Notifies the hub of commits, ephemeral events and deletions.
+/// Gives the hub what was committed, ephemeral events and deletions.
 pub struct HubAnnouncer(pub Arc<EventHub>);
 
-impl Announcer for HubAnnouncer {
+impl CommitListener for HubAnnouncer {
+    fn logged(&self, entries: &[LogEntry]) {
+        let log = |entry: &LogEntry| (entry.user, entry.session.as_ref().map(|session| session.id));
+        for run in entries.chunk_by(|a, b| log(a) == log(b)) {
+            let Some(first) = run.first() else { continue };
+            // The transaction proves the owner. Streams are found by user; the role is not used.
+            let caller = Caller::verified(first.user, ViewerRole::User);
+            if let Some(SessionLogEntry { id, epoch, .. }) = &first.session {
+                let numbered = || run.iter().filter_map(|entry| numbered(entry, entry.session.as_ref()?.seq)).collect();
+                self.0.logged(&EventStream::of(caller, *id), Some(epoch), numbered);
+            }
+            // Its epoch belongs to the database.
+            self.0
+                .logged(&EventStream::memory(caller), None, || run.iter().filter_map(|entry| numbered(entry, entry.memory_seq)).collect());
+        }
+    }
+
     fn committed(&self, caller: &Caller, session: SessionId) {
         self.0.wake(&EventStream::of(*caller, session));
         self.0.wake(&EventStream::memory(*caller));
     }
+}
 
+/// Returns an entry under its number in a log. `None` cannot happen: the body was just written as JSON. The log would be read instead.
+fn numbered(entry: &LogEntry, seq: u64) -> Option<NumberedEvent> {
+    let data = RawValue::from_string(entry.data.clone()).ok()?;
+    Some(NumberedEvent { seq, id: entry.id.to_string(), kind: entry.kind.to_owned(), ts: shown_time(entry.created_at), data })
+}
+
+impl Announcer for HubAnnouncer {
     fn ephemeral(&self, caller: &Caller, session: SessionId, kind: &str, data: serde_json::Value) {
         self.0.ephemeral(&EventStream::of(*caller, session), kind, data);
     }

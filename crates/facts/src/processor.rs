@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use recall_domain::EventDraft;
-use recall_ports::{Announcer, Claim, Clock, CommitError, Job, JobQueue, StoreError};
+use recall_ports::{Claim, Clock, CommitError, Job, JobQueue, StoreError};
 
 /// The outcome of one attempt.
 #[derive(Debug)]
@@ -136,22 +136,14 @@ struct Inner {
     queue: Arc<dyn JobQueue>,
     work: Arc<dyn Work>,
     clock: Arc<dyn Clock>,
-    announcer: Arc<dyn Announcer>,
     config: ProcessorConfig,
 }
 
 impl Processor {
     /// Starts the processor. Code that queues a job notifies `wake`.
-    pub fn start(
-        queue: Arc<dyn JobQueue>,
-        work: Arc<dyn Work>,
-        clock: Arc<dyn Clock>,
-        announcer: Arc<dyn Announcer>,
-        wake: Arc<Notify>,
-        config: ProcessorConfig,
-    ) -> Self {
+    pub fn start(queue: Arc<dyn JobQueue>, work: Arc<dyn Work>, clock: Arc<dyn Clock>, wake: Arc<Notify>, config: ProcessorConfig) -> Self {
         let (stop, abort) = (CancellationToken::new(), CancellationToken::new());
-        let inner = Arc::new(Inner { running: RunningJobs::default(), queue, work, clock, announcer, config });
+        let inner = Arc::new(Inner { running: RunningJobs::default(), queue, work, clock, config });
         let task = tokio::spawn(dispatch(inner, wake.clone(), stop.clone(), abort.clone()));
         Self { wake, stop, abort, task: Some(task) }
     }
@@ -319,8 +311,7 @@ async fn mark_dead(inner: &Inner, job: &Job, code: &str, cause: &str) {
     error!(job = job.claim.job, attempts = job.attempts, code, cause, "a job was given up");
     let event = inner.work.gave_up(job, code);
     match inner.queue.bury(&job.caller, &job.claim, &event, code, inner.clock.now()).await {
-        Ok(()) => inner.announcer.committed(&job.caller, job.session),
-        Err(CommitError::NotOurs) => {}
+        Ok(()) | Err(CommitError::NotOurs) => {}
         Err(e) => {
             inner.running.mark_uncertain(inner.config.lease);
             warn!(error = %e, "a dead letter could not be written; the job is tried again");

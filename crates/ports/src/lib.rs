@@ -77,7 +77,7 @@ pub use store::{
     Activity, AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageRange, MessageStore, NewMessage, SessionDeleted,
     SessionStore, SessionUpdate, Store, StoreError,
 };
-pub use stream::Announcer;
+pub use stream::{Announcer, CommitListener, LogEntry, SessionLogEntry};
 pub use topics::{SessionTopics, TopicPart, TopicStore, TopicText, TopicTexts};
 pub use usage::{UsageStore, UsageTotals};
 pub use vectors::{MessageWithoutVector, Replaced, VectorBacklog, VectorClaim, VectorStep, VectorStore};

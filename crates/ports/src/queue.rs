@@ -1,10 +1,10 @@
 //! The durable job queue, the numbered event logs, and inspection for operators.
 
-use std::time::Duration;
+use std::{sync::Weak, time::Duration};
 
 use async_trait::async_trait;
 
-use super::{CommitError, StoreError};
+use super::{CommitError, CommitListener, StoreError};
 use recall_domain::{Caller, EventDraft, MessageId, SessionId, StoredEvent, Timestamp, UserId};
 
 /// The work of a job.
@@ -139,6 +139,9 @@ pub trait EventLog: Send + Sync {
     /// Deletes events of all users that are older than `before` or beyond the newest `keep` of a session, a bounded number per call.
     /// Returns their number.
     async fn prune_events(&self, before: Timestamp, keep: u64) -> Result<u64, StoreError>;
+    /// Reports all further commits of this store with events to `listener`, but not those of other processes. Only the first call has
+    /// an effect. The store does not keep the listener, which usually keeps the store.
+    fn report_to(&self, listener: Weak<dyn CommitListener>);
 }
 
 /// Connections of this process to its database.

@@ -1,13 +1,49 @@
 //! Notifies the followers of event logs.
 
-use recall_domain::{Caller, SessionId};
+use recall_domain::{Caller, EventId, SessionId, Timestamp, UserId};
 
-/// Wakes the followers of a session's event log. It never blocks and may be called often.
+/// Tells the followers of a session's event log what the log does not say. It never blocks and may be called often.
 pub trait Announcer: Send + Sync {
-    /// New numbered events were committed.
-    fn committed(&self, caller: &Caller, session: SessionId);
     /// A transient event that is not stored, such as a piece of an answer.
     fn ephemeral(&self, caller: &Caller, session: SessionId, kind: &str, data: serde_json::Value);
     /// The session was deleted.
     fn deleted(&self, caller: &Caller, session: SessionId);
+}
+
+/// Hears from a store what was committed; see [`EventLog::report_to`](crate::EventLog::report_to). It never blocks.
+pub trait CommitListener: Announcer {
+    /// Events were committed. Those of one log come in the order of their numbers.
+    fn logged(&self, entries: &[LogEntry]);
+    /// Events of a session were committed, which the log must be read for.
+    fn committed(&self, caller: &Caller, session: SessionId);
+}
+
+/// An event as a transaction wrote it to the logs.
+#[derive(Clone, Debug)]
+pub struct LogEntry {
+    /// The owner of the logs.
+    pub user: UserId,
+    /// The session's log; `None` if only the log of the memory has the event.
+    pub session: Option<SessionLogEntry>,
+    /// The number in the log of the memory.
+    pub memory_seq: u64,
+    /// Identity.
+    pub id: EventId,
+    /// The body's `type`.
+    pub kind: &'static str,
+    /// When it was recorded.
+    pub created_at: Timestamp,
+    /// The body as JSON, `type` included.
+    pub data: String,
+}
+
+/// The place of an event in the log of a session.
+#[derive(Clone, Debug)]
+pub struct SessionLogEntry {
+    /// The session.
+    pub id: SessionId,
+    /// The epoch of its log.
+    pub epoch: String,
+    /// The number in its log.
+    pub seq: u64,
 }

@@ -1,6 +1,6 @@
 //! Appends to, reads and prunes the numbered event log of each session. `memory_log` reads that of the memory.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Weak};
 
 use async_trait::async_trait;
 
@@ -13,7 +13,7 @@ use super::{
     transaction::WriteTransaction,
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp, UserId};
-use recall_ports::{EventLog, LogState, StoreError};
+use recall_ports::{CommitListener, EventLog, LogState, StoreError};
 use recall_store::{DeletedEvents, EventNumbers, EventStatements, NewEvent, PrunedLog, Refusal, append_events, prune_events};
 
 #[async_trait]
@@ -94,6 +94,10 @@ impl EventLog for PostgresStore {
             Box::pin(async move { prune_events(&mut WriteTransaction(c), before, keep).await })
         });
         Ok(pruned.await?)
+    }
+
+    fn report_to(&self, listener: Weak<dyn CommitListener>) {
+        self.notifications.report_to(listener);
     }
 }
 

@@ -66,7 +66,7 @@ use self::{
     statistics::GrowthCounter,
 };
 use recall_domain::Timestamp;
-use recall_ports::{Announcer, StoreError};
+use recall_ports::{CommitListener, StoreError};
 use recall_store::{RoundRobin, keys};
 
 /// Makes cargo rebuild when another database checks the statements.
@@ -114,11 +114,11 @@ impl PostgresStore {
         Ok(Self { notifications, pool, growth: GrowthCounter::default(), instance, round_robin: RoundRobin::default() })
     }
 
-    /// Starts to report the commits of other processes to `announcer`, and their new jobs to `wake`.
+    /// Starts to report the commits of other processes to `listener`, and their new jobs to `wake`.
     ///
     /// Without this, or while the connection is lost, polling finds all of it.
-    pub fn follow(&self, announcer: Arc<dyn Announcer>, wake: Arc<Notify>) {
-        self.notifications.follow(announcer, wake);
+    pub fn follow(&self, listener: Arc<dyn CommitListener>, wake: Arc<Notify>) {
+        self.notifications.follow(listener, wake);
     }
 
     /// Runs one write transaction.

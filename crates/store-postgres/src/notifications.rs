@@ -1,11 +1,16 @@
-//! Notifies the other processes of the database about changed sessions, by LISTEN and NOTIFY.
+//! Notifies this process and the other processes of the database about changed sessions; the others by LISTEN and NOTIFY.
 //!
 //! A notification is only a hint and may be lost, so every receiver also polls now and then.
 //!
 //! One task sends them after the commit, many in one statement. PostgreSQL takes one global lock for a commit that notifies. So if
 //! the transactions themselves notified, all commits of the database would wait for each other.
 
-use std::{borrow::Cow, collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    collections::HashSet,
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
 
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::{
@@ -17,7 +22,7 @@ use uuid::Uuid;
 
 use super::{failure::Failure, pool::Pool, row_security::RowAccess};
 use recall_domain::{Caller, SessionId, UserId, ViewerRole};
-use recall_ports::Announcer;
+use recall_ports::CommitListener;
 
 const CHANNEL: &str = "recall";
 /// Most notifications that may wait to be sent. Further ones are dropped, and other processes find the change by polling.
@@ -80,6 +85,7 @@ pub(super) struct NotificationListener {
     queue: mpsc::Sender<Notification>,
     pool: Pool,
     instance: Uuid,
+    listener: OnceLock<Weak<dyn CommitListener>>,
     stop: CancellationToken,
 }
 
@@ -96,7 +102,7 @@ impl NotificationListener {
         let stop = CancellationToken::new();
         let sending = send(pool.clone(), waiting, instance);
         tokio::spawn(stop.clone().run_until_cancelled_owned(sending));
-        Self { queue, pool, instance, stop }
+        Self { queue, pool, instance, listener: OnceLock::new(), stop }
     }
 
     pub(super) fn stop(&self) {
@@ -105,12 +111,25 @@ impl NotificationListener {
 
     /// Reports committed events.
     pub(super) fn committed(&self, caller: &Caller, session: SessionId) {
+        self.report(caller, session);
         self.enqueue(Kind::Events, caller, session);
     }
 
     /// Reports committed events and jobs.
     pub(super) fn queued(&self, caller: &Caller, session: SessionId) {
+        self.report(caller, session);
         self.enqueue(Kind::Work, caller, session);
+    }
+
+    /// Sets who hears of this process's own commits. Only the first call has an effect.
+    pub(super) fn report_to(&self, listener: Weak<dyn CommitListener>) {
+        let _ = self.listener.set(listener);
+    }
+
+    fn report(&self, caller: &Caller, session: SessionId) {
+        if let Some(listener) = self.listener.get().and_then(Weak::upgrade) {
+            listener.committed(caller, session);
+        }
     }
 
     /// Reports a deleted session.
@@ -124,8 +143,8 @@ impl NotificationListener {
     }
 
     /// Starts to forward notifications of other processes.
-    pub(super) fn follow(&self, announcer: Arc<dyn Announcer>, wake: Arc<Notify>) {
-        let receiver = Receiver { pool: self.pool.clone(), instance: self.instance, announcer, wake };
+    pub(super) fn follow(&self, listener: Arc<dyn CommitListener>, wake: Arc<Notify>) {
+        let receiver = Receiver { pool: self.pool.clone(), instance: self.instance, listener, wake };
         tokio::spawn(self.stop.clone().run_until_cancelled_owned(receiver.run()));
     }
 }
@@ -146,7 +165,7 @@ async fn send(pool: Pool, mut waiting: mpsc::Receiver<Notification>, instance: U
 struct Receiver {
     pool: Pool,
     instance: Uuid,
-    announcer: Arc<dyn Announcer>,
+    listener: Arc<dyn CommitListener>,
     wake: Arc<Notify>,
 }
 
@@ -212,12 +231,12 @@ impl Receiver {
         // The process that made the change vouches for the user. Streams are found by user; the role is not used.
         let caller = Caller::verified(UserId(notification.user), ViewerRole::User);
         match notification.kind {
-            Kind::Events => self.announcer.committed(&caller, SessionId(notification.session)),
+            Kind::Events => self.listener.committed(&caller, SessionId(notification.session)),
             Kind::Work => {
-                self.announcer.committed(&caller, SessionId(notification.session));
+                self.listener.committed(&caller, SessionId(notification.session));
                 self.wake.notify_one();
             }
-            Kind::Deleted => self.announcer.deleted(&caller, SessionId(notification.session)),
+            Kind::Deleted => self.listener.deleted(&caller, SessionId(notification.session)),
         }
     }
 }

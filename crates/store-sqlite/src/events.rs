@@ -1,17 +1,19 @@
 //! Appends to, reads and prunes the numbered event log of each session. `memory_log` reads that of the memory.
 
+use std::sync::Weak;
+
 use async_trait::async_trait;
 
 use super::{
     SqliteStore,
-    codec::{millis, signed},
+    codec::{millis, signed, truncate_to_millis},
     connection::Db,
     failure::Failure,
     memory_log, rows,
     transaction::{WriteTransaction, run},
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp, UserId};
-use recall_ports::{EventLog, LogState, StoreError};
+use recall_ports::{CommitListener, EventLog, LogEntry, LogState, SessionLogEntry, StoreError};
 use recall_store::{DeletedEvents, EventNumbers, EventStatements, NewEvent, PrunedLog, Refusal, append_events, prune_events};
 
 #[async_trait]
@@ -65,6 +67,11 @@ impl EventLog for SqliteStore {
         }
         Ok(self.write(move |tx| run(prune_events(tx, before, keep))).await?)
     }
+
+    fn report_to(&self, listener: Weak<dyn CommitListener>) {
+        // Later calls have no effect.
+        let _ = self.listener.set(listener);
+    }
 }
 
 fn log_state(db: &Db, user: UserId, session: SessionId) -> Result<LogState, Failure> {
@@ -86,8 +93,11 @@ impl EventStatements for WriteTransaction<'_> {
     ) -> Result<Option<EventNumbers>, Failure> {
         let sql = "UPDATE sessions SET event_head = event_head + ?3,
                  oldest_event_at = CASE WHEN ?3 > 0 THEN COALESCE(oldest_event_at, ?4) ELSE oldest_event_at END
-             WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING event_head";
-        let head = self.0.row("sessions", sql, (user.0, session.0, count, millis(now)), |c| c.integer("event_head"))?;
+             WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL RETURNING event_head, epoch";
+        let head = self.0.row("sessions", sql, (user.0, session.0, count, millis(now)), |c| {
+            self.1.epoch = c.text("epoch")?;
+            c.integer("event_head")
+        })?;
         let Some(seq) = head.filter(|_| count > 0) else { return Ok(head.map(|seq| EventNumbers { seq, memory_seq: 0 })) };
         let memory_seq = memory_log::reserve_numbers(self.0, user, count)?;
         Ok(memory_seq.map(|memory_seq| EventNumbers { seq, memory_seq }))
@@ -99,6 +109,16 @@ impl EventStatements for WriteTransaction<'_> {
                 "INSERT INTO events (user_id, session_id, seq, memory_seq, id, kind, created_at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (user.0, session.0, event.seq, event.memory_seq, event.id.0, event.kind, millis(event.created_at), &event.data),
             )?;
+            let of_session = SessionLogEntry { id: session, epoch: self.1.epoch.clone(), seq: event.seq.unsigned_abs() };
+            self.1.entries.push(LogEntry {
+                user,
+                session: Some(of_session),
+                memory_seq: event.memory_seq.unsigned_abs(),
+                id: event.id,
+                kind: event.kind,
+                created_at: truncate_to_millis(event.created_at),
+                data: event.data.clone(),
+            });
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ use self::{
     failure::Failure,
     readers::{ReaderKey, Readers},
     transaction::WriteTransaction,
-    writer::{Durability, Writer},
+    writer::{Durability, Listener, Writer},
 };
 use recall_domain::Timestamp;
 use recall_ports::StoreError;
@@ -95,6 +95,7 @@ pub struct SqliteStore {
     writer: Writer,
     counters: &'static Counters,
     round_robin: RoundRobin,
+    listener: Listener,
 }
 
 impl SqliteStore {
@@ -135,8 +136,9 @@ impl SqliteStore {
         });
         let connection = connection.await.unwrap_or(Err(Failure::Panicked))?;
         let readers = Readers::new(opener.clone(), config.readers, config.acquire_timeout);
-        let writer = Writer::start(connection, opener)?;
-        Ok(Self { readers, writer, counters, round_robin: RoundRobin::default() })
+        let listener = Listener::default();
+        let writer = Writer::start(connection, opener, listener.clone())?;
+        Ok(Self { readers, writer, counters, round_robin: RoundRobin::default(), listener })
     }
 
     async fn close_inner(&self) {

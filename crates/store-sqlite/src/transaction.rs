@@ -11,10 +11,19 @@ use super::{
     failure::Failure,
 };
 use recall_domain::{Timestamp, UserId};
+use recall_ports::LogEntry;
 use recall_store::{Quota, Transaction, UserLock, UserStatements};
 
-/// An open write transaction. Each file implements the statements on its tables.
-pub(super) struct WriteTransaction<'c>(pub(super) &'c mut Db);
+/// An open write transaction, with what it writes to the logs. Each file implements the statements on its tables.
+pub(super) struct WriteTransaction<'c>(pub(super) &'c mut Db, pub(super) &'c mut WrittenEvents);
+
+/// The events that a transaction has written to the logs, for the listener after the commit.
+#[derive(Debug, Default)]
+pub(super) struct WrittenEvents {
+    /// The epoch of the session's log in which numbers were last reserved. The events that get them are written next.
+    pub(super) epoch: String,
+    pub(super) entries: Vec<LogEntry>,
+}
 
 /// Reads that see one state of the database: a snapshot, or an open write transaction.
 pub(super) struct ReadTransaction<'c>(pub(super) &'c mut Db);

@@ -8,7 +8,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, OnceLock, Weak},
     time::{Duration, Instant},
 };
 
@@ -20,8 +20,9 @@ use super::{
     checkpointer::Checkpointer,
     connection::{Db, Opener},
     failure::Failure,
-    transaction::WriteTransaction,
+    transaction::{WriteTransaction, WrittenEvents},
 };
+use recall_ports::CommitListener;
 
 /// Number of writes that may wait. If the queue is full, callers wait for a place, at most [`QUEUE_WAIT`].
 const QUEUE: usize = 256;
@@ -41,6 +42,9 @@ pub(super) enum Durability {
     Relaxed,
 }
 
+/// Who hears of commits, once there is somebody.
+pub(super) type Listener = Arc<OnceLock<Weak<dyn CommitListener>>>;
+
 /// Handle to the writer's thread. The thread ends when the handle is dropped or [`Writer::close`] is called.
 pub(super) struct Writer {
     /// `None` after [`Writer::close`].
@@ -50,15 +54,17 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread on an open connection. If that connection fails, `opener` opens another.
+    /// Starts the thread on an open connection. If that connection fails, `opener` opens another. The thread reports to `listener`
+    /// what it commits, in the order of the commits and before the callers know.
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub(super) fn start(connection: Db, opener: Opener) -> Result<Self, Failure> {
+    pub(super) fn start(connection: Db, opener: Opener, listener: Listener) -> Result<Self, Failure> {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let (running, ended) = oneshot::channel();
         let checkpointer = Checkpointer::start(opener.clone())?;
-        let thread = WriterThread { waiting, deferred: None, connection: Some((connection, Durability::Durable)), opener, checkpointer };
+        let connection = Some((connection, Durability::Durable));
+        let thread = WriterThread { waiting, deferred: None, connection, opener, checkpointer, listener };
         let body = move || {
             thread.run();
             drop(running);
@@ -119,8 +125,9 @@ impl Writer {
 trait Write: Send {
     /// Whether the commit waits for the disk.
     fn durability(&self) -> Durability;
-    /// Does the work inside the open transaction and keeps the result. Returns false if the work must be rolled back.
-    fn perform(&mut self, connection: &mut Db) -> bool;
+    /// Does the work inside the open transaction and keeps the result. Returns false if the work must be rolled back; then it has
+    /// written no events.
+    fn perform(&mut self, connection: &mut Db, events: &mut WrittenEvents) -> bool;
     /// Sends the result to the caller. `failed` overrides a success.
     fn finish(self: Box<Self>, failed: Option<Failure>);
 }
@@ -141,11 +148,16 @@ where
         self.durability
     }
 
-    fn perform(&mut self, connection: &mut Db) -> bool {
+    fn perform(&mut self, connection: &mut Db, events: &mut WrittenEvents) -> bool {
         let Some(write) = self.write.take() else { return false };
+        let before = events.entries.len();
         // A panic is a defect of one write. Without the catch it would end the thread, and no later write could succeed.
-        let result = catch_unwind(AssertUnwindSafe(|| write(&mut WriteTransaction(connection)))).unwrap_or(Err(Failure::Panicked));
+        let work = AssertUnwindSafe(|| write(&mut WriteTransaction(connection, events)));
+        let result = catch_unwind(work).unwrap_or(Err(Failure::Panicked));
         let keep = result.is_ok();
+        if !keep {
+            events.entries.truncate(before);
+        }
         self.result = Some(result);
         keep
     }
@@ -171,6 +183,7 @@ struct WriterThread {
     connection: Option<(Db, Durability)>,
     opener: Opener,
     checkpointer: Checkpointer,
+    listener: Listener,
 }
 
 impl WriterThread {
@@ -193,8 +206,8 @@ impl WriterThread {
             Ok(connection) => connection,
             Err(e) => return first.finish(Some(e)),
         };
-        let started = Instant::now();
-        if !first.perform(&mut connection) {
+        let (started, mut events) = (Instant::now(), WrittenEvents::default());
+        if !first.perform(&mut connection, &mut events) {
             // It is alone in its transaction, so all of it is rolled back.
             if connection.execute("ROLLBACK", ()).is_ok() {
                 self.connection = Some((connection, durability));
@@ -209,13 +222,16 @@ impl WriterThread {
                 self.deferred = Some(next);
                 break;
             }
-            outcome = perform_in_savepoint(&mut connection, &mut next);
+            outcome = perform_in_savepoint(&mut connection, &mut next, &mut events);
             done.push(next);
         }
         match outcome.and_then(|()| connection.execute("COMMIT", ())) {
             Ok(_) => {
                 self.connection = Some((connection, durability));
                 self.checkpointer.wake();
+                if let Some(listener) = self.listener.get().and_then(Weak::upgrade) {
+                    listener.logged(&events.entries);
+                }
                 done.into_iter().for_each(|w| w.finish(None));
             }
             Err(e) => {
@@ -250,9 +266,9 @@ impl WriterThread {
 /// Performs one more write in the same transaction, and rolls back only this write if it fails.
 ///
 /// An error means that the whole transaction is in doubt: after a disk error SQLite ends it, and the savepoint no longer exists.
-fn perform_in_savepoint(connection: &mut Db, write: &mut Box<dyn Write>) -> Result<(), Failure> {
+fn perform_in_savepoint(connection: &mut Db, write: &mut Box<dyn Write>, events: &mut WrittenEvents) -> Result<(), Failure> {
     connection.execute("SAVEPOINT w", ())?;
-    if !write.perform(connection) {
+    if !write.perform(connection, events) {
         connection.execute("ROLLBACK TO w", ())?;
     }
     connection.execute("RELEASE w", ())?;

@@ -28,7 +28,6 @@ impl UseCases {
         if ended {
             // This stops the work in this process at once. A worker of another process loses its claim.
             self.answering.cancel(caller.user(), question);
-            self.parts.announcer.committed(caller, message.session);
             self.parts.wake.notify_one();
             metrics::counter!("recall_answers_cancelled_total").increment(1);
         }

@@ -146,28 +146,18 @@ impl UseCases {
         for message in &planned.plan.hidden {
             self.answering.cancel(caller.user(), *message);
         }
-        self.tell_changed(caller, &planned.plan.events, &planned.elsewhere, planned.plan.now).await;
+        self.tell_changed(caller, &planned.elsewhere, planned.plan.now).await;
         Ok(true)
     }
 
-    /// Evicts the index, and notifies the sessions of a change that is committed.
-    pub(super) async fn tell_changed(
-        &self,
-        caller: &Caller,
-        written: &[(SessionId, Vec<EventDraft>)],
-        elsewhere: &[(SessionId, Vec<EventDraft>)],
-        now: Timestamp,
-    ) {
+    /// Evicts the index, and writes the events of a committed change to the logs of further sessions.
+    pub(super) async fn tell_changed(&self, caller: &Caller, elsewhere: &[(SessionId, Vec<EventDraft>)], now: Timestamp) {
         let p = &self.parts;
         p.index.forget(caller);
         p.wake.notify_one();
-        for (session, _) in written {
-            p.announcer.committed(caller, *session);
-        }
         for (session, events) in elsewhere {
             match p.store.append_events(caller, *session, events, now).await {
-                Ok(_) => p.announcer.committed(caller, *session),
-                Err(StoreError::NotFound) => {}
+                Ok(_) | Err(StoreError::NotFound) => {}
                 Err(e) => tracing::warn!(error = %e, "a session was not notified of a forgetting"),
             }
         }

@@ -36,7 +36,7 @@ impl UseCases {
                 Err(CommitError::Store(e)) => return Err(UseCaseError::of(e, "token")),
                 Err(e) => return Err(e.into()),
             }
-            self.tell_changed(caller, &plan.events, &[], plan.now).await;
+            self.tell_changed(caller, &[], plan.now).await;
             let mut messages = store.messages_by_id(caller, &messages).await?;
             messages.sort_by_key(|m| (m.sent_at, m.session, m.position));
             let facts = plan.facts.into_iter().filter(|f| restored.contains(&f.id)).collect();

@@ -144,13 +144,12 @@ impl UseCases {
 
     /// Stores a message with the fact that it states. Returns the changed facts.
     ///
-    /// It is a task of its own, so that the followers of the session hear of it although the client disconnects.
+    /// It is a task of its own, so that it ends although the client disconnects.
     async fn append_and_learn(&self, caller: Caller, new: NewMessage, statement: Statement) -> Result<Vec<Fact>, UseCaseError> {
-        let (learner, parts) = (self.learner.clone(), self.parts.clone());
+        let learner = self.learner.clone();
         let learned = self.background_tasks.run(async move {
             let changed = learner.append_and_learn(&caller, &new, statement).await?;
             metrics::counter!("recall_messages_total").increment(1);
-            parts.announcer.committed(&caller, new.session);
             Ok(changed)
         });
         let learned = learned.await.map_err(|e| UseCaseError::Internal { cause: e.into() })?;

@@ -1,4 +1,4 @@
-//! Commits manual changes and notifies the affected sessions.
+//! Commits manual changes, and writes their events to the logs of the affected sessions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -57,15 +57,13 @@ impl UseCases {
             Err(CommitError::Stale) => return Ok(false),
             Err(e) => return Err(e.into()),
         }
-        self.parts.announcer.committed(caller, plan.session);
         for session in sessions.iter().filter(|s| **s != plan.session) {
             let concerned = plan.events.iter().filter(|e| heard.is_none_or(|h| h.concerns(*session, &e.body)));
             let events: Vec<EventDraft> =
                 concerned.map(|e| EventDraft { id: EventId(self.parts.ids.fresh()), body: e.body.in_session(*session) }).collect();
             // The change is already committed. A deleted session needs no event, and other sessions see the change at the next read.
             match self.parts.store.append_events(caller, *session, &events, plan.now).await {
-                Ok(_) => self.parts.announcer.committed(caller, *session),
-                Err(StoreError::NotFound) => {}
+                Ok(_) | Err(StoreError::NotFound) => {}
                 Err(e) => tracing::warn!(error = %e, "a session was not notified of a manual change"),
             }
         }

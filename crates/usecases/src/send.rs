@@ -107,7 +107,6 @@ impl UseCases {
         let stored = self.parts.store.append(caller, session, rows).await.map_err(|e| UseCaseError::of(e, "session"))?;
         if stored.iter().any(|a| !a.duplicate) {
             metrics::counter!("recall_messages_total").increment(stored.iter().filter(|a| !a.duplicate).count() as u64);
-            self.parts.announcer.committed(caller, session);
             self.parts.wake.notify_one();
         }
         Ok(stored)

@@ -51,9 +51,7 @@ impl UseCases {
             return self.session(caller, id).await;
         }
         let p = &self.parts;
-        let updated = p.store.update_session(caller, id, &update, p.clock.now()).await.map_err(|e| UseCaseError::of(e, "session"))?;
-        p.announcer.committed(caller, id);
-        Ok(updated)
+        p.store.update_session(caller, id, &update, p.clock.now()).await.map_err(|e| UseCaseError::of(e, "session"))
     }
 
     /// Returns whether remembering is paused for all messages of the user.
@@ -92,7 +90,6 @@ impl UseCases {
         // The epoch must only differ from that of other logs with this session id.
         let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
         let made = p.store.create_session(caller, id, title, epoch, p.clock.now()).await?;
-        p.announcer.committed(caller, id);
         if caller.is_shared() {
             self.shared_in_use.note(true);
         }

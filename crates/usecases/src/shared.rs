@@ -4,7 +4,10 @@
 //!
 //! [`UserId::SHARED`]: recall_domain::UserId::SHARED
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
 
 use parking_lot::Mutex;
 
@@ -14,21 +17,32 @@ use recall_domain::{
     context::{Context, SHARED_SPEAKER},
 };
 
-/// How long it is cached whether shared memory is in use. First data from another process is visible after this time.
+/// For how long unused shared memory is not looked at again. First data from another process is visible after this time.
 const REMEMBERED: Duration = Duration::from_secs(5);
 
-/// Cached knowledge of whether shared memory is in use.
+/// Cached knowledge of whether shared memory is in use. Once in use, it stays so.
 #[derive(Default)]
-pub(super) struct InUse(Mutex<Option<(Instant, bool)>>);
+pub(super) struct InUse {
+    used: AtomicBool,
+    /// When it was last seen unused.
+    unused_at: Mutex<Option<Instant>>,
+}
 
 impl InUse {
     pub(super) fn known(&self) -> Option<bool> {
-        let known = *self.0.lock();
-        known.filter(|(since, _)| since.elapsed() < REMEMBERED).map(|(_, used)| used)
+        if self.used.load(Ordering::Acquire) {
+            return Some(true);
+        }
+        let unused_at = *self.unused_at.lock();
+        unused_at.filter(|at| at.elapsed() < REMEMBERED).map(|_| false)
     }
 
+    /// Notes what was seen. A first use that is noted meanwhile is not undone.
     pub(super) fn note(&self, used: bool) {
-        *self.0.lock() = Some((Instant::now(), used));
+        match used {
+            true => self.used.store(true, Ordering::Release),
+            false => *self.unused_at.lock() = Some(Instant::now()),
+        }
     }
 }
 

@@ -130,7 +130,6 @@ impl UseCases {
         }
         let asks = statements.iter().any(|(_, follow_up)| follow_up.is_some());
         let learned = self.learner.learn(caller, statements, Some(&job.claim)).await?;
-        self.parts.announcer.committed(caller, job.session);
         if asks {
             self.parts.wake.notify_one();
         }
@@ -223,7 +222,6 @@ impl UseCases {
         };
         self.parts.store.commit_answer(&job.caller, &commit, &job.claim).await?;
         metrics::counter!("recall_answers_total", "grounded" => if draft.grounded { "yes" } else { "no" }).increment(1);
-        self.parts.announcer.committed(&job.caller, job.session);
         Ok(())
     }
 

@@ -29,7 +29,7 @@ pub use cursor::{Cursor, CursorError, Resume};
 pub use subscription::{Delivery, Subscription, Welcome};
 
 use crate::frame::{Bye, ByeCode, GapReason, NotRecovered};
-use crate::source::{EventSource, LogHead, SourceError};
+use crate::source::{EventSource, LogHead, NumberedEvent, SourceError};
 use stream::ActiveStream;
 
 /// Limits and intervals of a [`Hub`].
@@ -89,12 +89,25 @@ impl<S: EventSource> Hub<S> {
         Arc::new(Self { source, config, streams: Mutex::default(), stop: CancellationToken::new() })
     }
 
-    /// Announces that `stream` may have new entries. Call it after each commit.
+    /// Announces that `stream` may have new entries. Call it after each commit whose entries [`Hub::logged`] does not get.
     ///
     /// It never blocks. Several calls may be merged into one. Without subscribers it costs one table
     /// lookup.
     pub fn wake(&self, stream: &S::Stream) {
         if let Some(active) = self.streams.lock().get(stream) {
+            active.wake();
+        }
+    }
+
+    /// Delivers entries that were just committed, without a read of the log. Call it in the order of the commits.
+    ///
+    /// `epoch` is that of the log; `None` if it cannot have changed since the hub was made. `entries` are ascending and contiguous, and
+    /// are made only if the stream is active. If they do not continue what the stream has, it reads the log instead.
+    pub fn logged(&self, stream: &S::Stream, epoch: Option<&str>, entries: impl FnOnce() -> Vec<NumberedEvent>) {
+        let active = self.streams.lock().get(stream).cloned();
+        if let Some(active) = active
+            && !(epoch.is_none_or(|epoch| epoch == active.epoch()) && active.extend(entries()))
+        {
             active.wake();
         }
     }

@@ -38,6 +38,17 @@ struct Shared {
     idle_since: Instant,
 }
 
+impl Shared {
+    fn append(&mut self, events: Vec<NumberedEvent>) {
+        for event in events {
+            if event.seq > self.head {
+                self.head = event.seq;
+                self.ring.push(Arc::new(event));
+            }
+        }
+    }
+}
+
 /// The next delivery after a position.
 pub(super) enum Next {
     /// The stream has ended.
@@ -167,16 +178,24 @@ impl<S: EventSource> ActiveStream<S> {
 
     /// Appends entries that the tailer has read. Ignores entries up to the head, which are known.
     pub(super) fn append(&self, events: Vec<NumberedEvent>) {
-        {
-            let mut shared = self.shared.lock();
-            for event in events {
-                if event.seq > shared.head {
-                    shared.head = event.seq;
-                    shared.ring.push(Arc::new(event));
-                }
-            }
-        }
+        self.shared.lock().append(events);
         self.changed();
+    }
+
+    /// Appends entries that follow the head, and ignores known ones. Returns false, and appends nothing, if an entry between is missing.
+    pub(super) fn extend(&self, events: Vec<NumberedEvent>) -> bool {
+        let continues = {
+            let mut shared = self.shared.lock();
+            let continues = events.first().is_none_or(|first| first.seq <= shared.head + 1);
+            if continues {
+                shared.append(events);
+            }
+            continues
+        };
+        if continues {
+            self.changed();
+        }
+        continues
     }
 
     /// Moves the head past entries that were pruned before they were read.

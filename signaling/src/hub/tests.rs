@@ -73,15 +73,13 @@ impl EventSource for Log {
     async fn read(&self, _: &u8, after: u64, limit: usize) -> Result<LogPage, SourceError> {
         let (epoch, head, floor) = self.state.lock().clone();
         self.delay().await?;
-        let events = (after.max(floor - 1) + 1..=head).take(limit).map(|seq| NumberedEvent {
-            seq,
-            id: seq.to_string(),
-            kind: "test".into(),
-            ts: String::new(),
-            data: to_raw_value(&seq).unwrap(),
-        });
+        let events = (after.max(floor - 1) + 1..=head).take(limit).map(entry);
         Ok(LogPage { events: events.collect(), head: LogHead { epoch, head, floor } })
     }
+}
+
+fn entry(seq: u64) -> NumberedEvent {
+    NumberedEvent { seq, id: seq.to_string(), kind: "test".into(), ts: String::new(), data: to_raw_value(&seq).unwrap() }
 }
 
 fn config() -> HubConfig {
@@ -166,6 +164,7 @@ impl Reader {
 enum Step {
     Append(u64),
     AppendUnwoken(u64),
+    AppendLogged(u64),
     Wake,
     Ephemeral,
     Subscribe(u64),
@@ -181,6 +180,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1u64..6).prop_map(Step::Append),
         1 => (1u64..3).prop_map(Step::AppendUnwoken),
+        4 => (1u64..6).prop_map(Step::AppendLogged),
         1 => Just(Step::Wake),
         2 => Just(Step::Ephemeral),
         2 => (0u64..40).prop_map(Step::Subscribe),
@@ -205,6 +205,11 @@ async fn play(steps: Vec<Step>) {
                 hub.wake(&0);
             }
             Step::AppendUnwoken(count) => log.append(count),
+            Step::AppendLogged(count) => {
+                let known = log.end();
+                log.append(count);
+                hub.logged(&0, Some("e1"), || (known + 1..=known + count).map(entry).collect());
+            }
             Step::Wake => hub.wake(&0),
             Step::Ephemeral => {
                 said += 1;
@@ -277,6 +282,39 @@ fn poll_delivers_events_after_a_lost_wake() {
         log.append(5);
         reader.drain(&log).await;
         assert_eq!(reader.position, 5);
+    });
+}
+
+#[test]
+fn logged_entries_are_delivered_without_a_read() {
+    run(async {
+        let log = Log::new();
+        let hub = Hub::new(log.clone(), config());
+        let mut reader = Reader::new(&hub, Resume::Live).await;
+        reader.drain(&log).await;
+        // Far from the next poll.
+        hub.wake(&0);
+        sleep(Duration::from_secs(1)).await;
+        let reads = log.reads.load(Ordering::Relaxed);
+        log.append(3);
+        hub.logged(&0, Some("e1"), || (1..=3).map(entry).collect());
+        reader.take(3, Duration::ZERO, &log).await;
+        assert_eq!((reader.position, log.reads.load(Ordering::Relaxed)), (3, reads));
+    });
+}
+
+#[test]
+fn logged_entries_of_another_log_are_not_delivered() {
+    run(async {
+        let log = Log::new();
+        log.append(3);
+        let hub = Hub::new(log.clone(), config());
+        let mut reader = Reader::new(&hub, from(0)).await;
+        reader.drain(&log).await;
+        *log.state.lock() = ("e2".into(), 4, 1);
+        hub.logged(&0, Some("e2"), || vec![entry(4)]);
+        let Some(Delivery::End(bye)) = reader.subscription.next().await else { panic!("not ended") };
+        assert_eq!(bye.code, ByeCode::Restart);
     });
 }
 

@@ -220,6 +220,7 @@ impl Server {
         let data = tempfile::tempdir().unwrap();
         let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
         let announcer = Arc::new(HubAnnouncer(hub.clone()));
+        store.report_to(Arc::downgrade(&announcer) as _);
         let usecases = UseCases::new(Parts {
             passages: None,
             store: store.clone(),
@@ -290,7 +291,6 @@ impl Server {
             self.store.clone(),
             MessageWork::new(self.usecases.clone()),
             Arc::new(SystemClock),
-            self.announcer.clone(),
             Arc::new(Notify::new()),
             ProcessorConfig::default(),
         )

@@ -156,10 +156,9 @@ impl OperationScope {
 
     /// Returns shared memory if it holds one of the ids, else the caller's own memory.
     pub(crate) async fn memory_holding(&self, ids: &[ResourceId]) -> Result<&Arc<Memory>, ApiError> {
-        match &self.shared {
-            Some(shared) if shared.read.holds_any(ids).await? => Ok(shared),
-            _ => Ok(&self.own),
-        }
+        let Some(shared) = &self.shared else { return Ok(&self.own) };
+        let is_in_use = self.usecases.shared_reader(&self.caller).await.map_err(ApiError::from)?.is_some();
+        Ok(if is_in_use && shared.read.holds_any(ids).await? { shared } else { &self.own })
     }
 
     /// Makes a change in the memory that holds one of the ids, and returns that memory.

@@ -122,14 +122,6 @@ impl Clock for FixedClock {
     }
 }
 
-struct NoAnnouncer;
-
-impl Announcer for NoAnnouncer {
-    fn committed(&self, _: &Caller, _: SessionId) {}
-    fn ephemeral(&self, _: &Caller, _: SessionId, _: &str, _: serde_json::Value) {}
-    fn deleted(&self, _: &Caller, _: SessionId) {}
-}
-
 fn job(token: u64) -> Job {
     Job {
         claim: Claim { job: 1, token },
@@ -148,7 +140,7 @@ async fn work_finishes(scenario: impl Scenario) -> bool {
     let work = Arc::new(ScenarioWork { state: state.clone(), scenario });
     // The lease is extended every few milliseconds; the timeout is never reached.
     let config = ProcessorConfig { lease: Duration::from_millis(15), timeout: Duration::from_secs(600), ..ProcessorConfig::default() };
-    let processor = Processor::start(queue, work, Arc::new(FixedClock), Arc::new(NoAnnouncer), Arc::new(Notify::new()), config);
+    let processor = Processor::start(queue, work, Arc::new(FixedClock), Arc::new(Notify::new()), config);
     let finished = async {
         tokio::select! {
             biased;
@@ -304,8 +296,7 @@ async fn jobs_left_leased_by_failed_calls_run_before_the_lease_ends() {
     let queue = Arc::new(DisconnectingQueue::default());
     let work = Arc::new(FailsOnce(AtomicBool::new(false), Notify::new()));
     let config = ProcessorConfig { lease: Duration::from_secs(3_600), backoff: Duration::from_millis(1), ..ProcessorConfig::default() };
-    let processor =
-        Processor::start(queue.clone(), work.clone(), Arc::new(FixedClock), Arc::new(NoAnnouncer), Arc::new(Notify::new()), config);
+    let processor = Processor::start(queue.clone(), work.clone(), Arc::new(FixedClock), Arc::new(Notify::new()), config);
     tokio::time::timeout(Duration::from_secs(60), work.1.notified()).await.expect("the job waits for its lease");
     // One claim was lost, one attempt could not be returned, and the next one did the job.
     assert!(queue.claims.load(Ordering::SeqCst) >= 3 && queue.returns.load(Ordering::SeqCst) == 1);

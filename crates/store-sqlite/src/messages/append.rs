@@ -29,13 +29,15 @@ impl MessageStatements for WriteTransaction<'_> {
         wanted: NumbersWanted<'_>,
     ) -> Result<Option<Counters>, Failure> {
         let counters = |c: &Columns<'_, '_>| {
+            self.1.epoch = c.text("epoch")?;
             Ok(Counters { messages: c.integer("message_count")?, events: c.integer("event_head")?, paused: c.opt_flag("paused")? })
         };
         let sql = "UPDATE sessions SET message_count = message_count + ?3, event_head = event_head + ?7,
                  updated_at = MAX(updated_at, COALESCE(?4, updated_at)), title = COALESCE(title, ?5),
                  search = CASE WHEN title IS NULL THEN ?9 ELSE search END,
                  oldest_event_at = COALESCE(oldest_event_at, CASE WHEN ?7 > 0 THEN ?6 END)
-             WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND document IS ?8 RETURNING message_count, event_head, paused";
+             WHERE user_id = ?1 AND id = ?2 AND deletion_at IS NULL AND document IS ?8
+             RETURNING message_count, event_head, paused, epoch";
         let (latest, first) = (wanted.latest_at.map(millis), wanted.first_at.map(millis));
         let document = wanted.document.then_some(true);
         let values = params![user.0, session.0, wanted.count, latest, wanted.title, first, wanted.events, document, wanted.search];

@@ -100,7 +100,6 @@ impl UseCases {
         let new = NewComparison { comparison, message, epoch, event: EventId(p.ids.fresh()) };
         let comparison = p.store.add_comparison(caller, new).await?;
         metrics::counter!("recall_comparisons_total").increment(1);
-        p.announcer.committed(caller, id.session());
         p.wake.notify_one();
         Ok(comparison)
     }

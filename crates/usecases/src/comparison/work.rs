@@ -76,7 +76,6 @@ impl UseCases {
                 now: self.now(),
             };
             self.parts.store.save_comparison(&job.caller, &job.claim, &step).await?;
-            self.parts.announcer.committed(&job.caller, job.session);
             if is_last {
                 return Ok(Done::Jobs(1));
             }
@@ -179,7 +178,6 @@ impl UseCases {
     async fn fail_comparison(&self, job: &Job, id: ComparisonId, error: &str) -> Result<Done, Failure> {
         let (event, now) = (EventId(self.parts.ids.fresh()), self.now());
         self.parts.store.fail_comparison(&job.caller, &job.claim, id, error, event, now).await?;
-        self.parts.announcer.committed(&job.caller, job.session);
         Ok(Done::Jobs(1))
     }
 }

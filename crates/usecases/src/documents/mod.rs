@@ -148,7 +148,6 @@ impl UseCases {
                     self.shared_in_use.note(true);
                 }
                 metrics::counter!("recall_documents_total").increment(1);
-                p.announcer.committed(caller, id.session());
                 p.wake.notify_one();
                 Ok((document, false))
             }

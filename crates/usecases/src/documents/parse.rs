@@ -66,7 +66,6 @@ impl UseCases {
             Err(CommitError::Store(StoreError::QuotaUsed)) => return self.fail(job, id, LIMIT.to_owned()).await,
             Err(e) => return Err(e.into()),
         };
-        self.parts.announcer.committed(&job.caller, job.session);
         let paths = heading_paths(&parsed);
         while stored < parsed.chunks.len() {
             if started.elapsed() > ATTEMPT {
@@ -75,7 +74,6 @@ impl UseCases {
             let step = self.step(&document, &parsed, &paths, stored).await?;
             let count = step.chunks.len();
             self.parts.store.store_chunks(&job.caller, &job.claim, &step).await?;
-            self.parts.announcer.committed(&job.caller, job.session);
             stored += count;
         }
         // The chunks wait behind this job.
@@ -100,7 +98,6 @@ impl UseCases {
     async fn fail(&self, job: &Job, id: DocumentId, error: String) -> Result<Done, Failure> {
         let (event, now) = (EventId(self.parts.ids.fresh()), self.now());
         self.parts.store.fail_document(&job.caller, &job.claim, id, &error, event, now).await?;
-        self.parts.announcer.committed(&job.caller, job.session);
         Ok(Done::Jobs(1))
     }
 

@@ -1,19 +1,19 @@
 //! The log of a memory: the events of all sessions of a user in one order, with nothing missing.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use recall_domain::{EventId, SessionId, StoredEvent};
-use recall_ports::{LogState, SessionRemainder, Store};
+use recall_domain::{Caller, EventId, SessionId, StoredEvent};
+use recall_ports::{Announcer, CommitListener, LogEntry, LogState, SessionRemainder, Store};
 
 use super::{
     forget::whole,
-    given::{World, at, content, event, new_message, renamed},
+    given::{World, at, content, event, fresh, new_message, renamed},
     visits::visitor,
 };
 
@@ -70,6 +70,64 @@ pub(super) async fn memory_log_has_events_of_all_sessions_in_order(store: Arc<dy
 pub(super) async fn memory_log_misses_nothing_during_concurrent_writes(store: Arc<dyn Store>) {
     let w = World::new(&store);
     read_while_writing(&[w.clone(), w]).await;
+}
+
+/// Records what a store reports.
+#[derive(Default)]
+struct Recorder {
+    entries: Mutex<Vec<LogEntry>>,
+    committed: Mutex<HashSet<SessionId>>,
+}
+
+impl CommitListener for Recorder {
+    fn logged(&self, entries: &[LogEntry]) {
+        self.entries.lock().unwrap().extend_from_slice(entries);
+    }
+
+    fn committed(&self, _: &Caller, session: SessionId) {
+        self.committed.lock().unwrap().insert(session);
+    }
+}
+
+impl Announcer for Recorder {
+    fn ephemeral(&self, _: &Caller, _: SessionId, _: &str, _: serde_json::Value) {}
+    fn deleted(&self, _: &Caller, _: SessionId) {}
+}
+
+/// A store may report the events themselves, or only that a session has new ones.
+pub(super) async fn commits_are_reported_in_the_order_of_their_numbers(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let recorder = Arc::new(Recorder::default());
+    store.report_to(Arc::downgrade(&recorder) as _);
+    let (a, b) = (w.session().await, w.session().await);
+    let writers = (0..8).map(|i| {
+        let (w, session) = (w.clone(), if i < 4 { a } else { b });
+        tokio::spawn(async move {
+            write(w.clone(), session, i, 10).await;
+            // It fails after its event has a number. Nothing of it may be reported, although others are committed with it.
+            let refused = w.store.append(&w.caller, session, vec![new_message(session, "m"), new_message(SessionId(fresh()), "n")]).await;
+            assert!(refused.is_err());
+        })
+    });
+    for writer in writers {
+        writer.await.unwrap();
+    }
+
+    let (_, log) = log_after(&w, 0).await;
+    let entries: Vec<LogEntry> = recorder.entries.lock().unwrap().iter().filter(|e| e.user == w.caller.user()).cloned().collect();
+    if entries.is_empty() {
+        let sessions = [a, b].into_iter().collect::<HashSet<_>>();
+        assert!(recorder.committed.lock().unwrap().is_superset(&sessions), "commits were not reported");
+        return;
+    }
+    let reported = entries.iter().map(|e| (e.memory_seq, e.id, e.kind, e.created_at, e.data.as_str()));
+    assert!(reported.eq(log.iter().map(|e| (e.seq, e.id, e.kind.as_str(), e.created_at, e.data.get()))), "the report differs from the log");
+    for session in [a, b] {
+        let of_session = entries.iter().filter_map(|e| Some((e.session.as_ref()?, e))).filter(|(place, _)| place.id == session);
+        let (state, own) = store.log_page(&w.caller, session, 0, MANY).await.unwrap();
+        let reported = of_session.map(|(place, e)| (place.seq, place.epoch.as_str(), e.id));
+        assert!(reported.eq(own.iter().map(|e| (e.seq, state.epoch.as_str(), e.id))), "the report differs from the session's log");
+    }
 }
 
 /// Writes to several sessions of one user while readers follow the log, and checks that each of them sees each event once.

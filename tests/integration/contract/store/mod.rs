@@ -77,6 +77,7 @@ macro_rules! store_contract {
             events::pruning_by_age_works_in_bounded_steps,
             memory_events::memory_log_has_events_of_all_sessions_in_order,
             memory_events::memory_log_misses_nothing_during_concurrent_writes,
+            memory_events::commits_are_reported_in_the_order_of_their_numbers,
             memory_events::deleted_session_ends_the_replay_of_its_events,
             memory_events::pruning_raises_the_floor_of_the_memory,
             memory_events::forgotten_events_end_the_replay_before_them,

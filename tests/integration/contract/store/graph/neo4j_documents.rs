@@ -321,7 +321,7 @@ async fn assert_random_documents_are_projected(mirror: &Mirror<'_>, mut state: u
         (state >> 33) as usize % below
     };
     let (mut documents, mut told) = (Vec::new(), Vec::new());
-    for round in 0..40 {
+    for round in 0..25 {
         match next(6) {
             0 if !documents.is_empty() => {
                 let gone: Document = documents.remove(next(documents.len()));

@@ -55,7 +55,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the thread on an open connection. If that connection fails, `opener` opens another. The thread reports to `listener`
-    /// what it commits, in the order of the commits and before the callers know.
+    /// what it commits, in the order of the commits.
     ///
     /// # Errors
     /// If the system gives no thread.
@@ -229,10 +229,11 @@ impl WriterThread {
             Ok(_) => {
                 self.connection = Some((connection, durability));
                 self.checkpointer.wake();
+                // The callers first: many followers keep the processor busy for longer than they would wait.
+                done.into_iter().for_each(|w| w.finish(None));
                 if let Some(listener) = self.listener.get().and_then(Weak::upgrade) {
                     listener.logged(&events.entries);
                 }
-                done.into_iter().for_each(|w| w.finish(None));
             }
             Err(e) => {
                 // Closing rolls back. A new connection has a known state.

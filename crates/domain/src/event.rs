@@ -74,6 +74,8 @@ pub enum EventBody {
     SessionUpdate(SessionChanged),
     /// A session, document or comparison was deleted, with what only it said. Only `memoryEvents` has it.
     SessionDeleted(SessionChanged),
+    /// What the user decided for all sessions changed. It belongs to no session. Only `memoryEvents` has it.
+    ViewerUpdate(ViewerChanged),
 }
 
 impl EventBody {
@@ -342,6 +344,13 @@ pub struct SessionChanged {
     pub session_id: SessionId,
 }
 
+/// What the user decided for all sessions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ViewerChanged {
+    /// Whether remembering is paused in all sessions.
+    pub paused: bool,
+}
+
 /// A document made progress. The log is that of the document, whose session has the same id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentUpdate {
@@ -374,7 +383,7 @@ impl From<DocumentProgress> for DocumentUpdate {
 }
 
 impl EventBody {
-    /// Returns the same event for the log of another session.
+    /// Returns the same event for the log of another session. An event that belongs to no session stays as it is.
     pub fn in_session(&self, session: SessionId) -> Self {
         let mut body = self.clone();
         let id = match &mut body {
@@ -389,6 +398,7 @@ impl EventBody {
             Self::DocumentUpdate(e) => &mut e.session_id,
             Self::ComparisonUpdate(e) => &mut e.session_id,
             Self::SessionUpdate(e) | Self::SessionDeleted(e) => &mut e.session_id,
+            Self::ViewerUpdate(_) => return body,
         };
         *id = session;
         body

@@ -147,7 +147,7 @@ pub trait SessionStore: Send + Sync {
     /// Returns whether remembering is paused for all messages of the user.
     async fn is_paused(&self, caller: &Caller) -> Result<bool, StoreError>;
     /// Pauses or resumes remembering for all messages of the user, from the next one on.
-    async fn set_paused(&self, caller: &Caller, paused: bool) -> Result<(), StoreError>;
+    async fn set_paused(&self, caller: &Caller, paused: bool, now: Timestamp) -> Result<(), StoreError>;
     /// Deletes a session with its messages, events, jobs and evidence, in one transaction.
     ///
     /// Facts that lose evidence are re-weighed by `reweigh`. It gets the fact and all remaining evidence, oldest first, and returns the new

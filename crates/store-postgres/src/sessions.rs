@@ -1,6 +1,7 @@
 //! Creates, reads and lists sessions. `delete` deletes them.
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
 use super::{
     PostgresStore, codec,
@@ -82,11 +83,15 @@ impl SessionStore for PostgresStore {
         Ok(paused.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?)
     }
 
-    async fn set_paused(&self, caller: &Caller, paused: bool) -> Result<(), StoreError> {
-        let input = (caller.user(), paused);
-        let set = self
-            .write(caller, &input, |c, &(user, paused)| Box::pin(async move { set_paused(&mut WriteTransaction(c), user, paused).await }));
-        Ok(set.await?)
+    async fn set_paused(&self, caller: &Caller, paused: bool, now: Timestamp) -> Result<(), StoreError> {
+        let input = (caller.user(), paused, now);
+        let set = self.write(caller, &input, |c, &(user, paused, now)| {
+            Box::pin(async move { set_paused(&mut WriteTransaction(c), user, paused, now).await })
+        });
+        set.await?;
+        // A session that nobody has: the event is in the log of the memory, whose followers are woken with those of any session.
+        self.notifications.committed(caller, SessionId(Uuid::nil()));
+        Ok(())
     }
 
     async fn delete_session_unused_since(

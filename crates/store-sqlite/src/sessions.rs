@@ -75,9 +75,9 @@ impl SessionStore for SqliteStore {
         Ok(paused.await? > 0)
     }
 
-    async fn set_paused(&self, caller: &Caller, paused: bool) -> Result<(), StoreError> {
+    async fn set_paused(&self, caller: &Caller, paused: bool, now: Timestamp) -> Result<(), StoreError> {
         let user = caller.user();
-        Ok(self.write(move |tx| run(set_paused(tx, user, paused))).await?)
+        Ok(self.write(move |tx| run(set_paused(tx, user, paused, now))).await?)
     }
 
     async fn delete_session_unused_since(

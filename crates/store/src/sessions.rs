@@ -5,7 +5,10 @@ use async_trait::async_trait;
 use super::{
     MemoryLogStatements, Quota, Refusal, UserStatements, codec::folded, memory_log::record_change, reject_while_locked, use_quota,
 };
-use recall_domain::{Caller, EventBody, Session, SessionId, Timestamp, UserId, UserText, event::SessionChanged};
+use recall_domain::{
+    Caller, EventBody, Session, SessionId, Timestamp, UserId, UserText,
+    event::{SessionChanged, ViewerChanged},
+};
 use recall_ports::SessionUpdate;
 
 /// A session to insert.
@@ -83,10 +86,11 @@ pub async fn update_session<T: SessionStatements>(
 ///
 /// # Errors
 /// `BeingErased` or `BeingImported` if the user is locked.
-pub async fn set_paused<T: SessionStatements>(tx: &mut T, user: UserId, paused: bool) -> Result<(), T::Error> {
+pub async fn set_paused<T: SessionStatements>(tx: &mut T, user: UserId, paused: bool, now: Timestamp) -> Result<(), T::Error> {
     tx.ensure_user(user).await?;
     reject_while_locked(tx, user).await?;
-    tx.set_paused(user, paused).await
+    tx.set_paused(user, paused).await?;
+    record_change(tx, user, &EventBody::ViewerUpdate(ViewerChanged { paused }), now).await
 }
 
 async fn record_update<T: SessionStatements>(tx: &mut T, user: UserId, session_id: SessionId, now: Timestamp) -> Result<(), T::Error> {

@@ -68,7 +68,7 @@ impl UseCases {
     /// Those of the store.
     pub async fn set_paused(&self, caller: &Caller, paused: bool) -> Result<(), UseCaseError> {
         shared::may_write(caller)?;
-        Ok(self.parts.store.set_paused(caller, paused).await?)
+        Ok(self.parts.store.set_paused(caller, paused, self.now()).await?)
     }
 
     /// Summarizes the latest messages of a session with sentences of people in it. `None` if they say nothing.

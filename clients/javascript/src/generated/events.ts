@@ -15,7 +15,8 @@ export type NumberedEvent =
   | DocumentUpdate
   | ComparisonUpdate
   | SessionChanged
-  | SessionChanged1;
+  | SessionChanged1
+  | ViewerChanged;
 /**
  * One turn of a conversation.
  */
@@ -626,4 +627,14 @@ export interface SessionChanged1 {
    * The session. A document or comparison has the id of the session that stores it.
    */
   session_id: string;
+}
+/**
+ * What the user decided for all sessions changed. It belongs to no session. Only `memoryEvents` has it.
+ */
+export interface ViewerChanged {
+  type: "viewer_update";
+  /**
+   * Whether remembering is paused in all sessions.
+   */
+  paused: boolean;
 }

@@ -47,8 +47,8 @@ impl Subscription {
     }
 
     /// The events of all sessions, documents and comparisons of the viewer, and of shared memory if the viewer may read it. `data` has the
-    /// session as `session_id`, and `shared: true` if it belongs to shared memory. There are also `session_update` and `session_deleted`,
-    /// but no ephemeral events. Ends like `sessionEvents`. Pass the last `cursor` as `after`.
+    /// session as `session_id`, and `shared: true` if it belongs to shared memory. There are also `session_update`, `session_deleted`, and
+    /// `viewer_update`, which has no session, but no ephemeral events. Ends like `sessionEvents`. Pass the last `cursor` as `after`.
     #[graphql(guard = "Needs::Read")]
     async fn memory_events(
         &self,

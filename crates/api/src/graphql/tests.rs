@@ -338,6 +338,7 @@ fn event_schema_contains_every_event() {
         "comparison_update",
         "session_update",
         "session_deleted",
+        "viewer_update",
         "entity_update",
         "fact_update",
         "answer_completed",

@@ -47,9 +47,13 @@ pub(super) async fn memory_log_has_events_of_all_sessions_in_order(store: Arc<dy
     let message = w.say(a, "Hello.").await;
     store.append_events(&w.caller, a, &[], at(2)).await.unwrap();
     store.update_session(&w.caller, b, &renamed("Plans"), at(3)).await.unwrap();
+    store.set_paused(&w.caller, true, at(4)).await.unwrap();
 
-    let (state, events) = log_after(&w, 0).await;
-    assert_eq!((state.epoch.as_str(), state.head, state.floor), (empty.epoch.as_str(), 7, 1));
+    let (state, mut events) = log_after(&w, 0).await;
+    let paused = events.pop().unwrap();
+    assert_eq!((paused.seq, paused.kind.as_str(), paused.created_at), (8, "viewer_update", at(4)));
+    assert_eq!(content(&paused), serde_json::json!({ "type": "viewer_update", "paused": true }));
+    assert_eq!((state.epoch.as_str(), state.head, state.floor), (empty.epoch.as_str(), 8, 1));
     let kinds = ["session_update", "session_update", "answer_failed", "answer_failed", "answer_failed", "message_stored", "session_update"];
     let sessions = [a, b, a, b, b, a, b].map(|session| session.to_string());
     assert_eq!(events.iter().map(told).collect::<Vec<_>>(), kinds.map(str::to_owned).into_iter().zip(sessions).collect::<Vec<_>>());

@@ -85,10 +85,10 @@ pub(super) async fn message_of_a_pause_is_stored_but_not_indexed(store: Arc<dyn 
     let hidden = w.say(paused, "meanwhile").await;
     let asserted = w.append(NewMessage { mining: FollowUp::Asserted, ..new_message(paused, "stated") }).await;
     let elsewhere = w.say(other, "in another session").await;
-    store.set_paused(&w.caller, true).await.unwrap();
+    store.set_paused(&w.caller, true, at(0)).await.unwrap();
     assert!(store.is_paused(&w.caller).await.unwrap());
     let everywhere = w.say(other, "all is paused").await;
-    store.set_paused(&w.caller, false).await.unwrap();
+    store.set_paused(&w.caller, false, at(0)).await.unwrap();
     update(&w, paused, SessionUpdate { paused: Some(false), ..SessionUpdate::default() }).await;
     let after = w.say(paused, "after").await;
     assert!(!store.is_paused(&w.caller).await.unwrap());

@@ -63,6 +63,7 @@ export function dropSession(id: string): void {
 
 /** What was forgotten or deleted elsewhere must not stay in this browser. While the open session is followed, its copy follows its events. */
 export function dropOutdatedCopy(event: MemoryEvent): void {
+  if (event.type === "viewer_update") return;
   if (event.type === "session_deleted") return dropSession(event.session_id);
   const forgets = event.type === "message_forgotten" || (event.type === "fact_update" && (event.change === "removed" || event.change === "retracted"));
   const isFollowed = event.session_id === sessionId.value && connection.value?.phase === "live";

@@ -262,4 +262,4 @@ function touchedThings(events: ReadonlyArray<MemoryEvent | null>): Set<string> |
 }
 
 /** Events that change no fact. */
-const HARMLESS: ReadonlySet<MemoryEvent["type"]> = new Set<MemoryEvent["type"]>(["message_stored", "message_processed", "message_failed", "answer_completed", "answer_failed", "session_update", "comparison_update"]);
+const HARMLESS: ReadonlySet<MemoryEvent["type"]> = new Set<MemoryEvent["type"]>(["message_stored", "message_processed", "message_failed", "answer_completed", "answer_failed", "session_update", "viewer_update", "comparison_update"]);

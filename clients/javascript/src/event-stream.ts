@@ -4,9 +4,9 @@ import { fullJitter, type BackoffOptions } from "./backoff.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { Emitter } from "./emitter.ts";
 import { EventSequence } from "./event-sequence.ts";
-import type { EphemeralEvent, NumberedEvent } from "./events.ts";
+import type { EphemeralEvent } from "./events.ts";
 import type { Down, Link, LinkEvents, LogEntry, OpenLink, TransportName, Welcome } from "./link.ts";
-import type { EventMeta, StreamEvents, StreamOptions, StreamState } from "./stream-types.ts";
+import type { EventMeta, SessionEvent, StreamEvents, StreamOptions, StreamState } from "./stream-types.ts";
 import { openSse } from "./sse.ts";
 import { webStorageTransports, type TransportStore } from "./transport-store.ts";
 import { openWebRtc } from "./webrtc.ts";
@@ -254,9 +254,9 @@ export class EventStream extends Emitter<StreamEvents> {
   }
 
   #deliver(entry: LogEntry, transport: TransportName, replayed: boolean) {
-    const event = entry.data as NumberedEvent;
+    const event = entry.data as SessionEvent;
     const meta: EventMeta = { seq: entry.seq, id: entry.id, ts: entry.ts, replayed, transport };
-    this.emit(entry.type as NumberedEvent["type"], event as never, meta);
+    this.emit(entry.type as SessionEvent["type"], event as never, meta);
     this.emit("event", event, meta);
     this.#saveCursor();
     const { cursor } = this.#sequence;

@@ -7,7 +7,7 @@ export { EventStream } from "./event-stream.ts";
 export type { CitationFields, DocumentFields, DocumentName, EntityFields, EntityName, FactFields, MessageFields, PointFields, SessionFields } from "./generated/operations.ts";
 export { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 export type { Down, Gap, Link, LinkEvents, LinkRequest, LogEntry, OpenLink, TransportName, Welcome } from "./link.ts";
-export type { EventMeta, Phase, StreamEvents, StreamOptions, StreamState } from "./stream-types.ts";
+export type { EventMeta, Phase, SessionEvent, StreamEvents, StreamOptions, StreamState } from "./stream-types.ts";
 export { MemoryStream, type MemoryEvent, type MemoryGap, type MemoryStreamEvents, type MemoryStreamOptions, type MemoryStreamState, type MemoryTransport } from "./memory-stream.ts";
 export { allItems, type Page, type PageOptions, type SharedPageOptions } from "./pages.ts";
 export { webStorageTransports, type TransportStore } from "./transport-store.ts";

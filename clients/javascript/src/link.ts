@@ -4,7 +4,7 @@ import type { Endpoint } from "./graphql.ts";
 
 export type TransportName = "webrtc" | "websocket" | "sse";
 
-/** One numbered entry of the log. `data` carries its own `type` and `session_id`. */
+/** One numbered entry of the log. `data` carries its own `type`, and its `session_id` unless it belongs to no session. */
 export interface LogEntry {
   readonly seq: number;
   readonly id: string;

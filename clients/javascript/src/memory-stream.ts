@@ -25,7 +25,7 @@ export interface MemoryGap {
   readonly shared: boolean;
 }
 
-/** An event of one of the sessions. */
+/** An event of one of the sessions, or `viewer_update`, which has no `session_id`. */
 export type MemoryEvent = NumberedEvent & { readonly shared?: true };
 
 export interface MemoryStreamState {

@@ -70,9 +70,12 @@ export interface StreamOptions {
   readonly connectors?: Partial<Record<TransportName, OpenLink>>;
 }
 
+/** An event of one session: not those that only the stream of the whole memory has. */
+export type SessionEvent = Exclude<NumberedEvent, EventOf<"session_update" | "session_deleted" | "viewer_update">>;
+
 export type StreamEvents = { [T in RecallEvent["type"]]: [EventOf<T>, EventMeta | null] } & {
   /** Every numbered event, after the listeners of its own type. */
-  event: [NumberedEvent, EventMeta];
+  event: [SessionEvent, EventMeta];
   state: [StreamState];
   gap: [Gap];
   /** The replay is complete and delivered `replayed` events. */

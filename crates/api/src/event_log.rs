@@ -7,11 +7,11 @@ use std::{
 
 use async_trait::async_trait;
 use chrono::SecondsFormat;
+use serde_json::value::RawValue;
 use signaling::{ByeCode, EventSource, Hub, LogHead, LogPage, NumberedEvent, SourceError};
 
-use recall_domain::{Caller, EventBody, SessionId, Timestamp, UserId, ViewerRole};
+use recall_domain::{Caller, EventBody, SessionId, Timestamp, UserId};
 use recall_ports::{Announcer, CommitListener, EventLog, LogEntry, LogState, SessionLogEntry, StoreError};
-use serde_json::value::RawValue;
 
 /// The key of an event log: the owner of the memory, and the session.
 ///
@@ -141,33 +141,37 @@ fn to_source_error(e: StoreError) -> SourceError {
     }
 }
 
-/// Gives the hub what was committed, ephemeral events and deletions.
+/// Passes commits, ephemeral events and deletions to the hub.
 pub struct HubAnnouncer(pub Arc<EventHub>);
 
 impl CommitListener for HubAnnouncer {
-    fn logged(&self, entries: &[LogEntry]) {
-        let log = |entry: &LogEntry| (entry.user, entry.session.as_ref().map(|session| session.id));
+    fn deliver(&self, entries: &[LogEntry]) {
+        let log = |entry: &LogEntry| (entry.owner.user(), entry.session.as_ref().map(|session| session.id));
         for run in entries.chunk_by(|a, b| log(a) == log(b)) {
             let Some(first) = run.first() else { continue };
-            // The transaction proves the owner. Streams are found by user; the role is not used.
-            let caller = Caller::verified(first.user, ViewerRole::User);
             if let Some(SessionLogEntry { id, epoch, .. }) = &first.session {
-                let numbered = || run.iter().filter_map(|entry| numbered(entry, entry.session.as_ref()?.seq)).collect();
-                self.0.logged(&EventStream::of(caller, *id), Some(epoch), numbered);
+                let numbered = || run.iter().map(|entry| numbered(entry, entry.session.as_ref()?.seq)).collect();
+                self.0.deliver(&EventStream::of(first.owner, *id), Some(epoch), numbered);
             }
-            // Its epoch belongs to the database.
-            self.0
-                .logged(&EventStream::memory(caller), None, || run.iter().filter_map(|entry| numbered(entry, entry.memory_seq)).collect());
+            // The epoch of the memory belongs to the database, which is not replaced while it is open.
+            self.0.deliver(&EventStream::memory(first.owner), None, || run.iter().map(|entry| numbered(entry, entry.memory_seq)).collect());
         }
     }
 
-    fn committed(&self, caller: &Caller, session: SessionId) {
-        self.0.wake(&EventStream::of(*caller, session));
+    fn committed(&self, caller: &Caller, session: Option<SessionId>) {
+        if let Some(session) = session {
+            self.0.wake(&EventStream::of(*caller, session));
+        }
+        self.0.wake(&EventStream::memory(*caller));
+    }
+
+    fn deleted(&self, caller: &Caller, session: SessionId) {
+        Announcer::deleted(self, caller, session);
         self.0.wake(&EventStream::memory(*caller));
     }
 }
 
-/// Returns an entry under its number in a log. `None` cannot happen: the body was just written as JSON. The log would be read instead.
+/// Returns an entry under its number in a log. `None` cannot happen: the body was just written as JSON.
 fn numbered(entry: &LogEntry, seq: u64) -> Option<NumberedEvent> {
     let data = RawValue::from_string(entry.data.clone()).ok()?;
     Some(NumberedEvent { seq, id: entry.id.to_string(), kind: entry.kind.to_owned(), ts: shown_time(entry.created_at), data })
@@ -180,6 +184,5 @@ impl Announcer for HubAnnouncer {
 
     fn deleted(&self, caller: &Caller, session: SessionId) {
         self.0.end(&EventStream::of(*caller, session), ByeCode::Deleted);
-        self.0.wake(&EventStream::memory(*caller));
     }
 }

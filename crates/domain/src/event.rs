@@ -1,4 +1,4 @@
-//! Entries of a session's event log, as sent to clients.
+//! Entries of the event logs of sessions and memories, as sent to clients.
 //!
 //! A change here changes the protocol: `schema.events.json` is generated from these types.
 
@@ -24,7 +24,7 @@ pub struct EventDraft {
 /// An event as stored and sent.
 #[derive(Clone, Debug)]
 pub struct StoredEvent {
-    /// Number within the session, from 1, without gaps.
+    /// Number within the log, from 1, without gaps.
     pub seq: u64,
     /// Identity.
     pub id: EventId,

@@ -302,7 +302,7 @@ async fn keep_lease(inner: &Inner, job: &Job, started: Instant) {
             Err(e) => warn!(error = %e, "a lease could not be extended"),
         }
     }
-    // A commit of the work also ends the claim. Then the work is about to finish and has events to announce.
+    // A commit of the work also ends the claim. Then the work is about to finish.
     tokio::time::sleep(LOST_LEASE_GRACE).await;
 }
 

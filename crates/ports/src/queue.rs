@@ -121,7 +121,7 @@ pub trait EventLog: Send + Sync {
     async fn events_after(&self, caller: &Caller, session: SessionId, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
         Ok(self.log_page(caller, session, after, limit).await?.1)
     }
-    /// Returns the state of the log of the caller's memory: the events of all sessions, and those about sessions as a whole.
+    /// Returns the state of the log of the caller's memory: the events of all sessions, and those that belong to no session's log.
     ///
     /// A user who never wrote has an empty log.
     async fn memory_log_state(&self, caller: &Caller) -> Result<LogState, StoreError>;

@@ -1,6 +1,6 @@
 //! Notifies the followers of event logs.
 
-use recall_domain::{Caller, EventId, SessionId, Timestamp, UserId};
+use recall_domain::{Caller, EventId, SessionId, Timestamp};
 
 /// Tells the followers of a session's event log what the log does not say. It never blocks and may be called often.
 pub trait Announcer: Send + Sync {
@@ -11,18 +11,20 @@ pub trait Announcer: Send + Sync {
 }
 
 /// Hears from a store what was committed; see [`EventLog::report_to`](crate::EventLog::report_to). It never blocks.
-pub trait CommitListener: Announcer {
-    /// Events were committed. Those of one log come in the order of their numbers.
-    fn logged(&self, entries: &[LogEntry]);
-    /// Events of a session were committed, which the log must be read for.
-    fn committed(&self, caller: &Caller, session: SessionId);
+pub trait CommitListener: Send + Sync {
+    /// Delivers committed events. Those of one log come in the order of their numbers.
+    fn deliver(&self, entries: &[LogEntry]);
+    /// Says that events of a session were committed, or of the whole memory only. They must be read from the log.
+    fn committed(&self, caller: &Caller, session: Option<SessionId>);
+    /// Says that another process deleted the session.
+    fn deleted(&self, caller: &Caller, session: SessionId);
 }
 
 /// An event as a transaction wrote it to the logs.
 #[derive(Clone, Debug)]
 pub struct LogEntry {
-    /// The owner of the logs.
-    pub user: UserId,
+    /// The owner of the logs. The store has written on their behalf.
+    pub owner: Caller,
     /// The session's log; `None` if only the log of the memory has the event.
     pub session: Option<SessionLogEntry>,
     /// The number in the log of the memory.

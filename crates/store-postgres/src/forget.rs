@@ -28,7 +28,7 @@ impl ForgetStore for PostgresStore {
             Box::pin(async move { recall_store::forget(&mut WriteTransaction(c), user, plan).await })
         });
         forgotten.await?;
-        self.announce(caller, plan.events.iter().map(|(session, _)| *session));
+        self.report(caller, plan.events.iter().map(|(session, _)| *session));
         Ok(())
     }
 
@@ -68,7 +68,7 @@ impl ForgetStore for PostgresStore {
             Box::pin(async move { recall_store::restore_forgotten(&mut WriteTransaction(c), caller, plan).await })
         });
         restored.await?;
-        self.announce(caller, plan.events.iter().map(|(session, _)| *session));
+        self.report(caller, plan.events.iter().map(|(session, _)| *session));
         Ok(())
     }
 
@@ -112,7 +112,7 @@ impl ForgetStore for PostgresStore {
 }
 
 impl PostgresStore {
-    fn announce(&self, caller: &Caller, sessions: impl Iterator<Item = SessionId>) {
+    fn report(&self, caller: &Caller, sessions: impl Iterator<Item = SessionId>) {
         for session in sessions {
             self.notifications.committed(caller, session);
         }

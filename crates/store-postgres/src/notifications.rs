@@ -111,29 +111,37 @@ impl NotificationListener {
 
     /// Reports committed events.
     pub(super) fn committed(&self, caller: &Caller, session: SessionId) {
-        self.report(caller, session);
+        self.report(caller, Some(session));
         self.enqueue(Kind::Events, caller, session);
+    }
+
+    /// Reports a committed event that belongs to no session.
+    pub(super) fn committed_to_memory(&self, caller: &Caller) {
+        self.report(caller, None);
+        // Servers of the version before expect a session. Nobody has this one.
+        self.enqueue(Kind::Events, caller, SessionId(Uuid::nil()));
     }
 
     /// Reports committed events and jobs.
     pub(super) fn queued(&self, caller: &Caller, session: SessionId) {
-        self.report(caller, session);
+        self.report(caller, Some(session));
         self.enqueue(Kind::Work, caller, session);
     }
 
-    /// Sets who hears of this process's own commits. Only the first call has an effect.
+    /// Sets the listener for this process's own commits. Only the first call has an effect.
     pub(super) fn report_to(&self, listener: Weak<dyn CommitListener>) {
         let _ = self.listener.set(listener);
     }
 
-    fn report(&self, caller: &Caller, session: SessionId) {
+    fn report(&self, caller: &Caller, session: Option<SessionId>) {
         if let Some(listener) = self.listener.get().and_then(Weak::upgrade) {
             listener.committed(caller, session);
         }
     }
 
-    /// Reports a deleted session.
+    /// Reports a deleted session. The log of the memory says so.
     pub(super) fn deleted(&self, caller: &Caller, session: SessionId) {
+        self.report(caller, None);
         self.enqueue(Kind::Deleted, caller, session);
     }
 
@@ -231,9 +239,9 @@ impl Receiver {
         // The process that made the change vouches for the user. Streams are found by user; the role is not used.
         let caller = Caller::verified(UserId(notification.user), ViewerRole::User);
         match notification.kind {
-            Kind::Events => self.listener.committed(&caller, SessionId(notification.session)),
+            Kind::Events => self.listener.committed(&caller, Some(SessionId(notification.session))),
             Kind::Work => {
-                self.listener.committed(&caller, SessionId(notification.session));
+                self.listener.committed(&caller, Some(SessionId(notification.session)));
                 self.wake.notify_one();
             }
             Kind::Deleted => self.listener.deleted(&caller, SessionId(notification.session)),

@@ -1,7 +1,7 @@
 //! Creates, reads and lists sessions. `delete` deletes them.
 
 use async_trait::async_trait;
-use uuid::Uuid;
+use sqlx::PgExecutor;
 
 use super::{
     PostgresStore, codec,
@@ -77,10 +77,7 @@ impl SessionStore for PostgresStore {
     }
 
     async fn is_paused(&self, caller: &Caller) -> Result<bool, StoreError> {
-        let user = caller.user();
-        let paused =
-            sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM users WHERE id = $1 AND paused IS NOT NULL) AS "paused!""#, user.0);
-        Ok(paused.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?)
+        Ok(is_paused(self.pool.reading(caller), caller.user()).await?)
     }
 
     async fn set_paused(&self, caller: &Caller, paused: bool, now: Timestamp) -> Result<(), StoreError> {
@@ -88,9 +85,9 @@ impl SessionStore for PostgresStore {
         let set = self.write(caller, &input, |c, &(user, paused, now)| {
             Box::pin(async move { set_paused(&mut WriteTransaction(c), user, paused, now).await })
         });
-        set.await?;
-        // A session that nobody has: the event is in the log of the memory, whose followers are woken with those of any session.
-        self.notifications.committed(caller, SessionId(Uuid::nil()));
+        if set.await? {
+            self.notifications.committed_to_memory(caller);
+        }
         Ok(())
     }
 
@@ -127,6 +124,11 @@ impl SessionStore for PostgresStore {
         let found = found.fetch_all(self.pool.reading(RowAccess::Unused)).await.map_err(Failure::from)?;
         Ok(found.into_iter().map(|row| (Caller::verified(UserId(row.user_id), ViewerRole::User), SessionId(row.id))).collect())
     }
+}
+
+async fn is_paused(db: impl PgExecutor<'_>, user: UserId) -> Result<bool, Failure> {
+    let paused = sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM users WHERE id = $1 AND paused IS NOT NULL) AS "paused!""#, user.0);
+    Ok(paused.fetch_one(db).await?)
 }
 
 #[async_trait]
@@ -177,8 +179,11 @@ impl SessionStatements for WriteTransaction<'_> {
         row.fetch_optional(&mut *self.0).await?.map(SessionRow::read).transpose()
     }
 
-    async fn set_paused(&mut self, user: UserId, paused: bool) -> Result<(), Failure> {
+    async fn set_paused(&mut self, user: UserId, paused: bool) -> Result<bool, Failure> {
+        if is_paused(&mut *self.0, user).await? == paused {
+            return Ok(false);
+        }
         sqlx::query!("UPDATE users SET paused = $2 WHERE id = $1", user.0, paused.then_some(true)).execute(&mut *self.0).await?;
-        Ok(())
+        Ok(true)
     }
 }

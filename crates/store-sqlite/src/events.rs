@@ -6,14 +6,14 @@ use async_trait::async_trait;
 
 use super::{
     SqliteStore,
-    codec::{millis, signed, truncate_to_millis},
+    codec::{millis, signed},
     connection::Db,
     failure::Failure,
     memory_log, rows,
     transaction::{WriteTransaction, run},
 };
 use recall_domain::{Caller, EventDraft, SessionId, StoredEvent, Timestamp, UserId};
-use recall_ports::{CommitListener, EventLog, LogEntry, LogState, SessionLogEntry, StoreError};
+use recall_ports::{CommitListener, EventLog, LogState, SessionLogEntry, StoreError};
 use recall_store::{DeletedEvents, EventNumbers, EventStatements, NewEvent, PrunedLog, Refusal, append_events, prune_events};
 
 #[async_trait]
@@ -110,15 +110,7 @@ impl EventStatements for WriteTransaction<'_> {
                 (user.0, session.0, event.seq, event.memory_seq, event.id.0, event.kind, millis(event.created_at), &event.data),
             )?;
             let of_session = SessionLogEntry { id: session, epoch: self.1.epoch.clone(), seq: event.seq.unsigned_abs() };
-            self.1.entries.push(LogEntry {
-                user,
-                session: Some(of_session),
-                memory_seq: event.memory_seq.unsigned_abs(),
-                id: event.id,
-                kind: event.kind,
-                created_at: truncate_to_millis(event.created_at),
-                data: event.data.clone(),
-            });
+            self.1.note(user, Some(of_session), (event.memory_seq, event.id, event.kind, event.created_at, &event.data));
         }
         Ok(())
     }

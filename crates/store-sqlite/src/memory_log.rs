@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 
 use super::{
-    codec::{millis, signed, truncate_to_millis},
+    codec::{millis, signed},
     connection::Db,
     failure::Failure,
     rows,
     transaction::WriteTransaction,
 };
 use recall_domain::{StoredEvent, Timestamp, UserId};
-use recall_ports::{LogEntry, LogState};
+use recall_ports::LogState;
 use recall_store::{MemoryLogStatements, SessionChange, memory_epoch};
 
 /// Reads events after a number and from the floor on: `?1` user, `?2` number, `?3` limit.
@@ -46,15 +46,7 @@ impl MemoryLogStatements for WriteTransaction<'_> {
             "INSERT INTO session_changes (user_id, memory_seq, id, kind, created_at, data) VALUES (?, ?, ?, ?, ?, ?)",
             (user.0, change.memory_seq, change.id.0, change.kind, millis(change.created_at), &change.data),
         )?;
-        self.1.entries.push(LogEntry {
-            user,
-            session: None,
-            memory_seq: change.memory_seq.unsigned_abs(),
-            id: change.id,
-            kind: change.kind,
-            created_at: truncate_to_millis(change.created_at),
-            data: change.data.clone(),
-        });
+        self.1.note(user, None, (change.memory_seq, change.id, change.kind, change.created_at, &change.data));
         Ok(())
     }
 

@@ -77,7 +77,8 @@ impl SessionStore for SqliteStore {
 
     async fn set_paused(&self, caller: &Caller, paused: bool, now: Timestamp) -> Result<(), StoreError> {
         let user = caller.user();
-        Ok(self.write(move |tx| run(set_paused(tx, user, paused, now))).await?)
+        self.write(move |tx| run(set_paused(tx, user, paused, now))).await?;
+        Ok(())
     }
 
     async fn delete_session_unused_since(
@@ -139,9 +140,9 @@ impl SessionStatements for WriteTransaction<'_> {
         self.0.row("sessions", sql, values, rows::session)
     }
 
-    async fn set_paused(&mut self, user: UserId, paused: bool) -> Result<(), Failure> {
-        self.0.execute("UPDATE users SET paused = ? WHERE id = ?", (paused.then_some(true), user.0))?;
-        Ok(())
+    async fn set_paused(&mut self, user: UserId, paused: bool) -> Result<bool, Failure> {
+        let sql = "UPDATE users SET paused = ?1 WHERE id = ?2 AND paused IS NOT ?1";
+        Ok(self.0.execute(sql, (paused.then_some(true), user.0))? > 0)
     }
 }
 

@@ -1,10 +1,15 @@
 //! Tests of internals: the settings of each connection, and the index that each statement uses.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use rusqlite::types::Value;
+use uuid::Uuid;
 
 use super::{SqliteConfig, SqliteStore, connection::Db, failure::Failure, transaction::WriteTransaction};
-use recall_domain::Timestamp;
+use recall_domain::{Caller, EventId, SessionId, Timestamp, UserId};
+use recall_ports::{CommitListener, EventLog, LogEntry};
 use recall_store::Refusal;
 
 async fn open() -> (tempfile::TempDir, SqliteStore) {
@@ -257,10 +262,14 @@ async fn primary_keys_start_with_the_user() {
 #[tokio::test]
 async fn failed_or_panicked_write_does_not_affect_others() {
     let (_folder, store) = open().await;
+    let recorder = Arc::new(Recorder::default());
+    store.report_to(Arc::downgrade(&recorder) as _);
     // Queued together, so that they share a transaction.
     let insert = |id: u8| {
         store.write(move |tx| {
             tx.0.execute("INSERT INTO users (id) VALUES (?)", (vec![id; 16],))?;
+            let (user, event) = (UserId(Uuid::nil()), EventId(Uuid::nil()));
+            tx.1.note(user, None, (i64::from(id), event, "test", Timestamp::UNIX_EPOCH, "{}"));
             assert!(id != 3, "a defect");
             if id == 4 { Err(Refusal::NotFound.into()) } else { Ok(id) }
         })
@@ -271,4 +280,42 @@ async fn failed_or_panicked_write_does_not_affect_others() {
     assert!(matches!(four, Err(Failure::Refused(Refusal::NotFound))));
     let count = store.readers.for_server(|db| db.number("SELECT COUNT(*) FROM users", ())).await.unwrap();
     assert_eq!(count, 3);
+    // It begins after what was committed before was reported.
+    store.write(|_| Ok(())).await.unwrap();
+    assert_eq!(*recorder.0.lock(), [1, 2, 5]);
+}
+
+#[tokio::test]
+async fn panic_of_the_listener_does_not_end_the_writer() {
+    let (_folder, store) = open().await;
+    let recorder = Arc::new(Recorder::default());
+    store.report_to(Arc::downgrade(&recorder) as _);
+    for number in [PANICS, 1] {
+        let event = (number, EventId(Uuid::nil()), "test", Timestamp::UNIX_EPOCH, "{}");
+        let write = store.write(move |tx| {
+            tx.1.note(UserId(Uuid::nil()), None, event);
+            Ok(())
+        });
+        write.await.unwrap();
+    }
+    store.write(|_| Ok(())).await.unwrap();
+    assert_eq!(*recorder.0.lock(), [1]);
+}
+
+/// An event on which a [`Recorder`] panics.
+const PANICS: i64 = 99;
+
+/// Records the numbers of the events that are reported.
+#[derive(Default)]
+struct Recorder(Mutex<Vec<u64>>);
+
+impl CommitListener for Recorder {
+    fn deliver(&self, entries: &[LogEntry]) {
+        assert!(entries.iter().all(|entry| entry.memory_seq != PANICS as u64), "a defect");
+        self.0.lock().extend(entries.iter().map(|entry| entry.memory_seq));
+    }
+
+    fn committed(&self, _: &Caller, _: Option<SessionId>) {}
+
+    fn deleted(&self, _: &Caller, _: SessionId) {}
 }

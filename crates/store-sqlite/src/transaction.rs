@@ -10,19 +10,51 @@ use super::{
     connection::Db,
     failure::Failure,
 };
-use recall_domain::{Timestamp, UserId};
-use recall_ports::LogEntry;
+use recall_domain::{Caller, EventId, Timestamp, UserId, ViewerRole};
+use recall_ports::{LogEntry, SessionLogEntry};
 use recall_store::{Quota, Transaction, UserLock, UserStatements};
 
 /// An open write transaction, with what it writes to the logs. Each file implements the statements on its tables.
 pub(super) struct WriteTransaction<'c>(pub(super) &'c mut Db, pub(super) &'c mut WrittenEvents);
 
 /// The events that a transaction has written to the logs, for the listener after the commit.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WrittenEvents {
     /// The epoch of the session's log in which numbers were last reserved. The events that get them are written next.
     pub(super) epoch: String,
-    pub(super) entries: Vec<LogEntry>,
+    /// `None` if nobody listens.
+    entries: Option<Vec<LogEntry>>,
+}
+
+impl WrittenEvents {
+    pub(super) fn new(has_listener: bool) -> Self {
+        Self { epoch: String::new(), entries: has_listener.then(Vec::new) }
+    }
+
+    /// Notes an event of a user that was written to the log of the memory, and to that of a session if `session` has its place there.
+    pub(super) fn note(
+        &mut self,
+        user: UserId,
+        session: Option<SessionLogEntry>,
+        (memory_seq, id, kind, created_at, data): (i64, EventId, &'static str, Timestamp, &str),
+    ) {
+        if let Some(entries) = &mut self.entries {
+            let owner = Caller::verified(user, ViewerRole::User);
+            let (memory_seq, created_at) = (memory_seq.unsigned_abs(), truncate_to_millis(created_at));
+            entries.push(LogEntry { owner, session, memory_seq, id, kind, created_at, data: data.to_owned() });
+        }
+    }
+
+    pub(super) fn entries(&self) -> &[LogEntry] {
+        self.entries.as_deref().unwrap_or_default()
+    }
+
+    /// Forgets all but the first `count` events: the others were rolled back.
+    pub(super) fn truncate(&mut self, count: usize) {
+        if let Some(entries) = &mut self.entries {
+            entries.truncate(count);
+        }
+    }
 }
 
 /// Reads that see one state of the database: a snapshot, or an open write transaction.

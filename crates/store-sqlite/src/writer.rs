@@ -22,7 +22,7 @@ use super::{
     failure::Failure,
     transaction::{WriteTransaction, WrittenEvents},
 };
-use recall_ports::CommitListener;
+use recall_ports::{CommitListener, LogEntry};
 
 /// Number of writes that may wait. If the queue is full, callers wait for a place, at most [`QUEUE_WAIT`].
 const QUEUE: usize = 256;
@@ -42,7 +42,7 @@ pub(super) enum Durability {
     Relaxed,
 }
 
-/// Who hears of commits, once there is somebody.
+/// The commit listener, if one is set.
 pub(super) type Listener = Arc<OnceLock<Weak<dyn CommitListener>>>;
 
 /// Handle to the writer's thread. The thread ends when the handle is dropped or [`Writer::close`] is called.
@@ -150,13 +150,13 @@ where
 
     fn perform(&mut self, connection: &mut Db, events: &mut WrittenEvents) -> bool {
         let Some(write) = self.write.take() else { return false };
-        let before = events.entries.len();
+        let before = events.entries().len();
         // A panic is a defect of one write. Without the catch it would end the thread, and no later write could succeed.
         let work = AssertUnwindSafe(|| write(&mut WriteTransaction(connection, events)));
         let result = catch_unwind(work).unwrap_or(Err(Failure::Panicked));
         let keep = result.is_ok();
         if !keep {
-            events.entries.truncate(before);
+            events.truncate(before);
         }
         self.result = Some(result);
         keep
@@ -206,7 +206,7 @@ impl WriterThread {
             Ok(connection) => connection,
             Err(e) => return first.finish(Some(e)),
         };
-        let (started, mut events) = (Instant::now(), WrittenEvents::default());
+        let (started, mut events) = (Instant::now(), WrittenEvents::new(self.listener.get().is_some()));
         if !first.perform(&mut connection, &mut events) {
             // It is alone in its transaction, so all of it is rolled back.
             if connection.execute("ROLLBACK", ()).is_ok() {
@@ -231,9 +231,7 @@ impl WriterThread {
                 self.checkpointer.wake();
                 // The callers first: many followers keep the processor busy for longer than they would wait.
                 done.into_iter().for_each(|w| w.finish(None));
-                if let Some(listener) = self.listener.get().and_then(Weak::upgrade) {
-                    listener.logged(&events.entries);
-                }
+                self.report(events.entries());
             }
             Err(e) => {
                 // Closing rolls back. A new connection has a known state.
@@ -241,6 +239,15 @@ impl WriterThread {
                 let e = Arc::new(e);
                 done.into_iter().for_each(|w| w.finish(Some(Failure::NotCommitted(e.clone()))));
             }
+        }
+    }
+
+    fn report(&self, entries: &[LogEntry]) {
+        let listener = self.listener.get().and_then(Weak::upgrade).filter(|_| !entries.is_empty());
+        let Some(listener) = listener else { return };
+        // As for a write: a defect of the listener must not end the thread. Followers also poll.
+        if catch_unwind(AssertUnwindSafe(|| listener.deliver(entries))).is_err() {
+            tracing::error!(events = entries.len(), "committed events were not delivered; followers get them later");
         }
     }
 

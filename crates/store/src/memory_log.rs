@@ -18,7 +18,7 @@ pub fn memory_epoch(database: &str, user: UserId) -> String {
     name
 }
 
-/// An event about a session as a whole.
+/// An event that only the log of the memory has: about a session as a whole, or about the user.
 #[derive(Clone, Debug)]
 pub struct SessionChange {
     /// Its number in the log of the memory.
@@ -48,7 +48,7 @@ pub trait MemoryLogStatements: Transaction {
     async fn delete_changes_until(&mut self, user: UserId, last: i64) -> Result<u64, Self::Error>;
 }
 
-/// Records an event about a session as a whole.
+/// Records an event that only the log of the memory has.
 ///
 /// # Errors
 /// `NotFound` if the user is unknown.

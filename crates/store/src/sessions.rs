@@ -46,8 +46,8 @@ pub trait SessionStatements: UserStatements + MemoryLogStatements {
         update: &SessionUpdate,
         search: Option<&str>,
     ) -> Result<Option<Session>, Self::Error>;
-    /// Pauses or resumes remembering for all messages of a user.
-    async fn set_paused(&mut self, user: UserId, paused: bool) -> Result<(), Self::Error>;
+    /// Pauses or resumes remembering for all messages of a user. Returns whether this changed anything.
+    async fn set_paused(&mut self, user: UserId, paused: bool) -> Result<bool, Self::Error>;
 }
 
 /// Creates a session.
@@ -82,15 +82,18 @@ pub async fn update_session<T: SessionStatements>(
     Ok(updated)
 }
 
-/// Pauses or resumes remembering for all messages of a user.
+/// Pauses or resumes remembering for all messages of a user. Returns whether this changed anything.
 ///
 /// # Errors
 /// `BeingErased` or `BeingImported` if the user is locked.
-pub async fn set_paused<T: SessionStatements>(tx: &mut T, user: UserId, paused: bool, now: Timestamp) -> Result<(), T::Error> {
+pub async fn set_paused<T: SessionStatements>(tx: &mut T, user: UserId, paused: bool, now: Timestamp) -> Result<bool, T::Error> {
     tx.ensure_user(user).await?;
     reject_while_locked(tx, user).await?;
-    tx.set_paused(user, paused).await?;
-    record_change(tx, user, &EventBody::ViewerUpdate(ViewerChanged { paused }), now).await
+    let is_changed = tx.set_paused(user, paused).await?;
+    if is_changed {
+        record_change(tx, user, &EventBody::ViewerUpdate(ViewerChanged { paused }), now).await?;
+    }
+    Ok(is_changed)
 }
 
 async fn record_update<T: SessionStatements>(tx: &mut T, user: UserId, session_id: SessionId, now: Timestamp) -> Result<(), T::Error> {

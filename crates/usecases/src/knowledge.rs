@@ -144,7 +144,7 @@ impl UseCases {
 
     /// Stores a message with the fact that it states. Returns the changed facts.
     ///
-    /// It is a task of its own, so that it ends although the client disconnects.
+    /// It is a task of its own, so that it continues if the client disconnects.
     async fn append_and_learn(&self, caller: Caller, new: NewMessage, statement: Statement) -> Result<Vec<Fact>, UseCaseError> {
         let learner = self.learner.clone();
         let learned = self.background_tasks.run(async move {

@@ -17,7 +17,7 @@ use recall_domain::{
     context::{Context, SHARED_SPEAKER},
 };
 
-/// For how long unused shared memory is not looked at again. First data from another process is visible after this time.
+/// How long it is cached that shared memory is not in use. First data from another process is found after this time.
 const REMEMBERED: Duration = Duration::from_secs(5);
 
 /// Cached knowledge of whether shared memory is in use. Once in use, it stays so.
@@ -63,4 +63,21 @@ pub(super) fn name_shared_speakers(mut context: Context) -> Context {
         m.message.speaker = Some(SHARED_SPEAKER.to_owned());
     }
     context
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_use_is_not_undone_by_an_older_look() {
+        let in_use = InUse::default();
+        assert_eq!(in_use.known(), None);
+        in_use.note(false);
+        assert_eq!(in_use.known(), Some(false));
+        in_use.note(true);
+        // It looked before the first use.
+        in_use.note(false);
+        assert_eq!(in_use.known(), Some(true));
+    }
 }

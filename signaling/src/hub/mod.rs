@@ -1,7 +1,8 @@
 //! Serves durable, numbered logs to any number of subscribers.
 //!
 //! Each active stream has one [`tailer`], which follows the log, a bounded [`ring`] of recent events,
-//! and subscribers, which *pull*. A subscriber has a position. It takes the next event from the ring,
+//! and subscribers, which *pull*. An application that has the events that it just committed gives them
+//! to [`Hub::deliver`], and the tailer has nothing to read. A subscriber has a position. It takes the next event from the ring,
 //! or in pages from the log if the ring no longer has it. There is no queue per subscriber, so a slow
 //! one costs only its own reads. Replay and live events need no merging: both are the entry after the
 //! position.
@@ -89,7 +90,7 @@ impl<S: EventSource> Hub<S> {
         Arc::new(Self { source, config, streams: Mutex::default(), stop: CancellationToken::new() })
     }
 
-    /// Announces that `stream` may have new entries. Call it after each commit whose entries [`Hub::logged`] does not get.
+    /// Announces that `stream` may have new entries. Call it after each commit whose entries [`Hub::deliver`] does not get.
     ///
     /// It never blocks. Several calls may be merged into one. Without subscribers it costs one table
     /// lookup.
@@ -101,13 +102,12 @@ impl<S: EventSource> Hub<S> {
 
     /// Delivers entries that were just committed, without a read of the log. Call it in the order of the commits.
     ///
-    /// `epoch` is that of the log; `None` if it cannot have changed since the hub was made. `entries` are ascending and contiguous, and
-    /// are made only if the stream is active. If they do not continue what the stream has, it reads the log instead.
-    pub fn logged(&self, stream: &S::Stream, epoch: Option<&str>, entries: impl FnOnce() -> Vec<NumberedEvent>) {
-        let active = self.streams.lock().get(stream).cloned();
-        if let Some(active) = active
-            && !(epoch.is_none_or(|epoch| epoch == active.epoch()) && active.extend(entries()))
-        {
+    /// `epoch` is that of the log; `None` if it cannot have changed since the hub was made. `entries` are ascending, and are made only if
+    /// the stream is active. The log is read instead if there are none, or if they do not continue what the stream has.
+    pub fn deliver(&self, stream: &S::Stream, epoch: Option<&str>, entries: impl FnOnce() -> Option<Vec<NumberedEvent>>) {
+        let Some(active) = self.streams.lock().get(stream).cloned() else { return };
+        let is_same_log = epoch.is_none_or(|epoch| epoch == active.epoch());
+        if !is_same_log || !entries().is_some_and(|entries| active.extend(entries)) {
             active.wake();
         }
     }

@@ -164,7 +164,7 @@ impl Reader {
 enum Step {
     Append(u64),
     AppendUnwoken(u64),
-    AppendLogged(u64),
+    AppendDelivered(u64),
     Wake,
     Ephemeral,
     Subscribe(u64),
@@ -180,7 +180,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1u64..6).prop_map(Step::Append),
         1 => (1u64..3).prop_map(Step::AppendUnwoken),
-        4 => (1u64..6).prop_map(Step::AppendLogged),
+        4 => (1u64..6).prop_map(Step::AppendDelivered),
         1 => Just(Step::Wake),
         2 => Just(Step::Ephemeral),
         2 => (0u64..40).prop_map(Step::Subscribe),
@@ -205,10 +205,10 @@ async fn play(steps: Vec<Step>) {
                 hub.wake(&0);
             }
             Step::AppendUnwoken(count) => log.append(count),
-            Step::AppendLogged(count) => {
+            Step::AppendDelivered(count) => {
                 let known = log.end();
                 log.append(count);
-                hub.logged(&0, Some("e1"), || (known + 1..=known + count).map(entry).collect());
+                hub.deliver(&0, Some("e1"), || Some((known + 1..=known + count).map(entry).collect()));
             }
             Step::Wake => hub.wake(&0),
             Step::Ephemeral => {
@@ -286,7 +286,7 @@ fn poll_delivers_events_after_a_lost_wake() {
 }
 
 #[test]
-fn logged_entries_are_delivered_without_a_read() {
+fn given_entries_are_delivered_without_a_read() {
     run(async {
         let log = Log::new();
         let hub = Hub::new(log.clone(), config());
@@ -297,14 +297,14 @@ fn logged_entries_are_delivered_without_a_read() {
         sleep(Duration::from_secs(1)).await;
         let reads = log.reads.load(Ordering::Relaxed);
         log.append(3);
-        hub.logged(&0, Some("e1"), || (1..=3).map(entry).collect());
+        hub.deliver(&0, None, || Some((1..=3).map(entry).collect()));
         reader.take(3, Duration::ZERO, &log).await;
         assert_eq!((reader.position, log.reads.load(Ordering::Relaxed)), (3, reads));
     });
 }
 
 #[test]
-fn logged_entries_of_another_log_are_not_delivered() {
+fn given_entries_of_another_log_are_not_delivered() {
     run(async {
         let log = Log::new();
         log.append(3);
@@ -312,9 +312,26 @@ fn logged_entries_of_another_log_are_not_delivered() {
         let mut reader = Reader::new(&hub, from(0)).await;
         reader.drain(&log).await;
         *log.state.lock() = ("e2".into(), 4, 1);
-        hub.logged(&0, Some("e2"), || vec![entry(4)]);
+        hub.deliver(&0, Some("e2"), || Some(vec![entry(4)]));
         let Some(Delivery::End(bye)) = reader.subscription.next().await else { panic!("not ended") };
         assert_eq!(bye.code, ByeCode::Restart);
+    });
+}
+
+#[test]
+fn log_is_read_if_given_entries_are_not_complete() {
+    run(async {
+        let log = Log::new();
+        let hub = Hub::new(log.clone(), config());
+        let mut reader = Reader::new(&hub, Resume::Live).await;
+        reader.drain(&log).await;
+        for given in [None, Some(vec![]), Some(vec![8]), Some(vec![10, 12])] {
+            log.append(3);
+            hub.deliver(&0, Some("e1"), || Some(given?.into_iter().map(entry).collect()));
+            // Far from the next poll.
+            reader.take(3, Duration::from_secs(1), &log).await;
+            assert_eq!(reader.position, log.end());
+        }
     });
 }
 

@@ -77,6 +77,22 @@ async fn memory_subscription_follows_all_sessions_after_a_cursor() {
 }
 
 #[tokio::test]
+async fn pause_of_all_sessions_reaches_the_user_only() {
+    let server = Server::start().await;
+    let mut sockets = [follow(&server, ANNA, None).await, follow(&server, BORIS, None).await];
+    let pause = "mutation($p: Boolean!) { updateViewer(input: { paused: $p }) { errors { code } } }";
+    for paused in [true, true, false] {
+        server.data(ANNA, pause, json!({ "p": paused })).await;
+    }
+    for paused in [true, false] {
+        let event = event(&mut sockets[0]).await;
+        assert_eq!((&event["type"], &event["data"]), (&json!("viewer_update"), &json!({ "type": "viewer_update", "paused": paused })));
+    }
+    let session = server.session(BORIS).await;
+    assert_eq!(kind_and_session(&event(&mut sockets[1]).await), ("session_update".to_owned(), session));
+}
+
+#[tokio::test]
 async fn memory_events_over_http_resume_after_last_event_id() {
     let server = Server::start().await;
     let start = head(&server, ANNA).await;

@@ -83,6 +83,21 @@ export class Server {
   /** `settings`: environment variables of the server, or a function that returns them for its URL. */
   static async start(settings = {}) {
     assert.ok(process.env.RECALL_BIN, "Set RECALL_BIN to the path of the built server.");
+    for (let attempt = 1; ; attempt += 1) {
+      const server = await Server.#prepare(settings);
+      try {
+        await server.run();
+        return server;
+      } catch (error) {
+        // Open sockets would prevent the test run from ending.
+        await server.stop();
+        // Another program may have taken the free port before the server did.
+        if (attempt === 3 || !/in use/i.test(server.output)) throw error;
+      }
+    }
+  }
+
+  static async #prepare(settings) {
     const server = new Server();
     server.data = await mkdtemp(path.join(tmpdir(), "recall-browser-"));
     server.port = await freeTcpPort();
@@ -92,13 +107,6 @@ export class Server {
     server.udpPort = probe.address().port;
     probe.close();
     server.relay = await UdpRelay.start(server.udpPort);
-    try {
-      await server.run();
-    } catch (error) {
-      // Open sockets would prevent the test run from ending.
-      await server.stop();
-      throw error;
-    }
     return server;
   }
 

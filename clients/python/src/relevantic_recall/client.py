@@ -343,7 +343,7 @@ class Recall:
     def memory_events(self, *, after: str | None = None) -> Generator[Event, None, None]:
         """Follows the events of all sessions, documents and comparisons, and of shared memory if the user may read it.
 
-        `data` has the `session_id`, and `shared: True` for shared memory. `after`: the cursor of the state that you have, from
+        `data` has the `session_id`, except for `viewer_update`, and `shared: True` for shared memory. `after`: the cursor of the state that you have, from
         `memory_head`. Default: new events only. Otherwise like `events`.
         """
         return self._follow(MEMORY_PATH, Follower(after, self._retries), None)

@@ -156,9 +156,10 @@ impl OperationScope {
 
     /// Returns shared memory if it holds one of the ids, else the caller's own memory.
     pub(crate) async fn memory_holding(&self, ids: &[ResourceId]) -> Result<&Arc<Memory>, ApiError> {
-        let Some(shared) = &self.shared else { return Ok(&self.own) };
-        let is_in_use = self.usecases.shared_reader(&self.caller).await.map_err(ApiError::from)?.is_some();
-        Ok(if is_in_use && shared.read.holds_any(ids).await? { shared } else { &self.own })
+        match &self.shared {
+            Some(shared) if shared.read.holds_any(ids).await? => Ok(shared),
+            _ => Ok(&self.own),
+        }
     }
 
     /// Makes a change in the memory that holds one of the ids, and returns that memory.
@@ -167,23 +168,28 @@ impl OperationScope {
     ///
     /// # Errors
     /// Those of the change; 403 for changes of shared memory by callers who are not administrators.
-    pub(crate) async fn change<T, F>(&self, ids: &[ResourceId], act: impl FnOnce(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
+    pub(crate) async fn change<T, F>(&self, ids: &[ResourceId], act: impl Fn(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
     where
         F: Future<Output = Result<T, ApiError>>,
     {
-        // For other callers the check follows a failed change, so that their own changes cost nothing more.
-        let first = self.caller.role() == ViewerRole::Admin;
-        if first && self.memory_holding(ids).await?.is_shared() {
-            let memory = self.memory(true)?;
-            return Ok((act(self.shared_writer()?).await?, memory));
+        // What others may not change is looked for only after a failed change, so that their own changes cost nothing more.
+        let may_be_shared = self.caller.role() == ViewerRole::Admin && self.usecases.shared_reader(&self.caller).await?.is_some();
+        if may_be_shared && self.memory_holding(ids).await?.is_shared() {
+            return self.change_shared(act).await;
         }
         match act(self.caller).await {
-            Err(e) if !first && e.code() == NOT_FOUND && self.memory_holding(ids).await?.is_shared() => {
-                self.shared_writer()?;
-                Err(e)
-            }
+            // Also for administrators: shared memory may have come into use on another server just now.
+            Err(e) if e.code() == NOT_FOUND && self.memory_holding(ids).await?.is_shared() => self.change_shared(act).await,
             done => Ok((done?, &self.own)),
         }
+    }
+
+    async fn change_shared<T, F>(&self, act: impl Fn(Caller) -> F) -> Result<(T, &Arc<Memory>), ApiError>
+    where
+        F: Future<Output = Result<T, ApiError>>,
+    {
+        let memory = self.memory(true)?;
+        Ok((act(self.shared_writer()?).await?, memory))
     }
 }
 

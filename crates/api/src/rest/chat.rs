@@ -257,7 +257,9 @@ async fn store(
         answer_from,
     };
     let scope = OperationScope::new(identity, usecases.clone(), ResponseBudget::default());
-    let send = |owner| async move { usecases.send(&owner, message).await.map_err(|e| with_rest_names(at_document(e, "document_ids"))) };
+    let message = &message;
+    let send =
+        |owner| async move { usecases.send(&owner, message.clone()).await.map_err(|e| with_rest_names(at_document(e, "document_ids"))) };
     let (message, memory) = scope.change(&[ResourceId::Session(session)], send).await?;
     auditor.note_shared_change(scope.now, scope.identity(), &memory.caller(), AuditAction::SharedMessagesStored, message.id).await;
     Ok(message)

@@ -347,6 +347,7 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, ApiError> {
     let id: DocumentId = id.parse().map_err(|_| ApiError::not_found("document"))?;
     let scope = OperationScope::new(identity, usecases.clone(), ResponseBudget::default());
+    let usecases = &usecases;
     let delete = |caller| async move { usecases.delete_document(&caller, id).await.map_err(ApiError::from) };
     let (_, memory) = scope.change(&[ResourceId::Document(id)], delete).await?;
     note_deletion(&services, &scope, memory.is_shared(), id).await;
@@ -367,6 +368,7 @@ pub(super) async fn delete_original(
 ) -> Result<StatusCode, ApiError> {
     let id: DocumentId = id.parse().map_err(|_| ApiError::not_found("document"))?;
     let scope = OperationScope::new(identity, usecases.clone(), ResponseBudget::default());
+    let usecases = &usecases;
     let delete = |caller| async move { usecases.delete_original(&caller, id).await.map_err(ApiError::from) };
     let (_, memory) = scope.change(&[ResourceId::Document(id)], delete).await?;
     note_deletion(&services, &scope, memory.is_shared(), id).await;

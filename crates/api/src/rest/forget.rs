@@ -94,8 +94,8 @@ pub(super) async fn post(
     let (things, path) = (request.ids(), request.first_input());
     let scope = OperationScope::new(identity, usecases.clone(), ResponseBudget::default());
     let forget = |owner| {
-        let usecases = &usecases;
-        async move { usecases.forget(&owner, request).await.map_err(|e| ApiError::from(e).renamed(&NAMES)) }
+        let (usecases, request) = (&usecases, &request);
+        async move { usecases.forget(&owner, request.clone()).await.map_err(|e| ApiError::from(e).renamed(&NAMES)) }
     };
     let (found, memory) = scope.change(&things, forget).await.map_err(|e| e.at(path).renamed(&NAMES))?;
     if found.token.is_some() {

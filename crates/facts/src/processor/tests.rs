@@ -175,7 +175,7 @@ struct CommitsAndEndsClaim;
 #[async_trait]
 impl Scenario for CommitsAndEndsClaim {
     async fn scenario(&self, state: &TestState) {
-        // An extension sees the commit before the work announces it.
+        // An extension sees the commit before the work ends.
         let row = state.row.lock().await;
         state.begun.notified().await;
         state.lost.store(true, Ordering::SeqCst);

@@ -147,8 +147,8 @@ impl UseCases {
 
     /// Returns the caller's reader of shared memory.
     ///
-    /// Returns `None` if the caller may not read it, is already that reader, or if shared memory never had a session. On a server without
-    /// shared memory, the only cost is one check every few seconds.
+    /// Returns `None` if the caller may not read it, is already that reader, or if shared memory is empty. On a server without shared
+    /// memory, the only cost is one check every few seconds.
     ///
     /// # Errors
     /// Fails if the store fails.
@@ -157,9 +157,8 @@ impl UseCases {
         let used = match self.shared_in_use.known() {
             Some(used) => used,
             None => {
-                // The log has a new session, and a document. Data from before there was such a log has a model.
-                let store = &self.parts.store;
-                let used = store.memory_log_state(&reader).await?.head > 0 || store.feed_state(&reader).await?.model.is_some();
+                // A model is set with the first message, be it of a conversation or of a document.
+                let used = self.parts.store.feed_state(&reader).await?.model.is_some();
                 self.shared_in_use.note(used);
                 used
             }

@@ -8,8 +8,8 @@ use std::{
     },
 };
 
-use recall_domain::{Caller, EventId, SessionId, StoredEvent};
-use recall_ports::{Announcer, CommitListener, LogEntry, LogState, SessionRemainder, Store};
+use recall_domain::{Caller, EventId, SessionId, StoredEvent, UserId};
+use recall_ports::{CommitListener, LogEntry, LogState, SessionRemainder, Store};
 
 use super::{
     forget::whole,
@@ -47,11 +47,17 @@ pub(super) async fn memory_log_has_events_of_all_sessions_in_order(store: Arc<dy
     let message = w.say(a, "Hello.").await;
     store.append_events(&w.caller, a, &[], at(2)).await.unwrap();
     store.update_session(&w.caller, b, &renamed("Plans"), at(3)).await.unwrap();
-    store.set_paused(&w.caller, true, at(4)).await.unwrap();
+    for _ in 0..2 {
+        store.set_paused(&w.caller, true, at(4)).await.unwrap();
+    }
 
     let (state, mut events) = log_after(&w, 0).await;
     let paused = events.pop().unwrap();
-    assert_eq!((paused.seq, paused.kind.as_str(), paused.created_at), (8, "viewer_update", at(4)));
+    assert_eq!(
+        (paused.seq, paused.kind.as_str(), paused.created_at),
+        (8, "viewer_update", at(4)),
+        "a change that changes nothing has no event"
+    );
     assert_eq!(content(&paused), serde_json::json!({ "type": "viewer_update", "paused": true }));
     assert_eq!((state.epoch.as_str(), state.head, state.floor), (empty.epoch.as_str(), 8, 1));
     let kinds = ["session_update", "session_update", "answer_failed", "answer_failed", "answer_failed", "message_stored", "session_update"];
@@ -80,21 +86,18 @@ pub(super) async fn memory_log_misses_nothing_during_concurrent_writes(store: Ar
 #[derive(Default)]
 struct Recorder {
     entries: Mutex<Vec<LogEntry>>,
-    committed: Mutex<HashSet<SessionId>>,
+    committed: Mutex<HashSet<(UserId, Option<SessionId>)>>,
 }
 
 impl CommitListener for Recorder {
-    fn logged(&self, entries: &[LogEntry]) {
+    fn deliver(&self, entries: &[LogEntry]) {
         self.entries.lock().unwrap().extend_from_slice(entries);
     }
 
-    fn committed(&self, _: &Caller, session: SessionId) {
-        self.committed.lock().unwrap().insert(session);
+    fn committed(&self, caller: &Caller, session: Option<SessionId>) {
+        self.committed.lock().unwrap().insert((caller.user(), session));
     }
-}
 
-impl Announcer for Recorder {
-    fn ephemeral(&self, _: &Caller, _: SessionId, _: &str, _: serde_json::Value) {}
     fn deleted(&self, _: &Caller, _: SessionId) {}
 }
 
@@ -117,11 +120,15 @@ pub(super) async fn commits_are_reported_in_the_order_of_their_numbers(store: Ar
         writer.await.unwrap();
     }
 
+    store.set_paused(&w.caller, true, at(2)).await.unwrap();
     let (_, log) = log_after(&w, 0).await;
-    let entries: Vec<LogEntry> = recorder.entries.lock().unwrap().iter().filter(|e| e.user == w.caller.user()).cloned().collect();
+    // It is answered after all earlier commits were reported.
+    World::new(&store).session().await;
+    let user = w.caller.user();
+    let entries: Vec<LogEntry> = recorder.entries.lock().unwrap().iter().filter(|e| e.owner.user() == user).cloned().collect();
     if entries.is_empty() {
-        let sessions = [a, b].into_iter().collect::<HashSet<_>>();
-        assert!(recorder.committed.lock().unwrap().is_superset(&sessions), "commits were not reported");
+        let logs = [Some(a), Some(b), None].map(|session| (user, session)).into_iter().collect::<HashSet<_>>();
+        assert!(recorder.committed.lock().unwrap().is_superset(&logs), "commits were not reported");
         return;
     }
     let reported = entries.iter().map(|e| (e.memory_seq, e.id, e.kind, e.created_at, e.data.as_str()));

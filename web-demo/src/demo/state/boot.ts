@@ -72,7 +72,7 @@ function forgetUser() {
   });
 }
 
-/** No event tells of changes of the viewer, such as a pause of all sessions. The list of sessions reads whether there is one. */
+/** No event tells of another role or other settings of the server. */
 function rereadViewer() {
   viewerRevision.value += 1;
   refreshSessionsSoon();

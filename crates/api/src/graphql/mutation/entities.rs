@@ -114,7 +114,8 @@ impl EntityMutations {
         let s = scope(ctx)?;
         let rename = async {
             let id: EntityId = read_id(&input.id, "input.id")?;
-            let rename = |caller| async move { s.usecases.rename_entity(&caller, id, input.name).await.map_err(ApiError::from) };
+            let name = &input.name;
+            let rename = |caller| async move { s.usecases.rename_entity(&caller, id, name.clone()).await.map_err(ApiError::from) };
             let (entity, memory) = s.change(&[ResourceId::Entity(id)], rename).await.map_err(|e| e.at("input.id"))?;
             audit_shared_change(ctx, memory, AuditAction::SharedEntityRenamed, entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))

@@ -81,7 +81,8 @@ impl FactMutations {
                 subject_type: input.subject_type.map(Into::into),
                 object_type: input.object_type.map(Into::into),
             };
-            let assert = |caller| async move { s.usecases.assert_fact(&caller, fact).await.map_err(ApiError::from) };
+            let fact = &fact;
+            let assert = |caller| async move { s.usecases.assert_fact(&caller, fact.clone()).await.map_err(ApiError::from) };
             let (fact, memory) = s.change(&[ResourceId::Session(session)], assert).await.map_err(|e| e.at("input.sessionId"))?;
             audit_shared_change(ctx, memory, AuditAction::SharedFactAsserted, fact.id).await?;
             Ok(FactNode(fact.into(), memory.clone()))

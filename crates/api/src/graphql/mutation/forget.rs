@@ -137,7 +137,8 @@ impl ForgetMutations {
             let range = MessageRange { session, after: input.after, before: input.before };
             let request = ForgetRequest { query: input.query, facts, messages, entities, range, dry_run: input.dry_run };
             let (things, path) = (request.ids(), request.first_input());
-            let forget = |caller| async move { s.usecases.forget(&caller, request).await.map_err(ApiError::from) };
+            let request = &request;
+            let forget = |caller| async move { s.usecases.forget(&caller, request.clone()).await.map_err(ApiError::from) };
             let (found, memory) = s.change(&things, forget).await.map_err(|e| e.at(path).within("input"))?;
             if found.token.is_some() {
                 audit(ctx, AuditAction::MemoryForgotten, counts(&found)).await?;

@@ -130,7 +130,9 @@ impl MessageMutations {
                 resources: Vec::new(),
                 answer_from: read_sources(input.sources, input.collections, input.document_ids)?,
             };
-            let send = |caller| async move { s.usecases.send(&caller, message).await.map_err(|e| at_document(e, "input.documentIds")) };
+            let message = &message;
+            let send =
+                |caller| async move { s.usecases.send(&caller, message.clone()).await.map_err(|e| at_document(e, "input.documentIds")) };
             let (message, memory) = s.change(&[ResourceId::Session(session)], send).await.map_err(|e| e.at("input.sessionId"))?;
             audit_shared_change(ctx, memory, AuditAction::SharedMessagesStored, message.id).await?;
             Ok(MessageNode(message, memory.clone()))
@@ -162,8 +164,8 @@ impl MessageMutations {
                 resources: Vec::new(),
                 answer_from: SearchSources::default(),
             };
-            let messages = input.messages.into_iter().map(message).collect();
-            let import = |caller| async move { s.usecases.import(&caller, session, messages).await.map_err(ApiError::from) };
+            let messages = &input.messages.into_iter().map(message).collect::<Vec<_>>();
+            let import = |caller| async move { s.usecases.import(&caller, session, messages.clone()).await.map_err(ApiError::from) };
             let (messages, memory) = s.change(&[ResourceId::Session(session)], import).await.map_err(|e| e.at("input.sessionId"))?;
             if let Some(first) = messages.first() {
                 audit_shared_change(ctx, memory, AuditAction::SharedMessagesStored, first.id).await?;

@@ -140,7 +140,8 @@ impl SessionMutations {
         let update = async {
             let (id, update) = input.read()?;
             let action = if update.title.is_some() { AuditAction::SharedSessionRenamed } else { AuditAction::SharedSessionUpdated };
-            let change = |caller| async move { s.usecases.update_session(&caller, id, update).await.map_err(ApiError::from) };
+            let update = &update;
+            let change = |caller| async move { s.usecases.update_session(&caller, id, update.clone()).await.map_err(ApiError::from) };
             let (session, memory) = s.change(&[ResourceId::Session(id)], change).await.map_err(|e| e.at("input.sessionId"))?;
             audit_shared_change(ctx, memory, action, id).await?;
             Ok(SessionNode(session, memory.clone()))

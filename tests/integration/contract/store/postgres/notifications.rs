@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use recall_domain::{Caller, SessionId, UserId};
-use recall_ports::{Announcer, CommitListener, Inspect, LogEntry};
+use recall_ports::{CommitListener, Inspect, LogEntry};
 use recall_store_postgres::PostgresStore;
 use tokio::sync::Notify;
 
@@ -48,15 +48,11 @@ impl Recorder {
 }
 
 impl CommitListener for Recorder {
-    fn logged(&self, _: &[LogEntry]) {}
+    fn deliver(&self, _: &[LogEntry]) {}
 
-    fn committed(&self, caller: &Caller, session: SessionId) {
-        self.note("committed", caller, session);
+    fn committed(&self, caller: &Caller, session: Option<SessionId>) {
+        session.into_iter().for_each(|session| self.note("committed", caller, session));
     }
-}
-
-impl Announcer for Recorder {
-    fn ephemeral(&self, _: &Caller, _: SessionId, _: &str, _: serde_json::Value) {}
 
     fn deleted(&self, caller: &Caller, session: SessionId) {
         self.note("deleted", caller, session);

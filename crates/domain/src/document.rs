@@ -9,7 +9,7 @@ use strum::{EnumString, IntoStaticStr, VariantNames};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{DocumentId, MessageId, SessionId, Timestamp, UserText};
+use super::{DocumentId, MessageId, SessionId, Timestamp, UserText, event::DocumentUpdate};
 
 /// The collection of documents that are added without one.
 pub const DEFAULT_COLLECTION: &str = "default";
@@ -132,6 +132,19 @@ impl DocumentProgress {
     /// Returns the number of steps; 0 until the document is parsed.
     pub fn total(&self) -> u32 {
         self.chunk_count.saturating_mul(2)
+    }
+}
+
+impl From<DocumentProgress> for DocumentUpdate {
+    fn from(progress: DocumentProgress) -> Self {
+        Self {
+            session_id: progress.document.session(),
+            document_id: progress.document,
+            status: progress.status,
+            done: progress.done(),
+            total: progress.total(),
+            error: progress.error,
+        }
     }
 }
 

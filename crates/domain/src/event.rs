@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use strum::IntoStaticStr;
 
 use super::{
-    Citation, DocumentId, DocumentProgress, DocumentStatus, EntityId, EntityType, EventId, FactId, FactStatus, FactValue, MessageId,
-    MessageKind, MessageStatus, Role, SessionId, Timestamp, UserText, comparison::ComparisonUpdate, context::Timings,
+    Citation, DocumentId, DocumentStatus, EntityId, EntityType, EventId, FactId, FactStatus, FactValue, MessageId, MessageKind,
+    MessageStatus, Role, SessionId, Timestamp, UserText, comparison::ComparisonUpdate, context::Timings,
 };
 
 /// An event before it gets a number.
@@ -367,19 +367,6 @@ pub struct DocumentUpdate {
     /// Why it failed, for its owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-}
-
-impl From<DocumentProgress> for DocumentUpdate {
-    fn from(progress: DocumentProgress) -> Self {
-        Self {
-            session_id: progress.document.session(),
-            document_id: progress.document,
-            status: progress.status,
-            done: progress.done(),
-            total: progress.total(),
-            error: progress.error,
-        }
-    }
 }
 
 impl EventBody {

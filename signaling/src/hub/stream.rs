@@ -182,12 +182,12 @@ impl<S: EventSource> ActiveStream<S> {
         self.changed();
     }
 
-    /// Appends entries that follow the head, and ignores known ones. Returns false, and appends nothing, if an entry is missing.
+    /// Appends entries that follow the head, and ignores known ones. Returns false, and appends nothing, if one is missing or there are none.
     pub(super) fn extend(&self, events: Vec<NumberedEvent>) -> bool {
         let continues = {
             let mut shared = self.shared.lock();
             let has_hole = events.windows(2).any(|pair| pair[0].seq + 1 != pair[1].seq);
-            let continues = !has_hole && events.first().is_none_or(|first| first.seq <= shared.head + 1);
+            let continues = !has_hole && events.first().is_some_and(|first| first.seq <= shared.head + 1);
             if continues {
                 shared.append(events);
             }

@@ -329,7 +329,7 @@ fn log_is_read_if_given_entries_are_not_complete() {
             log.append(3);
             hub.deliver(&0, Some("e1"), || Some(given?.into_iter().map(entry).collect()));
             // Far from the next poll.
-            reader.take(3, Duration::from_secs(1), &log).await;
+            reader.take(5, Duration::from_secs(1), &log).await;
             assert_eq!(reader.position, log.end());
         }
     });

@@ -3,7 +3,9 @@
 mod use_cases;
 
 use futures_util::StreamExt;
+use recall_domain::{Caller, SessionId, Timestamp, UserId, ViewerRole};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{
     harness::{ADMIN, ANNA, BORIS, Server, VISITOR, text},
@@ -347,6 +349,20 @@ async fn shared_memory_survives_export_and_deletion_of_own_data() {
     assert_eq!(state(&server).await, before);
     let found = ask(&server, BORIS, "When does the kitchen close?").await;
     assert_eq!(found["messages"][0]["shared"], true, "{found:#}");
+}
+
+#[tokio::test]
+async fn administrators_change_shared_memory_that_another_server_has_begun() {
+    let server = Server::start().await;
+    let own = server.session(ADMIN).await;
+    // The server notes that nothing is shared.
+    server.say(ADMIN, &own, "My dentist is on Main Street.").await;
+    let writer = Caller::verified(UserId(Uuid::from_u128(1)), ViewerRole::Admin).shared_writer().unwrap();
+    let begun = SessionId(Uuid::from_u128(2));
+    server.store.create_session(&writer, begun, None, "0".to_owned(), Timestamp::UNIX_EPOCH).await.unwrap();
+    let rule = server.say(ADMIN, &begun.to_string(), "The kitchen closes at nine.").await;
+    let read = server.data(BORIS, "query($id: ID!) { message(id: $id) { shared } }", json!({ "id": rule })).await;
+    assert_eq!(read["message"]["shared"], true);
 }
 
 #[tokio::test]

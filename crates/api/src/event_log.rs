@@ -167,7 +167,6 @@ impl CommitListener for HubAnnouncer {
 
     fn deleted(&self, caller: &Caller, session: SessionId) {
         Announcer::deleted(self, caller, session);
-        self.0.wake(&EventStream::memory(*caller));
     }
 }
 
@@ -184,5 +183,7 @@ impl Announcer for HubAnnouncer {
 
     fn deleted(&self, caller: &Caller, session: SessionId) {
         self.0.end(&EventStream::of(*caller, session), ByeCode::Deleted);
+        // The deletion of all data has no event, but ends the replay.
+        self.0.wake(&EventStream::memory(*caller));
     }
 }

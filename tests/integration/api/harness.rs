@@ -218,7 +218,9 @@ impl Server {
             settings: OpenAiSettings::default(),
         };
         let data = tempfile::tempdir().unwrap();
-        let hub = Hub::new(LogSource::new(store.clone()), HubConfig::default());
+        // Nothing may depend on the poll: a commit that is not reported is never seen.
+        let hub_config = HubConfig { poll: std::time::Duration::from_secs(24 * 3600), ..HubConfig::default() };
+        let hub = Hub::new(LogSource::new(store.clone()), hub_config);
         let announcer = Arc::new(HubAnnouncer(hub.clone()));
         store.report_to(Arc::downgrade(&announcer) as _);
         let usecases = UseCases::new(Parts {

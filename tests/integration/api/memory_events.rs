@@ -93,6 +93,16 @@ async fn pause_of_all_sessions_reaches_the_user_only() {
 }
 
 #[tokio::test]
+async fn deletion_of_all_data_is_a_gap_at_once() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    server.say(ANNA, &session, "One.").await;
+    let mut socket = follow(&server, ANNA, None).await;
+    server.data(ANNA, "mutation { deleteMyData(input: { confirm: \"DELETE\" }) { errors { code } } }", json!({})).await;
+    assert_eq!(event(&mut socket).await["type"], "gap");
+}
+
+#[tokio::test]
 async fn memory_events_over_http_resume_after_last_event_id() {
     let server = Server::start().await;
     let start = head(&server, ANNA).await;

@@ -4,6 +4,8 @@
 
 use multiversion::multiversion;
 
+use crate::activation::nearest_integer;
+
 /// Largest activation after quantisation. 1,536 products of it with int8 stay below 2^31.
 const TOP: f32 = 8191.0;
 /// Rows of activations in one pass over the weights.
@@ -66,8 +68,8 @@ fn quantise(row: &[f32], out: &mut [i16]) -> f32 {
     let largest = largest.iter().chain(rest).fold(0.0_f32, |a, v| a.max(v.abs()));
     let inverse = if largest > 0.0 { TOP / largest } else { 0.0 };
     for (v, q) in row.iter().zip(out) {
-        // The cast rounds towards zero, so half a step is added first.
-        *q = (v * inverse + 0.5_f32.copysign(*v)) as i16;
+        // It is at most TOP, so the other bits are those of the sign.
+        *q = nearest_integer(v * inverse) as i16;
     }
     largest / TOP
 }

@@ -65,18 +65,16 @@ fn step_of(vector: &[f32], steps: f32) -> Option<f32> {
     (step > 0.0).then_some(step)
 }
 
-/// Returns a component in steps.
-#[inline]
-fn in_steps(v: f32, step: f32, steps: f32) -> f32 {
-    (v / step).clamp(-steps, steps)
-}
+/// Added to a value below 2^22, it leaves the nearest integer in the last bits of the sum.
+const ROUNDING: f32 = 12_582_912.0;
 
-/// Rounds to the nearest integer; NaN becomes 0.
+/// Returns the nearest integer of a value below 2^22; NaN becomes 0.
 ///
-/// `round` would be a function call per component unless the build targets a newer processor.
+/// Unlike a cast, which has to check for values out of range, it becomes vector instructions.
 #[inline]
-fn round_to_integer(v: f32) -> i16 {
-    (v + 0.5_f32.copysign(v)) as i16
+fn nearest_integer(v: f32) -> i32 {
+    let v = if v.is_nan() { 0.0 } else { v };
+    (v + ROUNDING).to_bits().cast_signed() - ROUNDING.to_bits().cast_signed()
 }
 
 impl Probe {
@@ -84,7 +82,8 @@ impl Probe {
     pub(super) fn new(vector: &[f32]) -> Option<Self> {
         let steps = (i32::MAX as usize / 256 / vector.len().max(1)).min(PROBE_STEPS);
         let scale = step_of(vector, steps as f32)?;
-        let values: Vec<i16> = vector.iter().map(|v| round_to_integer(in_steps(*v, scale, steps as f32))).collect();
+        let largest = steps as f32;
+        let values: Vec<i16> = vector.iter().map(|v| nearest_integer((v / scale).clamp(-largest, largest)) as i16).collect();
         let sum = values.iter().map(|v| i32::from(*v)).sum();
         Some(Self { values, scale, sum })
     }
@@ -96,7 +95,7 @@ impl Probe {
 
     /// Returns the dot product with the bytes of a row, in steps of both.
     fn product(&self, coarse: &[u8]) -> i32 {
-        self.without_zero(dot(&self.values, coarse))
+        self.without_zero(dot_of_row(&self.values, coarse))
     }
 
     /// Corrects a dot product: each component of the row is stored with [`ZERO`] added.
@@ -108,9 +107,7 @@ impl Probe {
     ///
     /// A component is assumed in the middle of its part of a step; the rounded value is in the middle of all parts.
     fn refinement(&self, fine: &[u8]) -> f32 {
-        let bits = |byte: u8, i: usize| i32::from(byte >> (2 * i) & 3);
-        let of_byte = |(values, byte): (&[i16], &u8)| values.iter().enumerate().map(|(i, v)| i32::from(*v) * bits(*byte, i)).sum::<i32>();
-        let sum: i32 = self.values.chunks(FINE_PER_BYTE).zip(fine).map(of_byte).sum();
+        let sum = fine_dot_of_row(&self.values, fine);
         (sum as f32 - self.sum as f32 * (FINE_STEPS - 1.0) / 2.0) / FINE_STEPS
     }
 }
@@ -245,13 +242,15 @@ fn quantize(vector: &[f32], coarse: &mut [u8], fine: &mut [u8]) -> Option<f32> {
     {
         let mut parts = [0_u8; QUANTIZED_AT_ONCE];
         for ((v, byte), part) in values.iter().zip(bytes).zip(&mut parts) {
-            let v = in_steps(*v, step, ROW_STEPS);
-            let whole = round_to_integer(v);
-            *byte = (whole + ZERO) as u8;
-            *part = (((v - f32::from(whole) + 0.5) * FINE_STEPS) as u8).min(FINE_STEPS as u8 - 1);
+            let v = (v / step).clamp(-ROW_STEPS, ROW_STEPS);
+            // The nearest integer to half a part below is the part that the value lies in. Those of step 0 begin half a step below 0.
+            let of_row = nearest_integer(v * FINE_STEPS + (FINE_STEPS - 1.0) / 2.0);
+            *byte = (of_row.div_euclid(FINE_STEPS as i32) + i32::from(ZERO)) as u8;
+            *part = of_row.rem_euclid(FINE_STEPS as i32) as u8;
         }
-        for (byte, part) in fine.iter_mut().zip(parts.as_chunks::<FINE_PER_BYTE>().0) {
-            *byte = part[0] | part[1] << 2 | part[2] << 4 | part[3] << 6;
+        // The parts of consecutive components are in consecutive bytes, so that vector instructions take them apart.
+        for (part, i) in parts.chunks(fine.len()).take(FINE_PER_BYTE).zip(0..) {
+            fine.iter_mut().zip(part).for_each(|(byte, part)| *byte |= part << (2 * i));
         }
     }
     Some(step)
@@ -263,11 +262,29 @@ fn dots_of_rows(probe: &[i16], rows: &[u8], dots: &mut Vec<i32>) {
     dots.extend(rows.chunks_exact(probe.len().max(1)).map(|row| dot(probe, row)));
 }
 
+/// Returns the dot product with a row.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+fn dot_of_row(probe: &[i16], row: &[u8]) -> i32 {
+    dot(probe, row)
+}
+
+/// Returns the dot product with the fine bits of a row.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
+fn fine_dot_of_row(probe: &[i16], fine: &[u8]) -> i32 {
+    let mut sum = 0;
+    for (probe, fine) in probe.chunks(QUANTIZED_AT_ONCE).zip(fine.chunks(QUANTIZED_AT_ONCE / FINE_PER_BYTE)) {
+        for (probe, i) in probe.chunks(fine.len()).zip(0..) {
+            sum += probe.iter().zip(fine).map(|(v, byte)| i32::from(*v) * i32::from(byte >> (2 * i) & 3)).sum::<i32>();
+        }
+    }
+    sum
+}
+
 /// Returns the dot product.
 ///
-/// The loop runs over blocks of fixed length, because only then the compiler keeps the sums in vector registers. The
-/// choice of a question's steps guarantees that the sum fits.
-#[inline]
+/// The loop runs over blocks of fixed length, because only then the compiler keeps the sums in vector registers. A call would use the
+/// instructions that every processor has. The choice of a question's steps guarantees that the sum fits.
+#[inline(always)]
 fn dot(probe: &[i16], row: &[u8]) -> i32 {
     let (probe_blocks, probe_rest) = probe.as_chunks::<32>();
     let (row_blocks, row_rest) = row.as_chunks::<32>();

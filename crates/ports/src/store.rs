@@ -10,6 +10,7 @@
 //! - Rows of [`RevocationStore`] and [`AuditLog`] belong to no user, and neither do files of [`FileRegistry`] that no document has.
 
 use async_trait::async_trait;
+use compact_str::CompactString;
 
 use super::{
     AccessTokenStore, AccountDeletionStore, Archive, AuditLog, ChangeFeed, ComparisonStore, Connections, DocumentRelations, DocumentStore,
@@ -302,8 +303,8 @@ pub struct FeedRow {
     pub speaker: Option<String>,
     /// When it was said.
     pub sent_at: Timestamp,
-    /// Index terms and marks.
-    pub terms: Vec<(String, u32)>,
+    /// Index terms and marks, kept where they are: an index is built of millions of them.
+    pub terms: Vec<(CompactString, u32)>,
     /// The vector; empty if it belongs to another model than requested.
     pub embedding: Vec<f32>,
 }

@@ -52,7 +52,7 @@ impl MemoryFeed {
             role: Role::User,
             speaker: message.speaker.map(str::to_owned),
             sent_at: message.sent_at,
-            terms: index_terms(message.text),
+            terms: index_terms(message.text).into_iter().map(|(term, count)| (term.into(), count)).collect(),
             embedding: message.embedding,
         };
         rows.push((message.caller.user(), row, message.text.to_owned()));

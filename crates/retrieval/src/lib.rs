@@ -247,7 +247,7 @@ impl RecallIndex {
                 role: message.role,
                 speaker: message.speaker,
                 sent_at: message.sent_at,
-                terms: index_terms(message.text.as_str()),
+                terms: index_terms(message.text.as_str()).into_iter().map(|(term, count)| (term.into(), count)).collect(),
                 embedding: Vec::new(),
             });
         }

@@ -79,12 +79,12 @@ pub(super) struct Postings {
 
 impl Postings {
     /// Adds a row with its terms and returns its length. Rows must be added in ascending order.
-    pub(super) fn push(&mut self, row: u32, terms: &[(String, u32)]) -> f32 {
+    pub(super) fn push(&mut self, row: u32, terms: &[(impl AsRef<str>, u32)]) -> f32 {
         let mut length = 0_u32;
-        for (term, count) in terms.iter().filter(|(term, _)| !is_mark(term)) {
+        for (term, count) in terms.iter().map(|(term, count)| (term.as_ref(), count)).filter(|(term, _)| !is_mark(term)) {
             length = length.saturating_add(*count);
             let entry = Entry::new(row, *count);
-            match self.lists.entry(self.key.hash_one(term.as_str())) {
+            match self.lists.entry(self.key.hash_one(term)) {
                 MapEntry::Vacant(slot) => {
                     // The pair and its control byte in the table at an average load.
                     self.bytes += (size_of::<(u64, PostingList)>() + 1) * 8 / 5;

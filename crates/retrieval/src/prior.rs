@@ -17,9 +17,9 @@ pub(super) struct Marks(u8);
 
 impl Marks {
     /// Reads the marks from index terms.
-    pub(super) fn of(terms: &[(String, u32)]) -> Self {
-        let names = terms.iter().find(|(t, _)| t == NAMES).map_or(0, |(_, n)| u8::try_from(*n).unwrap_or(u8::MAX).min(MOST_NAMES));
-        let asks = terms.iter().any(|(t, _)| t == ASKS);
+    pub(super) fn of(terms: &[(impl AsRef<str>, u32)]) -> Self {
+        let names = terms.iter().find(|(t, _)| t.as_ref() == NAMES).map_or(0, |(_, n)| u8::try_from(*n).unwrap_or(u8::MAX).min(MOST_NAMES));
+        let asks = terms.iter().any(|(t, _)| t.as_ref() == ASKS);
         Self(names | if asks { ASKS_BIT } else { 0 })
     }
 
@@ -51,6 +51,6 @@ mod tests {
         let ordered =
             ["So nice?", "So nice!", "We finally went to that nice place again", "We finally went to Lisbon, and to Porto with Kate"];
         assert!(ordered.map(prior).is_sorted(), "{:?}", ordered.map(prior));
-        assert!(Marks::of(&[]).prior(1e9, &Tuning::default()) <= Tuning::default().length);
+        assert!(Marks::default().prior(1e9, &Tuning::default()) <= Tuning::default().length);
     }
 }

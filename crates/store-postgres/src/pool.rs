@@ -157,6 +157,11 @@ impl Pool {
         ScopedPool { pool: self, scope: scope.into(), kind: TransactionKind::Read }
     }
 
+    /// A scope for one reading statement that is planned each time.
+    pub(super) fn planning(&self, scope: impl Into<RowAccess>) -> ScopedPool<'_> {
+        ScopedPool { pool: self, scope: scope.into(), kind: TransactionKind::PlannedRead }
+    }
+
     /// A scope for one writing statement.
     pub(super) fn writing(&self, scope: impl Into<RowAccess>) -> ScopedPool<'_> {
         ScopedPool { pool: self, scope: scope.into(), kind: TransactionKind::Write }

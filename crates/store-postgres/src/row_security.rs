@@ -58,6 +58,9 @@ impl From<UserId> for RowAccess {
 pub(super) enum TransactionKind {
     /// One reading statement.
     Read,
+    /// One reading statement that is planned for its values each time. The plan that suits all values assumes that a limit
+    /// leaves a tenth of the rows, and may read whole tables for one page of a user's.
+    PlannedRead,
     /// Several reading statements in one snapshot.
     Snapshot,
     /// Writing statements.
@@ -71,6 +74,7 @@ impl RowAccess {
     pub(super) fn begin(self, access: TransactionKind) -> AssertSqlSafe<String> {
         let begin = match access {
             TransactionKind::Read => "BEGIN READ ONLY",
+            TransactionKind::PlannedRead => "BEGIN READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan",
             TransactionKind::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             TransactionKind::Write => "BEGIN",
         };
@@ -150,6 +154,10 @@ mod tests {
         assert_eq!(
             of(user.into(), TransactionKind::Read),
             "BEGIN READ ONLY; SET LOCAL recall.caller = '00000000-0000-0000-0000-000000000007'"
+        );
+        assert_eq!(
+            of(RowAccess::Pruning, TransactionKind::PlannedRead),
+            "BEGIN READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL recall.scope = 'pruning'"
         );
         assert_eq!(of(RowAccess::Queue, TransactionKind::Write), "BEGIN; SET LOCAL recall.scope = 'queue'");
         assert_eq!(of(RowAccess::Nobody, TransactionKind::Snapshot), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");

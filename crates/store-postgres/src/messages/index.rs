@@ -12,9 +12,10 @@ pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after
     let found = sqlx::query!(
         r#"SELECT m.feed_row AS "feed_row!", m.id AS "id!", m.session_id AS "session_id!", m.position AS "position!", m.role AS "role!", m.chunk,
                 m.speaker, m.sent_at AS "sent_at!", i.terms,
-                CASE WHEN i.model = $2 THEN i.embedding ELSE v.embedding END AS embedding
+                CASE WHEN i.model = $2 THEN i.embedding
+                     ELSE (SELECT v.embedding FROM message_vectors v WHERE v.user_id = m.user_id AND v.message_id = m.id AND v.model = $2)
+                END AS embedding
          FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-         LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = $2
          WHERE m.user_id = $1 AND m.forgotten IS NULL AND m.feed_row > $3 ORDER BY m.feed_row LIMIT $4"#,
         user.0,
         model,
@@ -22,7 +23,7 @@ pub(super) async fn feed(store: &PostgresStore, user: UserId, model: &str, after
         i64::from(limit),
     );
     let of = |column| Column("messages", column);
-    let rows = found.fetch_all(store.pool.reading(user)).await?.into_iter().map(|row| {
+    let rows = found.fetch_all(store.pool.planning(user)).await?.into_iter().map(|row| {
         Ok(FeedRow {
             row: of("feed_row").count(row.feed_row)?,
             message: MessageId(row.id),

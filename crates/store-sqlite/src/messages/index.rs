@@ -14,9 +14,11 @@ pub(super) async fn feed(store: &SqliteStore, user: UserId, model: &str, after: 
     let model = model.to_owned();
     let found = store.read(user, move |db| {
         let sql = "SELECT m.feed_row, m.id, m.session_id, m.position, m.role, m.chunk, m.speaker, m.sent_at, i.terms,
-                    CASE WHEN i.model = ?2 THEN i.embedding ELSE COALESCE(v.embedding, x'') END AS embedding
+                    CASE WHEN i.model = ?2 THEN i.embedding
+                         ELSE COALESCE((SELECT v.embedding FROM message_vectors v
+                                        WHERE v.user_id = m.user_id AND v.message_id = m.id AND v.model = ?2), x'')
+                    END AS embedding
              FROM visible_messages m JOIN message_index i ON i.user_id = m.user_id AND i.message_id = m.id
-             LEFT JOIN message_vectors v ON v.user_id = m.user_id AND v.message_id = m.id AND v.model = ?2
              WHERE m.user_id = ?1 AND m.forgotten IS NULL AND m.feed_row > ?3 ORDER BY m.feed_row LIMIT ?4";
         db.rows("messages", sql, (user.0, model, signed(after), limit), |c| {
             Ok(FeedRow {

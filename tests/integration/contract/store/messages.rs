@@ -256,7 +256,7 @@ pub(super) async fn message_feed_is_ordered_and_hides_foreign_vectors(store: Arc
         expected.iter().map(|m| (m.id, m.session, m.position)).collect::<Vec<_>>()
     );
     assert!(rows.is_sorted_by(|a, b| a.row < b.row));
-    assert_eq!(rows[0].terms, [("like".to_owned(), 2), ("mary".to_owned(), 1)]);
+    assert_eq!(rows[0].terms, [("like".into(), 2), ("mary".into(), 1)]);
     assert_eq!(rows[2].embedding, [1.0, 0.0]);
     assert!(rows[3].embedding.is_empty());
 }

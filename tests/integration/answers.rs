@@ -209,3 +209,24 @@ async fn answers_are_right_and_not_invented() {
         assert!(made_up[0] + made_up[1] <= MOST_FALSE, "too many answers to unanswerable questions");
     }
 }
+
+#[tokio::test]
+async fn fact_that_is_asked_for_is_found_among_many_stronger_ones() {
+    let told = |text: String| Statement { on: "2025-03-01".into(), by: None, text };
+    // Told twice, so that each is stronger than where the user lives. There are more of them than a context reads without being asked.
+    let liked = (0..60).map(|n| format!("I like jazz number {n}.")).flat_map(|text| [text.clone(), text]);
+    let scenario = Scenario {
+        asked: "2025-03-02".into(),
+        recorded: false,
+        told: liked.chain(["I live in Porto.".to_owned()]).map(told).collect(),
+        ask: vec![Ask {
+            kind: "single".into(),
+            q: "Where do I live?".into(),
+            gold: vec!["You live in Porto".into()],
+            all: vec![],
+            never: vec![],
+        }],
+    };
+    let answers = play(&scenario).await;
+    assert!(scenario.ask[0].is_right(&answers[0]), "{}", answers[0].text);
+}

@@ -9,7 +9,8 @@ use super::{
     StoreError,
 };
 use recall_domain::{
-    Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, SessionId, Slice, Stance,
+    Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, RelationName, SessionId,
+    Slice, Stance,
 };
 
 /// Most entities that one key finds, so that a name of thousands is not read whole.
@@ -61,6 +62,15 @@ pub trait FactStore: Send + Sync {
     async fn facts_by_id(&self, caller: &Caller, ids: &[FactId]) -> Result<Vec<Fact>, StoreError>;
     /// Returns facts with one of the entities on either side, strongest support first, at most `limit` per entity.
     async fn facts_of_entities(&self, caller: &Caller, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, StoreError>;
+    /// Returns those of the relations among the facts with one of the entities on either side, strongest support first, at most `limit`
+    /// per entity.
+    async fn facts_of_relations(
+        &self,
+        caller: &Caller,
+        entities: &[EntityId],
+        relations: &[RelationName],
+        limit: u32,
+    ) -> Result<Vec<Fact>, StoreError>;
     /// Returns facts between `some` and `others`, in either direction, whatever their status, by id.
     async fn facts_between(&self, caller: &Caller, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, StoreError>;
     /// Lists facts, latest change first.

@@ -188,6 +188,8 @@ async fn limited_lists_are_read_in_the_order_of_an_index() {
     for (sql, index) in [
         (super::knowledge::FACTS_OF_SUBJECT, "facts_of_subject (user_id=? AND subject_id=?)"),
         (super::knowledge::FACTS_OF_OBJECT, "facts_of_object (user_id=? AND object_id=?)"),
+        (super::knowledge::FACTS_OF_SUBJECT_AND_RELATIONS, "facts_of_subject (user_id=? AND subject_id=?)"),
+        (super::knowledge::FACTS_OF_OBJECT_AND_RELATIONS, "facts_of_object (user_id=? AND object_id=?)"),
     ] {
         let plan = explain(&store, sql).await;
         assert!(plan.contains(index) && !plan.contains("ORDER BY"), "{sql}\n{plan}");

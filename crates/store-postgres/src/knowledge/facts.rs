@@ -1,5 +1,7 @@
 //! Reads facts.
 
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 use sqlx::PgExecutor;
 use uuid::Uuid;
@@ -12,7 +14,7 @@ use super::super::{
     list::ListStatement,
     rows::{self, FACT, FactRow},
 };
-use recall_domain::{Caller, EntityId, Fact, FactId, Page, Slice, UserId};
+use recall_domain::{Caller, EntityId, Fact, FactId, Page, RelationName, Slice, UserId};
 use recall_ports::{FactFilter, FactKey, FactStore, StoreError};
 use recall_store::filter;
 
@@ -42,6 +44,33 @@ impl FactStore for PostgresStore {
             caller.user().0,
             &column(entities, |id| id.0)[..],
             i64::from(limit),
+        );
+        Ok(read(found.fetch_all(self.pool.reading(caller)).await)?)
+    }
+
+    async fn facts_of_relations(
+        &self,
+        caller: &Caller,
+        entities: &[EntityId],
+        relations: &[RelationName],
+        limit: u32,
+    ) -> Result<Vec<Fact>, StoreError> {
+        let found = rows::facts!(
+            WITH "asked AS (SELECT DISTINCT unnest($2::uuid[]) AS entity),
+             sides AS (
+                 SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN LATERAL (
+                     SELECT id, support FROM facts WHERE user_id = $1 AND subject_id = a.entity AND relation = ANY($4)
+                     ORDER BY support DESC, id LIMIT $3) f
+                 UNION
+                 SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN LATERAL (
+                     SELECT id, support FROM facts WHERE user_id = $1 AND object_id = a.entity AND relation = ANY($4)
+                     ORDER BY support DESC, id LIMIT $3) f),
+             ranked AS (SELECT id, row_number() OVER (PARTITION BY entity ORDER BY support DESC, id) AS place FROM sides) "
+            FROM "facts WHERE user_id = $1 AND id IN (SELECT id FROM ranked WHERE place <= $3) ORDER BY support DESC, id",
+            caller.user().0,
+            &column(entities, |id| id.0)[..],
+            i64::from(limit),
+            &column(relations, |relation| Cow::Borrowed(relation.as_str()))[..],
         );
         Ok(read(found.fetch_all(self.pool.reading(caller)).await)?)
     }

@@ -11,7 +11,7 @@ use super::super::{
     list::ListStatement,
     rows,
 };
-use recall_domain::{Caller, EntityId, Fact, FactId, Page, Slice, UserId};
+use recall_domain::{Caller, EntityId, Fact, FactId, Page, RelationName, Slice, UserId};
 use recall_ports::{FactFilter, FactKey, FactStore, StoreError};
 use recall_store::filter;
 
@@ -21,6 +21,14 @@ pub(in super::super) const FACTS_OF_SUBJECT: &str =
 /// The strongest facts of an object.
 pub(in super::super) const FACTS_OF_OBJECT: &str =
     "SELECT * FROM facts INDEXED BY facts_of_object WHERE user_id = ? AND object_id = ? ORDER BY support DESC, id LIMIT ?";
+
+/// The same of some relations. The index has the relation, so that the other facts are not read.
+pub(in super::super) const FACTS_OF_SUBJECT_AND_RELATIONS: &str =
+    "SELECT * FROM facts INDEXED BY facts_of_subject WHERE user_id = ? AND subject_id = ? AND relation IN (SELECT value FROM json_each(?))
+     ORDER BY support DESC, id LIMIT ?";
+pub(in super::super) const FACTS_OF_OBJECT_AND_RELATIONS: &str =
+    "SELECT * FROM facts INDEXED BY facts_of_object WHERE user_id = ? AND object_id = ? AND relation IN (SELECT value FROM json_each(?))
+     ORDER BY support DESC, id LIMIT ?";
 
 /// Finds facts by their keys. Each form of a key uses all of its columns: a well-known subject costs no more than an unknown one. Several
 /// keys may find the same fact.
@@ -64,7 +72,33 @@ impl FactStore for SqliteStore {
     /// Each side uses its own index, named for the reason given in `facts_by_key`. A fact between an entity and itself counts once.
     async fn facts_of_entities(&self, caller: &Caller, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, StoreError> {
         let (user, entities) = (caller.user(), entities.to_vec());
-        Ok(self.read(caller, move |db| db.snapshot(|db| facts_of_entities(db, user, &entities, limit))).await?)
+        let read = move |db: &mut Db| {
+            strongest_of_each(&entities, limit, |entity| {
+                let mut found = db.rows("facts", FACTS_OF_SUBJECT, (user.0, entity.0, limit), rows::fact)?;
+                found.extend(db.rows("facts", FACTS_OF_OBJECT, (user.0, entity.0, limit), rows::fact)?);
+                Ok(found)
+            })
+        };
+        Ok(self.read(caller, move |db| db.snapshot(read)).await?)
+    }
+
+    async fn facts_of_relations(
+        &self,
+        caller: &Caller,
+        entities: &[EntityId],
+        relations: &[RelationName],
+        limit: u32,
+    ) -> Result<Vec<Fact>, StoreError> {
+        let (user, entities, relations) = (caller.user(), entities.to_vec(), json(relations, "relations").map_err(StoreError::from)?);
+        let read = move |db: &mut Db| {
+            strongest_of_each(&entities, limit, |entity| {
+                let values = (user.0, entity.0, relations.as_str(), limit);
+                let mut found = db.rows("facts", FACTS_OF_SUBJECT_AND_RELATIONS, values, rows::fact)?;
+                found.extend(db.rows("facts", FACTS_OF_OBJECT_AND_RELATIONS, values, rows::fact)?);
+                Ok(found)
+            })
+        };
+        Ok(self.read(caller, move |db| db.snapshot(read)).await?)
     }
 
     async fn facts_between(&self, caller: &Caller, some: &[EntityId], others: &[EntityId]) -> Result<Vec<Fact>, StoreError> {
@@ -92,17 +126,18 @@ pub(in super::super) fn facts_by_key(db: &Db, user: UserId, keys: &[FactKey], mo
     db.rows("facts", FACTS_BY_KEY, (user.0, json(&asked, "keys")?, most), rows::fact)
 }
 
-/// The facts of entities, strongest first, at most `limit` for each entity.
+/// Returns the facts that `read` finds for each entity, strongest first, at most `limit` of each.
 ///
 /// Each side is a statement of its own. One statement for all would sort their union, which takes twice as long. They need one snapshot.
-fn facts_of_entities(db: &Db, user: UserId, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, Failure> {
+fn strongest_of_each(
+    entities: &[EntityId],
+    limit: u32,
+    read: impl Fn(&EntityId) -> Result<Vec<Fact>, Failure>,
+) -> Result<Vec<Fact>, Failure> {
     let strongest_first = |a: &Fact, b: &Fact| b.support.total_cmp(&a.support).then_with(|| a.id.cmp(&b.id));
     let mut found = Vec::new();
     for entity in entities {
-        let mut of_entity = Vec::new();
-        for sql in [FACTS_OF_SUBJECT, FACTS_OF_OBJECT] {
-            of_entity.extend(db.rows("facts", sql, (user.0, entity.0, limit), rows::fact)?);
-        }
+        let mut of_entity = read(entity)?;
         of_entity.sort_by(strongest_first);
         // A fact between an entity and itself counts once.
         of_entity.dedup_by_key(|fact| fact.id);

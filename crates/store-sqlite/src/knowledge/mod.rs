@@ -13,6 +13,8 @@ pub(super) use self::commit::version;
 pub(super) use self::{
     entities::ENTITIES_BY_HINT,
     evidence::SESSIONS_OF_FACT,
-    facts::{FACTS_BETWEEN, FACTS_BY_KEY, FACTS_OF_OBJECT, FACTS_OF_SUBJECT},
+    facts::{
+        FACTS_BETWEEN, FACTS_BY_KEY, FACTS_OF_OBJECT, FACTS_OF_OBJECT_AND_RELATIONS, FACTS_OF_SUBJECT, FACTS_OF_SUBJECT_AND_RELATIONS,
+    },
     mentions::RECENTLY_MENTIONED,
 };

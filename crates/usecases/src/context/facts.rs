@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{error::UseCaseError, rank, use_cases::UseCases};
 use recall_domain::{
-    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Timestamp,
+    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, RelationName, Timestamp,
     context::{ContextQuery, RankedFact, Scope},
 };
 
-/// Most facts loaded per named entity, strongest first.
-const FACTS_PER_ENTITY: u32 = 100;
+/// Facts loaded per named entity, strongest first, unless more are wanted: so many of the relations that are asked for, and as many of any.
+const FACTS_PER_ENTITY: usize = 50;
 /// Most entities that one name in a question means, most mentioned first.
 const MAX_NAMESAKES: usize = 8;
 /// Most entities matched by a part of their name, most mentioned first.
@@ -35,7 +35,7 @@ impl UseCases {
         if named.is_empty() {
             return Ok((named, Vec::new()));
         }
-        let scored = self.scored_facts(caller, query, asked, &named).await?;
+        let scored = self.scored_facts(caller, query, asked, &named, most).await?;
         let (scored, evidence) = self.facts_with_evidence(caller, query.scope, scored, most).await?;
         let facts = self.with_both_sides(caller, scored, evidence).await?;
         Ok((named, facts))
@@ -62,19 +62,31 @@ impl UseCases {
         Ok(named)
     }
 
-    /// Returns the facts about entities with their scores, best first.
+    /// Returns facts about entities with their scores, best first.
+    ///
+    /// Those of the relations that are asked for are read by themselves: of the hundreds of facts about a user, "Where do I live?" asks for one
+    /// that is seldom among the strongest.
     async fn scored_facts(
         &self,
         caller: &Caller,
         query: &ContextQuery,
         asked: &rank::QuestionTerms,
         named: &[Entity],
+        most: usize,
     ) -> Result<Vec<Scored>, UseCaseError> {
         let ids: Vec<EntityId> = named.iter().map(|e| e.id).collect();
-        let mut facts = self.parts.store.facts_of_entities(caller, &ids, FACTS_PER_ENTITY).await?;
+        let asked_for = self.cues.asked_for(asked);
+        let relations: Vec<RelationName> = asked_for.iter().map(|relation| (*relation).to_owned()).collect();
+        let limit = u32::try_from(most.max(FACTS_PER_ENTITY)).unwrap_or(u32::MAX);
+        let store = &self.parts.store;
+        let mut facts = store.facts_of_entities(caller, &ids, limit).await?;
+        if !relations.is_empty() {
+            let known: HashSet<FactId> = facts.iter().map(|f| f.id).collect();
+            let of_relations = store.facts_of_relations(caller, &ids, &relations, limit).await?;
+            facts.extend(of_relations.into_iter().filter(|f| !known.contains(&f.id)));
+        }
         facts.retain(|f| f.status != FactStatus::Retracted && query.as_of.is_none_or(|at| known_at(f, at)));
         let now = query.as_of.unwrap_or_else(|| self.now());
-        let asked_for = self.cues.asked_for(asked);
         let score = |f: Fact| (rank::score(&f, &ids, &asked_for, &self.parts.ontology, now), f);
         let mut scored: Vec<Scored> = facts.into_iter().map(score).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.updated_at.cmp(&a.1.updated_at)).then_with(|| a.1.id.cmp(&b.1.id)));

@@ -250,6 +250,16 @@ pub(super) async fn facts_are_found_by_key_and_by_entity(store: Arc<dyn Store>) 
     assert_eq!(ids(overlapping), [facts[1].id, facts[3].id], "a fact is listed twice, or one of an entity with itself is missing");
     assert!(store.facts_between(&w.caller, &[mary.id], &[paris.id]).await.unwrap().is_empty());
     assert!(store.facts_between(&w.caller, &[], &[john.id]).await.unwrap().is_empty());
+
+    let of_relations = async |relations: &[&str], limit| {
+        let relations: Vec<_> = relations.iter().map(|r| (*r).into()).collect();
+        ids(store.facts_of_relations(&w.caller, &[john.id, paris.id], &relations, limit).await.unwrap())
+    };
+    let visited = Fact { support: 0.5, ..fact(&john, "VISITED", &paris) };
+    w.commit(KnowledgeCommit { facts: vec![visited.clone()], ..w.plan(session).await }).await;
+    assert_eq!(of_relations(&["VISITED", "HATES"], 9).await, [visited.id], "of both sides, once");
+    assert_eq!(of_relations(&["VISITED", "LIKES"], 1).await, [facts[1].id, facts[3].id], "the strongest one of each entity");
+    assert!(of_relations(&[], 9).await.is_empty());
 }
 
 pub(super) async fn facts_are_filtered_by_time(store: Arc<dyn Store>) {

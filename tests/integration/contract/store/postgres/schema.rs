@@ -167,6 +167,10 @@ async fn frequent_statements_use_their_index() {
         ("SELECT user_id FROM graph_heads WHERE changed_in >= '7'::xid8", "graph_heads_changed"),
         ("SELECT id FROM facts WHERE user_id = $U AND subject_id = $U ORDER BY support DESC, id LIMIT 9", "facts_of_subject"),
         ("SELECT id FROM facts WHERE user_id = $U AND object_id = $U ORDER BY support DESC, id LIMIT 9", "facts_of_object"),
+        (
+            "SELECT id FROM facts WHERE user_id = $U AND object_id = $U AND relation = ANY('{LIKES,USES}') ORDER BY support DESC, id LIMIT 9",
+            "facts_of_object",
+        ),
         ("SELECT * FROM entities WHERE user_id = $U ORDER BY mention_count DESC, id DESC LIMIT 9", "entities_most_mentioned"),
         (
             "SELECT * FROM visible_evidence WHERE user_id = $U AND fact_id = $U ORDER BY created_at DESC, message_id DESC, stance DESC LIMIT 9",

@@ -22,6 +22,12 @@ const NEGATIONS: &str = "not never no don't doesn't didn't isn't aren't wasn't w
     wouldn't nobody nothing neither nor without hardly dont doesnt didnt cant isnt arent \
     wasnt werent hasnt havent wont";
 
+/// Words that turn or weaken what a sentence would say without them: "quit smoking", "almost missed", "everyone except Karl", "Bob said that".
+const TURNS: &str = "stop stops stopped stopping quit quits quitting refuse refuses refused refusing forget forgets forgot forgotten almost \
+    nearly barely pretend pretends pretended pretending doubt doubts doubted fail fails failed avoid avoids avoided decline declines declined \
+    cancel cancels cancelled canceled postponed except instead rather former formerly ex unlikely supposedly allegedly apparently claims claimed \
+    denies denied said says heard rumour rumor thought considered offered tried";
+
 fn list_contains(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)
 }
@@ -56,6 +62,21 @@ pub(super) fn addressee<'a>(message: &Message, speakers: &HashSet<&'a str>) -> O
 pub(super) fn is_negated(sentence: &[Word], verb: Option<usize>) -> bool {
     let before = verb.map_or(sentence, |v| &sentence[v.saturating_sub(3)..v.min(sentence.len())]);
     before.iter().any(|w| list_contains(NEGATIONS, &w.plain))
+}
+
+/// Whether a sentence says what its words say: nothing in it turns that into its contrary, or leaves it open.
+///
+/// It may still answer the question. Only a yes would be a guess.
+pub(super) fn is_plain(sentence: &[Word]) -> bool {
+    let used_to = sentence.windows(2).any(|pair| pair[0].plain == "used" && pair[1].plain == "to");
+    !used_to && !sentence.iter().any(|w| list_contains(TURNS, &w.plain))
+}
+
+/// Returns whether a sentence says yes or no to a question whose `verb` it has; `None` if it leaves that open.
+pub(super) fn verdict(question: &Question, sentence: &[Word], verb: Option<usize>) -> Option<bool> {
+    // "Is she still pregnant?" asks for this moment, and a sentence tells of the one at which it was said.
+    let asks_for_now = question.words.iter().any(|w| list_contains("still yet already anymore now currently", &w.plain));
+    (is_plain(sentence) && !asks_for_now).then(|| !is_negated(sentence, verb))
 }
 
 /// Whether a sentence states the name or the occupation of the speaker.

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use super::{
+    assertion,
     evidence::is_told_by,
     excerpts::shorten,
     lexicon::is_function_word,
@@ -44,6 +45,19 @@ pub(super) fn with_corrections<'m>(quotes: Vec<Quote<'m>>, ranked: &'m [RankedMe
     }
     all.truncate(MAX_QUOTES);
     all
+}
+
+/// Takes the yes or no from quotes of which a later message turns something: "The trip to Lisbon is cancelled."
+pub(super) fn drop_turned_verdicts(quotes: &mut [Quote<'_>], ranked: &[RankedMessage], is_about: impl Fn(&Word) -> bool) {
+    let time = |m: &Message| (m.sent_at, m.position);
+    for quote in quotes.iter_mut().filter(|q| q.verdict.is_some()) {
+        let said = ranked.iter().map(|r| &r.message).filter(|m| m.role == Role::User && time(m) > time(quote.message));
+        let turns = said.map(|m| words(m.text.as_str())).any(|said| {
+            let is_plain = assertion::is_plain(&said) && !assertion::is_negated(&said, None);
+            !is_plain && said.iter().any(&is_about)
+        });
+        quote.verdict = quote.verdict.filter(|_| !turns);
+    }
 }
 
 /// Returns what was said after the evidence of facts: corrections of it, or else the newest of `quotes` that is newer.

@@ -12,6 +12,7 @@ use super::{
     assertion::{self, Statement},
     cues::{CueIndex, Form},
     excerpts::{MAX_EXCERPT, quoted_range, shorten, without_quotations},
+    later,
     lexicon::{are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_function_word, is_light_verb, is_specific_class},
     names::NameMention,
     period,
@@ -123,6 +124,7 @@ impl QuoteFinder<'_> {
             .filter(usable)
             .filter_map(|m| self.quote(m, antecedent(m, ranked), &terms, &speakers))
             .collect();
+        later::drop_turned_verdicts(&mut quotes, ranked, |w| terms.iter().any(|t| t.stem == w.stem));
         // The sort is stable, so equal coverage keeps the ranking.
         quotes.sort_by(|a, b| b.coverage.total_cmp(&a.coverage));
         let mut seen = HashSet::new();
@@ -239,7 +241,7 @@ impl QuoteFinder<'_> {
         // "Ikenna told his class we have a dog. We do not have a dog." is no clear answer.
         let negations = |i: usize| assertion::is_negated(&read[i].words, None);
         let agree = (0..read.len()).filter(|i| score(&shares[*i]) >= score(&shares[best])).all(|i| negations(i) == negations(best));
-        let verdict = (sure && agree).then(|| !assertion::is_negated(&read[best].words, verb));
+        let verdict = if sure && agree { assertion::verdict(self.question, &read[best].words, verb) } else { None };
         let whole = message.text.as_str();
         let excerpt = shorten(if whole.chars().count() <= MAX_EXCERPT { whole } else { &quoted });
         Some(Quote { message, excerpt, verdict, coverage })

@@ -642,6 +642,32 @@ fn wishes_and_statements_about_others_are_not_quoted() {
 }
 
 #[test]
+fn only_plain_statements_are_a_yes() {
+    for (said, question, is_yes) in [
+        ("I play the violin.", "Do I play the violin?", true),
+        ("I used to play the violin.", "Do I play the violin?", false),
+        ("I quit smoking two years ago.", "Do I smoke?", false),
+        ("Tim refused to sign the contract.", "Did Tim sign the contract?", false),
+        ("I forgot to water the plants.", "Did I water the plants?", false),
+        ("Leo almost missed the train.", "Did Leo miss the train?", false),
+        ("Bob said that Anna is pregnant.", "Is Anna pregnant?", false),
+        ("Anna is pregnant.", "Is Anna pregnant?", true),
+        ("Anna is pregnant.", "Is Anna still pregnant?", false),
+    ] {
+        let mut w = test_memory();
+        w.entities.push(entity("Anna", EntityType::Person));
+        w.add_message(None, said);
+        let text = w.answer(question).text;
+        assert_eq!(text.as_str().starts_with("Yes"), is_yes, "{question} {}", text.as_str());
+    }
+    let mut w = test_memory();
+    w.add_message(None, "On Friday I fly to Lisbon.");
+    assert!(w.answer("Do I fly to Lisbon?").text.as_str().starts_with("Yes"));
+    w.add_message(None, "The trip to Lisbon is cancelled.");
+    assert!(!w.answer("Do I fly to Lisbon?").text.as_str().starts_with("Yes"), "something turned it later");
+}
+
+#[test]
 fn descriptions_are_replaced_by_names() {
     use EntityType::*;
     let mut w = test_memory();

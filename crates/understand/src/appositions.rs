@@ -9,6 +9,7 @@ use super::tokens::{Pos, Token};
 pub(crate) fn join_appositions(tokens: &[Token], p: &mut Phrases) {
     absorb_owners(tokens, p);
     join_distant_names(tokens, p);
+    join_lists_of_names(tokens, p);
     let mut i = 0;
     while i + 2 < p.chunks.len() {
         let (ChunkKind::Noun(a), ChunkKind::Comma | ChunkKind::Mark, ChunkKind::Noun(b)) =
@@ -113,6 +114,41 @@ fn join_distant_names(tokens: &[Token], p: &mut Phrases) {
         }
         i += 1;
     }
+}
+
+/// Lets the names after a plural stand for it: "my friends, Ann and Lou, moved" is "Ann and Lou moved", and both are friends of mine.
+fn join_lists_of_names(tokens: &[Token], p: &mut Phrases) {
+    let mut i = 0;
+    while i + 1 < p.chunks.len() {
+        let plural = match p.chunks[i].kind {
+            ChunkKind::Noun(a) if p.chunks[i + 1].kind == ChunkKind::Comma => Some(a).filter(|a| {
+                let head = &tokens[p.nouns[*a].head];
+                head.pos == Pos::Noun && head.lemma != head.norm && p.nouns[*a].possessor == Possessor::Speaker && is_title(&head.lemma)
+            }),
+            _ => None,
+        };
+        if let Some((names, end)) = plural.and_then(|_| list_of_names(tokens, p, i + 2)) {
+            names.into_iter().for_each(|name| p.nouns[name].appositive = plural);
+            p.chunks.remove(end);
+            p.chunks.drain(i..i + 2);
+        }
+        i += 1;
+    }
+}
+
+/// Returns the names of a list that begins at a chunk and has an "and", and the comma that closes it.
+fn list_of_names(tokens: &[Token], p: &Phrases, from: usize) -> Option<(Vec<usize>, usize)> {
+    let (mut names, mut joined) = (Vec::new(), false);
+    for (at, chunk) in p.chunks.iter().enumerate().skip(from) {
+        match chunk.kind {
+            ChunkKind::Noun(n) if is_plain_name(tokens, &p.nouns[n]) => names.push(n),
+            ChunkKind::Conj if !joined && !names.is_empty() => joined = true,
+            ChunkKind::Comma if joined => return (names.len() > 1).then_some((names, at)),
+            ChunkKind::Comma => {}
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// Whether a phrase is a name and nothing else.

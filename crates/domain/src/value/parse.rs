@@ -18,6 +18,11 @@ const CURRENCIES: &[(&str, &[&str])] = &[
     ("PLN", &["pln", "zł", "zloty", "zlotys"]),
 ];
 
+/// Words that follow a number without being a part of its unit: "82 kg and", "at number 7 in".
+const NO_UNITS: &[&str] = &[
+    "and", "as", "at", "but", "by", "for", "from", "i", "if", "in", "now", "on", "or", "so", "then", "to", "today", "too", "when", "with",
+];
+
 impl FactValue {
     /// Parses a text as the first of these types that it fits. Empty text has no value, and relative dates neither.
     pub fn parse(text: &str, types: &[ValueType]) -> Option<Self> {
@@ -40,6 +45,7 @@ impl FactValue {
         let number = Decimal::parse_grouped(text.get(..end)?)?;
         let unit = text.get(end..)?.trim().to_lowercase();
         let known = unit.split_whitespace().count() <= 2 && unit.chars().count() <= 20 && !unit.contains(|c: char| c.is_ascii_digit());
+        let known = known && !unit.split_whitespace().any(|word| NO_UNITS.contains(&word));
         let unit = (!unit.is_empty()).then(|| singular(&unit));
         known.then(|| Self::new(text, ValueData::Number { number, unit }))
     }
@@ -198,6 +204,7 @@ mod tests {
         assert_eq!(key("42", ValueType::Number).as_deref(), Some("number 42 "));
         assert_eq!(key("seven", ValueType::Number), None);
         assert_eq!(key("7 of the 12", ValueType::Number), None);
+        assert_eq!([key("82 kg and", ValueType::Number), key("7 in", ValueType::Number)], [None, None], "a word of the sentence");
     }
 
     #[test]

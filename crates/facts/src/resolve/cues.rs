@@ -2,7 +2,7 @@
 //!
 //! Pure, and linear in the length of the text: only a few words on either side of a name are read.
 
-use super::roles::Role;
+use super::{name_score::edit_distance, roles::Role};
 use recall_domain::{EntityType, FirstPerson, Mention, Span};
 
 /// Characters read on either side of a name.
@@ -215,6 +215,8 @@ impl Text {
             | "formerly known as"
             | "stands for"
             | "is also known as"
+            | "is nicknamed"
+            | "was nicknamed"
             | "is the same as"
             | "prefers to be called"
             | "is now called"
@@ -227,6 +229,12 @@ impl Text {
             }
             // "Pip is Philippa": a person is a person.
             "is" if a.entity_type == EntityType::Person && b.entity_type == EntityType::Person => AliasStatement::IfSimilar,
+            // "Everyone calls my sister Katrien 'Trinny'."
+            "'" | "\"" | "“" | "‘"
+                if self.before(a.span.start).iter().take(4).any(|w| matches!(w.as_str(), "call" | "calls" | "called")) =>
+            {
+                AliasStatement::Explicit
+            }
             // "My manager is Henrike. Everyone calls her Rike."
             words if words.rsplit_once(['.', '!']).is_some_and(|(before, said)| before.is_empty() && is_calling(said.trim())) => {
                 AliasStatement::Explicit
@@ -287,21 +295,6 @@ fn is_repeated(name: &str, full: &str) -> bool {
 /// Whether a sentence begins with "everyone calls her" or "we call him".
 fn is_calling(words: &str) -> bool {
     CALLING.iter().any(|c| words.strip_suffix(c).is_some_and(|who| who.split_whitespace().count() == 1))
-}
-
-/// Returns how many letters must be added, removed or replaced to get from one word to another.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// What a text says about two names being aliases.
@@ -385,7 +378,10 @@ fn is_introduction(before: &[String], after: &[String]) -> bool {
     if before.iter().any(|w| matches!(w.as_str(), "don't" | "not" | "never" | "stop" | "if" | "wish")) || next.starts_with("'s") {
         return false;
     }
-    let named = matches!((word(1), word(0)), ("name", "is") | ("name's", _) | ("me", "as")) && before.iter().take(4).any(|w| w == "my");
+    // "My full name is", but not "my boss's name is".
+    let own = word(2) == "my" || word(3) == "my" && !word(2).ends_with("'s") && !word(2).ends_with("s'");
+    let known = (word(1), word(0)) == ("me", "as") && before.iter().take(4).any(|w| w == "my");
+    let named = matches!((word(1), word(0)), ("name", "is") | ("name's", _)) && own || known;
     let called =
         matches!((word(1), word(0)), ("call" | "calls" | "called", "me")) || (word(2) == "i" && word(1) == "go" && word(0) == "by");
     let short = word(0) == "name's" && word(1) == "my";
@@ -466,6 +462,8 @@ mod tests {
             ("Don't call me John.", "John", false),
             ("I'm with John.", "John", false),
             ("His name is John.", "John", false),
+            ("My boss's name is John.", "John", false),
+            ("My full name is John.", "John", true),
             ("I am sorry, John.", "John", false),
         ] {
             assert_eq!(cues(text, name, None).speaker, expected, "{text}");
@@ -492,6 +490,9 @@ mod tests {
             ("His name is Marco. Marco Tan.", "Marco", "Marco Tan", AliasStatement::Explicit),
             ("Our daughter Philomena, 14, who goes by Mena", "Philomena", "Mena", AliasStatement::Explicit),
             ("Marco left. Marco Tan stays.", "Marco", "Marco Tan", AliasStatement::None),
+            ("My sister Katrien is nicknamed Trinny.", "Katrien", "Trinny", AliasStatement::Explicit),
+            ("Everyone calls my sister Katrien 'Trinny'.", "Katrien", "Trinny", AliasStatement::Explicit),
+            ("I met Katrien 'Trinny' there.", "Katrien", "Trinny", AliasStatement::None),
         ] {
             assert_eq!(Text::of(text).alias_statement(&mention(text, a, None), &mention(text, b, None)), expected, "{text}");
         }

@@ -134,3 +134,18 @@ impl Resolver<'_> {
 pub(crate) fn names_of(e: &Entity) -> impl Iterator<Item = &str> {
     std::iter::once(&e.name).chain(&e.aliases).map(String::as_str)
 }
+
+/// Returns how many letters must be added, removed or replaced to get from one word to another.
+pub(super) fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(64).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -49,6 +49,7 @@ fn message(session: SessionId) -> NewMessage {
         kind: None,
         event: EventId(fresh()),
         title: None,
+        answers: None,
     }
 }
 

@@ -63,6 +63,7 @@ fn message(session: SessionId, embedding: Vec<f32>) -> NewMessage {
         kind: None,
         event: EventId(Uuid::now_v7()),
         title: None,
+        answers: None,
     }
 }
 

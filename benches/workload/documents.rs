@@ -179,6 +179,7 @@ fn message(inside: &Inside, session: SessionId, text: UserText, mining: FollowUp
         kind: None,
         event: event(),
         title: None,
+        answers: None,
     }
 }
 

@@ -165,6 +165,7 @@ impl LearningFixture {
             kind: None,
             event: EventId(ids.fresh()),
             title: None,
+            answers: None,
         };
         let stored = self.store.append(caller, session, vec![message]).await.unwrap().remove(0).message;
         let input = ExtractInput { text: text.clone(), speaker: speaker.clone(), previous: previous.to_vec(), ..ExtractInput::default() };

@@ -112,6 +112,7 @@ impl Teller {
             kind: None,
             event: EventId(self.ids.fresh()),
             title: None,
+            answers: None,
         };
         self.store.append(caller, session, vec![message]).await.unwrap().remove(0).message
     }

@@ -72,6 +72,7 @@ async fn person(store: &Arc<dyn Store>, number: usize, count: usize, clusters: &
             kind: None,
             event: EventId(Uuid::now_v7()),
             title: None,
+            answers: None,
         };
         let batch: Vec<NewMessage> = chunk.iter().map(message).collect();
         person.ids.extend(batch.iter().map(|m| m.id));

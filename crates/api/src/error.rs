@@ -71,6 +71,11 @@ impl ApiError {
         Self::refused(StatusCode::NOT_FOUND, NOT_FOUND, format!("There is no such {noun}. Check its id."))
     }
 
+    /// Creates a 404 error for a URL without a route.
+    pub(crate) fn nothing_here() -> Self {
+        Self::refused(StatusCode::NOT_FOUND, NOT_FOUND, "There is nothing at this URL. Check the path.")
+    }
+
     /// Creates a 503 error for a request that may succeed later.
     pub fn unavailable(retry_after: Duration, cause: impl Into<Arc<dyn Error + Send + Sync>>) -> Self {
         Self {
@@ -132,6 +137,11 @@ impl ApiError {
             self.path = split_path(path);
         }
         self
+    }
+
+    /// Sets the path to one name that may contain dots.
+    pub(crate) fn at_name(self, name: String) -> Self {
+        Self { path: vec![name], ..self }
     }
 
     /// Sets the challenge for the header `WWW-Authenticate` (RFC 6750, section 3).
@@ -197,7 +207,7 @@ impl From<UseCaseError> for ApiError {
     fn from(error: UseCaseError) -> Self {
         let code = error.code();
         match error {
-            UseCaseError::Invalid { message, path, .. } => Self::invalid(code, message, path),
+            UseCaseError::Invalid { message, path, .. } => Self::invalid(code, message, &path),
             UseCaseError::Refused { message, .. } => Self::refused(StatusCode::CONFLICT, code, message),
             UseCaseError::Forbidden { message } => Self::refused(StatusCode::FORBIDDEN, code, message),
             UseCaseError::NotFound { noun } => Self { code, ..Self::not_found(noun) },

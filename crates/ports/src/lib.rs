@@ -74,8 +74,8 @@ pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWo
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use spool::{Spool, SpooledFile};
 pub use store::{
-    Activity, AnswerCommit, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageRange, MessageStore, NewMessage, SessionDeleted,
-    SessionStore, SessionUpdate, Store, StoreError,
+    Activity, AnswerCommit, AnsweredQuestion, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageRange, MessageStore, NewMessage,
+    SessionDeleted, SessionStore, SessionUpdate, Store, StoreError,
 };
 pub use stream::{Announcer, CommitListener, LogEntry, SessionLogEntry};
 pub use topics::{SessionTopics, TopicPart, TopicStore, TopicText, TopicTexts};

@@ -243,6 +243,17 @@ pub struct NewMessage {
     pub event: recall_domain::EventId,
     /// The session's title, used if it has none.
     pub title: Option<UserText>,
+    /// What it answers, if it is an answer.
+    pub answers: Option<AnsweredQuestion>,
+}
+
+/// The question that a message answers, and the sources of the answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnsweredQuestion {
+    /// The question, in the same session.
+    pub question: MessageId,
+    /// The sources. The answer vanishes with any of them.
+    pub citations: Vec<Citation>,
 }
 
 /// The work that follows the storing of a message.
@@ -387,12 +398,8 @@ pub trait MessageStore: Send + Sync {
 /// An answer to store.
 #[derive(Clone, Debug)]
 pub struct AnswerCommit {
-    /// The assistant's message; its `external_id` is unset.
+    /// The assistant's message with what it answers; its `external_id` is unset.
     pub message: NewMessage,
-    /// The question.
-    pub answer_to: MessageId,
-    /// Its sources.
-    pub citations: Vec<Citation>,
     /// Events after the `message_stored` of the answer.
     pub events: Vec<EventDraft>,
 }

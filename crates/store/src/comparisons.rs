@@ -42,7 +42,7 @@ pub async fn add_comparison<T: ComparisonStatements>(tx: &mut T, caller: &Caller
     let session = NewSession { id, title: Some(new.message.text.clone()), epoch: new.epoch.clone(), now, document: true };
     tx.insert_session(user, &session).await?;
     tx.insert_comparison(user, &comparison).await?;
-    let message = PendingMessage { message: &new.message, answer_to: None, citations: &[], may_be_remembered: true };
+    let message = PendingMessage { message: &new.message, may_be_remembered: true };
     messages::store(tx, caller, id, &[message]).await?;
     tell(tx, user, comparison.progress(), new.event, now).await?;
     Ok(comparison)

@@ -97,7 +97,7 @@ pub async fn add_document<T: DocumentStatements>(tx: &mut T, caller: &Caller, ne
     tx.insert_session(user, &session).await?;
     tx.insert_document(user, &document).await?;
     tx.insert_original(user, document.id, &new.original).await?;
-    let message = PendingMessage { message: &new.message, answer_to: None, citations: &[], may_be_remembered: true };
+    let message = PendingMessage { message: &new.message, may_be_remembered: true };
     messages::store(tx, caller, id, &[message]).await?;
     tell(tx, user, document.progress(), new.event, now).await?;
     Ok(AddedDocument::Added(document))
@@ -150,8 +150,7 @@ pub async fn store_chunks<T: DocumentStatements>(tx: &mut T, caller: &Caller, cl
     if known.progress.stored != step.first {
         return Err(Refusal::Stale.into());
     }
-    let pending =
-        step.chunks.iter().map(|(message, _)| PendingMessage { message, answer_to: None, citations: &[], may_be_remembered: true });
+    let pending = step.chunks.iter().map(|(message, _)| PendingMessage { message, may_be_remembered: true });
     messages::store(tx, caller, session, &pending.collect::<Vec<_>>()).await?;
     if !step.sections.is_empty() {
         tx.insert_sections(user, step.document, &step.sections).await?;

@@ -260,12 +260,13 @@ pub async fn commit_answer<T: KnowledgeStatements>(
 ) -> Result<Message, T::Error> {
     let user = caller.user();
     let held = jobs::held_job(tx, user, claim).await?;
-    let AnswerCommit { message, answer_to, citations, events } = answer;
+    let AnswerCommit { message, events } = answer;
+    let answers = message.answers.as_ref().ok_or(Refusal::Unstorable("an answer without a question"))?;
     let (session, now) = (message.session, message.created_at);
     // The question must be in the same session, because the messages of a session are deleted together.
-    let may_be_remembered = tx.is_remembered(user, *answer_to, session).await?.ok_or(Refusal::NotFound)?;
-    reject_forgotten_sources(tx, user, citations).await?;
-    let new = PendingMessage { message, answer_to: Some(*answer_to), citations, may_be_remembered };
+    let may_be_remembered = tx.is_remembered(user, answers.question, session).await?.ok_or(Refusal::NotFound)?;
+    reject_forgotten_sources(tx, user, &answers.citations).await?;
+    let new = PendingMessage { message, may_be_remembered };
     let stored = messages::store(tx, caller, session, &[new]).await?.pop().ok_or(Refusal::NotFound)?;
     append_events(tx, user, session, events, now).await?;
     jobs::finish(tx, &held, now).await?;

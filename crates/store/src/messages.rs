@@ -9,20 +9,16 @@ use super::{
     signed, use_quota,
 };
 use recall_domain::{
-    Caller, Citation, EventBody, EventDraft, Message, MessageId, MessageStatus, Resource, Role, SessionId, Timestamp, UserId,
-    context::SearchSources, event::MessageStored,
+    Caller, EventBody, EventDraft, Message, MessageId, MessageStatus, Resource, Role, SessionId, Timestamp, UserId, context::SearchSources,
+    event::MessageStored,
 };
 use recall_ports::{Appended, Embedding, FollowUp, JobWork, NewMessage};
 
-/// A message to store, and the question that it answers.
+/// A message to store.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingMessage<'m> {
     /// The message.
     pub message: &'m NewMessage,
-    /// The question, if the message is an answer.
-    pub answer_to: Option<MessageId>,
-    /// The sources of the answer.
-    pub citations: &'m [Citation],
     /// Whether it may be remembered. An answer is remembered only if its question is.
     pub may_be_remembered: bool,
 }
@@ -130,7 +126,7 @@ pub async fn append_messages<T: MessageStatements>(
                 if let Some(id) = external {
                     first.insert(id, fresh.len());
                 }
-                fresh.push(PendingMessage { message, answer_to: None, citations: &[], may_be_remembered: true });
+                fresh.push(PendingMessage { message, may_be_remembered: true });
                 ResultSource::New(fresh.len() - 1)
             }
         };
@@ -256,8 +252,8 @@ fn as_stored<T: Transaction>(new: &PendingMessage<'_>, session: SessionId, posit
         created_at: T::stored_time(m.created_at),
         source_metadata: m.source_metadata.clone(),
         external_id: m.external_id.clone(),
-        answer_to: new.answer_to,
-        citations: new.citations.to_vec(),
+        answer_to: m.answers.as_ref().map(|a| a.question),
+        citations: m.answers.as_ref().map(|a| a.citations.clone()).unwrap_or_default(),
         remembered: new.may_be_remembered && (!paused || m.role == Role::Document || m.mining == FollowUp::Asserted),
     }
 }

@@ -4,10 +4,18 @@ use std::collections::HashSet;
 
 use super::{error::UseCaseError, forget::Target, forget_request::Forgotten, manual_edits::MAX_STALE, shared, use_cases::UseCases};
 use recall_domain::{Caller, EntityId, Fact, FactStatus, MessageId};
-use recall_ports::CommitError;
+use recall_ports::{AnswerDraft, CommitError};
 
 /// Most facts that are named when the command is unclear.
 const MAX_NAMED: usize = 8;
+
+/// Words that show that "forget" only changes the subject: "forget about Bob for now".
+const ASIDES: &[&str] = &["for now", "for a moment", "for the moment", "for a second", "for a minute", "for today", "for tonight"];
+/// Words after a comma that begin something else: "forget Bob, what about Ann?".
+const CLAUSES: &[&str] = &[
+    "are", "but", "can", "could", "did", "do", "does", "how", "i", "i'll", "i'm", "is", "it's", "just", "let", "let's", "lets", "now",
+    "should", "tell", "that", "that's", "we", "what", "what's", "when", "where", "who", "why", "will", "would",
+];
 
 /// What a command did.
 pub(super) enum CommandOutcome {
@@ -39,7 +47,12 @@ pub(super) fn forget_command(text: &str) -> Option<&str> {
         ["delete" | "erase" | "remove", "what" | "that", "you" | "i", ..] => true,
         _ => false,
     };
-    (meant && one_sentence).then_some(text)
+    let goes_on = ASIDES.iter().any(|aside| format!(" {} ", words.join(" ")).contains(&format!(" {aside} ")))
+        || closed
+            .split(',')
+            .skip(1)
+            .any(|part| part.split_whitespace().next().is_some_and(|word| CLAUSES.contains(&word.to_lowercase().as_str())));
+    (meant && one_sentence && !goes_on).then_some(text)
 }
 
 impl UseCases {
@@ -67,6 +80,21 @@ impl UseCases {
         Err(CommitError::Stale.into())
     }
 
+    /// Carries out a command, replies, and takes the words of the command out of the conversation.
+    pub(super) async fn answer_command_at_once(
+        &self,
+        caller: &Caller,
+        words: &str,
+        command: MessageId,
+    ) -> Result<AnswerDraft, UseCaseError> {
+        let outcome = self.forget_on_command(caller, words, command).await?;
+        let text = self.reply_to_command(caller, &outcome).await?;
+        if matches!(outcome, CommandOutcome::Done(_)) {
+            self.redact_command(caller, command).await?;
+        }
+        Ok(AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None })
+    }
+
     /// Takes the words of a command out of the conversation. The turn itself stays.
     pub(super) async fn redact_command(&self, caller: &Caller, command: MessageId) -> Result<(), UseCaseError> {
         let _guard = self.learner.lock_user(caller).await;
@@ -86,7 +114,9 @@ impl UseCases {
     /// Writes the reply to a command. It repeats nothing of what was forgotten.
     pub(super) async fn reply_to_command(&self, caller: &Caller, outcome: &CommandOutcome) -> Result<String, UseCaseError> {
         Ok(match outcome {
-            CommandOutcome::Nothing => "I know nothing that this names, so there was nothing to forget.".to_owned(),
+            CommandOutcome::Nothing => {
+                "I found nothing that this names, so I forgot nothing. Try the words in which it was told.".to_owned()
+            }
             CommandOutcome::Several(facts) => {
                 let sides: HashSet<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();
                 let sides = self.parts.store.entities_by_id(caller, &sides.into_iter().collect::<Vec<_>>()).await?;
@@ -129,12 +159,9 @@ impl UseCases {
     }
 }
 
-/// Whether facts leave open which one is meant: the same relation of one subject holds with several objects.
+/// Whether facts leave open which one is meant: several hold. A fact and its rivals from before are one.
 fn could_mean_several(facts: &[Fact]) -> bool {
-    facts.iter().filter(|f| f.status == FactStatus::Active).any(|f| {
-        let same = |o: &&Fact| o.status == FactStatus::Active && o.subject == f.subject && o.relation == f.relation && o.object != f.object;
-        facts.iter().any(|o| same(&o))
-    })
+    facts.iter().filter(|f| f.status == FactStatus::Active).count() > 1
 }
 
 #[cfg(test)]
@@ -153,6 +180,9 @@ mod tests {
             ("Delete the last paragraph", false),
             ("Forget what I said. That was my brother.", false),
             ("I forget names", false),
+            ("Forget Bob, Ann and Carl, please.", true),
+            ("Forget about Bob for now, what about dinner?", false),
+            ("Forget Bob, let's talk about Ann", false),
         ] {
             assert_eq!(forget_command(text).is_some(), expected, "{text}");
         }

@@ -3,7 +3,7 @@
 //! An error has three audiences: a stable code for programs, a sentence for people, and a cause for the log. `api` maps the first two. The
 //! cause is logged where the error becomes a response.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use recall_facts::LearnError;
 use recall_ports::{CommitError, EmbedError, StoreError};
@@ -18,8 +18,8 @@ pub enum UseCaseError {
         code: &'static str,
         /// A sentence for people.
         message: String,
-        /// The input field.
-        path: &'static str,
+        /// The input field, with dots between parts: "messages.2.text".
+        path: Cow<'static, str>,
     },
     /// The request is refused at present, whatever the input.
     #[error("{message}")]
@@ -73,7 +73,15 @@ impl UseCaseError {
 
     /// Creates an input error.
     pub fn invalid(code: &'static str, path: &'static str, message: impl Into<String>) -> Self {
-        Self::Invalid { code, message: message.into(), path }
+        Self::Invalid { code, message: message.into(), path: path.into() }
+    }
+
+    /// Puts the path of an input error inside of another field.
+    pub(super) fn within(self, outer: &str) -> Self {
+        match self {
+            Self::Invalid { code, message, path } => Self::Invalid { code, message, path: format!("{outer}.{path}").into() },
+            other => other,
+        }
     }
 
     /// Converts a store error; `NotFound` refers to `noun`.

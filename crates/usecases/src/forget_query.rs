@@ -3,13 +3,20 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{
+    command::forget_command,
     error::UseCaseError,
     forget::{MAX_FORGOTTEN, Target},
+    forget_relation::{NamedSide, RequestWords},
     rank::QuestionTerms,
     use_cases::UseCases,
 };
-use recall_domain::{Caller, Entity, EntityId, EntityKey, Fact, FactStatus, MessageId, Page, names_user};
-use recall_ports::MAX_BEARERS;
+use recall_domain::{
+    Caller, Entity, EntityId, EntityKey, Fact, FactStatus, Message, MessageId, Page, Role,
+    context::{Method, Scope},
+    names_user,
+};
+use recall_ports::{IndexQuery, IndexSources, IndexedDocuments, MAX_BEARERS};
+use recall_text::terms;
 
 /// Beginnings that say nothing about what is meant. A beginning before another one that it starts with comes later.
 const COMMANDS: &[&str] =
@@ -35,6 +42,11 @@ const EVERYTHING: &[&str] = &[
 const FACTS_PER_ENTITY: u32 = 2_000;
 /// Most candidates for a part of a name. If there are two, the name is ambiguous.
 const MAX_BY_PART: u32 = 2;
+/// Least words of a request, without common ones, that find messages, and the most messages that they may find.
+const MIN_WORDS: usize = 2;
+const MAX_SAYING: usize = 5;
+/// Messages that are compared with the words of a request.
+const MESSAGES_READ: usize = 20;
 /// Messages per page of the mentions of an entity.
 const MENTIONS: u32 = 500;
 
@@ -59,13 +71,71 @@ impl UseCases {
             return self.everything_about(caller, &about).await;
         }
         let ids: Vec<EntityId> = named.iter().chain(&viewer).map(|e| e.id).collect();
-        if ids.is_empty() {
-            return Ok(Target::default());
-        }
         let mut facts = self.parts.store.facts_of_entities(caller, &ids, FACTS_PER_ENTITY).await?;
         facts.retain(|f| f.status != FactStatus::Retracted);
-        let explained = self.cues.unexplained(&asked, &cued, &names).is_empty();
-        Ok(Target { facts: meant(facts, &ids, &cued, explained, &asked), ..Target::default() })
+        let (both, one): (Vec<Fact>, Vec<Fact>) = facts.into_iter().partition(|f| names_both(f, &ids, &asked));
+        if !both.is_empty() {
+            return Ok(Target { facts: with_relation(both, &cued), ..Target::default() });
+        }
+        if let [named] = ids[..] {
+            let facts = self.facts_with_meant_relation(one, named, words, &asked, &names);
+            if !facts.is_empty() {
+                return Ok(Target { facts, ..Target::default() });
+            }
+        }
+        self.messages_with_words(caller, words, &names).await
+    }
+
+    /// Chooses the facts of the entity whose relation the request means, if it has no word besides.
+    fn facts_with_meant_relation(
+        &self,
+        facts: Vec<Fact>,
+        named: EntityId,
+        words: &str,
+        asked: &QuestionTerms,
+        names: &[&str],
+    ) -> Vec<Fact> {
+        let request = RequestWords::of(words);
+        let is_meant = |f: &Fact| match self.parts.ontology.get(&f.relation).and_then(|relation| request.side_of(relation)) {
+            Some(NamedSide::Subject) => f.subject == named,
+            Some(NamedSide::Object) => f.object_entity() == Some(named),
+            Some(NamedSide::Either) => true,
+            None => false,
+        };
+        let meant: Vec<Fact> = facts.into_iter().filter(is_meant).collect();
+        let relations: HashSet<&str> = meant.iter().map(|f| f.relation.as_str()).collect();
+        if self.cues.unexplained(asked, &relations, names).is_empty() { meant } else { Vec::new() }
+    }
+
+    /// Finds the user's messages that say what the request says, of which no fact was understood: "my locker code".
+    async fn messages_with_words(&self, caller: &Caller, words: &str, names: &[&str]) -> Result<Target, UseCaseError> {
+        let is_name = |term: &String| names.iter().any(|name| terms(name).iter().any(|(t, _)| t == term));
+        let wanted: Vec<String> = terms(words).into_iter().map(|(term, _)| term).collect();
+        if wanted.len() < MIN_WORDS || wanted.iter().all(is_name) {
+            return Ok(Target::default());
+        }
+        let query = IndexQuery {
+            text: words.into(),
+            embedding: None,
+            model: self.parts.index.model(caller),
+            scope: Scope::User,
+            first: MESSAGES_READ,
+            methods: vec![Method::Keyword],
+            sources: IndexSources { messages: true, documents: IndexedDocuments::None },
+            until: None,
+            exclude: None,
+            second: None,
+            boosts: Vec::new(),
+        };
+        let hits: Vec<MessageId> = self.parts.index.search(caller, &query).await?.hits.into_iter().map(|hit| hit.message).collect();
+        let says = |m: &Message| {
+            let said: HashSet<String> = terms(m.text.as_str()).into_iter().map(|(term, _)| term).collect();
+            m.role == Role::User && forget_command(m.text.as_str()).is_none() && wanted.iter().all(|term| said.contains(term))
+        };
+        let found = self.parts.store.messages_by_id(caller, &hits).await?;
+        let mentioning: HashSet<MessageId> = found.iter().filter(|m| says(m)).map(|m| m.id).collect();
+        // So many are rather about the words than what the words mean.
+        if mentioning.len() > MAX_SAYING { Ok(Target::default()) } else { Ok(Target { mentioning, ..Target::default() }) }
     }
 
     /// Returns the entities that the words name. Of two names at one place, the longer one counts.
@@ -135,20 +205,15 @@ impl UseCases {
     }
 }
 
-/// Chooses the facts that are meant: both sides are named, or one side and the relation, with no word left over.
-fn meant(facts: Vec<Fact>, named: &[EntityId], cued: &HashSet<&str>, explained: bool, asked: &QuestionTerms) -> Vec<Fact> {
+/// Whether the request names both sides of a fact. A value is named by its words.
+fn names_both(f: &Fact, named: &[EntityId], asked: &QuestionTerms) -> bool {
+    named.contains(&f.subject) && f.value.as_ref().map_or_else(|| named.contains(&f.object), |v| asked.has_words_of(v.text.as_str()))
+}
+
+/// Keeps the facts with a relation that the request speaks of, if there are any.
+fn with_relation(facts: Vec<Fact>, cued: &HashSet<&str>) -> Vec<Fact> {
     let is_cued = |f: &Fact| cued.contains(f.relation.as_str());
-    // A value is named by its words.
-    let names_object = |f: &Fact| f.value.as_ref().map_or_else(|| named.contains(&f.object), |v| asked.has_words_of(v.text.as_str()));
-    let (both, one): (Vec<Fact>, Vec<Fact>) = facts.into_iter().partition(|f| named.contains(&f.subject) && names_object(f));
-    if both.iter().any(is_cued) {
-        return both.into_iter().filter(is_cued).collect();
-    }
-    // With two names and a relation that no fact has, something else is meant.
-    if !both.is_empty() || named.len() > 1 || !explained {
-        return both;
-    }
-    one.into_iter().filter(is_cued).collect()
+    if facts.iter().any(is_cued) { facts.into_iter().filter(is_cued).collect() } else { facts }
 }
 
 /// Removes the command from a request. Returns the rest, and whether everything about it is meant.

@@ -19,6 +19,7 @@ mod error;
 mod failure;
 mod forget;
 mod forget_query;
+mod forget_relation;
 mod forget_request;
 mod forget_undo;
 mod knowledge;

@@ -79,12 +79,16 @@ impl UseCases {
     /// Stores up to [`MAX_IMPORT`] messages of a past conversation, in order, all or none. Questions are not answered.
     ///
     /// # Errors
-    /// As [`UseCases::send`]. One bad message refuses the whole import.
+    /// As [`UseCases::send`]. One bad message refuses the whole import, and its place is part of the path of the error.
     pub async fn import(&self, caller: &Caller, session: SessionId, messages: Vec<SendMessage>) -> Result<Vec<Message>, UseCaseError> {
         if messages.is_empty() || messages.len() > MAX_IMPORT {
             let n = messages.len();
             let message = format!("An import of {n} messages is not possible. Send 1 to {MAX_IMPORT} at a time.");
             return Err(UseCaseError::invalid("IMPORT_SIZE", "messages", message));
+        }
+        let latest = self.latest_time();
+        for (i, m) in messages.iter().enumerate() {
+            check_message(m, latest).map_err(|e| e.within(&format!("messages.{i}")))?;
         }
         let mining = |m: &SendMessage| if m.role == Role::User { FollowUp::Facts } else { FollowUp::Nothing };
         let messages = messages
@@ -97,14 +101,29 @@ impl UseCases {
         Ok(self.keep(caller, session, messages).await?.into_iter().map(|a| a.message).collect())
     }
 
+    /// The latest time at which a message may have been sent.
+    fn latest_time(&self) -> Timestamp {
+        self.parts.clock.now() + chrono::Duration::from_std(MAX_AHEAD).unwrap_or_default()
+    }
+
     pub(super) async fn keep(
         &self,
         caller: &Caller,
         session: SessionId,
         messages: Vec<(SendMessage, FollowUp)>,
     ) -> Result<Vec<Appended>, UseCaseError> {
-        let rows = self.new_messages(caller, session, messages).await?;
-        let stored = self.parts.store.append(caller, session, rows).await.map_err(|e| UseCaseError::of(e, "session"))?;
+        let messages = self.new_messages(caller, session, messages).await?;
+        self.append(caller, session, messages).await
+    }
+
+    /// Stores prepared messages.
+    pub(super) async fn append(
+        &self,
+        caller: &Caller,
+        session: SessionId,
+        messages: Vec<NewMessage>,
+    ) -> Result<Vec<Appended>, UseCaseError> {
+        let stored = self.parts.store.append(caller, session, messages).await.map_err(|e| UseCaseError::of(e, "session"))?;
         if stored.iter().any(|a| !a.duplicate) {
             metrics::counter!("recall_messages_total").increment(stored.iter().filter(|a| !a.duplicate).count() as u64);
             self.parts.wake.notify_one();
@@ -121,24 +140,10 @@ impl UseCases {
     ) -> Result<Vec<NewMessage>, UseCaseError> {
         shared::may_write(caller)?;
         let now = self.parts.clock.now();
-        let latest = now + chrono::Duration::from_std(MAX_AHEAD).unwrap_or_default();
+        let latest = self.latest_time();
         let mut speakers = Vec::with_capacity(messages.len());
         for (m, _) in &messages {
-            if m.resources.is_empty() || !m.text.is_empty() {
-                check::text(&m.text)?;
-            }
-            if m.role == Role::Document {
-                let message = "Only the server writes messages of documents. Add a document instead.";
-                return Err(UseCaseError::invalid("ROLE_NOT_ALLOWED", "role", message));
-            }
-            let speaker = m.speaker.as_deref().map(|s| check::name(s, "speaker")).transpose()?;
-            speakers.push(speaker.map(|name| self.masked(&name).into_owned()));
-            m.client_message_id.as_deref().map_or(Ok(()), |id| check::client_id(id, "clientMessageId"))?;
-            m.source_metadata.as_ref().map_or(Ok(()), check::metadata)?;
-            if m.sent_at.is_some_and(|at| at > latest) {
-                let message = "The message was sent more than a day in the future. Check its time.";
-                return Err(UseCaseError::invalid("SENT_AT_IN_FUTURE", "sentAt", message));
-            }
+            speakers.push(check_message(m, latest)?.map(|name| self.masked(&name).into_owned()));
         }
         let messages = self.mask_messages(messages).await?;
         // The text is indexed without the speaker's name, which would make all texts of a speaker similar. The name is matched separately.
@@ -169,6 +174,7 @@ impl UseCases {
                     text: UserText::from(m.text),
                     resources: m.resources,
                     speaker,
+                    answers: None,
                 }
             })
             .collect();
@@ -197,6 +203,25 @@ impl UseCases {
         }
         tokio::task::spawn_blocking(mask).await.map_err(|e| UseCaseError::Internal { cause: e.into() })
     }
+}
+
+/// Checks a message, and returns its speaker.
+fn check_message(m: &SendMessage, latest: Timestamp) -> Result<Option<String>, UseCaseError> {
+    if m.resources.is_empty() || !m.text.is_empty() {
+        check::text(&m.text)?;
+    }
+    if m.role == Role::Document {
+        let message = "Only the server writes messages of documents. Add a document instead.";
+        return Err(UseCaseError::invalid("ROLE_NOT_ALLOWED", "role", message));
+    }
+    let speaker = m.speaker.as_deref().map(|s| check::name(s, "speaker")).transpose()?;
+    m.client_message_id.as_deref().map_or(Ok(()), |id| check::client_id(id, "clientMessageId"))?;
+    m.source_metadata.as_ref().map_or(Ok(()), check::metadata)?;
+    if m.sent_at.is_some_and(|at| at > latest) {
+        let message = "The message was sent more than a day in the future. Check its time.";
+        return Err(UseCaseError::invalid("SENT_AT_IN_FUTURE", "sentAt", message));
+    }
+    Ok(speaker)
 }
 
 /// Cuts a time to milliseconds, so the value read equals the value written.

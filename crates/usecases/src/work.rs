@@ -20,7 +20,9 @@ use recall_domain::{
     event::{AnswerCompleted, AnswerFailed, DocumentUpdate, MessageFailed},
 };
 use recall_facts::{Outcome, Statement, Work};
-use recall_ports::{Announcer, AnswerCommit, AnswerDraft, AnswerSink, Answerer, Asked, FollowUp, Job, JobWork, NewMessage};
+use recall_ports::{
+    Announcer, AnswerCommit, AnswerDraft, AnswerSink, AnsweredQuestion, Answerer, Asked, FollowUp, Job, JobWork, NewMessage,
+};
 
 /// Runs the processor's jobs.
 pub struct MessageWork {
@@ -215,9 +217,8 @@ impl UseCases {
                 event: EventId(self.parts.ids.fresh()),
                 title: None,
                 text: draft.text,
+                answers: Some(AnsweredQuestion { question: id, citations: draft.citations }),
             },
-            answer_to: id,
-            citations: draft.citations,
             events: vec![EventDraft { id: EventId(self.parts.ids.fresh()), body: EventBody::AnswerCompleted(completed) }],
         };
         self.parts.store.commit_answer(&job.caller, &commit, &job.claim).await?;

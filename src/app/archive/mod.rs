@@ -109,7 +109,8 @@ pub(super) async fn import(config: &Config, into: Option<&str>, owners: Owners) 
     }
     store.close().await;
     let done = done?;
-    say!("{} users imported: {} records, {} of them new, {} repaired", done.users, done.records, done.new, done.repaired)?;
+    let users = if done.users == 1 { "user" } else { "users" };
+    say!("{} {users} imported: {} records, {} of them new, {} repaired", done.users, done.records, done.new, done.repaired)?;
     if !done.has_checksum {
         output::note(format_args!("warning: the archive is of an older version and has no checksum, so damage cannot be detected"));
     }

@@ -403,6 +403,7 @@ impl Server {
             kind: None,
             event: EventId(ids.fresh()),
             title: None,
+            answers: None,
         };
         let new = NewComparison { comparison, message, epoch: "sweep".to_owned(), event: EventId(ids.fresh()) };
         self.store.add_comparison(&caller(user.parse().unwrap()), new).await.unwrap();

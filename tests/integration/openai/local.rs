@@ -41,6 +41,44 @@ async fn model_recall_answers_without_a_model_server() {
     assert_eq!((&error["error"]["code"], &error["error"]["param"]), (&json!("model_not_found"), &json!("model")));
     let models: Value = server.http.get(server.url("/v1/models")).send().await.unwrap().json().await.unwrap();
     assert_eq!(models["data"].as_array().unwrap().iter().map(|m| &m["id"]).collect::<Vec<_>>(), ["recall"]);
+    let model: Value = server.http.get(server.url("/v1/models/recall")).send().await.unwrap().json().await.unwrap();
+    assert_eq!((&model, &model["object"]), (&models["data"][0], &json!("model")));
+    for unknown in ["gpt-4o", "openai/gpt-4o", "openai%2Fgpt-4o"] {
+        let refused = server.http.get(server.url(&format!("/v1/models/{unknown}"))).send().await.unwrap();
+        assert_eq!(refused.status(), 404, "{unknown}");
+        let error: Value = refused.json().await.unwrap();
+        assert_eq!((&error["error"]["code"], &error["error"]["param"]), (&json!("model_not_found"), &json!("model")));
+        assert!(error["error"]["message"].as_str().unwrap().contains(&unknown.replace("%2F", "/")), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_to_forget_is_carried_out_and_answers_vanish_with_their_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let say = async |chat: &str, text: &str| {
+        let body = json!({ "model": "recall", "messages": turns(&[text]) });
+        let reply: Value = request(&server, Some(chat), &body).send().await.unwrap().json().await.unwrap();
+        settle(&server).await;
+        reply["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
+    };
+    say("one", "John likes Mary.").await;
+    say("one", "My oven broke yesterday.").await;
+    assert_eq!(say("two", "Who does John like?").await, "John likes Mary [1].");
+    let answers = async || {
+        let data = server
+            .graphql(
+                "{ sessions(first: 9) { nodes { messages(first: 9) { nodes { text answer { text citations { excerpt } } } } } } }",
+                json!({}),
+            )
+            .await;
+        data.to_string()
+    };
+    assert!(answers().await.contains("John likes Mary [1]"), "the question has an answer");
+    assert!(say("three", "Forget that John likes Mary.").await.starts_with("Done. I forgot 1 fact"));
+    assert!(!answers().await.contains("John likes Mary"), "the answer stayed");
+    assert!(say("four", "Who does John like?").await.starts_with("I don't know"));
+    assert!(say("five", "Forget that my oven broke.").await.starts_with("Done. I forgot 1 message"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -50,7 +50,10 @@ impl Keeper {
         let usecases = &self.handlers.usecases;
         let stored = async {
             match (&self.remembering, &self.titled) {
-                (Some(chat), _) => usecases.remember_answer(&self.caller, &chat.stored, self.answer.text(), &self.answer.model).await,
+                (Some(chat), _) => {
+                    let (text, model) = (self.answer.text(), &self.answer.model);
+                    usecases.remember_answer(&self.caller, &chat.stored, text, chat.recollection.citations_of(text), model).await
+                }
                 (None, Some(chat)) => match title_in(self.answer.text()) {
                     Some(title) => usecases.title_conversation(&self.caller, chat, &title).await,
                     None => Ok(()),

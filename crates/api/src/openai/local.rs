@@ -47,7 +47,7 @@ pub(super) async fn answer(
     let openai = &handlers.openai;
     let draft = handlers.usecases.answer_conversation(caller, conversation, stored, openai.answerer.as_ref(), openai.extractor.as_ref());
     let draft = draft.await?;
-    handlers.usecases.remember_answer(caller, stored, draft.text.as_str(), LOCAL_MODEL).await?;
+    handlers.usecases.remember_answer(caller, stored, draft.text.as_str(), draft.citations.clone(), LOCAL_MODEL).await?;
     Ok(write(handlers, &draft, form))
 }
 

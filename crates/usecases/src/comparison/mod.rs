@@ -95,6 +95,7 @@ impl UseCases {
             kind: None,
             event: EventId(p.ids.fresh()),
             title: None,
+            answers: None,
         };
         let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
         let new = NewComparison { comparison, message, epoch, event: EventId(p.ids.fresh()) };

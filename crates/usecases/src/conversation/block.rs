@@ -49,9 +49,22 @@ pub struct Source {
     pub excerpt: UserText,
     /// When it was said.
     pub at: Option<Timestamp>,
+    /// Whether it belongs to shared memory.
+    pub shared: bool,
 }
 
 impl Source {
+    fn citation(&self) -> Citation {
+        Citation {
+            index: u32::try_from(self.number).unwrap_or(u32::MAX),
+            message_id: self.message.filter(|_| self.chunk.is_none()),
+            chunk: self.chunk.clone(),
+            fact_id: self.fact,
+            excerpt: self.excerpt.clone(),
+            shared: self.shared,
+        }
+    }
+
     /// Says where the words are: the place in a document, or the day.
     fn origin(&self) -> Option<String> {
         self.chunk.as_ref().map(CitedChunk::place).or_else(|| self.at.map(day))
@@ -71,6 +84,11 @@ impl Recollection {
     /// Returns the sources that an answer cites with marks like `[1]`.
     pub fn cited<'s>(&'s self, answer: &str) -> Vec<&'s Source> {
         self.sources.iter().filter(|source| answer.contains(&format!("[{}]", source.number))).collect()
+    }
+
+    /// Returns the citations of an answer, by the numbers of its marks.
+    pub fn citations_of(&self, answer: &str) -> Vec<Citation> {
+        self.cited(answer).into_iter().map(Source::citation).collect()
     }
 
     /// Returns the block of cited sources for the end of an answer; empty if it cites nothing.
@@ -212,7 +230,7 @@ fn fact(f: &RankedFact, ontology: &Ontology) -> Item {
     let text = format!("Fact: {} ({})", quoted(&words), notes.join(", "));
     let excerpt = evidence.map(|e| e.excerpt.clone()).filter(|e| !e.as_str().is_empty()).unwrap_or_else(|| words.into());
     let at = evidence.map(|e| e.created_at);
-    (text, Source { number: 0, message: evidence.map(|e| e.message), chunk: None, fact: Some(f.fact.id), excerpt, at })
+    (text, Source { number: 0, message: evidence.map(|e| e.message), chunk: None, fact: Some(f.fact.id), excerpt, at, shared: f.shared })
 }
 
 fn message(m: &RankedMessage) -> Item {
@@ -227,7 +245,18 @@ fn message(m: &RankedMessage) -> Item {
     };
     let excerpt = format!("{excerpt}{cut}");
     let line = format!("On {}, {by} said: {}", day(m.message.sent_at), quoted(&excerpt));
-    (line, Source { number: 0, message: Some(m.message.id), chunk: None, fact: None, excerpt: excerpt.into(), at: Some(m.message.sent_at) })
+    (
+        line,
+        Source {
+            number: 0,
+            message: Some(m.message.id),
+            chunk: None,
+            fact: None,
+            excerpt: excerpt.into(),
+            at: Some(m.message.sent_at),
+            shared: m.shared,
+        },
+    )
 }
 
 fn chunk(c: &RankedChunk) -> Item {
@@ -237,7 +266,18 @@ fn chunk(c: &RankedChunk) -> Item {
     let line = format!("In the document {}: {}", quoted(&c.cited().place()), quoted(&format!("{excerpt}{cut}")));
     let mut citation = Citation { index: 0, message_id: None, chunk: None, fact_id: None, excerpt: UserText::from(text), shared: c.shared };
     citation.cite(c.cited());
-    (line, Source { number: 0, message: Some(c.chunk.id), chunk: citation.chunk, fact: None, excerpt: citation.excerpt, at: None })
+    (
+        line,
+        Source {
+            number: 0,
+            message: Some(c.chunk.id),
+            chunk: citation.chunk,
+            fact: None,
+            excerpt: citation.excerpt,
+            at: None,
+            shared: c.shared,
+        },
+    )
 }
 
 /// Writes a text as a JSON string: it stays on one line and inside of its quotation marks.
@@ -257,7 +297,15 @@ mod tests {
     fn item(text: &str) -> Item {
         (
             text.to_owned(),
-            Source { number: 0, message: None, chunk: None, fact: None, excerpt: text.into(), at: Some(Timestamp::UNIX_EPOCH) },
+            Source {
+                number: 0,
+                message: None,
+                chunk: None,
+                fact: None,
+                excerpt: text.into(),
+                at: Some(Timestamp::UNIX_EPOCH),
+                shared: false,
+            },
         )
     }
 

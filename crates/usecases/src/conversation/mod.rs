@@ -17,8 +17,8 @@ use super::{
     send::{MAX_IMPORT, SendMessage},
     use_cases::UseCases,
 };
-use recall_domain::{Caller, Message, MessageId, Resource, Role, Session, SessionId};
-use recall_ports::{FollowUp, SessionUpdate};
+use recall_domain::{Caller, Citation, Message, MessageId, Resource, Role, Session, SessionId};
+use recall_ports::{AnsweredQuestion, FollowUp, SessionUpdate};
 
 pub use block::{Recollection, Source, write_sources};
 use plan::Unstored;
@@ -289,7 +289,14 @@ impl UseCases {
     ///
     /// # Errors
     /// As [`UseCases::send`].
-    pub async fn remember_answer(&self, caller: &Caller, to: &Remembered, text: &str, model: &str) -> Result<(), UseCaseError> {
+    pub async fn remember_answer(
+        &self,
+        caller: &Caller,
+        to: &Remembered,
+        text: &str,
+        citations: Vec<Citation>,
+        model: &str,
+    ) -> Result<(), UseCaseError> {
         let text = chain::storable(block::without_sources(text));
         if text.as_str().trim().is_empty() {
             return Ok(());
@@ -305,10 +312,13 @@ impl UseCases {
             resources: Vec::new(),
             answer_from: recall_domain::context::SearchSources::default(),
         };
-        let first = message(Some(chain::answer_key(&to.last, 0)));
-        let stored = self.keep(caller, to.session, vec![(first, FollowUp::Nothing)]).await?;
-        if stored.iter().any(|appended| appended.duplicate) {
-            self.keep(caller, to.session, vec![(message(None), FollowUp::Nothing)]).await?;
+        let answers = to.question.map(|question| AnsweredQuestion { question, citations });
+        for key in [Some(chain::answer_key(&to.last, 0)), None] {
+            let mut answer = self.new_messages(caller, to.session, vec![(message(key), FollowUp::Nothing)]).await?;
+            answer.iter_mut().for_each(|answer| answer.answers = answers.clone());
+            if self.append(caller, to.session, answer).await?.iter().all(|appended| !appended.duplicate) {
+                break;
+            }
         }
         Ok(())
     }

@@ -131,6 +131,7 @@ impl UseCases {
             kind: None,
             event: EventId(p.ids.fresh()),
             title: None,
+            answers: None,
         };
         let epoch = format!("{:08x}", (p.ids.fresh().as_u128() & 0xffff_ffff) as u32);
         let original = self.keep_original(file).await?;

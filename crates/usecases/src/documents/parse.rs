@@ -161,6 +161,7 @@ impl UseCases {
                 kind: None,
                 event: EventId(ids.fresh()),
                 title: None,
+                answers: None,
             };
             let place = Chunk {
                 id: message.id,

@@ -13,8 +13,8 @@ use recall::{
     spool::FolderSpool,
 };
 use recall_domain::{
-    Caller, Citation, Decision, Entity, EntityKey, Fact, FileId, MessageKind, Ontology, Role, SessionId, Stance, UserId, UserText,
-    ViewerRole, context::SearchSources,
+    Caller, Citation, Decision, Entity, EntityKey, Fact, FileId, MessageKind, Ontology, SessionId, Stance, UserId, UserText, ViewerRole,
+    context::SearchSources,
 };
 use recall_ports::{
     AnswerCommit, EmbedError, Embedder, Embedding, FileFolder, FollowUp, JobWork, KnowledgeCommit, NewMessage, Original, SessionFilter,
@@ -29,7 +29,7 @@ use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
 use super::forget;
-use super::given::{MODEL, World, at, entity, event, evidence, fact, fresh, mention, new_message, resources, with_external_id};
+use super::given::{MODEL, World, answer_of, at, entity, event, evidence, fact, fresh, mention, new_message, resources, with_external_id};
 use super::passages::store_passage;
 use super::topics::store_topic;
 use super::{
@@ -206,16 +206,19 @@ pub(super) async fn rich(store: &Arc<dyn Store>) -> (World, SessionId) {
     let jobs = w.claim(0).await;
     let job = jobs.iter().find(|j| j.work == JobWork::Answer(question.id)).unwrap();
     let answer = AnswerCommit {
-        message: NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, ..new_message(third, "John [1].") },
-        answer_to: question.id,
-        citations: vec![Citation {
-            chunk: None,
-            index: 1,
-            message_id: Some(known.message.id),
-            fact_id: Some(known.fact.id),
-            excerpt: "John".into(),
-            shared: true,
-        }],
+        message: answer_of(
+            question.id,
+            "John [1].",
+            vec![Citation {
+                chunk: None,
+                index: 1,
+                message_id: Some(known.message.id),
+                fact_id: Some(known.fact.id),
+                excerpt: "John".into(),
+                shared: true,
+            }],
+            third,
+        ),
         events: vec![event(third)],
     };
     w.store.commit_answer(&w.caller, &answer, &job.claim).await.unwrap();

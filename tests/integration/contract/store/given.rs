@@ -9,11 +9,11 @@ use std::{
 };
 
 use recall_domain::{
-    Caller, Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention, Message,
-    MessageId, MessageKind, Resource, ResourceOrigin, Role, SessionId, Span, Stance, StoredEvent, Timestamp, UserId, ViewerRole,
+    Caller, Citation, Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention,
+    Message, MessageId, MessageKind, Resource, ResourceOrigin, Role, SessionId, Span, Stance, StoredEvent, Timestamp, UserId, ViewerRole,
     event::AnswerFailed,
 };
-use recall_ports::{Embedding, FollowUp, IndexEntry, Job, KnowledgeCommit, NewMessage, SessionUpdate, Store};
+use recall_ports::{AnsweredQuestion, Embedding, FollowUp, IndexEntry, Job, KnowledgeCommit, NewMessage, SessionUpdate, Store};
 use uuid::Uuid;
 
 pub(super) const MODEL: &str = "test-model-1";
@@ -67,6 +67,7 @@ pub(super) fn new_message(session: SessionId, text: &str) -> NewMessage {
         kind: None,
         event: EventId(fresh()),
         title: None,
+        answers: None,
     }
 }
 
@@ -83,6 +84,12 @@ pub(super) fn resources() -> Vec<Resource> {
     let uri = "https://example.com/ü?q='%00'".into();
     let link = Resource { id: fresh(), uri, media_type: None, bytes: None, sha256: None, origin: ResourceOrigin::Link };
     vec![image, link]
+}
+
+/// The answer to a question, with its sources.
+pub(super) fn answer_of(question: MessageId, text: &str, citations: Vec<Citation>, session: SessionId) -> NewMessage {
+    let answers = Some(AnsweredQuestion { question, citations });
+    NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, answers, ..new_message(session, text) }
 }
 
 pub(super) fn with_external_id(mut message: NewMessage, id: &str) -> NewMessage {

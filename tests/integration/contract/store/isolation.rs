@@ -9,7 +9,7 @@ use recall_ports::{
     SessionFilter, Store, StoreError, Unmerge, UsageTotals,
 };
 
-use super::given::{MODEL, World, at, event, mention, new_message, with_external_id};
+use super::given::{MODEL, World, answer_of, at, event, mention, new_message, with_external_id};
 
 const PAGE: Page = Page { first: 100, after: None };
 
@@ -142,7 +142,7 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     let foreign = Unmerge { gone: known.john.id, from: known.mary.id, mentions: vec![(known.message.id, 0)] };
     let stale = s.commit(c, &KnowledgeCommit { unmerged: vec![foreign], ..b.plan(own).await }).await;
     assert!(matches!(stale, Err(CommitError::Stale)));
-    let answer = AnswerCommit { message, answer_to: known.message.id, citations: vec![], events: vec![] };
+    let answer = AnswerCommit { message: answer_of(known.message.id, "mine now", vec![], known.session), events: vec![] };
     assert!(matches!(s.commit_answer(c, &answer, &answer_job.claim).await, Err(CommitError::NotOurs)));
     assert!(matches!(s.finish(c, &b.plan(own).await, &answer_job).await, Err(CommitError::NotOurs)));
     let buried = s.bury(c, &answer_job.claim, &event(own), "test", at(1)).await;

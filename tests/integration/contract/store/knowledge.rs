@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::planned::Finish;
 use recall_domain::{
-    Citation, Entity, EntityKey, EntityType, EventId, Evidence, Fact, FactStatus, MessageId, MessageKind, MessageStatus, Page, Role, Stance,
+    Citation, Entity, EntityKey, EntityType, EventId, Evidence, Fact, FactStatus, MessageId, MessageKind, MessageStatus, Page, Stance,
 };
-use recall_ports::{AnswerCommit, CommitError, EntityFilter, FactFilter, FactKey, FollowUp, JobWork, KnowledgeCommit, NewMessage, Store};
+use recall_ports::{AnswerCommit, CommitError, EntityFilter, FactFilter, FactKey, JobWork, KnowledgeCommit, NewMessage, Store};
 
-use super::given::{World, at, entity, event, evidence, fact, fresh, mention, new_message};
+use super::given::{World, answer_of, at, entity, event, evidence, fact, fresh, mention, new_message};
 
 const PAGE: Page = Page { first: 100, after: None };
 
@@ -357,10 +357,9 @@ pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>)
     assert_eq!(job.work, JobWork::Answer(question.id));
     let citation =
         Citation { index: 1, message_id: Some(question.id), fact_id: None, chunk: None, excerpt: "John \0".into(), shared: true };
-    let message = NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, created_at: at(5), ..new_message(session, "Mary [1]") };
-    let answer =
-        AnswerCommit { message: message.clone(), answer_to: question.id, citations: vec![citation.clone()], events: vec![event(session)] };
-    let nowhere = AnswerCommit { answer_to: MessageId(fresh()), ..answer.clone() };
+    let message = |question| NewMessage { created_at: at(5), ..answer_of(question, "Mary [1]", vec![citation.clone()], session) };
+    let answer = AnswerCommit { message: message(question.id), events: vec![event(session)] };
+    let nowhere = AnswerCommit { message: message(MessageId(fresh())), ..answer.clone() };
     assert!(matches!(store.commit_answer(&w.caller, &nowhere, &job.claim).await, Err(CommitError::Store(_))));
     let stored = store.commit_answer(&w.caller, &answer, &job.claim).await.unwrap();
     assert_eq!((stored.answer_to, stored.citations.as_slice(), stored.position), (Some(question.id), &[citation][..], 2));
@@ -370,7 +369,7 @@ pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>)
     let kinds: Vec<_> = store.events_after(&w.caller, session, 1, 10).await.unwrap().into_iter().map(|e| (e.seq, e.kind)).collect();
     assert_eq!(kinds, [(2, "message_stored".to_owned()), (3, "answer_failed".to_owned())]);
     assert_eq!(store.depth().await.unwrap(), (0, 0));
-    let twice = AnswerCommit { message: NewMessage { id: MessageId(fresh()), event: EventId(fresh()), ..message }, ..answer };
+    let twice = AnswerCommit { message: message(question.id), ..answer };
     assert!(matches!(store.commit_answer(&w.caller, &twice, &job.claim).await, Err(CommitError::NotOurs)));
     assert_eq!(store.log_state(&w.caller, session).await.unwrap().head, 3);
 }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use recall_domain::{
-    Caller, Citation, CitedChunk, Document, DocumentId, EntityId, Message, MessageId, MessageKind, Page, Role, SessionId, Slice, UserId,
+    Caller, Citation, CitedChunk, Document, DocumentId, EntityId, Message, MessageId, MessageKind, Page, SessionId, Slice, UserId,
     UserText, ViewerRole,
 };
-use recall_ports::{AnswerCommit, FollowUp, JobWork, KnowledgeCommit, NewMessage, Store, StoreError};
+use recall_ports::{AnswerCommit, JobWork, KnowledgeCommit, Store, StoreError};
 
 use super::{
     documents::store_document,
     forget,
-    given::{World, at, entity, fresh, mention, new_message},
+    given::{World, answer_of, at, entity, fresh, mention},
 };
 use crate::planned::Finish;
 
@@ -33,9 +33,8 @@ pub(super) async fn answered(w: &World, session: SessionId, documents: &[Documen
     let job = jobs.iter().find(|job| job.work == JobWork::Answer(question.id)).unwrap();
     let others: Vec<_> = waiting.iter().chain(&jobs).filter(|j| j.session != session).map(|j| j.claim.clone()).collect();
     w.store.release(&others).await.unwrap();
-    let message = NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, ..new_message(session, "It says so [1].") };
     let citations = documents.iter().copied().map(cited).collect();
-    let answer = AnswerCommit { message, answer_to: question.id, citations, events: vec![] };
+    let answer = AnswerCommit { message: answer_of(question.id, "It says so [1].", citations, session), events: vec![] };
     let answer = w.store.commit_answer(&w.caller, &answer, &job.claim).await.unwrap();
     (question, answer)
 }

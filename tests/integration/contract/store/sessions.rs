@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use recall_domain::{Page, Role, Session, SessionId};
+use recall_domain::{Page, Session, SessionId};
 use recall_ports::{Activity, AnswerCommit, FollowUp, NewMessage, SessionFilter, SessionUpdate, Store, StoreError};
 
-use super::given::{MODEL, World, at, new_message, renamed};
+use super::given::{MODEL, World, answer_of, at, new_message, renamed};
 
 async fn listed(w: &World, filter: SessionFilter) -> Vec<SessionId> {
     let page = w.store.list_sessions(&w.caller, &filter, &Page::first(100)).await.unwrap();
@@ -121,8 +121,7 @@ pub(super) async fn answer_is_remembered_only_if_its_question_is(store: Arc<dyn 
         let question = w.ask(session, "Where do I live?").await;
         update(&w, session, pause(false)).await;
         let job = w.claim(1).await.pop().unwrap();
-        let message = NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, ..new_message(session, "In Porto.") };
-        let answer = AnswerCommit { message, answer_to: question.id, citations: vec![], events: vec![] };
+        let answer = AnswerCommit { message: answer_of(question.id, "In Porto.", vec![], session), events: vec![] };
         remembered.push(store.commit_answer(&w.caller, &answer, &job.claim).await.unwrap().remembered);
     }
     assert_eq!(remembered, [false, true]);

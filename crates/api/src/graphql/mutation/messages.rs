@@ -9,9 +9,10 @@ use crate::{
         page::CHANGE,
         scope::{Needs, audit_shared_change, limits, read_id, scope},
         sources::{at_document, read_sources},
+        time_input::{TimeInput, read_time},
     },
 };
-use recall_domain::{AuditAction, MessageId, SessionId, Timestamp, context::SearchSources};
+use recall_domain::{AuditAction, MessageId, SessionId, context::SearchSources};
 use recall_usecases::{ResourceId, SendMessage};
 
 /// A message to store and process.
@@ -27,7 +28,7 @@ pub(crate) struct SendMessageInput {
     /// The speaker, if it is not the user. "I" in the text then means the speaker.
     speaker: Option<String>,
     /// When it was said. Default: now.
-    sent_at: Option<Timestamp>,
+    sent_at: Option<TimeInput>,
     /// JSON to store with the message.
     source_metadata: Option<serde_json::Value>,
     /// The client's own id. Sending the same id again in a session returns the first message.
@@ -71,9 +72,26 @@ pub(crate) struct ImportedMessage {
     /// The text, up to 64 KiB.
     text: String,
     /// When it was said. Default: now.
-    sent_at: Option<Timestamp>,
+    sent_at: Option<TimeInput>,
     /// The id in the source system. Importing the same id again into a session returns the first message.
     external_id: Option<String>,
+}
+
+impl ImportedMessage {
+    /// Reads the message at a position of an import.
+    fn read(self, session: SessionId, position: usize) -> Result<SendMessage, ApiError> {
+        Ok(SendMessage {
+            session,
+            text: self.text,
+            role: self.role.unwrap_or(MessageRole::User).into(),
+            speaker: self.speaker,
+            sent_at: read_time(self.sent_at, &format!("input.messages.{position}.sentAt"))?,
+            source_metadata: None,
+            client_message_id: self.external_id,
+            resources: Vec::new(),
+            answer_from: SearchSources::default(),
+        })
+    }
 }
 
 /// The result of `importMessages`.
@@ -124,7 +142,7 @@ impl MessageMutations {
                 text: input.text,
                 role: input.role.unwrap_or(MessageRole::User).into(),
                 speaker: input.speaker,
-                sent_at: input.sent_at,
+                sent_at: read_time(input.sent_at, "input.sentAt")?,
                 source_metadata: input.source_metadata,
                 client_message_id: input.client_message_id,
                 resources: Vec::new(),
@@ -153,19 +171,12 @@ impl MessageMutations {
         limits(ctx)?.messages(s.caller, input.messages.len()).await?;
         let import = async {
             let session: SessionId = read_id(&input.session_id, "input.sessionId")?;
-            let message = |m: ImportedMessage| SendMessage {
-                session,
-                text: m.text,
-                role: m.role.unwrap_or(MessageRole::User).into(),
-                speaker: m.speaker,
-                sent_at: m.sent_at,
-                source_metadata: None,
-                client_message_id: m.external_id,
-                resources: Vec::new(),
-                answer_from: SearchSources::default(),
+            let messages = input.messages.into_iter().enumerate().map(|(n, message)| message.read(session, n));
+            let messages = &messages.collect::<Result<Vec<_>, _>>()?;
+            let import = |caller| async move {
+                let stored = s.usecases.import(&caller, session, messages.clone()).await;
+                stored.map_err(|e| ApiError::from(e).renamed(&[("clientMessageId", "externalId")]))
             };
-            let messages = &input.messages.into_iter().map(message).collect::<Vec<_>>();
-            let import = |caller| async move { s.usecases.import(&caller, session, messages.clone()).await.map_err(ApiError::from) };
             let (messages, memory) = s.change(&[ResourceId::Session(session)], import).await.map_err(|e| e.at("input.sessionId"))?;
             if let Some(first) = messages.first() {
                 audit_shared_change(ctx, memory, AuditAction::SharedMessagesStored, first.id).await?;

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use recall_domain::{Citation, CitedChunk, Document, DocumentStatus, Message, MessageId, MessageKind, Page, PageRange, Role, SessionId};
-use recall_ports::{
-    AnswerCommit, FollowUp, GraphChunk, GraphMessage, GraphTopic, JobWork, KnowledgeCommit, NewMessage, NodeId, NodeState, Store,
-};
+use recall_domain::{Citation, CitedChunk, Document, DocumentStatus, Message, MessageId, MessageKind, Page, PageRange, SessionId};
+use recall_ports::{AnswerCommit, GraphChunk, GraphMessage, GraphTopic, JobWork, KnowledgeCommit, NodeId, NodeState, Store};
 
 use super::{
     super::{
         documents::{store_document, store_linking},
         forget,
-        given::{World, at, entity, event, mention, new_message},
+        given::{World, answer_of, at, entity, event, mention},
         topics::{PETS, TAXES, group_chunks, store_topic},
     },
     Folder,
@@ -50,8 +48,7 @@ pub(super) async fn answered(w: &World, citations: Vec<Citation>) -> Answered {
     w.commit(plan).await;
     let (own, others): (Vec<_>, Vec<_>) = w.claim(0).await.into_iter().partition(|job| job.work == JobWork::Answer(question.id));
     w.store.release(&others.into_iter().map(|job| job.claim).collect::<Vec<_>>()).await.unwrap();
-    let message = NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, ..new_message(session, "It says so [1].") };
-    let answer = AnswerCommit { message, answer_to: question.id, citations, events: vec![event(session)] };
+    let answer = AnswerCommit { message: answer_of(question.id, "It says so [1].", citations, session), events: vec![event(session)] };
     let answer = w.store.commit_answer(&w.caller, &answer, &own[0].claim).await.unwrap();
     Answered { session, question, answer }
 }

@@ -1,0 +1,114 @@
+//! Finds the relations that the words of a request to forget mean. Pure.
+//!
+//! A question may mean every relation with a word of it, because the best fact wins. What is forgotten by mistake is lost, so here a cue
+//! counts with all of its words: "where I work" does not mean "work with".
+
+use std::collections::HashSet;
+
+use recall_domain::{EntityType, Relation, ValueType};
+use recall_text::terms;
+
+/// Prepositions, which tell cues with one verb apart.
+const PREPOSITIONS: &[&str] = &["about", "as", "at", "by", "for", "from", "in", "into", "of", "on", "to", "with"];
+/// Those for which "where" stands.
+const OF_PLACE: &[&str] = &["at", "from", "in", "on", "to"];
+/// Those for which "when" stands.
+const OF_TIME: &[&str] = &["at", "in", "on"];
+
+/// Which side of its fact a request names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NamedSide {
+    /// "where I live", "my employer"
+    Subject,
+    /// "my boss", who manages me
+    Object,
+    /// "where Anna lives": the words do not tell.
+    Either,
+}
+
+/// The words of a request.
+#[derive(Debug)]
+pub(super) struct RequestWords {
+    words: HashSet<String>,
+    terms: HashSet<String>,
+}
+
+impl RequestWords {
+    pub(super) fn of(text: &str) -> Self {
+        let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).filter(|word| !word.is_empty()).collect();
+        Self { words, terms: terms(text).into_iter().map(|(term, _)| term).collect() }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.contains(word)
+    }
+
+    /// Returns which side the request names of facts of a relation; `None` if it does not mean the relation.
+    pub(super) fn side_of(&self, r: &Relation) -> Option<NamedSide> {
+        if !self.asks_for_object_of(r) {
+            return None;
+        }
+        let cues = &r.cues;
+        let any = |lists: &[&Vec<String>]| lists.iter().copied().flatten().any(|cue| self.has_cue(cue));
+        // As written: the stem of "manager" is that of "manage".
+        let has_noun = |nouns: &[String]| nouns.iter().any(|noun| noun.split(' ').all(|w| self.has(w) || self.has(&format!("{w}s"))));
+        let speaker = |side| if self.has("i") && !r.symmetric { side } else { NamedSide::Either };
+        let owner = |side| if r.symmetric { NamedSide::Either } else { side };
+        if has_noun(&cues.inverse_nouns) {
+            Some(owner(NamedSide::Object))
+        } else if has_noun(&cues.nouns) {
+            Some(owner(NamedSide::Subject))
+        } else if any(&[&cues.inverse_verbs]) {
+            Some(speaker(NamedSide::Object))
+        } else if any(&[&cues.verbs, &cues.adjectives, &cues.ending_verbs, &cues.questions]) || self.has_cue(&r.phrase) {
+            Some(speaker(NamedSide::Subject))
+        } else {
+            None
+        }
+    }
+
+    /// Whether the object of a relation can be what the request asks for: a place is "where".
+    fn asks_for_object_of(&self, r: &Relation) -> bool {
+        let is_place = |t: &EntityType| matches!(t, EntityType::Place | EntityType::Organization);
+        if self.has("where") {
+            r.value_types.is_empty() && !r.object_types.is_empty() && r.object_types.iter().all(is_place)
+        } else if self.has("when") {
+            r.value_types.contains(&ValueType::Date)
+        } else {
+            true
+        }
+    }
+
+    /// Whether the request has all words of a cue, apart from forms of "be" and articles.
+    fn has_cue(&self, cue: &str) -> bool {
+        let stands_for = |word: &str| self.has("where") && OF_PLACE.contains(&word) || self.has("when") && OF_TIME.contains(&word);
+        let mut wanted = terms(cue).into_iter().peekable();
+        wanted.peek().is_some()
+            && wanted.all(|(term, _)| self.terms.contains(&term))
+            && cue.split(' ').filter(|word| PREPOSITIONS.contains(word)).all(|word| self.has(word) || stands_for(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use recall_domain::Ontology;
+
+    use super::*;
+
+    #[test]
+    fn request_means_the_relations_of_which_it_has_all_words() {
+        let ontology = Ontology::parse(include_str!("../../../data/ontology.toml")).unwrap();
+        let meant = |text: &str| {
+            let words = RequestWords::of(text);
+            ontology.iter().filter_map(|r| Some((r.name.as_str(), words.side_of(r)?))).collect::<Vec<_>>()
+        };
+        use NamedSide::{Either, Object, Subject};
+        assert_eq!(meant("where I live"), [("LIVES_IN", Subject), ("LOCATED_IN", Subject)]);
+        assert_eq!(meant("where Anna lives"), [("LIVES_IN", Either), ("LOCATED_IN", Either)]);
+        assert_eq!(meant("where I work"), [("WORKS_FOR", Subject)]);
+        assert_eq!(meant("who I manage"), [("MANAGES", Subject)]);
+        assert_eq!(meant("my boss"), [("MANAGES", Object)]);
+        assert_eq!(meant("when I was born"), [("BIRTHDAY", Subject)]);
+        assert_eq!(meant("my work"), []);
+    }
+}

@@ -94,18 +94,20 @@ pub(crate) async fn observe(State(ids): State<RequestIds>, mut request: Request,
 pub(crate) async fn problem_details(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let plain = response.headers().get(header::CONTENT_TYPE).is_none_or(|t| t.as_bytes().starts_with(b"text/plain"));
-    let (code, sentence) = match response.status() {
-        StatusCode::BAD_REQUEST => ("BAD_REQUEST", "The path or the query cannot be read. Check their encoding."),
-        StatusCode::NOT_FOUND => ("NOT_FOUND", "There is nothing at this URL. Check the path."),
-        StatusCode::METHOD_NOT_ALLOWED => ("METHOD_NOT_ALLOWED", "This URL does not support the method. See the `Allow` header."),
-        StatusCode::PAYLOAD_TOO_LARGE => ("BODY_TOO_LARGE", "The body is too large. Send less at a time."),
+    let status = response.status();
+    let refused = |code, sentence| ApiError::refused(status, code, sentence);
+    let error = match status {
+        StatusCode::BAD_REQUEST => refused("BAD_REQUEST", "The path or the query cannot be read. Check their encoding."),
+        StatusCode::NOT_FOUND => ApiError::nothing_here(),
+        StatusCode::METHOD_NOT_ALLOWED => refused("METHOD_NOT_ALLOWED", "This URL does not support the method. See the `Allow` header."),
+        StatusCode::PAYLOAD_TOO_LARGE => refused("BODY_TOO_LARGE", "The body is too large. Send less at a time."),
         _ => return response,
     };
     if !plain {
         return response;
     }
     let allowed = response.headers().get(header::ALLOW).cloned();
-    let mut problem = ApiError::refused(response.status(), code, sentence).into_response();
+    let mut problem = error.into_response();
     if let Some(allowed) = allowed {
         problem.headers_mut().insert(header::ALLOW, allowed);
     }

@@ -24,7 +24,7 @@ struct StaticFiles;
 
 /// `GET /graphql` from a browser: serves GraphiQL.
 pub(crate) fn graphiql(headers: &HeaderMap, uri: &Uri, html: bool) -> Response {
-    // A query in the URL is refused instead of ignored, so that nobody expects a link to run one.
+    // A query in the URL is refused to a browser instead of ignored, so that nobody expects a link to run one.
     if uri.query().is_some_and(|q| q.split('&').any(|pair| pair.starts_with("query=") || pair.starts_with("mutation="))) {
         return method_not_allowed();
     }
@@ -35,7 +35,8 @@ pub(crate) fn graphiql(headers: &HeaderMap, uri: &Uri, html: bool) -> Response {
 }
 
 fn method_not_allowed() -> Response {
-    let message = "A GET request cannot run an operation. Send it by POST as JSON.";
+    let message =
+        "GET runs only queries, from the parameter `query` or `documentId`, and none in a browser. Send other operations by POST as JSON.";
     let mut response = ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message).into_response();
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
@@ -50,7 +51,7 @@ pub(crate) async fn static_file(method: Method, uri: Uri, headers: HeaderMap) ->
         Some(_) => {
             ApiError::refused(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "This page can only be read. Use GET.").into_response()
         }
-        None => ApiError::not_found("page").into_response(),
+        None => ApiError::nothing_here().into_response(),
     }
 }
 

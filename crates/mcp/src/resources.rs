@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{
     gate::{Fault, Refusal},
     memories::Memories,
-    view::{EntityView, FactView, MessageView},
+    view::{EntityView, FactView, MessageView, counted},
 };
 use recall_domain::{Entity, EntityId, Fact, Page, Session, SessionId};
 use recall_ports::{EntityFilter, FactFilter, SessionFilter};
@@ -114,14 +114,18 @@ fn session_resource(session: &Session) -> Resource {
     let title = session.title.as_ref().map_or("Untitled", |t| t.as_str());
     Resource::new(format!("recall://session/{}", session.id), format!("session {}", session.id))
         .with_title(title)
-        .with_description(format!("Conversation of {} messages, last on {}", session.message_count, session.updated_at.format("%Y-%m-%d")))
+        .with_description(format!(
+            "Conversation of {}, last on {}",
+            counted(session.message_count, "message"),
+            session.updated_at.format("%Y-%m-%d")
+        ))
         .with_mime_type(MIME_TYPE)
 }
 
 fn entity_resource(entity: &Entity) -> Resource {
     Resource::new(format!("recall://entity/{}", entity.id), format!("entity {}", entity.id))
         .with_title(entity.name.clone())
-        .with_description(format!("{}, mentioned in {} messages", entity.entity_type, entity.mention_count))
+        .with_description(format!("{}, mentioned in {}", entity.entity_type, counted(entity.mention_count, "message")))
         .with_mime_type(MIME_TYPE)
 }
 

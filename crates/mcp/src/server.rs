@@ -7,9 +7,9 @@ use http::request::Parts;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-        ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
     },
     service::RequestContext,
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager},
@@ -37,6 +37,9 @@ const INSTRUCTIONS: &str = "Recall is the user's long-term memory. Call `recall`
 const RESOURCES_COST: usize = 200;
 /// Cost of the prompt, which searches all messages.
 const PROMPT_COST: usize = 400;
+
+/// Most characters of an unknown method that an error repeats.
+const MAX_SHOWN_METHOD: usize = 100;
 
 /// The HTTP service of the server, for one route.
 pub type McpService = StreamableHttpService<McpServer, NeverSessionManager>;
@@ -179,6 +182,14 @@ impl ServerHandler for McpServer {
         Ok(ListPromptsResult::with_all_items(vec![prompt::definition()]))
     }
 
+    async fn complete(&self, _: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+        Err(unknown_method("completion/complete"))
+    }
+
+    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+        Err(unknown_method(&request.method))
+    }
+
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
@@ -196,6 +207,13 @@ impl ServerHandler for McpServer {
 /// Returns the head of the HTTP request that carried a message. Every message comes over HTTP.
 fn parts(context: &RequestContext<RoleServer>) -> Result<&Parts, ErrorData> {
     context.extensions.get::<Parts>().ok_or_else(|| ErrorData::internal_error("The request has no head.", None))
+}
+
+/// The error for a method that this server does not have.
+fn unknown_method(method: &str) -> ErrorData {
+    let shown: String = method.chars().filter(|c| !c.is_control()).take(MAX_SHOWN_METHOD).collect();
+    let message = format!("There is no method `{shown}` here. This server has tools, resources and prompts.");
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
 /// Converts a refusal to an error of the protocol, with the stable code in its data.

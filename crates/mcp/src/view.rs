@@ -2,7 +2,7 @@
 //!
 //! Texts of people are quoted as JSON strings in lines, so that they cannot look like the lines around them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt::Display};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,8 +55,14 @@ impl EntityView {
     pub(crate) fn line(&self) -> String {
         let about = self.description.as_deref().map_or_else(String::new, |text| format!(", {}", quoted(text)));
         let user = if self.is_user { ", the user" } else { "" };
-        format!("- {} ({}{user}{about}), {} mentions, entity {}", quoted(&self.name), self.r#type, self.mentions, self.id)
+        format!("- {} ({}{user}{about}), {}, entity {}", quoted(&self.name), self.r#type, counted(self.mentions, "mention"), self.id)
     }
+}
+
+/// Returns a number with its noun: "1 fact", "2 facts".
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let end = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{end}")
 }
 
 /// A fact.
@@ -358,6 +364,13 @@ pub(crate) mod tests {
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
         }
+    }
+
+    #[test]
+    fn one_thing_has_a_singular_noun() {
+        assert_eq!([counted(0_u64, "fact"), counted(1_u64, "fact"), counted(2_u64, "fact")], ["0 facts", "1 fact", "2 facts"]);
+        let once = Entity { mention_count: 1, ..entity(1, "Mary") };
+        assert!(EntityView::of(&once, false).line().contains("), 1 mention, entity "));
     }
 
     #[test]

@@ -14,6 +14,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("/v1/responses", "the OpenAI protocol describes it"),
     ("/v1/chat/completions", "the OpenAI protocol describes it"),
     ("/v1/models", "the OpenAI protocol describes it"),
+    ("/v1/models/{*model}", "the OpenAI protocol describes it"),
     ("/v1/embeddings", "the OpenAI protocol describes it"),
     ("/v1/memory", "its body is a chat request of the OpenAI protocol"),
     ("MCP_METADATA_PATH", "a standard describes it, and clients find it through a header"),

@@ -34,7 +34,8 @@ async fn refused_rest_requests_are_problems_with_graphql_codes() {
         (json!({ "message": "Hi", "session_id": uuid::Uuid::nil() }), 404, "NOT_FOUND"),
         (json!({ "message": "Hi", "session_id": session, "user_id": BORIS }), 403, "FOREIGN_USER"),
         (json!({ "message": "Hi", "role": "king" }), 400, "BAD_JSON"),
-        (json!({ "text": "Hi" }), 400, "BAD_JSON"),
+        (json!({ "text": "Hi" }), 400, "UNKNOWN_FIELD"),
+        (json!({ "message": "Hi", "message_": "Hi" }), 400, "UNKNOWN_FIELD"),
     ] {
         let response = server.post(ANNA, "/chat").json(&body).send().await.unwrap();
         assert_eq!(response.status(), status, "{code}");
@@ -187,7 +188,17 @@ async fn refused_rest_lists_name_the_parameter() {
         ("/facts?relation=LIKE", 400, "UNKNOWN_RELATION", "relation"),
         ("/facts?min_belief=2", 400, "INVALID_BELIEF", "min_belief"),
         ("/facts?subject_id=7", 400, "INVALID_ID", "subject_id"),
-        ("/facts?as_of=yesterday", 400, "BAD_REQUEST", ""),
+        ("/facts?as_of=yesterday", 400, "BAD_REQUEST", "as_of"),
+        ("/facts?first=abc", 400, "BAD_REQUEST", "first"),
+        ("/facts?min_belief=x", 400, "BAD_REQUEST", "min_belief"),
+        ("/facts?shared=maybe", 400, "BAD_REQUEST", "shared"),
+        ("/facts?text=a&text=b", 400, "BAD_REQUEST", "text"),
+        ("/facts?unknown=1", 400, "UNKNOWN_PARAMETER", "unknown"),
+        ("/entities?kind=person", 400, "UNKNOWN_PARAMETER", "kind"),
+        ("/sessions?archive=true", 400, "UNKNOWN_PARAMETER", "archive"),
+        (&format!("/sessions/{session}/messages?last=1"), 400, "UNKNOWN_PARAMETER", "last"),
+        ("/documents?current=perhaps", 400, "BAD_REQUEST", "current"),
+        ("/documents?collections=a", 400, "UNKNOWN_PARAMETER", "collections"),
         ("/entities?type=king", 400, "UNKNOWN_TYPE", "type"),
         ("/entities?session_id=7", 400, "INVALID_ID", "session_id"),
     ] {
@@ -196,6 +207,7 @@ async fn refused_rest_lists_name_the_parameter() {
         let problem: Value = response.json().await.unwrap();
         assert_eq!(problem["code"], code, "{path}");
         assert_eq!(problem["path"].as_array().map_or("", |p| p[0].as_str().unwrap()), parameter, "{path}");
+        assert!(!text(&problem["detail"]).contains("encoding"), "{problem}");
     }
     server.begin_visit().await;
     assert_eq!(server.get(VISITOR, "/facts?shared=true").send().await.unwrap().status(), 403);

@@ -354,6 +354,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/v1/responses", "chat ids name sessions of the caller only; openai/people"),
     ("/v1/chat/completions", "chat ids name sessions of the caller only; openai/people"),
     ("/v1/models", "takes no id"),
+    ("/v1/models/{*model}", "takes the id of a model, which is not of a user"),
     ("/v1/embeddings", "takes no id"),
     ("/v1/memory", "chat ids name sessions of the caller only; openai/webui"),
     ("/healthz", "takes no id"),

@@ -118,9 +118,12 @@ async fn unknown_names_are_protocol_errors() {
         ("resources/read", json!({ "uri": "file:///etc/passwd" }), -32002),
         ("resources/list", json!({ "cursor": "x" }), -32602),
         ("shout/loudly", json!({}), -32601),
+        ("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "a", "value": "b" } }), -32601),
     ] {
         let answer = respond(&server, ANNA, method, params).await;
         assert_eq!(answer["error"]["code"], code, "{method}: {answer}");
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains(' ') && message.ends_with('.'), "{method}: {message}");
     }
 }
 

@@ -156,7 +156,7 @@ async fn forget_shows_first_and_forgets_after_consent() {
     assert_eq!((&nothing["fact_count"], &nothing["message_count"]), (&json!(0), &json!(0)));
     let log = server.graphql("{ auditLog { nodes { action target } } }", json!({})).await["auditLog"]["nodes"].to_string();
     assert_eq!(log.matches("memory.forgotten").count(), 2, "{log}");
-    assert!(log.contains("1 facts, 1 messages") && !log.contains("Rex"), "{log}");
+    assert!(log.contains("1 fact, 1 message") && !log.contains("Rex"), "{log}");
 }
 
 #[tokio::test]

@@ -55,6 +55,8 @@ async fn unreachable_model_server_is_an_error_of_the_protocol() {
     assert_eq!((&error["error"]["code"], &error["error"]["type"]), (&json!("UPSTREAM_UNAVAILABLE"), &json!("server_error")));
     let models: Value = server.http.get(server.url("/v1/models")).send().await.unwrap().json().await.unwrap();
     assert_eq!(models["data"].as_array().unwrap().iter().map(|m| &m["id"]).collect::<Vec<_>>(), ["m", "recall"]);
+    let model: Value = server.http.get(server.url("/v1/models/m")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(model, models["data"][0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,12 +132,18 @@ async fn broken_requests_are_refused_in_the_shape_of_the_protocol() {
         ("{", 400, "BAD_JSON"),
         ("{}", 400, "BAD_REQUEST_FIELD"),
         (r#"{"messages":[{"role":1}]}"#, 400, "BAD_REQUEST_FIELD"),
+        (r#"{"messages":[]}"#, 400, "BAD_REQUEST_FIELD"),
+        (r#"{"messages":[{"role":"user"}]}"#, 400, "BAD_REQUEST_FIELD"),
+        (r#"{"messages":[{"role":"user","content":5}]}"#, 400, "BAD_REQUEST_FIELD"),
+        (r#"{"messages":[{"role":"alien","content":"Hi"}]}"#, 400, "BAD_REQUEST_FIELD"),
     ] {
         let reply = post(body).send().await.unwrap();
         assert_eq!(reply.status(), status, "{body}");
         let error: Value = reply.json().await.unwrap();
         assert_eq!((&error["error"]["code"], &error["error"]["type"]), (&json!(code), &json!("invalid_request_error")), "{body}");
     }
+    let reply: Value = post(r#"{"messages":[{"role":"user","content":"Hi"},{"role":"user"}]}"#).send().await.unwrap().json().await.unwrap();
+    assert_eq!(reply["error"]["param"], "messages.1.content", "{reply}");
     let too_large = post(&format!(r#"{{"messages":[{{"role":"user","content":"{}"}}]}}"#, "x".repeat(20 * 1024 * 1024)));
     let reply: Value = too_large.send().await.unwrap().json().await.unwrap();
     assert_eq!(reply["error"]["code"], "BODY_TOO_LARGE");

@@ -91,4 +91,6 @@ async fn unfinished_and_refused_responses_are_not_stored() {
         let wrong: Value = post(&server, "x", &body).send().await.unwrap().json().await.unwrap();
         assert_eq!(wrong["error"]["param"], path, "{wrong}");
     }
+    let wrong: Value = post(&server, "x", &json!({ "model": MODEL })).send().await.unwrap().json().await.unwrap();
+    assert_eq!(wrong["error"]["message"], "The field `input` is missing or is not a text or a list.");
 }

@@ -90,7 +90,7 @@ pub struct OriginPolicy {
     pub public: Option<Origin>,
     /// Origins of other pages that may call the API.
     pub allowed: Vec<Origin>,
-    /// Paths that programs with a token may use under any host name.
+    /// Paths that programs with a token may use under any host name. One that ends with a slash stands for all paths below it.
     ///
     /// A scraper knows only the address of a pod. A page with DNS rebinding does not have the token, and browsers do not add it.
     pub by_token: Vec<&'static str>,
@@ -126,7 +126,8 @@ impl OriginPolicy {
     fn has_required_token(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let is_bearer =
             |value: &header::HeaderValue| value.as_bytes().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer "));
-        self.by_token.contains(&uri.path())
+        let is_listed = |listed: &&str| uri.path() == *listed || (listed.ends_with('/') && uri.path().starts_with(*listed));
+        self.by_token.iter().any(is_listed)
             && headers.get(header::AUTHORIZATION).is_some_and(is_bearer)
             && !["origin", "sec-fetch-site", "cookie"].iter().any(|name| headers.contains_key(*name))
     }
@@ -231,7 +232,7 @@ mod tests {
             public: public.map(|p| p.parse().unwrap()),
             is_tls: false,
             allowed: vec!["https://app.example.org".parse().unwrap()],
-            by_token: vec!["/metrics"],
+            by_token: vec!["/metrics", "/v1/models/"],
         };
         let mut map = HeaderMap::new();
         for (name, value) in headers {
@@ -287,7 +288,8 @@ mod tests {
         assert!(check_at("/metrics", public, &[pod, token]));
         assert!(!check_at("/metrics", public, &[pod]), "a page with DNS rebinding has no token");
         assert!(!check_at("/metrics", public, &[pod, ("authorization", "Basic eDp5")]));
-        assert!(!check_at("/graphql", public, &[pod, token]), "only paths in `by_token`");
+        assert!(check_at("/v1/models/recall", public, &[pod, token]), "a path below a listed one");
+        assert!(!check_at("/metrics/x", public, &[pod, token]) && !check_at("/graphql", public, &[pod, token]), "only paths in `by_token`");
         for of_a_page in [("origin", "http://10.42.0.7:8080"), ("sec-fetch-site", "same-origin"), ("cookie", "a=b")] {
             assert!(!check_at("/metrics", public, &[pod, token, of_a_page]), "{of_a_page:?}");
         }

@@ -3,8 +3,8 @@
 //! Resolvers call use cases and loaders. They must not make decisions themselves.
 //!
 //! Each file imports only from files before it: `budget`, `batch` and `loader` (how reads run), `scope` (what an operation carries),
-//! `page` and `model` (types), `sources`, `query`, `mutation` and `subscription` (root fields), `schema`, `engine`, and the transports `http` and
-//! `websocket`. A file takes a name from the file that defines it. The re-exports below are for the rest of the crate.
+//! `page` and `model` (types), `sources`, `time_input`, `query`, `mutation` and `subscription` (root fields), `schema`, `engine`, and the
+//! transports `http` and `websocket`. A file takes a name from the file that defines it. The re-exports below are for the rest of the crate.
 
 mod batch;
 mod budget;
@@ -27,6 +27,7 @@ mod services;
 mod sources;
 mod subscription;
 pub(crate) mod throttle;
+mod time_input;
 mod websocket;
 
 pub(crate) use budget::ResponseBudget;
@@ -37,7 +38,7 @@ pub(crate) use loader::RivalsOf;
 pub(crate) use page::{MAX_CANDIDATES, encode_cursor, read_page};
 pub(crate) use scope::{Memory, OperationScope};
 pub(crate) use services::{Services, Streams};
-pub(crate) use sources::{at_document, reject_many};
+pub(crate) use sources::{at_document, check_collection, reject_many};
 pub(crate) use websocket::open;
 
 #[cfg(test)]

@@ -31,11 +31,22 @@ pub(super) fn finish(mut response: Response) -> Response {
         if error.extensions.as_ref().is_none_or(|e| e.get("code").is_none()) {
             // Without a path it is a validation error, such as an argument of the wrong type. Resolvers set the codes of all other
             // errors.
+            remove_type_names(&mut error.message);
             let code = if error.path.is_empty() { "GRAPHQL_VALIDATION_FAILED" } else { "INVALID_ARGUMENT" };
             error.extensions.get_or_insert_with(ErrorExtensionValues::default).set("code", code);
         }
     }
     response
+}
+
+/// Removes what the library adds to a wrong argument: the types of this server in which it was found.
+fn remove_type_names(message: &mut String) {
+    if let Some(at) = message.find(" (occurred while parsing \"") {
+        message.truncate(at);
+        if !message.ends_with('.') {
+            message.push('.');
+        }
+    }
 }
 
 fn with_code(mut error: ServerError, code: &str) -> ServerError {
@@ -60,6 +71,13 @@ mod tests {
         assert_eq!(code(response.errors.last().unwrap()), "\"MORE_ERRORS\"");
         assert!(response.errors.iter().all(|e| e.message.len() <= MAX_MESSAGE_BYTES + 3));
         assert_eq!(code(&response.errors[0]), "\"GRAPHQL_VALIDATION_FAILED\"");
+    }
+
+    #[test]
+    fn names_of_input_types_are_removed() {
+        let message = r#"Failed to parse "Int": out of range (occurred while parsing "FactFilter") (occurred while parsing "A")"#;
+        let response = finish(Response::from_errors(vec![ServerError::new(message, None)]));
+        assert_eq!(response.errors[0].message, r#"Failed to parse "Int": out of range."#);
     }
 
     #[test]

@@ -49,6 +49,9 @@ async fn chat(handlers: &Handlers, identity: &Identity, request: Request, endpoi
     let headers = request.headers().clone();
     // Reserved until the reply begins: then the request is forwarded.
     let (body, _reserved) = read(handlers, &headers, request, endpoint).await?;
+    if endpoint == ChatEndpoint::Completions {
+        body.check_messages()?;
+    }
     let citations = Citations::of(&headers, handlers.openai.settings.citations)?;
     // Counted until the reply has ended, like an event stream.
     let open = handlers.limits.stream(identity.caller)?;

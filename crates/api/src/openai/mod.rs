@@ -38,8 +38,8 @@ use recall_usecases::UseCases;
 pub(crate) use errors::use_openai_errors;
 pub use options::Citations;
 
-/// The routes, for clients that send a token under another host name.
-pub(crate) const PATHS: &[&str] = &["/v1/chat/completions", "/v1/responses", "/v1/models", "/v1/embeddings", "/v1/memory"];
+/// The routes, for clients that send a token under another host name. One that ends with a slash stands for all paths below it.
+pub(crate) const PATHS: &[&str] = &["/v1/chat/completions", "/v1/responses", "/v1/models", "/v1/models/", "/v1/embeddings", "/v1/memory"];
 
 /// The model that answers from the memory, without a model server.
 const LOCAL_MODEL: &str = "recall";
@@ -106,6 +106,7 @@ pub(crate) fn routes(usecases: UseCases, (limits, auditor): (Arc<CallerLimits>, 
     let handlers = Handlers { usecases, limits, auditor, openai: Arc::new(openai), bodies };
     let timed = Router::new()
         .route("/v1/models", get(models::list))
+        .route("/v1/models/{*model}", get(models::get))
         .route("/v1/embeddings", post(embeddings::create))
         .merge(Router::new().route("/v1/memory", post(memory::recollect)).layer(body_limit))
         .layer(from_fn_with_state(limit, layers::enforce_timeout));

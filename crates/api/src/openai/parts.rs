@@ -14,7 +14,9 @@ pub(super) enum Content {
     Text(String),
     /// Several parts.
     Parts(Vec<Part>),
-    /// Something that this server does not know.
+    /// Parts that this server does not know.
+    UnknownParts(#[allow(dead_code, reason = "only that it is a list counts")] Vec<serde::de::IgnoredAny>),
+    /// Something that the protocol does not know.
     Other(serde::de::IgnoredAny),
 }
 
@@ -56,7 +58,7 @@ impl Content {
                 let is_text = |part: &&Part| matches!(part.kind.as_deref(), None | Some("text" | "input_text" | "output_text"));
                 parts.iter().filter(is_text).filter_map(|part| part.text.as_deref()).collect::<Vec<_>>().join("\n")
             }
-            Self::Other(_) => String::new(),
+            Self::UnknownParts(_) | Self::Other(_) => String::new(),
         }
     }
 
@@ -64,8 +66,13 @@ impl Content {
     pub(super) fn take_attachments(&mut self) -> Vec<Attachment> {
         match self {
             Self::Parts(parts) => parts.iter_mut().filter_map(Part::take_attachment).collect(),
-            Self::Text(_) | Self::Other(_) => Vec::new(),
+            Self::Text(_) | Self::UnknownParts(_) | Self::Other(_) => Vec::new(),
         }
+    }
+
+    /// Whether it is a text or a list.
+    pub(super) fn is_known(&self) -> bool {
+        !matches!(self, Self::Other(_))
     }
 }
 

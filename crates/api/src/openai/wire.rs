@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use axum::body::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json, value::RawValue};
 
 use super::parts::Content;
@@ -13,8 +13,13 @@ use crate::error::ApiError;
 use recall_ports::ChatEndpoint;
 use recall_usecases::Attachment;
 
+/// The code for a field that is missing or wrong.
+const BAD_FIELD: &str = "BAD_REQUEST_FIELD";
 /// Most messages of one request.
 const MAX_MESSAGES: usize = 5_000;
+
+/// The roles of messages of chat completions.
+const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
 /// A chat request, with its fields unread.
 pub(super) struct ChatBody {
@@ -42,6 +47,15 @@ pub(super) struct WireMessage {
     pub(super) role: String,
     #[serde(default)]
     content: Option<Content>,
+    /// What an assistant's message may have instead of a content.
+    #[serde(default)]
+    tool_calls: Option<IgnoredAny>,
+    #[serde(default)]
+    function_call: Option<IgnoredAny>,
+    #[serde(default)]
+    audio: Option<IgnoredAny>,
+    #[serde(default)]
+    refusal: Option<IgnoredAny>,
 }
 
 impl WireMessage {
@@ -53,6 +67,15 @@ impl WireMessage {
     /// Takes what is attached to the text.
     pub(super) fn take_attachments(&mut self) -> Vec<Attachment> {
         self.content.as_mut().map(Content::take_attachments).unwrap_or_default()
+    }
+
+    fn has_content(&self) -> bool {
+        let instead = [&self.tool_calls, &self.function_call, &self.audio, &self.refusal];
+        match (&self.content, self.role.as_str()) {
+            (Some(content), _) => content.is_known(),
+            (None, "assistant") => instead.iter().any(|field| field.is_some()),
+            (None, role) => role == "function",
+        }
     }
 
     fn is_instruction(&self) -> bool {
@@ -71,10 +94,14 @@ impl ChatBody {
             ChatEndpoint::Responses => "input",
         };
         let wrong = |path: &'static str, expected: &str| {
-            ApiError::invalid("BAD_REQUEST_FIELD", format!("The field `{path}` is missing or is not {expected}."), path)
+            ApiError::invalid(BAD_FIELD, format!("The field `{path}` is missing or is not {expected}."), path)
+        };
+        let expected = match endpoint {
+            ChatEndpoint::Completions => "a list",
+            ChatEndpoint::Responses => "a text or a list",
         };
         let raw: Vec<Box<RawValue>> =
-            fields.remove(list).and_then(|messages| messages_of(endpoint, &messages)).ok_or_else(|| wrong(list, "a list"))?;
+            fields.remove(list).and_then(|messages| messages_of(endpoint, &messages)).ok_or_else(|| wrong(list, expected))?;
         if raw.len() > MAX_MESSAGES {
             let message = format!("The request has {} messages. Send {MAX_MESSAGES} at most.", raw.len());
             return Err(ApiError::invalid("TOO_MANY_MESSAGES", message, list));
@@ -93,6 +120,28 @@ impl ChatBody {
         let wants_usage = value("stream_options")["include_usage"] == true;
         let chat_id = value("metadata")["chat_id"].as_str().map(str::to_owned);
         Ok(Self { endpoint, raw, messages, model, is_streamed, wants_usage, chat_id, fields })
+    }
+
+    /// Refuses messages that the protocol of chat completions does not know.
+    ///
+    /// # Errors
+    /// 400 if there is no message, or if one has an unknown role or no content.
+    pub(super) fn check_messages(&self) -> Result<(), ApiError> {
+        if self.messages.is_empty() {
+            return Err(ApiError::invalid(BAD_FIELD, "The list of messages is empty. Send at least one message.", "messages"));
+        }
+        for (n, message) in self.messages.iter().enumerate() {
+            if !ROLES.contains(&message.role.as_str()) {
+                let message = format!("The message has an unknown role. Use one of {}.", ROLES.map(|role| format!("`{role}`")).join(", "));
+                return Err(ApiError::invalid(BAD_FIELD, message, &format!("messages.{n}.role")));
+            }
+            if !message.has_content() {
+                let message = "The content of the message is neither a text nor a list of parts. Only an assistant's message with `tool_calls` \
+                    needs none.";
+                return Err(ApiError::invalid(BAD_FIELD, message, &format!("messages.{n}.content")));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the text of the last user message.
@@ -201,6 +250,46 @@ mod tests {
             read(&json!({ "messages": [{ "role": "user", "content": content }, { "role": "assistant", "content": null }] })).unwrap();
         assert_eq!(body.last_user_text().unwrap(), "a\nb");
         assert_eq!(body.messages[1].text(), "");
+    }
+
+    #[test]
+    fn malformed_messages_are_refused_by_field() {
+        let path = |messages: Value| {
+            let checked = read(&json!({ "messages": messages })).and_then(|body| body.check_messages());
+            checked.err().map(|error| (error.code(), error.path().join(".")))
+        };
+        let hi = json!({ "role": "user", "content": "Hi" });
+        for (messages, at) in [
+            (json!([]), "messages"),
+            (json!([hi, { "role": "user" }]), "messages.1.content"),
+            (json!([{ "role": "user", "content": null }]), "messages.0.content"),
+            (json!([{ "role": "user", "content": null, "tool_calls": [] }]), "messages.0.content"),
+            (json!([{ "role": "assistant", "content": null }]), "messages.0.content"),
+            (json!([{ "role": "assistant", "tool_calls": null }]), "messages.0.content"),
+            (json!([{ "role": "tool", "tool_call_id": "c" }]), "messages.0.content"),
+            (json!([hi, hi, { "role": "user", "content": 5 }]), "messages.2.content"),
+            (json!([{ "role": "user", "content": { "text": "Hi" } }]), "messages.0.content"),
+            (json!([{ "role": "alien", "content": "Hi" }]), "messages.0.role"),
+        ] {
+            assert_eq!(path(messages.clone()), Some(("BAD_REQUEST_FIELD", at.to_owned())), "{messages}");
+        }
+        let call = json!([{ "id": "c", "type": "function", "function": { "name": "f", "arguments": "{}" } }]);
+        for message in [
+            json!({ "role": "system", "content": "Be kind." }),
+            json!({ "role": "developer", "content": [{ "type": "text", "text": "Be kind." }] }),
+            json!({ "role": "user", "content": "", "name": "Ann" }),
+            json!({ "role": "user", "content": [{ "type": "text", "text": "a" }, { "type": "image_url", "image_url": { "url": "data:x" } }] }),
+            json!({ "role": "user", "content": [{ "type": "new", "text": { "value": 1 } }] }),
+            json!({ "role": "assistant", "content": null, "tool_calls": call }),
+            json!({ "role": "assistant", "tool_calls": call }),
+            json!({ "role": "assistant", "content": null, "function_call": { "name": "f", "arguments": "{}" } }),
+            json!({ "role": "assistant", "content": null, "refusal": "No." }),
+            json!({ "role": "assistant", "content": [{ "type": "refusal", "refusal": "No." }] }),
+            json!({ "role": "tool", "tool_call_id": "c", "content": [{ "type": "text", "text": "1" }] }),
+            json!({ "role": "function", "name": "f", "content": null }),
+        ] {
+            assert_eq!(path(json!([message])), None, "{message}");
+        }
     }
 
     #[test]

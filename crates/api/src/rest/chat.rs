@@ -14,13 +14,13 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
+    fields::read_body,
     input::{parse_id, read_session, with_rest_names},
     wait::{Wait, Waited},
 };
 use crate::{
     audit::Auditor,
     auth::{Identity, Writer},
-    body,
     error::ApiError,
     event_log::EventHub,
     graphql::{OperationScope, ResponseBudget, at_document, reject_many},
@@ -37,6 +37,7 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 
 /// A message to store.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ChatRequest {
     /// The session. Default: a new one.
     #[schema(format = Uuid)]
@@ -202,7 +203,7 @@ pub(super) async fn post(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let caller = identity.caller;
-    let mut request: ChatRequest = body::json(&headers, bytes)?;
+    let mut request: ChatRequest = read_body(&headers, bytes)?;
     // The memory follows from the caller's identity. Another id in the body is a mistake or an attack.
     if request.user_id.is_some_and(|id| id != caller.user().0) {
         return Err(ApiError::refused(StatusCode::FORBIDDEN, "FOREIGN_USER", "`user_id` names another user. Leave it out."));

@@ -2,20 +2,21 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
     document_view::ChunkView,
+    fields::Parameters,
     input::{read_id, with_rest_names},
     view::{EntityView, FactView, MessageView, NamedFact},
 };
 use crate::{
     auth::Reader,
     error::ApiError,
-    graphql::{OperationScope, ResponseBudget},
+    graphql::{OperationScope, ResponseBudget, check_collection},
 };
 use recall_domain::{
     SessionId,
@@ -25,6 +26,7 @@ use recall_usecases::{ResourceId, UseCases};
 
 /// A question, and where to search.
 #[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ContextParameters {
     /// The question. Required.
@@ -111,7 +113,7 @@ pub(super) async fn get(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,
     Path(session): Path<String>,
-    Query(parameters): Query<ContextParameters>,
+    Parameters(parameters): Parameters<ContextParameters>,
 ) -> Result<Json<ContextResponse>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
     let request_scope = OperationScope::new(identity, usecases, ResponseBudget::default());
@@ -128,6 +130,7 @@ pub(super) async fn get(
         return Err(ApiError::invalid("INVALID_PAGE_SIZE", "The page size is out of range. Ask for 1 to 100.", "first"));
     }
     let text = parameters.q.ok_or_else(|| ApiError::invalid("QUERY_REQUIRED", "The question is missing. Ask it with `?q=…`.", "q"))?;
+    parameters.collection.iter().try_for_each(|name| check_collection(name, "collection"))?;
     let query = ContextQuery {
         text: text.into(),
         scope,

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     Extension, Json,
     body::{Body, Bytes},
-    extract::{Multipart, Path, Query, State, multipart::MultipartError},
+    extract::{
+        Multipart, Path, State,
+        multipart::{MultipartError, MultipartRejection},
+    },
     http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
@@ -16,12 +19,14 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{
     document_view::{ChunkView, DocumentView},
+    fields::Parameters,
     input::read_word,
     list::{List, ListResponse, next_cursor},
 };
 use crate::{
     audit::Auditor,
     auth::{Reader, Writer},
+    body,
     error::ApiError,
     graphql::{Memory, OperationScope, ResponseBudget, read_page},
     rate::CallerLimits,
@@ -40,6 +45,8 @@ pub(crate) const MAX_UPLOAD: Duration = Duration::from_secs(300);
 pub(crate) const FORM_BYTES: u64 = 16 * 1024;
 /// Most bytes of a text field.
 const FIELD_BYTES: usize = 4 * 1024;
+/// Most characters of the name of an unknown field that an error repeats.
+const FIELD_NAME_CHARS: usize = 100;
 
 /// What uploads need besides the use cases.
 #[derive(Clone)]
@@ -95,8 +102,11 @@ pub(super) async fn add(
     State(usecases): State<UseCases>,
     Extension(services): Extension<UploadServices>,
     Writer(identity): Writer,
-    form: Multipart,
+    headers: HeaderMap,
+    form: Result<Multipart, MultipartRejection>,
 ) -> Result<Response, ApiError> {
+    body::require_type(&headers, "multipart/form-data")?;
+    let form = form.map_err(|_| unreadable_form())?;
     services.limits.messages(identity.caller, 1).await?;
     let _share = services.share.share(identity.caller.user()).await;
     let _place = services.places.try_acquire().map_err(|_| ApiError::rate_limited(RETRY_AFTER))?;
@@ -140,9 +150,10 @@ async fn read_form(usecases: &UseCases, scope: &OperationScope, mut form: Multip
                     _ => return Err(ApiError::invalid("INVALID_FLAG", "`shared` is `true` or `false`.", "shared")),
                 }
             }
-            _ => {
+            name => {
                 let message = "The form has a field that is not known here, or two files. Send `file`, `collection`, `path` and `shared`.";
-                return Err(ApiError::invalid("UNKNOWN_FIELD", message, "file"));
+                let name = name.chars().filter(|c| !c.is_control()).take(FIELD_NAME_CHARS).collect();
+                return Err(ApiError::refused(StatusCode::BAD_REQUEST, "UNKNOWN_FIELD", message).at_name(name));
             }
         }
     }
@@ -166,12 +177,17 @@ fn unreadable(error: MultipartError) -> ApiError {
         StatusCode::PAYLOAD_TOO_LARGE => {
             ApiError::refused(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "The body is too large. Send a smaller file.")
         }
-        _ => ApiError::refused(StatusCode::BAD_REQUEST, "BODY_UNREADABLE", "The form cannot be read, or ended early. Send it again."),
+        _ => unreadable_form(),
     }
+}
+
+fn unreadable_form() -> ApiError {
+    ApiError::refused(StatusCode::BAD_REQUEST, "BODY_UNREADABLE", "The form cannot be read, or ended early. Send it again.")
 }
 
 /// Selects documents and a page of them.
 #[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct DocumentsParameters {
     /// Only documents of this collection.
@@ -202,7 +218,7 @@ pub(super) async fn list(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,
     uri: Uri,
-    Query(parameters): Query<DocumentsParameters>,
+    Parameters(parameters): Parameters<DocumentsParameters>,
 ) -> Result<ListResponse<DocumentView>, ApiError> {
     let page = read_page(parameters.first, parameters.after)?;
     let unknown =
@@ -298,6 +314,7 @@ fn attachment(filename: &str) -> HeaderValue {
 
 /// Selects a page of the chunks.
 #[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ChunksParameters {
     /// Page size, 1 to 100. Default: 20.
@@ -317,7 +334,7 @@ pub(super) async fn chunks(
     Reader(identity): Reader,
     Path(id): Path<String>,
     uri: Uri,
-    Query(parameters): Query<ChunksParameters>,
+    Parameters(parameters): Parameters<ChunksParameters>,
 ) -> Result<ListResponse<ChunkView>, ApiError> {
     let page = read_page(parameters.first, parameters.after)?;
     let scope = OperationScope::new(identity, usecases, ResponseBudget::default());

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
+    fields::read_body,
     input::{read_session, read_type, with_rest_names},
     view::EntityView,
 };
 use crate::{
     auth::Reader,
-    body,
     error::ApiError,
     graphql::{MAX_CANDIDATES, OperationScope, ResponseBudget},
 };
@@ -25,6 +25,7 @@ use recall_usecases::{ResourceId, UseCases};
 
 /// A name to resolve to an entity.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ResolveRequest {
     /// The name as written in a text, such as "my sister" or "Mary".
     mention: String,
@@ -72,7 +73,7 @@ pub(super) async fn resolve(
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Json<ResolveResponse>, ApiError> {
-    let request: ResolveRequest = body::json(&headers, bytes)?;
+    let request: ResolveRequest = read_body(&headers, bytes)?;
     let wanted = read_type(request.r#type.as_deref())?;
     let session = request.session_id.as_deref().map(read_session).transpose()?;
     let (scope, mention) = (OperationScope::new(identity, usecases, ResponseBudget::default()), &request.mention);

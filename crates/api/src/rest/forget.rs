@@ -9,11 +9,13 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::view::{FactView, MessageView, NamedFact};
+use super::{
+    fields::{read_body, time},
+    view::{FactView, MessageView, NamedFact},
+};
 use crate::{
-    audit::Auditor,
+    audit::{Auditor, forgotten_counts},
     auth::Writer,
-    body,
     error::ApiError,
     graphql::{OperationScope, ResponseBudget},
 };
@@ -24,6 +26,7 @@ use recall_usecases::{ForgetRequest, UseCases};
 /// What to forget. `query`, `fact_ids`, `message_ids` and `entity_ids` add up. `session_id`, `after` and `before` name all messages in that session and
 /// time, or narrow the rest to those messages.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = ForgetRequest)]
 pub(super) struct ForgetBody {
     /// What is meant, such as "everything about Oakwood" or "that I have a dog".
@@ -41,9 +44,11 @@ pub(super) struct ForgetBody {
     #[schema(value_type = Option<uuid::Uuid>)]
     session_id: Option<String>,
     /// Only messages that were said at this time or later.
+    #[serde(default, deserialize_with = "time")]
     #[schema(value_type = Option<String>, format = DateTime)]
     after: Option<Timestamp>,
     /// Only messages that were said before this time.
+    #[serde(default, deserialize_with = "time")]
     #[schema(value_type = Option<String>, format = DateTime)]
     before: Option<Timestamp>,
     /// Whether only to return what would be forgotten. Default: true.
@@ -84,7 +89,7 @@ pub(super) async fn post(
     headers: HeaderMap,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Json<ForgetResponse>, ApiError> {
-    let request: ForgetBody = body::json(&headers, bytes)?;
+    let request: ForgetBody = read_body(&headers, bytes)?;
     let facts: Vec<FactId> = read_ids(&request.fact_ids, "fact_ids")?;
     let messages: Vec<MessageId> = read_ids(&request.message_ids, "message_ids")?;
     let entities: Vec<EntityId> = read_ids(&request.entity_ids, "entity_ids")?;
@@ -99,7 +104,7 @@ pub(super) async fn post(
     };
     let (found, memory) = scope.change(&things, forget).await.map_err(|e| e.at(path).renamed(&NAMES))?;
     if found.token.is_some() {
-        let counts = format!("{} facts, {} messages", found.facts.len(), found.messages.len());
+        let counts = forgotten_counts(&found);
         auditor.note_request(scope.now, scope.identity(), AuditAction::MemoryForgotten, Some(counts)).await;
     }
     let sides: Vec<EntityId> = found.facts.iter().flat_map(|f| [f.subject, f.object]).collect();

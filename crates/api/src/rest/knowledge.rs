@@ -1,13 +1,11 @@
 //! `GET /facts` and `GET /entities`: lists what is known.
 
-use axum::{
-    extract::{Query, State},
-    http::Uri,
-};
+use axum::{extract::State, http::Uri};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{
+    fields::{Parameters, time},
     input::{read_id, read_type, read_word, with_rest_names},
     list::{List, ListResponse, next_cursor},
     view::{EntityDetails, FactView, NamedFact},
@@ -23,6 +21,7 @@ use recall_usecases::UseCases;
 
 /// Conditions on facts, all of which must hold, and a page of the list.
 #[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct FactsParameters {
     /// Page size, 1 to 100. Default: 20.
@@ -51,12 +50,15 @@ pub(super) struct FactsParameters {
     /// The belief was at least this high when the fact last changed, 0 to 1.
     min_belief: Option<f64>,
     /// The fact was known and held at this time.
+    #[serde(default, deserialize_with = "time")]
     #[param(value_type = Option<String>, format = DateTime)]
     as_of: Option<Timestamp>,
     /// The fact last changed at this time or later.
+    #[serde(default, deserialize_with = "time")]
     #[param(value_type = Option<String>, format = DateTime)]
     changed_since: Option<Timestamp>,
     /// The fact last changed before this time.
+    #[serde(default, deserialize_with = "time")]
     #[param(value_type = Option<String>, format = DateTime)]
     changed_before: Option<Timestamp>,
     /// The name of the subject or object, or the value, contains this text, ignoring case.
@@ -101,7 +103,7 @@ pub(super) async fn facts(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,
     uri: Uri,
-    Query(parameters): Query<FactsParameters>,
+    Parameters(parameters): Parameters<FactsParameters>,
 ) -> Result<ListResponse<FactView>, ApiError> {
     let filter = parameters.filter(&usecases)?;
     let page = read_page(parameters.first, parameters.after)?;
@@ -124,6 +126,7 @@ pub(super) async fn facts(
 
 /// Conditions on entities, all of which must hold, and a page of the list.
 #[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct EntitiesParameters {
     /// Page size, 1 to 100. Default: 20.
@@ -152,7 +155,7 @@ pub(super) async fn entities(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,
     uri: Uri,
-    Query(parameters): Query<EntitiesParameters>,
+    Parameters(parameters): Parameters<EntitiesParameters>,
 ) -> Result<ListResponse<EntityDetails>, ApiError> {
     let filter = EntityFilter {
         entity_type: read_type(parameters.r#type.as_deref())?,

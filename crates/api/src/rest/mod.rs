@@ -5,6 +5,7 @@ mod context;
 mod document_view;
 mod documents;
 mod entity;
+mod fields;
 mod forget;
 mod input;
 mod knowledge;

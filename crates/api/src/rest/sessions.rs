@@ -1,13 +1,14 @@
 //! `GET /sessions` and `GET /sessions/{session_id}/messages`: lists conversations and their messages.
 
 use axum::{
-    extract::{Path, Query, State},
+    extract::{Path, State},
     http::Uri,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{
+    fields::Parameters,
     list::{List, ListResponse, next_cursor},
     view::{SessionMessageView, SessionView},
 };
@@ -22,6 +23,7 @@ use recall_usecases::{ResourceId, UseCases};
 
 /// Selects a page of the sessions.
 #[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct SessionsParameters {
     /// Page size, 1 to 100. Default: 20.
@@ -51,7 +53,7 @@ pub(super) async fn list(
     State(usecases): State<UseCases>,
     Reader(identity): Reader,
     uri: Uri,
-    Query(parameters): Query<SessionsParameters>,
+    Parameters(parameters): Parameters<SessionsParameters>,
 ) -> Result<ListResponse<SessionView>, ApiError> {
     let SessionsParameters { text, pinned, archived, paused, .. } = &parameters;
     let filter = SessionFilter { text: text.clone(), pinned: *pinned, archived: *archived, paused: *paused };
@@ -66,6 +68,7 @@ pub(super) async fn list(
 
 /// Selects a page of the messages.
 #[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct MessagesParameters {
     /// Page size, 1 to 100. Default: 20.
@@ -85,7 +88,7 @@ pub(super) async fn messages(
     Reader(identity): Reader,
     Path(session): Path<String>,
     uri: Uri,
-    Query(parameters): Query<MessagesParameters>,
+    Parameters(parameters): Parameters<MessagesParameters>,
 ) -> Result<ListResponse<SessionMessageView>, ApiError> {
     let session: SessionId = session.parse().map_err(|_| ApiError::not_found("session"))?;
     let page = read_page(parameters.first, parameters.after)?;

@@ -9,7 +9,7 @@ use super::{CHANGE, Call, Definition, Effects, SEARCH, STATEMENT};
 use crate::{
     arguments::{self, MAX_ITEMS},
     gate::{Access, Fault, Refusal},
-    view::{self, FactView, MessageView},
+    view::{self, FactView, MessageView, counted},
 };
 use recall_domain::AuditAction;
 use recall_ports::MessageRange;
@@ -97,7 +97,7 @@ impl Definition for Forget {
         let Forgotten { mut facts, mut messages, token } = call.tools.usecases.forget(&call.caller, request).await?;
         let (fact_count, message_count) = (facts.len(), messages.len());
         if token.is_some() {
-            let counts = format!("{fact_count} facts, {message_count} messages");
+            let counts = format!("{}, {}", counted(fact_count, "fact"), counted(message_count, "message"));
             call.tools.gate.audit(call.tools.request, AuditAction::MemoryForgotten, counts).await;
         }
         facts.truncate(MAX_ITEMS as usize);
@@ -119,9 +119,10 @@ impl Definition for Forget {
         if fact_count + message_count == 0 {
             return "The memory holds nothing that this names. Nothing was forgotten.".to_owned();
         }
+        let counts = format!("{} and {}", counted(*fact_count, "fact"), counted(*message_count, "message"));
         let head = match dry_run {
-            true => format!("Nothing has changed yet. This would forget {fact_count} facts and {message_count} messages."),
-            false => format!("Forgotten: {fact_count} facts and {message_count} messages."),
+            true => format!("Nothing has changed yet. This would forget {counts}."),
+            false => format!("Forgotten: {counts}."),
         };
         let lists = [("Facts", facts.iter().map(FactView::line).collect()), ("Messages", messages.iter().map(MessageView::line).collect())];
         format!("{head}\n{}", view::lists(&lists, ""))

@@ -54,11 +54,13 @@ impl Viewer {
     async fn usage(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Number of days including today, 1 to 366.", default = 30)] days: u32,
+        #[graphql(desc = "Number of days including today, 1 to 366.", default = 30)] days: i32,
     ) -> async_graphql::Result<UsageNode> {
+        let out_of_range = || ApiError::invalid("INVALID_DAYS", "The number of days is out of range. Ask for 1 to 366.", "days");
+        let days = u32::try_from(days).ok().filter(|days| (1..=366).contains(days)).ok_or_else(out_of_range)?;
         let s = scope(ctx)?;
         let today = Day::of(s.usecases.now());
-        let since = today.before(days.clamp(1, 366) - 1);
+        let since = today.before(days - 1);
         let found = s.own.read.usage_since(since).await.map_err(ApiError::from)?;
         Ok(UsageNode { today, days: found })
     }

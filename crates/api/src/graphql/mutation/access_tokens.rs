@@ -11,9 +11,10 @@ use crate::{
         model::{AccessTokenNode, UserError, split_user_errors},
         page::CHANGE,
         scope::{Needs, audit, read_id, scope, service},
+        time_input::{TimeInput, read_time},
     },
 };
-use recall_domain::{AccessTokenId, AuditAction, Timestamp};
+use recall_domain::{AccessTokenId, AuditAction};
 
 /// A new personal access token.
 #[derive(InputObject)]
@@ -61,7 +62,7 @@ pub(crate) struct RevokeTokenInput {
     /// The id of the token, from its claim `jti`.
     token_id: String,
     /// When the token expires (`exp`). The server forgets the revocation then. Default: the revocation is kept forever.
-    expires_at: Option<Timestamp>,
+    expires_at: Option<TimeInput>,
 }
 
 /// The result of `revokeToken`.
@@ -128,8 +129,8 @@ impl AccessTokenMutations {
     ) -> async_graphql::Result<RevokeTokenPayload> {
         let s = scope(ctx)?;
         let revoke = async {
-            let revocations = service::<Revocations>(ctx)?;
-            revocations.revoke(&s.caller, &input.issuer, &input.token_id, input.expires_at).await.map_err(|e| e.within("input"))
+            let (revocations, expires_at) = (service::<Revocations>(ctx)?, read_time(input.expires_at, "input.expiresAt")?);
+            revocations.revoke(&s.caller, &input.issuer, &input.token_id, expires_at).await.map_err(|e| e.within("input"))
         };
         let (revoked, errors) = split_user_errors(revoke.await)?;
         if let Some(token) = &revoked {

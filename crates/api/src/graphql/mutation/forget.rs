@@ -5,14 +5,16 @@ use std::sync::Arc;
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
+    audit::forgotten_counts,
     error::{ApiError, NOT_FOUND},
     graphql::{
         model::{FactNode, MessageNode, UserError, split_user_errors},
         page::{self, CHANGE, SEARCH, list_cost},
         scope::{Memory, Needs, audit, read_id, scope},
+        time_input::{TimeInput, read_time},
     },
 };
-use recall_domain::{AuditAction, MessageId, Timestamp};
+use recall_domain::{AuditAction, MessageId};
 use recall_ports::MessageRange;
 use recall_usecases::{ForgetRequest, Forgotten, ResourceId};
 
@@ -31,9 +33,9 @@ pub(crate) struct ForgetInput {
     /// Only messages of this session. The session stays; `deleteSession` deletes it.
     session_id: Option<ID>,
     /// Only messages that were said at this time or later.
-    after: Option<Timestamp>,
+    after: Option<TimeInput>,
     /// Only messages that were said before this time.
-    before: Option<Timestamp>,
+    before: Option<TimeInput>,
     /// Whether to change nothing and only return what would be forgotten.
     #[graphql(default = true)]
     dry_run: bool,
@@ -134,14 +136,15 @@ impl ForgetMutations {
             let messages = read_ids(input.message_ids, "input.messageIds")?;
             let entities = read_ids(input.entity_ids, "input.entityIds")?;
             let session = input.session_id.map(|id| read_id(&id, "input.sessionId")).transpose()?;
-            let range = MessageRange { session, after: input.after, before: input.before };
+            let (after, before) = (read_time(input.after, "input.after")?, read_time(input.before, "input.before")?);
+            let range = MessageRange { session, after, before };
             let request = ForgetRequest { query: input.query, facts, messages, entities, range, dry_run: input.dry_run };
             let (things, path) = (request.ids(), request.first_input());
             let request = &request;
             let forget = |caller| async move { s.usecases.forget(&caller, request.clone()).await.map_err(ApiError::from) };
             let (found, memory) = s.change(&things, forget).await.map_err(|e| e.at(path).within("input"))?;
             if found.token.is_some() {
-                audit(ctx, AuditAction::MemoryForgotten, counts(&found)).await?;
+                audit(ctx, AuditAction::MemoryForgotten, forgotten_counts(&found)).await?;
             }
             Ok((found, s.with_forgotten(memory)))
         };
@@ -166,7 +169,7 @@ impl ForgetMutations {
                 (found, memory) = (s.usecases.undo_forget(&shared, &input.token).await.map_err(ApiError::from), s.memory(true)?);
             }
             let found = found.map_err(|e| e.at("input.token"))?;
-            audit(ctx, AuditAction::MemoryRestored, counts(&found)).await?;
+            audit(ctx, AuditAction::MemoryRestored, forgotten_counts(&found)).await?;
             Ok((found, memory.clone()))
         };
         let (found, errors) = split_user_errors(undo.await)?;
@@ -192,11 +195,6 @@ impl ForgetMutations {
         let (deleted_id, errors) = split_user_errors(delete.await)?;
         Ok(DeleteMessagePayload { deleted_id, errors })
     }
-}
-
-/// The numbers of facts and messages, for the audit log.
-fn counts(found: &Forgotten) -> String {
-    format!("{} facts, {} messages", found.facts.len(), found.messages.len())
 }
 
 fn read_ids<T: std::str::FromStr>(ids: Option<Vec<ID>>, path: &str) -> Result<Vec<T>, ApiError> {

@@ -9,10 +9,11 @@ use crate::{
         page::{MAX_PAGE, SEARCH, STATEMENT, list_cost},
         scope::{Needs, read_optional_id, scope},
         sources::read_sources,
+        time_input::{TimeInput, read_time},
     },
 };
 use recall_domain::{
-    SessionId, Timestamp,
+    SessionId,
     context::{ContextQuery, Scope},
 };
 use recall_usecases::{Refinement, ResourceId};
@@ -41,7 +42,7 @@ pub(crate) struct ContextInput {
     /// The route to take. Default: all methods are used, and the route that suits the question is only reported. Ignored if `methods` are given.
     route: Option<RetrievalRoute>,
     /// Use only messages sent, and facts that were known and held, at this time. Default: now.
-    as_of: Option<Timestamp>,
+    as_of: Option<TimeInput>,
     /// Whether to search shared memory too. Has no effect for visitors or if `scope` is `SESSION`.
     #[graphql(default_with = "Some(true)")]
     shared: Option<bool>,
@@ -74,7 +75,7 @@ impl ContextInput {
             })?,
             methods: self.methods.unwrap_or_default().into_iter().map(Into::into).collect(),
             route: self.route.map(Into::into),
-            as_of: self.as_of,
+            as_of: read_time(self.as_of, "input.asOf")?,
             exclude: None,
             shared: self.shared.unwrap_or(true),
         })

@@ -8,9 +8,10 @@ use crate::{
         model::{EntityNode, EntityType, FactNode, FactOrder, FactStatus, RelationNode, SearchSource, list_facts, listed_relations},
         page::{self, Connection, MAX_PAGE, Total, bounded_list_cost, connection_cost},
         scope::{Needs, read_id, read_optional_id, scope},
+        time_input::{TimeInput, read_time},
     },
 };
-use recall_domain::{EntityId, FactId, Timestamp};
+use recall_domain::{EntityId, FactId};
 use recall_ports as ports;
 use recall_usecases::UseCases;
 
@@ -57,13 +58,13 @@ pub(crate) struct FactFilterInput {
     /// The fact has evidence in messages of conversations, or in documents.
     source: Option<SearchSource>,
     /// The fact last changed at this time or later.
-    changed_since: Option<Timestamp>,
+    changed_since: Option<TimeInput>,
     /// The fact last changed before this time.
-    changed_before: Option<Timestamp>,
+    changed_before: Option<TimeInput>,
     /// The belief was at least this high when the fact last changed, 0 to 1.
     min_belief: Option<f64>,
     /// The fact was known and held at this time.
-    as_of: Option<Timestamp>,
+    as_of: Option<TimeInput>,
     /// The name of the subject or object, or the value, contains this text, ignoring case.
     text: Option<String>,
 }
@@ -87,10 +88,10 @@ impl FactFilterInput {
             message: None,
             entity_type: self.entity_type.map(Into::into),
             source: self.source.map(Into::into),
-            changed_since: self.changed_since,
-            changed_before: self.changed_before,
+            changed_since: read_time(self.changed_since, "filter.changedSince")?,
+            changed_before: read_time(self.changed_before, "filter.changedBefore")?,
             min_belief: self.min_belief,
-            as_of: self.as_of,
+            as_of: read_time(self.as_of, "filter.asOf")?,
             text: self.text,
             relations,
             order: order.into(),

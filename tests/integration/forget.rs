@@ -108,6 +108,45 @@ async fn dry_run_changes_nothing_and_shows_what_is_meant() {
 }
 
 #[tokio::test]
+async fn request_means_its_relation_only() {
+    let chat = Chat::of(&[
+        "I live in Rome.",
+        "I like jazz.",
+        "I know Anna.",
+        "I work at Acme.",
+        "I use Vim.",
+        "Carol is my boss.",
+        "I manage Bob.",
+    ])
+    .await;
+    for (query, wanted) in [
+        ("where I live", &["You LIVES_IN Rome"][..]),
+        ("where I work", &["You WORKS_FOR Acme"]),
+        ("my boss", &["Carol MANAGES You"]),
+        ("who I manage", &["You MANAGES Bob"]),
+        ("my work", &[]),
+    ] {
+        assert_eq!(facts(&chat.forget(json!({ "query": query })).await), wanted, "{query}");
+    }
+    assert!(chat.ask("Forget where I live.").await.contains("I forgot 1 fact and 1 message"));
+    assert!(chat.ask("What do I like?").await.contains("jazz"));
+    let log = chat.server.graphql("{ auditLog(first: 5) { nodes { action target } } }", json!({})).await;
+    assert!(log.to_string().contains(r#"{"action":"memory.forgotten","target":"1 fact, 1 message"}"#), "{log}");
+}
+
+#[tokio::test]
+async fn messages_without_facts_are_forgotten_by_their_words() {
+    let chat = Chat::of(&["My locker code is 4471.", "The locker is green.", "My oven broke yesterday."]).await;
+    let found = chat.forget(json!({ "query": "my locker code" })).await;
+    assert_eq!((texts(&found), facts(&found)), (vec!["My locker code is 4471.".to_owned()], vec![]));
+    assert_eq!(texts(&chat.forget(json!({ "query": "that my oven broke" })).await), ["My oven broke yesterday."]);
+    assert!(texts(&chat.forget(json!({ "query": "my locker number" })).await).is_empty(), "a word is missing");
+    assert!(chat.ask("Forget my locker code.").await.contains("I forgot 1 message"));
+    assert!(!chat.ask("What is my locker code?").await.contains("4471"));
+    assert!(chat.ask("Forget my bicycle lock.").await.contains("forgot nothing"));
+}
+
+#[tokio::test]
 async fn forgotten_entity_is_unknown_until_it_returns() {
     let chat = Chat::of(&["I live in Oakwood."]).await;
     let listed = chat.server.graphql("{ entities(first: 10, filter: { text: \"Oakwood\" }) { nodes { id } } }", json!({})).await;

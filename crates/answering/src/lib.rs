@@ -63,7 +63,7 @@ use self::{
     values::ValueIndex,
 };
 use recall_domain::{
-    Caller, Citation, Entity, Ontology, UserText,
+    Caller, Citation, Entity, Message, Ontology, UserText,
     context::{Context, RankedChunk},
 };
 use recall_embedding::LocalEmbedder;
@@ -236,8 +236,12 @@ impl ExtractiveAnswerer {
         let message = candidate.chunk.as_message().message;
         let by_words = finder.find_passage(candidate.chunk, &message)?;
         let excerpt = candidate.excerpt(&asked.text, &question, &by_words, &self.networks).await?;
+        let versions = candidate.other_versions(&excerpt);
+        let messages: Vec<Message> = versions.iter().map(|(version, _)| version.as_message().message).collect();
+        let other = |(message, (_, excerpt))| Quote { message, excerpt, verdict: None, coverage: by_words.coverage };
+        let quotes = std::iter::once(Quote { excerpt, ..by_words }).chain(messages.iter().zip(versions).map(other)).collect();
         let mut cited = CitationList::new(context);
-        let sentences = write_quotes(&question, context, vec![Quote { excerpt, ..by_words }], &mut cited);
+        let sentences = write_quotes(&question, context, quotes, &mut cited);
         grounded(&sentences, cited, context)
     }
 

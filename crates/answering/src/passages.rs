@@ -17,7 +17,7 @@ use super::{
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder, Term, YES_NO_COVERAGE},
     without_heading,
-    words::is_first_person,
+    words::{is_first_person, words},
 };
 use recall_domain::{
     Message, MessageId, UserText,
@@ -31,6 +31,9 @@ const COVERAGE: f32 = 0.6;
 ///
 /// Chosen with the development questions of `tests/documents`, asked with and without the documents that have the answer.
 const STANDS_OUT: f64 = 0.07;
+/// Share of common words from which two chunks are versions of one passage, and the most versions that are quoted besides.
+const VERSION_LIKENESS: f64 = 0.6;
+const MAX_VERSIONS: usize = 2;
 /// Least sum of the relevance of a chunk and its lead over the next passage.
 ///
 /// With the same questions, nine of ten answers are then at the right page. A logistic regression gives both the same weight.
@@ -61,6 +64,8 @@ pub(super) fn quotable(context: &Context) -> Vec<RankedMessage> {
 /// A chunk that may be quoted.
 pub(super) struct CandidatePassage<'c> {
     pub(super) chunk: &'c RankedChunk,
+    /// The same passage in other documents, such as versions of a file, best first.
+    versions: Vec<&'c RankedChunk>,
     /// How well it fits, plus its lead over the next passage.
     score: f64,
 }
@@ -70,7 +75,9 @@ pub(super) fn find_candidate<'c>(question: &Question, chunks: &'c [RankedChunk],
     let is_ordered = chunks.iter().any(|c| c.relevance.is_some());
     let fits = |c: &RankedChunk| if is_ordered { c.relevance.unwrap_or_default() } else { c.score };
     let best = chunks.iter().max_by(|a, b| fits(a).total_cmp(&fits(b)))?;
-    let next = chunks.iter().filter(|c| !overlap(c, best)).map(fits).fold(if is_ordered { NEXT } else { 0.0 }, f64::max);
+    let versions: Vec<&RankedChunk> = chunks.iter().filter(|c| is_version(c, best)).take(MAX_VERSIONS).collect();
+    let is_other = |c: &&RankedChunk| !overlap(c, best) && !versions.iter().any(|v| v.chunk.id == c.chunk.id);
+    let next = chunks.iter().filter(is_other).map(fits).fold(if is_ordered { NEXT } else { 0.0 }, f64::max);
     let lead = fits(best) - next;
     let score = fits(best) + lead;
     let least = if networks.verifier.is_some() { WORTH_ASKING } else { SURE };
@@ -78,10 +85,22 @@ pub(super) fn find_candidate<'c>(question: &Question, chunks: &'c [RankedChunk],
     // A chunk that the network has not judged yet may answer better.
     let mut before = chunks.iter().take_while(|c| c.chunk.id != best.chunk.id);
     let is_rivalled = is_ordered && before.any(|c| c.relevance.is_none());
-    (is_likely && !is_rivalled && !is_personal(question)).then_some(CandidatePassage { chunk: best, score })
+    (is_likely && !is_rivalled && !is_personal(question)).then_some(CandidatePassage { chunk: best, versions, score })
 }
 
-impl CandidatePassage<'_> {
+impl<'c> CandidatePassage<'c> {
+    /// Returns what the other versions of the passage say instead of an excerpt. Those that say the same are left out.
+    pub(super) fn other_versions(&self, excerpt: &str) -> Vec<(&'c RankedChunk, String)> {
+        let wanted = stems(excerpt);
+        let nearest = |version: &&'c RankedChunk| {
+            let likeness = |text: &str| likeness(&stems(text), &wanted);
+            let excerpt = Excerpts::of(version).all().map(|(_, e)| e).max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+            Some((*version, excerpt))
+        };
+        let mut said = HashSet::from([without_space(excerpt)]);
+        self.versions.iter().filter_map(nearest).filter(|(_, other)| said.insert(without_space(other))).collect()
+    }
+
     /// Returns what to quote of the chunk: where the networks find the answer, or `by_words` without them. Returns nothing if the chunk is not sure enough.
     pub(super) async fn excerpt(&self, asked: &UserText, question: &Question, by_words: &Quote<'_>, networks: &Networks) -> Option<String> {
         if self.chunk.relevance.is_none() {
@@ -221,6 +240,25 @@ fn overlap(a: &RankedChunk, b: &RankedChunk) -> bool {
     a.document.id == b.document.id && a.chunk.position.abs_diff(b.chunk.position) <= 1
 }
 
+/// Whether two chunks of different documents are versions of one passage: they have most of their words in common.
+fn is_version(a: &RankedChunk, b: &RankedChunk) -> bool {
+    a.document.id != b.document.id && likeness(&stems(a.chunk.text.as_str()), &stems(b.chunk.text.as_str())) >= VERSION_LIKENESS
+}
+
+fn stems(text: &str) -> HashSet<String> {
+    words(text).into_iter().map(|word| word.stem).collect()
+}
+
+/// The share of words that two texts have in common (Jaccard index).
+fn likeness(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
+    let common = a.intersection(b).count();
+    common as f64 / (a.len() + b.len() - common).max(1) as f64
+}
+
+fn without_space(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Whether a question is about the user. In "how can I", "what should I", "do I need" and "if I lose my key", "I" is anybody.
 fn is_personal(question: &Question) -> bool {
     const BEFORE_ANYBODY: [&str; 10] = ["can", "could", "may", "might", "must", "shall", "should", "would", "if", "unless"];
@@ -338,6 +376,27 @@ cues.verbs = ["like"]
         let rival = "The kitchen is cleaned at night.";
         assert!(!is_quoted(question, &[chunk(1, 0.6, KEYS), chunk(5, 0.58, rival)]));
         assert!(is_quoted(question, &[chunk(1, 0.6, KEYS), chunk(2, 0.58, rival)]));
+    }
+
+    #[test]
+    fn versions_of_a_passage_are_no_rivals_and_are_quoted_if_they_differ() {
+        let version = |number: u128, text: &str| {
+            let mut version = chunk(1, 0.6, text);
+            (version.chunk.id, version.document.id) = (MessageId(Uuid::from_u128(number)), DocumentId(Uuid::from_u128(number)));
+            version.document.filename = format!("rules-{number}.md").into();
+            version.relevance = Some(0.8);
+            version
+        };
+        let pets = |said: &str| format!("Pets of the house. {said} Dogs need the written consent of the landlord.");
+        let found = |texts: &[&str]| {
+            let versions: Vec<_> = texts.iter().zip(1..).map(|(text, number)| version(number, &pets(text))).collect();
+            answer("Are cats allowed in the house?", &versions)
+        };
+        let said = found(&["Cats are allowed.", "Cats are not allowed."]);
+        assert!(said.starts_with("In rules-") && said.contains("“Pets of the house. Cats are allowed."), "{said}");
+        assert!(said.contains(" In rules-") && said.contains("Cats are not allowed."), "{said}");
+        let same = found(&["Cats are allowed.", "Cats are allowed."]);
+        assert_eq!(same.matches("In rules-").count(), 1, "{same}");
     }
 
     #[test]

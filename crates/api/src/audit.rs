@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::auth::{Authenticated, Identity};
 use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole};
 use recall_ports::{AuditLog, StoreError};
-use recall_usecases::{Forgotten, UseCases};
+use recall_usecases::UseCases;
 
 /// Writes audit entries for this process.
 #[derive(Clone)]
@@ -118,12 +118,6 @@ impl Roles {
             self.auditor.note_request(self.usecases.now(), identity, if now { admin } else { user }, None).await;
         }
     }
-}
-
-/// Returns the numbers of forgotten facts and messages, for an entry.
-pub(crate) fn forgotten_counts(found: &Forgotten) -> String {
-    let counted = |count: usize, noun: &str| if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") };
-    format!("{}, {}", counted(found.facts.len(), "fact"), counted(found.messages.len(), "message"))
 }
 
 /// Middleware: records changes of roles. A WebSocket does this itself, because its token may arrive later.

@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 
 use super::{error::UseCaseError, forget::Target, forget_request::Forgotten, manual_edits::MAX_STALE, shared, use_cases::UseCases};
-use recall_domain::{Caller, EntityId, Fact, FactStatus, MessageId};
+use recall_domain::{AuditAction, AuditDraft, Caller, EntityId, Fact, FactStatus, MessageId};
 use recall_ports::{AnswerDraft, CommitError};
 
+/// Where an entry of the audit log comes from, if a message and no request of its own has forgotten.
+const INSTANCE: &str = "conversation";
 /// Most facts that are named when the command is unclear.
 const MAX_NAMED: usize = 8;
 
@@ -74,10 +76,27 @@ impl UseCases {
                 return Ok(CommandOutcome::Several(facts));
             }
             if let Some(forgotten) = self.forget_target(caller, target, version, undo).await? {
+                self.audit_command(caller, &forgotten).await;
                 return Ok(CommandOutcome::Done(forgotten));
             }
         }
         Err(CommitError::Stale.into())
+    }
+
+    /// Notes in the audit log what a command has forgotten. If that fails, it stays forgotten.
+    async fn audit_command(&self, caller: &Caller, forgotten: &Forgotten) {
+        let entry = AuditDraft {
+            at: self.now(),
+            actor: Some(caller.user()),
+            action: AuditAction::MemoryForgotten.as_str().to_owned(),
+            target: Some(forgotten.counts()),
+            address: None,
+            instance: INSTANCE.to_owned(),
+        };
+        if let Err(error) = self.parts.store.audit(&entry).await {
+            metrics::counter!("recall_audit_failed_total").increment(1);
+            tracing::error!(%error, action = entry.action, "cannot write an entry of the audit log");
+        }
     }
 
     /// Carries out a command, replies, and takes the words of the command out of the conversation.

@@ -62,6 +62,14 @@ pub struct Forgotten {
     pub token: Option<String>,
 }
 
+impl Forgotten {
+    /// Returns the numbers of facts and messages, as the audit log has them: "1 fact, 2 messages".
+    pub fn counts(&self) -> String {
+        let counted = |count: usize, noun: &str| if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") };
+        format!("{}, {}", counted(self.facts.len(), "fact"), counted(self.messages.len(), "message"))
+    }
+}
+
 /// Checks a request without reading the memory.
 pub(super) fn check_request(request: &ForgetRequest) -> Result<(), UseCaseError> {
     request.query.as_deref().map_or(Ok(()), check::query)?;

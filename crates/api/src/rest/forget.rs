@@ -14,7 +14,7 @@ use super::{
     view::{FactView, MessageView, NamedFact},
 };
 use crate::{
-    audit::{Auditor, forgotten_counts},
+    audit::Auditor,
     auth::Writer,
     error::ApiError,
     graphql::{OperationScope, ResponseBudget},
@@ -104,7 +104,7 @@ pub(super) async fn post(
     };
     let (found, memory) = scope.change(&things, forget).await.map_err(|e| e.at(path).renamed(&NAMES))?;
     if found.token.is_some() {
-        let counts = forgotten_counts(&found);
+        let counts = found.counts();
         auditor.note_request(scope.now, scope.identity(), AuditAction::MemoryForgotten, Some(counts)).await;
     }
     let sides: Vec<EntityId> = found.facts.iter().flat_map(|f| [f.subject, f.object]).collect();

@@ -64,8 +64,8 @@ impl UseCases {
 
     /// Returns facts about entities with their scores, best first.
     ///
-    /// Those of the relations that are asked for are read by themselves: of the hundreds of facts about a user, "Where do I live?" asks for one
-    /// that is seldom among the strongest.
+    /// Of an entity with more facts than are read, those of the relations that are asked for are read by themselves: of the hundreds of facts
+    /// about a user, "Where do I live?" asks for one that is seldom among the strongest.
     async fn scored_facts(
         &self,
         caller: &Caller,
@@ -77,12 +77,15 @@ impl UseCases {
         let ids: Vec<EntityId> = named.iter().map(|e| e.id).collect();
         let asked_for = self.cues.asked_for(asked);
         let relations: Vec<RelationName> = asked_for.iter().map(|relation| (*relation).to_owned()).collect();
-        let limit = u32::try_from(most.max(FACTS_PER_ENTITY)).unwrap_or(u32::MAX);
+        let most = most.max(FACTS_PER_ENTITY);
+        let limit = u32::try_from(most).unwrap_or(u32::MAX);
         let store = &self.parts.store;
         let mut facts = store.facts_of_entities(caller, &ids, limit).await?;
-        if !relations.is_empty() {
+        let has_more = |id: &EntityId| facts.iter().filter(|f| f.subject == *id || f.object == *id).count() >= most;
+        let large: Vec<EntityId> = ids.iter().copied().filter(has_more).collect();
+        if !large.is_empty() && !relations.is_empty() {
             let known: HashSet<FactId> = facts.iter().map(|f| f.id).collect();
-            let of_relations = store.facts_of_relations(caller, &ids, &relations, limit).await?;
+            let of_relations = store.facts_of_relations(caller, &large, &relations, limit).await?;
             facts.extend(of_relations.into_iter().filter(|f| !known.contains(&f.id)));
         }
         facts.retain(|f| f.status != FactStatus::Retracted && query.as_of.is_none_or(|at| known_at(f, at)));

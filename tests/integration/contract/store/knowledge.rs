@@ -362,7 +362,7 @@ pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>)
     let nowhere = AnswerCommit { message: message(MessageId(fresh())), ..answer.clone() };
     assert!(matches!(store.commit_answer(&w.caller, &nowhere, &job.claim).await, Err(CommitError::Store(_))));
     let stored = store.commit_answer(&w.caller, &answer, &job.claim).await.unwrap();
-    assert_eq!((stored.answer_to, stored.citations.as_slice(), stored.position), (Some(question.id), &[citation][..], 2));
+    assert_eq!((stored.answer_to, stored.citations.as_slice(), stored.position), (Some(question.id), std::slice::from_ref(&citation), 2));
     assert_eq!(store.answers_to(&w.caller, &[question.id, stored.id]).await.unwrap(), [(question.id, stored.clone())]);
     assert_eq!(store.answers_citing(&w.caller, &[question.id], &[], 10).await.unwrap(), [stored.id]);
     assert_eq!(store.messages_by_id(&w.caller, &[stored.id]).await.unwrap(), [stored]);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use crate::{
-    audit::forgotten_counts,
     error::{ApiError, NOT_FOUND},
     graphql::{
         model::{FactNode, MessageNode, UserError, split_user_errors},
@@ -144,7 +143,7 @@ impl ForgetMutations {
             let forget = |caller| async move { s.usecases.forget(&caller, request.clone()).await.map_err(ApiError::from) };
             let (found, memory) = s.change(&things, forget).await.map_err(|e| e.at(path).within("input"))?;
             if found.token.is_some() {
-                audit(ctx, AuditAction::MemoryForgotten, forgotten_counts(&found)).await?;
+                audit(ctx, AuditAction::MemoryForgotten, found.counts()).await?;
             }
             Ok((found, s.with_forgotten(memory)))
         };
@@ -169,7 +168,7 @@ impl ForgetMutations {
                 (found, memory) = (s.usecases.undo_forget(&shared, &input.token).await.map_err(ApiError::from), s.memory(true)?);
             }
             let found = found.map_err(|e| e.at("input.token"))?;
-            audit(ctx, AuditAction::MemoryRestored, forgotten_counts(&found)).await?;
+            audit(ctx, AuditAction::MemoryRestored, found.counts()).await?;
             Ok((found, memory.clone()))
         };
         let (found, errors) = split_user_errors(undo.await)?;

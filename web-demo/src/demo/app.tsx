@@ -18,7 +18,7 @@ import { loginMethods, visitOffer } from "./state/login.ts";
 import { knownAt, notKept } from "./state/offline.ts";
 import { newSession } from "./state/opening.ts";
 import { problem, startError } from "./state/problem.ts";
-import { route, sessionHref } from "./state/route.ts";
+import { route, sessionHref, type Route } from "./state/route.ts";
 import { clockOrMoment, count } from "./state/format.ts";
 import { sessions } from "./state/session-list.ts";
 import { caughtUp, reconnect } from "./state/stream.ts";
@@ -104,7 +104,7 @@ function Toast() {
 const ONE_TAB = "(max-width: 760px)";
 
 type Tab = "chat" | "facts" | "graph";
-const tabs: Array<[Tab, string]> = [["chat", "Chat"], ["facts", "Facts"], ["graph", "Graph"]];
+const tabs: Array<[Tab, string]> = [["chat", "Chat"], ["facts", "Facts"], ["graph", "Session graph"]];
 
 /** Returns whether a tab is drawn: all of them on a wide screen, else the ones that were opened. */
 function useOpenedTabs(tab: Tab): (name: Tab) => boolean {
@@ -112,6 +112,17 @@ function useOpenedTabs(tab: Tab): (name: Tab) => boolean {
   const opened = useRef(new Set<Tab>());
   opened.current.add(tab);
   return (name) => !showsOneTab || opened.current.has(name);
+}
+
+/** Gives a lost focus to the place that opens: the link or button that led there may be gone. */
+function useFocusInPlace(page: Route["page"]) {
+  // The start leads to a session by itself.
+  const place = page === "home" ? "session" : page;
+  const last = useRef(place);
+  useEffect(() => {
+    if (last.current !== place && document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
+    last.current = place;
+  }, [place]);
 }
 
 export function App() {
@@ -125,6 +136,7 @@ export function App() {
   useEffect(() => { if (wanted) setTab("chat"); }, [wanted]);
   useEffect(() => { if (opened) setTab("facts"); }, [opened]);
   useEffect(() => setTab("chat"), [current]);
+  useFocusInPlace(current.page);
   useEffect(() => {
     if (!menu) return;
     const close = (event: KeyboardEvent) => { if (event.key === "Escape") setMenu(false); };
@@ -151,7 +163,7 @@ export function App() {
       <Sessions onChoose={() => setMenu(false)} onOpen={() => setMenu(true)} />
       {menu && <button type="button" class="backdrop" aria-label="Close the sessions" onClick={() => setMenu(false)} />}
       <main id="main" tabIndex={-1}>
-        {tab !== "chat" && <h1 class="unseen of-tab">{tab === "facts" ? "Facts" : "Graph"}</h1>}
+        {tab !== "chat" && <h1 class="unseen of-tab">{tab === "facts" ? "Facts" : "Session graph"}</h1>}
         <section class="talk" aria-label={current.page === "entity" ? "Entity" : "Chat"}>
           <VisitOffer />
           <ConnectionNotice />

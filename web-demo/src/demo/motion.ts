@@ -48,28 +48,45 @@ export function useAnimatedNumber(value: number, ms = 600): number {
   return shown;
 }
 
+interface LogChanges {
+  /** Changes with each change of the content. */
+  readonly version: number;
+  /** Grows when the reader adds to the log. The reader then sees its end, wherever the log was. */
+  readonly added: number;
+}
+
 /**
- * Keeps a log scrolled to its end until the reader scrolls up. `box` scrolls, `content` grows.
+ * Keeps a log scrolled to its end until the reader scrolls up. `box` scrolls, `content` grows and shrinks.
  *
- * Only upward movement counts as scrolling up: a scroll event may arrive after the content has grown, away from the end.
+ * Only upward movement in unchanged or longer content counts as scrolling up: the browser also moves the log when its content becomes
+ * shorter, and a scroll event may arrive after the content has grown, away from the end.
  */
-export function useStickToEnd<Box extends HTMLElement, Content extends HTMLElement>(startAtEnd: boolean) {
+export function useStickToEnd<Box extends HTMLElement, Content extends HTMLElement>(startAtEnd: boolean, { version, added }: LogChanges) {
   const box = useRef<Box>(null);
   const content = useRef<Content>(null);
+  const at = useRef({ stuck: startAtEnd, top: 0, height: 0, added });
+  const keepEnd = () => {
+    const node = box.current;
+    if (!node) return;
+    if (at.current.stuck) node.scrollTop = node.scrollHeight;
+    at.current.top = node.scrollTop;
+    at.current.height = node.scrollHeight;
+  };
+  useLayoutEffect(() => {
+    if (at.current.added !== added) at.current.stuck = true;
+    at.current.added = added;
+    keepEnd();
+  }, [version, added]);
   useEffect(() => {
     const node = box.current;
     if (!node || !content.current) return;
-    let stuck = startAtEnd;
-    let top = node.scrollTop;
     const onScroll = () => {
-      if (node.scrollTop < top - 1) stuck = false;
-      if (node.scrollHeight - node.scrollTop - node.clientHeight < 60) stuck = true;
-      top = node.scrollTop;
+      if (node.scrollTop < at.current.top - 1 && node.scrollHeight >= at.current.height) at.current.stuck = false;
+      if (node.scrollHeight - node.scrollTop - node.clientHeight < 60) at.current.stuck = true;
+      at.current.top = node.scrollTop;
+      at.current.height = node.scrollHeight;
     };
-    const resizeObserver = new ResizeObserver(() => {
-      if (stuck) node.scrollTop = node.scrollHeight;
-      top = node.scrollTop;
-    });
+    const resizeObserver = new ResizeObserver(keepEnd);
     node.addEventListener("scroll", onScroll, { passive: true });
     resizeObserver.observe(node);
     resizeObserver.observe(content.current);

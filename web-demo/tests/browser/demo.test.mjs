@@ -301,7 +301,7 @@ test("on a phone, nothing is wider than the screen and tabs show facts and graph
   await page.getByRole("button", { name: /^Facts/ }).click();
   await waitForElement(fact(tab, "Sarah"), "the facts");
   assert.ok(await page.locator(".facts").isVisible());
-  await page.getByRole("button", { name: "Graph", exact: true }).click();
+  await page.getByRole("button", { name: "Session graph", exact: true }).click();
   assert.ok(await page.locator(".graph svg").first().isVisible());
   await page.getByRole("button", { name: "Sessions", exact: true }).click();
   await until(() => page.getByRole("button", { name: "New session", exact: true }).isVisible(), "the list of sessions to open");

@@ -162,6 +162,11 @@ test("refused, failed and known files say why, in the server's words", async () 
   assert.ok((await row(tab, "broken.pdf").innerText()).includes(documents.nodes[0].error));
   assert.match(await row(tab, "broken.pdf").innerText(), /Add a corrected file with the same name, or delete it\./);
 
+  await addFiles(tab, file("photo.png", Buffer.from("89504e470d0a1a0a0000000d49484452", "hex")));
+  await waitForStatus(tab, "photo.png", "Failed");
+  assert.match(await row(tab, "photo.png").innerText(), /Add its content in one of these formats, and delete this file\./);
+  await until(async () => /^photo\.png could not be read\./.test(await page.locator('.documents > [role="status"]').textContent()), "the failure to be announced");
+
   await addFiles(tab, file("copy of a.md", "# Same\n\nThe same text."));
   await waitForStatus(tab, "copy of a.md", "Duplicate");
   assert.match(await row(tab, "copy of a.md").innerText(), /The same content is stored already/);
@@ -262,8 +267,9 @@ test("questions find passages of one document or all, and can go to the chat", a
   await page.locator(".found a").first().click();
   await expectCitedPassage(tab, "The budget of the south office is 900 euros.");
   await page.getByRole("textbox", { name: "Ask about this document" }).fill("What is the budget of the south office?");
-  await page.getByRole("button", { name: "ask in the chat" }).click();
+  await page.getByRole("button", { name: "ask in the chat" }).press("Enter");
   await waitForElement(page.locator(".message.own", { hasText: "What is the budget of the south office?" }), "the question in the chat");
+  assert.ok(await page.getByRole("textbox", { name: "Message" }).evaluate((node) => node === document.activeElement), "the focus is on the message field");
   await until(async () => /900/.test((await page.locator(".message.assistant").allInnerTexts()).join(" ")), "the answer");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();

@@ -30,6 +30,7 @@ const search = (tab, text) => tab.page.getByRole("searchbox").fill(text);
 const button = (tab, name) => tab.page.getByRole("button", { name, exact: true });
 const inDialog = (tab, name) => tab.page.getByRole("dialog").getByRole("button", { name, exact: true });
 const undoBar = (tab) => tab.page.locator(".undo-bar");
+const hasFocus = (locator) => locator.evaluate((node) => node === document.activeElement);
 const status = (tab, ...words) => row(tab, ...words).first().getAttribute("data-status");
 /** Opens a fact or a name, and waits for its details. */
 const open = async (tab, ...words) => {
@@ -71,12 +72,16 @@ test("a wrong fact is corrected with a reason, and can be restored", async () =>
   await waitForElement(page.getByRole("dialog").getByText("This is what the memory says already."), "the refusal of the same statement");
   await object.fill("Leuven");
   await page.getByLabel("Reason").fill("He moved in May.");
+  await waitForElement(page.getByRole("dialog").getByText("It will be retracted, and stays readable."), "what will happen to the wrong fact");
   await inDialog(tab, "Correct").click();
   await waitForElement(row(tab, "Oskar", "Leuven"), "the right fact");
   await until(async () => (await status(tab, "Oskar", "Bruges")) === "RETRACTED", "the wrong fact to be retracted");
   assert.equal(await status(tab, "Oskar", "Leuven"), "ACTIVE");
   const { session: stored } = await server.graphql("query ($id: ID!) { session(id: $id) { messages(last: 5) { nodes { text } } } }", { id: session });
   assert.ok(stored.messages.nodes.some((m) => m.text.includes("He moved in May.")), "the reason is stored with the session");
+
+  await undoBar(tab).getByRole("link", { name: "Open it" }).press("Enter");
+  await waitForElement(page.locator(".pane h2", { hasText: "Leuven" }), "the right fact");
 
   await open(tab, "Oskar", "Bruges");
   await button(tab, "Restore").click();
@@ -132,9 +137,13 @@ test("everything about a person is forgotten after a preview, and undone after a
   await page.reload();
   await waitForElement(row(tab, "Konrad", "tea"), "the list after the reload");
   assert.equal(await row(tab, "Hedwig").count(), 0);
-  await undoBar(tab).getByRole("button", { name: "Undo" }).click();
+  await undoBar(tab).getByRole("button", { name: "Undo" }).press("Enter");
   await waitForElement(row(tab, "Hedwig", "Namur"), "the facts again");
   assert.match(await undoBar(tab).innerText(), /Restored: 3 facts and 3 messages/);
+  const dismiss = undoBar(tab).getByRole("button", { name: "Dismiss" });
+  await until(() => hasFocus(dismiss), "the focus on what is left in the bar");
+  await dismiss.press("Enter");
+  await until(() => page.evaluate(() => document.activeElement.matches(".memory-page [data-row]")), "the focus in the list");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });
@@ -192,6 +201,7 @@ test("two names are renamed, merged after a preview, and split again", async () 
   await until(async () => (await page.locator(".memory-page .row").count()) === 1, "one name");
   await waitForElement(page.locator(".merged li", { hasText: "Barty" }), "what was merged into it");
   await waitForElement(page.locator(".short-facts li", { hasText: "Lyon" }), "the facts of both");
+  assert.ok(await hasFocus(button(tab, "Merge…")), "the focus is back where it was");
 
   await button(tab, "Split…").click();
   await inDialog(tab, "Split").click();
@@ -204,6 +214,16 @@ test("two names are renamed, merged after a preview, and split again", async () 
   await waitForElement(page.getByRole("heading", { name: /Bartolomeo/ }), "the new name");
   await undoBar(tab).getByRole("button", { name: "Rename back" }).click();
   await waitForElement(page.getByRole("heading", { name: /Bartholomew/ }), "the old name");
+
+  // The other one stays: its details open, and the button is gone.
+  await button(tab, "Merge…").click();
+  await page.getByRole("combobox", { name: "The other one" }).fill("Barty");
+  await page.getByRole("option", { name: /Barty/ }).click();
+  await page.getByRole("radio", { name: /Barty/ }).check();
+  await until(async () => inDialog(tab, "Merge").isEnabled(), "the preview");
+  await inDialog(tab, "Merge").press("Enter");
+  await waitForElement(page.getByRole("heading", { name: /^Barty/ }), "the other name");
+  await until(() => hasFocus(page.locator(".pane")), "the focus on its details");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });
@@ -302,14 +322,20 @@ test("people export their data and leave", async () => {
   await page.getByRole("link", { name: "Export", exact: true }).click();
   const archive = await readFile(await (await download).path(), "utf8");
   assert.match(archive, /Xenia likes harps/);
+  assert.match(await page.locator(".sheet").innerText(), /One file with all your sessions, messages, facts and documents\./);
+  await until(async () => (await page.locator('.pill[data-phase="live"]').count()) > 0, "the open session");
   await button(tab, "Delete everything…").click();
+  assert.match(await page.getByRole("dialog").innerText(), /all your sessions, messages, facts, documents and access tokens/);
   assert.ok(await inDialog(tab, "Delete everything").isDisabled(), "nothing is deleted without the word");
   await page.getByLabel("Type DELETE to confirm").fill("DELETE");
   await inDialog(tab, "Delete everything").click();
-  await waitForElement(page.getByText(/^Deleted: \d+ sessions?, \d+ messages?, \d+ facts?/), "the receipt");
+  await waitForElement(page.getByText(/^Deleted: \d+ sessions?, \d+ messages?, \d+ facts?, \d+ documents?\./), "the receipt");
   const { facts, sessions } = await server.graphql("{ facts { totalCount } sessions { totalCount } }");
   assert.deepEqual([facts.totalCount, sessions.totalCount], [0, 0]);
-  await inDialog(tab, "Start again").click();
+  // The streams close a moment later.
+  await page.waitForTimeout(1500);
+  assert.deepEqual(await page.locator(".toast, .pill[data-phase='closed']").allInnerTexts(), [], "nothing is reported behind the receipt");
+  await page.keyboard.press("Enter");
   await waitForElement(page.locator(".welcome"), "the empty page");
   await tab.context.close();
 });

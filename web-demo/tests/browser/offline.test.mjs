@@ -199,10 +199,13 @@ test("a logout deletes what the browser keeps", async () => {
   await say(tab, "Ottilie likes Trier.");
   await waitForElement(waiting(tab), "the waiting message");
   assert.match(await waitingTexts(page), /Trier/);
+  const draft = () => page.evaluate(() => sessionStorage.getItem("recall.drafts"));
+  await page.getByRole("textbox", { name: "Message" }).fill("Ottilie likes Bonn");
+  assert.match(await draft(), /Bonn/);
   await page.unrouteAll({ behavior: "ignoreErrors" });
   await page.getByRole("button", { name: "Leave" }).click();
   await waitForElement(page.locator(".login-page"), "the login page");
-  assert.deepEqual([await kept(page), await waitingTexts(page)], [[], "[]"]);
+  assert.deepEqual([await kept(page), await waitingTexts(page), await draft()], [[], "[]", "{}"]);
   await setOffline(tab, true);
   await page.reload();
   await waitForElement(page.getByRole("heading", { name: "Recall cannot be reached" }), "a page without data");
@@ -315,6 +318,40 @@ test("the Memory page says that it needs the server, and loads when it returns",
   assert.equal(await page.getByText("The Memory page needs the server").count(), 0);
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
+});
+
+test("the documents load again when the server returns", async () => {
+  const own = await Server.start();
+  try {
+    const form = new FormData();
+    form.append("file", new Blob(["# Garden\n\nThe roses are watered in the morning."]), "garden.md");
+    await fetch(`${own.url}/documents`, { method: "POST", body: form, headers: { connection: "close" } });
+    const tab = await browser.visit(`${own.url}/#/d`, { outage: true });
+    const { page } = tab;
+    const document = page.locator(".doc", { hasText: "garden.md" });
+    await waitForElement(document, "the document");
+    await page.getByRole("link", { name: "garden.md" }).click();
+    await waitForElement(page.getByRole("heading", { name: "Garden", level: 1 }), "the document");
+    await own.kill();
+    await page.goBack();
+    await page.getByRole("searchbox", { name: "Search by name or title" }).fill("garden");
+    const trouble = page.locator(".documents .trouble");
+    await waitForElement(trouble, "the failure");
+    await own.run();
+    await until(async () => (await trouble.count()) === 0, "the failure to go", 60_000);
+    await waitForElement(document, "the document again");
+
+    await own.kill();
+    await page.getByRole("link", { name: "garden.md" }).click();
+    await waitForElement(trouble, "the failure of the document");
+    await own.run();
+    await waitForElement(page.getByRole("heading", { name: "Garden", level: 1 }), "the document after the outage");
+    assert.equal(await trouble.count(), 0);
+    assert.deepEqual(tab.problems, []);
+    await tab.context.close();
+  } finally {
+    await own.stop();
+  }
 });
 
 test("the files of a new version replace those of the old one when its pages are closed", async () => {

@@ -300,9 +300,11 @@ test("chats of another program are imported once", async () => {
   const runImport = async (result) => {
     await importFile(page, chatsFile);
     await waitForElement(dialog.getByText("2 chats with 6 messages."), "what the file contains");
-    await dialog.getByRole("button", { name: "Import", exact: true }).click();
+    await dialog.getByRole("button", { name: "Import", exact: true }).press("Enter");
     await waitForElement(dialog.getByText(result), "the result");
-    await dialog.getByRole("button", { name: "Close" }).last().click();
+    const close = dialog.getByRole("button", { name: "Close" }).last();
+    await until(() => close.evaluate((node) => node === document.activeElement), "the focus on the button that closes");
+    await close.press("Enter");
   };
   const imported = async () => {
     const { sessions } = await server.graphql('{ sessions(first: 20, filter: { text: "Family" }) { nodes { id title messages(first: 20) { nodes { role text sentAt } } } } }');
@@ -322,6 +324,9 @@ test("chats of another program are imported once", async () => {
   await waitForElement(page.getByText("This is no export of ChatGPT, Claude or Open WebUI."), "the refusal");
   await page.getByLabel("File with chats").setInputFiles({ name: "export.zip", mimeType: "application/zip", buffer: Buffer.from("PK") });
   await waitForElement(page.getByText("Unpack a ZIP archive"), "the hint about archives");
+  const archive = await (await fetch(`${server.url}/export`)).text();
+  await page.getByLabel("File with chats").setInputFiles({ name: "recall-memory.jsonl", mimeType: "application/octet-stream", buffer: Buffer.from(archive) });
+  await waitForElement(page.getByText('This is an archive of Recall. Only the command line reads it: run "recall import"'), "what to do with an archive of Recall");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });

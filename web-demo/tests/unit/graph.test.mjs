@@ -108,6 +108,14 @@ test("a label avoids discs if it can, and is never off the screen", () => {
   assert.deepEqual(state.placeLabels([label("a", [[-100, 100]])], ROOM), []);
 });
 
+test("a label at the edge is moved inside, and none is below the zoom buttons", () => {
+  const [left, right] = state.placeLabels([label("left", [[10, 100]], { width: 80 }), label("right", [[ROOM.width - 5, 100]], { width: 80 })], ROOM);
+  assert.ok(left.x - 40 >= 0 && right.x + 40 <= ROOM.width, `${left.x} and ${right.x}`);
+  const corner = { width: 48, height: 116 };
+  const points = [[ROOM.width - 30, ROOM.height - 40], [ROOM.width - 30, ROOM.height - 200]];
+  assert.equal(state.placeLabels([label("a", points)], { ...ROOM, corner })[0].y, ROOM.height - 200);
+});
+
 test("the budget ends optional labels", () => {
   const candidates = Array.from({ length: 20 }, (_, i) => label(String(i), [[500, 20 + 25 * i]]));
   assert.equal(state.placeLabels(candidates, { ...ROOM, budget: 5 }).length, 5);

@@ -5,11 +5,11 @@ import { useStickToEnd } from "../motion.ts";
 import { connection, highlight, memory, openFact, sessionId, showEarlier, showLater, showMessage, stopAnswer, wantedMessage } from "../state/current-session.ts";
 import type { Memory } from "../state/memory.ts";
 import { placeLabel, type Change, type CitationView, type Fact, type Message } from "../state/model.ts";
-import { sendWaiting } from "../state/outgoing.ts";
+import { sendWaiting, sentMessages } from "../state/outgoing.ts";
 import { openPassage } from "../state/passages.ts";
 import { sessions } from "../state/session-list.ts";
 import { completedSteps } from "../state/tour.ts";
-import { clock, count, day, milliseconds, phraseFor } from "../state/format.ts";
+import { clock, count, day, dayName, milliseconds, phraseFor } from "../state/format.ts";
 import { Welcome } from "./hints.tsx";
 import { RichText } from "./rich-text.tsx";
 import { SessionAbout } from "./session-about.tsx";
@@ -105,12 +105,17 @@ function Stop({ question }: { question: string | null }) {
   return <button type="button" class="stop" onClick={() => void stopAnswer(question)}>Stop</button>;
 }
 
+/** The server keeps a forgotten message without its text. An answer has none either before its first word. */
+const isForgotten = ({ text, stage }: Message): boolean => text === "" && stage !== "streaming";
+
 function Bubble({ message, memory: known }: { message: Message; memory: Memory }) {
   const ref = useRef<HTMLElement>(null);
   const wanted = wantedMessage.value !== null && wantedMessage.value === message.id;
   useEffect(() => {
     if (!wanted || !ref.current) return;
     ref.current.scrollIntoView({ block: "center", behavior: "smooth" });
+    // What led here is gone if it was in another session or place.
+    if (document.activeElement === document.body) ref.current.focus({ preventScroll: true });
     ref.current.animate([{ boxShadow: "0 0 0 4px var(--glow)" }, { boxShadow: "0 0 0 4px transparent" }], { duration: 1600, delay: 250, fill: "backwards" });
     wantedMessage.value = null;
   }, [wanted]);
@@ -121,9 +126,11 @@ function Bubble({ message, memory: known }: { message: Message; memory: Memory }
   const busy = message.stage === "sending" || message.stage === "stored" || message.stage === "streaming";
   const own = message.role === "user" && message.speaker === null;
   return (
-    <article ref={ref} class={`message ${own ? "own" : message.role}`} data-stage={message.stage} data-message={message.id ?? ""} aria-label={own ? "You" : (message.speaker ?? "Recall")}>
+    <article ref={ref} tabIndex={-1} class={`message ${own ? "own" : message.role}`} data-stage={message.stage} data-message={message.id ?? ""} aria-label={own ? "You" : (message.speaker ?? "Recall")}>
       {message.speaker && <b class="speaker">{message.speaker}</b>}
-      <p class="text" data-streaming={message.stage === "streaming" || undefined}><RichText message={message} onCite={cite} /></p>
+      {isForgotten(message)
+        ? <p class="text soft">Forgotten</p>
+        : <p class="text" data-streaming={message.stage === "streaming" || undefined}><RichText message={message} onCite={cite} /></p>}
       <Sources message={message} />
       {message.problem && (
         <p class={message.stage === "unsent" ? "soft" : "trouble"}>{message.problem} {message.stage === "unsent" && <button type="button" onClick={sendWaiting}>Send now</button>}</p>
@@ -138,22 +145,29 @@ function Bubble({ message, memory: known }: { message: Message; memory: Memory }
   );
 }
 
+/** The day of the messages that follow. Nothing if all of them are of today. */
+function Day({ message, before }: { message: Message; before: Message | undefined }) {
+  const [name, nameBefore] = [dayName(new Date(message.sentAt)), before ? dayName(new Date(before.sentAt)) : dayName(new Date())];
+  return name === nameBefore ? null : <p class="day"><time dateTime={message.sentAt}>{name}</time></p>;
+}
+
 export function Chat() {
   const known = memory.value;
-  void known?.version.value;
-  const { box, content } = useStickToEnd<HTMLDivElement, HTMLDivElement>(wantedMessage.value === null);
+  const version = known?.version.value ?? 0;
+  const { box, content } = useStickToEnd<HTMLDivElement, HTMLDivElement>(wantedMessage.value === null, { version, added: sentMessages.value });
   const messages = [...(known?.messages.values() ?? [])];
   const title = sessions.value.find((s) => s.id === sessionId.value)?.title;
   return (
     <>
     {messages.length > 0 && <h1 class="unseen">{title ? `Conversation: ${title}` : "Conversation"}</h1>}
-    {messages.length > 1 && sessionId.value && <SessionAbout key={sessionId.value} id={sessionId.value} version={known?.version.value ?? 0} />}
+    {messages.length > 1 && sessionId.value && <SessionAbout key={sessionId.value} id={sessionId.value} version={version} />}
     <div class="log" ref={box} role="log" aria-label="Conversation" aria-live="polite" tabIndex={0}>
       <div class="turns" ref={content}>
         {known && messages.length === 0 && <Welcome first={!completedSteps.value.has("tell")} />}
         {known?.earlier && <button type="button" class="earlier" onClick={() => void showEarlier()}>Show earlier messages</button>}
-        {known && messages.map((message) => (
+        {known && messages.map((message, index) => (
           <Fragment key={message.key}>
+            <Day message={message} before={messages[index - 1]} />
             <Bubble message={message} memory={known} />
             {known.gap?.key === message.key && <button type="button" class="earlier" onClick={() => void showLater()}>Show the messages between</button>}
             {message.asking && <p class="thinking"><i /><i /><i /><span>looking through memory</span><Stop question={message.id} /></p>}

@@ -1,19 +1,43 @@
 // The message field. Enter sends, Shift+Enter inserts a line break, "/" moves the focus here.
-import { useEffect, useRef, useState } from "preact/hooks";
-import { connection, memory } from "../state/current-session.ts";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { connection, memory, sessionId, wantedMessage } from "../state/current-session.ts";
+import { adoptEarlyDraft, draftOf, setDraft } from "../state/drafts.ts";
 import { send } from "../state/outgoing.ts";
 import { mayWrite } from "../state/viewer.ts";
 import { Hints } from "./hints.tsx";
 import { Icon } from "./icon.tsx";
-import { SessionNotice } from "./session-notice.tsx";
+import { SessionNotice, SharedNotice } from "./session-notice.tsx";
+
+/** The server takes 64 KiB, and a character has up to 4 bytes. */
+const MOST_CHARACTERS = 16_000;
+const lengthOf = (text: string): number => (text.length > MOST_CHARACTERS ? [...text].length : text.length);
+
+/** Moves the focus to the message field, unless this would open a keyboard on the screen. */
+export function focusMessageField(): void {
+  if (matchMedia("(pointer: fine)").matches) document.querySelector<HTMLElement>(".composer textarea")?.focus();
+}
+
+/** Why a message is too long to be sent. The count is not announced with each key. */
+function TooLong({ length }: { length: number }) {
+  return (
+    <div id="too-long" class="trouble">
+      <p role="alert">The message is too long to be sent. A message has at most {MOST_CHARACTERS.toLocaleString()} characters: shorten it, or send it in parts.</p>
+      <p>Now it has {length.toLocaleString()} characters, {(length - MOST_CHARACTERS).toLocaleString()} too many.</p>
+    </div>
+  );
+}
 
 export function Composer() {
-  const [text, setText] = useState("");
+  const id = sessionId.value;
+  const text = draftOf(id);
   const field = useRef<HTMLTextAreaElement>(null);
   const known = memory.value;
   void known?.version.value;
 
+  useLayoutEffect(() => { if (id) adoptEarlyDraft(id); }, [id]);
   useEffect(() => {
+    // A message to show gets the focus itself.
+    if (wantedMessage.value === null) focusMessageField();
     const focusField = (event: KeyboardEvent) => {
       const typing = event.target instanceof HTMLElement && event.target.closest("input, textarea, [contenteditable]");
       if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -30,34 +54,38 @@ export function Composer() {
     node.style.height = `${Math.min(node.scrollHeight, 180)}px`;
   }, [text]);
 
+  const length = lengthOf(text.trim());
   const submit = () => {
     // Read the field, because the state may not yet contain the last letters.
     const trimmed = (field.current?.value ?? "").trim();
-    if (!trimmed || !known) return;
-    setText("");
+    if (!trimmed || !known || lengthOf(trimmed) > MOST_CHARACTERS) return;
+    setDraft(id, "");
     void send(trimmed);
     field.current?.focus();
   };
-  if (known && !mayWrite(known.shared)) return <p class="composer soft">This is a shared session. Only administrators can write here.</p>;
+  const isTooLong = length > MOST_CHARACTERS;
+  if (known && !mayWrite(known.shared)) return <div class="composer soft"><SharedNotice /><p>Only administrators can write here.</p></div>;
   return (
     <>
     {/* Outside the form, so that the field does not move when it appears. */}
     <div class="above-composer">
       <SessionNotice />
       {known && known.messages.size > 0 && <Hints />}
+      {isTooLong && <TooLong length={length} />}
     </div>
     <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
       <div class="field">
         <textarea
-          ref={field} rows={1} value={text} maxLength={16000} aria-label="Message" placeholder={connection.value?.phase === "paused" ? "The line is cut, sending still works" : "Tell something, or ask"}
-          onInput={(event) => setText(event.currentTarget.value)}
+          ref={field} rows={1} value={text} aria-label="Message" aria-invalid={isTooLong} aria-describedby={isTooLong ? "too-long" : undefined}
+          placeholder={connection.value?.phase === "paused" ? "The line is cut, sending still works" : "Tell something, or ask"}
+          onInput={(event) => setDraft(id, event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
             event.preventDefault();
             submit();
           }}
         />
-        <button type="submit" aria-label="Send" disabled={text.trim() === ""}><span>Send</span><Icon name="send" /></button>
+        <button type="submit" aria-label="Send" disabled={length === 0 || isTooLong}><span>Send</span><Icon name="send" /></button>
       </div>
     </form>
     </>

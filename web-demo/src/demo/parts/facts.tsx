@@ -1,12 +1,16 @@
 // The list of facts with their weight and opinion.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { KnownFacts } from "../generated/operations.ts";
 import { useFlip, useAnimatedNumber } from "../motion.ts";
 import { highlight, memory, openFact } from "../state/current-session.ts";
+import { client } from "../state/login.ts";
 import type { Memory } from "../state/memory.ts";
 import { isPulsing, type Entity, type Fact } from "../state/model.ts";
+import { activeFactsHref } from "../state/route.ts";
 import { completeStep } from "../state/tour.ts";
 import { count, phraseFor } from "../state/format.ts";
+import { relations, start } from "../state/viewer.ts";
 import { Evidence } from "./evidence.tsx";
 
 /**
@@ -84,6 +88,30 @@ const orders: Record<Order, (a: Fact, b: Fact) => number> = {
   strongest: (a, b) => rank(a) - rank(b) || b.weight - a.weight || b.order - a.order,
 };
 
+/** How many facts the memory has, with shared ones. */
+async function countKnown(): Promise<number> {
+  const [shared, notes] = [start.value?.viewer.role !== "ANONYMOUS", relations.value.has("NOTE")];
+  const counts = await client.graphql(KnownFacts, { shared, notes, sharedNotes: shared && notes });
+  return Object.values(counts).reduce((sum, list) => sum + (list?.totalCount ?? 0), 0);
+}
+
+/** Shown in a session without facts. Others may have some. */
+function NoFacts({ known }: { known: Memory }) {
+  const [total, setTotal] = useState(0);
+  useEffect(() => {
+    let stale = false;
+    // Without the server, the line about other sessions is left out.
+    countKnown().then((counted) => { if (!stale) setTotal(counted); }, () => {});
+    return () => { stale = true; };
+  }, [known]);
+  return (
+    <>
+      <p class="empty">Nothing from this conversation yet. Facts that you state appear here within milliseconds, with their weight and source.</p>
+      {total > 0 && <p class="empty">I know {count(total, "fact")} from other sessions and documents: <a href={activeFactsHref}>see {total === 1 ? "it" : "them"} in Memory</a>.</p>}
+    </>
+  );
+}
+
 export function Facts() {
   const known = memory.value;
   void known?.version.value;
@@ -102,9 +130,7 @@ export function Facts() {
           </span>
         )}
       </h2>
-      {known && facts.length === 0 && (
-        <p class="empty">Nothing yet. Facts that you state appear here within milliseconds, with their weight and source.</p>
-      )}
+      {known && facts.length === 0 && <NoFacts known={known} />}
       <ul ref={list}>{known && facts.map((fact) => <FactItem key={fact.id} fact={fact} known={known} anchor />)}</ul>
       {facts.length > 0 && <p class="legend" aria-hidden="true"><i class="for" />for <i class="unknown" />not known <i class="against" />against</p>}
     </section>

@@ -5,6 +5,7 @@ import { memoryHref } from "../state/route.ts";
 import { reportingProblems } from "../state/session-actions.ts";
 import { listing, refreshSessions, sessions } from "../state/session-list.ts";
 import { mayWrite } from "../state/viewer.ts";
+import { focusMessageField } from "./composer.tsx";
 import { Icon } from "./icon.tsx";
 import { SessionRow } from "./session-row.tsx";
 import { FoundSessions } from "./session-search.tsx";
@@ -44,10 +45,19 @@ export function Sessions({ onChoose, onOpen }: Props) {
   });
   const rows = (shown: typeof listed) => shown.map((session) => <SessionRow key={session.id} session={session} onChoose={onChoose} />);
   const words = text?.trim() ?? "";
+  const begin = (isShared: boolean) => {
+    onChoose();
+    void newSession(isShared).then(focusMessageField);
+  };
   return (
     <nav aria-label="Sessions">
-      <button type="button" class="new" onClick={() => { void newSession(); onChoose(); }}><Icon name="plus" />New session</button>
-      {mayWrite(true) && <button type="button" class="new shared" title="All logged-in users can read it; only administrators can write it" onClick={() => { void newSession(true); onChoose(); }}>New shared session</button>}
+      <button type="button" class="new" onClick={() => begin(false)}><Icon name="plus" />New session</button>
+      {mayWrite(true) && (
+        <>
+          <button type="button" class="new shared" aria-describedby="about-shared" onClick={() => begin(true)}>New shared session</button>
+          <p id="about-shared" class="soft">All logged-in users can read it. Only administrators can write it.</p>
+        </>
+      )}
       {(text !== null || listed.length >= SEARCHED_FROM) && (
         <input
           ref={field} type="search" aria-label="Search sessions" placeholder="Search sessions" title="Ctrl+K" autocomplete="off" value={text ?? ""}

@@ -26,7 +26,7 @@ function formatsOf(style: DateStyle) {
     let write: ((time: Date) => string) | undefined;
     return (time: string | Date) => (write ??= new Intl.DateTimeFormat(locale, options).format)(new Date(time));
   };
-  const time = { hour: "2-digit", minute: "2-digit" } as const;
+  const time = { hour: iso ? "2-digit" : "numeric", minute: "2-digit" } as const;
   const dayOfYear = { day: "numeric", month: "short" } as const;
   const date = format(iso ? { dateStyle: "short" } : { ...dayOfYear, year: "numeric" });
   return { clock: format(time), weekday: format({ ...time, weekday: "short" }), shortDate: iso ? date : format(dayOfYear), date };
@@ -46,17 +46,26 @@ export function moment(time: Date, style = dateStyle.current.value): string {
   return `${write.date(time)}, ${write.clock(time)}`;
 }
 
+const isSameDay = (a: Date, b: Date): boolean => a.toDateString() === b.toDateString();
+
 /** "10:02" today, else "3 Nov 2024, 10:02". */
 export function clockOrMoment(iso: string, now = new Date()): string {
   const time = new Date(iso);
-  return time.toDateString() === now.toDateString() ? clock(time) : moment(time);
+  return isSameDay(time, now) ? clock(time) : moment(time);
+}
+
+const dateOf = (time: Date, now: Date): string => (time.getFullYear() === now.getFullYear() ? formats.value.shortDate : formats.value.date)(time);
+
+/** "Today", "Yesterday", "3 Nov", "3 Nov 2024". */
+export function dayName(time: Date, now = new Date()): string {
+  if (isSameDay(time, now)) return "Today";
+  return isSameDay(time, new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1)) ? "Yesterday" : dateOf(time, now);
 }
 
 /** "today 10:02", "3 Nov", "3 Nov 2024". */
 export function day(iso: string, now = new Date()): string {
   const time = new Date(iso);
-  if (time.toDateString() === now.toDateString()) return `today ${clock(time)}`;
-  return (time.getFullYear() === now.getFullYear() ? formats.value.shortDate : date)(iso);
+  return isSameDay(time, now) ? `today ${clock(time)}` : dateOf(time, now);
 }
 
 /** "just now", "5 min ago", "yesterday", "3 Nov". */

@@ -2,6 +2,7 @@
 // A pasted access token stays in memory until the page closes.
 import { signal } from "@preact/signals";
 import { RecallClient, RecallError, type Account, type Who } from "@relevantic/recall";
+import { clearDrafts } from "./drafts.ts";
 import { writeTokens } from "./forget-tokens.ts";
 import { clearKept } from "./kept.ts";
 import { outbox } from "./outbox.ts";
@@ -72,6 +73,7 @@ export async function settleVisitOffer(adopt: boolean): Promise<readonly string[
 export async function clearBrowserData(userId: string | undefined): Promise<void> {
   if (userId !== undefined) outbox.clear(userId);
   writeTokens([]);
+  clearDrafts();
   await clearKept();
 }
 

@@ -4,6 +4,7 @@ import type { MemoryEvent, MemoryGap } from "@relevantic/recall";
 import type { SessionRow } from "../generated/operations.ts";
 import { memoryCursor } from "./changes.ts";
 import { connection, memory, sessionId } from "./current-session.ts";
+import { setDraft } from "./drafts.ts";
 import { isUnreachable } from "./errors.ts";
 import { dropSessions, dropSessionsOf, readPage, readSession, savePage, saveSession, type KeptSession } from "./kept.ts";
 import { account, client, hasToken, visitEnds } from "./login.ts";
@@ -55,8 +56,9 @@ export async function readCopy(id: string): Promise<KeptSession | null> {
   return owner === undefined ? null : readSession(owner, id);
 }
 
-/** Deletes what this browser keeps of a session: its copy and its unsent messages. */
+/** Deletes what this browser keeps of a session: its copy, its unsent messages and its draft. */
 export function dropSession(id: string): void {
+  setDraft(id, "");
   if (start.value) outbox.clearSession(start.value.viewer.id, id);
   void dropSessions([id]);
 }

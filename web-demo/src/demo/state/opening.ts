@@ -27,6 +27,14 @@ export function closeSession(): void {
   memory.value = null;
 }
 
+/** Ends the stream of the open session. Returns a function that opens it again. */
+export function disconnectSession(): () => void {
+  const id = sessionId.value;
+  closeSession();
+  connection.value = null;
+  return () => { if (id) void opener.open(id); };
+}
+
 function showMissing(id: string) {
   dropSession(id);
   closeSession();

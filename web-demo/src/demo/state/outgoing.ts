@@ -1,4 +1,5 @@
 // Messages that the user writes, until the server has stored them.
+import { signal } from "@preact/signals";
 import { memory, sessionId } from "./current-session.ts";
 import { client } from "./login.ts";
 import { knownAt, watch } from "./offline.ts";
@@ -16,6 +17,9 @@ export const sender = new Sender({
   report: (text) => { problem.value = text; },
 });
 
+/** How many messages the user has sent on this page. */
+export const sentMessages = signal(0);
+
 /** 128 random bits. `crypto.randomUUID` does not exist on pages that another machine serves without TLS. */
 const uniqueId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
@@ -25,6 +29,7 @@ export async function send(text: string, answerFrom?: AnswerFrom): Promise<void>
   if (!id || !open || user === undefined) return;
   const clientId = uniqueId();
   open.startSending(clientId, text);
+  sentMessages.value += 1;
   outbox.add(user, id, clientId, text, answerFrom);
   await sender.send(id);
 }

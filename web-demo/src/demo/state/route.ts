@@ -8,6 +8,7 @@ export type Route =
   | { page: "comparison"; id: string } | { page: "topic"; id: string };
 
 export const memoryHref = "#/memory";
+export const activeFactsHref = `${memoryHref}?status=ACTIVE`;
 export const memoryFactHref = (id: string): string => `${memoryHref}/facts/${encodeURIComponent(id)}`;
 export const graphHref = (entity: string | null = null): string => (entity ? `#/graph/${encodeURIComponent(entity)}` : "#/graph");
 export const settingsHref = "#/settings";

@@ -7,7 +7,7 @@ import { client } from "./login.ts";
 import type { Memory } from "./memory.ts";
 import { keepOpenSession, keepSession, knownAt, watch } from "./offline.ts";
 import { confirmSent, sender } from "./outgoing.ts";
-import { problem, reportLoginEnd } from "./problem.ts";
+import { problem, reportLoginEnd, reportProblem } from "./problem.ts";
 import { debounce } from "./timing.ts";
 import { completeStep } from "./tour.ts";
 
@@ -39,6 +39,14 @@ class SessionStream {
     const opened = client.stream(id, { from: head, onGap: load });
     this.#open = opened;
     caughtUp.value = null;
+    let received = 0;
+    /** Restored messages come without their text and place. An event during the reading may be newer than what is read. */
+    const loadRestored = debounce(async () => {
+      for (let before = -1; before !== received && opened === this.#open;) {
+        before = received;
+        await load().catch(reportProblem);
+      }
+    }, KEEP_DELAY_MS);
     const keepSoon = debounce(() => { if (opened === this.#open) keepOpenSession(); }, KEEP_DELAY_MS);
     const apply = (event: RecallEvent, meta: EventMeta | null) => {
       recordFrame(event, meta);
@@ -68,6 +76,8 @@ class SessionStream {
       sender.sendAll();
     });
     opened.on("event", (event, meta) => {
+      received += 1;
+      if (event.type === "message_restored") loadRestored();
       apply(event, meta);
       keepSoon();
       followUp(id, event);

@@ -7,6 +7,7 @@ import type { ComparisonRow } from "../generated/operations.ts";
 import { comparisons, comparisonsError, deleteComparison, refreshComparisons, showMoreComparisons, watchComparisons } from "../state/comparisons.ts";
 import { COMPARISON_STATUS, joinNames, namesOf, progressOf, titleOf } from "../state/format.ts";
 import { isUnfinished } from "../state/library.ts";
+import { useReadingOnReturn } from "../state/return.ts";
 import { DeleteButton } from "./delete-button.tsx";
 import { ProgressBar } from "./document-item.tsx";
 
@@ -32,6 +33,7 @@ function Item({ row }: { row: ComparisonRow }) {
 
 export function ComparisonsList() {
   useEffect(watchComparisons, []);
+  useReadingOnReturn(() => void refreshComparisons());
   const { rows, next } = comparisons.value;
   const error = comparisonsError.value;
   if (rows.length === 0 && !error) return null;

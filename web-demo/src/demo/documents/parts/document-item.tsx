@@ -5,7 +5,7 @@ import { mayWrite } from "../../state/viewer.ts";
 import type { DocumentRow } from "../generated/operations.ts";
 import { chosen, isChosen, MAX_COMPARED, toggleChoice } from "../state/choice.ts";
 import { refreshComparisons } from "../state/comparisons.ts";
-import { formatBytes, isSearchable, kindOf, progressOf, progressText, STATUS } from "../state/format.ts";
+import { adviceFor, formatBytes, isSearchable, kindOf, progressOf, progressText, STATUS } from "../state/format.ts";
 import { deleteDocument, isUnfinished } from "../state/library.ts";
 import { DeleteButton } from "./delete-button.tsx";
 
@@ -33,7 +33,7 @@ export function ProgressBar({ value, label, isWaiting = false }: { value: number
 /** Says what the server does, why it failed, or what the document is. */
 function Detail({ row }: { row: DocumentRow }) {
   if (row.status === "FAILED") {
-    return <small class="failure"><b>{row.error ?? "The file could not be read."}</b> Add a corrected file with the same name, or delete it.</small>;
+    return <small class="failure"><b>{row.error ?? "The file could not be read."}</b> {adviceFor(row.error)}</small>;
   }
   const progress = progressText(row);
   if (progress) {

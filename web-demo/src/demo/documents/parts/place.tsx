@@ -3,8 +3,9 @@ import "../documents.css";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { route } from "../../state/route.ts";
 import { dropped } from "../../state/file-drop.ts";
-import { announcement, watchLibrary } from "../state/library.ts";
+import { announcement, refresh, watchLibrary } from "../state/library.ts";
 import { watchChanges } from "../state/changes.ts";
+import { useReadingOnReturn } from "../state/return.ts";
 import { addFiles } from "../state/uploads.ts";
 import { Library } from "./library.tsx";
 import { Reader } from "./reader.tsx";
@@ -20,6 +21,7 @@ export function Documents() {
   const shown = useRef<string | null>(null);
   useEffect(watchLibrary, []);
   useEffect(watchChanges, []);
+  useReadingOnReturn(() => void refresh(true));
 
   const drop = dropped.value;
   useEffect(() => {

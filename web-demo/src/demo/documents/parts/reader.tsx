@@ -8,8 +8,9 @@ import { handleError } from "../../state/problem.ts";
 import { documentHref, documentsHref, navigate } from "../../state/route.ts";
 import { mayWrite } from "../../state/viewer.ts";
 import { Versions, type VersionsResult } from "../generated/operations.ts";
-import { formatBytes, kindOf, progressOf, progressText } from "../state/format.ts";
+import { adviceFor, formatBytes, kindOf, progressOf, progressText } from "../state/format.ts";
 import { deleteDocument, isUnfinished, markViewed, openDocument, opened, type OpenedDocument } from "../state/library.ts";
+import { useReadingOnReturn } from "../state/return.ts";
 import { isTooDeep, loadMore, loadPassage, loadText, type CitedChunk, type LoadedText } from "../state/reading.ts";
 import { About } from "./about.tsx";
 import { Ask } from "./ask.tsx";
@@ -91,7 +92,7 @@ function Failed({ row }: { row: OpenedDocument }) {
     <div class="failure-card">
       <h2>This file could not be read</h2>
       <p>{row.error ?? "The server gave no reason."}</p>
-      <p>Correct the file and <a href={documentsHref}>add it again</a> with the same name. Then it replaces this one. You can also delete this one.</p>
+      <p>{adviceFor(row.error)} <a href={documentsHref}>Go to your documents</a></p>
     </div>
   );
 }
@@ -108,7 +109,8 @@ export function Reader({ id, chunk }: { id: string; chunk: string | null }) {
   const [citedIsGone, setCitedGone] = useState(false);
   const loads = useRef(0);
 
-  useEffect(() => {
+  const open = () => {
+    setError(null);
     openDocument(id).then((found) => {
       if (!found) return setMissing(true);
       // Nothing depends on it, and the next view records it.
@@ -117,8 +119,12 @@ export function Reader({ id, chunk }: { id: string; chunk: string | null }) {
       if ((cause as { code?: string }).code === "INVALID_ID") setMissing(true);
       else setError(handleError(cause));
     });
+  };
+  useEffect(() => {
+    open();
     return () => { opened.value = null; };
   }, [id]);
+  useReadingOnReturn(() => { if (error !== null && !row) open(); });
   // A version that becomes searchable replaces another one. The head waits for the versions, so that it does not grow afterwards.
   const status = row?.status;
   useEffect(() => {

@@ -8,6 +8,7 @@ import type { PointRow } from "../generated/operations.ts";
 import { closeComparison, deleteComparison, openComparison, openedComparison, startComparison, type OpenedComparison } from "../state/comparisons.ts";
 import { comparingText, namesOf, progressOf, titleOf } from "../state/format.ts";
 import { isUnfinished } from "../state/library.ts";
+import { useReadingOnReturn } from "../state/return.ts";
 import { DELETION } from "./comparisons-list.tsx";
 import { DeleteButton } from "./delete-button.tsx";
 import { ProgressBar } from "./document-item.tsx";
@@ -87,13 +88,18 @@ export function Report({ id }: { id: string }) {
   const [error, setError] = useState<string | null>(null);
   const box = useRef<HTMLDivElement>(null);
 
-  useEffect(() => {
+  const open = () => {
+    setError(null);
     openComparison(id).then((found) => { if (!found) setMissing(true); }, (cause: unknown) => {
       if ((cause as { code?: string }).code === "INVALID_ID") setMissing(true);
       else setError(handleError(cause));
     });
+  };
+  useEffect(() => {
+    open();
     return closeComparison;
   }, [id]);
+  useReadingOnReturn(() => { if (error !== null) open(); });
   // It was deleted here or in another tab.
   const wasShown = useRef(false);
   useEffect(() => {

@@ -7,6 +7,7 @@ import { handleError } from "../../state/problem.ts";
 import { documentHref, documentsHref } from "../../state/route.ts";
 import { GetTopic, Topics as TopicsQuery, type GetTopicResult, type TopicName } from "../generated/operations.ts";
 import { own } from "../state/library.ts";
+import { useReadingOnReturn } from "../state/return.ts";
 import { Messages, Names, Topics } from "./about.tsx";
 
 const MAX_LISTED = 12;
@@ -51,14 +52,18 @@ export function TopicView({ id }: { id: string }) {
   const [topic, setTopic] = useState<Loaded | null>(null);
   const [missing, setMissing] = useState(false);
   const [error, setError] = useState<string | null>(null);
-  const show = (before: Loaded | null) => load(id, before).then(
-    (found) => { if (found) setTopic(found); else setMissing(true); },
-    (cause: unknown) => {
-      if ((cause as { code?: string }).code === "INVALID_ID") setMissing(true);
-      else setError(handleError(cause));
-    },
-  );
+  const show = (before: Loaded | null) => {
+    setError(null);
+    return load(id, before).then(
+      (found) => { if (found) setTopic(found); else setMissing(true); },
+      (cause: unknown) => {
+        if ((cause as { code?: string }).code === "INVALID_ID") setMissing(true);
+        else setError(handleError(cause));
+      },
+    );
+  };
   useEffect(() => void show(null), [id]);
+  useReadingOnReturn(() => { if (error !== null) void show(topic); });
   return (
     <div class="column" aria-busy={!topic && !missing && !error}>
       <a class="quiet back" href={documentsHref}><Icon name="back" />All documents</a>

@@ -180,11 +180,8 @@ function openStream(id: string): EventStream {
 export function watchComparisons(): () => void {
   watchers += 1;
   void refreshComparisons();
-  const onVisible = () => { if (document.visibilityState === "visible") void refreshComparisons(); };
-  document.addEventListener("visibilitychange", onVisible);
   return () => {
     watchers -= 1;
-    document.removeEventListener("visibilitychange", onVisible);
     follow();
   };
 }

@@ -20,6 +20,12 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
+/** What to do with a file that could not be read. The server sends the reason as a sentence only. */
+export function adviceFor(error: string | null): string {
+  if (error?.includes("not supported")) return "Add its content in one of these formats, and delete this file.";
+  return error?.includes("encrypted") ? "With the same name, it then replaces this one." : "Add a corrected file with the same name, or delete it.";
+}
+
 export const STATUS: Record<DocumentStatus, string> = { PENDING: "Waiting", PROCESSING: "Reading", COMPLETED: "Ready", FAILED: "Failed" };
 export const COMPARISON_STATUS: Record<ComparisonRow["status"], string> = { ...STATUS, PROCESSING: "Comparing" };
 

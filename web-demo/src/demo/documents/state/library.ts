@@ -126,11 +126,15 @@ function updateRow(id: string, change: (row: DocumentRow) => DocumentRow | null)
   }
 }
 
+/** "photo.png could not be read. …", "notes.md is ready." */
+export const endText = ({ filename, status, error }: Pick<DocumentRow, "filename" | "status" | "error">): string =>
+  status === "FAILED" ? `${filename} could not be read. ${error ?? ""}` : `${filename} is ready.`;
+
 /** Says that a document is ready or failed, once. */
 function announceEnd(row: DocumentRow) {
   const before = findRow(row.id);
   if (!before || !isUnfinished(before) || isUnfinished(row)) return;
-  announcement.value = row.status === "FAILED" ? `${row.filename} could not be read. ${row.error ?? ""}` : `${row.filename} is ready.`;
+  announcement.value = endText(row);
 }
 
 /** Loads a document for the reading view. Returns null if it does not exist. */
@@ -212,11 +216,8 @@ function closeFinished() {
 export function watchLibrary(): () => void {
   watchers += 1;
   void refresh();
-  const onVisible = () => { if (document.visibilityState === "visible") void refresh(true); };
-  document.addEventListener("visibilitychange", onVisible);
   return () => {
     watchers -= 1;
-    document.removeEventListener("visibilitychange", onVisible);
     clearTimeout(pollTimer);
     follow();
   };

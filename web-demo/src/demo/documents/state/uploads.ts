@@ -3,7 +3,8 @@ import { effect, signal } from "@preact/signals";
 import { RecallError } from "@relevantic/recall";
 import { client, loginMethods } from "../../state/login.ts";
 import { handleError } from "../../state/problem.ts";
-import { announcement, clearFilter, findRow, refresh } from "./library.ts";
+import type { DocumentRow } from "../generated/operations.ts";
+import { announcement, clearFilter, endText, findRow, isUnfinished, refresh } from "./library.ts";
 
 /** `known`: the collection has the same content already. */
 export type UploadStage = "waiting" | "sending" | "failed" | "known";
@@ -77,8 +78,7 @@ async function sendNext(): Promise<void> {
       // The document's row replaces the upload at the same place.
       await refresh();
       uploads.value = uploads.value.filter((u) => u.key !== upload.key);
-      const version = findRow(id)?.version ?? 1;
-      announcement.value = `${upload.name} is stored${version > 1 ? ` as version ${version}` : ""}. It is being read.`;
+      announcement.value = storedText(upload.name, findRow(id));
     }
   } catch (error) {
     const message = handleError(error);
@@ -88,6 +88,13 @@ async function sendNext(): Promise<void> {
   }
   current = null;
   void sendNext();
+}
+
+/** Small files may be read, or refused, before the answer is here. */
+function storedText(name: string, row: DocumentRow | undefined): string {
+  if (row && !isUnfinished(row)) return endText(row);
+  const version = row?.version ?? 1;
+  return `${name} is stored${version > 1 ? ` as version ${version}` : ""}. It is being read.`;
 }
 
 interface Added { id: string; duplicate_of?: string }

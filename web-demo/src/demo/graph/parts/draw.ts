@@ -42,6 +42,8 @@ const MAX_LABELS = 140;
 const MAX_LABELED_LINKS = 40;
 /** Smaller discs have no outline and no initial. */
 const PLAIN_BELOW_PX = 8;
+/** What the zoom buttons cover, with their distance from the edge. */
+const ZOOM_BUTTONS = { width: 48, height: 116 };
 const DIMMED = 0.35;
 const LINES_PER_PATH = 64;
 /** Among more things, every place is taken. Labels then avoid each other only. */
@@ -259,7 +261,7 @@ export function draw(ctx: Pen, scene: Scene): PlacedLabel[] {
   const order = scene.order.filter((index) => shown.has(index));
   if (dims) order.sort((a, b) => Number(near.has(b)) - Number(near.has(a)));
   const budget = Math.min(MAX_LABELS, Math.max(24, Math.floor((size.width * size.height) / PIXELS_PER_LABEL)));
-  const labels = placeLabels(candidates({ ...scene, order }, visible, labeledLinks, first), { ...size, budget, circles });
+  const labels = placeLabels(candidates({ ...scene, order }, visible, labeledLinks, first), { ...size, budget, circles, corner: ZOOM_BUTTONS });
   drawLabels(ctx, scene, labels, (index) => !dims || near.has(index));
   return labels;
 }

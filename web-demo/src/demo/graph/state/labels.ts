@@ -64,18 +64,26 @@ export interface Room {
   readonly budget: number;
   /** Labels avoid them if another point is free. */
   readonly circles: readonly Circle[];
+  /** The bottom right corner, which buttons cover. */
+  readonly corner?: { readonly width: number; readonly height: number };
+}
+
+/** Moves a label aside that the left or right edge would cut, if its middle is visible. */
+function uncut([x, y]: readonly [number, number], half: number, width: number): readonly [number, number] {
+  return x < 0 || x > width || 2 * half > width ? [x, y] : [Math.min(width - half, Math.max(half, x)), y];
 }
 
 /** Places labels in their order. A label without a free point is left out, unless it is required. */
-export function placeLabels(candidates: Iterable<LabelCandidate>, { width, height, budget, circles }: Room): PlacedLabel[] {
+export function placeLabels(candidates: Iterable<LabelCandidate>, { width, height, budget, circles, corner }: Room): PlacedLabel[] {
   const labels = new BoxIndex();
+  if (corner) labels.add({ x0: width - corner.width, y0: height - corner.height, x1: width, y1: height });
   const discs = new BoxIndex();
   for (const { x, y, r } of circles) discs.add({ x0: x - r, y0: y - r, x1: x + r, y1: y + r });
   const placed: PlacedLabel[] = [];
   for (const { key, text, width: w, points, required } of candidates) {
     if (placed.length >= budget && !required) break;
     const boxAt = ([x, y]: readonly [number, number]): Box => ({ x0: x - w / 2 - GAP, y0: y - LABEL_HEIGHT / 2, x1: x + w / 2 + GAP, y1: y + LABEL_HEIGHT / 2 });
-    const visible = points.filter(([x, y]) => x + w / 2 > 0 && x - w / 2 < width && y > 0 && y < height);
+    const visible = points.filter(([x, y]) => x + w / 2 > 0 && x - w / 2 < width && y > 0 && y < height).map((point) => uncut(point, w / 2 + GAP, width));
     const free = visible.filter((point) => !labels.hits(boxAt(point)));
     const point = free.find((candidate) => !discs.hits(boxAt(candidate))) ?? free[0] ?? (required ? visible[0] : undefined);
     if (!point) continue;

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { clearBrowserData, hasToken } from "../../state/login.ts";
 import { DeleteEverything, type DeleteEverythingResult } from "../generated/operations.ts";
 import { client } from "../state/context.ts";
+import { disconnectSession } from "../../state/opening.ts";
 import { useAction } from "../../state/action.ts";
 import { start } from "../../state/viewer.ts";
 import { manyOf } from "../../common/state/words.ts";
@@ -16,18 +17,28 @@ type Receipt = NonNullable<DeleteEverythingResult["deleteMyData"]["receipt"]>;
 const CONFIRMATION = "DELETE";
 
 async function deleteEverything(confirm: string): Promise<Receipt> {
-  const { receipt, errors } = (await client.graphql(DeleteEverything, { confirm })).deleteMyData;
-  if (!receipt || errors[0]) throw new RecallError(errors[0]?.code ?? "BAD_RESPONSE", errors[0]?.message ?? "The server sent no receipt.", 200);
+  // Disconnect first: otherwise the page reports that the server closes the stream of the open session.
+  const reopen = disconnectSession();
+  const { receipt, errors } = await client.graphql(DeleteEverything, { confirm }).then(({ deleteMyData }) => deleteMyData, (error: unknown) => {
+    reopen();
+    throw error;
+  });
+  if (!receipt || errors[0]) {
+    reopen();
+    throw new RecallError(errors[0]?.code ?? "BAD_RESPONSE", errors[0]?.message ?? "The server sent no receipt.", 200);
+  }
   await clearBrowserData(start.value?.viewer.id);
   return receipt;
 }
+
+const focus = (button: HTMLButtonElement | null) => button?.focus();
 
 function Deleted({ receipt }: { receipt: Receipt }) {
   const of = (kind: string) => receipt.deleted.filter((rows) => rows.kind === kind).reduce((sum, rows) => sum + rows.count, 0);
   return (
     <>
-      <p role="status">Deleted: {manyOf(of("sessions"), "session")}, {manyOf(of("messages"), "message")}, {manyOf(of("facts"), "fact")}.{receipt.endedAt === null && " The rest follows in the background."}</p>
-      <footer><button type="button" class="strong" autofocus onClick={() => location.assign("/")}>Start again</button></footer>
+      <p role="status">Deleted: {manyOf(of("sessions"), "session")}, {manyOf(of("messages"), "message")}, {manyOf(of("facts"), "fact")}, {manyOf(of("documents"), "document")}.{receipt.endedAt === null && " The rest follows in the background."}</p>
+      <footer><button type="button" class="strong" ref={focus} onClick={() => location.assign("/")}>Start again</button></footer>
     </>
   );
 }
@@ -45,7 +56,7 @@ function DeleteDialog({ onClose }: { onClose: () => void }) {
     <Dialog title="Delete everything" onClose={receipt ? () => location.assign("/") : onClose}>
       {receipt ? <Deleted receipt={receipt} /> : (
         <form onSubmit={submit}>
-          <p>This deletes all your sessions, messages, facts and access tokens. It cannot be undone. Shared memory stays.</p>
+          <p>This deletes all your sessions, messages, facts, documents and access tokens. It cannot be undone. Shared memory stays.</p>
           <label>Type {CONFIRMATION} to confirm<input type="text" autofocus autocomplete="off" value={word} onInput={(event) => setWord(event.currentTarget.value)} /></label>
           <Trouble text={error} />
           <footer>
@@ -63,7 +74,7 @@ export function DataView() {
   return (
     <section class="sheet" aria-label="Your data">
       <h2>Take it with you</h2>
-      <p class="soft">One file with all your sessions, messages and facts. <code>recall import</code> reads it into any other server.</p>
+      <p class="soft">One file with all your sessions, messages, facts and documents. <code>recall import</code> reads it into any other server.</p>
       {hasToken.value
         ? <p>Export it with your access token: <code>GET /export</code>.</p>
         : <p><a class="plain" href="/export" download="recall-memory.jsonl">Export</a></p>}

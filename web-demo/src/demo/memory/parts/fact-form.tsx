@@ -163,7 +163,7 @@ export function CorrectFact({ fact, onClose }: { fact: KnownFact; onClose: () =>
   const [reason, setReason] = useState("");
   return (
     <FormDialog title="Correct this fact" submit="Correct" first="object" draft={draft} shared={fact.shared} onChange={setDraft} onSave={(right) => steer.correct(fact, right, reason.trim())} onClose={onClose}>
-      <p class="soft">The memory says now: <q>{sentence(fact)}</q>. It is retracted, and stays readable.</p>
+      <p class="soft">The memory says now: <q>{sentence(fact)}</q>. It will be retracted, and stays readable.</p>
       <label>Reason (optional)<textarea rows={2} value={reason} placeholder="Kept as a message of the session" onInput={(event) => setReason(event.currentTarget.value)} /></label>
     </FormDialog>
   );

@@ -5,17 +5,20 @@ import { useAction } from "../../state/action.ts";
 import { refreshSessions } from "../../state/session-list.ts";
 import { start } from "../../state/viewer.ts";
 import { manyOf } from "../../common/state/words.ts";
-import { readChatExport, type ChatExport } from "../state/chat-exports.ts";
+import { isArchive, readChatExport, type ChatExport } from "../state/chat-exports.ts";
 import { importChats, type Progress } from "../state/chat-import.ts";
 
 /** A browser reads the whole file at once. */
 const LARGEST_MIB = 200;
 
+const ARCHIVE = 'This is an archive of Recall. Only the command line reads it: run "recall import" with this file, on a server without other data of yours.';
+
 async function readFile(file: File): Promise<ChatExport | string> {
   if (file.size > LARGEST_MIB * 1024 * 1024) return `The file is larger than ${LARGEST_MIB} MiB. Import it on the server with "recall import".`;
   try {
-    const found = readChatExport(JSON.parse(await file.text()));
-    return found ?? "This is no export of ChatGPT, Claude or Open WebUI.";
+    const text = await file.text();
+    if (isArchive(text)) return ARCHIVE;
+    return readChatExport(JSON.parse(text)) ?? "This is no export of ChatGPT, Claude or Open WebUI.";
   } catch {
     return "The file is not JSON. Unpack a ZIP archive, and choose its conversations.json.";
   }
@@ -29,7 +32,10 @@ function ImportDialog({ found, onClose }: { found: ChatExport; onClose: () => vo
   const messages = chats.reduce((sum, { turns }) => sum + turns.length, 0);
   const leftOut = chats.reduce((sum, chat) => sum + chat.leftOut, 0);
   const isDone = progress !== null && !busy && !error;
+  const close = useRef<HTMLButtonElement>(null);
   useEffect(() => () => stop.current.abort(), []);
+  // The button that began the import is gone.
+  useEffect(() => { if (isDone) close.current?.focus(); }, [isDone]);
   const begin = () => void run(async () => {
     setProgress({ done: 0, known: 0 });
     await importChats(found, stop.current.signal, setProgress);
@@ -52,7 +58,7 @@ function ImportDialog({ found, onClose }: { found: ChatExport; onClose: () => vo
       )}
       <Trouble text={error} />
       <footer>
-        <button type="button" class="plain" onClick={busy ? () => stop.current.abort() : onClose}>{busy ? "Stop" : isDone ? "Close" : "Cancel"}</button>
+        <button ref={close} type="button" class="plain" onClick={busy ? () => stop.current.abort() : onClose}>{busy ? "Stop" : isDone ? "Close" : "Cancel"}</button>
         {!isDone && <button type="button" class="strong" autofocus disabled={busy || chats.length === 0} onClick={begin}>{error ? "Try again" : "Import"}</button>}
       </footer>
     </Dialog>
@@ -73,7 +79,7 @@ export function ImportChats() {
       <h2>Bring your chats</h2>
       <p class="soft">Import what ChatGPT, Claude or Open WebUI exported as JSON. A repeated import adds only what is new.</p>
       <p>
-        <input ref={field} hidden type="file" accept=".json,application/json" aria-label="File with chats" onChange={(event) => void read(event)} />
+        <input ref={field} hidden type="file" accept=".json,.jsonl,application/json" aria-label="File with chats" onChange={(event) => void read(event)} />
         <button type="button" class="plain" onClick={() => field.current?.click()}>Import…</button>
       </p>
       <Trouble text={typeof found === "string" ? found : null} />

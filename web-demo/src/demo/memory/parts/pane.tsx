@@ -19,7 +19,8 @@ export function Pane({ place, hint, children }: { place: Place; hint: string; ch
   const close = () => navigate(placeHref({ ...place, id: null }));
   useEffect(() => {
     if (pane.current) pane.current.scrollTop = 0;
-    if (id && narrow) pane.current?.focus({ preventScroll: true });
+    // What led here may be gone: a link in the pane, or the button of a dialog.
+    if (id && (narrow || (wasOpen.current && document.activeElement === document.body))) pane.current?.focus({ preventScroll: true });
     // The reader goes on in the list, also after the Back button.
     if (!id && wasOpen.current) document.querySelector<HTMLElement>('.memory-page [data-row][tabindex="0"]')?.focus();
     wasOpen.current = id !== null;

@@ -1,5 +1,5 @@
 // What the reader just did, with a button that takes it back.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { handleError, useMemoryPage } from "../state/context.ts";
 import type { Undoable } from "../state/undo.ts";
@@ -24,6 +24,7 @@ function Item({ item }: { item: Undoable }) {
     <li>
       <span>{state.error ?? item.text}</span>
       {item.label && !state.error && <button type="button" class="undo" disabled={state.busy} onClick={() => void takeBack()}>{item.label}</button>}
+      {item.link && <a class="undo" href={item.link.href}>{item.link.label}</a>}
       <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => undo.remove(item.key)}><Icon name="close" /></button>
     </li>
   );
@@ -31,5 +32,17 @@ function Item({ item }: { item: Undoable }) {
 
 export function UndoBar() {
   const { undo } = useMemoryPage();
-  return <ul class="undo-bar" role="list" aria-live="polite" aria-label="What you did">{undo.items.value.map((item) => <Item key={item.key} item={item} />)}</ul>;
+  const items = undo.items.value;
+  const hadFocus = useRef(false);
+  // What had the focus is gone with its item. The next item gets it, or what is shown: on a phone, details hide the list.
+  useEffect(() => {
+    if (!hadFocus.current) return;
+    for (const next of [".undo-bar :is(a, button)", '.memory-page [data-row][tabindex="0"]', "#main"]) {
+      if (document.activeElement !== document.body) return;
+      hadFocus.current = false;
+      document.querySelector<HTMLElement>(next)?.focus();
+    }
+  }, [items]);
+  const onFocusOut = ({ relatedTarget }: FocusEvent) => { hadFocus.current = relatedTarget === null; };
+  return <ul onFocusIn={() => { hadFocus.current = true; }} onFocusOut={onFocusOut} class="undo-bar" role="list" aria-live="polite" aria-label="What you did">{items.map((item) => <Item key={item.key} item={item} />)}</ul>;
 }

@@ -140,6 +140,15 @@ const formats = [
   { program: "ChatGPT", field: "mapping", read: readChatGpt }, { program: "Claude", field: "chat_messages", read: readClaude }, { program: "Open WebUI", field: "chat", read: readOpenWebUi },
 ] as const;
 
+/** Whether a file is an archive of Recall: its first line says so. */
+export function isArchive(text: string): boolean {
+  try {
+    return objectOf(JSON.parse(text.split("\n", 1)[0] ?? ""))["format"] === "recall-archive";
+  } catch {
+    return false;
+  }
+}
+
 /** Reads an export. null: it is of another program. */
 export function readChatExport(json: unknown): ChatExport | null {
   const elements = (Array.isArray(json) ? json : [json]).map(objectOf);

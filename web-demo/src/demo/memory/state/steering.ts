@@ -3,6 +3,7 @@ import { type AssertFactInput, type EntityType, type ForgetInput, type RecallCli
 import { FactEvidencePage, Retype, Split, type KnownFact, type Named } from "../generated/operations.ts";
 import type { UndoList } from "./undo.ts";
 import { changeSession, type SessionChange } from "../../state/session-actions.ts";
+import { placeHref } from "../../common/state/place.ts";
 import { factsAndMessages, sentence, typeWord } from "../../common/state/words.ts";
 
 /** A fact as the reader states it. */
@@ -83,7 +84,8 @@ export class Steering {
     // The reason names the subject, so that forgetting the subject also forgets the reason.
     if (reason) await client.sendMessage({ sessionId, text: `Correction about ${wrong.subject.isViewer ? "me" : wrong.subject.name}: ${reason}`, sourceMetadata: { reasonFor: fact.id, corrects: wrong.id } });
     await client.retractFact(wrong.id);
-    this.#done(`Corrected: ${sentence(fact)}.`);
+    this.#parts.undo.add(`Corrected: ${sentence(fact)}.`, null, undefined, { href: placeHref({ view: "facts", id: fact.id }), label: "Open it" });
+    this.#parts.changed();
   }
 
   async forget(target: Omit<ForgetInput, "dryRun">): Promise<void> {

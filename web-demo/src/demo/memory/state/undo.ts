@@ -9,6 +9,8 @@ export interface Undoable {
   /** The words of the button. null: nothing to take back. */
   label: string | null;
   undo: () => Promise<string>;
+  /** Where the result is. */
+  link?: { href: string; label: string } | undefined;
 }
 
 const SHOWN = 3;
@@ -23,8 +25,8 @@ export class UndoList {
     this.items.value = readTokens().map((stored) => this.#forgotten(stored)).slice(0, SHOWN);
   }
 
-  add(text: string, label: string | null = null, undo: Undoable["undo"] = async () => ""): void {
-    this.#put({ key: crypto.getRandomValues(new Uint32Array(2)).join("-"), text, label, undo });
+  add(text: string, label: string | null = null, undo: Undoable["undo"] = async () => "", link?: Undoable["link"]): void {
+    this.#put({ key: crypto.getRandomValues(new Uint32Array(2)).join("-"), text, label, undo, link });
   }
 
   addForgotten(token: string, text: string): void {

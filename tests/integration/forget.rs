@@ -124,6 +124,8 @@ async fn request_means_its_relation_only() {
         ("where I work", &["You WORKS_FOR Acme"]),
         ("my boss", &["Carol MANAGES You"]),
         ("who I manage", &["You MANAGES Bob"]),
+        ("who manages me", &["Carol MANAGES You"]),
+        ("where I was born", &[]),
         ("my work", &[]),
     ] {
         assert_eq!(facts(&chat.forget(json!({ "query": query })).await), wanted, "{query}");
@@ -144,6 +146,14 @@ async fn messages_without_facts_are_forgotten_by_their_words() {
     assert!(chat.ask("Forget my locker code.").await.contains("I forgot 1 message"));
     assert!(!chat.ask("What is my locker code?").await.contains("4471"));
     assert!(chat.ask("Forget my bicycle lock.").await.contains("forgot nothing"));
+    for said in ["The oven timer beeps.", "The oven timer is new.", "Anna sang live last night.", "The heater does not leak."] {
+        chat.say(said).await;
+    }
+    let reply = chat.ask("Forget my oven timer.").await;
+    assert!(reply.contains("That could mean several messages: “The oven timer beeps.”; “The oven"), "{reply}");
+    for (query, why) in [("where Anna lives", "it means a fact"), ("that the heater leaks", "the message says the contrary")] {
+        assert!(texts(&chat.forget(json!({ "query": query })).await).is_empty(), "{why}");
+    }
 }
 
 #[tokio::test]

@@ -22,8 +22,8 @@ const NEGATIONS: &str = "not never no don't doesn't didn't isn't aren't wasn't w
     wouldn't nobody nothing neither nor without hardly dont doesnt didnt cant isnt arent \
     wasnt werent hasnt havent wont";
 
-/// Words that turn or weaken what a sentence would say without them: "quit smoking", "almost missed", "everyone except Karl", "Bob said that".
-const TURNS: &str = "stop stops stopped stopping quit quits quitting refuse refuses refused refusing forget forgets forgot forgotten almost \
+/// Words that negate or weaken what a sentence would say without them: "quit smoking", "almost missed", "everyone except Karl", "Bob said that".
+const QUALIFIERS: &str = "stop stops stopped stopping quit quits quitting refuse refuses refused refusing forget forgets forgot forgotten almost \
     nearly barely pretend pretends pretended pretending doubt doubts doubted fail fails failed avoid avoids avoided decline declines declined \
     cancel cancels cancelled canceled postponed except instead rather former formerly ex unlikely supposedly allegedly apparently claims claimed \
     denies denied said says heard rumour rumor thought considered offered tried";
@@ -64,17 +64,15 @@ pub(super) fn is_negated(sentence: &[Word], verb: Option<usize>) -> bool {
     before.iter().any(|w| list_contains(NEGATIONS, &w.plain))
 }
 
-/// Whether a sentence says what its words say: nothing in it turns that into its contrary, or leaves it open.
-///
-/// It may still answer the question. Only a yes would be a guess.
+/// Whether a sentence has no word that negates or weakens it. One that has may still answer a question, but not with a yes.
 pub(super) fn is_plain(sentence: &[Word]) -> bool {
     let used_to = sentence.windows(2).any(|pair| pair[0].plain == "used" && pair[1].plain == "to");
-    !used_to && !sentence.iter().any(|w| list_contains(TURNS, &w.plain))
+    !used_to && !sentence.iter().any(|w| list_contains(QUALIFIERS, &w.plain))
 }
 
 /// Returns whether a sentence says yes or no to a question whose `verb` it has; `None` if it leaves that open.
 pub(super) fn verdict(question: &Question, sentence: &[Word], verb: Option<usize>) -> Option<bool> {
-    // "Is she still pregnant?" asks for this moment, and a sentence tells of the one at which it was said.
+    // "Is she still pregnant?": what was said may be over.
     let asks_for_now = question.words.iter().any(|w| list_contains("still yet already anymore now currently", &w.plain));
     (is_plain(sentence) && !asks_for_now).then(|| !is_negated(sentence, verb))
 }

@@ -13,7 +13,7 @@ use super::{
     words::{Word, is_first_person, words},
 };
 use recall_domain::{
-    Entity, Message, Role,
+    Entity, EntityType, Message, Role,
     context::{RankedFact, RankedMessage},
 };
 
@@ -47,16 +47,25 @@ pub(super) fn with_corrections<'m>(quotes: Vec<Quote<'m>>, ranked: &'m [RankedMe
     all
 }
 
-/// Takes the yes or no from quotes of which a later message turns something: "The trip to Lisbon is cancelled."
-pub(super) fn drop_turned_verdicts(quotes: &mut [Quote<'_>], ranked: &[RankedMessage], is_about: impl Fn(&Word) -> bool) {
+/// Takes the yes or no from quotes if a later message negates or weakens something of them: "The trip to Lisbon is cancelled."
+///
+/// The name of a person is not enough: "Anna didn't come" says nothing about what Anna likes.
+pub(super) fn drop_retracted_verdicts(
+    quotes: &mut [Quote<'_>],
+    ranked: &[RankedMessage],
+    entities: &[Entity],
+    is_about: impl Fn(&Word) -> bool,
+) {
     let time = |m: &Message| (m.sent_at, m.position);
+    let people = entities.iter().filter(|e| e.entity_type == EntityType::Person).flat_map(|e| words(&e.name));
+    let people: HashSet<String> = people.map(|w| w.stem).collect();
     for quote in quotes.iter_mut().filter(|q| q.verdict.is_some()) {
         let said = ranked.iter().map(|r| &r.message).filter(|m| m.role == Role::User && time(m) > time(quote.message));
-        let turns = said.map(|m| words(m.text.as_str())).any(|said| {
+        let retracts = said.map(|m| words(m.text.as_str())).any(|said| {
             let is_plain = assertion::is_plain(&said) && !assertion::is_negated(&said, None);
-            !is_plain && said.iter().any(&is_about)
+            !is_plain && said.iter().any(|w| !people.contains(&w.stem) && is_about(w))
         });
-        quote.verdict = quote.verdict.filter(|_| !turns);
+        quote.verdict = quote.verdict.filter(|_| !retracts);
     }
 }
 

@@ -75,8 +75,8 @@ pub(super) fn find_candidate<'c>(question: &Question, chunks: &'c [RankedChunk],
     let is_ordered = chunks.iter().any(|c| c.relevance.is_some());
     let fits = |c: &RankedChunk| if is_ordered { c.relevance.unwrap_or_default() } else { c.score };
     let best = chunks.iter().max_by(|a, b| fits(a).total_cmp(&fits(b)))?;
-    let versions: Vec<&RankedChunk> = chunks.iter().filter(|c| is_version(c, best)).take(MAX_VERSIONS).collect();
-    let is_other = |c: &&RankedChunk| !overlap(c, best) && !versions.iter().any(|v| v.chunk.id == c.chunk.id);
+    let versions: Vec<&RankedChunk> = chunks.iter().filter(|c| is_version(c, best)).collect();
+    let is_other = |c: &&RankedChunk| !overlap(c, best) && !versions.iter().any(|v| overlap(c, v));
     let next = chunks.iter().filter(is_other).map(fits).fold(if is_ordered { NEXT } else { 0.0 }, f64::max);
     let lead = fits(best) - next;
     let score = fits(best) + lead;
@@ -98,7 +98,7 @@ impl<'c> CandidatePassage<'c> {
             Some((*version, excerpt))
         };
         let mut said = HashSet::from([without_space(excerpt)]);
-        self.versions.iter().filter_map(nearest).filter(|(_, other)| said.insert(without_space(other))).collect()
+        self.versions.iter().filter_map(nearest).filter(|(_, other)| said.insert(without_space(other))).take(MAX_VERSIONS).collect()
     }
 
     /// Returns what to quote of the chunk: where the networks find the answer, or `by_words` without them. Returns nothing if the chunk is not sure enough.
@@ -395,6 +395,8 @@ cues.verbs = ["like"]
         let said = found(&["Cats are allowed.", "Cats are not allowed."]);
         assert!(said.starts_with("In rules-") && said.contains("“Pets of the house. Cats are allowed."), "{said}");
         assert!(said.contains(" In rules-") && said.contains("Cats are not allowed."), "{said}");
+        let fourth = found(&["Cats are allowed.", "Cats are allowed.", "Cats are allowed.", "Cats are not allowed."]);
+        assert!(fourth.contains("Cats are not allowed.") && fourth.matches("In rules-").count() == 2, "{fourth}");
         let same = found(&["Cats are allowed.", "Cats are allowed."]);
         assert_eq!(same.matches("In rules-").count(), 1, "{same}");
     }

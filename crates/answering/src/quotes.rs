@@ -124,7 +124,7 @@ impl QuoteFinder<'_> {
             .filter(usable)
             .filter_map(|m| self.quote(m, antecedent(m, ranked), &terms, &speakers))
             .collect();
-        later::drop_turned_verdicts(&mut quotes, ranked, |w| terms.iter().any(|t| t.stem == w.stem));
+        later::drop_retracted_verdicts(&mut quotes, ranked, self.entities, |w| terms.iter().any(|t| t.stem == w.stem));
         // The sort is stable, so equal coverage keeps the ranking.
         quotes.sort_by(|a, b| b.coverage.total_cmp(&a.coverage));
         let mut seen = HashSet::new();

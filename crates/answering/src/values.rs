@@ -14,7 +14,7 @@ use super::{
     question::{Question, QuestionKind},
     words::{Word, stem, words},
 };
-use recall_domain::{FactStatus, Ontology, Relation, Timestamp, context::RankedFact};
+use recall_domain::{FactStatus, Ontology, Relation, Timestamp, ValueType, context::RankedFact};
 
 /// Maximum number of values in one answer.
 const MAX_VALUES: usize = 12;
@@ -65,6 +65,10 @@ impl ValueIndex {
             return Vec::new();
         }
         for (relation, positions) in self.asked_for(question) {
+            // "Where do I work?" asks for no job, but for the employer.
+            if question.kind == QuestionKind::Where && !relation.value_types.contains(&ValueType::Contact) {
+                continue;
+            }
             let values: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.relation == relation.name && is_about(question, f)).collect();
             let cue = CueMatch {
                 relation: 0,

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{
-    AnswerCommit, Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, MergeRecord, Merged, MessagePlanner, NewMessage,
-    StoreError,
+    Claim, CommitError, EntityFilter, FactFilter, FactKey, KnowledgeCommit, MergeRecord, Merged, MessagePlanner, NewMessage, StoreError,
 };
 use recall_domain::{
-    Caller, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, Page, RelationName, SessionId,
-    Slice, Stance,
+    Caller, Decision, Entity, EntityId, EntityKey, EventDraft, Evidence, Fact, FactId, Mention, Message, MessageId, Page, RelationName,
+    SessionId, Slice, Stance,
 };
 
 /// Most entities that one key finds, so that a name of thousands is not read whole.
@@ -90,6 +89,15 @@ pub trait EvidenceStore: Send + Sync {
     async fn facts_in(&self, caller: &Caller, messages: &[MessageId]) -> Result<Vec<(MessageId, FactId, Stance)>, StoreError>;
     /// Returns sessions with evidence of a fact, latest first, at most `limit`.
     async fn sessions_of_fact(&self, caller: &Caller, fact: FactId, limit: u32) -> Result<Vec<SessionId>, StoreError>;
+}
+
+/// An answer to store.
+#[derive(Clone, Debug)]
+pub struct AnswerCommit {
+    /// The assistant's message with what it answers; its `external_id` is unset.
+    pub message: NewMessage,
+    /// Events after the `message_stored` of the answer.
+    pub events: Vec<EventDraft>,
 }
 
 /// Entities, facts and evidence of a user, which change together: in one commit at a time.

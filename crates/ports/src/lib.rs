@@ -66,7 +66,7 @@ pub use graph::{
 };
 pub use ids::{Clock, Ids};
 pub use index::{IndexHit, IndexQuery, IndexSources, IndexedDocuments, MessageIndex};
-pub use knowledge::{EntityStore, EvidenceStore, FactStore, KnowledgeStore, MAX_BEARERS, MentionStore};
+pub use knowledge::{AnswerCommit, EntityStore, EvidenceStore, FactStore, KnowledgeStore, MAX_BEARERS, MentionStore};
 pub use learn::{KnowledgeReads, MessagePlanner};
 pub use login::{LoggedOut, LoginStore, Renewed};
 pub use passages::{EncodedText, Passage, PassageEncoder, PassageStore, PassageVector, WordVectors};
@@ -74,8 +74,8 @@ pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWo
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use spool::{Spool, SpooledFile};
 pub use store::{
-    Activity, AnswerCommit, AnsweredQuestion, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageRange, MessageStore, NewMessage,
-    SessionDeleted, SessionStore, SessionUpdate, Store, StoreError,
+    Activity, AnsweredQuestion, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageRange, MessageStore, NewMessage, SessionDeleted,
+    SessionStore, SessionUpdate, Store, StoreError,
 };
 pub use stream::{Announcer, CommitListener, LogEntry, SessionLogEntry};
 pub use topics::{SessionTopics, TopicPart, TopicStore, TopicText, TopicTexts};

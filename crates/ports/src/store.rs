@@ -18,8 +18,8 @@ use super::{
     SessionDeletionStore, SessionFilter, TopicStore, UsageStore, VectorStore, VisitStore,
 };
 use recall_domain::{
-    Caller, Citation, EventDraft, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId,
-    UserText, context::SearchSources,
+    Caller, Citation, Message, MessageId, MessageKind, Page, Resource, Role, Session, SessionId, Slice, Timestamp, UserId, UserText,
+    context::SearchSources,
 };
 
 /// The complete store.
@@ -393,13 +393,4 @@ pub trait MessageStore: Send + Sync {
         session: Option<SessionId>,
         limit: u32,
     ) -> Result<Vec<(MessageId, f32)>, StoreError>;
-}
-
-/// An answer to store.
-#[derive(Clone, Debug)]
-pub struct AnswerCommit {
-    /// The assistant's message with what it answers; its `external_id` is unset.
-    pub message: NewMessage,
-    /// Events after the `message_stored` of the answer.
-    pub events: Vec<EventDraft>,
 }

@@ -142,8 +142,12 @@ fn list_of_names(tokens: &[Token], p: &Phrases, from: usize) -> Option<(Vec<usiz
     for (at, chunk) in p.chunks.iter().enumerate().skip(from) {
         match chunk.kind {
             ChunkKind::Noun(n) if is_plain_name(tokens, &p.nouns[n]) => names.push(n),
-            ChunkKind::Conj if !joined && !names.is_empty() => joined = true,
-            ChunkKind::Comma if joined => return (names.len() > 1).then_some((names, at)),
+            ChunkKind::Conj if !joined && !names.is_empty() && tokens[chunk.start].is("and") => joined = true,
+            ChunkKind::Comma if joined => {
+                // "My friends, Ann and Lou, and my boss": without a verb, the list goes on.
+                let has_verb = p.chunks.get(at + 1).is_some_and(|next| matches!(next.kind, ChunkKind::Verb(_)));
+                return (names.len() > 1 && has_verb).then_some((names, at));
+            }
             ChunkKind::Comma => {}
             _ => return None,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{error::UseCaseError, forget::Target, forget_request::Forgotten, manual_edits::MAX_STALE, shared, use_cases::UseCases};
+use super::{check, error::UseCaseError, forget::Target, forget_request::Forgotten, manual_edits::MAX_STALE, shared, use_cases::UseCases};
 use recall_domain::{AuditAction, AuditDraft, Caller, EntityId, Fact, FactStatus, MessageId};
 use recall_ports::{AnswerDraft, CommitError};
 
@@ -12,11 +12,11 @@ const INSTANCE: &str = "conversation";
 const MAX_NAMED: usize = 8;
 
 /// Words that show that "forget" only changes the subject: "forget about Bob for now".
-const ASIDES: &[&str] = &["for now", "for a moment", "for the moment", "for a second", "for a minute", "for today", "for tonight"];
+const ASIDES: &[&str] = &["for now", "for a moment", "for the moment", "for a second", "for a minute"];
 /// Words after a comma that begin something else: "forget Bob, what about Ann?".
 const CLAUSES: &[&str] = &[
-    "are", "but", "can", "could", "did", "do", "does", "how", "i", "i'll", "i'm", "is", "it's", "just", "let", "let's", "lets", "now",
-    "should", "tell", "that", "that's", "we", "what", "what's", "when", "where", "who", "why", "will", "would",
+    "are", "but", "can", "could", "did", "do", "does", "how", "is", "it's", "just", "let", "let's", "lets", "now", "should", "tell",
+    "that's", "what", "what's", "why", "will", "would",
 ];
 
 /// What a command did.
@@ -25,6 +25,8 @@ pub(super) enum CommandOutcome {
     Nothing,
     /// Several facts could be meant.
     Several(Vec<Fact>),
+    /// No fact is meant, and several messages have the words.
+    SeveralMessages(Vec<MessageId>),
     /// It was forgotten.
     Done(Forgotten),
 }
@@ -32,7 +34,8 @@ pub(super) enum CommandOutcome {
 /// Returns what a message asks to forget, if it is nothing but that command.
 pub(super) fn forget_command(text: &str) -> Option<&str> {
     let text = text.trim();
-    let closed = text.trim_end_matches(['.', '!', '?']);
+    let plain = text.replace('’', "'");
+    let closed = plain.trim_end_matches(['.', '!', '?']);
     let one_sentence = !closed.contains(['\n', '?', '!']) && !closed.contains(". ");
     let words: Vec<String> = closed.split_whitespace().map(|w| w.to_lowercase().trim_matches(',').to_owned()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -49,12 +52,11 @@ pub(super) fn forget_command(text: &str) -> Option<&str> {
         ["delete" | "erase" | "remove", "what" | "that", "you" | "i", ..] => true,
         _ => false,
     };
-    let goes_on = ASIDES.iter().any(|aside| format!(" {} ", words.join(" ")).contains(&format!(" {aside} ")))
-        || closed
-            .split(',')
-            .skip(1)
-            .any(|part| part.split_whitespace().next().is_some_and(|word| CLAUSES.contains(&word.to_lowercase().as_str())));
-    (meant && one_sentence && !goes_on).then_some(text)
+    let spoken = format!(" {} ", words.join(" "));
+    let is_aside = rest.get(1) == Some(&"about") && ASIDES.iter().any(|aside| spoken.contains(&format!(" {aside} ")));
+    let begins = |part: &str| part.split_whitespace().next().is_some_and(|word| CLAUSES.contains(&word.to_lowercase().as_str()));
+    let goes_on = closed.split(',').skip(1).any(begins);
+    (meant && one_sentence && !is_aside && !goes_on).then_some(text)
 }
 
 impl UseCases {
@@ -69,6 +71,9 @@ impl UseCases {
             target.mentioning.remove(&command);
             if target.facts.is_empty() && target.mentioning.is_empty() {
                 return Ok(CommandOutcome::Nothing);
+            }
+            if target.is_by_words && target.mentioning.len() > 1 {
+                return Ok(CommandOutcome::SeveralMessages(target.mentioning.into_iter().collect()));
             }
             if target.mentioning.is_empty() && could_mean_several(&target.facts) {
                 let mut facts = target.facts;
@@ -108,14 +113,21 @@ impl UseCases {
     ) -> Result<AnswerDraft, UseCaseError> {
         let outcome = self.forget_on_command(caller, words, command).await?;
         let text = self.reply_to_command(caller, &outcome).await?;
-        if matches!(outcome, CommandOutcome::Done(_)) {
-            self.redact_command(caller, command).await?;
-        }
+        self.redact_if_done(caller, &outcome, command).await;
         Ok(AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None })
     }
 
+    /// Takes the words of a command out of the conversation, if it was carried out. If that fails, what it named stays forgotten.
+    pub(super) async fn redact_if_done(&self, caller: &Caller, outcome: &CommandOutcome, command: MessageId) {
+        if matches!(outcome, CommandOutcome::Done(_))
+            && let Err(e) = self.redact_command(caller, command).await
+        {
+            tracing::warn!(code = e.code(), "the words of a command to forget were not removed");
+        }
+    }
+
     /// Takes the words of a command out of the conversation. The turn itself stays.
-    pub(super) async fn redact_command(&self, caller: &Caller, command: MessageId) -> Result<(), UseCaseError> {
+    async fn redact_command(&self, caller: &Caller, command: MessageId) -> Result<(), UseCaseError> {
         let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
@@ -159,6 +171,15 @@ impl UseCases {
                     .collect();
                 format!("That could mean several things: {}. Which of them should I forget? I have forgotten nothing yet.", told.join("; "))
             }
+            CommandOutcome::SeveralMessages(ids) => {
+                let mut said = self.parts.store.messages_by_id(caller, ids).await?;
+                said.sort_by_key(|m| (m.sent_at, m.position));
+                let told: Vec<String> = said.iter().map(|m| format!("“{}”", check::title_of(m.text.as_str()))).collect();
+                format!(
+                    "That could mean several messages: {}. Which of them should I forget? I have forgotten nothing yet.",
+                    told.join("; ")
+                )
+            }
             CommandOutcome::Done(forgotten) => {
                 let count = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
                 let parts: Vec<String> = [(forgotten.facts.len(), "fact"), (forgotten.messages.len(), "message")]
@@ -201,7 +222,9 @@ mod tests {
             ("I forget names", false),
             ("Forget Bob, Ann and Carl, please.", true),
             ("Forget about Bob for now, what about dinner?", false),
-            ("Forget Bob, let's talk about Ann", false),
+            ("Forget Bob, let’s talk about Ann", false),
+            ("Forget my plans for today.", true),
+            ("Forget Bob, who was my landlord.", true),
         ] {
             assert_eq!(forget_command(text).is_some(), expected, "{text}");
         }

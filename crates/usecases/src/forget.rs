@@ -39,6 +39,8 @@ pub(super) struct Target {
     pub(super) mentioning: HashSet<MessageId>,
     /// Messages that stay as turns of their conversation, without their text.
     pub(super) commands: HashSet<MessageId>,
+    /// Whether `mentioning` was found by the words of the request, because no fact is meant.
+    pub(super) is_by_words: bool,
 }
 
 /// Events by session.
@@ -223,7 +225,7 @@ impl UseCases {
         undo: chrono::TimeDelta,
     ) -> Result<Planned, UseCaseError> {
         let (store, now) = (&self.parts.store, self.now());
-        let Target { facts, named, mentioning, commands } = target;
+        let Target { facts, named, mentioning, commands, .. } = target;
         let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
         let mut evidence = store.evidence_of(caller, &ids, MAX_EVIDENCE).await?;
         let stating = evidence.iter().filter(|e| e.span.is_some()).map(|e| e.message);

@@ -70,7 +70,9 @@ impl UseCases {
             let about = if names_user(words) { viewer.iter().collect() } else { named.iter().collect::<Vec<_>>() };
             return self.everything_about(caller, &about).await;
         }
-        let ids: Vec<EntityId> = named.iter().chain(&viewer).map(|e| e.id).collect();
+        let left_over = self.cues.unexplained(&asked, &cued, &names);
+        let is_meant = |e: &&Entity| !std::iter::once(&e.name).chain(&e.aliases).any(|name| begins_compound(words, name, &left_over));
+        let ids: Vec<EntityId> = named.iter().filter(is_meant).chain(&viewer).map(|e| e.id).collect();
         let mut facts = self.parts.store.facts_of_entities(caller, &ids, FACTS_PER_ENTITY).await?;
         facts.retain(|f| f.status != FactStatus::Retracted);
         let (both, one): (Vec<Fact>, Vec<Fact>) = facts.into_iter().partition(|f| names_both(f, &ids, &asked));
@@ -95,6 +97,10 @@ impl UseCases {
         asked: &QuestionTerms,
         names: &[&str],
     ) -> Vec<Fact> {
+        // "My sister's birthday" is not mine.
+        if is_of_someone_else(words) {
+            return Vec::new();
+        }
         let request = RequestWords::of(words);
         let is_meant = |f: &Fact| match self.parts.ontology.get(&f.relation).and_then(|relation| request.side_of(relation)) {
             Some(NamedSide::Subject) => f.subject == named,
@@ -111,7 +117,10 @@ impl UseCases {
     async fn messages_with_words(&self, caller: &Caller, words: &str, names: &[&str]) -> Result<Target, UseCaseError> {
         let is_name = |term: &String| names.iter().any(|name| terms(name).iter().any(|(t, _)| t == term));
         let wanted: Vec<String> = terms(words).into_iter().map(|(term, _)| term).collect();
-        if wanted.len() < MIN_WORDS || wanted.iter().all(is_name) {
+        // Who names a relation of somebody means a fact, and a message with the same words may say something else.
+        let request = RequestWords::of(words);
+        let names_relation = !names.is_empty() && self.parts.ontology.iter().filter(|r| !r.notes).any(|r| request.side_of(r).is_some());
+        if wanted.len() < MIN_WORDS || wanted.iter().all(is_name) || names_relation || request.asks() {
             return Ok(Target::default());
         }
         let query = IndexQuery {
@@ -130,12 +139,17 @@ impl UseCases {
         let hits: Vec<MessageId> = self.parts.index.search(caller, &query).await?.hits.into_iter().map(|hit| hit.message).collect();
         let says = |m: &Message| {
             let said: HashSet<String> = terms(m.text.as_str()).into_iter().map(|(term, _)| term).collect();
-            m.role == Role::User && forget_command(m.text.as_str()).is_none() && wanted.iter().all(|term| said.contains(term))
+            let same = wanted.iter().all(|term| said.contains(term)) && is_negated(m.text.as_str()) == is_negated(words);
+            same && m.role == Role::User && forget_command(m.text.as_str()).is_none()
         };
         let found = self.parts.store.messages_by_id(caller, &hits).await?;
         let mentioning: HashSet<MessageId> = found.iter().filter(|m| says(m)).map(|m| m.id).collect();
         // So many are rather about the words than what the words mean.
-        if mentioning.len() > MAX_SAYING { Ok(Target::default()) } else { Ok(Target { mentioning, ..Target::default() }) }
+        if mentioning.len() > MAX_SAYING {
+            Ok(Target::default())
+        } else {
+            Ok(Target { mentioning, is_by_words: true, ..Target::default() })
+        }
     }
 
     /// Returns the entities that the words name. Of two names at one place, the longer one counts.
@@ -208,6 +222,25 @@ impl UseCases {
 /// Whether the request names both sides of a fact. A value is named by its words.
 fn names_both(f: &Fact, named: &[EntityId], asked: &QuestionTerms) -> bool {
     named.contains(&f.subject) && f.value.as_ref().map_or_else(|| named.contains(&f.object), |v| asked.has_words_of(v.text.as_str()))
+}
+
+/// Whether a name in the words is only the beginning of another: "oven" in "my oven timer".
+fn begins_compound(words: &str, name: &str, left_over: &HashSet<&str>) -> bool {
+    let (words, name) = (words.to_lowercase(), name.to_lowercase());
+    let next = words.match_indices(&name).filter_map(|(at, _)| words.get(at + name.len()..)?.strip_prefix(' ')?.split_whitespace().next());
+    next.flat_map(terms).any(|(term, _)| left_over.contains(term.as_str()))
+}
+
+/// Whether the words name what belongs to someone else: "my sister's birthday".
+fn is_of_someone_else(words: &str) -> bool {
+    let is_owner =
+        |word: &str| word.ends_with("'s") && !matches!(word, "that's" | "it's" | "he's" | "she's" | "what's" | "who's" | "where's");
+    words.to_lowercase().replace('’', "'").split_whitespace().any(is_owner)
+}
+
+fn is_negated(text: &str) -> bool {
+    let negates = |word: &str| matches!(word, "not" | "no" | "never" | "cannot" | "without") || word.ends_with("n't");
+    text.to_lowercase().replace('’', "'").split(|c: char| !(c.is_alphanumeric() || c == '\'')).any(negates)
 }
 
 /// Keeps the facts with a relation that the request speaks of, if there are any.

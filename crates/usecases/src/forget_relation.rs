@@ -12,6 +12,8 @@ use recall_text::terms;
 const PREPOSITIONS: &[&str] = &["about", "as", "at", "by", "for", "from", "in", "into", "of", "on", "to", "with"];
 /// Those for which "where" stands.
 const OF_PLACE: &[&str] = &["at", "from", "in", "on", "to"];
+/// Words of cues that tell where somebody comes from. Who asks to forget that does not mean where they live now.
+const OF_ORIGIN: &[&str] = &["born", "from", "grow", "originally", "raised"];
 /// Those for which "when" stands.
 const OF_TIME: &[&str] = &["at", "in", "on"];
 
@@ -43,25 +45,36 @@ impl RequestWords {
         self.words.contains(word)
     }
 
+    /// Whether the request has a word of a question: "who came to dinner".
+    pub(super) fn asks(&self) -> bool {
+        ["who", "whom", "where", "when", "which", "how", "why"].iter().any(|word| self.has(word))
+    }
+
     /// Returns which side the request names of facts of a relation; `None` if it does not mean the relation.
     pub(super) fn side_of(&self, r: &Relation) -> Option<NamedSide> {
         if !self.asks_for_object_of(r) {
             return None;
         }
         let cues = &r.cues;
-        let any = |lists: &[&Vec<String>]| lists.iter().copied().flatten().any(|cue| self.has_cue(cue));
+        let is_meant = |cue: &String| !r.value_types.is_empty() || !cue.split(' ').any(|word| OF_ORIGIN.contains(&word));
+        let any = |lists: &[&Vec<String>]| lists.iter().copied().flatten().any(|cue| is_meant(cue) && self.has_cue(cue));
         // As written: the stem of "manager" is that of "manage".
         let has_noun = |nouns: &[String]| nouns.iter().any(|noun| noun.split(' ').all(|w| self.has(w) || self.has(&format!("{w}s"))));
-        let speaker = |side| if self.has("i") && !r.symmetric { side } else { NamedSide::Either };
-        let owner = |side| if r.symmetric { NamedSide::Either } else { side };
+        let (subject, object) = if r.symmetric { (NamedSide::Either, NamedSide::Either) } else { (NamedSide::Subject, NamedSide::Object) };
+        // "Who I manage", and "who manages me"
+        let of_verb = |as_subject, as_object| match (self.has("i"), self.has("me") || self.has("us")) {
+            (true, _) => as_subject,
+            (false, true) => as_object,
+            (false, false) => NamedSide::Either,
+        };
         if has_noun(&cues.inverse_nouns) {
-            Some(owner(NamedSide::Object))
+            Some(object)
         } else if has_noun(&cues.nouns) {
-            Some(owner(NamedSide::Subject))
+            Some(subject)
         } else if any(&[&cues.inverse_verbs]) {
-            Some(speaker(NamedSide::Object))
+            Some(of_verb(object, subject))
         } else if any(&[&cues.verbs, &cues.adjectives, &cues.ending_verbs, &cues.questions]) || self.has_cue(&r.phrase) {
-            Some(speaker(NamedSide::Subject))
+            Some(of_verb(subject, object))
         } else {
             None
         }
@@ -110,5 +123,8 @@ mod tests {
         assert_eq!(meant("my boss"), [("MANAGES", Object)]);
         assert_eq!(meant("when I was born"), [("BIRTHDAY", Subject)]);
         assert_eq!(meant("my work"), []);
+        assert_eq!(meant("who manages me"), [("MANAGES", Object)]);
+        assert!(!meant("where I was born").iter().any(|(relation, _)| *relation == "LIVES_IN"));
+        assert!(!meant("where I come from").iter().any(|(relation, _)| *relation == "LIVES_IN"));
     }
 }

@@ -5,14 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
 
-use super::{
-    command::{CommandOutcome, forget_command},
-    context::of_question,
-    error::UseCaseError,
-    failure::Failure,
-    shared,
-    use_cases::UseCases,
-};
+use super::{command::forget_command, context::of_question, error::UseCaseError, failure::Failure, shared, use_cases::UseCases};
 use recall_domain::{
     Caller, ComparisonStatus, DocumentStatus, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
     comparison::ComparisonUpdate,
@@ -175,10 +168,8 @@ impl UseCases {
         };
         let draft = AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
         self.commit_answer(job, command.id, draft, Timings::default()).await?;
-        if matches!(outcome, Ok(CommandOutcome::Done(_)))
-            && let Err(e) = self.redact_command(&job.caller, command.id).await
-        {
-            tracing::warn!(code = e.code(), "the words of a command to forget were not removed");
+        if let Ok(outcome) = &outcome {
+            self.redact_if_done(&job.caller, outcome, command.id).await;
         }
         Ok(())
     }

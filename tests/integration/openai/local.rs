@@ -78,7 +78,8 @@ async fn command_to_forget_is_carried_out_and_answers_vanish_with_their_sources(
     assert!(say("three", "Forget that John likes Mary.").await.starts_with("Done. I forgot 1 fact"));
     assert!(!answers().await.contains("John likes Mary"), "the answer stayed");
     assert!(say("four", "Who does John like?").await.starts_with("I don't know"));
-    assert!(say("five", "Forget that my oven broke.").await.starts_with("Done. I forgot 1 message"));
+    let reply = say("five", "Forget that my oven broke.").await;
+    assert!(reply.starts_with("Done. I forgot") && reply.contains("1 message"), "{reply}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

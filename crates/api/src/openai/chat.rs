@@ -49,9 +49,6 @@ async fn chat(handlers: &Handlers, identity: &Identity, request: Request, endpoi
     let headers = request.headers().clone();
     // Reserved until the reply begins: then the request is forwarded.
     let (body, _reserved) = read(handlers, &headers, request, endpoint).await?;
-    if endpoint == ChatEndpoint::Completions {
-        body.check_messages()?;
-    }
     let citations = Citations::of(&headers, handlers.openai.settings.citations)?;
     // Counted until the reply has ended, like an event stream.
     let open = handlers.limits.stream(identity.caller)?;
@@ -133,6 +130,10 @@ async fn answer(
     headers: &HeaderMap,
     citations: Citations,
 ) -> Result<Response, ApiError> {
+    // A model server checks the messages that are forwarded to it, and may know more roles.
+    if body.endpoint == ChatEndpoint::Completions {
+        body.check_messages()?;
+    }
     let sent = body.messages.iter().map(|message| message.text().len()).sum();
     let form = Form { endpoint: body.endpoint, is_streamed: body.is_streamed, wants_usage: body.wants_usage, citations, sent };
     let conversation = match Purpose::of(handlers, &mut body, headers) {

@@ -378,8 +378,9 @@ fn is_introduction(before: &[String], after: &[String]) -> bool {
     if before.iter().any(|w| matches!(w.as_str(), "don't" | "not" | "never" | "stop" | "if" | "wish")) || next.starts_with("'s") {
         return false;
     }
-    // "My full name is", but not "my boss's name is".
-    let own = word(2) == "my" || word(3) == "my" && !word(2).ends_with("'s") && !word(2).ends_with("s'");
+    // "My full name is", but neither "my boss's name is" nor "my dog name is".
+    let own =
+        word(2) == "my" || word(3) == "my" && matches!(word(2), "actual" | "first" | "full" | "given" | "last" | "middle" | "own" | "real");
     let known = (word(1), word(0)) == ("me", "as") && before.iter().take(4).any(|w| w == "my");
     let named = matches!((word(1), word(0)), ("name", "is") | ("name's", _)) && own || known;
     let called =
@@ -463,6 +464,7 @@ mod tests {
             ("I'm with John.", "John", false),
             ("His name is John.", "John", false),
             ("My boss's name is John.", "John", false),
+            ("My dog name is John.", "John", false),
             ("My full name is John.", "John", true),
             ("I am sorry, John.", "John", false),
         ] {

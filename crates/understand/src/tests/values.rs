@@ -8,6 +8,7 @@ fn ages_are_read() {
         ("Leo is 7.", "Leo AGE 7 affirmed"),
         ("My son Leo is 7 years old.", "Leo AGE 7 affirmed"),
         ("I'm 34.", "user AGE 34 affirmed"),
+        ("I turned 35 yesterday.", "user AGE 35 affirmed"),
         ("I am 34 years old and live in Leeds.", "user AGE 34 affirmed"),
         ("My daughter Mia turned four on Sunday.", "Mia AGE 4 affirmed"),
         ("Our dog Rex is 5 months old.", "Rex AGE 5 months affirmed"),
@@ -69,6 +70,7 @@ fn allergies_and_diets_are_read() {
         ("I'm not allergic to cats.", &["user ALLERGIC_TO cats negated"]),
         ("Mia is allergic to peanuts and shellfish.", &["Mia ALLERGIC_TO peanuts affirmed", "Mia ALLERGIC_TO shellfish affirmed"]),
         ("I have a peanut allergy.", &["user ALLERGIC_TO peanuts affirmed"]),
+        ("Mia is allergic to cashews, not peanuts.", &["Mia ALLERGIC_TO cashews affirmed", "Mia ALLERGIC_TO peanuts negated"]),
         ("My wife is lactose intolerant.", &["wife ALLERGIC_TO lactose affirmed"]),
         ("I'm vegetarian.", &["user DIET vegetarian affirmed"]),
         ("I am a vegan.", &["user DIET vegan affirmed"]),
@@ -89,6 +91,8 @@ fn dates_are_read() {
         ("Anna's birthday is 12 June.", "Anna BIRTHDAY 12 June affirmed"),
         ("The deadline for Phoenix is Friday.", "Phoenix DUE (Friday) affirmed"),
         ("Phoenix is due on 1 December 2026.", "Phoenix DUE 1 December 2026 affirmed"),
+        ("The deadline for Phoenix slipped to 1 December 2026.", "Phoenix DUE 1 December 2026 affirmed"),
+        ("The deadline for Phoenix was moved to 1 December 2026.", "Phoenix DUE 1 December 2026 affirmed"),
     ] {
         assert_eq!(values(text), [expected], "{text}");
     }
@@ -113,6 +117,7 @@ fn amounts_versions_sizes_and_languages_are_read() {
         ("My rent is €900.", &["user AMOUNT rent €900 affirmed"][..]),
         ("The budget of Phoenix is 20,000 euros.", &["Phoenix AMOUNT budget 20,000 euros affirmed"]),
         ("Phoenix has a budget of $20k.", &["Phoenix AMOUNT budget $20k affirmed"]),
+        ("The budget for Phoenix was cut to $15,000.", &["Phoenix AMOUNT budget $15,000 affirmed"]),
         ("Netflix costs $15.", &["Netflix PRICE $15 affirmed"]),
         ("The current version of Django is 5.2.", &["Django VERSION 5.2 affirmed"]),
         ("My shoe size is 42.", &["user SIZE shoe size 42 affirmed"]),

@@ -7,6 +7,12 @@ use crate::clauses::{Clause, Subject};
 use crate::phrases::{ChunkKind, NounPhrase, Possessor};
 use crate::reader::{Reader, Referent};
 
+/// Verbs after which "to" names the new value.
+const CHANGES: &[&str] = &[
+    "bump", "change", "cut", "delay", "drop", "extend", "fall", "increase", "lower", "move", "postpone", "push", "raise", "reduce", "rise",
+    "slip",
+];
+
 impl Reader<'_> {
     /// Reads the values that a noun of the relation announces.
     pub(super) fn read_noun_values(&mut self, relation: &ValueRelation, clauses: &[Clause], text: &str) {
@@ -78,7 +84,14 @@ impl Reader<'_> {
         let clause = clauses.iter().find(|c| self.phrases.verbs[c.verb].start == at)?;
         let g = &self.phrases.verbs[clause.verb];
         let unreal = g.modal.is_some() || g.almost || clause.unasserted || clause.denied || self.is_doubtful();
-        if !matches!(g.lemma.as_str(), "be" | "become") || g.passive || unreal {
+        if unreal {
+            return None;
+        }
+        // "The budget was cut to V", "the deadline slipped to V": it has the value now.
+        if CHANGES.contains(&g.lemma.as_str()) && !g.negated && self.tokens.get(g.end).is_some_and(|t| t.is("to")) {
+            return Some((g.end + 1, Polarity::Affirmed, 0.95));
+        }
+        if !matches!(g.lemma.as_str(), "be" | "become") || g.passive {
             return None;
         }
         let polarity = if g.negated { Polarity::Negated } else { Polarity::Affirmed };

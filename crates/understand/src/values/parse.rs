@@ -97,6 +97,7 @@ impl Reader<'_> {
             "now"
                 | "already"
                 | "today"
+                | "yesterday"
                 | "this"
                 | "too"
                 | "though"

@@ -17,8 +17,21 @@ impl Reader<'_> {
         // "Cost me €5"
         let pronoun = self.tokens.get(at).is_some_and(|t| matches!(t.norm.as_str(), "me" | "us" | "him" | "her" | "them"));
         let at = at + usize::from(pronoun);
-        for (value, end) in self.values_at(relation, at, text) {
+        let values = self.values_at(relation, at, text);
+        let end = values.last().map(|(_, end)| *end);
+        for (value, end) in values {
             self.add_value(relation, frame, &value, end);
+        }
+        // "Allergic to cashews, not peanuts"
+        let denied = end.filter(|_| frame.polarity == Polarity::Affirmed).and_then(|end| {
+            let comma = usize::from(self.tokens.get(end).is_some_and(|t| t.is(",")));
+            self.tokens.get(end + comma).filter(|t| t.is("not")).map(|_| end + comma + 1)
+        });
+        if let Some(at) = denied {
+            let frame = ValueFrame { polarity: Polarity::Negated, ..frame.clone() };
+            for (value, end) in self.values_at(relation, at, text) {
+                self.add_value(relation, &frame, &value, end);
+            }
         }
     }
 

@@ -8,8 +8,8 @@ use recall_domain::{
     context::{ContextQuery, RankedFact, Scope},
 };
 
-/// Facts loaded per named entity, strongest first, unless more are wanted: so many of the relations that are asked for, and as many of any.
-const FACTS_PER_ENTITY: usize = 50;
+/// Facts loaded per named entity, strongest first, unless more are wanted.
+const FACTS_PER_ENTITY: usize = 100;
 /// Most entities that one name in a question means, most mentioned first.
 const MAX_NAMESAKES: usize = 8;
 /// Most entities matched by a part of their name, most mentioned first.
@@ -77,15 +77,15 @@ impl UseCases {
         let ids: Vec<EntityId> = named.iter().map(|e| e.id).collect();
         let asked_for = self.cues.asked_for(asked);
         let relations: Vec<RelationName> = asked_for.iter().map(|relation| (*relation).to_owned()).collect();
-        let most = most.max(FACTS_PER_ENTITY);
-        let limit = u32::try_from(most).unwrap_or(u32::MAX);
+        let per_entity = most.max(FACTS_PER_ENTITY);
+        let limit = |facts: usize| u32::try_from(facts).unwrap_or(u32::MAX);
         let store = &self.parts.store;
-        let mut facts = store.facts_of_entities(caller, &ids, limit).await?;
-        let has_more = |id: &EntityId| facts.iter().filter(|f| f.subject == *id || f.object == *id).count() >= most;
+        let mut facts = store.facts_of_entities(caller, &ids, limit(per_entity)).await?;
+        let has_more = |id: &EntityId| facts.iter().filter(|f| f.subject == *id || f.object == *id).count() >= per_entity;
         let large: Vec<EntityId> = ids.iter().copied().filter(has_more).collect();
         if !large.is_empty() && !relations.is_empty() {
             let known: HashSet<FactId> = facts.iter().map(|f| f.id).collect();
-            let of_relations = store.facts_of_relations(caller, &large, &relations, limit).await?;
+            let of_relations = store.facts_of_relations(caller, &large, &relations, limit(most)).await?;
             facts.extend(of_relations.into_iter().filter(|f| !known.contains(&f.id)));
         }
         facts.retain(|f| f.status != FactStatus::Retracted && query.as_of.is_none_or(|at| known_at(f, at)));

@@ -17,7 +17,7 @@ use super::{
     send::{MAX_IMPORT, SendMessage},
     use_cases::UseCases,
 };
-use recall_domain::{Caller, Citation, Message, MessageId, Resource, Role, Session, SessionId};
+use recall_domain::{Caller, Citation, FactId, Message, MessageId, Resource, Role, Session, SessionId};
 use recall_ports::{AnsweredQuestion, FollowUp, SessionUpdate};
 
 pub use block::{Recollection, Source, write_sources};
@@ -316,9 +316,26 @@ impl UseCases {
         for key in [Some(chain::answer_key(&to.last, 0)), None] {
             let mut answer = self.new_messages(caller, to.session, vec![(message(key), FollowUp::Nothing)]).await?;
             answer.iter_mut().for_each(|answer| answer.answers = answers.clone());
-            if self.append(caller, to.session, answer).await?.iter().all(|appended| !appended.duplicate) {
-                break;
+            let stored = self.append(caller, to.session, answer).await?;
+            if let Some(new) = stored.first().filter(|stored| !stored.duplicate) {
+                return self.drop_if_source_is_gone(caller, &new.message).await;
             }
+        }
+        Ok(())
+    }
+
+    /// Deletes an answer of which a source was forgotten while it was written. A later forgetting finds the stored answer.
+    async fn drop_if_source_is_gone(&self, caller: &Caller, answer: &Message) -> Result<(), UseCaseError> {
+        let own = || answer.citations.iter().filter(|c| !c.shared);
+        let cited: HashSet<MessageId> = own().filter_map(|c| c.message_id.or(c.chunk.as_ref().map(|chunk| chunk.chunk_id))).collect();
+        let facts: HashSet<FactId> = own().filter_map(|c| c.fact_id).collect();
+        let store = &self.parts.store;
+        let left = store.messages_by_id(caller, &cited.iter().copied().collect::<Vec<_>>()).await?;
+        // A message that stays as evidence of other facts has no text any more.
+        let left = left.iter().filter(|m| !m.text.as_str().is_empty() || m.role == Role::Document).count();
+        let known = store.facts_by_id(caller, &facts.iter().copied().collect::<Vec<_>>()).await?.len();
+        if left < cited.len() || known < facts.len() {
+            self.delete_outdated(caller, answer.id).await;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@ import { batch } from "@preact/signals";
 import { Start } from "../generated/operations.ts";
 import { followMemory, onMemoryEvent, stopFollowingMemory, tellOfReturn } from "./changes.ts";
 import { connection, memory, sessionId } from "./current-session.ts";
+import { keepDraftsOf } from "./drafts.ts";
 import { isUnreachable } from "./errors.ts";
 import { clearKept, readPage } from "./kept.ts";
 import { account, client, loadAccount, loginMethods, logOut, resetLogin, settleVisitOffer, visitEnds } from "./login.ts";
@@ -26,6 +27,7 @@ export async function boot(): Promise<void> {
     }
     start.value = await client.graphql(Start, {});
     const { id, head } = start.value.viewer;
+    keepDraftsOf(id);
     // Before the page reads what it shows.
     followMemory((await copiesCursor(id)) ?? head, { onGap: dropUntrustedCopies, onReconnect: rereadViewer });
     await refreshSessions();
@@ -52,6 +54,7 @@ async function showKeptPage(): Promise<boolean> {
   if (!kept || (start.value && start.value.viewer.id !== kept.account)) return false;
   batch(() => {
     start.value = kept.start;
+    keepDraftsOf(kept.account);
     sessions.value = [...kept.sessions];
     account.value = kept.who;
     visitEnds.value = kept.visitEnds;

@@ -1,34 +1,43 @@
-// What the user has written and not sent, for each session. It survives a reload of the tab, and ends with a logout.
+// What the user has written and not sent, for each session. It survives a reload of the tab, and ends with a logout or with another user.
 import { signal } from "@preact/signals";
 
 type Drafts = Readonly<Record<string, string>>;
+type Kept = { readonly owner: string | null; readonly drafts: Drafts };
 
 const KEY = "recall.drafts";
 /** Written before a session is open. */
 const NO_SESSION = "";
 
-function read(): Drafts {
+function read(): Kept {
   try {
-    const stored: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
-    return Object.fromEntries(Object.entries(stored ?? {}).filter(([, text]) => typeof text === "string"));
+    const stored = JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as { owner?: unknown; drafts?: unknown } | null;
+    const drafts = Object.fromEntries(Object.entries(stored?.drafts ?? {}).filter(([, text]) => typeof text === "string"));
+    return { owner: typeof stored?.owner === "string" ? stored.owner : null, drafts };
   } catch {
-    return {};
+    return { owner: null, drafts: {} };
   }
 }
 
-const drafts = signal(read());
+const kept = signal(read());
 
-export const draftOf = (session: string | null): string => drafts.value[session ?? NO_SESSION] ?? "";
+export const draftOf = (session: string | null): string => kept.value.drafts[session ?? NO_SESSION] ?? "";
 
 export function setDraft(session: string | null, text: string): void {
-  const { [session ?? NO_SESSION]: old = "", ...others } = drafts.peek();
-  if (old !== text) write(text ? { ...others, [session ?? NO_SESSION]: text } : others);
+  const { owner, drafts } = kept.peek();
+  const { [session ?? NO_SESSION]: old = "", ...others } = drafts;
+  if (old !== text) write({ owner, drafts: text ? { ...others, [session ?? NO_SESSION]: text } : others });
 }
 
-export const clearDrafts = (): void => write({});
+export const clearDrafts = (): void => write({ owner: null, drafts: {} });
 
-function write(changed: Drafts) {
-  drafts.value = changed;
+/** Keeps the drafts of a user, and drops those of another one who used this tab before. */
+export function keepDraftsOf(owner: string): void {
+  const known = kept.peek();
+  if (known.owner !== owner) write({ owner, drafts: known.owner === null ? known.drafts : {} });
+}
+
+function write(changed: Kept) {
+  kept.value = changed;
   try {
     sessionStorage.setItem(KEY, JSON.stringify(changed));
   } catch {

@@ -42,10 +42,10 @@ class SessionStream {
     let received = 0;
     /** Restored messages come without their text and place. An event during the reading may be newer than what is read. */
     const loadRestored = debounce(async () => {
-      for (let before = -1; before !== received && opened === this.#open;) {
-        before = received;
-        await load().catch(reportProblem);
-      }
+      if (opened !== this.#open) return;
+      const before = received;
+      await load().catch(reportProblem);
+      if (before !== received) loadRestored();
     }, KEEP_DELAY_MS);
     const keepSoon = debounce(() => { if (opened === this.#open) keepOpenSession(); }, KEEP_DELAY_MS);
     const apply = (event: RecallEvent, meta: EventMeta | null) => {

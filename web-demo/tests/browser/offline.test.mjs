@@ -205,7 +205,7 @@ test("a logout deletes what the browser keeps", async () => {
   await page.unrouteAll({ behavior: "ignoreErrors" });
   await page.getByRole("button", { name: "Leave" }).click();
   await waitForElement(page.locator(".login-page"), "the login page");
-  assert.deepEqual([await kept(page), await waitingTexts(page), await draft()], [[], "[]", "{}"]);
+  assert.deepEqual([await kept(page), await waitingTexts(page), JSON.parse(await draft()).drafts], [[], "[]", {}]);
   await setOffline(tab, true);
   await page.reload();
   await waitForElement(page.getByRole("heading", { name: "Recall cannot be reached" }), "a page without data");

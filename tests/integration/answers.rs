@@ -214,7 +214,9 @@ async fn answers_are_right_and_not_invented() {
 async fn fact_that_is_asked_for_is_found_among_many_stronger_ones() {
     let told = |text: String| Statement { on: "2025-03-01".into(), by: None, text };
     // Told twice, so that each is stronger than where the user lives. There are more of them than a context reads without being asked.
-    let liked = (0..110).map(|n| format!("I like jazz number {n}.")).flat_map(|text| [text.clone(), text]);
+    const PARTS: [&str; 11] = ["ba", "ko", "li", "mu", "ra", "ne", "to", "si", "va", "du", "pe"];
+    let names = PARTS.iter().flat_map(|a| PARTS.iter().map(move |b| format!("I like {}{}{b}rin.", a[..1].to_uppercase(), &a[1..])));
+    let liked = names.flat_map(|text| [text.clone(), text]);
     let scenario = Scenario {
         asked: "2025-03-02".into(),
         recorded: false,

@@ -117,6 +117,7 @@ async fn request_means_its_relation_only() {
         "I use Vim.",
         "Carol is my boss.",
         "I manage Bob.",
+        "Dora is Anna's boss.",
     ])
     .await;
     for (query, wanted) in [
@@ -126,6 +127,8 @@ async fn request_means_its_relation_only() {
         ("who I manage", &["You MANAGES Bob"]),
         ("who manages me", &["Carol MANAGES You"]),
         ("where I was born", &[]),
+        ("Anna's boss", &["Dora MANAGES Anna"]),
+        ("my sister's boss", &[]),
         ("my work", &[]),
     ] {
         assert_eq!(facts(&chat.forget(json!({ "query": query })).await), wanted, "{query}");

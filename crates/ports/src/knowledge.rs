@@ -61,8 +61,8 @@ pub trait FactStore: Send + Sync {
     async fn facts_by_id(&self, caller: &Caller, ids: &[FactId]) -> Result<Vec<Fact>, StoreError>;
     /// Returns facts with one of the entities on either side, strongest support first, at most `limit` per entity.
     async fn facts_of_entities(&self, caller: &Caller, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, StoreError>;
-    /// Returns those of the relations among the facts with one of the entities on either side, strongest support first, at most `limit`
-    /// per entity.
+    /// Returns facts of these relations with one of the entities on either side, strongest support first, at most `limit` per entity, side and
+    /// relation.
     async fn facts_of_relations(
         &self,
         caller: &Caller,

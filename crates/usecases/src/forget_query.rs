@@ -6,7 +6,7 @@ use super::{
     command::forget_command,
     error::UseCaseError,
     forget::{MAX_FORGOTTEN, Target},
-    forget_relation::{NamedSide, RequestWords},
+    named_relation::{NamedSide, RequestWords},
     rank::QuestionTerms,
     use_cases::UseCases,
 };
@@ -70,6 +70,10 @@ impl UseCases {
             let about = if names_user(words) { viewer.iter().collect() } else { named.iter().collect::<Vec<_>>() };
             return self.everything_about(caller, &about).await;
         }
+        // "My sister's birthday" is not mine, and nobody's whose role is a word of it.
+        if is_of_someone_else(words, &names) {
+            return self.messages_with_words(caller, words, &names).await;
+        }
         let left_over = self.cues.unexplained(&asked, &cued, &names);
         let is_meant = |e: &&Entity| !std::iter::once(&e.name).chain(&e.aliases).any(|name| begins_compound(words, name, &left_over));
         let ids: Vec<EntityId> = named.iter().filter(is_meant).chain(&viewer).map(|e| e.id).collect();
@@ -79,7 +83,10 @@ impl UseCases {
         if !both.is_empty() {
             return Ok(Target { facts: with_relation(both, &cued), ..Target::default() });
         }
-        if let [named] = ids[..] {
+        // In "Anna's boss", the role may be that of somebody else's boss.
+        let is_spoken = |id: &&EntityId| !named.iter().any(|e| e.id == **id && !is_spoken(words, e));
+        let spoken: Vec<EntityId> = ids.iter().filter(is_spoken).copied().collect();
+        if let [named] = spoken[..] {
             let facts = self.facts_with_meant_relation(one, named, words, &asked, &names);
             if !facts.is_empty() {
                 return Ok(Target { facts, ..Target::default() });
@@ -97,10 +104,6 @@ impl UseCases {
         asked: &QuestionTerms,
         names: &[&str],
     ) -> Vec<Fact> {
-        // "My sister's birthday" is not mine.
-        if is_of_someone_else(words) {
-            return Vec::new();
-        }
         let request = RequestWords::of(words);
         let is_meant = |f: &Fact| match self.parts.ontology.get(&f.relation).and_then(|relation| request.side_of(relation)) {
             Some(NamedSide::Subject) => f.subject == named,
@@ -224,6 +227,12 @@ fn names_both(f: &Fact, named: &[EntityId], asked: &QuestionTerms) -> bool {
     named.contains(&f.subject) && f.value.as_ref().map_or_else(|| named.contains(&f.object), |v| asked.has_words_of(v.text.as_str()))
 }
 
+/// Whether the words have a name of an entity, and not only its role.
+fn is_spoken(words: &str, entity: &Entity) -> bool {
+    let words = words.to_lowercase();
+    std::iter::once(&entity.name).chain(&entity.aliases).any(|name| words.contains(&name.to_lowercase()))
+}
+
 /// Whether a name in the words is only the beginning of another: "oven" in "my oven timer".
 fn begins_compound(words: &str, name: &str, left_over: &HashSet<&str>) -> bool {
     let (words, name) = (words.to_lowercase(), name.to_lowercase());
@@ -231,11 +240,13 @@ fn begins_compound(words: &str, name: &str, left_over: &HashSet<&str>) -> bool {
     next.flat_map(terms).any(|(term, _)| left_over.contains(term.as_str()))
 }
 
-/// Whether the words name what belongs to someone else: "my sister's birthday".
-fn is_of_someone_else(words: &str) -> bool {
-    let is_owner =
-        |word: &str| word.ends_with("'s") && !matches!(word, "that's" | "it's" | "he's" | "she's" | "what's" | "who's" | "where's");
-    words.to_lowercase().replace('’', "'").split_whitespace().any(is_owner)
+/// Whether the words name what belongs to someone without a known name: "my sister's birthday", but not "Anna's birthday".
+fn is_of_someone_else(words: &str, names: &[&str]) -> bool {
+    const NO_OWNERS: &[&str] = &["that", "it", "he", "she", "what", "who", "where"];
+    let is_named = |word: &str| names.iter().any(|name| name.to_lowercase().split(' ').any(|part| part == word));
+    let words = words.to_lowercase().replace('’', "'");
+    let mut owners = words.split_whitespace().filter_map(|word| word.strip_suffix("'s"));
+    owners.any(|owner| !NO_OWNERS.contains(&owner) && !is_named(owner))
 }
 
 fn is_negated(text: &str) -> bool {

@@ -86,9 +86,19 @@ impl CueTerms {
     }
 }
 
+/// What a question asks for.
+pub(super) struct AskedFor<'q> {
+    /// The entities that it names.
+    pub(super) named: &'q [EntityId],
+    /// The relations with a cue in it.
+    pub(super) relations: HashSet<&'q str>,
+    /// Those of them with a whole cue in it: in "where do I live", "live in" but not "live for".
+    pub(super) meant: HashSet<&'q str>,
+}
+
 /// Scores the relevance of a fact, 0 to 1, from the named entities, the requested relation and its belief.
-pub(super) fn score(fact: &Fact, named: &[EntityId], asked_for: &HashSet<&str>, ontology: &Ontology, now: Timestamp) -> f64 {
-    let sides = fact.object_entity().iter().chain([&fact.subject]).filter(|s| named.contains(s)).count();
+pub(super) fn score(fact: &Fact, asked: &AskedFor<'_>, ontology: &Ontology, now: Timestamp) -> f64 {
+    let sides = fact.object_entity().iter().chain([&fact.subject]).filter(|s| asked.named.contains(s)).count();
     let relation = ontology.get(&fact.relation);
     let belief = standing(fact, relation, now).belief;
     // Notes come after facts.
@@ -96,9 +106,12 @@ pub(super) fn score(fact: &Fact, named: &[EntityId], asked_for: &HashSet<&str>, 
         return 0.1 + 0.1 * belief;
     }
     let named = if sides == 2 { 0.35 } else { 0.2 };
-    let cued = if asked_for.contains(fact.relation.as_str()) { 0.35 } else { 0.0 };
+    let has = |relations: &HashSet<&str>| relations.contains(fact.relation.as_str());
+    let cued = if has(&asked.relations) { 0.35 } else { 0.0 };
+    // More than the beliefs of two facts usually differ by.
+    let meant = if has(&asked.meant) { 0.1 } else { 0.0 };
     let holds = if fact.status == FactStatus::Active { 0.1 } else { 0.0 };
-    named + cued + 0.2 * belief + holds
+    (named + cued + meant + 0.2 * belief + holds).min(1.0)
 }
 
 /// Leaves of each name so many entities. Those of one name come most mentioned first. There may be any number of Annas.

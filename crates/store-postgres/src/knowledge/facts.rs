@@ -56,17 +56,15 @@ impl FactStore for PostgresStore {
         limit: u32,
     ) -> Result<Vec<Fact>, StoreError> {
         let found = rows::facts!(
-            WITH "asked AS (SELECT DISTINCT unnest($2::uuid[]) AS entity),
+            WITH "asked AS (SELECT DISTINCT a.entity, r.relation FROM unnest($2::uuid[]) AS a (entity), unnest($4::text[]) AS r (relation)),
              sides AS (
-                 SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN LATERAL (
-                     SELECT id, support FROM facts WHERE user_id = $1 AND subject_id = a.entity AND relation = ANY($4)
+                 SELECT f.id FROM asked a CROSS JOIN LATERAL (
+                     SELECT id FROM facts WHERE user_id = $1 AND subject_id = a.entity AND relation = a.relation
                      ORDER BY support DESC, id LIMIT $3) f
-                 UNION
-                 SELECT a.entity, f.id, f.support FROM asked a CROSS JOIN LATERAL (
-                     SELECT id, support FROM facts WHERE user_id = $1 AND object_id = a.entity AND relation = ANY($4)
-                     ORDER BY support DESC, id LIMIT $3) f),
-             ranked AS (SELECT id, row_number() OVER (PARTITION BY entity ORDER BY support DESC, id) AS place FROM sides) "
-            FROM "facts WHERE user_id = $1 AND id IN (SELECT id FROM ranked WHERE place <= $3) ORDER BY support DESC, id",
+                 UNION SELECT f.id FROM asked a CROSS JOIN LATERAL (
+                     SELECT id FROM facts WHERE user_id = $1 AND object_id = a.entity AND relation = a.relation
+                     ORDER BY support DESC, id LIMIT $3) f) "
+            FROM "facts WHERE user_id = $1 AND id IN (SELECT id FROM sides) ORDER BY support DESC, id",
             caller.user().0,
             &column(entities, |id| id.0)[..],
             i64::from(limit),

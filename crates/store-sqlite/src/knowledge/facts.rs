@@ -22,13 +22,13 @@ pub(in super::super) const FACTS_OF_SUBJECT: &str =
 pub(in super::super) const FACTS_OF_OBJECT: &str =
     "SELECT * FROM facts INDEXED BY facts_of_object WHERE user_id = ? AND object_id = ? ORDER BY support DESC, id LIMIT ?";
 
-/// The same of some relations. The index has the relation, so that the other facts are not read.
-pub(in super::super) const FACTS_OF_SUBJECT_AND_RELATIONS: &str =
-    "SELECT * FROM facts INDEXED BY facts_of_subject WHERE user_id = ? AND subject_id = ? AND relation IN (SELECT value FROM json_each(?))
-     ORDER BY support DESC, id LIMIT ?";
-pub(in super::super) const FACTS_OF_OBJECT_AND_RELATIONS: &str =
-    "SELECT * FROM facts INDEXED BY facts_of_object WHERE user_id = ? AND object_id = ? AND relation IN (SELECT value FROM json_each(?))
-     ORDER BY support DESC, id LIMIT ?";
+/// The strongest facts of each of some relations. The index has all that is needed to choose them, so that the other facts are not read.
+pub(in super::super) const FACTS_OF_SUBJECT_AND_RELATIONS: &str = "SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT id FROM (
+         SELECT id, row_number() OVER (PARTITION BY relation ORDER BY support DESC, id) AS place FROM facts INDEXED BY facts_of_subject
+         WHERE user_id = ?1 AND subject_id = ?2 AND relation IN (SELECT value FROM json_each(?3))) WHERE place <= ?4)";
+pub(in super::super) const FACTS_OF_OBJECT_AND_RELATIONS: &str = "SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT id FROM (
+         SELECT id, row_number() OVER (PARTITION BY relation ORDER BY support DESC, id) AS place FROM facts INDEXED BY facts_of_object
+         WHERE user_id = ?1 AND object_id = ?2 AND relation IN (SELECT value FROM json_each(?3))) WHERE place <= ?4)";
 
 /// Finds facts by their keys. Each form of a key uses all of its columns: a well-known subject costs no more than an unknown one. Several
 /// keys may find the same fact.
@@ -69,15 +69,17 @@ impl FactStore for SqliteStore {
         Ok(found.await?)
     }
 
-    /// Each side uses its own index, named for the reason given in `facts_by_key`. A fact between an entity and itself counts once.
+    /// Each side is a statement of its own. One statement for all would sort their union, which takes twice as long. They need one snapshot.
     async fn facts_of_entities(&self, caller: &Caller, entities: &[EntityId], limit: u32) -> Result<Vec<Fact>, StoreError> {
         let (user, entities) = (caller.user(), entities.to_vec());
         let read = move |db: &mut Db| {
-            strongest_of_each(&entities, limit, |entity| {
-                let mut found = db.rows("facts", FACTS_OF_SUBJECT, (user.0, entity.0, limit), rows::fact)?;
-                found.extend(db.rows("facts", FACTS_OF_OBJECT, (user.0, entity.0, limit), rows::fact)?);
-                Ok(found)
-            })
+            let mut found = Vec::new();
+            for entity in &entities {
+                let mut of_entity = db.rows("facts", FACTS_OF_SUBJECT, (user.0, entity.0, limit), rows::fact)?;
+                of_entity.extend(db.rows("facts", FACTS_OF_OBJECT, (user.0, entity.0, limit), rows::fact)?);
+                found.extend(strongest_first(of_entity).into_iter().take(limit as usize));
+            }
+            Ok(strongest_first(found))
         };
         Ok(self.read(caller, move |db| db.snapshot(read)).await?)
     }
@@ -91,12 +93,13 @@ impl FactStore for SqliteStore {
     ) -> Result<Vec<Fact>, StoreError> {
         let (user, entities, relations) = (caller.user(), entities.to_vec(), json(relations, "relations").map_err(StoreError::from)?);
         let read = move |db: &mut Db| {
-            strongest_of_each(&entities, limit, |entity| {
+            let mut found = Vec::new();
+            for entity in &entities {
                 let values = (user.0, entity.0, relations.as_str(), limit);
-                let mut found = db.rows("facts", FACTS_OF_SUBJECT_AND_RELATIONS, values, rows::fact)?;
+                found.extend(db.rows("facts", FACTS_OF_SUBJECT_AND_RELATIONS, values, rows::fact)?);
                 found.extend(db.rows("facts", FACTS_OF_OBJECT_AND_RELATIONS, values, rows::fact)?);
-                Ok(found)
-            })
+            }
+            Ok(strongest_first(found))
         };
         Ok(self.read(caller, move |db| db.snapshot(read)).await?)
     }
@@ -126,27 +129,11 @@ pub(in super::super) fn facts_by_key(db: &Db, user: UserId, keys: &[FactKey], mo
     db.rows("facts", FACTS_BY_KEY, (user.0, json(&asked, "keys")?, most), rows::fact)
 }
 
-/// Returns the facts that `read` finds for each entity, strongest first, at most `limit` of each.
-///
-/// Each side is a statement of its own. One statement for all would sort their union, which takes twice as long. They need one snapshot.
-fn strongest_of_each(
-    entities: &[EntityId],
-    limit: u32,
-    read: impl Fn(&EntityId) -> Result<Vec<Fact>, Failure>,
-) -> Result<Vec<Fact>, Failure> {
-    let strongest_first = |a: &Fact, b: &Fact| b.support.total_cmp(&a.support).then_with(|| a.id.cmp(&b.id));
-    let mut found = Vec::new();
-    for entity in entities {
-        let mut of_entity = read(entity)?;
-        of_entity.sort_by(strongest_first);
-        // A fact between an entity and itself counts once.
-        of_entity.dedup_by_key(|fact| fact.id);
-        of_entity.truncate(limit as usize);
-        found.extend(of_entity);
-    }
-    found.sort_by(strongest_first);
-    found.dedup_by_key(|fact| fact.id);
-    Ok(found)
+/// Sorts facts by their support. A fact between an entity and itself counts once.
+fn strongest_first(mut facts: Vec<Fact>) -> Vec<Fact> {
+    facts.sort_by(|a, b| b.support.total_cmp(&a.support).then_with(|| a.id.cmp(&b.id)));
+    facts.dedup_by_key(|fact| fact.id);
+    facts
 }
 
 /// Facts between `some` and `others`, in either direction, whatever their status, by id.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{error::UseCaseError, rank, use_cases::UseCases};
+use crate::{error::UseCaseError, named_relation::RequestWords, rank, use_cases::UseCases};
 use recall_domain::{
     Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, RelationName, Timestamp,
     context::{ContextQuery, RankedFact, Scope},
@@ -75,8 +75,12 @@ impl UseCases {
         most: usize,
     ) -> Result<Vec<Scored>, UseCaseError> {
         let ids: Vec<EntityId> = named.iter().map(|e| e.id).collect();
-        let asked_for = self.cues.asked_for(asked);
-        let relations: Vec<RelationName> = asked_for.iter().map(|relation| (*relation).to_owned()).collect();
+        let cued = self.cues.asked_for(asked);
+        let words = RequestWords::of(query.text.as_str());
+        let is_meant = |relation: &&&str| self.parts.ontology.get(relation).is_some_and(|r| words.side_of(r).is_some());
+        let meant = cued.iter().filter(is_meant).copied().collect();
+        let relations: Vec<RelationName> = cued.iter().map(|relation| (*relation).to_owned()).collect();
+        let asked_for = rank::AskedFor { named: &ids, relations: cued, meant };
         let per_entity = most.max(FACTS_PER_ENTITY);
         let limit = |facts: usize| u32::try_from(facts).unwrap_or(u32::MAX);
         let store = &self.parts.store;
@@ -90,7 +94,7 @@ impl UseCases {
         }
         facts.retain(|f| f.status != FactStatus::Retracted && query.as_of.is_none_or(|at| known_at(f, at)));
         let now = query.as_of.unwrap_or_else(|| self.now());
-        let score = |f: Fact| (rank::score(&f, &ids, &asked_for, &self.parts.ontology, now), f);
+        let score = |f: Fact| (rank::score(&f, &asked_for, &self.parts.ontology, now), f);
         let mut scored: Vec<Scored> = facts.into_iter().map(score).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| b.1.updated_at.cmp(&a.1.updated_at)).then_with(|| a.1.id.cmp(&b.1.id)));
         Ok(scored)

@@ -1,7 +1,7 @@
-//! Finds the relations that the words of a request to forget mean. Pure.
+//! Finds the relations that words name with a whole cue. Pure.
 //!
-//! A question may mean every relation with a word of it, because the best fact wins. What is forgotten by mistake is lost, so here a cue
-//! counts with all of its words: "where I work" does not mean "work with".
+//! A question may mean every relation with a word of it, because the best fact wins. What is forgotten by mistake is lost. So a cue counts here
+//! with all of its words: "where I work" does not mean "work with".
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use recall_text::terms;
 const PREPOSITIONS: &[&str] = &["about", "as", "at", "by", "for", "from", "in", "into", "of", "on", "to", "with"];
 /// Those for which "where" stands.
 const OF_PLACE: &[&str] = &["at", "from", "in", "on", "to"];
-/// Words of cues that tell where somebody comes from. Who asks to forget that does not mean where they live now.
+/// Words of cues that tell where somebody comes from. That is not where they live now.
 const OF_ORIGIN: &[&str] = &["born", "from", "grow", "originally", "raised"];
 /// Those for which "when" stands.
 const OF_TIME: &[&str] = &["at", "in", "on"];

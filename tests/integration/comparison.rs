@@ -188,6 +188,61 @@ async fn shared_document_is_compared_with_an_own_one() {
     assert!(!left.to_string().contains("30 days"), "{left:#}");
 }
 
+const LEASE: &str = "# Elm Court\n\n## Pets\n\nCats are allowed in the flat. Dogs stay outside.\n\n\
+    ## Rent\n\nThe monthly rent of 900 euros is due on the first working day.\n\n## Bicycles\n\nBicycles are kept in the cellar of the house.\n";
+const NEW_LEASE: &str = "# Elm Court\n\n## Pets\n\nCats are not allowed in the flat. Dogs stay outside.\n\n\
+    ## Rent\n\nThe monthly rent of 980 euros is due on the first working day.\n";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn question_narrows_the_report_and_silence_is_told() {
+    use crate::server::Server;
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path());
+    let mut ids = Vec::new();
+    for (path, content) in [("old.md", LEASE), ("new.md", NEW_LEASE)] {
+        let add = "mutation($t: String!, $p: String!) { addDocument(input: { text: $t, path: $p }) { document { id } } }";
+        let added = server.graphql(add, json!({ "t": content, "p": path })).await;
+        ids.push(text(&added["addDocument"]["document"]["id"]));
+    }
+    within("the documents are not processed", async {
+        while server.graphql("{ documents(filter: { status: COMPLETED }) { totalCount } }", json!({})).await["documents"]["totalCount"] != 2
+        {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    let compared = async |question: &str| {
+        let begun = server.graphql(COMPARE, json!({ "input": { "documentIds": ids, "question": question } })).await;
+        let id = text(&begun["compareDocuments"]["comparison"]["id"]);
+        within("the documents are not compared", async {
+            loop {
+                let found = server.graphql(READ, json!({ "id": id })).await["comparison"].clone();
+                if found["status"] == "COMPLETED" {
+                    return found;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await
+    };
+    // In other words than the documents.
+    let pets = compared("May I have a kitten?").await;
+    let differences = texts(&pets["differences"]);
+    assert!(differences[0].ends_with(": allowed against not allowed"), "{pets:#}");
+    assert!(!pets.to_string().contains("rent of") && !pets.to_string().contains("Bicycles are"), "{pets:#}");
+    assert_eq!(pets["differences"][0]["citations"][0]["excerpt"], "Cats are allowed in the flat.");
+
+    let bicycles = compared("Are bikes allowed in the cellar?").await;
+    assert_eq!(texts(&bicycles["differences"]), ["Only old.md says “Bicycles are kept in the cellar of the house” [1]"], "{bicycles:#}");
+
+    let pool = compared("How deep is the swimming pool?").await;
+    assert_eq!((&pool["similarities"], &pool["differences"]), (&json!([]), &json!([])), "{pool:#}");
+    let said = "Nothing about “How deep is the swimming pool?” was found in old.md or new.md";
+    assert_eq!(texts(&pool["insights"]), [said]);
+    assert_eq!(pool["insights"][0]["citations"], json!([]));
+    assert_eq!(pool["insights"][0]["silent"], json!([{ "filename": "old.md" }, { "filename": "new.md" }]));
+}
+
 /// A text with `sections` sections of different content.
 fn long_text(sections: usize, days: usize) -> String {
     let section = |n: usize| {

@@ -1,15 +1,21 @@
 //! Compares passages of documents without a language model: [`AlignmentComparer`].
 //!
-//! It pairs the sentences of two passages by meaning. A pair that differs in a quantity, a date, a name or a negation is a difference, and
-//! any other pair is a similarity. A sentence without a counterpart is a difference too, if it says something definite.
+//! It pairs the sentences of two passages by meaning. A pair that differs in a quantity, a date, a name, a negation, or in what it demands,
+//! allows or forbids is a difference, and any other pair is a similarity. A sentence without a counterpart is a difference too, if it says
+//! something definite.
 //!
 //! - `sentence` splits a passage and reads what its sentences say.
-//! - `values` finds quantities, dates and versions in a sentence.
+//! - `values` finds quantities, dates and versions in a sentence, with `numbers`, `units` and `dates`.
+//! - `stance` finds what it demands, allows or forbids, and words that exclude each other.
 //! - `align` pairs sentences and finds how a pair differs.
 //! - `wording` writes points with their citations.
 
 mod align;
+mod dates;
+mod numbers;
 mod sentence;
+mod stance;
+mod units;
 mod values;
 mod wording;
 
@@ -20,7 +26,7 @@ use self::{
     sentence::Sentence,
     wording::Writer,
 };
-use recall_domain::{Caller, ComparisonPoint, UserText};
+use recall_domain::{Caller, Chunk, ComparisonPoint, UserText};
 use recall_embedding::LocalEmbedder;
 use recall_ports::{AnswerError, ComparedPassage, ComparedPoints, Comparer, ComparisonTask};
 
@@ -52,25 +58,27 @@ impl AlignmentComparer {
         let mut points = Vec::new();
         for group in &task.groups {
             let read: Vec<(&ComparedPassage, Vec<Sentence>)> =
-                group.iter().map(|passage| (passage, self.read_passage(&passage.chunk.text))).collect();
+                group.iter().map(|passage| (passage, self.read_passage(&passage.chunk))).collect();
             match read.as_slice() {
                 [(passage, sentences)] => {
                     let silent: Vec<usize> = (0..task.documents.len()).filter(|d| *d != passage.document).collect();
-                    for sentence in most_definite(sentences.iter()) {
+                    for sentence in most_telling(sentences.iter(), question.as_ref()) {
                         points.push(writer.one_sided(passage, sentence, &silent, SILENCE * relevance(sentence)));
                     }
                 }
                 [(left, of_left), (right, of_right)] => {
-                    let aligned = align::align(of_left, of_right);
+                    let aligned = align::align(of_left, of_right, question.is_some());
                     for Pair { left: a, right: b, score, conflict } in &aligned.pairs {
                         let weight = relevance(a).max(relevance(b)) * score.min(1.0);
-                        points.push(match conflict {
-                            Some(conflict) => writer.contradiction((left, a), (right, b), conflict, CONTRADICTION * weight),
-                            None => writer.similarity((left, a), (right, b), AGREEMENT * weight),
+                        points.extend(match conflict {
+                            Some(conflict) => Some(writer.contradiction((left, a), (right, b), conflict, CONTRADICTION * weight)),
+                            None if *score >= align::CLOSE => Some(writer.similarity((left, a), (right, b), AGREEMENT * weight)),
+                            // They speak of the same, and need not agree.
+                            None => question.as_ref().map(|_| writer.neighbours((left, a), (right, b), AGREEMENT * weight)),
                         });
                     }
                     for (passage, sentences, other) in [(left, &aligned.only_left, right), (right, &aligned.only_right, left)] {
-                        for sentence in most_definite(sentences.iter().copied()) {
+                        for sentence in most_telling(sentences.iter().copied(), question.as_ref()) {
                             points.push(writer.one_sided(passage, sentence, &[other.document], SILENCE * relevance(sentence)));
                         }
                     }
@@ -82,8 +90,10 @@ impl AlignmentComparer {
         points
     }
 
-    fn read_passage(&self, text: &UserText) -> Vec<Sentence> {
-        sentence::split(text.as_str()).map(|s| Sentence::read(s, &self.embedder)).filter(Sentence::says_something).collect()
+    /// Reads the sentences of a chunk, without the headings above them.
+    fn read_passage(&self, chunk: &Chunk) -> Vec<Sentence> {
+        let body = chunk.text.as_str().get(chunk.headings().len()..).unwrap_or_default();
+        sentence::split(body).map(|s| Sentence::read(s, &self.embedder)).filter(Sentence::says_something).collect()
     }
 
     fn read(&self, text: &UserText) -> Sentence {
@@ -91,10 +101,14 @@ impl AlignmentComparer {
     }
 }
 
-/// Returns the sentences that say the most, at most [`ONE_SIDED`]: values and names first, then the number of terms.
-fn most_definite<'s>(sentences: impl Iterator<Item = &'s Sentence>) -> Vec<&'s Sentence> {
+/// Returns at most [`ONE_SIDED`] sentences: those nearest to the question, or those that say the most: values and names first, then the number
+/// of terms.
+fn most_telling<'s>(sentences: impl Iterator<Item = &'s Sentence>, question: Option<&Sentence>) -> Vec<&'s Sentence> {
     let mut ranked: Vec<&Sentence> = sentences.collect();
-    ranked.sort_by_key(|s| std::cmp::Reverse((s.values.len() + s.names.len() > 0, s.terms.len())));
+    match question {
+        Some(question) => ranked.sort_by(|a, b| b.relevance(question).total_cmp(&a.relevance(question))),
+        None => ranked.sort_by_key(|s| std::cmp::Reverse((s.values.len() + s.names.len() > 0, s.terms.len()))),
+    }
     ranked.truncate(ONE_SIDED);
     ranked
 }

@@ -4,64 +4,115 @@ use std::collections::BTreeSet;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::values::{self, Value};
+use super::{
+    stance::{self, Cue, Side},
+    values::{self, Value},
+};
 use recall_embedding::LocalEmbedder;
-use recall_text::terms;
+use recall_text::{is_stop_word, terms};
 
-/// Words that deny a sentence.
-const NEGATIONS: [&str; 9] = ["not", "no", "never", "none", "nobody", "cannot", "without", "neither", "nor"];
 /// Fewest content words of a sentence that is compared. Shorter ones are headings, page numbers or fragments.
 const LEAST_TERMS: usize = 3;
+/// Fewest content words of a row, and of a sentence with a verb or with words that demand, permit, forbid, deny or measure something, those
+/// words included.
+const LEAST_OF_CLAIM: usize = 2;
 
 /// A sentence, as far as it is compared.
 #[derive(Clone, Debug)]
 pub(super) struct Sentence {
     /// The text, with single spaces.
     pub(super) text: String,
-    /// The terms, except those of values, names and negations.
+    /// The terms, except those of values, names, negations, cues and sides.
     pub(super) terms: BTreeSet<String>,
+    /// Those of the subject: the words before the first verb.
+    pub(super) subject: BTreeSet<String>,
     /// Quantities, dates and versions.
     pub(super) values: Vec<Value>,
     /// Capitalised words that do not begin the sentence, in lower case.
     pub(super) names: BTreeSet<String>,
-    /// Words in lower case, for opposites.
-    pub(super) words: BTreeSet<String>,
+    /// All words in lower case, in their order.
+    pub(super) words: Vec<String>,
+    /// What it demands, permits or forbids.
+    pub(super) cues: Vec<Cue>,
+    /// Words that exclude others.
+    pub(super) sides: Vec<Side>,
     /// Whether it is denied: it has an odd number of negations.
     pub(super) is_negated: bool,
+    /// The label and the values of a row or a line such as "Colour: black"; empty for a sentence.
+    pub(super) cells: Vec<String>,
+    has_verb: bool,
     vector: Vec<f32>,
 }
 
 /// Splits a passage at line breaks and ends of sentences.
 pub(super) fn split(passage: &str) -> impl Iterator<Item = &str> {
     let is_marker = |c: char| !c.is_alphanumeric() && !matches!(c, '“' | '"' | '(' | '€' | '$' | '£');
-    let sentences = passage.split('\n').flat_map(UnicodeSegmentation::unicode_sentences);
+    let sentences = passage.split('\n').flat_map(UnicodeSegmentation::unicode_sentences).flat_map(|sentence| sentence.split("; "));
     sentences.map(move |sentence| sentence.trim().trim_start_matches(is_marker).trim_start()).filter(|sentence| !sentence.is_empty())
+}
+
+/// Splits a row of a table, or a line with a label: "Colour | black", "Colour: black".
+fn cells(text: &str) -> Vec<String> {
+    let row: Vec<String> = text.split('|').map(|cell| cell.trim().to_owned()).collect();
+    if row.len() > 1 {
+        return row;
+    }
+    match text.split_once(": ") {
+        Some((label, value)) if !value.contains(": ") => vec![label.trim().to_owned(), value.trim().to_owned()],
+        _ => Vec::new(),
+    }
+}
+
+/// Writes the marks of tables as words.
+fn spelled(text: &str) -> String {
+    let text = text.replace('’', "'");
+    text.replace(['✓', '✔', '✅', '☑'], " yes ").replace(['✗', '✘', '❌', '☒'], " no ")
 }
 
 impl Sentence {
     pub(super) fn read(text: &str, embedder: &LocalEmbedder) -> Self {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let (values, used) = values::find(&text);
-        let words: Vec<&str> = text.unicode_words().collect();
-        let is_negation = |word: &str| NEGATIONS.contains(&word) || word.ends_with("n't") || word.ends_with("n’t");
-        let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-        let negations = lower.iter().filter(|word| is_negation(word)).count();
-        let capitalised = words.iter().enumerate().skip(1).filter(|(_, word)| word.starts_with(char::is_uppercase));
-        let names: BTreeSet<String> = capitalised.filter_map(|(i, _)| lower.get(i)).filter(|word| !used.contains(*word)).cloned().collect();
-        let content = |word: &&String| !used.contains(*word) && !names.contains(*word) && !is_negation(word);
-        let plain = lower.iter().filter(content).map(String::as_str).collect::<Vec<_>>().join(" ");
-        let terms = terms(&plain).into_iter().map(|(term, _)| term).collect();
-        let vector = embedder.vector(&plain).0;
-        Self { terms, values, names, words: lower.into_iter().collect(), is_negated: negations % 2 == 1, vector, text }
+        let spelled = spelled(&text);
+        let written: Vec<&str> = spelled.unicode_words().collect();
+        let words: Vec<String> = written.iter().map(|word| word.to_lowercase()).collect();
+        let (cues, sides) = (stance::cues(&words), stance::sides(&words));
+        let negations = (0..words.len()).filter(|at| stance::is_negation(&words, *at)).count();
+        let is_marked =
+            |at: usize| cues.iter().any(|cue| cue.at == at) || sides.iter().any(|side| side.at == at) || stance::is_negation(&words, at);
+        let is_free = |at: &usize| words.get(*at).is_some_and(|word| !used.contains(word)) && !is_marked(*at);
+        let is_name = |at: &usize| {
+            let capital = written.get(*at).is_some_and(|word| word.starts_with(char::is_uppercase));
+            *at > 0 && capital && words.get(*at).is_some_and(|word| !is_stop_word(word))
+        };
+        let free: Vec<usize> = (0..words.len()).filter(is_free).collect();
+        let word = |at: usize| words.get(at).cloned().unwrap_or_default();
+        let names: BTreeSet<String> = free.iter().copied().filter(is_name).map(word).collect();
+        let content: Vec<usize> = free.into_iter().filter(|at| !names.contains(&word(*at))).collect();
+        let joined = |before: usize| {
+            let before = content.iter().filter(|at| **at < before).map(|at| word(*at));
+            before.filter(|word| !stance::is_anybody(word)).collect::<Vec<_>>().join(" ")
+        };
+        let plain = joined(usize::MAX);
+        let of = |text: &str| -> BTreeSet<String> { terms(text).into_iter().map(|(term, _)| term).collect() };
+        let start = stance::predicate_start(&words, &cues);
+        let subject = start.map_or_else(BTreeSet::new, |start| of(&joined(start)));
+        let (terms, vector, is_negated) = (of(&plain), embedder.vector(&plain).0, negations % 2 == 1);
+        let cells = cells(&text);
+        Self { terms, subject, values, names, cues, sides, is_negated, words, vector, cells, has_verb: start.is_some(), text }
     }
 
     /// Whether it has enough words to be compared.
     pub(super) fn says_something(&self) -> bool {
-        self.terms.len() + self.values.len() + self.names.len() >= LEAST_TERMS && !self.text.ends_with('?')
+        let content = self.terms.len() + self.values.len() + self.names.len();
+        let marks = usize::from(self.is_negated || !self.cues.is_empty() || !self.sides.is_empty());
+        let is_claim = marks + self.values.len() > 0 || self.has_verb || !self.cells.is_empty();
+        let is_enough = content >= LEAST_TERMS || (is_claim && content + marks >= LEAST_OF_CLAIM && content > 0);
+        is_enough && self.terms.len() + self.names.len() > 0 && !self.text.ends_with('?')
     }
 
-    /// How much of the other's meaning it shares, from 0 to 1: common terms (Dice) and similarity of the vectors. Values, names and
-    /// negations do not count, so that sentences that contradict each other are similar.
+    /// How much of the other's meaning it shares, from 0 to 1: common terms (Dice) and similarity of the vectors. Values, names,
+    /// negations, cues and sides do not count, so that sentences that contradict each other are similar.
     pub(super) fn similarity(&self, other: &Self) -> f32 {
         let common = self.terms.intersection(&other.terms).count();
         let all = self.terms.len() + other.terms.len();
@@ -75,6 +126,25 @@ impl Sentence {
         let named = wanted.iter().filter(|term| self.terms.contains(**term) || self.names.contains(**term)).count();
         let share = if wanted.is_empty() { 0.0 } else { named as f32 / wanted.len() as f32 };
         share.max(self.cosine(question))
+    }
+
+    /// Whether both may have one subject: each names the other's, or has none.
+    pub(super) fn has_subject_of(&self, other: &Self) -> bool {
+        let names = |a: &Self, b: &Self| {
+            let is_named = |term: &String| b.terms.contains(term) || b.names.contains(term);
+            a.subject.is_empty() || a.subject.iter().any(is_named)
+        };
+        names(self, other) && names(other, self)
+    }
+
+    /// The label of a row or line, to compare it.
+    pub(super) fn label(&self) -> Option<String> {
+        self.cells.first().filter(|label| !label.is_empty()).map(|label| label.to_lowercase())
+    }
+
+    /// The terms apart from the subject.
+    pub(super) fn predicate(&self) -> BTreeSet<&String> {
+        self.terms.difference(&self.subject).collect()
     }
 
     fn cosine(&self, other: &Self) -> f32 {

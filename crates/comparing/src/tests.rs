@@ -76,7 +76,43 @@ fn other_amounts_dates_names_and_denials_are_differences() {
         ("Expenses are approved by Dana Reyes.", "Expenses are approved by Tom Webb.", ": Dana Reyes against Tom Webb"),
         ("Leave is approved by Dana Reyes at Lumen Labs.", "Leave is approved by Tom Webb.", ": Dana Reyes, Lumen Labs against Tom Webb"),
         ("Flights must be booked by the office.", "Flights may be booked by employees themselves.", ": must against may"),
-        ("Dogs are allowed in the office.", "Dogs are not allowed in the office.", ""),
+        ("Dogs are allowed in the office.", "Dogs are not allowed in the office.", ": allowed against not allowed"),
+        ("Cats are allowed.", "Cats are not allowed.", ": allowed against not allowed"),
+        ("Flights must be booked by the travel office.", "Flights may be booked by employees themselves.", ": must against may"),
+        ("Employees must use a VPN.", "The use of a VPN is optional.", ": must against optional"),
+        ("Nobody may enter the lab.", "Everybody may enter the lab.", ": nobody … may against may"),
+        ("All employees get a laptop.", "Some employees get a laptop.", ": all against some"),
+        ("The team lead approves the days.", "The head of department approves the days.", ": team lead against head of department"),
+        ("The lamp switches off automatically when it is empty.", "The lamp does not switch off automatically when it is empty.", ""),
+        ("You need a permit.", "You don't need a permit.", ""),
+        ("The office is in Lisbon.", "The office is in Porto.", ": Lisbon against Porto"),
+        ("Colour | black", "Colour | white", ": black against white"),
+        ("Colour: black", "Colour: white", ": black against white"),
+        ("Cats are allowed in the flat.", "Cats of any breed are forbidden.", ": allowed against forbidden"),
+        ("Tenants may keep one cat.", "No tenant may keep a cat.", ": may against no … may"),
+        ("Smoking is permitted on the balcony.", "Smoking is prohibited on the balcony.", ": permitted against prohibited"),
+        ("The landlord allows subletting.", "The landlord does not allow subletting.", ": allows against not allow"),
+        ("A deposit is required.", "A deposit is optional.", ": required against optional"),
+        ("Visitors must sign the book.", "Visitors do not have to sign the book.", ": must against not have"),
+        ("Helmets must be worn.", "Helmets should be worn.", ": must against should"),
+        ("Heating is included in the rent.", "Heating is excluded from the rent.", ": included against excluded"),
+        ("The rent includes heating and water.", "The rent does not include heating and water.", ": includes against not include"),
+        ("The deposit is refundable within a month.", "The deposit is non-refundable within a month.", ""),
+        ("Travel costs are reimbursed.", "Travel costs are not reimbursed.", ""),
+        ("The notice period is three months.", "The notice period is 2 months.", ": three months against 2 months"),
+        ("The contract ends on 31.03.2024.", "The contract ends on June 30th, 2024.", ": 31.03.2024 against June 30th 2024"),
+        ("The fee is €50 per month.", "The fee is $50 per month.", ": €50 against $50"),
+        ("The fee is €50 per month.", "The fee is €50 per year.", ": per month against per year"),
+        ("The battery lasts 10 hours.", "The battery lasts 600 seconds.", ": 10 hours against 600 seconds"),
+        ("Complaints are answered in ten working days.", "Complaints are answered in 10 days.", ": ten working days against 10 days"),
+        ("Storage | 256 GB", "Storage | 512 GB", ": 256 GB against 512 GB"),
+        ("Waterproof case | ✓", "Waterproof case | ✗", ": yes against no"),
+        ("The tenant pays for small repairs.", "The landlord pays for small repairs.", ": tenant against landlord"),
+        (
+            "Passwords must have at least 12 characters.",
+            "Passwords may have at most 10 characters.",
+            ": 12 characters against 10 characters; must against may; least against most",
+        ),
         ("A second signature is mandatory for travel.", "A second signature is optional for travel.", ": mandatory against optional"),
     ] {
         let points = compare(None, left, right);
@@ -92,11 +128,54 @@ fn same_content_in_other_words_is_a_similarity() {
     for (left, right) in [
         ("Passwords must have at least 12 characters.", "Passwords must have at least 12 characters."),
         ("Reports are due within two weeks of the trip.", "Reports are due within 14 days of the trip."),
+        ("The contract ends on 31 March 2024.", "The contract ends on 2024-03-31."),
+        ("The contract ends on 03/04/2024.", "The contract ends on 4 March 2024."),
+        ("Cats are not allowed.", "Cats are forbidden."),
+        ("Smoking is not permitted in the rooms.", "Smoking is prohibited in the rooms."),
+        ("Tenants may not keep dogs without consent.", "Tenants may keep dogs with consent."),
+        ("Dogs are allowed in the yard.", "Dogs are allowed in the yard but must be kept on a leash."),
+        ("Heating is excluded from the rent.", "Heating is not included in the rent."),
+        ("The deposit is not refundable at the end.", "The deposit is non-refundable at the end."),
+        ("The fee is EUR 1.500,00 per month.", "The monthly fee is €1,500."),
+        ("The form must arrive no later than Friday.", "The form must arrive by Friday."),
+        ("The bottle holds 1.5 litres of water.", "The bottle holds 1500 ml of water."),
     ] {
         let points = compare(None, left, right);
         assert_eq!(texts(&points, PointKind::Difference), [""; 0], "{left}");
         assert_eq!(texts(&points, PointKind::Similarity).len(), 1, "{left}");
     }
+}
+
+#[test]
+fn rules_for_other_things_do_not_contradict_each_other() {
+    for (left, right) in [
+        ("Dogs are allowed in the garden.", "Dogs are not allowed in the kitchen."),
+        ("Cats are allowed in the building.", "Dogs are not allowed in the building."),
+        ("Dogs must be kept on a leash.", "Dogs are allowed."),
+        ("Tenants may keep cats.", "Tenants must pay the rent."),
+        ("Cats must not enter the kitchen.", "Cats are allowed."),
+    ] {
+        let points = compare(None, left, right);
+        let found = texts(&points, PointKind::Difference);
+        assert!(found.iter().all(|text| text.starts_with("Only") || text.ends_with("cats against dogs")), "{found:?}");
+    }
+}
+
+#[test]
+fn headings_are_not_compared() {
+    let heading = |document: usize| {
+        let mut passage = passage(document, "Rules of the house for pets\nCats are allowed in all rooms.");
+        passage.chunk.heading = Some("Rules of the house for pets".into());
+        passage
+    };
+    let task = ComparisonTask {
+        question: None,
+        documents: vec![document(1, "a.md"), document(2, "b.md")],
+        groups: vec![vec![heading(0), heading(1)]],
+    };
+    let points = COMPARER.points(&task);
+    assert_eq!(texts(&points, PointKind::Similarity), ["a.md and b.md say “Cats are allowed in all rooms” [1] [2]"]);
+    assert_eq!(points[0].citations[0].excerpt.as_str(), "Cats are allowed in all rooms.");
 }
 
 #[test]
@@ -124,6 +203,15 @@ fn question_raises_the_importance_of_what_it_asks() {
     let points = compare(Some("How many days of leave do employees have?"), left, right);
     let importance = |word: &str| points.iter().find(|p| p.text.as_str().contains(word)).unwrap().importance;
     assert!(importance("leave") > importance("opens"));
+}
+
+#[test]
+fn question_finds_what_only_one_side_says() {
+    let left = "Cats are welcome in the building. The office opens at 08:00 in the morning. Bicycles stand in the yard of the building.";
+    let right = "Parcels are kept in the building. The office opens at 08:00 in the morning.";
+    let points = compare(Some("Where do bicycles stand?"), left, right);
+    let found = texts(&points, PointKind::Difference);
+    assert!(found.contains(&"Only old.md says “Bicycles stand in the yard of the building” [1]"), "{found:?}");
 }
 
 #[test]

@@ -2,61 +2,100 @@
 
 use std::collections::BTreeSet;
 
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{dates, numbers, units};
+use recall_text::is_stop_word;
+
 /// A value, normalised so that equal values of one kind are equal: "two weeks" and "14 days".
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Value {
-    /// What it measures, such as `duration` or `eur`. Values of different kinds are not compared.
+    /// What it measures, such as `duration` or `money`. Values of different kinds are not compared.
     pub(super) kind: String,
-    /// The normalised amount.
+    /// The normalised amount. A date that can be read in two ways has both, separated by `|`; a missing part of a date is written with `?`.
     pub(super) amount: String,
     /// As it is written.
     pub(super) text: String,
 }
 
-/// Hours in a unit of time. A month has 730 hours and a year 8,760.
-const DURATIONS: [(&str, f64); 7] =
-    [("second", 1.0 / 3_600.0), ("minute", 1.0 / 60.0), ("hour", 1.0), ("day", 24.0), ("week", 168.0), ("month", 730.0), ("year", 8_760.0)];
-/// Words between a number and its unit that do not change the amount.
-const BETWEEN: [&str; 8] = ["calendar", "consecutive", "full", "business", "working", "paid", "more", "additional"];
-const CURRENCIES: [(&str, &str); 7] =
-    [("€", "eur"), ("eur", "eur"), ("euro", "eur"), ("$", "usd"), ("usd", "usd"), ("dollar", "usd"), ("£", "gbp")];
-const MONTHS: [&str; 12] =
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
-const NUMBERS: [(&str, f64); 21] = [
-    ("zero", 0.0),
-    ("one", 1.0),
-    ("two", 2.0),
-    ("three", 3.0),
-    ("four", 4.0),
-    ("five", 5.0),
-    ("six", 6.0),
-    ("seven", 7.0),
-    ("eight", 8.0),
-    ("nine", 9.0),
-    ("ten", 10.0),
-    ("eleven", 11.0),
-    ("twelve", 12.0),
-    ("fourteen", 14.0),
-    ("fifteen", 15.0),
-    ("twenty", 20.0),
-    ("thirty", 30.0),
-    ("forty", 40.0),
-    ("fifty", 50.0),
-    ("sixty", 60.0),
-    ("ninety", 90.0),
+impl Value {
+    /// Whether both can mean the same: 03/04/2024 is 3 April and 4 March, and a date without its year is that day of any year.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        let fits = |a: &str, b: &str| a.len() == b.len() && a.chars().zip(b.chars()).all(|(a, b)| a == b || a == '?' || b == '?');
+        let is_one = |a: &str, b: &str| a == b || (self.kind == dates::KIND && fits(a, b));
+        self.kind == other.kind && self.amount.split('|').any(|a| other.amount.split('|').any(|b| is_one(a, b)))
+    }
+}
+
+/// What a reading at a position found: kind and amount, and how many words it took.
+pub(super) type Reading = (String, String, usize);
+
+/// Words before a number that names a part of a document, not an amount.
+const LABELS: &[&str] = &[
+    "section",
+    "sections",
+    "chapter",
+    "clause",
+    "clauses",
+    "article",
+    "articles",
+    "page",
+    "pages",
+    "figure",
+    "table",
+    "annex",
+    "appendix",
+    "schedule",
+    "step",
+    "item",
+    "paragraph",
+    "line",
+    "footnote",
+    "part",
+    "no",
+    "nr",
+    "§",
+    "§§",
 ];
+/// Words that are no unit after a number.
+const NO_UNITS: &[&str] = &[
+    "must", "may", "shall", "should", "will", "can", "per", "each", "every", "not", "no", "more", "less", "only", "apply", "applies",
+    "until", "since", "between", "within", "during", "before", "after", "under", "over", "through", "if", "both",
+];
+/// Words that say how often.
+const PERIODS: &[&str] = &["per", "each", "every", "a", "an", "/"];
+/// Words for a period.
+const FREQUENCIES: &[(&str, &str)] = &[
+    ("hourly", "hour"),
+    ("daily", "day"),
+    ("weekly", "week"),
+    ("fortnightly", "fortnight"),
+    ("monthly", "month"),
+    ("quarterly", "quarter"),
+    ("yearly", "year"),
+    ("annually", "year"),
+    ("annual", "year"),
+];
+const WEEKDAYS: &[&str] = &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
 /// Returns the values of a sentence, and the words that belong to them, in lower case.
 pub(super) fn find(sentence: &str) -> (Vec<Value>, BTreeSet<String>) {
-    let words: Vec<&str> = sentence.split_whitespace().map(trimmed).collect();
-    let word = |i: usize| words.get(i).copied().unwrap_or_default().to_lowercase();
+    let written = tokens(sentence);
+    let words: Vec<String> = written.iter().map(|word| word.to_lowercase()).collect();
     let (mut values, mut used) = (Vec::new(), BTreeSet::new());
     let mut i = 0;
     while i < words.len() {
-        let (value, length) = date(&word, i).or_else(|| plain(&word, i)).unwrap_or((None, 1));
-        if let Some((kind, amount)) = value {
-            let text = words.get(i..i + length).unwrap_or_default().join(" ");
-            used.extend((i..i + length).map(word));
+        let before = i.checked_sub(1).and_then(|b| words.get(b)).map_or("", String::as_str);
+        let rest = words.get(i..).unwrap_or_default();
+        let is_number_of_item = is_item_number(&written, i);
+        let found = match is_number_of_item || (LABELS.contains(&before) && numbers::starts_with_digit(rest)) {
+            true => None,
+            false => dates::read(rest, before).or_else(|| plain(rest, before)),
+        };
+        let length = found.as_ref().map_or(1, |(.., length)| (*length).max(1));
+        if let Some((kind, amount, _)) = found {
+            let text = written.get(i..(i + length).min(written.len())).unwrap_or_default().join(" ");
+            used.extend(text.unicode_words().map(str::to_lowercase));
             values.push(Value { kind, amount, text });
         }
         i += length;
@@ -64,94 +103,86 @@ pub(super) fn find(sentence: &str) -> (Vec<Value>, BTreeSet<String>) {
     (values, used)
 }
 
-/// What a reading at a position found: kind and amount, and how many words it took.
-type Reading = (Option<(String, String)>, usize);
-
-/// Reads "12 March 2024", "March 12, 2024", "March 2024" or "2024-03-12".
-fn date(word: &impl Fn(usize) -> String, i: usize) -> Option<Reading> {
-    let month = |text: &str| MONTHS.iter().position(|m| *m == text || (text.len() == 3 && m.starts_with(text))).map(|m| m + 1);
-    let day = |text: &str| text.trim_end_matches(|c: char| c.is_alphabetic()).parse::<u32>().ok().filter(|d| (1..=31).contains(d));
-    let year = |text: &str| text.parse::<u32>().ok().filter(|y| text.len() == 4 && (1_900..2_200).contains(y));
-    let (first, second, third) = (word(i), word(i + 1), word(i + 2));
-    let found = |text: String, length| Some((Some(("date".to_owned(), text)), length));
-    if let (Some(d), Some(m)) = (day(&first), month(&second)) {
-        return match year(&third) {
-            Some(y) => found(format!("{y}-{m}-{d}"), 3),
-            None => found(format!("{m}-{d}"), 2),
-        };
+/// Splits a sentence into words without the punctuation around them. Ranges and compounds with a number are split: "9:00–17:00", "30-day".
+fn tokens(sentence: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for word in sentence.split(|c: char| c.is_whitespace() || matches!(c, '–' | '—' | '|' | '(' | ')')) {
+        let word = trimmed(word);
+        let has_digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '€' | '$' | '£'));
+        if let Some((first, second)) = word.split_once('/')
+            && !(has_digits(first) && has_digits(second))
+            && second.chars().all(char::is_alphabetic)
+        {
+            found.extend([trimmed(first).to_owned(), "/".to_owned(), second.to_owned()]);
+            continue;
+        }
+        match word.split_once('-') {
+            Some((first, second)) if numbers::is_number(first) && !second.contains('-') && !numbers::is_compound(first, second) => {
+                found.extend([first.to_owned(), second.to_owned()]);
+            }
+            _ => found.push(word.to_owned()),
+        }
     }
-    if let Some(m) = month(&first) {
-        return match (day(&second), year(&second), year(&third)) {
-            (Some(d), _, Some(y)) => found(format!("{y}-{m}-{d}"), 3),
-            (Some(d), ..) => found(format!("{m}-{d}"), 2),
-            (None, Some(y), _) => found(format!("{y}-{m}"), 2),
-            // "May" and "March" alone are ambiguous words.
-            _ => None,
-        };
-    }
-    let parts: Vec<Option<u32>> = first.split('-').map(|part| part.parse().ok()).collect();
-    if let [Some(y), Some(m @ 1..=12), Some(d @ 1..=31)] = parts.as_slice() {
-        return found(format!("{y}-{m}-{d}"), 1);
-    }
-    year(&first).and_then(|y| found(y.to_string(), 1))
+    found.retain(|word| !word.is_empty());
+    found
 }
 
-/// Reads a clock time, a version, or a number with its unit.
-fn plain(word: &impl Fn(usize) -> String, i: usize) -> Option<Reading> {
-    let first = word(i);
-    let found = |kind: &str, amount: String, length| Some((Some((kind.to_owned(), amount)), length));
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    if let Some((hours, minutes)) = first.split_once(':')
-        && is_number(hours)
-        && is_number(minutes)
+/// Whether a sentence begins with the number of a list item or a section: "3.1 Pets".
+fn is_item_number(written: &[String], i: usize) -> bool {
+    let is_capital = |word: &String| word.starts_with(char::is_uppercase);
+    let is_plain = |word: &String| word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    i == 0 && written.first().is_some_and(is_plain) && written.get(1).is_some_and(|next| is_capital(next) && !units::is_known(next))
+}
+
+/// Reads a weekday, a frequency, a clock time, a version, or a number with its unit.
+fn plain(words: &[String], before: &str) -> Option<Reading> {
+    let word = |n: usize| words.get(n).map_or("", String::as_str);
+    let first = word(0);
+    let found = |kind: &str, amount: String, length: usize| Some((kind.to_owned(), amount, length));
+    if let Some(day) = WEEKDAYS.iter().find(|day| first == **day || first.strip_suffix('s') == Some(day)) {
+        return found("weekday", (*day).to_owned(), 1);
+    }
+    if let Some((_, unit)) = FREQUENCIES.iter().find(|(word, _)| *word == first) {
+        return found("period", (*unit).to_owned(), 1);
+    }
+    if PERIODS.contains(&first)
+        && let Some(unit) = units::period(word(1))
     {
-        return found("clock", first.clone(), 1);
+        return found("period", unit.to_owned(), 2);
     }
-    let version = first.strip_prefix('v').unwrap_or(&first);
-    if version.split('.').count() > 2 && version.split('.').all(is_number) {
-        return found("version", version.to_owned(), 1);
+    if let Some((time, length)) = dates::clock(words) {
+        return found("clock", time, length);
     }
-    let currency = |text: &str| CURRENCIES.iter().find(|(word, _)| *word == text || format!("{word}s") == text).map(|(_, code)| *code);
-    if let Some((symbol, rest)) = CURRENCIES.iter().find_map(|(word, code)| Some((*code, first.strip_prefix(word)?))) {
-        return number(rest).and_then(|n| found(symbol, n.to_string(), 1));
+    let bare = first.strip_prefix('v').unwrap_or(first);
+    let parts: Vec<&str> = bare.split('.').collect();
+    let is_version = parts.iter().all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    if is_version && (parts.len() > 2 || matches!(before, "version" | "release") || (bare != first && parts.len() > 1)) {
+        return found("version", bare.to_owned(), 1);
     }
-    if let Some(n) = first.strip_suffix('%').and_then(number) {
-        return found("percent", n.to_string(), 1);
+    if let Some((amount, length)) = numbers::money(words) {
+        return found("money", amount, length);
     }
-    if let Some(n) = first.strip_suffix('€').and_then(number) {
-        return found("eur", n.to_string(), 1);
+    let (n, length) = numbers::read(words)?;
+    let rest = words.get(length..).unwrap_or_default();
+    if let Some((kind, amount, more)) = units::read(n, rest, first) {
+        return found(&kind, amount, length + more);
     }
-    let n = number(&first).or_else(|| NUMBERS.iter().find(|(word, _)| *word == first).map(|(_, n)| *n))?;
-    let skipped = usize::from(BETWEEN.contains(&word(i + 1).as_str()));
-    let unit = word(i + 1 + skipped);
-    let singular = unit.strip_suffix('s').unwrap_or(&unit);
-    if let Some((_, hours)) = DURATIONS.iter().find(|(word, _)| *word == singular) {
-        // Rounded, so that 24 hours are one day.
-        return found("duration", format!("{:.3}", n * hours), 2 + skipped);
+    let unit = rest.first().map_or("", String::as_str);
+    let is_unit = unit.chars().count() > 1 && unit.chars().all(char::is_alphabetic) && !is_stop_word(unit) && !NO_UNITS.contains(&unit);
+    match (is_unit, numbers::starts_with_digit(words)) {
+        (true, _) => found(&units::stem(unit), numbers::amount(n), length + 1),
+        // "One" without a unit is mostly a pronoun.
+        (false, true) if !before.is_empty() && first.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',')) => {
+            found("number", numbers::amount(n), length)
+        }
+        _ => None,
     }
-    if unit == "percent" || (unit == "per" && word(i + 2) == "cent") {
-        return found("percent", n.to_string(), if unit == "per" { 3 } else { 2 });
-    }
-    if let Some(code) = currency(&unit) {
-        return found(code, n.to_string(), 2 + skipped);
-    }
-    let is_unit = !singular.is_empty() && singular.chars().all(char::is_alphabetic);
-    match is_unit && first.chars().next().is_some_and(|c| c.is_ascii_digit()) {
-        true => found(singular, n.to_string(), 2 + skipped),
-        // "One" without a unit is mostly a pronoun, and a bare number may be that of a chapter.
-        false => None,
-    }
-}
-
-/// Reads "1,500" or "2.5".
-fn number(text: &str) -> Option<f64> {
-    let plain = text.replace(',', "");
-    (plain.starts_with(|c: char| c.is_ascii_digit())).then(|| plain.parse().ok()).flatten()
 }
 
 /// Removes punctuation around a word.
 fn trimmed(word: &str) -> &str {
-    word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '%' | '€' | '$' | '£'))
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '%' | '€' | '$' | '£' | '°' | '§' | '/'));
+    if word.chars().count() > 1 { word.trim_matches('/') } else { word }
 }
 
 #[cfg(test)]
@@ -169,10 +200,29 @@ mod tests {
         for (a, b) in [
             ("within two weeks", "within 14 days"),
             ("It costs €1,500.", "It costs 1500 euros."),
+            ("It costs EUR 1.500,00", "It costs 1,500 €"),
+            ("It costs $2.5 million", "It costs 2,500,000 dollars"),
             ("on 12 March 2024", "on March 12, 2024"),
             ("on 2024-03-12", "on 12 Mar 2024"),
+            ("on the 12th of March 2024", "on 12.03.2024"),
+            ("on 2024/3/12", "on 12-Mar-2024"),
             ("30 calendar days", "30 days"),
+            ("a 30-day period", "a period of thirty (30) days"),
             ("5 percent", "5%"),
+            ("at least twelve characters", "at least 12 characters"),
+            ("twenty-five employees", "25 employees"),
+            ("one hundred and fifty guests", "150 guests"),
+            ("half an hour", "30 minutes"),
+            ("2.5 km", "2,500 metres"),
+            ("16GB", "16 GB"),
+            ("1.5 kg", "1500 g"),
+            ("at 10 pm", "at 22:00"),
+            ("at 9 a.m.", "at 09:00"),
+            ("at noon", "at 12:00"),
+            ("paid monthly", "paid every month"),
+            ("paid per month", "paid each month"),
+            ("€20/month", "€20 a month"),
+            ("70 square metres", "70 m²"),
         ] {
             assert_eq!(of(a), of(b), "{a} / {b}");
             assert!(!of(a).is_empty(), "{a}");
@@ -180,15 +230,42 @@ mod tests {
     }
 
     #[test]
+    fn different_values_of_one_kind_disagree() {
+        let all = |sentence: &str| find(sentence).0;
+        for (a, b, agree) in [
+            ("€500", "$500", false),
+            ("10 working days", "10 days", false),
+            ("in 2024", "on 12 March 2024", true),
+            ("in 2023", "on 12 March 2024", false),
+            ("on 12 March", "on 12 March 2024", true),
+            ("on 03/04/2024", "on 3 April 2024", true),
+            ("on 03/04/2024", "on 4 March 2024", true),
+            ("on 03/04/2024", "on 5 March 2024", false),
+            ("monthly", "quarterly", false),
+            ("on Mondays", "on Tuesday", false),
+            ("room 12", "room 14", false),
+            ("5 km", "5 miles", false),
+        ] {
+            let (left, right) = (all(a), all(b));
+            assert_eq!((left.len(), right.len()), (1, 1), "{left:?} {right:?}");
+            assert_eq!(left[0].kind, right[0].kind, "{a} / {b}");
+            assert_eq!(left[0].agrees(&right[0]), agree, "{a} / {b}");
+        }
+    }
+
+    #[test]
     fn words_without_an_amount_are_no_values() {
-        for text in ["One of them may march.", "See chapter 3.", "in May", "v", "a:b", "..", "$"] {
+        for text in
+            ["One of them may march.", "See chapter 3.", "Section 5 applies.", "3.1 Pets", "in May", "v", "a:b", "..", "$", "/", "two", "-"]
+        {
             assert_eq!(of(text), vec![], "{text}");
         }
     }
 
     #[test]
     fn units_and_versions_are_kept_apart() {
-        assert_eq!(of("20 employees and 3 offices"), [("employee".into(), "20".into()), ("office".into(), "3".into())]);
+        assert_eq!(of("20 employees and 3 offices"), [("employe".into(), "20".into()), ("offic".into(), "3".into())]);
+        assert_eq!(of("1 box"), of("1 boxes"));
         assert_eq!(of("since v1.2.3"), [("version".into(), "1.2.3".into())]);
         assert_eq!(of("at 10:30"), [("clock".into(), "10:30".into())]);
     }
@@ -196,8 +273,14 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read(text in "\\PC{0,80}") {
-            let (values, used) = find(&text);
-            prop_assert!(values.is_empty() == used.is_empty());
+            let (values, _) = find(&text);
+            prop_assert!(values.iter().all(|value| value.agrees(value)));
+        }
+
+        #[test]
+        fn any_words_are_read(words in prop::collection::vec("[0-9]{1,4}|march|may|€|\\$|%|twenty|five|hundred|and|a|half|days?|per|/|-|pm|12/03|:|v|km", 0..12)) {
+            let (values, _) = find(&words.join(" "));
+            prop_assert!(values.iter().all(|value| value.agrees(value)));
         }
     }
 }

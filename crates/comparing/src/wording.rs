@@ -26,10 +26,18 @@ impl Writer<'_> {
         ComparisonPoint { kind: PointKind::Similarity, text: text.into(), citations, silent: Vec::new(), importance }
     }
 
+    /// Two sentences about the same that need not agree.
+    pub(super) fn neighbours(&self, left: Quoted<'_>, right: Quoted<'_>, importance: f32) -> ComparisonPoint {
+        ComparisonPoint { kind: PointKind::Insight, ..self.similarity(left, right, importance) }
+    }
+
     pub(super) fn contradiction(&self, left: Quoted<'_>, right: Quoted<'_>, conflict: &Conflict, importance: f32) -> ComparisonPoint {
         let (a, b) = (quotation(left.1), quotation(right.1));
         let what = match conflict {
-            Conflict::Against(one, other) => format!(": {one} against {other}"),
+            Conflict::Against(pairs) => {
+                let pairs: Vec<String> = pairs.iter().map(|(one, other)| format!("{one} against {other}")).collect();
+                format!(": {}", pairs.join("; "))
+            }
             Conflict::Denied => String::new(),
         };
         let text = format!("{} says “{a}” [1], but {} says “{b}” [2]{what}", self.name(left.0), self.name(right.0));

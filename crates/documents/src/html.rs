@@ -4,6 +4,7 @@ use encoding_rs::Encoding;
 use scraper::{Html, Node, node::Element};
 
 use crate::draft::{Draft, Kind};
+use crate::title;
 
 /// Bytes in which the encoding is declared.
 const HEAD: usize = 1024;
@@ -37,7 +38,7 @@ pub(crate) fn read(text: &str) -> Draft {
         }
     }
     let first = all.blocks.iter().find(|block| matches!(block.kind, Kind::Heading(_))).map(|block| block.text.clone());
-    all.title = all.title.filter(|title| !title.trim().is_empty()).or(first);
+    all.title = title::stated(all.title).or(first);
     all
 }
 
@@ -273,6 +274,14 @@ mod tests {
 
     fn blocks(html: &str) -> Vec<(Kind, String)> {
         read(html).blocks.into_iter().map(|block| (block.kind, block.text)).collect()
+    }
+
+    #[test]
+    fn heading_is_the_title_of_a_page_without_a_real_one() {
+        for title in ["Untitled-1", "about:blank", "index.html"] {
+            let page = format!("<html><head><title>{title}</title></head><body><h2>Pets</h2><p>Cats are allowed.</p></body></html>");
+            assert_eq!(read(&page).title.as_deref(), Some("Pets"), "{title}");
+        }
     }
 
     #[test]

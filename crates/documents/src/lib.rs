@@ -19,6 +19,7 @@ mod pdf;
 mod plain;
 #[cfg(test)]
 mod samples;
+mod title;
 mod wire;
 
 pub use child::{ChildLimits, ChildParser};

@@ -4,6 +4,7 @@ use pulldown_cmark::{Event, HeadingLevel, MetadataBlockKind, Options, Parser, Ta
 
 use crate::draft::{Draft, Kind};
 use crate::html;
+use crate::title;
 
 /// Reads a Markdown text. The title is that of its metadata, or else its first heading of the highest level.
 pub(crate) fn read(text: &str) -> Draft {
@@ -19,7 +20,7 @@ pub(crate) fn read(text: &str) -> Draft {
     reader.flush(Kind::Paragraph);
     let mut draft = reader.draft;
     let first = draft.blocks.iter().find(|block| block.kind == Kind::Heading(1)).map(|block| block.text.clone());
-    draft.title = reader.stated_title.or(first);
+    draft.title = title::stated(reader.stated_title).or(first);
     draft
 }
 
@@ -155,6 +156,7 @@ mod tests {
              | a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn main() {\n    x();\n}\n```\n\n<div><p>In <b>HTML</b></p></div>\n\nNote[^1].\n\n[^1]: The note.\n\n[ref]: https://b.example\n",
         );
         assert_eq!(draft.title.as_deref(), Some("A Plan"));
+        assert_eq!(read("---\ntitle: final_plan_v2.md\n---\n# One").title.as_deref(), Some("One"));
         assert_eq!(draft.links, ["https://a.example", "https://b.example"]);
         let blocks: Vec<_> = draft.blocks.iter().map(|block| (block.kind, block.text.as_str())).collect();
         use Kind::{Heading, Line, Paragraph};

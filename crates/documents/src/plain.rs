@@ -9,6 +9,9 @@ const EDGE_LINES: usize = 3;
 const WRAPPED: usize = 45;
 /// Longest heading, in characters.
 const MAX_HEADING: usize = 100;
+/// Longest heading without a mark, in characters and in words.
+const MAX_BARE_HEADING: usize = 60;
+const BARE_HEADING_WORDS: usize = 7;
 
 /// Reads a plain text. Form feeds separate pages, as in RFCs.
 pub(crate) fn read(text: &str) -> Draft {
@@ -40,7 +43,38 @@ pub(crate) fn read(text: &str) -> Draft {
     }
     reader.flush();
     reader.draft.pages = has_pages.then(|| u32::try_from(pages.len()).unwrap_or(u32::MAX));
+    find_bare_headings(&mut reader.draft.blocks);
+    reader.draft.title = title(&reader.draft.blocks);
     reader.draft
+}
+
+/// Returns the heading with which a text begins, if all others are below it.
+fn title(blocks: &[Block]) -> Option<String> {
+    let first = blocks.first().filter(|block| block.kind == Kind::Heading(1))?;
+    let is_alone = blocks.iter().skip(1).all(|block| block.kind != Kind::Heading(1));
+    is_alone.then(|| first.text.clone())
+}
+
+/// Makes headings of short lines that stand alone above a paragraph of sentences, if several do: a single one may be a greeting or a name.
+fn find_bare_headings(blocks: &mut [Block]) {
+    let is_short = |block: &Block| {
+        let text = block.text.as_str();
+        let is_line = !text.contains(['\n', '\t', '|']) && !text.starts_with(' ') && !text.contains("   ");
+        let has_size = text.chars().count() <= MAX_BARE_HEADING && text.split_whitespace().count() <= BARE_HEADING_WORDS;
+        let ends = text.ends_with(|c: char| c.is_alphanumeric() || c == ')');
+        block.kind == Kind::Paragraph && is_line && has_size && ends && text.starts_with(char::is_uppercase) && !starts_item(text)
+    };
+    let is_prose = |block: &Block| {
+        let text = block.text.trim_end();
+        block.kind == Kind::Paragraph && text.ends_with(['.', '!', '?']) && text.split_whitespace().count() > BARE_HEADING_WORDS / 2
+    };
+    let pairs = blocks.iter().zip(blocks.iter().skip(1)).enumerate();
+    let found: Vec<usize> = pairs.filter(|(_, (line, next))| is_short(line) && is_prose(next)).map(|(at, _)| at).collect();
+    for at in found.iter().filter(|_| found.len() > 1) {
+        if let Some(block) = blocks.get_mut(*at) {
+            block.kind = Kind::Heading(2);
+        }
+    }
 }
 
 /// Removes what made letters bold or underlined on a printer: a character and a backspace.
@@ -247,6 +281,18 @@ mod tests {
         let headings: Vec<_> = blocks(text).into_iter().filter(|(kind, _)| matches!(kind, Kind::Heading(_))).collect();
         let expected = [(1, "SYNOPSIS"), (1, "1.  Introduction"), (2, "2.1.  Names and Places"), (1, "Title")];
         assert_eq!(headings, expected.map(|(level, text)| (Kind::Heading(level), text.to_owned())));
+    }
+
+    #[test]
+    fn short_lines_above_paragraphs_are_headings_if_there_are_several() {
+        let rules =
+            "HOUSE RULES\n\nOpening hours\n\nThe gym opens at six in the morning.\n\nGuests\n\nMembers may bring one guest on Sundays.\n";
+        let draft = read(rules);
+        assert_eq!(draft.title.as_deref(), Some("HOUSE RULES"));
+        let headings: Vec<&str> = draft.blocks.iter().filter(|b| b.kind == Kind::Heading(2)).map(|b| b.text.as_str()).collect();
+        assert_eq!(headings, ["Opening hours", "Guests"]);
+        let letter = "Dear Anna,\n\nThe gym opens at six in the morning.\n\nSee you soon\n\nIt will be a pleasure to meet you there.\n\nKind regards\n\nBoris Berg\n";
+        assert!(read(letter).blocks.iter().all(|b| b.kind == Kind::Paragraph));
     }
 
     #[test]

@@ -139,7 +139,8 @@ pub enum PointKind {
 
 /// One point of a comparison.
 ///
-/// It cites at least two documents, or cites one and names those that are silent.
+/// It cites at least two documents, or cites one and names those that are silent. The point that nothing was found about the question cites
+/// none and names all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonPoint {
     /// What it says.

@@ -190,6 +190,7 @@ impl Context {
     pub fn cite_chunks(&self, citations: &mut [Citation]) {
         for citation in citations {
             if let Some(chunk) = citation.message_id.and_then(|id| self.chunk(id)) {
+                citation.excerpt = chunk.chunk.without_headings(citation.excerpt.as_str()).into();
                 citation.cite(chunk.cited());
             }
         }

@@ -178,6 +178,56 @@ pub struct Chunk {
     pub text: UserText,
 }
 
+/// Most lines of headings at the beginning of a chunk.
+const HEADING_LINES: usize = 12;
+/// Words of a sentence that tell that it follows a heading.
+const FIRST_WORDS: usize = 3;
+
+impl Chunk {
+    /// Returns the headings with which the text begins, that of the section last; empty if it begins within the section.
+    pub fn headings(&self) -> &str {
+        let Some(heading) = &self.heading else { return "" };
+        let (text, wanted) = (self.text.as_str(), words(heading.as_str()));
+        let (mut end, mut found, mut starts) = (0, Vec::new(), Vec::new());
+        for line in text.split_inclusive('\n').take(HEADING_LINES) {
+            let of_line = words(line);
+            if of_line.is_empty() {
+                break;
+            }
+            end += line.len();
+            starts.push(found.len());
+            found.extend(of_line);
+            // The heading may have several lines, and others may stand above it.
+            if starts.iter().any(|start| found.get(*start..) == Some(wanted.as_slice())) {
+                return text.get(..end).unwrap_or_default();
+            }
+        }
+        ""
+    }
+
+    /// Returns an excerpt of the text without headings before its first sentence: "Pets Cats are allowed" is "Cats are allowed".
+    ///
+    /// An excerpt that is only a heading stays as it is.
+    pub fn without_headings<'e>(&self, excerpt: &'e str) -> &'e str {
+        let headings = self.headings();
+        let body = words(self.text.as_str().get(headings.len()..).unwrap_or_default());
+        let headings = words(headings);
+        let after = |prefix: &[&str]| {
+            let mut rest = excerpt.trim_start();
+            for word in prefix {
+                rest = rest.strip_prefix(word).filter(|rest| rest.starts_with(char::is_whitespace))?.trim_start();
+            }
+            let begins = words(rest).into_iter().zip(&body).take(FIRST_WORDS).all(|(a, b)| a.trim_end_matches('…') == *b || a == *b);
+            (begins && !rest.is_empty()).then_some(rest)
+        };
+        (0..headings.len()).find_map(|from| after(headings.get(from..)?)).unwrap_or(excerpt)
+    }
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
 /// A part of a document under one heading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
@@ -243,6 +293,39 @@ impl From<DocumentId> for Uuid {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn excerpt_loses_the_headings_before_its_first_sentence() {
+        let chunk = |heading: &str, text: &str| Chunk {
+            id: MessageId(Uuid::nil()),
+            document: DocumentId(Uuid::nil()),
+            position: 0,
+            section: 0,
+            heading: Some(heading.into()),
+            char_offset: 0,
+            pages: None,
+            text: text.into(),
+        };
+        let pets = chunk("2 Pets and visitors", "Elm Court\n2 Pets\nand visitors\nCats are allowed in the flat. Dogs are not.");
+        assert_eq!(pets.headings(), "Elm Court\n2 Pets\nand visitors\n");
+        for (excerpt, expected) in [
+            ("Elm Court\n2 Pets\nand visitors\nCats are allowed", "Cats are allowed"),
+            ("Elm Court 2 Pets and visitors Cats are…", "Cats are…"),
+            ("2 Pets and visitors Cats are allowed in the flat.", "Cats are allowed in the flat."),
+            ("and visitors\nCats are allowed", "Cats are allowed"),
+            ("Cats are allowed in the flat.", "Cats are allowed in the flat."),
+            ("Dogs are not.", "Dogs are not."),
+            ("2 Pets and visitors", "2 Pets and visitors"),
+            ("", ""),
+        ] {
+            assert_eq!(pets.without_headings(excerpt), expected, "{excerpt}");
+        }
+        // A sentence that begins with the words of its heading stays whole.
+        let own = chunk("Pets", "Pets\nPets are allowed.");
+        assert_eq!(own.without_headings("Pets are allowed."), "Pets are allowed.");
+        assert_eq!(own.without_headings("Pets Pets are allowed."), "Pets are allowed.");
+        assert_eq!(chunk("Pets", "Cats are allowed. Pets\nstay.").headings(), "");
+    }
 
     #[test]
     fn collections_are_named_by_letters_digits_hyphens_and_underscores() {

@@ -14,6 +14,7 @@ use recall_ports::ParseError;
 use zip::{ZipArchive, result::ZipError};
 
 use crate::draft::Draft;
+use crate::title;
 use body::Body;
 use xml::{Token, attribute, each_token};
 
@@ -65,7 +66,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Draft, ParseError> {
         return Err(ParseError::Damaged);
     }
     let mut draft = body.finish();
-    if let Some(title) = stated_title(&mut archive)? {
+    if let Some(title) = title::stated(stated_title(&mut archive)?) {
         draft.title = Some(title);
     }
     Ok(draft)

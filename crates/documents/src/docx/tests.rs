@@ -58,6 +58,9 @@ fn headings_lists_and_tables_are_read() {
     ];
     assert_eq!(blocks(&file), expected.map(|(kind, text)| (kind, text.to_owned())));
     assert_eq!(read(&file).unwrap().title.as_deref(), Some("Birds & worms"));
+    let core = "<cp:coreProperties><dc:title>C:\\Users\\anna\\birds</dc:title></cp:coreProperties>";
+    let parts: [(&str, &[u8]); 2] = [("word/styles.xml", STYLES.as_bytes()), ("docProps/core.xml", core.as_bytes())];
+    assert_eq!(read(&docx_with(&body.concat(), &parts)).unwrap().title.as_deref(), Some("Birds & worms"));
 }
 
 #[test]

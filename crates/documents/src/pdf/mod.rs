@@ -19,6 +19,7 @@ use recall_ports::ParseError;
 
 use crate::draft::{Draft, Kind};
 use crate::furniture::{EdgeLine, running_lines};
+use crate::title;
 use glyphs::GlyphCollector;
 use lines::Line;
 
@@ -65,7 +66,7 @@ pub(crate) fn read(bytes: Vec<u8>) -> Result<Draft, ParseError> {
     let bookmarks = bookmarks::read(&pdf);
     let stated = pdf.metadata().title.as_deref().map(decode_text);
     let flow = flow::Flow::new(&lines, &bookmarks);
-    draft.title = stated.filter(|title| is_title(title)).or_else(|| flow.title());
+    draft.title = title::stated(stated).or_else(|| flow.title());
     draft.blocks = flow.blocks();
     if draft.title.is_none() {
         draft.title = draft.blocks.iter().find(|block| matches!(block.kind, Kind::Heading(_))).map(|block| block.text.clone());
@@ -108,14 +109,6 @@ fn decode_text(bytes: &[u8]) -> String {
         Some((encoding, _)) => encoding.decode(bytes).0.into_owned(),
         None => encoding_rs::WINDOWS_1252.decode(bytes).0.into_owned(),
     }
-}
-
-/// Whether the title in the metadata is one, and not the name of a file or of a template.
-fn is_title(title: &str) -> bool {
-    const ENDINGS: [&str; 12] = [".doc", ".docx", ".dvi", ".tex", ".pdf", ".odt", ".indd", ".ps", ".eps", ".rtf", ".txt", ".html"];
-    let lower = title.trim().to_lowercase();
-    let letters = lower.chars().filter(|c| c.is_alphabetic()).count();
-    letters >= 3 && lower != "untitled" && !lower.starts_with("microsoft word") && !ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
 /// Removes headers, footers and page numbers.

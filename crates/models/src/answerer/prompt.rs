@@ -164,7 +164,8 @@ fn chunk(n: usize, c: &RankedChunk, most: usize) -> (Value, Citation) {
         fields.extend(c.chunk.heading.iter().map(|heading| ("heading".to_owned(), json!(heading.as_str()))));
         fields.extend(c.chunk.pages.map(|pages| ("pages".to_owned(), json!([pages.first, pages.last]))));
     }
-    let mut citation = Citation { index: number(n), message_id: None, chunk: None, fact_id: None, excerpt: text.into(), shared: false };
+    let excerpt = c.chunk.without_headings(text).into();
+    let mut citation = Citation { index: number(n), message_id: None, chunk: None, fact_id: None, excerpt, shared: false };
     citation.cite(c.cited());
     (value, citation)
 }

@@ -1,6 +1,7 @@
-//! Compares documents: `select` chooses the passages, `work` is the job, `relate` finds connections in the graph, and `report` checks and
-//! orders the points.
+//! Compares documents: `select` chooses the passages, `work` is the job, `relate` finds connections in the graph, `narrow` keeps what bears
+//! on the question, and `report` checks and orders the points.
 
+mod narrow;
 mod relate;
 mod report;
 mod select;
@@ -8,8 +9,8 @@ mod work;
 
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, Comparison, ComparisonId, ComparisonPoint, ComparisonStatus, DocumentId, DocumentStatus, EventId, MessageId, Page, Role,
-    SessionId, UserText, comparison::COMPARED_DOCUMENTS,
+    Caller, Chunk, Citation, CitedChunk, Comparison, ComparisonId, ComparisonPoint, ComparisonStatus, DocumentId, DocumentStatus, EventId,
+    MessageId, Page, Role, SessionId, UserText, comparison::COMPARED_DOCUMENTS,
 };
 use recall_ports::{ComparedDocument, FollowUp, NewComparison, NewMessage, StoreError};
 
@@ -20,6 +21,18 @@ const DELETED_AT_ONCE: u32 = 50;
 pub(super) struct Compared {
     pub(super) document: ComparedDocument,
     pub(super) reader: Caller,
+}
+
+impl Compared {
+    /// Returns a citation of the document, without headings before the words.
+    fn citation(&self, index: u32, chunk: &Chunk, excerpt: &UserText) -> Citation {
+        let ComparedDocument { document, shared } = &self.document;
+        let excerpt = chunk.without_headings(excerpt.as_str()).into();
+        let mut citation = Citation { index, message_id: None, chunk: None, fact_id: None, excerpt, shared: *shared };
+        let filename = document.filename.clone();
+        citation.cite(CitedChunk { chunk_id: chunk.id, document_id: chunk.document, filename, pages: chunk.pages });
+        citation
+    }
 }
 
 impl UseCases {

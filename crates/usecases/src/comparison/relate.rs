@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::{Compared, work::readers};
 use crate::{failure::Failure, use_cases::UseCases};
 use recall_domain::{
-    Chunk, Citation, CitedChunk, ComparisonPoint, Entity, EntityId, EntityType, Evidence, Fact, FactStatus, FactValue, MessageId, Ontology,
-    PointKind, Stance, UserText,
+    Chunk, Citation, ComparisonPoint, Entity, EntityId, EntityType, Evidence, Fact, FactStatus, FactValue, MessageId, Ontology, PointKind,
+    Stance, UserText,
 };
 
 /// Most entities of one document, those in most chunks first.
@@ -53,8 +53,8 @@ struct Known {
 }
 
 impl UseCases {
-    /// Returns the points that follow from the graph.
-    pub(super) async fn relate(&self, compared: &[Compared]) -> Result<Vec<ComparisonPoint>, Failure> {
+    /// Returns the points that follow from the graph. That several documents name a thing answers no question.
+    pub(super) async fn relate(&self, compared: &[Compared], is_asked: bool) -> Result<Vec<ComparisonPoint>, Failure> {
         let mut sides = Vec::new();
         for one in compared {
             let chunks = self.chunks_of_document(one).await?;
@@ -77,7 +77,9 @@ impl UseCases {
                     }
                 }
             }
-            facts.retain(|fact| fact.status == FactStatus::Active);
+            // Notes are sentences, which are compared as such.
+            let is_note = |fact: &Fact| self.parts.ontology.get(&fact.relation).is_some_and(|relation| relation.notes);
+            facts.retain(|fact| fact.status == FactStatus::Active && !is_note(fact));
             facts.sort_by_key(|fact| fact.id);
             facts.dedup_by_key(|fact| fact.id);
             let ids: Vec<_> = facts.iter().map(|fact| fact.id).collect();
@@ -88,7 +90,8 @@ impl UseCases {
             }
             known.facts.extend(facts);
         }
-        Ok(points(&sides, &known, &self.parts.ontology))
+        let found = points(&sides, &known, &self.parts.ontology).into_iter();
+        Ok(found.filter(|point| !is_asked || point.importance > NAME).collect())
     }
 
     /// Returns what the chunks of a document name, without the user.
@@ -246,16 +249,13 @@ impl Side<'_> {
     /// Cites the words around the name of a thing.
     fn mention(&self, index: u32, mentioned: &Mentioned) -> Option<Citation> {
         let chunk = self.chunks.get(&mentioned.chunk)?;
-        let around = words_around(chunk.text.as_str(), &mentioned.entity.name);
-        Some(self.citation(index, chunk, around.into()))
+        let body = chunk.text.as_str().get(chunk.headings().len()..).unwrap_or_default();
+        let text = if body.contains(&mentioned.entity.name) { body } else { chunk.text.as_str() };
+        Some(self.citation(index, chunk, words_around(text, &mentioned.entity.name).into()))
     }
 
     fn citation(&self, index: u32, chunk: &Chunk, excerpt: UserText) -> Citation {
-        let document = &self.compared.document;
-        let mut citation = Citation { index, message_id: None, chunk: None, fact_id: None, excerpt, shared: document.shared };
-        let filename = document.document.filename.clone();
-        citation.cite(CitedChunk { chunk_id: chunk.id, document_id: chunk.document, filename, pages: chunk.pages });
-        citation
+        self.compared.citation(index, chunk, &excerpt)
     }
 }
 

@@ -27,6 +27,9 @@ const PART: u32 = 50;
 /// Chunks of one document that a question selects.
 const ASKED: u32 = 20;
 
+/// The name of the comparer that works without a model.
+const WITHOUT_MODEL: &str = "alignment";
+
 /// Why a comparison cannot be made, for its owner.
 const DOCUMENT_DELETED: &str = "One of the documents was deleted.";
 const NOTHING_TO_COMPARE: &str = "The documents have no text that can be compared.";
@@ -54,8 +57,10 @@ impl UseCases {
                 }
                 (groups, Vec::new(), None)
             } else if is_last {
-                let found = comparison.points.into_iter().chain(self.relate(&compared).await?).collect();
-                (Vec::new(), self.report(&compared, found).await?, comparison.comparer)
+                let found = comparison.points.into_iter().chain(self.relate(&compared, comparison.question.is_some()).await?).collect();
+                // A model has answered the question itself.
+                let question = comparison.question.as_ref().filter(|_| comparison.comparer.as_deref() == Some(WITHOUT_MODEL));
+                (Vec::new(), self.report(&compared, question, found).await?, comparison.comparer)
             } else {
                 self.compare_next(job, &comparison, &compared).await?
             };

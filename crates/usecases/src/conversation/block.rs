@@ -264,7 +264,14 @@ fn chunk(c: &RankedChunk) -> Item {
     let excerpt = text.get(..text.floor_char_boundary(MAX_PASSAGE)).unwrap_or(text);
     let cut = if excerpt.len() < text.len() { "…" } else { "" };
     let line = format!("In the document {}: {}", quoted(&c.cited().place()), quoted(&format!("{excerpt}{cut}")));
-    let mut citation = Citation { index: 0, message_id: None, chunk: None, fact_id: None, excerpt: UserText::from(text), shared: c.shared };
+    let mut citation = Citation {
+        index: 0,
+        message_id: None,
+        chunk: None,
+        fact_id: None,
+        excerpt: c.chunk.without_headings(text).into(),
+        shared: c.shared,
+    };
     citation.cite(c.cited());
     (
         line,

@@ -79,6 +79,21 @@ impl UseCases {
         Ok(reorder(hits, &meanings))
     }
 
+    /// Returns how near texts are to a question, from 0 to 1 and in order; `None` if no encoder can tell. A text of unknown words has 0.
+    pub(crate) async fn relevance_of_texts(&self, question: &UserText, texts: &[UserText]) -> Result<Option<Vec<f32>>, Failure> {
+        let Some(encoder) = &self.parts.passages else { return Ok(None) };
+        let question = match encoder.encode_question(question).await {
+            Ok(question) => question,
+            Err(EmbedError::Transient(cause)) => {
+                warn!(cause, "texts are not compared with a question by their meaning");
+                return Ok(None);
+            }
+            Err(e) => return Err(e.into()),
+        };
+        let encoded = encoder.encode(texts).await?;
+        Ok(Some(encoded.iter().map(|text| meaning(&question, &Passage::of(text)).unwrap_or_default()).collect()))
+    }
+
     /// Encodes chunks in the background, unless others are being encoded.
     fn encode_later(&self, caller: Caller, chunks: Vec<MessageId>) {
         let Ok(permit) = self.late_passages.clone().try_acquire_owned() else { return };

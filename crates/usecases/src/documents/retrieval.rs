@@ -159,6 +159,7 @@ impl UseCases {
                 let document = chunk.and_then(|chunk| documents.iter().find(|document| document.id == chunk.document));
                 if let Some((chunk, document)) = chunk.zip(document) {
                     let (chunk_id, document_id, filename) = (chunk.id, document.id, document.filename.clone());
+                    citation.excerpt = chunk.without_headings(citation.excerpt.as_str()).into();
                     citation.cite(CitedChunk { chunk_id, document_id, filename, pages: chunk.pages });
                 }
             }

@@ -1,7 +1,7 @@
 //! Names groups of texts by the words that tell them from the other groups. Pure.
 //!
 //! A word counts for more the more often its group has it, and for less the more often all groups have it (class-based TF-IDF; M.
-//! Grootendorst, "BERTopic", 2022).
+//! Grootendorst, "BERTopic", 2022). Only words that people read may name a group: no keys, hashes, addresses and names of code.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -13,8 +13,17 @@ use recall_text::words;
 /// Words of a name, and terms that are kept to compare topics.
 const NAMED: usize = 3;
 const KEPT: usize = 5;
-/// Shortest word of a name that is written with ASCII letters.
+/// Shortest word of a name that is written with ASCII letters, and the longest one. Longer ones are data.
 const MIN_ASCII: usize = 3;
+const MAX_LETTERS: usize = 40;
+/// Longest abbreviation: a word in capitals that needs no vowel.
+const ABBREVIATION: usize = 5;
+/// Most consonants in a row: "Knightsbridge" has six.
+const CONSONANTS: usize = 6;
+/// Capitalised parts of a word from which on it is a name of code: "GitHub" has two, "HttpClientFactory" three.
+const CODE_PARTS: usize = 3;
+/// Length of a word of the letters a to f from which on it is a hexadecimal number.
+const HEXADECIMAL: usize = 8;
 
 /// Words that are frequent in texts about anything, besides those that are no index terms.
 static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| COMMON_WORDS.split(' ').collect());
@@ -72,7 +81,8 @@ fn count(texts: &[&str]) -> BTreeMap<String, Term> {
     let mut counted: BTreeMap<String, Term> = BTreeMap::new();
     for text in texts {
         let mut here: BTreeMap<String, u32> = BTreeMap::new();
-        for (term, word) in words(text).filter(|(_, word)| may_name(word)) {
+        let prose = text.split_whitespace().filter(|token| is_prose(token));
+        for (term, word) in prose.flat_map(words).filter(|(_, word)| may_name(word)) {
             *counted.entry(term.clone()).or_default().forms.entry(word.to_owned()).or_default() += 1;
             *here.entry(term).or_default() += 1;
         }
@@ -83,10 +93,44 @@ fn count(texts: &[&str]) -> BTreeMap<String, Term> {
     counted
 }
 
+/// Whether a piece of text without spaces may be words of a sentence: not a number with letters, an address, a path or code.
+fn is_prose(token: &str) -> bool {
+    const CODE: &[&str] = &["://", "::", "()", "->", "=>", "--", "&&", "||", "{", "}", "<", ">", "=", "_", "\\", "@", "$", "+", "~", "`"];
+    let inner = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+    let is_path = inner.starts_with('/') || inner.matches('/').count() > 1;
+    // A full stop or a colon between letters: "example.com", "key:value". One behind them ends a sentence.
+    let is_joined = inner.split(['.', ':']).filter(|part| part.starts_with(char::is_alphanumeric)).count() > 1;
+    let has_digits = inner.bytes().any(|b| b.is_ascii_digit()) && inner.chars().any(char::is_alphabetic);
+    !(is_path || is_joined || has_digits || CODE.iter().any(|mark| token.contains(mark)))
+}
+
 fn may_name(word: &str) -> bool {
     let lower = word.to_lowercase();
     let is_long = !word.is_ascii() || word.len() >= MIN_ASCII;
-    is_long && word.chars().any(char::is_alphabetic) && !COMMON.contains(lower.as_str())
+    is_long && word.chars().any(char::is_alphabetic) && !COMMON.contains(lower.as_str()) && is_readable(word)
+}
+
+/// Whether a word can be a word of a language or a name: no digits, no run of consonants, no capitals in the middle as in keys and code.
+fn is_readable(word: &str) -> bool {
+    if word.chars().count() > MAX_LETTERS || word.chars().any(char::is_numeric) {
+        return false;
+    }
+    let chars: Vec<char> = word.chars().collect();
+    let is_abbreviation = chars.len() <= ABBREVIATION && chars.iter().all(|c| c.is_uppercase());
+    // "getUser" and "HttpClientFactory"; but "iPhone", "GitHub" and "McDonald" are names.
+    let begins_part = |pair: &&[char]| matches!(pair, [a, b] if a.is_lowercase() && b.is_uppercase());
+    let inner = chars.windows(2).filter(begins_part).count();
+    let small = chars.iter().take_while(|c| c.is_lowercase()).count();
+    let ends_small = chars.last().is_some_and(|c| c.is_lowercase());
+    let is_code = inner + 1 >= CODE_PARTS || (inner > 0 && small > 1 && ends_small);
+    let is_hexadecimal = chars.len() >= HEXADECIMAL && chars.iter().all(|c| matches!(c.to_ascii_lowercase(), 'a'..='f'));
+    is_abbreviation || (!is_code && !is_hexadecimal && (!word.is_ascii() || is_pronounceable(&chars)))
+}
+
+/// Whether a word in ASCII letters has vowels, and not too many consonants in a row.
+fn is_pronounceable(chars: &[char]) -> bool {
+    let is_vowel = |c: &char| matches!(c.to_ascii_lowercase(), 'a' | 'e' | 'i' | 'o' | 'u' | 'y' | '\'');
+    chars.iter().any(is_vowel) && chars.split(is_vowel).all(|run| run.len() <= CONSONANTS)
 }
 
 /// The form in which a term is mostly written. A form in small letters is preferred, because sentences begin with capital ones.
@@ -122,6 +166,45 @@ mod tests {
     fn names_keep_capitals_and_leave_out_common_words() {
         assert_eq!(of(&[vec!["Oslo and Oslo", "I really think that Oslo is great, yes 4711"]]), ["Oslo"]);
         assert_eq!(of(&[vec!["the of", "4711"], vec![]]), ["", ""]);
+    }
+
+    #[test]
+    fn keys_hashes_addresses_and_code_name_nothing() {
+        for text in [
+            "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "deadbeef cafebabe",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0",
+            "dGhpcyBpcyBhIHRlc3Q= QWxhZGRpbjpvcGVuIHNlc2FtZQ",
+            "sk-proj-abcXYZ123 ghp_AbCdEfGhIj",
+            "getUserName parse_header HttpClientFactory std::vec::Vec foo() --verbose key=value <div> {x}",
+            "https://example.com/a/b www.example.com anna@example.com /usr/local/bin C:\\Windows",
+            "xkcdqrtzp bcdfghjklm 4711 12:30 1.2.3 v2 RECALL_MODEL_URL",
+        ] {
+            assert_eq!(of(&[vec![text]]), [""], "{text}");
+        }
+    }
+
+    #[test]
+    fn words_and_names_are_readable() {
+        for word in [
+            "dog",
+            "iPhone",
+            "GitHub",
+            "McDonald",
+            "PostgreSQL",
+            "HTML",
+            "Knightsbridge",
+            "rhythm",
+            "Straße",
+            "Žižek",
+            "计划",
+            "don't",
+            "NASA",
+        ] {
+            assert!(is_readable(word), "{word}");
+        }
+        assert_eq!(of(&[vec!["The deposit (for the flat) is due; the deposit/rent is paid. Deposit!"]]), ["deposit, due, flat"]);
     }
 
     proptest! {

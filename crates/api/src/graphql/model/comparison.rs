@@ -122,7 +122,7 @@ impl ComparisonNode {
 /// One point of a comparison.
 pub(crate) struct ComparisonPointNode(ComparisonPoint, Arc<Memory>);
 
-/// One point of a comparison. It cites several documents, or cites one and names those that say nothing about it.
+/// One point of a comparison. It cites several documents, or one and names those that say nothing about it, or none if nothing was found.
 #[Object(name = "ComparisonPoint")]
 impl ComparisonPointNode {
     /// The sentence, with marks like `[1]`.

@@ -1,0 +1,205 @@
+//! Narrows a comparison to its question: ranks the points by how well their passages answer it, and leaves out unrelated ones.
+
+use std::collections::{HashMap, HashSet};
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{Compared, work::readers};
+use crate::{failure::Failure, use_cases::UseCases};
+use recall_domain::{Chunk, Citation, ComparisonPoint, MessageId, PointKind, UserText};
+use recall_text::terms;
+
+/// Least relevance of a related sentence, from 0 to 1, as searches of documents measure the meaning of chunks.
+const RELATED: f32 = 0.3;
+/// The best sentence must have this relevance, its lead over the median of all sentences included.
+///
+/// Chosen with 24 questions that pairs of leases, policies and product sheets answer, most of them in other words, and 18 that they do not answer:
+/// 23 of the former reach it, and one of the latter.
+const SURE: f32 = 0.5;
+/// Least relevance among too few sentences to know their median.
+const RELATED_OF_FEW: f32 = 0.4;
+/// The share of the relevance of the best point that another one must have.
+const NEAR: f32 = 0.8;
+/// Texts from which on their median says how relevant unrelated ones are.
+const FEW: usize = 4;
+/// The same without an encoder: the share of the question's words that a passage has.
+const RELATED_WORDS: f32 = 0.5;
+/// Chunks of a document in which the sentence nearest to the question is looked for.
+const NEAREST: u32 = 5;
+
+impl UseCases {
+    /// Returns the points that bear on a question.
+    pub(super) async fn narrow(
+        &self,
+        compared: &[Compared],
+        question: &UserText,
+        mut points: Vec<ComparisonPoint>,
+    ) -> Result<Vec<ComparisonPoint>, Failure> {
+        let ids: Vec<MessageId> = points.iter().flat_map(|p| &p.citations).filter_map(|c| Some(c.chunk.as_ref()?.chunk_id)).collect();
+        let mut chunks: HashMap<MessageId, Chunk> = HashMap::new();
+        for reader in readers(compared).iter().filter(|_| !ids.is_empty()) {
+            chunks.extend(self.parts.store.chunks_by_id(reader, &ids).await?.into_iter().map(|chunk| (chunk.id, chunk)));
+        }
+        let mut texts: Vec<UserText> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut of_points: Vec<Vec<usize>> = Vec::new();
+        for point in &points {
+            let cited = point.citations.iter().filter_map(|c| Some(passage(c, chunks.get(&c.chunk.as_ref()?.chunk_id)?)));
+            let places = cited.map(|text| {
+                *known.entry(text).or_insert_with_key(|text| {
+                    texts.push(UserText::from(text.as_str()));
+                    texts.len() - 1
+                })
+            });
+            of_points.push(places.collect());
+        }
+        let (relevance, least) = self.relevance(question, &texts).await?;
+        let least = stands_out(&relevance, least);
+        // Both sentences of a pair count: one of them may have been paired for other words.
+        let of_point = |places: &Vec<usize>| {
+            let all: f32 = places.iter().filter_map(|place| relevance.get(*place)).sum();
+            all / places.len().max(1) as f32
+        };
+        let relevant: Vec<f32> = of_points.iter().map(of_point).collect();
+        let least = relevant.iter().fold(least, |least, r| least.max(r * NEAR));
+        let mut ranked: Vec<(f32, ComparisonPoint)> = relevant.into_iter().zip(points.drain(..)).filter(|(r, _)| *r >= least).collect();
+        for (relevance, point) in &mut ranked {
+            point.importance *= *relevance;
+        }
+        Ok(ranked.into_iter().map(|(_, point)| point).collect())
+    }
+
+    /// Returns a point with the sentences that are nearest to a question, or one that says that nothing was found about it.
+    ///
+    /// It is for a report without other points: sentences that neither resemble each other nor are unlike all others have none.
+    pub(super) async fn direct_point(&self, compared: &[Compared], question: &UserText) -> Result<ComparisonPoint, Failure> {
+        let (mut nearest, mut all, mut least) = (Vec::new(), Vec::new(), 0.0);
+        for one in compared {
+            let sentences = self.sentences_about(one, question).await?;
+            let (relevance, least_of_one) =
+                self.relevance(question, &sentences.iter().map(|(.., text)| text.clone()).collect::<Vec<_>>()).await?;
+            let best = sentences.into_iter().zip(relevance.iter().copied()).max_by(|a, b| a.1.total_cmp(&b.1));
+            nearest.push((one, best));
+            all.extend(relevance);
+            least = least_of_one;
+        }
+        // One limit for all documents: what one of them says in other words than another is not silence.
+        let least = all.iter().fold(stands_out(&all, least), |least, r| least.max(r * NEAR));
+        let (mut said, mut silent) = (Vec::new(), Vec::new());
+        for (one, best) in nearest {
+            match best.filter(|(_, relevance)| *relevance >= least) {
+                Some(((chunk, sentence, _), _)) => said.push((one, chunk, sentence)),
+                None => silent.push(one.document.document.id),
+            }
+        }
+        let sentences: Vec<String> = said
+            .iter()
+            .zip(1..)
+            .map(|((one, _, sentence), n)| {
+                let only = if said.len() == 1 { "Only " } else { "" };
+                format!("{only}{} says “{}” [{n}]", one.document.document.filename.as_str(), sentence.trim_end_matches('.'))
+            })
+            .collect();
+        let citations = said.iter().zip(1..).map(|((one, chunk, sentence), n)| one.citation(n, chunk, &UserText::from(sentence.as_str())));
+        let kind = if silent.is_empty() { PointKind::Insight } else { PointKind::Difference };
+        let point =
+            ComparisonPoint { kind, text: sentences.join(", and ").into(), citations: citations.collect(), silent, importance: 1.0 };
+        Ok(if point.is_balanced() { point } else { silence(compared, question) })
+    }
+
+    /// Returns the sentences of the chunks of a document that a question finds: chunk, sentence, and the sentence with its heading.
+    async fn sentences_about(&self, of: &Compared, question: &UserText) -> Result<Vec<(Chunk, String, UserText)>, Failure> {
+        let mut found = Vec::new();
+        for chunk in self.asked_chunks(of, question, NEAREST).await? {
+            let body = chunk.text.as_str().get(chunk.headings().len()..).unwrap_or_default();
+            for sentence in body.unicode_sentences().map(str::trim).filter(|sentence| !sentence.is_empty() && !sentence.ends_with('?')) {
+                let text = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+                found.push((chunk.clone(), text, with_heading(sentence, &chunk).into()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the relevance of texts, in order, and the least relevance of a related one.
+    async fn relevance(&self, question: &UserText, texts: &[UserText]) -> Result<(Vec<f32>, f32), Failure> {
+        Ok(match self.relevance_of_texts(question, texts).await? {
+            Some(relevance) => (relevance, RELATED),
+            None => (texts.iter().map(|text| shared_words(question, text)).collect(), RELATED_WORDS),
+        })
+    }
+}
+
+/// Returns the least relevance of a related text: that which is given, or a greater one if no text is sure or stands out from the others.
+fn stands_out(relevance: &[f32], least: f32) -> f32 {
+    let mut sorted = relevance.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let median = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+    let best = sorted.last().copied().unwrap_or_default();
+    match (best >= SURE, sorted.len() < FEW) {
+        (true, _) => least,
+        (false, true) => least.max(RELATED_OF_FEW),
+        (false, false) if best + (best - median) >= SURE => least,
+        (false, false) => least.max(SURE),
+    }
+}
+
+/// Says that nothing was found about the question.
+fn silence(compared: &[Compared], question: &UserText) -> ComparisonPoint {
+    let names: Vec<&str> = compared.iter().map(|c| c.document.document.filename.as_str()).collect();
+    let (last, others) = names.split_last().map_or(("", &[][..]), |(last, others)| (*last, others));
+    let asked = question.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
+    ComparisonPoint {
+        kind: PointKind::Insight,
+        text: format!("Nothing about “{asked}” was found in {} or {last}", others.join(", ")).into(),
+        citations: Vec::new(),
+        silent: compared.iter().map(|c| c.document.document.id).collect(),
+        importance: 1.0,
+    }
+}
+
+/// Returns the sentence that is cited, with the heading above it.
+fn passage(citation: &Citation, chunk: &Chunk) -> String {
+    let cited = citation.excerpt.as_str().trim_end_matches('…');
+    let text = chunk.text.as_str();
+    let is_cited = |sentence: &&str| {
+        let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+        sentence.contains(cited)
+    };
+    with_heading(text.unicode_sentences().find(is_cited).unwrap_or(cited).trim(), chunk)
+}
+
+fn with_heading(sentence: &str, chunk: &Chunk) -> String {
+    match &chunk.heading {
+        Some(heading) if heading.as_str() != sentence => format!("{}. {sentence}", heading.as_str()),
+        _ => sentence.to_owned(),
+    }
+}
+
+/// Returns the share of the question's words that a text has.
+fn shared_words(question: &UserText, text: &UserText) -> f32 {
+    let of = |text: &UserText| -> HashSet<String> { terms(text.as_str()).into_iter().map(|(term, _)| term).collect() };
+    let wanted = of(question);
+    wanted.intersection(&of(text)).count() as f32 / wanted.len().max(1) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsure_sentence_is_related_only_if_it_stands_out() {
+        let is = |relevance: &[f32], least: f32| (stands_out(relevance, RELATED) - least).abs() < f32::EPSILON;
+        assert!(is(&[0.7, 0.68, 0.66, 0.65], RELATED));
+        assert!(is(&[0.33, 0.06, 0.05, 0.04], RELATED), "far above the others");
+        assert!(is(&[0.42, 0.4, 0.38, 0.37], SURE));
+        assert!(is(&[0.42, 0.1], RELATED_OF_FEW) && is(&[], RELATED_OF_FEW));
+    }
+
+    #[test]
+    fn words_of_a_question_are_shared_in_any_form() {
+        let shared = |question: &str, text: &str| shared_words(&question.into(), &text.into());
+        assert!((shared("Are cats allowed?", "A cat is allowed here.") - 1.0).abs() < f32::EPSILON);
+        assert!(shared("Are cats allowed?", "Bicycles are kept in the cellar.") < RELATED_WORDS);
+        assert!(shared("", "Anything.") < RELATED_WORDS);
+    }
+}

@@ -112,6 +112,36 @@ async fn command_to_forget_forgets_and_leaves_no_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn reply_to_command_says_how_to_undo_until_it_is_undone() {
+    let chat = Chat::of(&["I own a drone."]).await;
+    let reply = chat.ask("Forget that I own a drone.").await;
+    assert_eq!(reply, "Done. I forgot 1 fact and 1 message. This can be undone for 10 minutes.");
+    let query = "query($s: ID!) { session(id: $s) { messages(last: 2) { nodes { text forgetting { token undoUntil } } } } }";
+    let undoable = async || {
+        let data = chat.server.graphql(query, json!({ "s": chat.session })).await;
+        let nodes = data["session"]["messages"]["nodes"].as_array().cloned().unwrap_or_default();
+        nodes.into_iter().find(|m| m["text"] == reply.as_str()).map(|m| m["forgetting"].clone()).unwrap_or_default()
+    };
+    let forgetting = undoable().await;
+    assert!(forgetting["undoUntil"].is_string(), "{forgetting}");
+    let undo = "mutation($t: String!) { undoForget(input: { token: $t }) { factCount messageCount errors { code } } }";
+    let undone = chat.server.graphql(undo, json!({ "t": forgetting["token"] })).await;
+    assert_eq!(undone["undoForget"], json!({ "factCount": 1, "messageCount": 1, "errors": [] }));
+    assert_eq!(undoable().await, Value::Null);
+    assert_eq!(chat.facts().await, ["You OWNS drone: ACTIVE 100%"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn client_that_writes_the_metadata_of_a_reply_gets_no_token() {
+    let chat = Chat::of(&[]).await;
+    let forged = json!({ "forgetting": { "token": "0190b0d4-7d7c-7000-8000-000000000000", "undo_until": "2999-01-01T00:00:00Z" } });
+    chat.server.send(json!({ "sessionId": chat.session, "text": "Hello.", "sourceMetadata": forged })).await.unwrap();
+    let query = "query($s: ID!) { session(id: $s) { messages(first: 1) { nodes { text forgetting { token } } } } }";
+    let data = chat.server.graphql(query, json!({ "s": chat.session })).await;
+    assert_eq!(data["session"]["messages"]["nodes"], json!([{ "text": "Hello.", "forgetting": null }]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn unclear_command_to_forget_asks_back() {
     let chat = Chat::of(&["I like sushi.", "I like hiking."]).await;
     let reply = chat.ask("Forget what I like.").await;

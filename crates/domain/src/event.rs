@@ -9,7 +9,7 @@ use strum::IntoStaticStr;
 
 use super::{
     Citation, DocumentId, DocumentStatus, EntityId, EntityType, EventId, FactId, FactStatus, FactValue, MessageId, MessageKind,
-    MessageStatus, Role, SessionId, Timestamp, UserText, comparison::ComparisonUpdate, context::Timings,
+    MessageStatus, Role, SessionId, Timestamp, UndoableForgetting, UserText, comparison::ComparisonUpdate, context::Timings,
 };
 
 /// An event before it gets a number.
@@ -313,6 +313,9 @@ pub struct AnswerCompleted {
     pub answerer: String,
     /// Duration of retrieval.
     pub timings: Timings,
+    /// What the reply to a command has forgotten, if that can be undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forgetting: Option<UndoableForgetting>,
 }
 
 /// A question could not be answered.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{check, error::UseCaseError, forget::Target, forget_request::Forgotten, manual_edits::MAX_STALE, shared, use_cases::UseCases};
-use recall_domain::{AuditAction, AuditDraft, Caller, EntityId, Fact, FactStatus, MessageId};
+use recall_domain::{AuditAction, AuditDraft, Caller, EntityId, Fact, FactStatus, MessageId, UndoableForgetting};
 use recall_ports::{AnswerDraft, CommitError};
 
 /// Where an entry of the audit log comes from, if a message and no request of its own has forgotten.
@@ -18,6 +18,15 @@ const CLAUSES: &[&str] = &[
     "are", "but", "can", "could", "did", "do", "does", "how", "is", "it's", "just", "let", "let's", "lets", "now", "should", "tell",
     "that's", "what", "what's", "why", "will", "would",
 ];
+
+/// How the reader of a reply undoes the forgetting.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum UndoBy {
+    /// With the token in the text: the client shows nothing but text.
+    TokenInText,
+    /// With what the client receives with the text.
+    Client,
+}
 
 /// What a command did.
 pub(super) enum CommandOutcome {
@@ -112,7 +121,7 @@ impl UseCases {
         command: MessageId,
     ) -> Result<AnswerDraft, UseCaseError> {
         let outcome = self.forget_on_command(caller, words, command).await?;
-        let text = self.reply_to_command(caller, &outcome).await?;
+        let text = self.reply_to_command(caller, &outcome, UndoBy::TokenInText).await?;
         self.redact_if_done(caller, &outcome, command).await;
         Ok(AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None })
     }
@@ -142,8 +151,21 @@ impl UseCases {
         Err(CommitError::Stale.into())
     }
 
+    /// Returns how a forgetting can be undone, if the server allows that.
+    pub(super) fn undoable(&self, outcome: &CommandOutcome) -> Option<UndoableForgetting> {
+        match outcome {
+            CommandOutcome::Done(forgotten) if !self.parts.retention.forget_undo.is_zero() => forgotten.undoable(),
+            _ => None,
+        }
+    }
+
     /// Writes the reply to a command. It repeats nothing of what was forgotten.
-    pub(super) async fn reply_to_command(&self, caller: &Caller, outcome: &CommandOutcome) -> Result<String, UseCaseError> {
+    pub(super) async fn reply_to_command(
+        &self,
+        caller: &Caller,
+        outcome: &CommandOutcome,
+        undo_by: UndoBy,
+    ) -> Result<String, UseCaseError> {
         Ok(match outcome {
             CommandOutcome::Nothing => {
                 "I found nothing that this names, so I forgot nothing. Try the words in which it was told.".to_owned()
@@ -187,11 +209,15 @@ impl UseCases {
                     .filter(|(n, _)| *n > 0)
                     .map(|(n, one)| count(n, one))
                     .collect();
-                let undo = match &forgotten.token {
-                    Some(token) if !self.parts.retention.forget_undo.is_zero() => {
+                let undo = match self.undoable(outcome) {
+                    Some(UndoableForgetting { token, .. }) if undo_by == UndoBy::TokenInText => {
                         format!(" It can be undone for a while with the token {token}.")
                     }
-                    _ => String::new(),
+                    Some(_) => {
+                        let minutes = (self.parts.retention.forget_undo.as_secs() / 60).max(1);
+                        format!(" This can be undone for {}.", count(usize::try_from(minutes).unwrap_or(usize::MAX), "minute"))
+                    }
+                    None => String::new(),
                 };
                 format!("Done. I forgot {}.{undo}", parts.join(" and "))
             }

@@ -67,7 +67,7 @@ impl UseCases {
             let version = self.parts.store.knowledge_version(caller).await?;
             let target = self.target(caller, &request).await?;
             let Planned { plan, messages, .. } = self.plan_forgetting(caller, target, version, undo).await?;
-            return Ok(Forgotten { facts: plan.knowledge.facts, messages, token: None });
+            return Ok(Forgotten { facts: plan.knowledge.facts, messages, ..Forgotten::default() });
         }
         let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
@@ -97,7 +97,7 @@ impl UseCases {
         }
         let Planned { plan, messages, .. } = planned;
         let facts = plan.knowledge.facts.iter().map(|f| forget::retracted(f, plan.now)).collect();
-        Ok(Some(Forgotten { facts, messages, token: Some(plan.id.to_string()) }))
+        Ok(Some(Forgotten { facts, messages, token: Some(plan.id.to_string()), undo_until: Some(plan.until) }))
     }
 
     /// Deletes a message. Its facts are re-weighed, or deleted if no other message states them.

@@ -1,7 +1,7 @@
 //! What to forget, and what was forgotten.
 
 use super::{check, error::UseCaseError, memory::ResourceId};
-use recall_domain::{EntityId, Fact, FactId, Message, MessageId};
+use recall_domain::{EntityId, Fact, FactId, Message, MessageId, Timestamp, UndoableForgetting};
 use recall_ports::MessageRange;
 
 /// Most ids in one call.
@@ -60,9 +60,16 @@ pub struct Forgotten {
     pub messages: Vec<Message>,
     /// Undoes it until it expires; absent if nothing was changed.
     pub token: Option<String>,
+    /// Until when; absent if nothing was changed.
+    pub undo_until: Option<Timestamp>,
 }
 
 impl Forgotten {
+    /// Returns how it can be undone, if it can.
+    pub(super) fn undoable(&self) -> Option<UndoableForgetting> {
+        Some(UndoableForgetting { token: self.token.as_ref()?.parse().ok()?, undo_until: self.undo_until? })
+    }
+
     /// Returns the numbers of facts and messages, as the audit log has them: "1 fact, 2 messages".
     pub fn counts(&self) -> String {
         let counted = |count: usize, noun: &str| if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") };

@@ -40,7 +40,7 @@ impl UseCases {
             let mut messages = store.messages_by_id(caller, &messages).await?;
             messages.sort_by_key(|m| (m.sent_at, m.session, m.position));
             let facts = plan.facts.into_iter().filter(|f| restored.contains(&f.id)).collect();
-            return Ok(Forgotten { facts, messages, token: None });
+            return Ok(Forgotten { facts, messages, ..Forgotten::default() });
         }
         Err(CommitError::Stale.into())
     }

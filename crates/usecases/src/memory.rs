@@ -9,7 +9,8 @@ use std::{
 
 use recall_domain::{
     Caller, Chunk, Comparison, ComparisonId, Day, DayUsage, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId,
-    Mention, Message, MessageId, Ontology, Page, Resource, Session, SessionId, Slice, Stance, Timestamp, TokenCount, Topic, TopicId, Word,
+    ForgettingId, Mention, Message, MessageId, Ontology, Page, Resource, Session, SessionId, Slice, Stance, Timestamp, TokenCount, Topic,
+    TopicId, Word,
 };
 use recall_facts::weigh;
 use recall_ports::{DocumentFilter, EntityFilter, FactFilter, Merged, SessionFilter, Store, StoreError};
@@ -152,6 +153,16 @@ impl MemoryReader {
     /// Returns the answers to questions.
     pub async fn answers(&self, questions: &[MessageId]) -> Result<HashMap<MessageId, Message>, StoreError> {
         Ok(self.store.answers_to(&self.caller, questions).await?.into_iter().collect())
+    }
+
+    /// Returns until when forgettings can be undone. Those that were undone or completed are left out.
+    pub async fn undo_times(&self, forgettings: &[ForgettingId]) -> Result<HashMap<ForgettingId, Timestamp>, StoreError> {
+        let mut found = HashMap::new();
+        // Few are asked for: only those of the last minutes.
+        for id in forgettings {
+            found.extend(self.store.forgetting(&self.caller, *id).await?.map(|forgetting| (*id, forgetting.until)));
+        }
+        Ok(found)
     }
 
     /// Returns the tokens that model servers used for messages.

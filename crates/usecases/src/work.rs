@@ -5,9 +5,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
 
-use super::{command::forget_command, context::of_question, error::UseCaseError, failure::Failure, shared, use_cases::UseCases};
+use super::{
+    command::{UndoBy, forget_command},
+    context::of_question,
+    error::UseCaseError,
+    failure::Failure,
+    shared,
+    use_cases::UseCases,
+};
 use recall_domain::{
     Caller, ComparisonStatus, DocumentStatus, EventBody, EventDraft, EventId, Extraction, Message, MessageId, MessageKind, Role, SessionId,
+    UndoableForgetting,
     comparison::ComparisonUpdate,
     context::{Context, SearchSources, Timings},
     event::{AnswerCompleted, AnswerFailed, DocumentUpdate, MessageFailed},
@@ -153,21 +161,22 @@ impl UseCases {
         }
         self.cite_documents(&job.caller, &mut draft.citations).await?;
 
-        self.commit_answer(job, id, draft, timings).await
+        self.commit_answer(job, id, draft, timings, None).await
     }
 
     /// Carries out a command to forget, and replies. The words of the command are removed when the reply is stored.
     async fn answer_command(&self, job: &Job, command: &Message, words: &str) -> Result<(), Failure> {
         let outcome = self.forget_on_command(&job.caller, words, command.id).await;
         let text = match &outcome {
-            Ok(outcome) => self.reply_to_command(&job.caller, outcome).await?,
+            Ok(outcome) => self.reply_to_command(&job.caller, outcome, UndoBy::Client).await?,
             Err(UseCaseError::Unavailable { .. } | UseCaseError::Internal { .. }) => {
                 return Err(Failure::Transient("CONTEXT", "a forgetting failed".to_owned()));
             }
             Err(e) => e.to_string(),
         };
         let draft = AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
-        self.commit_answer(job, command.id, draft, Timings::default()).await?;
+        let forgetting = outcome.as_ref().ok().and_then(|outcome| self.undoable(outcome));
+        self.commit_answer(job, command.id, draft, Timings::default(), forgetting).await?;
         if let Ok(outcome) = &outcome {
             self.redact_if_done(&job.caller, outcome, command.id).await;
         }
@@ -175,7 +184,14 @@ impl UseCases {
     }
 
     /// Stores the answer to a message and ends the job.
-    async fn commit_answer(&self, job: &Job, id: MessageId, draft: AnswerDraft, timings: Timings) -> Result<(), Failure> {
+    async fn commit_answer(
+        &self,
+        job: &Job,
+        id: MessageId,
+        draft: AnswerDraft,
+        timings: Timings,
+        forgetting: Option<UndoableForgetting>,
+    ) -> Result<(), Failure> {
         let now = self.parts.clock.now();
         let prepared = self.prepare(std::slice::from_ref(&draft.text)).await?.into_iter().next();
         let prepared = prepared.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
@@ -189,6 +205,7 @@ impl UseCases {
             grounded: draft.grounded,
             answerer: draft.answerer.clone().unwrap_or_else(|| self.parts.answerer.name().to_owned()),
             timings,
+            forgetting,
         };
         let commit = AnswerCommit {
             message: NewMessage {
@@ -198,7 +215,7 @@ impl UseCases {
                 speaker: None,
                 sent_at: now,
                 created_at: now,
-                source_metadata: None,
+                source_metadata: forgetting.map(UndoableForgetting::to_metadata),
                 external_id: None,
                 resources: Vec::new(),
                 prepared,

@@ -77,7 +77,7 @@ test("a page without its server shows what was known, and the present when it re
   await waitForElement(fact(tab, "Nadia", "chess"), "the other session");
   assert.deepEqual(await texts(tab), ["Nadia likes chess."]);
   await fact(tab, "Nadia", "chess").locator(".fact-line").click();
-  await waitForElement(page.getByText("Only the server has the evidence."), "the notice about evidence");
+  await waitForElement(page.getByText("Not available offline: this was not opened on this device before. It loads when the line is back."), "the notice about evidence");
   await page.evaluate((hash) => { location.hash = hash; }, `#/s/${unopened.id}`);
   await waitForElement(page.getByRole("heading", { name: "This session is not on this device" }), "the notice about a session that is not kept");
   await page.evaluate((hash) => { location.hash = hash; }, `#/s/${id}`);
@@ -343,9 +343,10 @@ test("the documents load again when the server returns", async () => {
 
     await own.kill();
     await page.getByRole("link", { name: "garden.md" }).click();
-    await waitForElement(trouble, "the failure of the document");
+    await waitForElement(page.getByRole("heading", { name: "Garden", level: 1 }), "the document, which was opened before");
+    await waitForElement(page.locator(".news.lost"), "the notice");
     await own.run();
-    await waitForElement(page.getByRole("heading", { name: "Garden", level: 1 }), "the document after the outage");
+    await until(async () => (await page.locator(".news.lost").count()) === 0, "the notice to go", 60_000);
     assert.equal(await trouble.count(), 0);
     assert.deepEqual(tab.problems, []);
     await tab.context.close();

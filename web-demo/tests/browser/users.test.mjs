@@ -190,6 +190,34 @@ test("further users follow on request, by keyboard, without gaps or repetitions"
   await tab.context.close();
 });
 
+test("a user is found by a part of the id, also one that is not read yet", async () => {
+  await fillUsers(PAGE);
+  const { users: { nodes } } = await asAdministrator("{ users(first: 100) { nodes { id kind } } }");
+  const last = nodes.at(-1);
+  const tab = await logIn();
+  const { page } = tab;
+  await openSection(tab, "Users");
+  await until(async () => (await rows(tab).count()) === PAGE, "the first page");
+  const field = page.getByRole("searchbox", { name: "Find by id" });
+  const status = page.locator(".settings p[role=status]").last();
+  await field.fill(last.id.slice(-12).toUpperCase());
+  await until(async () => (await rows(tab).count()) === 0, "no row");
+  assert.equal(await status.innerText(), `No user fits among the first ${PAGE - (nodes.slice(0, PAGE).some(({ kind }) => kind === "SHARED") ? 1 : 0)}. The others are not searched yet.`);
+  await page.getByRole("button", { name: "Search the others" }).press("Enter");
+  await waitForElement(page.getByTitle(last.id), "the user of another page");
+  assert.equal(await rows(tab).count(), 1);
+  assert.equal(await status.innerText(), `1 user fits. All users with data are searched (${nodes.filter(({ kind }) => kind !== "SHARED").length}).`);
+  assert.equal(await page.getByRole("button", { name: /^(Search the others|Show more)$/ }).count(), 0);
+  await field.fill("");
+  await page.getByRole("combobox", { name: "Kind" }).selectOption("Accounts");
+  const accounts = nodes.filter(({ kind }) => kind === "ACCOUNT").length;
+  await until(async () => (await rows(tab).count()) === accounts, "the accounts");
+  await page.getByRole("combobox", { name: "Kind" }).selectOption("All");
+  await until(async () => (await rows(tab).count()) === nodes.length, "all users");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
 for (const [size, options] of Object.entries(SIZES)) {
   for (const colorScheme of ["light", "dark"]) {
     test(`axe reports no violation in retention and users on a ${size}, ${colorScheme}`, async () => {

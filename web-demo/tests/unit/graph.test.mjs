@@ -101,10 +101,16 @@ test("a label moves to a free point, is left out without one, and stays if it is
   assert.deepEqual(keysAt(label("second", [[110, 100]], { required: true })), ["first 100", "second 100"]);
 });
 
-test("a label avoids discs if it can, and is never off the screen", () => {
+test("a label covers no disc unless it is required, and is never off the screen", () => {
   const circles = [{ x: 100, y: 100, r: 20 }];
   assert.equal(state.placeLabels([label("a", [[100, 100], [100, 200]])], { ...ROOM, circles })[0].y, 200);
-  assert.equal(state.placeLabels([label("a", [[100, 100]])], { ...ROOM, circles })[0].y, 100);
+  assert.deepEqual(state.placeLabels([label("a", [[100, 100]])], { ...ROOM, circles }), []);
+  assert.equal(state.placeLabels([label("a", [[100, 100]], { required: true })], { ...ROOM, circles })[0].y, 100);
+  // A required label rather covers a thing than a label.
+  const both = [label("a", [[300, 100]]), label("b", [[310, 100], [100, 100]], { required: true })];
+  assert.deepEqual(state.placeLabels(both, { ...ROOM, circles }).map(({ x }) => x), [300, 100]);
+  // The corners of the square around a disc are free: the label ends 18 pixels to the left of the centre and 18 above.
+  assert.equal(state.placeLabels([label("a", [[100 - 18 - 33, 100 - 18 - state.LABEL_HEIGHT / 2]])], { ...ROOM, circles }).length, 1);
   assert.deepEqual(state.placeLabels([label("a", [[-100, 100]])], ROOM), []);
 });
 

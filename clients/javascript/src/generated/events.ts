@@ -393,6 +393,10 @@ export interface AnswerCompleted {
    */
   citations: Citation[];
   /**
+   * What the reply to a command has forgotten, if that can be undone.
+   */
+  forgetting?: UndoableForgetting | null;
+  /**
    * Whether stored knowledge supports it. `false` means that the answer is not known.
    */
   grounded: boolean;
@@ -472,6 +476,19 @@ export interface PageRange {
    * The last page.
    */
   last: number;
+}
+/**
+ * What the reply to a command has forgotten, and until when that can be undone.
+ */
+export interface UndoableForgetting {
+  /**
+   * The token for `undoForget`.
+   */
+  token: string;
+  /**
+   * Until when it can be undone.
+   */
+  undo_until: string;
 }
 /**
  * Duration of retrieval.

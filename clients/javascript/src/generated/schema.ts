@@ -261,7 +261,7 @@ export interface ComparisonEdge {
   cursor: string;
 }
 
-/** One point of a comparison. It cites several documents, or cites one and names those that say nothing about it. */
+/** One point of a comparison. It cites several documents, or one and names those that say nothing about it, or none if nothing was found. */
 export interface ComparisonPoint {
   /** The sentence, with marks like `[1]`. */
   text: string;
@@ -867,6 +867,14 @@ export interface ForgetPayload {
   errors: UserError[];
 }
 
+/** A forgetting that can be undone. */
+export interface Forgetting {
+  /** The token for `undoForget`. */
+  token: string;
+  /** Until when it can be undone. */
+  undoUntil: DateTime;
+}
+
 /** A STUN or TURN server. */
 export interface IceServer {
   /** The addresses, such as `stun:stun.example.org:3478`. */
@@ -1011,6 +1019,8 @@ export interface Message {
   answer: Message | null;
   /** The question that this message answers. */
   answerTo: Message | null;
+  /** What the reply to a command such as "Forget that I have a dog." has forgotten, as long as that can be undone. Otherwise null. */
+  forgetting: Forgetting | null;
   /** The sources of an answer, in the order of the numbers in its text. */
   citations: Citation[];
   /** Tokens that model servers used to process and answer this message; null if none was called. */

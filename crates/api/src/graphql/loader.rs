@@ -14,8 +14,8 @@ use axum::http::StatusCode;
 use super::budget::ResponseBudget;
 use crate::error::ApiError;
 use recall_domain::{
-    Chunk, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, FactStatus, Mention, Message, MessageId, Ontology,
-    Resource, Session, SessionId, Stance, Timestamp, TokenCount, Topic, TopicId,
+    Chunk, Decision, Document, DocumentId, Entity, EntityId, Evidence, Fact, FactId, FactStatus, ForgettingId, Mention, Message, MessageId,
+    Ontology, Resource, Session, SessionId, Stance, Timestamp, TokenCount, Topic, TopicId,
 };
 use recall_facts::weigh;
 use recall_ports::Merged;
@@ -212,6 +212,8 @@ related! {
     SharedViewOf(DocumentId) -> Timestamp = shared_views;
     /// Key: the facts that a message is evidence for or against, each once.
     FactsIn(MessageId) -> Vec<(FactId, Stance)> = facts_in;
+    /// Key: until when a forgetting can be undone.
+    UndoTimeOf(ForgettingId) -> Timestamp = undo_times;
     /// Key: the tokens that model servers used for a message.
     UsageOf(MessageId) -> TokenCount = usage_of_messages;
     /// Key: the entities that were merged into an entity.

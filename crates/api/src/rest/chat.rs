@@ -27,7 +27,7 @@ use crate::{
     rate::CallerLimits,
 };
 use recall_domain::{
-    AuditAction, Citation, Message, MessageId, MessageStatus, Role, SessionId,
+    AuditAction, Citation, Message, MessageId, MessageStatus, Role, SessionId, UndoableForgetting,
     context::{SearchSource, SearchSources},
 };
 use recall_usecases::{ResourceId, SendMessage, UseCases};
@@ -118,6 +118,9 @@ pub(super) struct ChatResponse {
     /// What wrote the answer: `extractive`, or a model's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     answerer: Option<String>,
+    /// What the reply to a command has forgotten, if that can be undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forgetting: Option<UndoableForgetting>,
     /// Why the question was not answered: a stable code.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -134,6 +137,7 @@ impl ChatResponse {
             citations: None,
             grounded: None,
             answerer: None,
+            forgetting: None,
             error: None,
         }
     }
@@ -149,6 +153,7 @@ impl ChatResponse {
                 self.citations = Some(answer.citations);
                 self.grounded = Some(answer.grounded);
                 self.answerer = Some(answer.answerer);
+                self.forgetting = answer.forgetting;
                 return StatusCode::OK;
             }
             Waited::NotAsked => self.status = ChatStatus::Processed,

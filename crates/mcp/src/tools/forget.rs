@@ -94,7 +94,7 @@ impl Definition for Forget {
         let range = MessageRange { session, after, before };
         let dry_run = arguments.dry_run;
         let request = ForgetRequest { query, facts, messages: Vec::new(), entities, range, dry_run };
-        let Forgotten { mut facts, mut messages, token } = call.tools.usecases.forget(&call.caller, request).await?;
+        let Forgotten { mut facts, mut messages, token, .. } = call.tools.usecases.forget(&call.caller, request).await?;
         let (fact_count, message_count) = (facts.len(), messages.len());
         if token.is_some() {
             let counts = format!("{}, {}", counted(fact_count, "fact"), counted(message_count, "message"));

@@ -1,6 +1,6 @@
 // The conversation: messages with the facts they changed, and answers with their sources.
 import { Fragment } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useStickToEnd } from "../motion.ts";
 import { connection, highlight, memory, openFact, sessionId, showEarlier, showLater, showMessage, stopAnswer, wantedMessage } from "../state/current-session.ts";
 import type { Memory } from "../state/memory.ts";
@@ -13,6 +13,7 @@ import { clock, count, day, dayName, milliseconds, phraseFor } from "../state/fo
 import { Welcome } from "./hints.tsx";
 import { RichText } from "./rich-text.tsx";
 import { SessionAbout } from "./session-about.tsx";
+import { UndoForgetting } from "./undo-forgetting.tsx";
 
 const changeMark: Record<Change, [mark: string, word: string]> = {
   added: ["+", "new fact"], reinforced: ["↑", "more certain"], opposed: ["↓", "less certain"],
@@ -108,7 +109,9 @@ function Stop({ question }: { question: string | null }) {
 /** The server keeps a forgotten message without its text. An answer has none either before its first word. */
 const isForgotten = ({ text, stage }: Message): boolean => text === "" && stage !== "streaming";
 
-function Bubble({ message, memory: known }: { message: Message; memory: Memory }) {
+/** `settled`: it was there when the session opened. Dozens of animations at once would slow the start of a phone down. */
+function Bubble({ message, memory: known, settled }: { message: Message; memory: Memory; settled: boolean }) {
+  const [isSettled] = useState(settled);
   const ref = useRef<HTMLElement>(null);
   const wanted = wantedMessage.value !== null && wantedMessage.value === message.id;
   useEffect(() => {
@@ -126,12 +129,13 @@ function Bubble({ message, memory: known }: { message: Message; memory: Memory }
   const busy = message.stage === "sending" || message.stage === "stored" || message.stage === "streaming";
   const own = message.role === "user" && message.speaker === null;
   return (
-    <article ref={ref} tabIndex={-1} class={`message ${own ? "own" : message.role}`} data-stage={message.stage} data-message={message.id ?? ""} aria-label={own ? "You" : (message.speaker ?? "Recall")}>
+    <article ref={ref} tabIndex={-1} class={`message ${own ? "own" : message.role}`} data-settled={isSettled || undefined} data-stage={message.stage} data-message={message.id ?? ""} aria-label={own ? "You" : (message.speaker ?? "Recall")}>
       {message.speaker && <b class="speaker">{message.speaker}</b>}
       {isForgotten(message)
         ? <p class="text soft">Forgotten</p>
         : <p class="text" data-streaming={message.stage === "streaming" || undefined}><RichText message={message} onCite={cite} /></p>}
       <Sources message={message} />
+      {message.role === "assistant" && <UndoForgetting message={message} memory={known} />}
       {message.problem && (
         <p class={message.stage === "unsent" ? "soft" : "trouble"}>{message.problem} {message.stage === "unsent" && <button type="button" onClick={sendWaiting}>Send now</button>}</p>
       )}
@@ -156,6 +160,9 @@ export function Chat() {
   const version = known?.version.value ?? 0;
   const { box, content } = useStickToEnd<HTMLDivElement, HTMLDivElement>(wantedMessage.value === null, { version, added: sentMessages.value });
   const messages = [...(known?.messages.values() ?? [])];
+  const drawn = useRef<Memory | null>(null);
+  const isOpening = drawn.current !== known;
+  useEffect(() => { drawn.current = known; }, [known]);
   const title = sessions.value.find((s) => s.id === sessionId.value)?.title;
   return (
     <>
@@ -168,7 +175,7 @@ export function Chat() {
         {known && messages.map((message, index) => (
           <Fragment key={message.key}>
             <Day message={message} before={messages[index - 1]} />
-            <Bubble message={message} memory={known} />
+            <Bubble message={message} memory={known} settled={isOpening} />
             {known.gap?.key === message.key && <button type="button" class="earlier" onClick={() => void showLater()}>Show the messages between</button>}
             {message.asking && <p class="thinking"><i /><i /><i /><span>looking through memory</span><Stop question={message.id} /></p>}
           </Fragment>

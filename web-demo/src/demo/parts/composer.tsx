@@ -7,24 +7,14 @@ import { mayWrite } from "../state/viewer.ts";
 import { Hints } from "./hints.tsx";
 import { Icon } from "./icon.tsx";
 import { SessionNotice, SharedNotice } from "./session-notice.tsx";
+import { lengthOf, TooLong } from "./too-long.tsx";
 
 /** The server takes 64 KiB, and a character has up to 4 bytes. */
 const MOST_CHARACTERS = 16_000;
-const lengthOf = (text: string): number => (text.length > MOST_CHARACTERS ? [...text].length : text.length);
 
 /** Moves the focus to the message field, unless this would open a keyboard on the screen. */
 export function focusMessageField(): void {
   if (matchMedia("(pointer: fine)").matches) document.querySelector<HTMLElement>(".composer textarea")?.focus();
-}
-
-/** Why a message is too long to be sent. The count is not announced with each key. */
-function TooLong({ length }: { length: number }) {
-  return (
-    <div id="too-long" class="trouble">
-      <p role="alert">The message is too long to be sent. A message has at most {MOST_CHARACTERS.toLocaleString()} characters: shorten it, or send it in parts.</p>
-      <p>Now it has {length.toLocaleString()} characters, {(length - MOST_CHARACTERS).toLocaleString()} too many.</p>
-    </div>
-  );
 }
 
 export function Composer() {
@@ -54,11 +44,11 @@ export function Composer() {
     node.style.height = `${Math.min(node.scrollHeight, 180)}px`;
   }, [text]);
 
-  const length = lengthOf(text.trim());
+  const length = lengthOf(text.trim(), MOST_CHARACTERS);
   const submit = () => {
     // Read the field, because the state may not yet contain the last letters.
     const trimmed = (field.current?.value ?? "").trim();
-    if (!trimmed || !known || lengthOf(trimmed) > MOST_CHARACTERS) return;
+    if (!trimmed || !known || lengthOf(trimmed, MOST_CHARACTERS) > MOST_CHARACTERS) return;
     setDraft(id, "");
     void send(trimmed);
     field.current?.focus();
@@ -71,7 +61,7 @@ export function Composer() {
     <div class="above-composer">
       <SessionNotice />
       {known && known.messages.size > 0 && <Hints />}
-      {isTooLong && <TooLong length={length} />}
+      {isTooLong && <TooLong id="too-long" noun="message" most={MOST_CHARACTERS} length={length} advice="shorten it, or send it in parts" />}
     </div>
     <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
       <div class="field">

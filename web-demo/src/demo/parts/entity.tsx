@@ -3,7 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { EntityPage, type EntityPageResult } from "../generated/operations.ts";
 import { memory, sessionId, showMessage } from "../state/current-session.ts";
 import { count, day } from "../state/format.ts";
-import { client } from "../state/login.ts";
+import { knownAt, read } from "../state/offline.ts";
+import { handleError } from "../state/problem.ts";
 import { graphHref, sessionHref } from "../state/route.ts";
 import { noMemory } from "../state/viewer.ts";
 import { FactItem } from "./facts.tsx";
@@ -16,18 +17,25 @@ export function EntityView({ id }: { id: string }) {
   const known = memory.value ?? noMemory.value;
   const version = known.version.value;
   const [entity, setEntity] = useState<Loaded | "missing" | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const isOffline = knownAt.value !== null;
   useEffect(() => {
     let stale = false;
-    client.graphql(EntityPage, { id }).then(
-      (result) => { if (!stale) setEntity(result.entity ?? "missing"); },
-      () => { if (!stale) setEntity("missing"); },
+    const show = (found: typeof entity, trouble: string | null) => {
+      if (stale) return;
+      setEntity(found);
+      setError(trouble);
+    };
+    read(EntityPage, { id }).then(
+      (result) => show(result.entity ?? "missing", null),
+      (cause: unknown) => ((cause as { code?: string }).code === "INVALID_ID" ? show("missing", null) : show(null, handleError(cause))),
     );
     return () => { stale = true; };
     // Reload when the open session changes: a new fact may be about this entity.
-  }, [id, version]);
+  }, [id, version, isOffline]);
 
   const back = <a class="quiet back" href={sessionId.value ? sessionHref(sessionId.value) : "#/"}><Icon name="back" />Back to the conversation</a>;
-  if (entity === null) return <div class="page" aria-busy="true">{back}</div>;
+  if (entity === null) return <div class="page" aria-busy={!error}>{back}{error && <p class="soft" role="status">{error}</p>}</div>;
   if (entity === "missing") return <div class="page">{back}<p class="trouble">There is no entity at this address.</p></div>;
   // Convert facts of other sessions for display without adding them to this session.
   const facts = [...entity.facts.nodes, ...entity.notes.nodes].filter((f) => f.status !== "RETRACTED").map((row) => known.facts.get(row.id) ?? known.toFact(row));

@@ -3,9 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { FactEvidence, type FactEvidenceResult } from "../generated/operations.ts";
 import { retract, showMessage } from "../state/current-session.ts";
 import { count, day, formatDays } from "../state/format.ts";
-import { client } from "../state/login.ts";
 import { type Fact, placeLabel, valueText } from "../state/model.ts";
-import { knownAt } from "../state/offline.ts";
+import { knownAt, NOT_KEPT, read } from "../state/offline.ts";
 import { openPassage } from "../state/passages.ts";
 import { mayWrite, relations } from "../state/viewer.ts";
 
@@ -42,7 +41,7 @@ export function Evidence({ fact }: { fact: Fact }) {
   const isOffline = knownAt.value !== null;
   useEffect(() => {
     let stale = false;
-    client.graphql(FactEvidence, { id: fact.id }).then(
+    read(FactEvidence, { id: fact.id }).then(
       (result) => { if (!stale) setLoaded(result.fact ?? "failed"); },
       () => { if (!stale) setLoaded("failed"); },
     );
@@ -50,7 +49,7 @@ export function Evidence({ fact }: { fact: Fact }) {
   }, [fact.id, fact.pulse.count, isOffline]);
 
   if (loaded === null) return <div class="evidence" aria-busy="true"><p class="soft">Loading…</p></div>;
-  if (loaded === "failed") return <div class="evidence">{isOffline ? <p class="soft">Only the server has the evidence. It loads when the line is back.</p> : <p class="trouble">The evidence could not be loaded.</p>}</div>;
+  if (loaded === "failed") return <div class="evidence">{isOffline ? <p class="soft">{NOT_KEPT}</p> : <p class="trouble">The evidence could not be loaded.</p>}</div>;
   const halfLife = relations.value.get(loaded.relation)?.halfLifeDays;
   return (
     <div class="evidence">

@@ -30,10 +30,12 @@ export async function boot(): Promise<void> {
     keepDraftsOf(id);
     // Before the page reads what it shows.
     followMemory((await copiesCursor(id)) ?? head, { onGap: dropUntrustedCopies, onReconnect: rereadViewer });
-    await refreshSessions();
     watch.stop();
     knownAt.value = null;
-    await opener.openRoute();
+    const listed = refreshSessions();
+    // A session of the URL needs no list, and each request takes long on a slow line.
+    if (route.value.page !== "session") await listed;
+    await Promise.all([listed, opener.openRoute()]);
     opener.followRoute();
     outbox.expire();
     sender.sendAll();

@@ -1,12 +1,13 @@
-// What this browser keeps for reading without the server: the viewer, the list of sessions, and the sessions that were opened last.
+// What this browser keeps for reading without the server: the viewer, the list of sessions, the sessions that were opened last, and answers.
 // It belongs to one account at a time. IndexedDB is optional: without it, the page keeps nothing.
 import type { Who } from "@relevantic/recall";
 import type { SessionRow, StartResult } from "../generated/operations.ts";
 import type { Snapshot } from "./memory.ts";
 
 const MOST_SESSIONS = 20;
+const MOST_ANSWERS = 500;
 /** Increase it when the form of what is kept changes. The browser then deletes what an older page kept. */
-const FORM = 2;
+const FORM = 3;
 
 export interface KeptPage {
   /** The id of the viewer. */
@@ -28,6 +29,15 @@ export interface KeptSession {
   readonly knownAt: string;
 }
 
+/** An answer of the server to one query. */
+export interface KeptAnswer {
+  /** The query with its variables. */
+  readonly key: string;
+  readonly account: string;
+  readonly result: unknown;
+  readonly knownAt: string;
+}
+
 const done = <T>(request: IDBRequest<T>) => new Promise<T>((resolve, reject) => {
   request.onsuccess = () => resolve(request.result);
   request.onerror = () => reject(request.error);
@@ -40,23 +50,24 @@ function open(): Promise<IDBDatabase> {
     for (const name of [...database.objectStoreNames]) database.deleteObjectStore(name);
     database.createObjectStore("page");
     database.createObjectStore("sessions", { keyPath: "id" });
+    database.createObjectStore("answers", { keyPath: "key" }).createIndex("knownAt", "knownAt");
   };
   return done(request);
 }
 
-interface Stores { page: IDBObjectStore; sessions: IDBObjectStore }
+interface Stores { page: IDBObjectStore; sessions: IDBObjectStore; answers: IDBObjectStore }
 
 /** Runs one transaction. Returns null if the browser refuses it. */
 async function transact<T>(mode: IDBTransactionMode, work: (stores: Stores) => Promise<T>): Promise<T | null> {
   try {
     const database = await open();
     try {
-      const transaction = database.transaction(["page", "sessions"], mode);
+      const transaction = database.transaction(["page", "sessions", "answers"], mode);
       const committed = new Promise<void>((resolve, reject) => {
         transaction.oncomplete = () => resolve();
         transaction.onabort = () => reject(transaction.error);
       });
-      const [result] = await Promise.all([work({ page: transaction.objectStore("page"), sessions: transaction.objectStore("sessions") }), committed]);
+      const [result] = await Promise.all([work({ page: transaction.objectStore("page"), sessions: transaction.objectStore("sessions"), answers: transaction.objectStore("answers") }), committed]);
       return result;
     } finally {
       database.close();
@@ -69,9 +80,12 @@ async function transact<T>(mode: IDBTransactionMode, work: (stores: Stores) => P
 export const readPage = (): Promise<KeptPage | null> => transact("readonly", async ({ page }) => ((await done(page.get("page"))) as KeptPage | undefined) ?? null);
 
 /** Deletes what was kept of another account, and sessions that no longer exist. `complete`: the list contains all sessions. */
-export const savePage = (kept: KeptPage, complete: boolean): Promise<unknown> => transact("readwrite", async ({ page, sessions }) => {
+export const savePage = (kept: KeptPage, complete: boolean): Promise<unknown> => transact("readwrite", async ({ page, sessions, answers }) => {
   const old = (await done(page.get("page"))) as KeptPage | undefined;
-  if (old && old.account !== kept.account) await done(sessions.clear());
+  if (old && old.account !== kept.account) {
+    answers.clear();
+    await done(sessions.clear());
+  }
   const listed = new Set(kept.sessions.map(({ id }) => id));
   for (const id of complete ? await done(sessions.getAllKeys()) : []) if (!listed.has(String(id))) sessions.delete(id);
   await done(page.put(kept, "page"));
@@ -101,8 +115,26 @@ export const dropSessionsOf = (whose: "own" | "all"): Promise<unknown> => transa
   for (const { id, shared } of (await done(sessions.getAll())) as KeptSession[]) if (whose === "all" || !shared) sessions.delete(id);
 });
 
+export const readAnswer = (account: string, key: string): Promise<unknown> => transact("readonly", async ({ answers }) => {
+  const kept = (await done(answers.get(key))) as KeptAnswer | undefined;
+  return kept?.account === account ? kept.result : null;
+});
+
+/** Keeps an answer, and evicts those that were kept least lately. Has no effect after a logout or with another account. */
+export const saveAnswer = (kept: KeptAnswer): Promise<unknown> => transact("readwrite", async ({ page, answers }) => {
+  const owner = (await done(page.get("page"))) as KeptPage | undefined;
+  if (owner?.account !== kept.account) return;
+  await done(answers.put(kept));
+  const surplus = (await done(answers.count())) - MOST_ANSWERS;
+  if (surplus <= 0) return;
+  for (const key of await done(answers.index("knownAt").getAllKeys(null, surplus))) answers.delete(key);
+});
+
+export const dropAnswers = (): Promise<unknown> => transact("readwrite", async ({ answers }) => done(answers.clear()));
+
 /** Deletes everything: after a logout, and after the deletion of the user's data. */
-export const clearKept = (): Promise<unknown> => transact("readwrite", async ({ page, sessions }) => {
+export const clearKept = (): Promise<unknown> => transact("readwrite", async ({ page, sessions, answers }) => {
   page.clear();
+  answers.clear();
   await done(sessions.clear());
 });

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import type { EventMeta, EventOf, RecallEvent } from "@relevantic/recall";
 import type { AroundResult, FactRow, LaterResult, MessageRow, SnapshotResult } from "../generated/operations.ts";
-import { type Change, type Entity, type Fact, type Message, type Pulse, valueText } from "./model.ts";
+import { type Change, type Entity, type Fact, type Forgetting, type Message, type Pulse, valueText } from "./model.ts";
 import { phraseFromName } from "./format.ts";
 
 const lower = <T extends string>(text: T) => text.toLowerCase() as Lowercase<T>;
@@ -84,7 +84,7 @@ export class Memory {
 
   /** The newest messages and facts that the server has confirmed. A retracted fact may have been forgotten, so it is left out, also as a rival. */
   snapshot(maxMessages: number, maxFacts: number): Snapshot {
-    const messages = this.#splitAtGap()[1].filter((m) => m.id !== null && m.stage !== "streaming").slice(-maxMessages).map((m) => ({ ...m, asking: false }));
+    const messages = this.#splitAtGap()[1].filter((m) => m.id !== null && m.stage !== "streaming").slice(-maxMessages).map((m) => ({ ...m, asking: false, forgetting: null }));
     const isRetracted = (id: string) => this.facts.get(id)?.status === "retracted";
     const present = [...this.facts.values()].filter(({ id }) => !isRetracted(id)).sort((a, b) => a.order - b.order).slice(-maxFacts);
     const facts = present.map((fact) => ({ ...fact, rivals: fact.rivals.filter(({ factId }) => !isRetracted(factId)) }));
@@ -156,6 +156,14 @@ export class Memory {
     this.#changed();
   }
 
+  /** Sets how what a reply has forgotten can be undone. null: it cannot be. */
+  setForgetting(replyId: string, forgetting: Forgetting | null): void {
+    const reply = this.byId(replyId);
+    if (!reply || (reply.forgetting?.token === forgetting?.token && reply.forgetting?.undoUntil === forgetting?.undoUntil)) return;
+    this.#edit(reply, { forgetting });
+    this.#changed();
+  }
+
   #entity(row: FactRow["subject"]): string {
     this.entities.set(row.id, { id: row.id, name: row.name, type: lower(row.type), mentionCount: row.mentionCount, isViewer: row.isViewer });
     return row.id;
@@ -182,7 +190,7 @@ export class Memory {
     this.#put({
       ...blankMessage(keyOf(row), row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt, remembered: row.remembered,
       stage: row.status === "PROCESSED" ? "processed" : row.status === "FAILED" ? "failed" : "stored",
-      kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null,
+      kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null, forgetting: row.forgetting,
       mentions: row.mentions.map((m) => ({ entityId: m.entity.id, name: m.entity.name, type: lower(m.entity.type), start: m.start, end: m.end })),
       citations: row.citations.map((c) => ({
         index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null, shared: c.shared,
@@ -367,6 +375,7 @@ export class Memory {
         passage: c.chunk ? { chunkId: c.chunk.chunk_id, documentId: c.chunk.document_id, filename: c.chunk.filename, pages: c.chunk.pages ?? null } : null,
       })),
       answerer: { name: event.answerer, totalMs: event.timings.total_ms, grounded: event.grounded },
+      forgetting: event.forgetting ? { token: event.forgetting.token, undoUntil: event.forgetting.undo_until } : null,
     });
   }
 }
@@ -376,5 +385,5 @@ const streamKey = (questionId: string) => `answer:${questionId}`;
 
 const blankMessage = (key: string, text: string): Message => ({
   key, id: null, role: "user", speaker: null, text, sentAt: new Date().toISOString(), stage: "sending", kind: null, mentions: [], citations: [],
-  answerTo: null, learned: new Map(), roundTripMs: null, asking: false, remembered: true, answerer: null, problem: null,
+  answerTo: null, forgetting: null, learned: new Map(), roundTripMs: null, asking: false, remembered: true, answerer: null, problem: null,
 });

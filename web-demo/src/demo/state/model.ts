@@ -91,6 +91,12 @@ export interface CitationView {
   shared: boolean;
 }
 
+/** What the reply to a command has forgotten, while that can be undone. */
+export interface Forgetting {
+  token: string;
+  undoUntil: string;
+}
+
 /** `sending`: the request is in progress. `unsent`: the server did not answer; the page retries. `stored`: the server has it. */
 export type Stage = "sending" | "unsent" | "stored" | "processed" | "failed" | "streaming";
 
@@ -108,6 +114,8 @@ export interface Message {
   mentions: Mention[];
   citations: CitationView[];
   answerTo: string | null;
+  /** null also in copies for reading without the server. */
+  forgetting: Forgetting | null;
   /** Fact ids, and how this message changed each fact. */
   learned: Map<string, Change>;
   /** Milliseconds from Send to the facts on the page. null: sent elsewhere. */

@@ -1,12 +1,13 @@
 // Reading without the server: which copies this browser keeps and deletes, and the watch for the server's return.
 import { signal } from "@preact/signals";
-import type { MemoryEvent, MemoryGap } from "@relevantic/recall";
+import { RecallError, type MemoryEvent, type MemoryGap, type TypedDocument } from "@relevantic/recall";
 import type { SessionRow } from "../generated/operations.ts";
 import { memoryCursor } from "./changes.ts";
 import { connection, memory, sessionId } from "./current-session.ts";
 import { setDraft } from "./drafts.ts";
 import { isUnreachable } from "./errors.ts";
 import { dropSessions, dropSessionsOf, readPage, readSession, savePage, saveSession, type KeptSession } from "./kept.ts";
+import { KeptAnswers } from "./kept-answers.ts";
 import { account, client, hasToken, visitEnds } from "./login.ts";
 import type { Memory } from "./memory.ts";
 import { outbox } from "./outbox.ts";
@@ -26,6 +27,8 @@ export const notKept = signal<string | null>(null);
 /** Notices when the server returns. */
 export const watch = new ReturnWatch(() => beforeDeadline(client.whoIsThere()).then(() => true, (error: unknown) => !isUnreachable(error)));
 
+const answers = new KeptAnswers();
+
 /** Nothing is kept of users with a token, because the page forgets the token when it closes. */
 const keeper = (): string | undefined => (hasToken.value ? undefined : start.value?.viewer.id);
 
@@ -34,7 +37,8 @@ export function keepPage(sessions: readonly SessionRow[], complete: boolean): vo
   const id = keeper();
   if (id === undefined || !start.value) return;
   const head = memoryCursor() ?? start.value.viewer.head;
-  void savePage({ account: id, who: account.value, visitEnds: visitEnds.value, start: start.value, sessions, head, knownAt: new Date().toISOString() }, complete);
+  const kept = { account: id, who: account.value, visitEnds: visitEnds.value, start: start.value, sessions, head, knownAt: new Date().toISOString() };
+  void savePage(kept, complete).then(() => answers.begin());
 }
 
 /** Keeps the open session as the page shows it. */
@@ -56,10 +60,41 @@ export async function readCopy(id: string): Promise<KeptSession | null> {
   return owner === undefined ? null : readSession(owner, id);
 }
 
+/** Why a reading place shows nothing without the server. */
+export const NOT_KEPT = "Not available offline: this was not opened on this device before. It loads when the line is back.";
+
+/** Whether a read failed only because the server is missing and this device has no copy. */
+export const isNotKept = (error: unknown): boolean => error instanceof RecallError && error.code === "NOT_KEPT";
+
+/** Without a session, no stream notices that the server is missing. The start notices it itself. */
+function noticeOutage() {
+  if (start.value === null || connection.value !== null || knownAt.value !== null) return;
+  knownAt.value = new Date().toISOString();
+  watch.start();
+}
+
+/** Asks the server, and keeps the answer in this browser. Without the server, returns the kept answer. */
+export async function read<Result, Variables>(query: TypedDocument<Result, Variables>, variables: Variables): Promise<Result> {
+  const [owner, key] = [keeper(), `${query} ${JSON.stringify(variables)}`];
+  // The server may not answer for a long time.
+  const known = knownAt.value === null ? null : await answers.find<Result>(owner, key);
+  if (known !== null) return known;
+  try {
+    return await answers.ask(keeper, key, () => client.graphql(query, variables));
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+    const kept = await answers.find<Result>(owner, key);
+    noticeOutage();
+    if (kept !== null) return kept;
+    throw new RecallError("NOT_KEPT", NOT_KEPT, 0);
+  }
+}
+
 /** Deletes what this browser keeps of a session: its copy, its unsent messages and its draft. */
 export function dropSession(id: string): void {
   setDraft(id, "");
   if (start.value) outbox.clearSession(start.value.viewer.id, id);
+  answers.drop();
   void dropSessions([id]);
 }
 
@@ -68,12 +103,14 @@ export function dropOutdatedCopy(event: MemoryEvent): void {
   if (event.type === "viewer_update") return;
   if (event.type === "session_deleted") return dropSession(event.session_id);
   const forgets = event.type === "message_forgotten" || (event.type === "fact_update" && (event.change === "removed" || event.change === "retracted"));
+  if (forgets) answers.drop();
   const isFollowed = event.session_id === sessionId.value && connection.value?.phase === "live";
   if (forgets && !isFollowed) void dropSessions([event.session_id]);
 }
 
 /** After a gap, copies may contain what was forgotten meanwhile. Own sessions may cite shared memory, but not the reverse. */
 export async function dropUntrustedCopies({ shared }: Pick<MemoryGap, "shared">): Promise<void> {
+  answers.drop();
   await dropSessionsOf(shared ? "all" : "own");
   keepOpenSession();
 }

@@ -70,8 +70,9 @@ class SessionOpener {
   /** Opens the session of the current route. An entity page keeps the open session. */
   async openRoute(): Promise<void> {
     const { value } = route;
-    openFact.value = null;
-    highlight.value = null;
+    // The server is back, and the page is where it was.
+    const stays = value.page === "session" && value.id === sessionId.value;
+    if (!stays) openFact.value = highlight.value = null;
     if (value.page === "session") {
       if (value.id !== sessionId.value || this.#id !== value.id) await this.open(value.id);
       return;

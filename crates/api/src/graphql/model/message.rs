@@ -16,12 +16,14 @@ use super::{
 use crate::{
     error::ApiError,
     graphql::{
-        loader::{AnswerTo, ChunkOf, DecisionsIn, FactsIn, MentionsIn, ResourcesOf, UsageOf},
+        loader::{AnswerTo, ChunkOf, DecisionsIn, FactsIn, MentionsIn, ResourcesOf, UndoTimeOf, UsageOf},
         page::{self, Connection, Total, list_cost},
         scope::{Memory, Needs, scope},
     },
 };
-use recall_domain::{Citation, EntityId, FactId, Mention, MessageId, Page, Resource, Role, Slice, Span, Stance, Timestamp};
+use recall_domain::{
+    Citation, EntityId, FactId, Mention, MessageId, Page, Resource, Role, Slice, Span, Stance, Timestamp, UndoableForgetting,
+};
 
 /// A message: one turn of a conversation.
 #[Object(name = "Message", guard = "Needs::Read")]
@@ -110,6 +112,14 @@ impl MessageNode {
     /// The question that this message answers.
     async fn answer_to(&self) -> async_graphql::Result<Option<MessageNode>> {
         message(&self.1, self.0.answer_to).await
+    }
+
+    /// What the reply to a command such as "Forget that I have a dog." has forgotten, as long as that can be undone. Otherwise null.
+    async fn forgetting(&self, ctx: &Context<'_>) -> async_graphql::Result<Option<Forgetting>> {
+        let now = scope(ctx)?.usecases.now();
+        let Some(told) = UndoableForgetting::of_reply(&self.0).filter(|told| now < told.undo_until) else { return Ok(None) };
+        let undo_until = self.1.load.load_one(UndoTimeOf(told.token)).await?.filter(|until| now < *until);
+        Ok(undo_until.map(|undo_until| Forgetting { token: told.token.to_string(), undo_until }))
     }
 
     /// The sources of an answer, in the order of the numbers in its text.
@@ -208,6 +218,15 @@ impl MessageNode {
     async fn cursor(&self) -> String {
         page::message_cursor(&self.0)
     }
+}
+
+/// A forgetting that can be undone.
+#[derive(SimpleObject)]
+pub(crate) struct Forgetting {
+    /// The token for `undoForget`.
+    token: String,
+    /// Until when it can be undone.
+    undo_until: Timestamp,
 }
 
 /// The effect of a message on a fact.

@@ -4,7 +4,7 @@ import { useContext } from "preact/hooks";
 import { computed, signal, type Signal } from "@preact/signals";
 import { client } from "../../state/login.ts";
 import { start } from "../../state/viewer.ts";
-import { Ontology, type OntologyResult } from "../generated/operations.ts";
+import { Ontology, type OntologyResult, type OntologyVariables } from "../generated/operations.ts";
 import type { Reader } from "./fact-lists.ts";
 
 export type Relation = OntologyResult["relations"][number];
@@ -28,8 +28,9 @@ export function createMemoryContext(): MemoryContext {
   return { ontology, reader, ready, version: signal(0) };
 }
 
-export async function loadOntology({ ontology }: MemoryContext): Promise<void> {
-  ontology.value = (await client.graphql(Ontology, {})).relations;
+/** `ask`: how the place reads. */
+export async function loadOntology({ ontology }: MemoryContext, ask: (query: typeof Ontology, variables: OntologyVariables) => Promise<OntologyResult> = (query, variables) => client.graphql(query, variables)): Promise<void> {
+  ontology.value = (await ask(Ontology, {})).relations;
 }
 
 const Context = createContext<MemoryContext | null>(null);

@@ -12,6 +12,7 @@ import { mayWrite } from "../../state/viewer.ts";
 import { FindPassages, type FindPassagesResult } from "../generated/operations.ts";
 import { announcement } from "../state/library.ts";
 import { chooseSnippet } from "../state/text.ts";
+import { isTooLong, QuestionField } from "./question-field.tsx";
 
 const MAX_PASSAGES = 5;
 /** Weaker passages than this share of the best score are left out. */
@@ -81,17 +82,16 @@ export function Ask({ documentId }: { documentId: string | null }) {
     setResult({ found, question: question.trim(), hasWords: methodsUsed.includes("KEYWORD") });
     announcement.value = found.length === 0 ? "No passage fits." : `${count(found.length, "passage")} found.`;
   });
-  const isBlank = question.trim() === "";
+  const cannotAsk = question.trim() === "" || isTooLong(question);
   const title = documentId ? "Ask about this document" : "Ask your documents";
   return (
     <section class="ask" aria-label={title}>
-      <form onSubmit={(event) => { event.preventDefault(); if (!isBlank && !busy) void find(); }}>
-        <div class="field">
-          <input type="text" value={question} maxLength={1000} aria-label={title} placeholder={documentId ? "Ask about this document" : "Ask all your documents"} onInput={(event) => setQuestion(event.currentTarget.value)} />
-          <button type="submit" disabled={isBlank || busy}>Find</button>
-        </div>
+      <form onSubmit={(event) => { event.preventDefault(); if (!cannotAsk && !busy) void find(); }}>
+        <QuestionField id="ask-too-long" label={title} placeholder={documentId ? "Ask about this document" : "Ask all your documents"} value={question} onChange={setQuestion}>
+          <button type="submit" disabled={cannotAsk || busy}>Find</button>
+        </QuestionField>
         <p class="soft">
-          Finds the passages that fit. Or <button type="button" class="link" disabled={isBlank || busy} onClick={() => void run(() => askInChat(question.trim(), documentId))}>ask in the chat</button>, which answers from {documentId ? "this document only" : "all that Recall knows"}.
+          Finds the passages that fit. Or <button type="button" class="link" disabled={cannotAsk || busy} onClick={() => void run(() => askInChat(question.trim(), documentId))}>ask in the chat</button>, which answers from {documentId ? "this document only" : "all that Recall knows"}.
         </p>
       </form>
       {error && <p class="trouble" role="alert">{error}</p>}

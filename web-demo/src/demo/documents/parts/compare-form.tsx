@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { handleError } from "../../state/problem.ts";
 import { chosen, compareChosen, MAX_COMPARED, MIN_COMPARED, toggleChoice } from "../state/choice.ts";
+import { isTooLong, QuestionField } from "./question-field.tsx";
 
 const ID = "compare-documents";
 
@@ -35,6 +36,7 @@ export function CompareForm() {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const number = chosen.value?.length ?? 0;
+  const cannotStart = number < MIN_COMPARED || isTooLong(question);
   const start = async () => {
     setBusy(true);
     setError(null);
@@ -46,14 +48,13 @@ export function CompareForm() {
     document.getElementById(ID)?.focus();
   };
   return (
-    <form class="compare-form" aria-label="Compare documents" onSubmit={(event) => { event.preventDefault(); if (number >= MIN_COMPARED && !busy) void start(); }}>
+    <form class="compare-form" aria-label="Compare documents" onSubmit={(event) => { event.preventDefault(); if (!cannotStart && !busy) void start(); }}>
       <Choices />
       {error && <p class="trouble" role="alert">{error}</p>}
-      <div class="field">
-        <input type="text" value={question} maxLength={1000} aria-label="Question (optional)" placeholder="Question (optional)" onInput={(event) => setQuestion(event.currentTarget.value)} />
+      <QuestionField id="compare-too-long" label="Question (optional)" placeholder="Question (optional)" value={question} onChange={setQuestion}>
         <button type="button" class="cancel" onClick={cancel}>Cancel</button>
-        <button type="submit" disabled={number < MIN_COMPARED || busy}>{number < MIN_COMPARED ? "Compare" : `Compare ${number}`}</button>
-      </div>
+        <button type="submit" disabled={cannotStart || busy}>{number < MIN_COMPARED ? "Compare" : `Compare ${number}`}</button>
+      </QuestionField>
       <p class="unseen" role="status">{number} of {MAX_COMPARED} documents chosen</p>
     </form>
   );

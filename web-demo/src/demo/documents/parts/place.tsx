@@ -1,6 +1,7 @@
 // The documents place: the library, the reading view of one document, the report of a comparison, or a topic.
 import "../documents.css";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { OfflineNotice } from "../../parts/offline-notice.tsx";
 import { route } from "../../state/route.ts";
 import { dropped } from "../../state/file-drop.ts";
 import { announcement, refresh, watchLibrary } from "../state/library.ts";
@@ -48,6 +49,7 @@ export function Documents() {
     <main id="main" ref={main} tabIndex={-1} class="documents" aria-label={report ? "Comparison" : topic ? "Topic" : open ? "Document" : "Documents"}>
       {report ? <Report key={report} id={report} /> : topic ? <TopicView key={topic} id={topic} /> : open ? <Reader key={open.id} id={open.id} chunk={open.chunk} /> : <Library />}
       <p class="unseen" role="status">{announcement.value}</p>
+      <OfflineNotice />
     </main>
   );
 }

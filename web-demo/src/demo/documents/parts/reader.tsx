@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { ago, count, day } from "../../state/format.ts";
 import { client, hasToken } from "../../state/login.ts";
+import { read } from "../../state/offline.ts";
 import { passageRequests } from "../../state/passages.ts";
 import { handleError } from "../../state/problem.ts";
 import { documentHref, documentsHref, navigate } from "../../state/route.ts";
@@ -17,6 +18,7 @@ import { Ask } from "./ask.tsx";
 import { DeleteButton } from "./delete-button.tsx";
 import { Badges, ProgressBar } from "./document-item.tsx";
 import { TextView } from "./text-view.tsx";
+import { Unopened } from "./unopened.tsx";
 
 type Version = VersionsResult["documents"]["nodes"][number];
 
@@ -39,7 +41,7 @@ function Download({ row, onError }: { row: OpenedDocument; onError: (message: st
 /** Loads the other versions of a document, newest first. */
 async function loadVersions({ id, path, collection, shared }: OpenedDocument): Promise<Version[]> {
   if (path === null) return [];
-  const { documents } = await client.graphql(Versions, { filter: { collection, text: path }, shared });
+  const { documents } = await read(Versions, { filter: { collection, text: path }, shared });
   return documents.nodes.filter((v) => v.path === path && v.id !== id).sort((a, b) => b.version - a.version);
 }
 
@@ -124,7 +126,14 @@ export function Reader({ id, chunk }: { id: string; chunk: string | null }) {
     open();
     return () => { opened.value = null; };
   }, [id]);
-  useReadingOnReturn(() => { if (error !== null && !row) open(); });
+  // What was not on this device, or failed.
+  const [returns, setReturns] = useState(0);
+  useReadingOnReturn(() => {
+    if (error === null) return;
+    if (!row) return open();
+    setError(null);
+    setReturns((old) => old + 1);
+  });
   // A version that becomes searchable replaces another one. The head waits for the versions, so that it does not grow afterwards.
   const status = row?.status;
   useEffect(() => {
@@ -155,7 +164,7 @@ export function Reader({ id, chunk }: { id: string; chunk: string | null }) {
       if (loaded) setText(loaded);
     };
     run().catch((cause: unknown) => { if (load === loads.current) setError(handleError(cause)); });
-  }, [id, chunk, stored]);
+  }, [id, chunk, stored, returns]);
 
   const showMore = async () => {
     if (!text) return;
@@ -166,7 +175,7 @@ export function Reader({ id, chunk }: { id: string; chunk: string | null }) {
 
   const back = <a class="quiet back" href={documentsHref}><Icon name="back" />All documents</a>;
   if (missing) return <div class="column">{back}<h1>There is no such document</h1><p class="soft">It was deleted, or it belongs to another user.</p></div>;
-  if (!row || !versions) return <div class="column reading" aria-busy={!error}>{back}{error && <p class="trouble" role="alert">{error}</p>}</div>;
+  if (!row || !versions) return <div class="column reading" aria-busy={!error}>{back}{error && <Unopened what="document" why={error} />}</div>;
   return (
     <div class="column reading">
       {back}

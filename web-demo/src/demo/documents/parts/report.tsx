@@ -13,6 +13,7 @@ import { DELETION } from "./comparisons-list.tsx";
 import { DeleteButton } from "./delete-button.tsx";
 import { ProgressBar } from "./document-item.tsx";
 import { Point } from "./points.tsx";
+import { Unopened } from "./unopened.tsx";
 
 const GROUPS = [
   { name: "Similarities", about: "What the documents agree on.", pointsOf: (r: OpenedComparison) => r.similarities },
@@ -117,7 +118,7 @@ export function Report({ id }: { id: string }) {
 
   const back = <a class="quiet back" href={documentsHref}><Icon name="back" />All documents</a>;
   if (missing) return <div class="column">{back}<h1>There is no such comparison</h1><p class="soft">It was deleted, or it belongs to another user.</p></div>;
-  if (!report) return <div class="column" aria-busy={!error}>{back}{error && <p class="trouble" role="alert">{error}</p>}</div>;
+  if (!report) return <div class="column" aria-busy={!error}>{back}{error && <Unopened what="comparison" why={error} />}</div>;
   const names = namesOf(report.documents);
   // Points found later would move those that the user reads, so they are shown when all are found.
   const hasPoints = GROUPS.some(({ pointsOf }) => pointsOf(report).length > 0);

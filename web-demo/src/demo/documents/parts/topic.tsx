@@ -2,20 +2,21 @@
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { count } from "../../state/format.ts";
-import { client } from "../../state/login.ts";
+import { read } from "../../state/offline.ts";
 import { handleError } from "../../state/problem.ts";
 import { documentHref, documentsHref } from "../../state/route.ts";
 import { GetTopic, Topics as TopicsQuery, type GetTopicResult, type TopicName } from "../generated/operations.ts";
 import { own } from "../state/library.ts";
 import { useReadingOnReturn } from "../state/return.ts";
 import { Messages, Names, Topics } from "./about.tsx";
+import { Unopened } from "./unopened.tsx";
 
 const MAX_LISTED = 12;
 type Loaded = NonNullable<GetTopicResult["topic"]>;
 
 /** Loads a topic, or the next messages of it. Returns null if it does not exist. */
 async function load(id: string, before: Loaded | null): Promise<Loaded | null> {
-  const { topic } = await client.graphql(GetTopic, { id, after: before?.messages.pageInfo.endCursor ?? null });
+  const { topic } = await read(GetTopic, { id, after: before?.messages.pageInfo.endCursor ?? null });
   return topic && { ...topic, messages: { ...topic.messages, nodes: [...(before?.messages.nodes ?? []), ...topic.messages.nodes] } };
 }
 
@@ -68,7 +69,7 @@ export function TopicView({ id }: { id: string }) {
     <div class="column" aria-busy={!topic && !missing && !error}>
       <a class="quiet back" href={documentsHref}><Icon name="back" />All documents</a>
       {missing && <><h1>There is no such topic</h1><p class="soft">Its texts were deleted or are about something else now, or it belongs to another user.</p></>}
-      {error && <p class="trouble" role="alert">{error}</p>}
+      {error && (topic ? <p class="trouble" role="alert">{error}</p> : <Unopened what="topic" why={error} />)}
       {topic && <Content topic={topic} onMore={() => void show(topic)} />}
     </div>
   );
@@ -82,7 +83,7 @@ export function TopicsList() {
   useEffect(() => {
     let stale = false;
     // Without topics the page is complete, too.
-    client.graphql(TopicsQuery, { first: MAX_LISTED }).then(({ topics: found }) => { if (!stale) setTopics(found.nodes); }, () => {});
+    read(TopicsQuery, { first: MAX_LISTED }).then(({ topics: found }) => { if (!stale) setTopics(found.nodes); }, () => {});
     return () => { stale = true; };
   }, [ready]);
   if (topics.length === 0) return null;

@@ -3,6 +3,7 @@ import { effect, signal } from "@preact/signals";
 import type { EventOf, EventStream } from "@relevantic/recall";
 import { Comparisons, GetComparison, type ComparisonRow, type GetComparisonResult } from "../generated/operations.ts";
 import { client, loginMethods } from "../../state/login.ts";
+import { read } from "../../state/offline.ts";
 import { handleError } from "../../state/problem.ts";
 import { announcement, ignoreMissing, isUnfinished } from "./library.ts";
 
@@ -29,7 +30,7 @@ export const openedComparison = signal<OpenedComparison | null>(null);
 let latestRefresh = 0;
 
 async function loadRows(first: number, after: string | null): Promise<ComparisonList> {
-  const { nodes, pageInfo } = (await client.graphql(Comparisons, { first, after })).comparisons;
+  const { nodes, pageInfo } = (await read(Comparisons, { first, after })).comparisons;
   return { rows: nodes, next: pageInfo.hasNextPage ? pageInfo.endCursor : null };
 }
 
@@ -68,7 +69,7 @@ export async function startComparison(documentIds: string[], question: string | 
 
 /** Loads a comparison for the report. Returns null if it does not exist. */
 export async function openComparison(id: string): Promise<OpenedComparison | null> {
-  const { comparison } = await client.graphql(GetComparison, { id });
+  const { comparison } = await read(GetComparison, { id });
   openedComparison.value = comparison;
   follow();
   return comparison;
@@ -108,11 +109,11 @@ async function reload(): Promise<void> {
   while (isStale && openedComparison.value) {
     isStale = false;
     const { id } = openedComparison.value;
-    const read = await client.graphql(GetComparison, { id }).catch(() => null);
+    const answer = await read(GetComparison, { id }).catch(() => null);
     const before = openedComparison.value;
     if (before?.id !== id) isStale = true;
-    else if (read) {
-      const { comparison } = read;
+    else if (answer) {
+      const { comparison } = answer;
       if (comparison) announceEnd(before, comparison);
       // An event may be newer than the answer.
       openedComparison.value = comparison && { ...comparison, done: Math.max(comparison.done, before.done) };

@@ -3,6 +3,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { RecallError, type DocumentStatus, type EventOf, type EventStream } from "@relevantic/recall";
 import { Documents, GetDocument, MarkViewed, type DocumentRow, type GetDocumentResult } from "../generated/operations.ts";
 import { client, loginMethods } from "../../state/login.ts";
+import { read } from "../../state/offline.ts";
 import { handleError } from "../../state/problem.ts";
 import { start } from "../../state/viewer.ts";
 
@@ -53,7 +54,7 @@ async function loadShelf(isShared: boolean, loaded: number): Promise<Shelf> {
   const { text, status, older } = filter.value;
   const first = Math.min(MAX_ROWS_PER_PAGE, Math.max(ROWS_PER_PAGE, loaded));
   const conditions = { current: !older, ...(text ? { text } : {}), ...(status ? { status } : {}) };
-  const { documents } = await client.graphql(Documents, { filter: conditions, first, shared: isShared });
+  const { documents } = await read(Documents, { filter: conditions, first, shared: isShared });
   return { rows: documents.nodes, total: documents.totalCount ?? documents.nodes.length, next: documents.pageInfo.hasNextPage ? documents.pageInfo.endCursor : null };
 }
 
@@ -88,7 +89,7 @@ export async function showMore(isShared: boolean): Promise<void> {
   const conditions = { current: !older, ...(text ? { text } : {}), ...(status ? { status } : {}) };
   const before = latestRefresh;
   try {
-    const { documents } = await client.graphql(Documents, { filter: conditions, first: ROWS_PER_PAGE, after: shelf.value.next, shared: isShared });
+    const { documents } = await read(Documents, { filter: conditions, first: ROWS_PER_PAGE, after: shelf.value.next, shared: isShared });
     if (before !== latestRefresh) return;
     const known = new Set(shelf.value.rows.map((row) => row.id));
     shelf.value = {
@@ -139,7 +140,7 @@ function announceEnd(row: DocumentRow) {
 
 /** Loads a document for the reading view. Returns null if it does not exist. */
 export async function openDocument(id: string): Promise<OpenedDocument | null> {
-  const { document } = await client.graphql(GetDocument, { id });
+  const { document } = await read(GetDocument, { id });
   opened.value = document;
   follow();
   return document;
@@ -149,7 +150,7 @@ export async function openDocument(id: string): Promise<OpenedDocument | null> {
 export const markViewed = (id: string) => client.graphql(MarkViewed, { input: { documentId: id } });
 
 async function refreshRow(id: string): Promise<void> {
-  const { document: loaded } = await client.graphql(GetDocument, { id });
+  const { document: loaded } = await read(GetDocument, { id });
   const document = loaded && { ...loaded, viewedAt: opened.value?.id === id ? opened.value.viewedAt : loaded.viewedAt };
   const hasEnded = document !== null && !isUnfinished(document);
   if (document) announceEnd(document);

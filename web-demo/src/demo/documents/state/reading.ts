@@ -1,7 +1,7 @@
 // Loads the text of a document for the reading view, up to a cited passage.
 import { RecallError } from "@relevantic/recall";
 import { Chunks, Passage, type ChunkRow, type PassageResult } from "../generated/operations.ts";
-import { client } from "../../state/login.ts";
+import { read } from "../../state/offline.ts";
 
 const CHUNKS_PER_PAGE = 100;
 /** Page size for long chunks, of which 100 exceed the server's limit for an answer. */
@@ -18,7 +18,7 @@ export interface LoadedText {
 }
 
 async function loadPage(id: string, after: string | null): Promise<LoadedText | null> {
-  const request = async (first: number) => (await client.graphql(Chunks, { id, first, after })).document;
+  const request = async (first: number) => (await read(Chunks, { id, first, after })).document;
   const found = await request(CHUNKS_PER_PAGE).catch((error: unknown) => {
     if (error instanceof RecallError && error.code === "RESPONSE_TOO_LARGE") return request(LONG_CHUNKS_PER_PAGE);
     throw error;
@@ -45,7 +45,7 @@ export async function loadMore(id: string, text: LoadedText): Promise<LoadedText
 /** Returns a cited chunk, or null if it was deleted or belongs to another document. */
 export async function loadPassage(documentId: string, chunkId: string): Promise<CitedChunk | null> {
   try {
-    const chunk = (await client.graphql(Passage, { id: chunkId })).message?.chunk ?? null;
+    const chunk = (await read(Passage, { id: chunkId })).message?.chunk ?? null;
     return chunk?.document.id === documentId ? chunk : null;
   } catch (error) {
     if (error instanceof RecallError && error.code === "INVALID_ID") return null;

@@ -3,6 +3,7 @@ import { Triple } from "../../common/parts/fact-line.tsx";
 import { useLiveList } from "../../common/state/hooks.ts";
 import { placeHref, type Filters } from "../../common/state/place.ts";
 import { lower, manyOf, nameOf, percent, statusWord, typeWord } from "../../common/state/words.ts";
+import { knownAt, NOT_KEPT } from "../../state/offline.ts";
 import { memoryFactHref } from "../../state/route.ts";
 import type { GraphFact, GraphThing } from "../generated/operations.ts";
 import { notes } from "../state/lists.ts";
@@ -68,6 +69,8 @@ function Notes({ filters }: { filters: Filters }) {
   );
 }
 
+const FactsFailed = () => (knownAt.value === null ? <p class="trouble" role="alert">They could not be read.</p> : <p class="soft" role="status">{NOT_KEPT}</p>);
+
 /** Of the selected thing, or of the centre. */
 export function Details({ store, address }: Props) {
   const { things, indexes } = store.network.value;
@@ -85,7 +88,7 @@ export function Details({ store, address }: Props) {
       <p class="soft">mentioned {manyOf(thing.mentionCount, "time")}{thing.shared && ", shared memory"}</p>
       <Actions store={store} address={address} thing={thing} />
       <h3>{loading ? "Facts" : manyOf(total, "fact")}</h3>
-      {loading ? <p class="soft" aria-busy="true">Loading…</p> : list.phase.value === "failed" ? <p class="trouble" role="alert">They could not be read.</p> : <FactList facts={facts} total={total} allHref={placeHref({ view: "facts", filters })} />}
+      {loading ? <p class="soft" aria-busy="true">Loading…</p> : list.phase.value === "failed" ? <FactsFailed /> : <FactList facts={facts} total={total} allHref={placeHref({ view: "facts", filters })} />}
       <Notes key={thing.id} filters={filters} />
     </article>
   );

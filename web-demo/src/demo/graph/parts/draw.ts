@@ -46,7 +46,7 @@ const PLAIN_BELOW_PX = 8;
 const ZOOM_BUTTONS = { width: 48, height: 116 };
 const DIMMED = 0.35;
 const LINES_PER_PATH = 64;
-/** Among more things, every place is taken. Labels then avoid each other only. */
+/** Among more things, labels may cover the plain discs: every place is taken. */
 const MAX_AVOIDED = 300;
 
 const shorten = (text: string) => (text.length > MAX_LETTERS ? `${text.slice(0, MAX_LETTERS - 1)}…` : text);
@@ -178,7 +178,8 @@ function drawRings(ctx: Pen, scene: Scene, { things, x, y, r }: Visible) {
 
 const linkText = ({ facts: [first, ...more] }: GraphLink): string => (first ? `${phraseFor(first.phrase, first.subject.isViewer)}${more.length > 0 ? ` +${more.length}` : ""}` : "");
 
-function* candidates(scene: Scene, { x, y, r }: Visible, links: readonly GraphLink[], first: readonly number[]): Generator<LabelCandidate> {
+/** `early`: things whose names matter more than the phrases of facts. */
+function* candidates(scene: Scene, { x, y, r }: Visible, links: readonly GraphLink[], first: readonly number[], early: readonly number[]): Generator<LabelCandidate> {
   const named = new Set<number>();
   const name = (index: number, required: boolean): LabelCandidate | null => {
     const thing = scene.network.things[index];
@@ -189,16 +190,23 @@ function* candidates(scene: Scene, { x, y, r }: Visible, links: readonly GraphLi
     const text = shorten(nameOf(thing));
     const width = scene.measure(text);
     const [px, py, gap] = [x(index), y(index), r(index) + 12];
-    return { key: thing.id, text, width, required, points: [[px, py + gap], [px, py - gap], [px + gap + width / 2 - 4, py], [px - gap - width / 2 + 4, py]] };
+    // Below, above, to the right, to the left, and between these.
+    const [aside, corner] = [gap + width / 2 - 4, r(index) * Math.SQRT1_2 + 10];
+    const between = ([[1, 1], [-1, 1], [1, -1], [-1, -1]] as const).map(([dx, dy]) => [px + dx * (corner + width / 2 - 8), py + dy * corner] as const);
+    return { key: thing.id, text, width, required, points: [[px, py + gap], [px, py - gap], [px + aside, py], [px - aside, py], ...between] };
   };
   const link = (value: GraphLink): LabelCandidate => {
     const { source, target } = value;
     const text = linkText(value);
     const at = (share: number): [number, number] => [x(source) + (x(target) - x(source)) * share, y(source) + (y(target) - y(source)) * share];
-    return { key: `${source} ${target}`, text, width: scene.measure(text), required: false, points: [at(0.5), at(0.4), at(0.6), at(0.3), at(0.7)] };
+    return { key: `${source} ${target}`, text, width: scene.measure(text), required: false, points: [0.5, 0.4, 0.6, 0.3, 0.7].map(at) };
   };
   for (const index of first) {
     const label = name(index, index === scene.selected || index === scene.hovered);
+    if (label) yield label;
+  }
+  for (const index of early) {
+    const label = name(index, false);
     if (label) yield label;
   }
   if (links.length <= MAX_LABELED_LINKS) for (const value of links) yield link(value);
@@ -254,14 +262,15 @@ export function draw(ctx: Pen, scene: Scene): PlacedLabel[] {
   drawInitials(ctx, scene, visible, close);
   drawRings(ctx, scene, visible);
 
-  const circles: Circle[] = visible.things.length > MAX_AVOIDED ? [] : visible.things.map((index) => ({ x: visible.x(index), y: visible.y(index), r: visible.r(index) }));
+  const avoided = visible.things.length > MAX_AVOIDED ? visible.things.filter((index) => visible.r(index) >= PLAIN_BELOW_PX) : visible.things;
+  const circles: Circle[] = avoided.map((index) => ({ x: visible.x(index), y: visible.y(index), r: visible.r(index) }));
   const first = [scene.selected, scene.hovered, scene.centre].filter((index) => index !== null);
   const labeledLinks = dims ? lit : visible.links;
   const shown = new Set(visible.things);
   const order = scene.order.filter((index) => shown.has(index));
   if (dims) order.sort((a, b) => Number(near.has(b)) - Number(near.has(a)));
   const budget = Math.min(MAX_LABELS, Math.max(24, Math.floor((size.width * size.height) / PIXELS_PER_LABEL)));
-  const labels = placeLabels(candidates({ ...scene, order }, visible, labeledLinks, first), { ...size, budget, circles, corner: ZOOM_BUTTONS });
+  const labels = placeLabels(candidates({ ...scene, order }, visible, labeledLinks, first, dims ? order.filter((index) => near.has(index)) : order), { ...size, budget, circles, corner: ZOOM_BUTTONS });
   drawLabels(ctx, scene, labels, (index) => !dims || near.has(index));
   return labels;
 }

@@ -1,7 +1,8 @@
 // What the graph shows, in words.
 import { endOf } from "../../common/state/day.ts";
 import { manyOf, nameOf } from "../../common/state/words.ts";
-import { date } from "../../state/format.ts";
+import { clockOrMoment, date } from "../../state/format.ts";
+import { knownAt } from "../../state/offline.ts";
 import type { Network } from "../state/network.ts";
 import { addressHref, type GraphAddress } from "../state/place.ts";
 import { MAX_THINGS, type GraphStore } from "../state/store.ts";
@@ -26,6 +27,7 @@ export function Summary({ store, address }: { store: GraphStore; address: GraphA
     : centre ? `${sizeOf(network)} around ${nameOf(centre)}${hidden > 0 ? `; ${manyOf(hidden, "neighbour")} with less weight not shown` : ""}` : "";
   return (
     <p class="total" role="status">
+      {knownAt.value !== null && <><b>Offline, as known at {clockOrMoment(knownAt.value)}.</b> </>}
       {asOf && <><b>The memory of {date(endOf(asOf).toISOString())}.</b> <a href={addressHref({ ...address, filters: { ...address.filters, asOf: "" } })}>Back to today</a> </>}{text}
       {/* Not for screen readers: it changes several times a second. */}
       {reading && <span aria-hidden="true"> {manyOf(everything.facts, "fact")}</span>}

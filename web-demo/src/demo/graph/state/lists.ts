@@ -4,14 +4,14 @@ import { factLists, latestFirst, readFactLists, versionOfFact, type FactList, ty
 import { LiveList } from "../../common/state/live-list.ts";
 import { MergedPages } from "../../common/state/merged-pages.ts";
 import type { Filters } from "../../common/state/place.ts";
-import { client } from "../../state/login.ts";
-import { handleError, problem } from "../../state/problem.ts";
+import { isNotKept, read as readKept } from "../../state/offline.ts";
+import { reportProblem } from "../../state/problem.ts";
 import { GraphFactPage, type GraphFact } from "../generated/operations.ts";
 
 export type FactRows = LiveList<GraphFact>;
 
-const showError = (error: unknown) => { problem.value = handleError(error); };
-const read = (lists: readonly FactList[], orderBy: FactOrder) => readFactLists<GraphFact>(lists, async (page) => (await client.graphql(GraphFactPage, { ...page, orderBy })).facts);
+const showError = (error: unknown) => { if (!isNotKept(error)) reportProblem(error); };
+const read = (lists: readonly FactList[], orderBy: FactOrder) => readFactLists<GraphFact>(lists, async (page) => (await readKept(GraphFactPage, { ...page, orderBy })).facts);
 /** Notes connect nothing, so the graph has them only in the details. */
 const withoutNotes = (reader: Reader): Reader => ({ ...reader, noteRelations: [] });
 

@@ -3,8 +3,8 @@ import { batch, computed, signal, type ReadonlySignal } from "@preact/signals";
 import type { MemoryEvent } from "@relevantic/recall";
 import type { Reader } from "../../common/state/fact-lists.ts";
 import type { Filters } from "../../common/state/place.ts";
-import { client } from "../../state/login.ts";
-import { handleError, problem } from "../../state/problem.ts";
+import { isNotKept, read } from "../../state/offline.ts";
+import { reportProblem } from "../../state/problem.ts";
 import { GraphCentre, GraphStart, type GraphThing } from "../generated/operations.ts";
 import { allFacts, factsOf, type FactRows } from "./lists.ts";
 import { countThings, mergeEverything, mergeNeighbourhoods, noNetwork, type Network } from "./network.ts";
@@ -76,7 +76,7 @@ export class GraphStore {
       if (centre) await this.#openAround(centre, { filters: address.filters, reader }, opening);
       else batch(() => { this.phase.value = "missing"; this.centre.value = null; });
     } catch (error) {
-      problem.value = handleError(error);
+      if (!isNotKept(error)) reportProblem(error);
       if (opening === this.#opening) this.phase.value = "failed";
     }
     if (opening !== this.#opening) return;
@@ -240,8 +240,8 @@ export class GraphStore {
 
 /** The thing in the middle: the given one, the viewer's own, or else what is mentioned most. */
 async function loadCentre(id: string | null): Promise<GraphThing | null> {
-  if (id) return (await client.graphql(GraphCentre, { id })).entity;
-  const { viewer, entities } = await client.graphql(GraphStart, {});
+  if (id) return (await read(GraphCentre, { id })).entity;
+  const { viewer, entities } = await read(GraphStart, {});
   return viewer.entity ?? entities.nodes[0] ?? null;
 }
 

@@ -5,20 +5,19 @@ import { useAction } from "../../state/action.ts";
 import { refreshSessions } from "../../state/session-list.ts";
 import { start } from "../../state/viewer.ts";
 import { manyOf } from "../../common/state/words.ts";
-import { isArchive, readChatExport, type ChatExport } from "../state/chat-exports.ts";
+import { isArchive, readArchive } from "../state/archive.ts";
+import { readChatExport, type ChatExport } from "../state/chat-exports.ts";
 import { importChats, type Progress } from "../state/chat-import.ts";
 
 /** A browser reads the whole file at once. */
 const LARGEST_MIB = 200;
 
-const ARCHIVE = 'This is an archive of Recall. Only the command line reads it: run "recall import" with this file, on a server without other data of yours.';
-
 async function readFile(file: File): Promise<ChatExport | string> {
   if (file.size > LARGEST_MIB * 1024 * 1024) return `The file is larger than ${LARGEST_MIB} MiB. Import it on the server with "recall import".`;
   try {
     const text = await file.text();
-    if (isArchive(text)) return ARCHIVE;
-    return readChatExport(JSON.parse(text)) ?? "This is no export of ChatGPT, Claude or Open WebUI.";
+    if (isArchive(text)) return readArchive(text);
+    return readChatExport(JSON.parse(text)) ?? "This is no export of ChatGPT, Claude, Open WebUI or Recall.";
   } catch {
     return "The file is not JSON. Unpack a ZIP archive, and choose its conversations.json.";
   }
@@ -28,7 +27,8 @@ function ImportDialog({ found, onClose }: { found: ChatExport; onClose: () => vo
   const [progress, setProgress] = useState<Progress | null>(null);
   const stop = useRef(new AbortController());
   const { busy, error, run } = useAction();
-  const { program, chats, unread } = found;
+  const { program, chats, unread, documents = 0 } = found;
+  const isOwn = program === "Recall";
   const messages = chats.reduce((sum, { turns }) => sum + turns.length, 0);
   const leftOut = chats.reduce((sum, chat) => sum + chat.leftOut, 0);
   const isDone = progress !== null && !busy && !error;
@@ -42,11 +42,13 @@ function ImportDialog({ found, onClose }: { found: ChatExport; onClose: () => vo
     await refreshSessions();
   });
   return (
-    <Dialog title={`Import chats of ${program}`} onClose={onClose}>
+    <Dialog title={isOwn ? "Import an export of Recall" : `Import chats of ${program}`} onClose={onClose}>
       {progress === null ? (
         <>
           <p>{manyOf(chats.length, "chat")} with {manyOf(messages, "message")}. Each chat becomes a session with its title and dates. Questions in it are not answered again.</p>
-          {leftOut > 0 && <p class="soft">Left out: {manyOf(leftOut, "message")} without text, of tools or of replaced branches.</p>}
+          {isOwn && <p>The facts are read from the messages again, so what you corrected, retracted, merged or renamed by hand is not in them. Only <code>recall import</code> on the server takes everything.</p>}
+          {documents > 0 && <p class="soft">Left out: {manyOf(documents, "document")}. Add the files again.</p>}
+          {leftOut > 0 && <p class="soft">Left out: {manyOf(leftOut, "message")} {isOwn ? "that are forgotten or were not remembered." : "without text, of tools or of replaced branches."}</p>}
           {unread > 0 && <p class="soft">Left out: {manyOf(unread, "chat")} without messages or in an unknown form.</p>}
           {start.value?.viewer.paused && <p class="warn">Remembering is paused. The chats are stored, but nothing is learned from them.</p>}
         </>
@@ -77,7 +79,7 @@ export function ImportChats() {
   return (
     <>
       <h2>Bring your chats</h2>
-      <p class="soft">Import what ChatGPT, Claude or Open WebUI exported as JSON. A repeated import adds only what is new.</p>
+      <p class="soft">Import what ChatGPT, Claude or Open WebUI exported as JSON, or the chats in an export of Recall. A repeated import adds only what is new.</p>
       <p>
         <input ref={field} hidden type="file" accept=".json,.jsonl,application/json" aria-label="File with chats" onChange={(event) => void read(event)} />
         <button type="button" class="plain" onClick={() => field.current?.click()}>Import…</button>

@@ -1,10 +1,9 @@
 // What the reader just did, with a button that takes it back.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { handleError, useMemoryPage } from "../state/context.ts";
+import { undoError } from "../../state/forget-undo.ts";
+import { useMemoryPage } from "../state/context.ts";
 import type { Undoable } from "../state/undo.ts";
-
-const TOO_LATE = "It is too late to undo this: the server keeps forgotten things for some minutes only.";
 
 function Item({ item }: { item: Undoable }) {
   const { undo } = useMemoryPage();
@@ -16,8 +15,7 @@ function Item({ item }: { item: Undoable }) {
       undo.remove(item.key);
       undo.add(text);
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : null;
-      setState({ busy: false, error: code === "NOT_FOUND" ? TOO_LATE : handleError(error) });
+      setState({ busy: false, error: undoError(error).text });
     }
   };
   return (

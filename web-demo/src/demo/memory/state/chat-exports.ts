@@ -4,6 +4,8 @@ export interface Turn {
   readonly id: string;
   readonly role: "USER" | "ASSISTANT";
   readonly text: string;
+  /** Who said it, if it is neither the user nor the assistant. */
+  readonly speaker?: string | null;
   /** Milliseconds since 1970. null: unknown. */
   readonly sentAt: number | null;
 }
@@ -17,17 +19,19 @@ export interface Chat {
 }
 
 export interface ChatExport {
-  readonly program: "ChatGPT" | "Claude" | "Open WebUI";
+  readonly program: "ChatGPT" | "Claude" | "Open WebUI" | "Recall";
   readonly chats: readonly Chat[];
   /** Chats without a message to import, or in an unknown form. */
   readonly unread: number;
+  /** Documents, which only `recall import` takes. */
+  readonly documents?: number;
 }
 
-type Json = Record<string, unknown>;
+export type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
-const objectOf = (value: unknown): Json => (isObject(value) ? value : {});
+export const objectOf = (value: unknown): Json => (isObject(value) ? value : {});
 const arrayOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** Larger numbers are milliseconds: the year 5138 in seconds. */
 const LARGEST_SECONDS = 1e11;
@@ -71,7 +75,7 @@ const roleOf = (name: unknown): Draft["role"] => (name === "user" || name === "h
 const LONGEST_TITLE = 50;
 
 /** `all`: number of messages in all branches. */
-function chatOf(id: string, title: unknown, drafts: readonly Draft[], all: number): Chat {
+export function chatOf(id: string, title: unknown, drafts: readonly Draft[], all: number): Chat {
   const turns = drafts.filter((draft): draft is Turn => draft.role !== null && draft.text.trim() !== "");
   return { id, title: [...textOf(title).replace(/[\s\p{Cc}]+/gu, " ").trim()].slice(0, LONGEST_TITLE).join(""), turns, leftOut: all - turns.length };
 }
@@ -139,15 +143,6 @@ function readOpenWebUi(exported: Json): Chat {
 const formats = [
   { program: "ChatGPT", field: "mapping", read: readChatGpt }, { program: "Claude", field: "chat_messages", read: readClaude }, { program: "Open WebUI", field: "chat", read: readOpenWebUi },
 ] as const;
-
-/** Whether a file is an archive of Recall: its first line says so. */
-export function isArchive(text: string): boolean {
-  try {
-    return objectOf(JSON.parse(text.split("\n", 1)[0] ?? ""))["format"] === "recall-archive";
-  } catch {
-    return false;
-  }
-}
 
 /** Reads an export. null: it is of another program. */
 export function readChatExport(json: unknown): ChatExport | null {

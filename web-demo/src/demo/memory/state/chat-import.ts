@@ -31,13 +31,14 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The sessions of the user by the id that their first message has in another program. */
+/** The sessions of the user by their ids, and by the id that their first message has in another program. */
 async function readOrigins(): Promise<Map<string, string>> {
   const origins = new Map<string, string>();
   for (let after: string | null = null; ; ) {
     const page: string | null = after;
     const { nodes, pageInfo }: SessionOriginsResult["sessions"] = (await patiently(() => client.graphql(SessionOrigins, { after: page }))).sessions;
     for (const { id, messages } of nodes) {
+      origins.set(id, id);
       const first = messages.nodes[0]?.externalId;
       if (first) origins.set(first, id).set(originOf(first), id);
     }
@@ -62,11 +63,11 @@ function sessionOf(chat: Chat, prefix: string, origins: ReadonlyMap<string, stri
 /** Texts that are too long become several messages. Messages without a date get that of the one before. */
 function messagesOf(turns: readonly Turn[], prefix: string, now: number): ImportedMessage[] {
   let time: number | null = null;
-  return turns.flatMap(({ id, role, text, sentAt }) => {
+  return turns.flatMap(({ id, role, text, sentAt, speaker }) => {
     time = sentAt === null ? time : Math.min(sentAt, now);
-    const date = time === null ? {} : { sentAt: new Date(time).toISOString() };
+    const also = { ...(time === null ? {} : { sentAt: new Date(time).toISOString() }), ...(speaker ? { speaker } : {}) };
     const parts = text.replace(/[^\P{Cc}\n\r\t]/gu, "").match(PARTS) ?? [];
-    return parts.map((part, n) => ({ role, text: part, externalId: `${prefix}${id}${n > 0 ? `/${n + 1}` : ""}`, ...date }));
+    return parts.map((part, n) => ({ role, text: part, externalId: `${prefix}${id}${n > 0 ? `/${n + 1}` : ""}`, ...also }));
   }).filter(({ text }) => text.trim() !== "");
 }
 
@@ -92,6 +93,11 @@ export async function importChats({ program, chats }: ChatExport, signal: AbortS
   for (const [done, chat] of chats.entries()) {
     onProgress({ done, known });
     if (signal.aborted) return;
+    // The export is of this memory, and the session was not deleted since.
+    if (program === "Recall" && origins.has(chat.id)) {
+      known += 1;
+      continue;
+    }
     const prefix = `${program}:${chat.id}`;
     const there = sessionOf(chat, prefix, origins);
     if (there) known += 1;

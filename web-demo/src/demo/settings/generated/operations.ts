@@ -33,8 +33,8 @@ export type RetentionTimesVariables = Record<string, never>;
 export const RetentionTimes = "query RetentionTimes{viewer{retention{sessionDays visitHours forgetUndoMinutes auditDays}}}" as TypedDocument<RetentionTimesResult, RetentionTimesVariables>;
 
 export type UsersResult = { users: { nodes: UserRow[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } };
-export type UsersVariables = { after?: string | null };
-export const Users = "query Users($after:String){users(first:20 after:$after){nodes{...UserRow}pageInfo{hasNextPage endCursor}}}fragment UserRow on User{id kind lastActiveAt sessions messages facts documents tokens{inputTokens outputTokens}}" as TypedDocument<UsersResult, UsersVariables>;
+export type UsersVariables = { first: number; after?: string | null };
+export const Users = "query Users($first:Int!$after:String){users(first:$first after:$after){nodes{...UserRow}pageInfo{hasNextPage endCursor}}}fragment UserRow on User{id kind lastActiveAt sessions messages facts documents tokens{inputTokens outputTokens}}" as TypedDocument<UsersResult, UsersVariables>;
 
 export type UsageByDayResult = { viewer: { usage: { total: { inputTokens: number; outputTokens: number }; days: Array<{ date: string; operation: ModelOperation; requests: number; inputTokens: number; outputTokens: number }> } } };
 export type UsageByDayVariables = { days: number };

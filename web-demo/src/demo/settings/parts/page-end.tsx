@@ -1,9 +1,10 @@
 // The end of a list that grows page by page: how much of it is shown, and the button for more.
 import { useEffect, useRef } from "preact/hooks";
 import { Trouble } from "../../parts/dialog.tsx";
-import type { Pages } from "../state/pages.ts";
+import type { Pages, Search } from "../state/pages.ts";
 
-export function PageEnd<Row>({ pages, text }: { pages: Pages<Row>; text: string }) {
+/** `search`: the button searches the rows that are not read yet. */
+export function PageEnd<Row>({ pages, text, search }: { pages: Pages<Row>; text: string; search?: Search<Row> | undefined }) {
   const { rows, isWhole, busy, error, more } = pages;
   const status = useRef<HTMLParagraphElement>(null);
   const shown = useRef(0);
@@ -16,7 +17,7 @@ export function PageEnd<Row>({ pages, text }: { pages: Pages<Row>; text: string 
     <>
       <p class="soft" role="status" tabIndex={-1} ref={status}>{text}</p>
       <Trouble text={error} />
-      {!isWhole && <p><button type="button" class="plain" aria-busy={busy} onClick={() => { if (!busy) void more(); }}>Show more</button></p>}
+      {!isWhole && <p><button type="button" class="plain" aria-busy={busy} onClick={() => { if (!busy) void more(search); }}>{search ? "Search the others" : "Show more"}</button></p>}
     </>
   );
 }

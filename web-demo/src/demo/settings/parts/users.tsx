@@ -7,6 +7,7 @@ import { client } from "../../state/login.ts";
 import { start } from "../../state/viewer.ts";
 import { Users as UserPage, type UserRow } from "../generated/operations.ts";
 import { usePages } from "../state/pages.ts";
+import { everyUser, fits, isSearching, sentenceOf, type UserSearch } from "../state/user-search.ts";
 import { PageEnd } from "./page-end.tsx";
 
 const kinds: Record<UserKind, string> = { ACCOUNT: "Account", VISITOR: "Visitor", SHARED: "Shared memory" };
@@ -58,8 +59,19 @@ function Table({ rows, ...choice }: { rows: readonly UserRow[] } & Omit<RowProps
   );
 }
 
+function SearchFields({ search, onChange }: { search: UserSearch; onChange: (search: UserSearch) => void }) {
+  const choose = (kind: string) => onChange({ ...search, kind: kind === "ACCOUNT" || kind === "VISITOR" ? kind : null });
+  return (
+    <form class="user-search" role="search" aria-label="Users" onSubmit={(event) => event.preventDefault()}>
+      <label>Find by id<input type="search" autocomplete="off" spellcheck={false} value={search.text} onInput={(event) => onChange({ ...search, text: event.currentTarget.value })} /></label>
+      <label>Kind<select value={search.kind ?? ""} onChange={(event) => choose(event.currentTarget.value)}><option value="">All</option><option value="ACCOUNT">Accounts</option><option value="VISITOR">Visitors</option></select></label>
+    </form>
+  );
+}
+
 function List() {
-  const pages = usePages<UserRow>(async (after) => (await client.graphql(UserPage, { after })).users);
+  const pages = usePages<UserRow>(async (after, first) => (await client.graphql(UserPage, { after, first })).users);
+  const [search, setSearch] = useState(everyUser);
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const { rows, isWhole, isRefused, error } = pages;
   if (isRefused) return <p class="warn">This login or access token cannot read the list of users. Log in as an administrator.</p>;
@@ -69,12 +81,14 @@ function List() {
     if (!navigator.clipboard) return finish(false);
     navigator.clipboard.writeText(id).then(() => finish(true), () => finish(false));
   };
-  const users = rows.filter(({ kind }) => kind !== "SHARED").length;
+  const searched = isSearching(search);
+  const shown = searched ? rows.filter((user) => fits(search, user)) : rows;
   return (
     <>
-      <Table rows={rows} chosen={chosen} onChoose={choose} />
+      <SearchFields search={search} onChange={setSearch} />
+      {shown.length > 0 && <Table rows={shown} chosen={chosen} onChoose={choose} />}
       <p class="unseen" role="status">{chosen && `${chosen.isCopied ? "Copied" : "The id is"} ${chosen.id}.`}</p>
-      <PageEnd pages={pages} text={isWhole ? `These are all users with data (${users}).` : `These are the first ${users} users, by id.`} />
+      <PageEnd pages={pages} text={sentenceOf(search, rows, isWhole)} search={searched ? { fits: (user) => fits(search, user) } : undefined} />
     </>
   );
 }

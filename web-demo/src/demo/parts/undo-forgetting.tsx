@@ -1,0 +1,46 @@
+// Undo at the reply to "Forget …" in the chat. The button goes when the forgetting is undone, or can no longer be.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { count } from "../state/format.ts";
+import { followForgetting, undoError, undoForgetting } from "../state/forget-undo.ts";
+import type { Memory } from "../state/memory.ts";
+import type { Message } from "../state/model.ts";
+import { mayWrite } from "../state/viewer.ts";
+
+/** "Undone. 1 fact and 2 messages are back." */
+function doneText(facts: number, messages: number): string {
+  const parts = [...(facts > 0 ? [count(facts, "fact")] : []), ...(messages > 0 ? [count(messages, "message")] : [])];
+  return `Undone. ${parts.join(" and ") || "Nothing"} ${facts + messages === 1 ? "is" : "are"} back.`;
+}
+
+export function UndoForgetting({ message, memory: known }: { message: Message; memory: Memory }) {
+  const { id, forgetting } = message;
+  const ref = useRef<HTMLDivElement>(null);
+  const [busy, setBusy] = useState(false);
+  const [said, setSaid] = useState<string | null>(null);
+  useEffect(() => (id && forgetting ? followForgetting(known, id, forgetting) : undefined), [known, id, forgetting?.token, forgetting?.undoUntil]);
+  const isOffered = id !== null && forgetting !== null && mayWrite(known.shared);
+  if (!isOffered && said === null) return null;
+  const undo = async () => {
+    if (!id || !forgetting) return;
+    setBusy(true);
+    try {
+      const { factCount, messageCount } = await undoForgetting(known, id, forgetting);
+      setSaid(doneText(factCount, messageCount));
+      ref.current?.closest<HTMLElement>("article")?.focus({ preventScroll: true });
+    } catch (error) {
+      const { text, isFinal } = undoError(error);
+      setSaid(text);
+      if (isFinal) {
+        known.setForgetting(id, null);
+        ref.current?.closest<HTMLElement>("article")?.focus({ preventScroll: true });
+      }
+    }
+    setBusy(false);
+  };
+  return (
+    <div class="undo-forgetting" ref={ref}>
+      {said !== null && <p class="soft">{said}</p>}
+      {isOffered && <button type="button" disabled={busy} onClick={() => void undo()}>Undo</button>}
+    </div>
+  );
+}

@@ -108,6 +108,13 @@ async fn dry_run_changes_nothing_and_shows_what_is_meant() {
 }
 
 #[tokio::test]
+async fn possession_with_a_name_is_forgotten_by_what_it_is() {
+    let chat = Chat::of(&["I have a dog called Rex.", "I own a bike.", "Anna has a dog."]).await;
+    assert_eq!(facts(&chat.forget(json!({ "query": "my dog" })).await), ["You OWNS Rex"]);
+    assert_eq!(facts(&chat.forget(json!({ "query": "my canary" })).await), [""; 0]);
+}
+
+#[tokio::test]
 async fn request_means_its_relation_only() {
     let chat = Chat::of(&[
         "I live in Rome.",

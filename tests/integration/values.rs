@@ -65,6 +65,30 @@ impl Chat {
 }
 
 #[tokio::test]
+async fn own_name_and_what_bears_on_a_question_are_told() {
+    let chat = Chat::of(&["My name is Oliver.", "I have a peanut allergy.", "My mum's birthday is on 3 March."]).await;
+    assert!(chat.facts(json!({ "relation": "OWNS" })).await.is_empty(), "an allergy is no possession");
+    for (question, expected) in [
+        ("What is my name?", "You are called Oliver [1]."),
+        ("Do you know my name?", "You are called Oliver [1]."),
+        // Neither yes nor no.
+        ("Can I eat peanuts?", "You are allergic to peanuts [1]."),
+        ("When is my mother's birthday?", "Your mum's birthday is 3 March [1]."),
+    ] {
+        assert_eq!(chat.ask(question).await, (expected.to_owned(), 1), "{question}");
+    }
+}
+
+#[tokio::test]
+async fn new_number_replaces_the_old_one_and_a_further_one_does_not() {
+    let chat = Chat::of(&["My phone number is 0171 555 1234.", "My new phone number is 0160 999 4321."]).await;
+    assert_eq!(chat.ask("What's my phone number?").await.0, "Your phone number is 0160 999 4321 [1].");
+    chat.say("My new work number is 030 555 777.").await;
+    let holding = chat.facts(json!({ "relation": "PHONE", "status": "ACTIVE" })).await;
+    assert_eq!(holding.len(), 2, "{holding:?}");
+}
+
+#[tokio::test]
 async fn age_is_stored_as_value_and_answered_with_source() {
     let chat = Chat::of(&["My son Leo is 7."]).await;
     let facts = chat.facts(json!({ "relation": "AGE" })).await;

@@ -20,13 +20,14 @@ const WISHES: &str = "want wants wanna wish wishes hope hopes hoping would i'd w
 const FUTURE: &str = "will i'll we'll he'll she'll they'll it'll going gonna won't plan plans planning planned";
 const NEGATIONS: &str = "not never no don't doesn't didn't isn't aren't wasn't weren't haven't hasn't hadn't can't cannot couldn't won't \
     wouldn't nobody nothing neither nor without hardly dont doesnt didnt cant isnt arent \
-    wasnt werent hasnt havent wont";
+    wasnt werent hasnt havent wont mustn't shouldn't needn't ain't mustnt shouldnt couldnt wouldnt";
 
 /// Words that negate or weaken what a sentence would say without them: "quit smoking", "almost missed", "everyone except Karl", "Bob said that".
 const QUALIFIERS: &str = "stop stops stopped stopping quit quits quitting refuse refuses refused refusing forget forgets forgot forgotten almost \
     nearly barely pretend pretends pretended pretending doubt doubts doubted fail fails failed avoid avoids avoided decline declines declined \
     cancel cancels cancelled canceled postponed except instead rather former formerly ex unlikely supposedly allegedly apparently claims claimed \
-    denies denied said says heard rumour rumor thought considered offered tried";
+    denies denied said says heard rumour rumor thought considered offered tried dream dreamt dreamed dreams dreaming imagine imagined suppose think thinks \
+    believe believes hypothetically joking kidding joke unless";
 
 fn list_contains(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)
@@ -43,6 +44,16 @@ pub(super) fn opens_like_question(sentence: &str) -> bool {
 pub(super) fn is_question(sentence: &str) -> bool {
     let sentence = sentence.trim_end();
     sentence.ends_with('?') && (!sentence.ends_with("??") || opens_like_question(sentence))
+}
+
+/// Whether a word negates.
+pub(super) fn is_negation(word: &str) -> bool {
+    list_contains(NEGATIONS, word)
+}
+
+/// Whether a word negates or weakens the sentence that it stands in.
+pub(super) fn is_qualifier(word: &str) -> bool {
+    list_contains(QUALIFIERS, word) || is_wish(word)
 }
 
 /// Whether a word marks a wish or a guess.
@@ -68,13 +79,6 @@ pub(super) fn is_negated(sentence: &[Word], verb: Option<usize>) -> bool {
 pub(super) fn is_plain(sentence: &[Word]) -> bool {
     let used_to = sentence.windows(2).any(|pair| pair[0].plain == "used" && pair[1].plain == "to");
     !used_to && !sentence.iter().any(|w| list_contains(QUALIFIERS, &w.plain))
-}
-
-/// Returns whether a sentence says yes or no to a question whose `verb` it has; `None` if it leaves that open.
-pub(super) fn verdict(question: &Question, sentence: &[Word], verb: Option<usize>) -> Option<bool> {
-    // "Is she still pregnant?": what was said may be over.
-    let asks_for_now = question.words.iter().any(|w| list_contains("still yet already anymore now currently", &w.plain));
-    (is_plain(sentence) && !asks_for_now).then(|| !is_negated(sentence, verb))
 }
 
 /// Whether a sentence states the name or the occupation of the speaker.
@@ -110,11 +114,14 @@ pub(super) struct Statement<'a> {
 
 impl Statement<'_> {
     /// Whether a sentence asserts the answer about the right subject. `verb` is the position of the question's verb.
-    pub(super) fn asserts_answer(&self, sentence: &[Word], verb: Option<usize>) -> bool {
+    ///
+    /// `has_subject` says that the subject is known to be the right one.
+    pub(super) fn asserts_answer(&self, sentence: &[Word], verb: Option<usize>, has_subject: bool) -> bool {
         self.is_factual(sentence)
             && self.has_fitting_tense(sentence)
-            && self.is_of_subject(sentence, verb)
+            && (has_subject || self.is_of_subject(sentence, verb))
             && self.asserts_possession(sentence, verb)
+            && self.has_same_owner(sentence)
             && !self.is_denied(sentence, verb)
     }
 
@@ -142,6 +149,21 @@ impl Statement<'_> {
         !asks_for_possession || sentence.iter().any(has) || object.is_some_and(own)
     }
 
+    /// Whether what is the speaker's in the question is not somebody else's in the sentence: "my son's birthday" is not "my birthday".
+    fn has_same_owner(&self, sentence: &[Word]) -> bool {
+        let is_own = |n: &&NameMention| n.possessive && self.question.words.get(n.start).is_some_and(|w| is_first_person(&w.plain));
+        let of_other = |i: usize| {
+            let before = sentence.get(i.saturating_sub(3)..i).unwrap_or_default();
+            let owner = before.iter().rev().find(|w| w.possessive || is_owner_or_article(&w.plain));
+            owner.is_some_and(|w| w.possessive || matches!(w.plain.as_str(), "his" | "her" | "their" | "your"))
+        };
+        self.question.named.iter().filter(is_own).all(|n| {
+            let Some(noun) = self.question.words.get(n.end) else { return true };
+            let said: Vec<usize> = (0..sentence.len()).filter(|i| sentence[*i].stem == noun.stem).collect();
+            said.is_empty() || !said.into_iter().all(of_other)
+        })
+    }
+
     /// Whether the sentence is no wish and no condition, unless the question asks for those.
     fn is_factual(&self, sentence: &[Word]) -> bool {
         let question_has = |list: &str| self.question.words.iter().any(|w| list_contains(list, &w.plain));
@@ -155,11 +177,13 @@ impl Statement<'_> {
         !has(WISHES) && !future
     }
 
-    /// Whether the sentence is a denial that the question does not allow. A yes-or-no question allows it.
+    /// Whether the sentence is a denial, or the question asks for one and the sentence is none. A yes-or-no question allows both.
     fn is_denied(&self, sentence: &[Word], verb: Option<usize>) -> bool {
         let open = matches!(self.question.kind, QuestionKind::Who | QuestionKind::What | QuestionKind::Where | QuestionKind::When);
-        let asks_for_denial = self.question.words.iter().any(|w| list_contains(NEGATIONS, &w.plain));
-        open && verb.is_some() && !asks_for_denial && is_negated(sentence, verb)
+        match self.question.asks_for_denials {
+            true => open && !is_negated(sentence, None),
+            false => open && verb.is_some() && is_negated(sentence, verb),
+        }
     }
 
     /// Whether question and sentence have the same subject.
@@ -201,8 +225,10 @@ impl Statement<'_> {
                 return true;
             }
         }
-        // "Lost my sunglasses": the speaker is the implied subject.
-        passive_by(after) || self.is_said_by(subject) && !before.iter().enumerate().any(|(i, _)| is_subject_like(sentence, i))
+        // "Lost my sunglasses": the speaker is the implied subject. In "my sister works at Siemens", the sister is.
+        let is_noun_phrase = before.iter().any(|w| is_owner_or_article(&w.plain));
+        passive_by(after)
+            || self.is_said_by(subject) && !is_noun_phrase && !before.iter().enumerate().any(|(i, _)| is_subject_like(sentence, i))
     }
 
     /// Whether a name is the subject of the question: it follows an auxiliary, as in "what did I say".
@@ -259,6 +285,10 @@ impl Statement<'_> {
         let you = word.plain == "you" && self.addressee.is_some_and(|a| self.is_name(named, a));
         third || you || own.iter().any(|w| super::words::same_noun(&w.plain, &word.plain))
     }
+}
+
+fn is_owner_or_article(word: &str) -> bool {
+    matches!(word, "my" | "our" | "his" | "her" | "their" | "your" | "the" | "a" | "an" | "this" | "that" | "these" | "those")
 }
 
 /// Whether the text after the verb has "by", as in "It was painted by Ada".

@@ -2,7 +2,7 @@
 
 use super::{
     cues::{CueMatch, Form},
-    lexicon::{entity_types_of, is_function_word, is_particle},
+    lexicon::{entity_types_of, is_function_word, is_particle, names_class_of_things},
     words::Word,
 };
 use recall_domain::EntityType;
@@ -46,7 +46,9 @@ pub(super) fn find_class(words: &[Word], taken: &[bool], cues: &[CueMatch]) -> C
     // "my favourite food".
     let noun = cues.iter().find(|c| matches!(c.form, Form::Noun | Form::InverseNoun)).and_then(|c| c.positions.last());
     let next = noun.map(|i| i + 1).filter(|i| words.get(*i).is_some_and(|w| entity_types_of(w).is_some()));
-    next.map_or_else(Class::default, |position| Class::of(words, vec![position]))
+    // "my hobbies": the noun of the relation names a class itself.
+    let own = noun.copied().filter(|i| words.get(*i).is_some_and(|w| names_class_of_things(&w.plain)));
+    next.or(own).map_or_else(Class::default, |position| Class::of(words, vec![position]))
 }
 
 impl Class {

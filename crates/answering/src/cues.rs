@@ -99,6 +99,12 @@ impl CueIndex {
         &self.relations[index]
     }
 
+    /// Returns the relation that contradicts this one.
+    pub(super) fn opposite(&self, index: usize) -> Option<usize> {
+        let opposite = self.relations[index].opposite.as_ref()?;
+        self.relations.iter().position(|r| r.name == *opposite)
+    }
+
     /// Whether the relation covers many roles.
     pub(super) fn is_collective(&self, index: usize) -> bool {
         self.relations[index].cues.nouns.len() > MANY_NOUNS

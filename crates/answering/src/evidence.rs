@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::{
     cues::CueMatch,
     excerpts::without_quotations,
-    lexicon::is_answered_by,
+    lexicon::{class_named, classes_of, is_answered_by},
     words::{Word, words},
 };
 use recall_domain::{
@@ -33,6 +33,20 @@ pub(super) fn covers_words(f: &RankedFact, ranked: &[RankedMessage], rest: &[&Wo
     let known: Vec<Word> = known.chain(sentences.flat_map(|s| words(&s))).collect();
     rest.iter().all(|w| known.iter().any(|k| k.stem == w.stem || is_answered_by(&w.plain, &k.plain)))
         && cue.manner.iter().all(|stem| known.iter().any(|k| k.stem == *stem))
+}
+
+/// Whether a word of the question names a side of a fact, or what that side is.
+pub(super) fn is_side_named(f: &RankedFact, word: &Word) -> bool {
+    let described = [&f.subject.description, &f.object.description].into_iter().flatten().map(String::as_str);
+    let names = [f.subject.name.as_str(), &f.object.name].into_iter();
+    let aliases = f.subject.aliases.iter().chain(&f.object.aliases).map(String::as_str);
+    let is_member = |name: &str| class_named(&word.plain).is_some_and(|class| classes_of(name).contains(&class));
+    let is_named = f.object.name.starts_with(char::is_uppercase);
+    // "A dog called Rex".
+    let told = || is_named && f.evidence.iter().flat_map(|e| words(e.excerpt.as_str())).any(|w| w.stem == word.stem);
+    names.clone().any(is_member)
+        || names.chain(described).chain(aliases).flat_map(words).any(|k| k.stem == word.stem || is_answered_by(&word.plain, &k.plain))
+        || told()
 }
 
 /// Returns the sentences that tell the fact in the message of the evidence, if the message was found with the question.

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use super::{
     answer_type::AnswerType,
     cues::{CueIndex, CueMatch, Form},
-    evidence::{covers_words, evidence_has_word},
-    lexicon::is_specific_class,
+    evidence::{covers_words, evidence_has_word, is_side_named},
+    lexicon::{is_manner_of_moving, is_specific_class},
     members::keep_class_members,
     names::NameMention,
     past::{find_predecessors, held_during, is_replaced, period_of_state},
@@ -18,7 +18,7 @@ use super::{
     words::{Word, is_first_person, same_noun},
 };
 use recall_domain::{
-    FactStatus, Relation, Stance,
+    EntityType, FactStatus, Relation, Stance,
     context::{Context, RankedFact, RankedMessage},
 };
 use recall_embedding::LocalEmbedder;
@@ -98,9 +98,12 @@ pub(super) fn find_answer<'a>(question: &Question, context: &'a Context, cue_ind
         && question.cues.iter().all(|c| c.weak)
     {
         // "Is Ada still with Max?", "do I have a sister?": any present or past fact between the two.
-        let still = question.words.iter().any(|w| matches!(w.plain.as_str(), "still" | "have" | "has"));
-        if still && question.unexplained_words(None).is_empty() {
-            found = usable.iter().filter(|f| names_all(question, f)).copied().collect();
+        let has = |words: [&str; 2]| question.words.iter().any(|w| words.contains(&w.plain.as_str()));
+        // Who is afraid of dogs has none.
+        let is_had = |f: &RankedFact| cue_index.is_possession(&f.fact.relation) || f.object.entity_type == EntityType::Person;
+        let (is_of_state, is_of_having) = (has(["still", "yet"]), has(["have", "has"]));
+        if (is_of_state || is_of_having) && question.unexplained_words(None).is_empty() {
+            found = usable.iter().filter(|f| names_all(question, f) && (!is_of_having || is_had(f))).copied().collect();
         }
     }
     let mut seen = HashSet::new();
@@ -165,8 +168,15 @@ fn match_cues<'a>(
             let in_period = |w: &Word| question.words.iter().position(|own| own.span == w.span).is_some_and(|i| question.in_period(i));
             rest.retain(|w| !in_period(w));
         }
+        // "Do we have a dog?": "our cat was bitten by a dog" has the word, but the thing is another.
+        let names_thing = |f: &RankedFact| {
+            question.kind != QuestionKind::YesNo || !sides.objects.is_empty() || rest.is_empty() || rest.iter().any(|w| is_side_named(f, w))
+        };
         let fits = |f: &&&RankedFact| {
-            sides.matches(f, relation) && covers_words(f, ranked, &rest, cue) && has_expected_type(f, question, cue, &sides, cue_index)
+            sides.matches(f, relation)
+                && covers_words(f, ranked, &rest, cue)
+                && names_thing(f)
+                && has_expected_type(f, question, cue, &sides, cue_index)
         };
         let matching: Vec<&RankedFact> = usable.iter().filter(|f| f.fact.relation == relation.name).filter(fits).copied().collect();
         let held = |f: &RankedFact| period.is_none_or(|p| held_during(f, &p));
@@ -208,10 +218,18 @@ fn find_locations<'a>(question: &Question, usable: &[&'a RankedFact], cue_index:
     let is_subject = |f: &RankedFact| question.named.iter().filter(|n| !is_owner(n)).all(|n| n.entities.contains(&f.fact.subject));
     let mut found = Vec::new();
     for index in cue_index.location_relations() {
-        let name = &cue_index.relation(index).name;
-        found.extend(usable.iter().filter(|f| f.fact.relation == *name && is_subject(f)));
+        let relation = cue_index.relation(index);
+        found.extend(
+            usable.iter().filter(|f| f.fact.relation == relation.name && is_subject(f) && tells_asked_origin(f, question, relation)),
+        );
     }
     found
+}
+
+/// Whether the evidence of a fact tells an origin, if the question asks for one: "Where am I from?" is not answered by where I live.
+fn tells_asked_origin(f: &RankedFact, question: &Question, relation: &Relation) -> bool {
+    let asks = question.words.iter().any(|w| relation.origins.contains(&w.plain));
+    !asks || relation.origins.iter().any(|origin| evidence_has_word(f, origin, origin))
 }
 
 /// Returns the facts whose other side is of the class asked for: "Which engine is Moss Post in?" has no verb of a relation.
@@ -321,10 +339,10 @@ fn choose<'a>(
     } else if active.is_empty() {
         ended
     } else {
-        let negating = cue.is_some_and(|c| c.form == Form::Negating);
-        let (denied, held): (Vec<&RankedFact>, Vec<&RankedFact>) = active.into_iter().partition(|f| is_denied(f));
-        // "What does she like" is not answered by denied facts.
-        let mut chosen = if negating { denied } else { held };
+        // "What does she like" is not answered by denied facts, and "what doesn't she like" is also answered by what she dislikes.
+        let denies =
+            |f: &RankedFact| cue.is_some_and(|c| c.form == Form::Negating && cue_index.relation(c.relation).name == f.fact.relation);
+        let mut chosen: Vec<&RankedFact> = active.into_iter().filter(|f| is_denied(f) == denies(f)).collect();
         chosen.extend(ended.into_iter().filter(|f| question.is_perfect || functional(f)));
         chosen
     };
@@ -340,6 +358,13 @@ fn has_expected_type(f: &RankedFact, question: &Question, cue: &CueMatch, sides:
     }
     // "What does she drive" is not answered by everything she owns, although "drive" is a cue of owning.
     if cue.weak && !sides.are_both_named() && cue.stem != "have" && !evidence_has_word(f, cue_word(question, cue), &cue.stem) {
+        return false;
+    }
+    if !tells_asked_origin(f, question, cue_index.relation(cue.relation)) {
+        return false;
+    }
+    // Who visited Porto did not necessarily drive there.
+    if question.kind == QuestionKind::YesNo && is_manner_of_moving(&cue.stem) && !evidence_has_word(f, cue_word(question, cue), &cue.stem) {
         return false;
     }
     // The answer to "Who has my tent?" is not "you".

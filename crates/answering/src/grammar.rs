@@ -2,7 +2,10 @@
 
 use chrono::Datelike;
 
-use super::words::{irregular_past, words};
+use super::{
+    lexicon::{is_particle, is_person_noun},
+    words::{irregular_past, is_past_form, words},
+};
 use recall_domain::{Entity, EntityType, Timestamp};
 
 /// The verb form that expresses the state of a fact.
@@ -134,7 +137,9 @@ pub(super) fn name(entity: &Entity, other: &Entity) -> String {
     if entity.is_viewer {
         return "you".to_owned();
     }
-    let unnamed = entity.entity_type == EntityType::Person && entity.name.starts_with(|c: char| c.is_lowercase());
+    // Some people write names without a capital: "adam".
+    let is_role = || entity.name.rsplit(' ').next().is_some_and(is_person_noun);
+    let unnamed = entity.entity_type == EntityType::Person && entity.name.starts_with(|c: char| c.is_lowercase()) && is_role();
     match (unnamed, other.is_viewer) {
         (true, true) => format!("your {}", entity.name),
         (true, false) => format!("the {}", entity.name),
@@ -178,10 +183,10 @@ pub(super) fn determined(name: &str, text: &str) -> Option<String> {
     for start in (at.saturating_sub(3)..at).rev() {
         let word = said.get(start)?;
         let between = &text[word.span.1..said.get(at)?.span.0];
-        if between.contains([',', '.', ';', ':']) || super::lexicon::is_particle(&word.plain) || word.plain == "and" {
+        if between.contains([',', '.', ';', ':']) || is_particle(&word.plain) || is_verb_or_person(&word.plain) || word.plain == "and" {
             return None;
         }
-        let rest = || text[word.span.1..end].trim().to_owned();
+        let rest = || text[word.span.1..end].trim().trim_end_matches("'s").trim_end_matches("’s").to_owned();
         match word.plain.as_str() {
             "a" | "an" | "the" => return Some(format!("{} {}", word.plain, rest())),
             "my" | "our" => return Some(format!("your {}", rest())),
@@ -190,6 +195,12 @@ pub(super) fn determined(name: &str, text: &str) -> Option<String> {
         }
     }
     None
+}
+
+/// Whether a word cannot stand between a determiner and its noun: "brother" and "likes" in "my brother likes chess".
+fn is_verb_or_person(word: &str) -> bool {
+    let third_person = word.ends_with('s') && word.len() > 3 && !["ss", "us", "is"].iter().any(|end| word.ends_with(end));
+    third_person || (is_past_form(word) && !word.ends_with("ed")) || is_person_noun(word)
 }
 
 /// Returns the possessive: "your", "Maren's".

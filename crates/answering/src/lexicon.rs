@@ -81,6 +81,11 @@ pub(super) fn is_light_verb(stem: &str) -> bool {
     matches!(stem, "happen" | "go" | "get" | "take" | "make" | "give" | "tri" | "come" | "put" | "let")
 }
 
+/// Whether a verb, given by its stem, tells by what means somebody moved.
+pub(super) fn is_manner_of_moving(stem: &str) -> bool {
+    matches!(stem, "drive" | "fli" | "fly" | "sail" | "cycl" | "ride" | "walk" | "hike" | "swim" | "run" | "hitchhik")
+}
+
 /// Whether a word is a preposition or particle that may belong to a verb.
 pub(super) fn is_particle(word: &str) -> bool {
     PARTICLE_WORDS.contains(word)
@@ -119,8 +124,10 @@ const CLASS_SYNONYMS: &[(&str, &str)] = &[
     ("tongue", "language"),
     ("beverage", "drink"),
     ("bicycle", "bike"),
-    ("activity", "sport"),
-    ("hobby", "sport"),
+    ("activity", "hobby"),
+    ("activities", "hobby"),
+    ("hobbies", "hobby"),
+    ("pastime", "hobby"),
     ("day", "weekday"),
 ];
 
@@ -136,6 +143,11 @@ static CLASS_INDEX: LazyLock<ClassIndex> = LazyLock::new(|| {
     }
     kinds
 });
+
+/// Whether a noun names a class of what people like, own or use. Kin is a class of people.
+pub(super) fn names_class_of_things(noun: &str) -> bool {
+    class_named(noun).is_some_and(|class| class != "kin")
+}
 
 /// Returns the class that a noun names.
 pub(super) fn class_named(noun: &str) -> Option<&'static str> {

@@ -10,7 +10,7 @@
 //! - `past` selects what held in a period, and what came before something else.
 //! - `evidence` and `members` check what the evidence of a fact says, and whether it belongs to the class asked for.
 //! - `later` adds what was said after the statement that an answer rests on.
-//! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others.
+//! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others, and `clause` says yes or no.
 //! - `verified` selects messages with a network if none has the words of the question.
 //! - `passages` selects the chunk of a document if no message fits.
 //! - `values` answers about values: ages, dates, amounts, jobs.
@@ -20,6 +20,7 @@
 mod answer_type;
 mod assertion;
 mod class;
+mod clause;
 mod cues;
 mod evidence;
 mod excerpts;
@@ -62,10 +63,7 @@ use self::{
     quotes::{Quote, QuoteFinder},
     values::ValueIndex,
 };
-use recall_domain::{
-    Caller, Citation, Entity, Message, Ontology, UserText,
-    context::{Context, RankedChunk},
-};
+use recall_domain::{Caller, Citation, Entity, Message, Ontology, UserText, context::Context};
 use recall_embedding::LocalEmbedder;
 use recall_ports::{AnswerDraft, AnswerError, AnswerSink, AnswerVerifier, Answerer, Asked, PassageEncoder};
 
@@ -309,7 +307,7 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
     for quote in quotes {
         let message = quote.message;
         let chunk = context.chunk(message.id);
-        let excerpt = chunk.map_or(quote.excerpt.as_str(), |chunk| without_heading(&quote.excerpt, chunk));
+        let excerpt = chunk.map_or(quote.excerpt.as_str(), |chunk| chunk.chunk.without_headings(&quote.excerpt));
         let who = message.speaker.as_deref().unwrap_or("you");
         let mark = cited.cite(Citation {
             chunk: None,
@@ -340,12 +338,6 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
         sentences.push(format!("{verdict} {} {who} said: “{}” {mark}{when}.", day(message.sent_at), excerpt));
     }
     sentences
-}
-
-/// Returns an excerpt of a chunk without the heading with which the chunk begins: it is no part of the sentence.
-fn without_heading<'e>(excerpt: &'e str, chunk: &RankedChunk) -> &'e str {
-    let rest = chunk.chunk.heading.as_ref().and_then(|heading| excerpt.strip_prefix(heading.as_str()));
-    rest.filter(|rest| rest.starts_with('\n')).map(str::trim_start).filter(|rest| !rest.is_empty()).unwrap_or(excerpt)
 }
 
 #[async_trait]

@@ -16,7 +16,6 @@ use super::{
     excerpts::{quoted_range, shorten},
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder, Term, YES_NO_COVERAGE},
-    without_heading,
     words::{is_first_person, words},
 };
 use recall_domain::{
@@ -33,6 +32,8 @@ const COVERAGE: f32 = 0.6;
 const STANDS_OUT: f64 = 0.07;
 /// Share of common words from which two chunks are versions of one passage, and the most versions that are quoted besides.
 const VERSION_LIKENESS: f64 = 0.6;
+/// The same for two chunks under the same heading.
+const LIKENESS_UNDER_HEADING: f64 = 0.4;
 const MAX_VERSIONS: usize = 2;
 /// Least sum of the relevance of a chunk and its lead over the next passage.
 ///
@@ -178,7 +179,7 @@ impl<'c> Excerpts<'c> {
         let (first, last) = quoted_range(&self.sentences, nearest);
         let first = (first..=nearest).rev().take_while(|i| !is_question(i)).last().unwrap_or(nearest);
         let excerpt = shorten(&self.sentences.get(first..=last)?.concat());
-        Some(without_heading(&excerpt, self.chunk).to_owned())
+        Some(self.chunk.chunk.without_headings(&excerpt).to_owned())
     }
 
     /// Returns what is quoted at each sentence.
@@ -240,9 +241,11 @@ fn overlap(a: &RankedChunk, b: &RankedChunk) -> bool {
     a.document.id == b.document.id && a.chunk.position.abs_diff(b.chunk.position) <= 1
 }
 
-/// Whether two chunks of different documents are versions of one passage: they have most of their words in common.
+/// Whether two chunks of different documents are versions of one passage: they have most of their words in common, or many under the same heading.
 fn is_version(a: &RankedChunk, b: &RankedChunk) -> bool {
-    a.document.id != b.document.id && likeness(&stems(a.chunk.text.as_str()), &stems(b.chunk.text.as_str())) >= VERSION_LIKENESS
+    let same_heading = a.chunk.heading.is_some() && a.chunk.heading == b.chunk.heading;
+    let least = if same_heading { LIKENESS_UNDER_HEADING } else { VERSION_LIKENESS };
+    a.document.id != b.document.id && likeness(&stems(a.chunk.text.as_str()), &stems(b.chunk.text.as_str())) >= least
 }
 
 fn stems(text: &str) -> HashSet<String> {

@@ -8,7 +8,9 @@ use super::{
     answer_type::AnswerType,
     cues::{CueIndex, Form},
     facts::{FactAnswer, Verdict, holds, is_denied},
-    grammar::{Mood, VerbNumber, capital, day, determined, list, month, name, noun_phrase, owner, plural, predicate, with_article},
+    grammar::{
+        Mood, VerbNumber, capital, day, determined, is_plural, list, month, name, noun_phrase, owner, plural, predicate, with_article,
+    },
     question::{Question, QuestionKind},
     words::words,
 };
@@ -64,7 +66,7 @@ impl FactWriter<'_> {
 
     /// Whether an object is a plural. "Two rabbits" is one entity, so the number of facts is no count.
     fn has_plural(&self) -> bool {
-        self.found.facts.iter().any(|f| super::grammar::is_plural(&f.object.name))
+        self.found.facts.iter().any(|f| is_plural(&f.object.name))
     }
 
     /// Writes facts that differ in one side: "John likes Mary [1], sushi [2] and hiking [3]".
@@ -100,7 +102,7 @@ impl FactWriter<'_> {
             return Some(format!(
                 "{} {} {}",
                 list(&parts),
-                predicate(&relation.phrase, self.mood(first), VerbNumber::Plural),
+                predicate(&phrase_of(first, relation), self.mood(first), VerbNumber::Plural),
                 noun_phrase(&first.object, &first.subject, &excerpts(first))
             ));
         }
@@ -123,7 +125,7 @@ impl FactWriter<'_> {
             let subject_owns =
                 if relation.symmetric { !named(first.fact.object) || named(first.fact.subject) } else { cue.form == Form::Noun };
             (role.join(" "), subject_owns)
-        } else if self.cue_index.is_collective_name(&relation.name) && group.len() == 1 && mood(first) == Mood::Holds {
+        } else if self.cue_index.is_collective_name(&relation.name) && group.len() == 1 && mood(first) != Mood::Ended {
             let has_no_name = first.object.entity_type == EntityType::Person && first.object.name.starts_with(char::is_lowercase);
             if has_no_name {
                 // "You have two kids".
@@ -132,10 +134,10 @@ impl FactWriter<'_> {
                     .find_map(|t| determined(&first.object.name, t))
                     .filter(|n| !n.starts_with("your "))
                     .unwrap_or_else(|| with_article(&first.object.name));
-                let have = predicate("has", Mood::Holds, VerbNumber::of(&first.subject));
+                let have = predicate("has", mood(first), VerbNumber::of(&first.subject));
                 return Some(format!("{} {have} {kin} {}", subject_phrase(first), cited.cite_fact(first, &relation.phrase)));
             }
-            let role = first.object.description.clone()?;
+            let role = first.object.description.clone().filter(|_| mood(first) == Mood::Holds)?;
             let said = excerpts(first).iter().any(|t| words(t).iter().any(|w| w.plain == role));
             if !said || !relation.cues.nouns.contains(&role) {
                 return None;
@@ -172,6 +174,8 @@ impl FactWriter<'_> {
             let marks: Vec<&str> = parts.iter().map(|(_, mark)| mark.as_str()).collect();
             return Some(format!("{have} {}, but I was not told a name {}", with_article(&role), marks.join(" ")));
         }
+        // "Your hobbies are hiking".
+        let number = if is_plural(&role) { VerbNumber::Plural } else { number };
         let be = if mood(first) == Mood::Ended { number.was() } else { number.is() };
         let whose = owner(&whose, other_side(first, &whose));
         let role = if parts.len() > 1 { plural(&role) } else { role };
@@ -239,8 +243,8 @@ impl FactWriter<'_> {
             let phrase = phrase.join(" ");
             (is_stated && relation.cues.adjectives.contains(&phrase)).then(|| format!("is {phrase}"))
         });
-        let phrase = adjective.as_deref().unwrap_or(&relation.phrase);
-        format!("{} {} {object}", subject_phrase(f), predicate(phrase, mood, VerbNumber::of(&f.subject)))
+        let phrase = adjective.unwrap_or_else(|| phrase_of(f, relation));
+        format!("{} {} {object}", subject_phrase(f), predicate(&phrase, mood, VerbNumber::of(&f.subject)))
     }
 
     /// Returns the mood of a fact for this question: an ended fact is in the past tense if the question is.
@@ -274,7 +278,7 @@ fn other_side<'f>(f: &'f RankedFact, entity: &Entity) -> &'f Entity {
 }
 
 /// Returns the subject of a fact, with "the" for a common noun.
-fn subject_phrase(f: &RankedFact) -> String {
+pub(super) fn subject_phrase(f: &RankedFact) -> String {
     if f.subject.is_viewer {
         return "you".to_owned();
     }
@@ -292,9 +296,22 @@ fn subject_phrase(f: &RankedFact) -> String {
     // "a server" in the evidence becomes "the server".
     match phrase.strip_prefix("a ").or_else(|| phrase.strip_prefix("an ")) {
         Some(rest) => format!("the {rest}"),
-        None if phrase == plain && !super::grammar::is_plural(&plain) => format!("the {plain}"),
+        None if phrase == plain && !is_plural(&plain) => format!("the {plain}"),
         None => phrase,
     }
+}
+
+/// Returns the phrase of the relation that fits the words of the evidence.
+fn phrase_of(f: &RankedFact, relation: &Relation) -> String {
+    // "I teach at the School of Art": the name says nothing about what is done there.
+    let name = words(&f.object.name);
+    let said: Vec<_> = excerpts(f).into_iter().flat_map(words).filter(|w| !name.iter().any(|n| n.plain == w.plain)).collect();
+    relation.phrase_for(said.iter().map(|w| w.plain.as_str())).to_owned()
+}
+
+/// Returns the possessive of the subject of a fact: "your", "your mum's", "Anna's".
+pub(super) fn subject_owner(f: &RankedFact) -> String {
+    if f.subject.is_viewer { "your".to_owned() } else { format!("{}'s", subject_phrase(f)) }
 }
 
 /// Returns the start of a fact, if a fact before it ended at the same time.

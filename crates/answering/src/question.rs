@@ -2,6 +2,7 @@
 
 use super::{
     answer_type::AnswerType,
+    assertion::is_negation,
     class::{Class, attribute, find_class},
     cues::{CueIndex, CueMatch, Form},
     lexicon::{is_asking_word, is_function_word},
@@ -59,6 +60,8 @@ pub(super) struct Question {
     pub(super) is_past: bool,
     /// Whether its verb is in the perfect, which includes what has ended: "who have I worked for".
     pub(super) is_perfect: bool,
+    /// Whether it asks for what does not hold: "what don't I like".
+    pub(super) asks_for_denials: bool,
     /// Whether no verb of it is compared: a claim, or "which Sam was our landlord".
     pub(super) ignores_verb: bool,
     /// Positions of further filler words: words of the question form, and alternatives.
@@ -88,11 +91,21 @@ fn question_kind(words: &[Word], answer_type: &AnswerType) -> QuestionKind {
         return QuestionKind::What;
     }
     match words.first().map(|w| w.plain.as_str()) {
+        // "Do you know my name?" asks for the name, and "do you know that I moved" for a yes.
+        Some("do" | "can" | "could") if asks_whether_known(words) => QuestionKind::What,
         Some("tell" | "show" | "list" | "name" | "describe" | "remind" | "give" | "summarise" | "summarize" | "recap") | None => {
             QuestionKind::What
         }
         Some(_) => QuestionKind::YesNo,
     }
+}
+
+/// Whether a question asks for what the addressee knows of something that belongs to somebody.
+fn asks_whether_known(words: &[Word]) -> bool {
+    let plain = |i: usize| words.get(i).map_or("", |w| w.plain.as_str());
+    let knows = plain(1) == "you" && matches!(plain(2), "know" | "remember" | "recall" | "tell");
+    let of = if plain(3) == "me" { 4 } else { 3 };
+    knows && words.get(of).is_some_and(|w| FirstPerson::is_determiner(&w.plain) || w.possessive)
 }
 
 impl Question {
@@ -137,8 +150,12 @@ impl Question {
             kind = QuestionKind::Where;
         }
         let (mut cues, weaker_cues) = cue_index.find(&words, &taken, kind == QuestionKind::Where);
+        let asks_for_denials = kind != QuestionKind::YesNo && denies(&words, &cues);
         if kind != QuestionKind::YesNo {
             ask_for_endings(&words, &mut cues);
+        }
+        if asks_for_denials {
+            ask_for_denials(&mut cues, cue_index);
         }
 
         let is_past = words.iter().take(3).any(|w| matches!(w.plain.as_str(), "did" | "was" | "were" | "had"));
@@ -176,6 +193,7 @@ impl Question {
             successor,
             is_past,
             is_perfect,
+            asks_for_denials,
             ignores_verb,
             filler,
         }
@@ -352,6 +370,27 @@ fn ask_for_endings(words: &[Word], cues: &mut [CueMatch]) {
             cue.form = Form::Ending;
         }
     }
+}
+
+/// Whether the verb of a question is negated: "what don't I like", but not "what is the name of the friend who doesn't drink", nor "what can't I stand".
+fn denies(words: &[Word], cues: &[CueMatch]) -> bool {
+    const FARTHEST: usize = 5;
+    let is_denial = |w: &Word| is_negation(&w.plain) && !matches!(w.plain.as_str(), "without" | "no" | "nobody" | "nothing");
+    let at = words.iter().take(FARTHEST + 1).position(is_denial);
+    let is_of_cue = |at: usize| cues.iter().any(|c| c.positions.contains(&at));
+    at.is_some_and(|at| {
+        !is_of_cue(at) && !words[1.min(at)..at].iter().any(|w| matches!(w.plain.as_str(), "who" | "that" | "which" | "said" | "told"))
+    })
+}
+
+/// Turns the cues of a question for what does not hold into cues of denials, and of the opposite: who dislikes olives does not like them.
+fn ask_for_denials(cues: &mut Vec<CueMatch>, cue_index: &CueIndex) {
+    let mut opposites = Vec::new();
+    for cue in cues.iter_mut().filter(|c| c.form == Form::Verb) {
+        opposites.extend(cue_index.opposite(cue.relation).map(|relation| CueMatch { relation, ..cue.clone() }));
+        cue.form = Form::Negating;
+    }
+    cues.extend(opposites);
 }
 
 fn is_span_of_time(word: &str) -> bool {

@@ -10,6 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::{
     answer_type::AnswerType,
     assertion::{self, Statement},
+    clause,
     cues::{CueIndex, Form},
     excerpts::{MAX_EXCERPT, quoted_range, shorten, without_quotations},
     later,
@@ -215,14 +216,12 @@ impl QuoteFinder<'_> {
         // "Which films": a message without a film is about something else.
         let is_needed = |t: &Term| (t.is_class && is_specific_class(&t.plain)) || self.question.attribute == Some(t.position);
         let class_missing = terms.iter().enumerate().any(|(i, t)| is_needed(t) && near(i) == 0.0);
-        if coverage < least || !about || verb_missing || class_missing {
-            return None;
-        }
         let quoted = sentences.get(first..=last)?.concat();
         let narrow = only_names
             || matches!(self.question.answer_type, AnswerType::Age | AnswerType::Count(_) | AnswerType::Occupation | AnswerType::Name);
         let given = if narrow { sentences.get(best)? } else { quoted.as_str() };
-        if !self.question.answer_type.is_given_in(given, &self.question.words)
+        if (coverage < least || !about || verb_missing || class_missing)
+            || !self.question.answer_type.is_given_in(given, &self.question.words)
             || (terms.is_empty() && !assertion::is_self_description(&read[best].words, &self.question.answer_type))
         {
             return None;
@@ -233,15 +232,16 @@ impl QuoteFinder<'_> {
             QuestionKind::Who => verbs.next().and_then(|t| self.position_of(t, &read[best])),
             _ => verbs.filter_map(|t| self.position_of(t, &read[best])).min(),
         };
-        let statement = Statement { question: self.question, entities: self.entities, message, addressee };
-        if !self.question.has_successor(read.iter().flat_map(|s| &s.words)) && !statement.asserts_answer(&read[best].words, verb) {
-            return None;
-        }
-        let sure = coverage > 0.95 && verb.is_some() && self.question.kind == QuestionKind::YesNo;
         // "Ikenna told his class we have a dog. We do not have a dog." is no clear answer.
         let negations = |i: usize| assertion::is_negated(&read[i].words, None);
         let agree = (0..read.len()).filter(|i| score(&shares[*i]) >= score(&shares[best])).all(|i| negations(i) == negations(best));
-        let verdict = if sure && agree { assertion::verdict(self.question, &read[best].words, verb) } else { None };
+        let is_clear = self.question.kind == QuestionKind::YesNo && agree && read.iter().all(|s| assertion::is_plain(&s.words));
+        let verdict = if is_clear { clause::verdict(self.question, sentences[best], &read[best].words) } else { None };
+        let statement = Statement { question: self.question, entities: self.entities, message, addressee };
+        let asserts = statement.asserts_answer(&read[best].words, verb, verdict.is_some());
+        if !self.question.has_successor(read.iter().flat_map(|s| &s.words)) && !asserts {
+            return None;
+        }
         let whole = message.text.as_str();
         let excerpt = shorten(if whole.chars().count() <= MAX_EXCERPT { whole } else { &quoted });
         Some(Quote { message, excerpt, verdict, coverage })

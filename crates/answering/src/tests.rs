@@ -301,6 +301,8 @@ fn facts_answer_matching_questions() {
         ("Does John like spiders?", "No, John dislikes spiders [1]."),
         ("What is John afraid of?", "John dislikes spiders [1]."),
         ("Does Mary like hiking?", "No, Mary does not like hiking [1]."),
+        ("What doesn't Mary like?", "Mary does not like hiking [1]."),
+        ("What doesn't John like?", "John dislikes spiders [1]."),
         ("Where do I live?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),
         ("Where do I live now?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),
         ("Which city do I live in?", "You live in Ghent [1]; until March 2026 it was Lyon [2]."),

@@ -7,10 +7,10 @@ use std::collections::HashSet;
 
 use super::{
     cues::{CueMatch, Form},
-    facts::holds,
-    grammar::{Mood, VerbNumber, capital, day, list, name, owner, predicate, with_article},
+    facts::{holds, is_denied},
+    grammar::{Mood, VerbNumber, capital, day, list, predicate, with_article},
     names::NameMention,
-    phrasing::{CitationList, mood},
+    phrasing::{CitationList, mood, subject_owner, subject_phrase},
     question::{Question, QuestionKind},
     words::{Word, stem, words},
 };
@@ -69,7 +69,9 @@ impl ValueIndex {
             if question.kind == QuestionKind::Where && !relation.value_types.contains(&ValueType::Contact) {
                 continue;
             }
-            let values: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.relation == relation.name && is_about(question, f)).collect();
+            let is_asked_for =
+                |f: &&RankedFact| f.fact.relation == relation.name && is_about(question, f) && (!question.asks_for_denials || is_denied(f));
+            let values: Vec<&RankedFact> = facts.iter().filter(is_asked_for).collect();
             let cue = CueMatch {
                 relation: 0,
                 form: Form::Noun,
@@ -101,7 +103,26 @@ impl ValueIndex {
                 return said;
             }
         }
-        Vec::new()
+        self.concerned(question, facts, now, cited)
+    }
+
+    /// Returns what bears on a question for a yes or a no: "can I eat peanuts" is answered with the allergy, and with neither yes nor no.
+    fn concerned(&self, question: &Question, facts: &[RankedFact], now: Timestamp, cited: &mut CitationList<'_>) -> Vec<String> {
+        if question.kind != QuestionKind::YesNo {
+            return Vec::new();
+        }
+        let has_word = |words: &[String]| words.iter().any(|word| question.words.iter().any(|w| w.stem == stem(word)));
+        let has_value = |f: &RankedFact| {
+            let value = f.fact.value.iter().flat_map(|v| words(v.text.as_str())).map(|w| w.stem);
+            value.into_iter().all(|stem| question.words.iter().any(|w| w.stem == stem))
+        };
+        let concerns = self.relations.iter().map(|(relation, _)| relation).filter(|r| has_word(&r.cues.concerns));
+        let said = concerns.flat_map(|relation| {
+            let bears = |f: &&RankedFact| f.fact.relation == relation.name && holds(f) && is_about(question, f) && has_value(f);
+            let values: Vec<&RankedFact> = facts.iter().filter(bears).collect();
+            self.write(relation, &values, now, cited)
+        });
+        said.collect()
     }
 
     /// Describes the one entity that the question is about by its values and notes.
@@ -166,13 +187,13 @@ impl ValueIndex {
             }
             _ => list(&group.iter().map(|f| part(f, cited)).collect::<Vec<_>>()),
         };
-        let (subject, mood) = (&first.subject, mood(first));
+        let mood = mood(first);
         let noun =
             value.label.as_ref().map(|l| l.as_str().to_owned()).or_else(|| relation.phrase.strip_prefix("has the ").map(str::to_owned));
         let sentence = match (noun, mood) {
-            (Some(noun), Mood::Holds) => format!("{} {noun} is {parts}", owner(subject, subject)),
-            (Some(noun), _) => format!("{} {noun} is not {parts}", owner(subject, subject)),
-            (None, _) => format!("{} {} {parts}", name(subject, subject), predicate(&relation.phrase, mood, VerbNumber::of(subject))),
+            (Some(noun), Mood::Holds) => format!("{} {noun} is {parts}", subject_owner(first)),
+            (Some(noun), _) => format!("{} {noun} is not {parts}", subject_owner(first)),
+            (None, _) => format!("{} {} {parts}", subject_phrase(first), predicate(&relation.phrase, mood, VerbNumber::of(&first.subject))),
         };
         Some(format!("{}.", capital(&sentence)))
     }

@@ -49,7 +49,7 @@ pub use ids::{
 pub use login::{Login, ProviderToken, Renewal};
 pub use message::{Citation, Message, MessageKind, MessageStatus, Role};
 pub use nearest::{Similarity, nearest};
-pub use ontology::{Ontology, Relation, RelationName};
+pub use ontology::{Ontology, Relation, RelationName, Wording};
 pub use page::{Page, Slice};
 pub use resource::{Resource, ResourceOrigin};
 pub use session::Session;

@@ -49,6 +49,12 @@ pub struct Relation {
     /// A new object usually replaces the one before if the message says that something changed ("now", "moved to").
     #[serde(default)]
     pub successive: bool,
+    /// Other phrases for it, for statements with certain words ("studies at"). The first that fits counts.
+    #[serde(default)]
+    pub wordings: Vec<Wording>,
+    /// Words of statements that tell where the subject comes from ("from", "born"). Such an object gives way to any other one.
+    #[serde(default)]
+    pub origins: Vec<String>,
     /// The relation that states the contrary for the same pair; mutual.
     #[serde(default)]
     pub opposite: Option<RelationName>,
@@ -60,6 +66,16 @@ pub struct Relation {
     /// Words that state the relation; see `recall_understand`.
     #[serde(default)]
     pub cues: Cues,
+}
+
+/// A phrase for a relation in answers, if a statement has one of some words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wording {
+    /// The phrase, in the third person.
+    pub phrase: String,
+    /// The words, in lower case.
+    pub words: Vec<String>,
 }
 
 /// Words by which a relation is found in text, without further code.
@@ -96,6 +112,8 @@ pub struct Cues {
     pub activities: bool,
     /// Words by which a question asks for its values ("how old").
     pub questions: Vec<String>,
+    /// Words of questions for a yes or a no that its values bear on, without being the answer ("can I eat peanuts").
+    pub concerns: Vec<String>,
 }
 
 /// The relations in use.
@@ -128,6 +146,12 @@ struct File {
 }
 
 impl Relation {
+    /// Returns the phrase for statements with these words.
+    pub fn phrase_for<'w>(&self, words: impl Iterator<Item = &'w str> + Clone) -> &str {
+        let fits = |wording: &&Wording| words.clone().any(|word| wording.words.iter().any(|w| w == word));
+        self.wordings.iter().find(fits).map_or(&self.phrase, |wording| &wording.phrase)
+    }
+
     /// Whether its facts have values instead of objects.
     pub fn has_values(&self) -> bool {
         !self.value_types.is_empty()

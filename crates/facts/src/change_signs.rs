@@ -40,6 +40,21 @@ const CHANGES: &[&str] = &[
     "takes over",
     "new job",
     "new home",
+    "new number",
+    "new phone number",
+    "new phone",
+    "new mobile",
+    "new mobile number",
+    "new email",
+    "new e-mail",
+    "new email address",
+    "new e-mail address",
+    "new address",
+    "new flat",
+    "new apartment",
+    "new house",
+    "new place",
+    "new employer",
     "from now on",
     "as of",
     "since",
@@ -57,6 +72,23 @@ const CHANGES: &[&str] = &[
     "swapped",
     "back in",
     "settled in",
+];
+/// Words and phrases by which something is added to what held before, so that nothing has ended.
+const ADDITIONS: &[&str] = &[
+    "also",
+    "as well",
+    "additionally",
+    "in addition",
+    "on the side",
+    "another",
+    "second",
+    "a further",
+    "extra",
+    "work number",
+    "work phone",
+    "work mobile",
+    "work email",
+    "work e-mail",
 ];
 /// Words and phrases of a correction.
 const CORRECTIONS: &[&str] = &[
@@ -98,10 +130,7 @@ const CORRECTIONS: &[&str] = &[
 /// Returns the sign in the sentence around a span, and for corrections in the sentence before it too.
 pub(super) fn change_sign(text: &str, span: Span) -> ChangeSign {
     let chars: Vec<char> = text.chars().collect();
-    let (start, end) = ((span.start as usize).min(chars.len()), (span.end as usize).min(chars.len()));
-    let closes = |c: &char| matches!(c, '.' | '!' | '?' | '\n' | ';');
-    let from = chars[..start].iter().rposition(closes).map_or(0, |i| i + 1);
-    let to = chars[end..].iter().position(closes).map_or(chars.len(), |i| end + i);
+    let (from, to) = sentence_around(&chars, span);
     let before = chars[..from.saturating_sub(1)].iter().rposition(closes).map_or(0, |i| i + 1);
     if has_any(&chars[before..to], CORRECTIONS) {
         ChangeSign::Correction
@@ -110,6 +139,26 @@ pub(super) fn change_sign(text: &str, span: Span) -> ChangeSign {
     } else {
         ChangeSign::None
     }
+}
+
+/// Whether the sentence around a span adds to what held before: "I also work for Uber", "my new work number". Then nothing has ended of which there can be
+/// several.
+pub(super) fn adds(text: &str, span: Span) -> bool {
+    let chars: Vec<char> = text.chars().collect();
+    let (from, to) = sentence_around(&chars, span);
+    has_any(&chars[from..to], ADDITIONS)
+}
+
+fn closes(c: &char) -> bool {
+    matches!(c, '.' | '!' | '?' | '\n' | ';')
+}
+
+/// Returns the code points of the sentence around a span: the first, and one past the last.
+fn sentence_around(chars: &[char], span: Span) -> (usize, usize) {
+    let (start, end) = ((span.start as usize).min(chars.len()), (span.end as usize).min(chars.len()));
+    let from = chars[..start].iter().rposition(closes).map_or(0, |i| i + 1);
+    let to = chars[end..].iter().position(closes).map_or(chars.len(), |i| end + i);
+    (from, to)
 }
 
 fn has_any(chars: &[char], phrases: &[&str]) -> bool {
@@ -139,9 +188,16 @@ mod tests {
             ("Now it rains. I live in Lisbon", "I live in Lisbon", ChangeSign::None),
             ("I live in Lisbon", "I live in Lisbon", ChangeSign::None),
             ("I know Lisbon", "I know Lisbon", ChangeSign::None),
+            ("My new number is 0160 999", "0160 999", ChangeSign::Change),
+            ("My new colleague Max lives in Berlin", "Max lives in Berlin", ChangeSign::None),
         ] {
             assert_eq!(sign(text, words), expected, "{text}");
         }
+        let whole = |text: &str| Span { start: 0, end: text.chars().count() as u32 };
+        assert!(
+            ["My second job is at Acme", "I also work for Uber now", "My new work number is 1"].iter().all(|text| adds(text, whole(text)))
+        );
+        assert!(!adds("I work for Uber now", whole("I work for Uber now")));
         assert_eq!(change_sign("é", Span { start: 5, end: 9 }), ChangeSign::None);
     }
 }

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::{
-    change_signs::{ChangeSign, change_sign},
+    change_signs::{ChangeSign, adds, change_sign},
     claims::{ResolvedClaim, new_fact},
     events::{FactEvent, entity_update, fact_event},
     message_entities::MessageEntities,
+    origins,
     statement::Statement,
     weigh::{apply, is_predecessor, is_rival},
 };
@@ -53,9 +54,11 @@ pub(super) fn decide(
     // "Our dog Rollo died": the end counts.
     claims.retain(|c| c.stance != Stance::Supports || !ends.iter().any(|end| end.states_same(c, ontology)));
     claims.splice(0..0, ends);
+    let origins = origins::origins(&known, ontology);
+    origins::drop_outdated_origins(&mut claims, &known, &origins, |c| excerpt_of(s, c), ontology);
     // A repeated delivery changes nothing: facts with evidence from this message are skipped.
     let (counted, mut fact_budget) = (known.counted, known.fact_budget);
-    let mut planner = Planner { s, ontology, facts: known.facts, changes: Vec::new(), evidence: Vec::new(), now };
+    let mut planner = Planner { s, ontology, facts: known.facts, origins, changes: Vec::new(), evidence: Vec::new(), now };
     for claim in claims.iter().cloned() {
         let index = match planner.facts.iter().position(|f| claim.matches(f, ontology)) {
             Some(i) if counted.contains(&planner.facts[i].id) => continue,
@@ -129,6 +132,8 @@ struct Planner<'a> {
     s: &'a Statement,
     ontology: &'a Ontology,
     facts: Vec<Fact>,
+    /// The facts of which only an origin was told: the first other statement ends them.
+    origins: HashSet<FactId>,
     changes: Vec<PlannedChange>,
     evidence: Vec<Evidence>,
     now: Timestamp,
@@ -247,17 +252,16 @@ impl Planner<'_> {
     ///
     /// Facts that the same message states stay, and so do those stated later.
     fn supersede(&mut self, index: usize, claim: &ResolvedClaim, counted: &HashSet<FactId>) {
-        let sign = change_sign(self.s.text.as_str(), claim.span);
-        if sign == ChangeSign::None {
-            return;
-        }
+        let text = self.s.text.as_str();
+        let (sign, adds) = (change_sign(text, claim.span), adds(text, claim.span));
         let fact = &self.facts[index];
         let replaced = |o: &Fact| {
-            o.id != fact.id
+            (sign != ChangeSign::None || self.origins.contains(&o.id))
+                && o.id != fact.id
                 && o.status == FactStatus::Active
                 && !counted.contains(&o.id)
                 && o.last_support.is_some_and(|at| at <= self.s.at)
-                && (is_rival(fact, o, self.ontology) || is_predecessor(fact, o, self.ontology))
+                && (is_rival(fact, o, self.ontology) || (!adds && is_predecessor(fact, o, self.ontology)))
         };
         let here = |id: FactId| self.evidence.iter().any(|e| e.fact == id && e.message == self.s.message && e.stance == Stance::Supports);
         let old: Vec<usize> = (0..self.facts.len()).filter(|&i| replaced(&self.facts[i]) && !here(self.facts[i].id)).collect();
@@ -306,9 +310,7 @@ impl Planner<'_> {
     }
 
     fn excerpt(&self, claim: &ResolvedClaim) -> UserText {
-        let (start, end) = (claim.span.start as usize, claim.span.end as usize);
-        let words: String = self.s.text.as_str().chars().skip(start).take(end.saturating_sub(start).min(MAX_EXCERPT)).collect();
-        UserText::from(words)
+        UserText::from(excerpt_of(self.s, claim))
     }
 
     fn fact_update(&self, c: &PlannedChange, names: &HashMap<EntityId, &Entity>) -> EventBody {
@@ -324,4 +326,10 @@ impl Planner<'_> {
             now: self.now,
         })
     }
+}
+
+/// Returns the words of the message that state a claim.
+fn excerpt_of(s: &Statement, claim: &ResolvedClaim) -> String {
+    let (start, end) = (claim.span.start as usize, claim.span.end as usize);
+    s.text.as_str().chars().skip(start).take(end.saturating_sub(start).min(MAX_EXCERPT)).collect()
 }

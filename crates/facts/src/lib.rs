@@ -15,6 +15,7 @@ pub mod learn;
 pub mod merge;
 mod message_entities;
 mod name_query;
+mod origins;
 pub mod processor;
 mod resolve;
 mod session_limits;

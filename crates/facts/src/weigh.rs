@@ -50,11 +50,7 @@ pub fn is_rival(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
     let same_pair = a.subject == b.subject && a.object == b.object;
     let swapped = relation.symmetric && a.subject == b.object && a.object == b.subject;
     if a.relation == b.relation {
-        let same_measure = match (&a.value, &b.value) {
-            (Some(a), Some(b)) => a.same_label(b),
-            _ => true,
-        };
-        return relation.functional && a.subject == b.subject && same_measure && !a.same_object(b);
+        return relation.functional && measure_the_same(a, b);
     }
     relation.opposite.as_ref() == Some(&b.relation) && (same_pair || swapped)
 }
@@ -62,7 +58,16 @@ pub fn is_rival(a: &Fact, b: &Fact, ontology: &Ontology) -> bool {
 /// Whether a fact usually replaces another one when something changes: a new employer, although one can have two.
 pub(super) fn is_predecessor(new: &Fact, old: &Fact, ontology: &Ontology) -> bool {
     let successive = ontology.get(&new.relation).is_some_and(|r| r.successive);
-    successive && new.relation == old.relation && new.subject == old.subject && new.object != old.object
+    successive && new.relation == old.relation && measure_the_same(new, old)
+}
+
+/// Whether two facts of one relation give their subject another object, or another value of the same measure.
+fn measure_the_same(a: &Fact, b: &Fact) -> bool {
+    let same_label = match (&a.value, &b.value) {
+        (Some(a), Some(b)) => a.same_label(b),
+        _ => true,
+    };
+    a.subject == b.subject && same_label && !a.same_object(b)
 }
 
 /// Returns keys that find every rival of a fact. For a functional relation they find the fact itself too.

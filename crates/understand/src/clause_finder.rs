@@ -12,7 +12,7 @@ const CONDITIONS: &[&str] = &["if", "unless", "whether", "suppose", "imagine"];
 /// Finds the clauses of a sentence.
 pub(crate) fn find_clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
     let mut out: Vec<Clause> = Vec::new();
-    let conditional = tokens.iter().any(|t| CONDITIONS.contains(&t.norm.as_str())) || is_fiction(tokens);
+    let conditional = tokens.iter().any(|t| CONDITIONS.contains(&t.norm.as_str())) || is_supposed(tokens) || is_fiction(tokens);
     for (at, c) in p.chunks.iter().enumerate() {
         let ChunkKind::Verb(v) = c.kind else { continue };
         if p.verbs[v].kind != VerbKind::Finite {
@@ -30,6 +30,14 @@ pub(crate) fn find_clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
     }
     share_objects(tokens, p, &mut out);
     out
+}
+
+/// Whether a sentence begins as a thought experiment: "Let's say I live in Paris".
+fn is_supposed(tokens: &[Token]) -> bool {
+    let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
+    let lets = if matches!(word(1), "'s" | "us" | "s") { 2 } else { 1 };
+    matches!(word(0), "let" | "lets" | "let's") && matches!(word(lets), "say" | "pretend" | "assume")
+        || (word(0) == "say" && word(1) == "i")
 }
 
 /// Whether a sentence retells fiction: "In the movie, …".

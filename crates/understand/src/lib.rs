@@ -51,6 +51,7 @@ mod notes;
 mod noun_phrases;
 mod objects;
 mod openers;
+mod past_times;
 mod phrases;
 mod possible_ends;
 mod pronouns;

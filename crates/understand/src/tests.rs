@@ -75,6 +75,24 @@ fn ended_and_negated_facts_are_distinguished() {
 }
 
 #[test]
+fn states_of_a_past_time_have_ended() {
+    for (text, expected) in [
+        ("As a child I had a pony and lived in Wales.", true),
+        ("From 1979 to 1994 I worked for British Coal.", true),
+        ("I lived in Wales when I was a kid.", true),
+        ("Back in the 90s I owned a Fiesta.", true),
+        ("I worked for Siemens for 12 years.", true),
+        ("I have worked for Siemens for 12 years.", false),
+        ("I live in Wales.", false),
+        ("We have had our dog since I was 23.", false),
+        ("I bought a Fiesta years ago.", false),
+    ] {
+        let found = facts(text);
+        assert!(!found.is_empty() && found.iter().all(|f| f.ends_with("ended") == expected), "{text}: {found:?}");
+    }
+}
+
+#[test]
 fn documented_sentences_give_their_facts() {
     let phoenix = facts("I'm using FastAPI for project Phoenix with my colleague Sarah");
     for fact in ["user USES FastAPI affirmed", "user WORKS_WITH Sarah affirmed"] {

@@ -7,6 +7,7 @@ use super::cue_matching::CueMatch;
 use super::cues::{Cue, Effect};
 use super::lexicon::lexicon;
 use super::objects::Object;
+use super::past_times::is_of_past_time;
 use super::phrases::{ChunkKind, VerbGroup, VerbKind};
 use super::reader::{FactDraft, Reader, Referent};
 use super::steps;
@@ -109,7 +110,8 @@ impl Reader<'_> {
                 || self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that")));
         let after = &self.tokens[limit..];
         let until = g.past && !g.negated && self.has_end(tail.iter().chain(after.iter().take(2)));
-        if g.used_to && !g.negated || g.no_longer || g.negated && anymore || until || previously {
+        let of_past = is_of_past_time(self.tokens, g);
+        if g.used_to && !g.negated || g.no_longer || g.negated && anymore || until || previously || of_past {
             Polarity::Ended
         } else if g.negated {
             Polarity::Negated

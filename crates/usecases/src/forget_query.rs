@@ -11,7 +11,7 @@ use super::{
     use_cases::UseCases,
 };
 use recall_domain::{
-    Caller, Entity, EntityId, EntityKey, Fact, FactStatus, Message, MessageId, Page, Role,
+    Caller, Entity, EntityId, EntityKey, Fact, FactId, FactStatus, Message, MessageId, Page, Role, Stance,
     context::{Method, Scope},
     names_user,
 };
@@ -47,6 +47,10 @@ const MIN_WORDS: usize = 2;
 const MAX_SAYING: usize = 5;
 /// Messages that are compared with the words of a request.
 const MESSAGES_READ: usize = 20;
+/// Latest statements of a possession whose words are compared with those of a request.
+const STATEMENTS_READ: u32 = 5;
+/// Words before the name of a thing that say what it is.
+const WORDS_BEFORE_NAME: usize = 4;
 /// Messages per page of the mentions of an entity.
 const MENTIONS: u32 = 500;
 
@@ -83,6 +87,8 @@ impl UseCases {
         if !both.is_empty() {
             return Ok(Target { facts: with_relation(both, &cued), ..Target::default() });
         }
+        let is_own = |f: &&Fact| viewer.as_ref().is_some_and(|v| f.subject == v.id) && self.is_possession(f);
+        let possessions: Vec<Fact> = one.iter().filter(is_own).cloned().collect();
         // In "Anna's boss", the role may be that of somebody else's boss.
         let is_spoken = |id: &&EntityId| !named.iter().any(|e| e.id == **id && !is_spoken(words, e));
         let spoken: Vec<EntityId> = ids.iter().filter(is_spoken).copied().collect();
@@ -91,6 +97,10 @@ impl UseCases {
             if !facts.is_empty() {
                 return Ok(Target { facts, ..Target::default() });
             }
+        }
+        let facts = self.facts_told_with(caller, possessions, &self.cues.unexplained(&asked, &cued, &[])).await?;
+        if !facts.is_empty() {
+            return Ok(Target { facts, ..Target::default() });
         }
         self.messages_with_words(caller, words, &names).await
     }
@@ -114,6 +124,32 @@ impl UseCases {
         let meant: Vec<Fact> = facts.into_iter().filter(is_meant).collect();
         let relations: HashSet<&str> = meant.iter().map(|f| f.relation.as_str()).collect();
         if self.cues.unexplained(asked, &relations, names).is_empty() { meant } else { Vec::new() }
+    }
+
+    /// Whether the relation of a fact is that of an owner: "my dog" means what such a fact is about.
+    fn is_possession(&self, fact: &Fact) -> bool {
+        self.parts.ontology.get(&fact.relation).is_some_and(|r| !r.cues.possessed.is_empty()) && fact.object_entity().is_some()
+    }
+
+    /// Chooses the facts whose object was told with all these words just before its name: "a dog called Rex" for "my dog".
+    async fn facts_told_with(&self, caller: &Caller, facts: Vec<Fact>, wanted: &HashSet<&str>) -> Result<Vec<Fact>, UseCaseError> {
+        if wanted.is_empty() || facts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let store = &self.parts.store;
+        let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
+        let objects: Vec<EntityId> = facts.iter().map(|f| f.object).collect();
+        let evidence = store.evidence_of(caller, &ids, STATEMENTS_READ).await?;
+        let objects = store.entities_by_id(caller, &objects).await?;
+        let messages: Vec<MessageId> = evidence.iter().map(|e| e.message).collect();
+        let messages = store.messages_by_id(caller, &messages).await?;
+        let is_told = |f: &Fact| {
+            let name = objects.iter().find(|e| e.id == f.object).map(|e| e.name.to_lowercase());
+            let of_fact = evidence.iter().filter(|e| e.fact == f.id && e.stance == Stance::Supports);
+            let mut texts = of_fact.filter_map(|e| messages.iter().find(|m| m.id == e.message)).map(|m| m.text.as_str());
+            name.is_some_and(|name| texts.any(|text| is_told_before(text, &name, wanted)))
+        };
+        Ok(facts.into_iter().filter(is_told).collect())
     }
 
     /// Finds the user's messages that say what the request says, of which no fact was understood: "my locker code".
@@ -222,6 +258,19 @@ impl UseCases {
     }
 }
 
+/// Whether all words stand among the few before a name: "dog" in "I have a dog called Rex".
+fn is_told_before(text: &str, name: &str, wanted: &HashSet<&str>) -> bool {
+    let text = text.to_lowercase();
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default();
+        let sentence = before.rsplit(['.', '!', '?', '\n', ',', ';']).find(|part| !part.trim().is_empty()).unwrap_or_default();
+        let words: Vec<&str> = sentence.split_whitespace().collect();
+        let near = words.get(words.len().saturating_sub(WORDS_BEFORE_NAME)..).unwrap_or_default().join(" ");
+        let said: HashSet<String> = terms(&near).into_iter().map(|(term, _)| term).collect();
+        wanted.iter().all(|term| said.contains(*term))
+    })
+}
+
 /// Whether the request names both sides of a fact. A value is named by its words.
 fn names_both(f: &Fact, named: &[EntityId], asked: &QuestionTerms) -> bool {
     named.contains(&f.subject) && f.value.as_ref().map_or_else(|| named.contains(&f.object), |v| asked.has_words_of(v.text.as_str()))
@@ -291,5 +340,18 @@ mod tests {
         assert_eq!(strip_command("Thatcher"), ("Thatcher", false));
         assert_eq!(strip_command("forget"), ("", false));
         assert_eq!(strip_command("Öffne"), ("Öffne", false));
+    }
+
+    #[test]
+    fn words_before_a_name_say_what_it_is() {
+        for (text, expected) in [
+            ("I have a dog called Rex.", true),
+            ("My dog is called Rex.", true),
+            ("Our dog, Rex, barks.", true),
+            ("Rex is my cat. The neighbours have a dog.", false),
+            ("I saw a dog on the way to the place where I bought Rex.", false),
+        ] {
+            assert_eq!(is_told_before(text, "rex", &HashSet::from(["dog"])), expected, "{text}");
+        }
     }
 }

@@ -43,5 +43,6 @@ pub(super) fn is_of_past_time(sentence: &[Token], g: &VerbGroup) -> bool {
     // "I had my son when I was 23": he is there.
     let is_birth = |i: usize| g.lemma == "have" && !matches!(word(i), "as" | "back" | "growing") && (word(i) != "when" || is_number(i + 3));
     let is_kin = sentence.iter().any(|t| KIN.contains(&t.norm.as_str()));
-    !is_present && !(g.lemma == "have" && is_kin) && (0..sentence.len()).any(|i| names_past(i) && !is_birth(i))
+    let is_open = is_present || (g.lemma == "have" && is_kin);
+    !is_open && (0..sentence.len()).any(|i| names_past(i) && !is_birth(i))
 }

@@ -14,8 +14,10 @@ test("a conversation opens before the list of sessions is there, and only what i
   const { id } = await server.newSession();
   for (const name of ["Anna", "Boris", "Clara"]) await server.say(id, `${name} lives in Ghent.`);
   await server.settledHead(id);
-  const tab = await browser.visit(`${server.url}/healthz`, PHONE);
+  const tab = await browser.visit(`${server.url}/`, PHONE);
   const { page } = tab;
+  // The page is opened anew below.
+  await page.goto("about:blank");
   let release;
   const released = new Promise((resolve) => { release = resolve; });
   await page.route("**/graphql", async (route) => {

@@ -4,6 +4,7 @@
 //! drinks" not whether Vera brought the drinks. Such a sentence may still be quoted.
 
 use super::{
+    answer_type::is_time,
     assertion::{is_negation, is_qualifier},
     lexicon::{is_answered_by, is_function_word, is_particle, is_person_noun},
     question::Question,
@@ -17,7 +18,7 @@ const SUBORDINATORS: &[&str] = &[
     "that", "if", "whether", "when", "while", "unless", "until", "than", "as", "before", "after", "who", "which", "where", "how", "why",
     "what", "like", "nor", "neither",
 ];
-/// Words that say nothing about what follows.
+/// Words before a subject that say nothing about what follows. Words for times are others.
 const OPENERS: &[&str] = &[
     "yes",
     "yeah",
@@ -29,9 +30,6 @@ const OPENERS: &[&str] = &[
     "hello",
     "btw",
     "fyi",
-    "today",
-    "yesterday",
-    "tonight",
     "now",
     "finally",
     "recently",
@@ -44,32 +42,9 @@ const OPENERS: &[&str] = &[
     "last",
     "next",
     "every",
-    "morning",
-    "afternoon",
-    "evening",
     "week",
-    "weekend",
     "month",
     "year",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
     "honestly",
     "luckily",
     "unfortunately",
@@ -178,7 +153,7 @@ fn compare(question: &Question, auxiliary: Auxiliary, subject: &[Word], rest: &[
     let is_subject_at =
         |i: usize| subject.iter().enumerate().all(|(k, w)| clause.get(i + k).is_some_and(|c| is_same_word(w, c, auxiliary)));
     let at = (0..clause.len()).find(|&i| is_subject_at(i))?;
-    let opens = |w: &Word| OPENERS.contains(&w.plain.as_str());
+    let opens = |w: &Word| OPENERS.contains(&w.plain.as_str()) || is_time(&w.plain);
     let is_asked_modal = |w: &Word| modal(&w.plain).is_some_and(|group| auxiliary == Auxiliary::Modal(group));
     let weakens = |w: &Word| is_qualifier(&w.plain) && !is_asked_modal(w);
     if !clause.get(..at)?.iter().all(opens) || clause.iter().any(weakens) {

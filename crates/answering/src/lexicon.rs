@@ -137,8 +137,11 @@ static CLASS_INDEX: LazyLock<ClassIndex> = LazyLock::new(|| {
     let own = include_str!("classes.txt").lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once(':'));
     for (kind, list) in lists.into_iter().chain(own) {
         for (entry, _) in entries(list) {
-            kinds.members.entry(kind).or_default().insert(entry);
-            kinds.of.entry(entry).or_default().push(kind);
+            let others = entry.strip_prefix('+').and_then(|class| kinds.members.get(class)).cloned();
+            for member in others.unwrap_or_else(|| HashSet::from([entry])) {
+                kinds.members.entry(kind).or_default().insert(member);
+                kinds.of.entry(member).or_default().push(kind);
+            }
         }
     }
     kinds

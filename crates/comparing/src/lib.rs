@@ -116,7 +116,7 @@ fn most_telling<'s>(sentences: impl Iterator<Item = &'s Sentence>, question: Opt
 #[async_trait]
 impl Comparer for AlignmentComparer {
     fn name(&self) -> &str {
-        "alignment"
+        recall_domain::comparison::ALIGNMENT
     }
 
     fn groups_at_once(&self) -> usize {

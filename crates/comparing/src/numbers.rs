@@ -1,5 +1,7 @@
 //! Reads numbers in digits and words, and amounts of money.
 
+use recall_domain::number_word;
+
 /// Symbols, codes and words of currencies.
 const CURRENCIES: &[(&str, &str)] = &[
     ("€", "eur"),
@@ -25,42 +27,16 @@ const CURRENCIES: &[(&str, &str)] = &[
     ("dkk", "dkk"),
     ("pln", "pln"),
 ];
-const SMALL: &[&str] = &[
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-];
-const TENS: &[&str] = &["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 const SCALES: &[(&str, f64)] = &[("dozen", 12.0), ("hundred", 1e2), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9)];
 
-/// Returns the number of a word below 100.
+/// Returns the number of a word below one hundred.
 fn small(word: &str) -> Option<f64> {
-    let of_ten = |word: &str| TENS.iter().position(|w| *w == word).map(|n| (n + 2) as f64 * 10.0);
-    let below = |word: &str| SMALL.iter().position(|w| *w == word).map(|n| n as f64);
-    let compound = |(ten, one): (&str, &str)| Some(of_ten(ten)? + below(one).filter(|n| (1.0..10.0).contains(n))?);
-    below(word).or_else(|| of_ten(word)).or_else(|| word.split_once('-').and_then(compound))
+    number_word(word).map(f64::from)
 }
 
 /// Whether two words joined by a hyphen are one number: "twenty-five".
 pub(super) fn is_compound(first: &str, second: &str) -> bool {
-    small(&format!("{first}-{second}").to_lowercase()).is_some()
+    small(&format!("{first}-{second}")).is_some()
 }
 
 fn scale(word: &str) -> Option<f64> {
@@ -69,8 +45,7 @@ fn scale(word: &str) -> Option<f64> {
 
 /// Whether a word is a number.
 pub(super) fn is_number(word: &str) -> bool {
-    small(&word.to_lowercase()).is_some()
-        || (!word.is_empty() && word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b',')))
+    small(word).is_some() || (!word.is_empty() && word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b',')))
 }
 
 /// Whether words begin with a digit.

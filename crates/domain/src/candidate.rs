@@ -14,6 +14,17 @@ pub struct Span {
     pub end: u32,
 }
 
+impl Span {
+    /// Returns the span of the sentence around it in a text, given as its code points. A span of several sentences has all of them.
+    pub fn sentence(self, text: &[char]) -> std::ops::Range<usize> {
+        let closes = |c: &char| matches!(c, '.' | '!' | '?' | '\n' | ';');
+        let (start, end) = ((self.start as usize).min(text.len()), (self.end as usize).min(text.len()));
+        let from = text[..start].iter().rposition(closes).map_or(0, |i| i + 1);
+        let to = text[end..].iter().position(closes).map_or(text.len(), |i| end + i);
+        from..to.max(from)
+    }
+}
+
 /// Everything found in one message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extraction {

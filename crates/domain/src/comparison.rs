@@ -4,6 +4,9 @@
 
 use std::ops::RangeInclusive;
 
+/// The name of the comparer that works without a model. It compares whole passages also for a question, so the report is narrowed to it.
+pub const ALIGNMENT: &str = "alignment";
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
@@ -49,7 +52,7 @@ pub struct Comparison {
     pub done: u32,
     /// The number of steps; 0 until the passages are selected.
     pub total: u32,
-    /// Who compared: `alignment`, or a model's name.
+    /// Who compared: [`ALIGNMENT`], or a model's name.
     pub comparer: Option<String>,
     /// The passages to compare, until it is completed. Each step compares the next ones.
     pub groups: Vec<PassageGroup>,

@@ -20,6 +20,7 @@ pub mod ids;
 pub mod login;
 pub mod message;
 pub mod nearest;
+mod number_word;
 pub mod ontology;
 pub mod page;
 pub mod resource;
@@ -49,6 +50,7 @@ pub use ids::{
 pub use login::{Login, ProviderToken, Renewal};
 pub use message::{Citation, Message, MessageKind, MessageStatus, Role};
 pub use nearest::{Similarity, nearest};
+pub use number_word::number_word;
 pub use ontology::{Ontology, Relation, RelationName, Wording};
 pub use page::{Page, Slice};
 pub use resource::{Resource, ResourceOrigin};

@@ -130,11 +130,12 @@ const CORRECTIONS: &[&str] = &[
 /// Returns the sign in the sentence around a span, and for corrections in the sentence before it too.
 pub(super) fn change_sign(text: &str, span: Span) -> ChangeSign {
     let chars: Vec<char> = text.chars().collect();
-    let (from, to) = sentence_around(&chars, span);
-    let before = chars[..from.saturating_sub(1)].iter().rposition(closes).map_or(0, |i| i + 1);
-    if has_any(&chars[before..to], CORRECTIONS) {
+    let sentence = span.sentence(&chars);
+    let end_before = u32::try_from(sentence.start.saturating_sub(1)).unwrap_or(u32::MAX);
+    let before = Span { start: end_before, end: end_before }.sentence(&chars).start;
+    if has_any(&chars[before..sentence.end], CORRECTIONS) {
         ChangeSign::Correction
-    } else if has_any(&chars[from..to], CHANGES) {
+    } else if has_any(&chars[sentence], CHANGES) {
         ChangeSign::Change
     } else {
         ChangeSign::None
@@ -145,20 +146,7 @@ pub(super) fn change_sign(text: &str, span: Span) -> ChangeSign {
 /// several.
 pub(super) fn adds(text: &str, span: Span) -> bool {
     let chars: Vec<char> = text.chars().collect();
-    let (from, to) = sentence_around(&chars, span);
-    has_any(&chars[from..to], ADDITIONS)
-}
-
-fn closes(c: &char) -> bool {
-    matches!(c, '.' | '!' | '?' | '\n' | ';')
-}
-
-/// Returns the code points of the sentence around a span: the first, and one past the last.
-fn sentence_around(chars: &[char], span: Span) -> (usize, usize) {
-    let (start, end) = ((span.start as usize).min(chars.len()), (span.end as usize).min(chars.len()));
-    let from = chars[..start].iter().rposition(closes).map_or(0, |i| i + 1);
-    let to = chars[end..].iter().position(closes).map_or(chars.len(), |i| end + i);
-    (from, to)
+    has_any(&chars[span.sentence(&chars)], ADDITIONS)
 }
 
 fn has_any(chars: &[char], phrases: &[&str]) -> bool {

@@ -132,7 +132,7 @@ struct Planner<'a> {
     s: &'a Statement,
     ontology: &'a Ontology,
     facts: Vec<Fact>,
-    /// The facts of which only an origin was told: the first other statement ends them.
+    /// The facts of which only an origin was told: the first statement of a rival that is no origin ends them.
     origins: HashSet<FactId>,
     changes: Vec<PlannedChange>,
     evidence: Vec<Evidence>,
@@ -255,8 +255,9 @@ impl Planner<'_> {
         let text = self.s.text.as_str();
         let (sign, adds) = (change_sign(text, claim.span), adds(text, claim.span));
         let fact = &self.facts[index];
+        let is_home = !origins::is_origin(claim, &excerpt_of(self.s, claim), self.ontology);
         let replaced = |o: &Fact| {
-            (sign != ChangeSign::None || self.origins.contains(&o.id))
+            (sign != ChangeSign::None || (is_home && self.origins.contains(&o.id)))
                 && o.id != fact.id
                 && o.status == FactStatus::Active
                 && !counted.contains(&o.id)
@@ -265,6 +266,9 @@ impl Planner<'_> {
         };
         let here = |id: FactId| self.evidence.iter().any(|e| e.fact == id && e.message == self.s.message && e.stance == Stance::Supports);
         let old: Vec<usize> = (0..self.facts.len()).filter(|&i| replaced(&self.facts[i]) && !here(self.facts[i].id)).collect();
+        if sign == ChangeSign::None && old.is_empty() {
+            return;
+        }
         for i in old {
             let h = half_life(self.ontology.get(&self.facts[i].relation));
             let stance = if sign == ChangeSign::Correction { Stance::Opposes } else { Stance::Ends };

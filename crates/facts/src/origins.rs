@@ -16,7 +16,7 @@ pub(super) fn drop_outdated_origins(
     words: impl Fn(&ResolvedClaim) -> String,
     ontology: &Ontology,
 ) {
-    let is_origin = |c: &ResolvedClaim| ontology.get(&c.relation).is_some_and(|r| tells_origin(r, &words(c)));
+    let is_origin = |c: &ResolvedClaim| is_origin(c, &words(c), ontology);
     let is_home = |f: &Fact| f.status == FactStatus::Active && !known_origins.contains(&f.id);
     let is_outdated = |c: &ResolvedClaim| {
         let in_message =
@@ -27,6 +27,11 @@ pub(super) fn drop_outdated_origins(
     let outdated: Vec<bool> = claims.iter().map(|c| c.stance == Stance::Supports && is_origin(c) && is_outdated(c)).collect();
     let mut outdated = outdated.into_iter();
     claims.retain(|_| !outdated.next().unwrap_or_default());
+}
+
+/// Whether a claim, stated with these words, tells an origin.
+pub(super) fn is_origin(claim: &ResolvedClaim, words: &str, ontology: &Ontology) -> bool {
+    ontology.get(&claim.relation).is_some_and(|r| tells_origin(r, words))
 }
 
 /// Returns the facts of which only an origin was told.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use uuid::Uuid;
 
+mod origins;
 mod possible_ends;
 
 use super::decide::{KnownFacts, decide};
@@ -38,6 +39,7 @@ name = "LIVES_IN"
 phrase = "lives in"
 description = ""
 functional = true
+origins = ["from", "born"]
 half_life_days = 730
 [[relation]]
 name = "KNOWS"

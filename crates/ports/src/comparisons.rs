@@ -119,7 +119,7 @@ pub struct ComparedPoints {
 /// Compares passages of documents.
 #[async_trait]
 pub trait Comparer: Send + Sync {
-    /// Returns the name of the comparer: `alignment`, or a model's name.
+    /// Returns the name of the comparer: [`ALIGNMENT`](recall_domain::comparison::ALIGNMENT), or a model's name.
     fn name(&self) -> &str;
     /// Returns how many groups it compares in one step.
     fn groups_at_once(&self) -> usize;

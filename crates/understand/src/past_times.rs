@@ -26,9 +26,15 @@ pub(super) fn is_of_past_time(sentence: &[Token], g: &VerbGroup) -> bool {
         DECADES.contains(&word(i)) || word(i).strip_suffix('s').is_some_and(|n| n.ends_with('0') && n.bytes().all(|b| b.is_ascii_digit()))
     };
     let is_pronoun = |i: usize| matches!(word(i), "i" | "we" | "he" | "she" | "they");
+    // "When I was in Rome" is no time of life.
+    let is_of_youth = |i: usize| {
+        matches!(word(i), "young" | "younger" | "little" | "small" | "tiny")
+            || (word(i) == "a" && CHILDREN.contains(&word(i + 1)))
+            || is_number(i)
+    };
     let names_past = |i: usize| match word(i) {
         "as" => matches!(word(i + 1), "a" | "an" | "kids" | "children") && (CHILDREN.contains(&word(i + 2)) || word(i + 1).len() > 2),
-        "when" => is_pronoun(i + 1) && matches!(word(i + 2), "was" | "were"),
+        "when" => is_pronoun(i + 1) && matches!(word(i + 2), "was" | "were") && is_of_youth(i + 3),
         "back" => word(i + 1) == "then" || (word(i + 1) == "in" && (is_year(i + 2) || word(i + 2) == "the" || is_decade(i + 2))),
         "at" => word(i + 1) == "the" && word(i + 2) == "time",
         "in" => (i + 1..i + 4).any(is_decade),

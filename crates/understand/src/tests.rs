@@ -85,6 +85,7 @@ fn states_of_a_past_time_have_ended() {
         ("I have worked for Siemens for 12 years.", false),
         ("I live in Wales.", false),
         ("We have had our dog since I was 23.", false),
+        ("I loved the Louvre when I was in Paris.", false),
         ("I bought a Fiesta years ago.", false),
     ] {
         let found = facts(text);

@@ -2,7 +2,7 @@
 
 use recall_domain::{CandidateValue, EntityType, FactValue, Polarity, ValueData, value::Decimal};
 
-use super::parse::{digits, number_word};
+use super::parse::{digits, digits_of_word};
 use super::{ValueFrame, ValueRelation};
 use crate::clauses::Clause;
 use crate::mentions::{WEAK, text_of};
@@ -107,7 +107,7 @@ impl Reader<'_> {
         let words: Vec<String> = self.tokens[at..(at + 5).min(self.tokens.len())].iter().map(|t| t.norm.clone()).collect();
         let joined = words.join("-").replace("---", "-").replace("--", "-");
         let (number, rest) = joined.split_once('-')?;
-        let number = Decimal::parse(number).or_else(|| Decimal::parse(&number_word(number)?))?;
+        let number = Decimal::parse(number).or_else(|| Decimal::parse(&digits_of_word(number)?))?;
         let unit = ["year", "month", "week"].into_iter().find(|u| rest.starts_with(&format!("{u}-old")))?;
         Some((number, unit))
     }

@@ -1,7 +1,7 @@
 //! Reads the value at a token.
 
 use recall_domain::{
-    CandidateValue, FactValue, ValueData, ValueType,
+    CandidateValue, FactValue, ValueData, ValueType, number_word,
     value::{ContactKind, Decimal, RelativeDate, SpokenDate, ValueDate},
 };
 
@@ -142,7 +142,7 @@ impl Reader<'_> {
         let (mut value, end) = self.longest(at, |words| {
             FactValue::parse_number(words).or_else(|| {
                 let (first, rest) = words.split_once(' ').unwrap_or((words, ""));
-                FactValue::parse_number(format!("{} {rest}", number_word(first)?).trim_end())
+                FactValue::parse_number(format!("{} {rest}", digits_of_word(first)?).trim_end())
             })
         })?;
         if let ValueData::Number { unit, .. } = &mut value.data {
@@ -267,41 +267,11 @@ fn is_version(text: &str) -> bool {
 }
 
 /// Returns the digits of a number in words up to ninety-nine.
-pub(super) fn number_word(word: &str) -> Option<String> {
-    const ONES: [&str; 20] = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-    ];
-    const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
-    let lower = word.to_lowercase();
-    if let Some(n) = ONES.iter().position(|w| *w == lower) {
-        return Some(n.to_string());
-    }
-    let (tens, one) = lower.split_once('-').unwrap_or((&lower, ""));
-    let tens = TENS.iter().position(|w| *w == tens)? + 2;
-    let one = if one.is_empty() { 0 } else { ONES.iter().take(10).position(|w| *w == one).filter(|n| *n > 0)? };
-    Some((tens * 10 + one).to_string())
+pub(super) fn digits_of_word(word: &str) -> Option<String> {
+    number_word(word).map(|n| n.to_string())
 }
 
 /// Returns the digits of a number token.
 pub(super) fn digits(token: &Token) -> Option<Decimal> {
-    Decimal::parse(&token.norm).or_else(|| Decimal::parse(&number_word(&token.norm)?))
+    Decimal::parse(&token.norm).or_else(|| Decimal::parse(&digits_of_word(&token.norm)?))
 }

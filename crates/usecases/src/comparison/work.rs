@@ -14,6 +14,7 @@ use super::{
 use crate::{failure::Failure, use_cases::UseCases, work::Done};
 use recall_domain::{
     Caller, Chunk, Comparison, ComparisonId, ComparisonPoint, EventId, MessageId, PassageGroup, UserText,
+    comparison::ALIGNMENT,
     context::{ContextQuery, Method, Scope, SearchSource, SearchSources},
 };
 use recall_ports::{ComparedPassage, ComparedPoints, ComparisonStep, ComparisonTask, Job};
@@ -26,9 +27,6 @@ const MAX_CHUNKS: u32 = 400;
 const PART: u32 = 50;
 /// Chunks of one document that a question selects.
 const ASKED: u32 = 20;
-
-/// The name of the comparer that works without a model.
-const WITHOUT_MODEL: &str = "alignment";
 
 /// Why a comparison cannot be made, for its owner.
 const DOCUMENT_DELETED: &str = "One of the documents was deleted.";
@@ -59,7 +57,7 @@ impl UseCases {
             } else if is_last {
                 let found = comparison.points.into_iter().chain(self.relate(&compared, comparison.question.is_some()).await?).collect();
                 // A model has answered the question itself.
-                let question = comparison.question.as_ref().filter(|_| comparison.comparer.as_deref() == Some(WITHOUT_MODEL));
+                let question = comparison.question.as_ref().filter(|_| comparison.comparer.as_deref() == Some(ALIGNMENT));
                 (Vec::new(), self.report(&compared, question, found).await?, comparison.comparer)
             } else {
                 self.compare_next(job, &comparison, &compared).await?

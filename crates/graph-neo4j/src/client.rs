@@ -1,13 +1,14 @@
 //! Connections to Neo4j, with time limits.
 //!
-//! The driver waits without a limit. If a caller is cancelled in the middle of a response, the connection returns to the pool with the
-//! rest of the response still pending. So every use of a connection runs in its own task, which completes even if its caller is
-//! cancelled. After a failure of unknown extent the whole pool is replaced.
+//! The driver waits without a limit. It gives a connection back to its pool as it is: with the rest of a response still pending if the
+//! caller was cancelled, or with an open transaction that keeps its locks. So every use of a connection runs in its own task, which
+//! completes even if its caller is cancelled, and a connection on which something failed is closed.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
+use futures_util::future::BoxFuture;
 use neo4rs::{Config, ConfigBuilder, Graph, Query, Row, Txn, query};
-use parking_lot::RwLock;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::{Neo4jConfig, failure::Failure};
@@ -25,13 +26,15 @@ pub(super) const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 /// Runs statements on the server.
 pub(super) struct Client {
     driver: Config,
-    pool: RwLock<Arc<Pool>>,
+    /// The connections that nobody uses.
+    idle: Arc<Mutex<Vec<Connection>>>,
     slots: Arc<Semaphore>,
     pub(super) query_timeout: Duration,
     pub(super) write_timeout: Duration,
 }
 
-struct Pool(Graph);
+/// A pool of the driver with room for one connection.
+struct Connection(Graph);
 
 impl Client {
     pub(super) fn new(config: Neo4jConfig) -> Result<Self, Failure> {
@@ -41,11 +44,11 @@ impl Client {
             .password(config.password)
             .db(config.database)
             .fetch_size(2_000)
-            .max_connections(MAX_CONCURRENT)
+            .max_connections(1)
             .build()?;
-        let pool = RwLock::new(Arc::new(open(&driver)?));
+        let idle = Arc::new(Mutex::new(vec![open(&driver)?]));
         let slots = Arc::new(Semaphore::new(MAX_CONCURRENT));
-        Ok(Self { driver, pool, slots, query_timeout: config.query_timeout, write_timeout: config.write_timeout })
+        Ok(Self { driver, idle, slots, query_timeout: config.query_timeout, write_timeout: config.write_timeout })
     }
 
     /// Checks that the server answers.
@@ -56,54 +59,47 @@ impl Client {
     /// Runs one statement and returns all rows.
     pub(super) async fn read(&self, within: Duration, statement: Query) -> Result<Vec<Row>, Failure> {
         // In a transaction, because the driver retries a statement outside of one for up to a minute.
-        self.transaction(within, |mut txn| async move {
-            let rows = rows(&mut txn, statement).await?;
-            txn.commit().await?;
-            Ok(rows)
-        })
-        .await
+        self.transaction(within, |txn| Box::pin(rows(txn, statement))).await
     }
 
-    /// Runs one transaction. Everything that `work` does not commit is rolled back.
-    pub(super) async fn transaction<R, W, F>(&self, within: Duration, work: W) -> Result<R, Failure>
+    /// Runs `work` in one transaction. Commits if it succeeds, and closes the connection if it fails, which ends the transaction.
+    pub(super) async fn transaction<R, W>(&self, within: Duration, work: W) -> Result<R, Failure>
     where
         R: Send + 'static,
-        W: FnOnce(Txn) -> F + Send + 'static,
-        F: Future<Output = Result<R, Failure>> + Send,
+        W: for<'t> FnOnce(&'t mut Txn) -> BoxFuture<'t, Result<R, Failure>> + Send + 'static,
     {
-        let pool = self.pool.read().clone();
-        let (used, slots) = (pool.clone(), self.slots.clone());
+        let (driver, idle, slots) = (self.driver.clone(), self.idle.clone(), self.slots.clone());
         let task = tokio::spawn(async move {
             let whole = async {
                 let _slot = slots.acquire_owned().await.map_err(|_| Failure::Driver("the client is closed"))?;
-                work(used.0.start_txn().await?).await
+                let free = idle.lock().pop();
+                let connection = free.map_or_else(|| open(&driver), Ok)?;
+                let done = run(&connection, work).await?;
+                idle.lock().push(connection);
+                Ok(done)
             };
             tokio::time::timeout(within, whole).await.unwrap_or(Err(Failure::Silent(within)))
         });
-        let outcome = task.await.unwrap_or(Err(Failure::Driver("the task panicked")));
-        if outcome.as_ref().is_err_and(Failure::breaks_connections) {
-            self.replace_pool(&pool);
-        }
-        outcome
-    }
-
-    /// Replaces the pool, unless another call has already replaced it.
-    fn replace_pool(&self, pool: &Arc<Pool>) {
-        let mut current = self.pool.write();
-        if Arc::ptr_eq(&current, pool)
-            && let Ok(fresh) = open(&self.driver)
-        {
-            *current = Arc::new(fresh);
-        }
+        task.await.unwrap_or(Err(Failure::Driver("the task panicked")))
     }
 }
 
-/// Makes a pool without connections.
-fn open(config: &Config) -> Result<Pool, Failure> {
+async fn run<R, W>(connection: &Connection, work: W) -> Result<R, Failure>
+where
+    W: for<'t> FnOnce(&'t mut Txn) -> BoxFuture<'t, Result<R, Failure>>,
+{
+    let mut txn = connection.0.start_txn().await?;
+    let done = work(&mut txn).await?;
+    txn.commit().await?;
+    Ok(done)
+}
+
+/// Makes a connection, which connects at its first use.
+fn open(config: &Config) -> Result<Connection, Failure> {
     use futures_util::FutureExt;
     // The driver only checks the address here; the function is asynchronous in name only.
     let opened = Graph::connect(config.clone()).now_or_never().ok_or(Failure::Driver("connecting did not complete at once"))?;
-    Ok(Pool(opened?))
+    Ok(Connection(opened?))
 }
 
 /// Runs one statement in a transaction and returns all rows.

@@ -26,13 +26,6 @@ pub(super) enum Failure {
     Moved,
 }
 
-impl Failure {
-    /// Whether to discard the connections, because responses may still be pending on them.
-    pub(super) fn breaks_connections(&self) -> bool {
-        matches!(self, Self::Connection(_) | Self::Silent(_) | Self::Driver(_))
-    }
-}
-
 /// Extracts the code from a server's error text, such as `Neo.ClientError.Statement.SyntaxError`.
 fn code_in(text: &str) -> Option<&str> {
     let from = text.get(text.find("Neo.")?..)?;

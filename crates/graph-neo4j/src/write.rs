@@ -136,16 +136,14 @@ async fn clear(client: &Client, user: UserId, maker: &str) -> Result<(), Failure
 async fn clear_step(client: &Client, user: UserId, maker: &str, text: &str) -> Result<i64, Failure> {
     let hold = while_locked(user, maker, "SET p.maker_at = datetime() RETURN 1 AS done");
     let statement = query(text).param("user", id(user.0)).param("limit", DELETE_BATCH);
-    let work = move |mut txn: Txn| async move {
-        if rows(&mut txn, hold).await?.is_empty() {
+    let work = async move |txn: &mut Txn| {
+        if rows(txn, hold).await?.is_empty() {
             return Err(Failure::Moved);
         }
-        let done = rows(&mut txn, statement).await?;
-        let gone = done.first().map_or(Ok(0), |row| Columns(row).get("gone"))?;
-        txn.commit().await?;
-        Ok(gone)
+        let done = rows(txn, statement).await?;
+        done.first().map_or(Ok(0), |row| Columns(row).get("gone"))
     };
-    client.transaction(client.write_timeout, work).await
+    client.transaction(client.write_timeout, |txn| Box::pin(work(txn))).await
 }
 
 /// A statement on the checkpoint `p` that matches only while the graph is at the position before the batch.
@@ -161,16 +159,16 @@ pub(super) async fn apply(client: &Client, types: &RelationshipTypes, user: User
     let statements = statements(types, user, batch);
     documents::unlink_gone(client, user, feed, batch).await?;
     let moved = at_position("SET p.position = $upto RETURN p.position AS position", user, feed, batch).param("upto", count(batch.upto));
-    let work = move |mut txn: Txn| async move {
-        if rows(&mut txn, moved).await?.is_empty() {
+    let work = async move |txn: &mut Txn| {
+        if rows(txn, moved).await?.is_empty() {
             return Err(Failure::Moved);
         }
         for statement in statements {
             txn.run(statement).await?;
         }
-        Ok(txn.commit().await?)
+        Ok(())
     };
-    client.transaction(client.write_timeout, work).await
+    client.transaction(client.write_timeout, |txn| Box::pin(work(txn))).await
 }
 
 /// The statements for all changes of a batch.

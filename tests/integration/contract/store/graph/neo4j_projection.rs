@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use recall_domain::{Caller, FactStatus, MessageKind};
-use recall_ports::{GraphEngine, GraphError, KnowledgeCommit};
+use recall_ports::{GraphBatch, GraphEngine, GraphError, KnowledgeCommit};
 use recall_projection::{Projection, compare};
 
 use super::{
@@ -47,6 +47,24 @@ async fn concurrent_writers_keep_graph_consistent() {
         catch_up_all(&writers, &feed, &w).await;
         assert_eq!(differences(&writers[0], &w.caller).await, [""; 0]);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_batch_holds_no_lock() {
+    let Some(server) = Neo4jServer::shared().await else { return };
+    let folder = Folder::new().await;
+    let caller = &folder.world().caller;
+    let engine = server.graph();
+    engine.prepare().await.unwrap();
+    engine.begin(caller, "feed").await.unwrap();
+    // With one connection, the next use would end what the last one left.
+    let uses = futures_util::future::join_all((0..4).map(|_| engine.ping())).await;
+    assert!(uses.iter().all(Result::is_ok), "{uses:?}");
+    let elsewhere = GraphBatch { after: 5, upto: 6, ..GraphBatch::default() };
+    assert!(matches!(engine.apply(caller, "feed", &elsewhere).await, Err(GraphError::Contended)));
+    let next = GraphBatch { after: 0, upto: 1, ..GraphBatch::default() };
+    engine.apply(caller, "feed", &next).await.unwrap();
+    engine.wipe(caller).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

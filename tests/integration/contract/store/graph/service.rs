@@ -65,15 +65,16 @@ impl Neo4jServer {
 
     /// Runs a query and returns the column `name`.
     pub(crate) async fn names(&self, cypher: &str) -> Vec<String> {
-        tokio::time::timeout(crate::server::TIMEOUT, self.first_column(cypher)).await.expect("Neo4j does not answer")
-    }
-
-    async fn first_column(&self, cypher: &str) -> Vec<String> {
         self.rows(cypher).await.iter().map(|row| row.get::<String>("name").unwrap()).collect()
     }
 
     /// Runs a query and returns its rows.
     pub(crate) async fn rows(&self, cypher: &str) -> Vec<neo4rs::Row> {
+        tokio::time::timeout(crate::server::TIMEOUT, self.read_rows(cypher)).await.expect("Neo4j does not answer")
+    }
+
+    /// The driver waits without a limit, for example for a lock that a transaction of another connection holds.
+    async fn read_rows(&self, cypher: &str) -> Vec<neo4rs::Row> {
         let driver = neo4rs::Graph::new(self.url(), "neo4j", PASSWORD).await.unwrap();
         let mut found = driver.execute(neo4rs::query(cypher)).await.unwrap();
         let mut rows = Vec::new();

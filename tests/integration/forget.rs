@@ -167,6 +167,30 @@ async fn messages_without_facts_are_forgotten_by_their_words() {
 }
 
 #[tokio::test]
+async fn commands_in_other_words_are_carried_out() {
+    let chat = Chat::of(&["My shoe size is 42.", "I weigh 72 kg.", "My brother Ben likes tea.", "My address is 5 Elm Street."]).await;
+    for (command, reply) in [
+        ("Delete my height", "forgot nothing"),
+        ("Delete my weight, please", "I forgot 1 fact and 1 message"),
+        ("You can forget what I said about Ben", "I forgot 2 facts and 1 message"),
+        ("I want you to forget my address.", "I forgot 1 message"),
+    ] {
+        assert!(chat.ask(command).await.contains(reply), "{command}");
+    }
+    assert!(chat.ask("What is my shoe size?").await.contains("42"), "another measure stays");
+}
+
+#[tokio::test]
+async fn last_message_is_taken_back() {
+    let chat = Chat::of(&["I own a bike.", "I own a drone."]).await;
+    assert!(chat.ask("Scratch that.").await.contains("I forgot 1 fact and 1 message"));
+    assert_eq!(chat.server.facts().await.into_iter().map(|(words, ..)| words).collect::<Vec<_>>(), ["You OWNS bike"]);
+    chat.ask("Do I own a bike?").await;
+    assert!(chat.ask("Don't remember that").await.contains("forgot nothing"), "a question tells nothing");
+    assert_eq!(chat.server.facts().await.len(), 1);
+}
+
+#[tokio::test]
 async fn forgotten_entity_is_unknown_until_it_returns() {
     let chat = Chat::of(&["I live in Oakwood."]).await;
     let listed = chat.server.graphql("{ entities(first: 10, filter: { text: \"Oakwood\" }) { nodes { id } } }", json!({})).await;

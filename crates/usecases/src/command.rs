@@ -2,22 +2,21 @@
 
 use std::collections::HashSet;
 
-use super::{check, error::UseCaseError, forget::Target, forget_request::Forgotten, manual_edits::MAX_STALE, shared, use_cases::UseCases};
-use recall_domain::{AuditAction, AuditDraft, Caller, EntityId, Fact, FactStatus, MessageId, UndoableForgetting};
+use super::{
+    check, error::UseCaseError, forget::Target, forget_command::Meant, forget_request::Forgotten, manual_edits::MAX_STALE, shared,
+    use_cases::UseCases,
+};
+use recall_domain::{
+    AuditAction, AuditDraft, Caller, EntityId, Fact, FactStatus, Message, MessageId, MessageKind, Role, UndoableForgetting,
+};
 use recall_ports::{AnswerDraft, CommitError};
 
 /// Where an entry of the audit log comes from, if a message and no request of its own has forgotten.
 const INSTANCE: &str = "conversation";
 /// Most facts that are named when the command is unclear.
 const MAX_NAMED: usize = 8;
-
-/// Words that show that "forget" only changes the subject: "forget about Bob for now".
-const ASIDES: &[&str] = &["for now", "for a moment", "for the moment", "for a second", "for a minute"];
-/// Words after a comma that begin something else: "forget Bob, what about Ann?".
-const CLAUSES: &[&str] = &[
-    "are", "but", "can", "could", "did", "do", "does", "how", "is", "it's", "just", "let", "let's", "lets", "now", "should", "tell",
-    "that's", "what", "what's", "why", "will", "would",
-];
+/// Messages before a command among which is the user's last one.
+const TURNS_READ: u32 = 4;
 
 /// How the reader of a reply undoes the forgetting.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,45 +39,25 @@ pub(super) enum CommandOutcome {
     Done(Forgotten),
 }
 
-/// Returns what a message asks to forget, if it is nothing but that command.
-pub(super) fn forget_command(text: &str) -> Option<&str> {
-    let text = text.trim();
-    let plain = text.replace('’', "'");
-    let closed = plain.trim_end_matches(['.', '!', '?']);
-    let one_sentence = !closed.contains(['\n', '?', '!']) && !closed.contains(". ");
-    let words: Vec<String> = closed.split_whitespace().map(|w| w.to_lowercase().trim_matches(',').to_owned()).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let rest = match words.as_slice() {
-        ["please" | "pls", rest @ ..]
-        | ["can" | "could" | "would", "you", "please", rest @ ..]
-        | ["can" | "could" | "would", "you", rest @ ..] => rest,
-        rest => rest,
-    };
-    let meant = match rest {
-        ["forget", "it" | "me"] | ["forget"] => false,
-        ["forget", ..] => true,
-        ["delete" | "erase" | "remove", "everything" | "anything" | "all", ..] => true,
-        ["delete" | "erase" | "remove", "what" | "that", "you" | "i", ..] => true,
-        _ => false,
-    };
-    let spoken = format!(" {} ", words.join(" "));
-    let is_aside = rest.get(1) == Some(&"about") && ASIDES.iter().any(|aside| spoken.contains(&format!(" {aside} ")));
-    let begins = |part: &str| part.split_whitespace().next().is_some_and(|word| CLAUSES.contains(&word.to_lowercase().as_str()));
-    let goes_on = closed.split(',').skip(1).any(begins);
-    (meant && one_sentence && !is_aside && !goes_on).then_some(text)
-}
-
 impl UseCases {
-    /// Forgets what the words of a command mean, or returns why not.
-    pub(super) async fn forget_on_command(&self, caller: &Caller, words: &str, command: MessageId) -> Result<CommandOutcome, UseCaseError> {
+    /// Forgets what a command means, or returns why not.
+    pub(super) async fn forget_on_command(
+        &self,
+        caller: &Caller,
+        meant: Meant<'_>,
+        command: MessageId,
+    ) -> Result<CommandOutcome, UseCaseError> {
         shared::may_write(caller)?;
         let undo = chrono::TimeDelta::from_std(self.parts.retention.forget_undo).unwrap_or_default();
         let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
-            let mut target = self.target_of_query(caller, words).await?;
+            let mut target = match meant {
+                Meant::Words(words) => self.target_of_query(caller, words).await?,
+                Meant::LastMessage => self.last_message(caller, command).await?,
+            };
             target.mentioning.remove(&command);
-            if target.facts.is_empty() && target.mentioning.is_empty() {
+            if target.facts.is_empty() && target.mentioning.is_empty() && target.named.is_empty() {
                 return Ok(CommandOutcome::Nothing);
             }
             if target.is_by_words && target.mentioning.len() > 1 {
@@ -95,6 +74,16 @@ impl UseCases {
             }
         }
         Err(CommitError::Stale.into())
+    }
+
+    /// Finds what the user said last before a command. A question tells nothing that could be forgotten.
+    async fn last_message(&self, caller: &Caller, command: MessageId) -> Result<Target, UseCaseError> {
+        let store = &self.parts.store;
+        let Some(command) = store.messages_by_id(caller, &[command]).await?.into_iter().next() else { return Ok(Target::default()) };
+        let before = store.messages_before(caller, command.session, command.position, TURNS_READ).await?;
+        let last = before.iter().filter(|m| m.role == Role::User && m.speaker.is_none()).max_by_key(|m| m.position);
+        let tells = |m: &&Message| m.kind != Some(MessageKind::Question) && !m.text.as_str().trim().is_empty();
+        Ok(Target { named: last.filter(tells).map(|m| m.id).into_iter().collect(), ..Target::default() })
     }
 
     /// Notes in the audit log what a command has forgotten. If that fails, it stays forgotten.
@@ -117,10 +106,10 @@ impl UseCases {
     pub(super) async fn answer_command_at_once(
         &self,
         caller: &Caller,
-        words: &str,
+        meant: Meant<'_>,
         command: MessageId,
     ) -> Result<AnswerDraft, UseCaseError> {
-        let outcome = self.forget_on_command(caller, words, command).await?;
+        let outcome = self.forget_on_command(caller, meant, command).await?;
         let text = self.reply_to_command(caller, &outcome, UndoBy::TokenInText).await?;
         self.redact_if_done(caller, &outcome, command).await;
         Ok(AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None })
@@ -228,31 +217,4 @@ impl UseCases {
 /// Whether facts leave open which one is meant: several hold. A fact and its rivals from before are one.
 fn could_mean_several(facts: &[Fact]) -> bool {
     facts.iter().filter(|f| f.status == FactStatus::Active).count() > 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_to_forget_are_recognized() {
-        for (text, expected) in [
-            ("Forget that I have a dog.", true),
-            ("Please forget everything about Oakwood!", true),
-            ("Can you forget my address?", true),
-            ("Delete everything about Tom", true),
-            ("Forget it", false),
-            ("forget", false),
-            ("Delete the last paragraph", false),
-            ("Forget what I said. That was my brother.", false),
-            ("I forget names", false),
-            ("Forget Bob, Ann and Carl, please.", true),
-            ("Forget about Bob for now, what about dinner?", false),
-            ("Forget Bob, let’s talk about Ann", false),
-            ("Forget my plans for today.", true),
-            ("Forget Bob, who was my landlord.", true),
-        ] {
-            assert_eq!(forget_command(text).is_some(), expected, "{text}");
-        }
-    }
 }

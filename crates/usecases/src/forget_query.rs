@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{
-    command::forget_command,
     error::UseCaseError,
     forget::{MAX_FORGOTTEN, Target},
+    forget_command::{after, forget_command, strip_command},
     named_relation::{NamedSide, RequestWords},
     rank::QuestionTerms,
     use_cases::UseCases,
@@ -18,9 +18,8 @@ use recall_domain::{
 use recall_ports::{IndexQuery, IndexSources, IndexedDocuments, MAX_BEARERS};
 use recall_text::terms;
 
-/// Beginnings that say nothing about what is meant. A beginning before another one that it starts with comes later.
-const COMMANDS: &[&str] =
-    &["please", "can you", "could you", "would you", "i want you to", "forget", "delete", "remove", "erase", "the fact that", "that"];
+/// Beginnings that say nothing about what is meant.
+const CONJUNCTIONS: &[&str] = &["the fact that", "that"];
 /// Beginnings after which a name means everything about what it names.
 const EVERYTHING: &[&str] = &[
     "everything that you know about",
@@ -57,7 +56,7 @@ const MENTIONS: u32 = 500;
 impl UseCases {
     /// Finds the facts and messages that words mean, such as "everything about Oakwood" or "that I have a dog".
     pub(super) async fn target_of_query(&self, caller: &Caller, query: &str) -> Result<Target, UseCaseError> {
-        let (words, everything) = strip_command(query);
+        let (words, everything) = words_meant(query);
         if words.is_empty() {
             return Ok(Target::default());
         }
@@ -115,11 +114,16 @@ impl UseCases {
         names: &[&str],
     ) -> Vec<Fact> {
         let request = RequestWords::of(words);
-        let is_meant = |f: &Fact| match self.parts.ontology.get(&f.relation).and_then(|relation| request.side_of(relation)) {
-            Some(NamedSide::Subject) => f.subject == named,
-            Some(NamedSide::Object) => f.object_entity() == Some(named),
-            Some(NamedSide::Either) => true,
-            None => false,
+        let is_meant = |f: &Fact| {
+            let Some(relation) = self.parts.ontology.get(&f.relation) else { return false };
+            let label = f.value.as_ref().and_then(|v| v.label.as_ref()).map(|label| label.as_str());
+            let is_side = match request.side_of(relation) {
+                Some(NamedSide::Subject) => f.subject == named,
+                Some(NamedSide::Object) => f.object_entity() == Some(named),
+                Some(NamedSide::Either) => true,
+                None => false,
+            };
+            is_side && request.means_measure(relation, label)
         };
         let meant: Vec<Fact> = facts.into_iter().filter(is_meant).collect();
         let relations: HashSet<&str> = meant.iter().map(|f| f.relation.as_str()).collect();
@@ -159,7 +163,9 @@ impl UseCases {
         // Who names a relation of somebody means a fact, and a message with the same words may say something else.
         let request = RequestWords::of(words);
         let names_relation = !names.is_empty() && self.parts.ontology.iter().filter(|r| !r.notes).any(|r| request.side_of(r).is_some());
-        if wanted.len() < MIN_WORDS || wanted.iter().all(is_name) || names_relation || request.asks() {
+        // "My address" means what "my address is" tells, but a single other word says too little.
+        let owned = (wanted.len() < MIN_WORDS).then(|| owned_noun(words)).flatten();
+        if wanted.len() < MIN_WORDS && owned.is_none() || wanted.iter().all(is_name) || names_relation || request.asks() {
             return Ok(Target::default());
         }
         let query = IndexQuery {
@@ -179,7 +185,8 @@ impl UseCases {
         let says = |m: &Message| {
             let said: HashSet<String> = terms(m.text.as_str()).into_iter().map(|(term, _)| term).collect();
             let same = wanted.iter().all(|term| said.contains(term)) && is_negated(m.text.as_str()) == is_negated(words);
-            same && m.role == Role::User && forget_command(m.text.as_str()).is_none()
+            let is_told = owned.as_deref().is_none_or(|noun| tells_own(m.text.as_str(), noun));
+            same && is_told && m.role == Role::User && forget_command(m.text.as_str()).is_none()
         };
         let found = self.parts.store.messages_by_id(caller, &hits).await?;
         let mentioning: HashSet<MessageId> = found.iter().filter(|m| says(m)).map(|m| m.id).collect();
@@ -298,6 +305,25 @@ fn is_of_someone_else(words: &str, names: &[&str]) -> bool {
     owners.any(|owner| !NO_OWNERS.contains(&owner) && !is_named(owner))
 }
 
+/// Returns the noun of "my address", if it is all that the words say.
+fn owned_noun(words: &str) -> Option<String> {
+    let words = words.to_lowercase();
+    let noun = words.strip_prefix("my ").or_else(|| words.strip_prefix("our "))?.trim();
+    (!noun.is_empty() && noun.chars().all(char::is_alphanumeric)).then(|| noun.to_owned())
+}
+
+/// Whether a text tells what the user's own thing is: "My address is …", but not "my address book is …".
+fn tells_own(text: &str, noun: &str) -> bool {
+    let text = text.to_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_colon = |word: &str| word.strip_suffix([':', '=']).is_some_and(|bare| bare == noun);
+    let is_verb = |word: Option<&&str>| matches!(word, Some(&("is" | "was" | "=" | ":" | "will" | "has" | "are" | "were")));
+    words
+        .windows(2)
+        .enumerate()
+        .any(|(i, pair)| matches!(pair[0], "my" | "our") && (pair[1] == noun && is_verb(words.get(i + 2)) || is_colon(pair[1])))
+}
+
 fn is_negated(text: &str) -> bool {
     let negates = |word: &str| matches!(word, "not" | "no" | "never" | "cannot" | "without") || word.ends_with("n't");
     text.to_lowercase().replace('’', "'").split(|c: char| !(c.is_alphanumeric() || c == '\'')).any(negates)
@@ -309,22 +335,17 @@ fn with_relation(facts: Vec<Fact>, cued: &HashSet<&str>) -> Vec<Fact> {
     if facts.iter().any(is_cued) { facts.into_iter().filter(is_cued).collect() } else { facts }
 }
 
-/// Removes the command from a request. Returns the rest, and whether everything about it is meant.
-fn strip_command(query: &str) -> (&str, bool) {
-    let mut rest = query.trim_matches(|c: char| c.is_whitespace() || matches!(c, '.' | '!' | '?' | '"' | '“' | '”' | ','));
+/// Removes the beginnings of a request. Returns the rest, and whether everything about it is meant.
+fn words_meant(query: &str) -> (&str, bool) {
+    let mut rest = strip_command(query);
     let mut everything = false;
     loop {
-        let found = EVERYTHING.iter().map(|b| (b, true)).chain(COMMANDS.iter().map(|b| (b, false)));
-        let Some((beginning, all)) = found.into_iter().find(|(b, _)| starts_with_words(rest, b)) else { break };
+        let found = EVERYTHING.iter().map(|b| (b, true)).chain(CONJUNCTIONS.iter().map(|b| (b, false)));
+        let Some((next, all)) = found.into_iter().find_map(|(b, all)| Some((after(rest, b)?, all))) else { break };
         everything |= all;
-        rest = rest.get(beginning.len()..).unwrap_or_default().trim_start_matches([' ', ',', ':', '\t', '\n']);
+        rest = next;
     }
     (rest, everything)
-}
-
-fn starts_with_words(text: &str, beginning: &str) -> bool {
-    let (Some(start), Some(after)) = (text.get(..beginning.len()), text.get(beginning.len()..)) else { return false };
-    start.eq_ignore_ascii_case(beginning) && (after.is_empty() || !after.starts_with(|c: char| c.is_alphanumeric()))
 }
 
 #[cfg(test)]
@@ -332,14 +353,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_stripped_from_a_request() {
-        assert_eq!(strip_command("Forget everything about Oakwood!"), ("Oakwood", true));
-        assert_eq!(strip_command("please, forget that I have a dog."), ("I have a dog", false));
-        assert_eq!(strip_command("Forget about my dog"), ("my dog", true));
-        assert_eq!(strip_command("my dog"), ("my dog", false));
-        assert_eq!(strip_command("Thatcher"), ("Thatcher", false));
-        assert_eq!(strip_command("forget"), ("", false));
-        assert_eq!(strip_command("Öffne"), ("Öffne", false));
+    fn beginnings_are_stripped_from_a_request() {
+        assert_eq!(words_meant("Forget everything about Oakwood!"), ("Oakwood", true));
+        assert_eq!(words_meant("please, forget that I have a dog."), ("I have a dog", false));
+        assert_eq!(words_meant("Forget about my dog"), ("my dog", true));
+        assert_eq!(words_meant("my dog"), ("my dog", false));
+        assert_eq!(words_meant("Thatcher"), ("Thatcher", false));
+        assert_eq!(words_meant("forget"), ("", false));
+        assert_eq!(words_meant("Öffne"), ("Öffne", false));
+    }
+
+    #[test]
+    fn own_things_are_told_with_a_verb() {
+        assert_eq!(owned_noun("my address").as_deref(), Some("address"));
+        assert_eq!([owned_noun("my home address"), owned_noun("the address"), owned_noun("my ")], [None, None, None]);
+        assert!(tells_own("Hi, my address is 5 Elm Street", "address") && tells_own("My PIN: 4471", "pin"));
+        assert!(!tells_own("I lost my address book", "address") && !tells_own("The address is known", "address"));
     }
 
     #[test]

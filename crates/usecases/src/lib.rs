@@ -18,6 +18,7 @@ mod entities;
 mod error;
 mod failure;
 mod forget;
+mod forget_command;
 mod forget_query;
 mod forget_request;
 mod forget_undo;

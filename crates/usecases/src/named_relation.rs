@@ -80,6 +80,21 @@ impl RequestWords {
         }
     }
 
+    /// Whether the request means a measure of a relation that covers several. "My weight" has the label "weight", or none if it was told with the
+    /// verb "weigh"; it never means the height.
+    pub(super) fn means_measure(&self, r: &Relation, label: Option<&str>) -> bool {
+        let is_told_by_verb = |noun: &str| r.cues.verbs.iter().any(|verb| noun.starts_with(verb.as_str()));
+        match label {
+            _ if !r.labels => true,
+            Some(label) => {
+                let mut words = label.split(' ');
+                let is_asked_by_verb = || r.cues.verbs.iter().any(|verb| self.has(verb) && label.starts_with(verb.as_str()));
+                words.all(|word| self.has(&word.to_lowercase())) || is_asked_by_verb()
+            }
+            None => self.words.iter().any(|word| is_told_by_verb(word)),
+        }
+    }
+
     /// Whether the object of a relation can be what the request asks for: a place is "where".
     fn asks_for_object_of(&self, r: &Relation) -> bool {
         let is_place = |t: &EntityType| matches!(t, EntityType::Place | EntityType::Organization);
@@ -125,6 +140,17 @@ mod tests {
         assert_eq!(meant("my work"), []);
         assert_eq!(meant("who manages me"), [("MANAGES", Object)]);
         assert!(!meant("where I was born").iter().any(|(relation, _)| *relation == "LIVES_IN"));
+        let size = ontology.iter().find(|r| r.labels && r.cues.verbs.iter().any(|verb| verb == "weigh")).unwrap();
+        for (text, label, expected) in [
+            ("my weight", Some("weight"), true),
+            ("my weight", Some("shoe size"), false),
+            ("my weight", None, true),
+            ("my height", None, false),
+            ("what I weigh", Some("weight"), true),
+            ("what I weigh", Some("height"), false),
+        ] {
+            assert_eq!(RequestWords::of(text).means_measure(size, label), expected, "{text} {label:?}");
+        }
         assert!(!meant("where I come from").iter().any(|(relation, _)| *relation == "LIVES_IN"));
     }
 }

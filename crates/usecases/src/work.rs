@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use futures_util::future::try_join_all;
 
 use super::{
-    command::{UndoBy, forget_command},
+    command::UndoBy,
     context::of_question,
     error::UseCaseError,
     failure::Failure,
+    forget_command::{Meant, forget_command},
     shared,
     use_cases::UseCases,
 };
@@ -141,8 +142,8 @@ impl UseCases {
 
     async fn answer(&self, job: &Job, id: MessageId) -> Result<(), Failure> {
         let question = self.message(&job.caller, id).await?;
-        if let Some(words) = forget_command(question.text.as_str()) {
-            return self.answer_command(job, &question, words).await;
+        if let Some(meant) = forget_command(question.text.as_str()) {
+            return self.answer_command(job, &question, meant).await;
         }
         let mut asked = Asked { message: Some(id), text: question.text.clone(), original: None, at: question.sent_at };
         let sources = self.parts.store.answer_sources(&job.caller, id).await?;
@@ -165,8 +166,8 @@ impl UseCases {
     }
 
     /// Carries out a command to forget, and replies. The words of the command are removed when the reply is stored.
-    async fn answer_command(&self, job: &Job, command: &Message, words: &str) -> Result<(), Failure> {
-        let outcome = self.forget_on_command(&job.caller, words, command.id).await;
+    async fn answer_command(&self, job: &Job, command: &Message, meant: Meant<'_>) -> Result<(), Failure> {
+        let outcome = self.forget_on_command(&job.caller, meant, command.id).await;
         let text = match &outcome {
             Ok(outcome) => self.reply_to_command(&job.caller, outcome, UndoBy::Client).await?,
             Err(UseCaseError::Unavailable { .. } | UseCaseError::Internal { .. }) => {

@@ -4,7 +4,7 @@ use recall_domain::{Caller, MessageKind, UserText, context::SearchSources};
 use recall_ports::{AnswerDraft, AnswerSink, Answerer, Asked, ExtractInput, Extractor};
 
 use super::{Conversation, Remembered, block};
-use crate::{command::forget_command, error::UseCaseError, use_cases::UseCases};
+use crate::{error::UseCaseError, forget_command::forget_command, use_cases::UseCases};
 
 /// The reply to a message that only states something.
 const NOTED: &str = "Noted. I will remember that.";
@@ -34,8 +34,8 @@ impl UseCases {
         let Some(question) = stored.question().filter(|_| !text.as_str().trim().is_empty()) else {
             return Ok(AnswerDraft { text: UserText::from(""), citations: Vec::new(), grounded: false, answerer: None });
         };
-        if let Some(words) = forget_command(text.as_str()) {
-            return self.answer_command_at_once(caller, words, question).await;
+        if let Some(meant) = forget_command(text.as_str()) {
+            return self.answer_command_at_once(caller, meant, question).await;
         }
         let input = ExtractInput { text: text.clone(), ..ExtractInput::default() };
         let kind = extractor.extract(caller, &input).await.map(|extraction| extraction.kind);

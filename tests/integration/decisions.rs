@@ -163,3 +163,23 @@ async fn corrected_name_is_the_same_person() {
     let chat = Chat::of(&["Derek owns a parrot.", "Correction: he's Desmond, not Derek."]).await;
     assert_eq!(chat.facts().await, ["Desmond OWNS parrot: ACTIVE 100%"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bare_correction_replaces_what_was_just_said() {
+    let chat = Chat::of(&["I live in Porto.", "No, I meant Lisbon"]).await;
+    assert_eq!(chat.facts().await, ["You LIVES_IN Lisbon: ACTIVE 100%", "You LIVES_IN Porto: RETRACTED 0%"]);
+    assert!(chat.ask("Where do I live?").await.contains("Lisbon"));
+    let chat = Chat::of(&["I own a kayak and a tent.", "sorry, a canoe, not a kayak"]).await;
+    assert_eq!(chat.facts().await, ["You OWNS canoe: ACTIVE 100%", "You OWNS kayak: RETRACTED 100%", "You OWNS tent: ACTIVE 100%"]);
+    // Which of the two is meant is not clear.
+    let chat = Chat::of(&["I own a kayak and a tent.", "I mean a canoe"]).await;
+    assert_eq!(chat.facts().await, ["You OWNS kayak: ACTIVE 100%", "You OWNS tent: ACTIVE 100%"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn correction_leaves_an_older_rival_alone() {
+    let chat = Chat::of(&["Mia lives in Leeds.", "Mia lives in York.", "I meant Bergen"]).await;
+    let facts = chat.facts().await;
+    assert!(facts.iter().any(|f| f.starts_with("Mia LIVES_IN Leeds: ACTIVE")), "{facts:?}");
+    assert!(facts.iter().any(|f| f.starts_with("Mia LIVES_IN York: RETRACTED")), "{facts:?}");
+}

@@ -89,6 +89,16 @@ async fn new_number_replaces_the_old_one_and_a_further_one_does_not() {
 }
 
 #[tokio::test]
+async fn corrected_value_replaces_the_wrong_one() {
+    let chat = Chat::of(&["My number is 0171 555 1234.", "My work number is 0160 999 4321.", "I meant 0160 999 4322"]).await;
+    let (answer, _) = chat.ask("What is my phone number?").await;
+    assert!(answer.contains("4322") && answer.contains("1234") && !answer.contains("4321"), "{answer}");
+    let chat = Chat::of(&["My shoe size is 41.", "actually it's 42, not 41"]).await;
+    let (answer, _) = chat.ask("What is my shoe size?").await;
+    assert!(answer.contains("42") && !answer.contains("is 41"), "{answer}");
+}
+
+#[tokio::test]
 async fn age_is_stored_as_value_and_answered_with_source() {
     let chat = Chat::of(&["My son Leo is 7."]).await;
     let facts = chat.facts(json!({ "relation": "AGE" })).await;

@@ -200,6 +200,13 @@ impl ResolvedClaim {
             || (swapped && ontology.get(&self.relation).is_some_and(|r| r.symmetric))
     }
 
+    /// Whether it says of one side what another claim says of it with another object or value.
+    pub(super) fn stands_instead_of(&self, o: &Self) -> bool {
+        let is_other_value = |(a, b): (&FactValue, &FactValue)| a.same_label(b) && a.key() != b.key();
+        let other_value = self.subject == o.subject && self.value.as_ref().zip(o.value.as_ref()).is_some_and(is_other_value);
+        self.relation == o.relation && ((self.subject == o.subject) != (self.object == o.object) || other_value)
+    }
+
     fn value_key(&self) -> Option<String> {
         self.value.as_ref().map(FactValue::key)
     }

@@ -79,7 +79,10 @@ pub(super) fn decide(
         }
         // What a document says is no objection to what people said.
         if claim.stance == Stance::Supports && !s.is_of_document() {
-            planner.supersede(index, &claim, &counted);
+            // A message that says what was wrong means nothing else.
+            if !claims.iter().any(|c| c.stance == Stance::Opposes && claim.stands_instead_of(c)) {
+                planner.supersede(index, &claim, &counted);
+            }
             planner.oppose_rivals(index, &claim, &counted);
         }
     }
@@ -232,12 +235,9 @@ impl Planner<'_> {
     fn is_correction(&self, index: usize, claim: &ResolvedClaim, claims: &[ResolvedClaim]) -> bool {
         let fact = &self.facts[index];
         let known = fact.status == FactStatus::Active && fact.support > 0.0 && fact.last_support.is_some_and(|at| at <= self.s.at);
-        let instead = || {
-            claims.iter().any(|c| {
-                c.stance == Stance::Supports && c.relation == claim.relation && (c.subject == claim.subject) != (c.object == claim.object)
-            })
-        };
-        known && (instead() || change_sign(self.s.text.as_str(), claim.span) == ChangeSign::Correction)
+        known
+            && (claims.iter().any(|c| c.stance == Stance::Supports && c.stands_instead_of(claim))
+                || change_sign(self.s.text.as_str(), claim.span) == ChangeSign::Correction)
     }
 
     /// Retracts a fact that the message takes back.

@@ -17,7 +17,7 @@ pub struct ExtractInput {
     pub speaker: Option<String>,
     /// Up to two earlier messages of the session, oldest first, for pronouns.
     pub previous: Vec<UserText>,
-    /// What the session told before; empty unless [`Extractor::reads_background`].
+    /// What the session told before. Without [`Extractor::reads_background`], it has the messages of `previous` and no known names.
     pub background: Background,
 }
 

@@ -12,6 +12,7 @@
 //!    `adjacent_phrases`. All of them add facts through `reader`. Ends of what is known: `possible_ends`, `working_days`.
 //! 6. Facts with values: `values`.
 //! 7. The kind of the message: `message_kind`. A statement without facts is a note: `notes`.
+//! 8. Corrections of the message before: `corrections`, which `correcting` applies with any extractor.
 //!
 //! The relations and their cues are data (`data/ontology.toml`), and so are the word lists (`data/lexicon`).
 //! The crate does not know which facts are already stored; that is the task of the crate `facts`.
@@ -28,6 +29,8 @@ mod common_nouns;
 mod compounds;
 mod copulas;
 mod coreference;
+mod correcting;
+mod corrections;
 mod cue_matching;
 mod cues;
 mod endings;
@@ -77,6 +80,7 @@ mod verb_groups;
 mod verbal;
 mod working_days;
 
+pub use correcting::CorrectingExtractor;
 pub use extractor::LocalExtractor;
 
 use std::sync::Arc;

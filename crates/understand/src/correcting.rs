@@ -1,0 +1,290 @@
+//! Applies bare corrections to the message before: see `corrections`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::corrections::{Correction, corrected, correction};
+use recall_domain::{
+    Caller, CandidateFact, EntityType, Extraction, Mention, MessageKind, Party, Polarity, Role, Similarity, Span, UserText, nearest,
+};
+use recall_ports::extract::{ExtractError, ExtractInput, Extractor};
+
+/// An extractor that reads "No, I meant Tuesday" as a correction of what the same person said before.
+pub struct CorrectingExtractor {
+    inner: Arc<dyn Extractor>,
+}
+
+/// What a message says once it is corrected.
+struct Corrected {
+    text: UserText,
+    /// What the message and its corrected text state.
+    before: Extraction,
+    after: Extraction,
+}
+
+/// The facts that only one of two readings states.
+struct Changes<'e> {
+    removed: Vec<&'e CandidateFact>,
+    added: Vec<&'e CandidateFact>,
+}
+
+impl CorrectingExtractor {
+    /// Makes an extractor that reads corrections with another one.
+    pub fn new(inner: Arc<dyn Extractor>) -> Self {
+        Self { inner }
+    }
+
+    /// Returns what the message before says in the light of this one; `None` if this is no correction of it.
+    async fn correct(&self, caller: &Caller, input: &ExtractInput) -> Result<Option<Corrected>, ExtractError> {
+        let Some(last) = correction(input.text.as_str()) else { return Ok(None) };
+        let earlier = &input.background.earlier;
+        let is_own = |place: &usize| earlier[*place].role == Role::User && earlier[*place].speaker == input.speaker;
+        let own: Vec<usize> = (0..earlier.len()).filter(is_own).collect();
+        let mut said: Option<(usize, UserText)> = None;
+        for (n, &place) in own.iter().enumerate() {
+            let text = &earlier[place].text;
+            // A correction may itself be corrected.
+            let again = match (correction(text.as_str()), &said) {
+                (Some(again), Some((first, said))) if n > 0 && !is_reply(&again, own[n - 1], place) => {
+                    self.reread(caller, input, *first, said, &again).await?.map(|c| (*first, c.text))
+                }
+                _ => None,
+            };
+            said = again.or_else(|| Some((place, text.clone())));
+        }
+        let Some((first, said)) = said else { return Ok(None) };
+        if own.last().is_none_or(|&place| is_reply(&last, place, earlier.len())) {
+            return Ok(None);
+        }
+        self.reread(caller, input, first, &said, &last).await
+    }
+
+    /// Reads an earlier message again, corrected. Exactly one way to correct it must change what it states, and nothing else.
+    async fn reread(
+        &self,
+        caller: &Caller,
+        input: &ExtractInput,
+        place: usize,
+        said: &UserText,
+        correction: &Correction<'_>,
+    ) -> Result<Option<Corrected>, ExtractError> {
+        let previous: Vec<UserText> = input.background.earlier[..place].iter().map(|m| m.text.clone()).collect();
+        let read = |text: UserText| {
+            let input = ExtractInput { text, speaker: input.speaker.clone(), previous: previous.clone(), ..ExtractInput::default() };
+            async move { self.inner.extract(caller, &input).await }
+        };
+        let before = read(said.clone()).await?;
+        let mut found: Vec<Corrected> = Vec::new();
+        for text in corrected(said.as_str(), correction, &places_of_sides(said.as_str(), &before)) {
+            let text = UserText::from(text);
+            let after = read(text.clone()).await?;
+            if is_correction_of(said.as_str(), &before, &after, correction) {
+                found.push(Corrected { text, before: before.clone(), after });
+            }
+        }
+        if found.len() > 1 {
+            // "I meant Bergen" after "Mia lives in York": the right words alone tell that they are no person.
+            let alone = read(input.text.clone()).await?;
+            let wanted = type_of(&alone, correction.right);
+            found.retain(|c| wanted.is_some() && type_of(&c.after, correction.right) == wanted);
+        }
+        Ok(found.pop().filter(|_| found.is_empty()))
+    }
+}
+
+#[async_trait]
+impl Extractor for CorrectingExtractor {
+    fn together(&self) -> u32 {
+        self.inner.together()
+    }
+
+    fn reads_background(&self) -> bool {
+        self.inner.reads_background()
+    }
+
+    fn looks_ahead(&self) -> u32 {
+        self.inner.looks_ahead()
+    }
+
+    async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError> {
+        match self.correct(caller, input).await? {
+            Some(corrected) => Ok(extraction_of(input.text.as_str(), &corrected)),
+            None => self.inner.extract(caller, input).await,
+        }
+    }
+}
+
+/// Whether an unsure correction rather replies to a message between it and what it could correct: "No, Tuesday".
+fn is_reply(correction: &Correction<'_>, corrected: usize, own: usize) -> bool {
+    correction.is_unsure && corrected + 1 != own
+}
+
+/// Returns the places, in bytes, of the names and nouns that facts are about.
+fn places_of_sides(text: &str, read: &Extraction) -> Vec<Range<usize>> {
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let is_side = |mention: usize| read.facts.iter().any(|f| [f.subject, f.object].contains(&Party::Mention(mention)));
+    let sides = read.mentions.iter().enumerate().filter(|(i, _)| is_side(*i));
+    let places = sides.filter_map(|(_, m)| {
+        let place = *starts.get(m.span.start as usize)?..*starts.get(m.span.end as usize)?;
+        // A pronoun stands for the name.
+        text.get(place.clone()).filter(|words| words.eq_ignore_ascii_case(&m.name)).map(|_| place)
+    });
+    places.collect()
+}
+
+/// Whether a reading differs from another one in one thing only: each fact that is no longer stated has one that replaces it.
+fn is_correction_of(said: &str, before: &Extraction, after: &Extraction, correction: &Correction<'_>) -> bool {
+    let Changes { removed, added } = changes(before, after);
+    let kinds = |facts: &[&CandidateFact]| {
+        let mut kinds: Vec<String> = facts.iter().map(|f| f.relation.clone()).collect();
+        kinds.sort();
+        kinds
+    };
+    let holds = removed.iter().chain(&added).all(|f| f.polarity == Polarity::Affirmed);
+    if removed.is_empty() || kinds(&removed) != kinds(&added) || !holds || removed.iter().any(|f| has_other_owner(said, before, f)) {
+        return false;
+    }
+    let Some(entity_type) = type_of(after, correction.right) else {
+        return added.iter().all(|f| f.value.is_some());
+    };
+    // Names replace names of the same type. Similar names of people are spellings of one name.
+    let old: Vec<&Mention> = before.mentions.iter().filter(|m| !after.mentions.iter().any(|n| n.name == m.name)).collect();
+    let is_spelling = |m: &Mention| nearest(&m.name, [correction.right], Similarity::Likely).is_some();
+    let is_person = entity_type == EntityType::Person;
+    let [old] = old[..] else { return false };
+    old.entity_type == entity_type && !(is_person && (correction.is_unsure || correction.wrong.is_some() && is_spelling(old)))
+}
+
+/// Returns the type that a reading gives to a name.
+fn type_of(read: &Extraction, name: &str) -> Option<EntityType> {
+    read.mentions.iter().find(|m| m.name.eq_ignore_ascii_case(name)).map(|m| m.entity_type)
+}
+
+/// Whether a fact is about a role of somebody else, such as "Anna's sister", which the correction does not name.
+fn has_other_owner(said: &str, read: &Extraction, fact: &CandidateFact) -> bool {
+    let is_owned = |party: Party| {
+        let Party::Mention(i) = party else { return false };
+        let before: String = said.chars().take(read.mentions[i].span.start as usize).collect();
+        let is_name = read.mentions[i].name.starts_with(char::is_uppercase);
+        let owner = |word: &str| word.ends_with("'s") || word.ends_with("’s") || matches!(word, "his" | "her" | "their" | "your");
+        !is_name && before.to_lowercase().split_whitespace().rev().take(3).any(owner)
+    };
+    is_owned(fact.subject) || is_owned(fact.object)
+}
+
+fn changes<'e>(before: &'e Extraction, after: &'e Extraction) -> Changes<'e> {
+    let key = |read: &Extraction, f: &CandidateFact| {
+        let value = f.value.as_ref().map(|v| v.text().as_str().to_owned());
+        (name_of(read, f.subject), f.relation.clone(), name_of(read, f.object), value, f.polarity)
+    };
+    let only = |read: &'e Extraction, other: &Extraction| -> Vec<&'e CandidateFact> {
+        let others: Vec<_> = other.facts.iter().map(|f| key(other, f)).collect();
+        read.facts.iter().filter(|f| !others.contains(&key(read, f))).collect()
+    };
+    Changes { removed: only(before, after), added: only(after, before) }
+}
+
+/// Returns the name of a side in lower case; none for the speaker.
+fn name_of(read: &Extraction, party: Party) -> Option<String> {
+    match party {
+        Party::Speaker => None,
+        Party::Mention(i) => read.mentions.get(i).map(|m| m.name.to_lowercase()),
+    }
+}
+
+/// Returns what a correction states: what it takes back, and what holds instead.
+fn extraction_of(text: &str, corrected: &Corrected) -> Extraction {
+    let Changes { removed, added } = changes(&corrected.before, &corrected.after);
+    let length = |words: &str| u32::try_from(words.chars().count()).unwrap_or(u32::MAX);
+    let whole = Span { start: 0, end: length(text) };
+    // What the correction does not name stands at its first word.
+    let first = Span { start: 0, end: length(text.split_whitespace().next().unwrap_or_default()) };
+    let mut mentions: Vec<Mention> = Vec::new();
+    let mut party = |read: &Extraction, party: Party| {
+        let Party::Mention(i) = party else { return Party::Speaker };
+        let mention = &read.mentions[i];
+        let known = mentions.iter().position(|m| m.name.eq_ignore_ascii_case(&mention.name));
+        Party::Mention(known.unwrap_or_else(|| {
+            let said = text.find(&mention.name).map(|at| {
+                let start = length(&text[..at]);
+                Span { start, end: start + length(&mention.name) }
+            });
+            mentions.push(Mention { span: said.unwrap_or(first), ..mention.clone() });
+            mentions.len() - 1
+        }))
+    };
+    let sides = [(removed, &corrected.before, Polarity::Negated), (added, &corrected.after, Polarity::Affirmed)];
+    let mut facts = Vec::new();
+    for (changed, read, polarity) in sides {
+        for fact in changed {
+            let (subject, object) = (party(read, fact.subject), party(read, fact.object));
+            facts.push(CandidateFact { subject, object, polarity, span: whole, ..fact.clone() });
+        }
+    }
+    Extraction { mentions, facts, ..Extraction::empty(MessageKind::Statement) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use recall_domain::{Ontology, UserId, ViewerRole};
+    use recall_ports::{Background, EarlierMessage};
+
+    use super::*;
+    use crate::{LocalExtractor, Pipeline, default_ontology};
+
+    /// Reads the last of some turns, of which those of the assistant begin with "> ".
+    async fn read(turns: &[&str]) -> Vec<String> {
+        let pipeline = Pipeline::new(Arc::new(Ontology::parse(default_ontology()).unwrap()));
+        let extractor = CorrectingExtractor::new(Arc::new(LocalExtractor::new(Arc::new(pipeline))));
+        let (last, earlier) = turns.split_last().unwrap();
+        let earlier = earlier.iter().map(|turn| EarlierMessage {
+            id: "0190b0d4-7d7c-7000-8000-000000000000".parse().unwrap(),
+            role: if turn.starts_with("> ") { Role::Assistant } else { Role::User },
+            speaker: None,
+            text: UserText::from(turn.trim_start_matches("> ")),
+        });
+        let background = Background { earlier: earlier.collect(), ..Background::default() };
+        let input = ExtractInput { text: UserText::from(*last), background, ..ExtractInput::default() };
+        let found = extractor.extract(&Caller::verified(UserId::SHARED, ViewerRole::User), &input).await.unwrap();
+        let name = |party| name_of(&found, party).unwrap_or_else(|| "I".to_owned());
+        let fact = |f: &CandidateFact| {
+            let object = f.value.as_ref().map_or_else(|| name(f.object), |v| v.text().as_str().to_owned());
+            let sign = if f.polarity == Polarity::Affirmed { '+' } else { '-' };
+            format!("{sign}{} {} {object}", name(f.subject), f.relation)
+        };
+        found.facts.iter().map(fact).collect()
+    }
+
+    #[tokio::test]
+    async fn correction_replaces_what_the_message_before_states() {
+        for (turns, expected) in [
+            (&["I live in Porto.", "I mean Lisbon"][..], &["-I LIVES_IN porto", "+I LIVES_IN lisbon"][..]),
+            (&["I live in Porto.", "sorry, Lisbon, not Porto"], &["-I LIVES_IN porto", "+I LIVES_IN lisbon"]),
+            (&["My shoe size is 41.", "actually it's 42, not 41"], &["-I SIZE 41", "+I SIZE 42"]),
+            (&["My shoe size is 41.", "sorry, 42", "no, I meant 43"], &["-I SIZE 42", "+I SIZE 43"]),
+            (&["My daughter Ada is 7.", "oops, 8"], &["-ada AGE 7", "+ada AGE 8"]),
+            (&["I own a kayak.", "I mean a canoe"], &["-I OWNS kayak", "+I OWNS canoe"]),
+            (&["I live in Porto.", "> Nice!", "I meant Lisbon"], &["-I LIVES_IN porto", "+I LIVES_IN lisbon"]),
+        ] {
+            assert_eq!(read(turns).await, expected, "{turns:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn unclear_correction_changes_nothing() {
+        for turns in [
+            &["I visited Porto and Faro.", "I mean Lisbon"][..],
+            &["I live in Porto.", "> Do you own a flat in Braga?", "No, Lisbon"],
+            &["Where do I live?", "I mean Lisbon"],
+            &["I live in Porto.", "No, Tuesday"],
+            &["Anna's sister lives in Porto.", "I mean Lisbon"],
+            &["I like tea.", "> I like it too.", "actually 42"],
+            &["I mean Lisbon"],
+        ] {
+            assert!(read(turns).await.iter().all(|f| f.contains("NOTE")), "{turns:?}");
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! Reads a bare correction: "No, I meant Tuesday", "make that 4pm", "it's 42, not 41". It says only what a value should have been.
+//!
+//! The message before it is read again with the right words in place of the wrong ones. What that reading adds holds, and what it lacks does not.
+//! So a correction works for every relation, and needs exactly one value of its kind in that message.
+
+use std::ops::Range;
+
+use recall_domain::{
+    FactValue, ValueData, number_word,
+    value::{ContactKind, SpokenDate},
+};
+
+/// Most words of a correction, and of the value in it.
+const MAX_WORDS: usize = 12;
+const MAX_VALUE_WORDS: usize = 5;
+/// Most bytes of a message that is read again.
+const MAX_CORRECTED: usize = 1_000;
+
+/// Beginnings that say that something was wrong.
+const SURE: &[&str] = &[
+    "i meant to say",
+    "i meant to write",
+    "i should have said",
+    "i meant",
+    "i mean",
+    "make that",
+    "make it",
+    "that should be",
+    "it should be",
+    "that should have been",
+    "should be",
+    "correction",
+    "scratch that",
+    "typo",
+];
+/// Beginnings that may also reply to somebody.
+const UNSURE: &[&str] = &[
+    "no",
+    "nope",
+    "sorry",
+    "oops",
+    "whoops",
+    "oh",
+    "ah",
+    "argh",
+    "ugh",
+    "wait",
+    "hm",
+    "hmm",
+    "actually",
+    "my bad",
+    "my mistake",
+    "apologies",
+    "well",
+    "er",
+    "um",
+];
+/// Words that lead to the value.
+const LEADS: &[&str] =
+    &["it's", "it is", "its", "it was", "that's", "that is", "on", "in", "at", "to", "for", "by", "a", "an", "the", "my", "our"];
+/// Subjects of a value: "sorry, she's 63".
+const PRONOUNS: &[&str] = &["he's", "she's", "they're", "he is", "she is", "they are"];
+/// Ends that say the same as a beginning.
+const ENDS: &[&str] = &["sorry", "i meant", "i mean", "actually", "my mistake", "my bad", "instead"];
+
+/// A bare correction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Correction<'t> {
+    /// The right words.
+    pub(crate) right: &'t str,
+    /// The wrong ones, if they are named.
+    pub(crate) wrong: Option<&'t str>,
+    /// It may also be a reply to a question.
+    pub(crate) is_unsure: bool,
+}
+
+/// The kind of a value. Only values of one kind replace each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Date,
+    Time,
+    Number,
+    Contact(ContactKind),
+}
+
+/// A word without the marks around it.
+#[derive(Clone, Debug)]
+struct Word<'t> {
+    text: &'t str,
+    norm: String,
+    /// The first byte, and one past the last.
+    range: Range<usize>,
+    /// A mark follows.
+    closes: bool,
+}
+
+/// Reads a message as a bare correction.
+pub(crate) fn correction(text: &str) -> Option<Correction<'_>> {
+    if text.contains(['\n', '?']) {
+        return None;
+    }
+    let all = words(text);
+    if all.len() > MAX_WORDS {
+        return None;
+    }
+    let (mut rest, mut is_sure, mut is_unsure) = (&all[..], false, false);
+    loop {
+        if let Some(next) = without_beginning(rest, SURE) {
+            (rest, is_sure) = (next, true);
+        } else if let Some(next) = without_beginning(rest, UNSURE) {
+            (rest, is_unsure) = (next, true);
+        } else {
+            break;
+        }
+    }
+    let (right, wrong) = sides(rest)?;
+    let of_person = without_beginning(right, PRONOUNS);
+    let (right, ended) = without_end(without_leads(of_person.unwrap_or(right)));
+    let wrong = wrong.map(|wrong| without_end(without_leads(wrong)).0);
+    let is_one = |words: &[Word<'_>]| (1..=MAX_VALUE_WORDS).contains(&words.len());
+    if !is_one(right) || wrong.is_some_and(|wrong| !is_one(wrong)) || !(is_sure || is_unsure || ended || wrong.is_some()) {
+        return None;
+    }
+    // "She's a nurse, not a doctor" is a statement.
+    if of_person.is_some() && values(joined(text, right)).is_empty() {
+        return None;
+    }
+    Some(Correction { right: joined(text, right), wrong: wrong.map(|w| joined(text, w)), is_unsure: !is_sure && wrong.is_none() })
+}
+
+/// Splits the right words from the wrong ones: "42, not 41", "not 41 but 42", "Ann instead of Bob".
+fn sides<'w, 't>(words: &'w [Word<'t>]) -> Option<(&'w [Word<'t>], Option<&'w [Word<'t>]>)> {
+    let at = |norm: &str| words.iter().position(|w| w.norm == norm);
+    if at("not") == Some(0) {
+        let wrong_first = &words[1..];
+        let but = wrong_first.iter().position(|w| w.norm == "but");
+        let comma = wrong_first.iter().position(|w| w.closes);
+        return match (but, comma) {
+            (Some(but), _) => Some((&wrong_first[but + 1..], Some(&wrong_first[..but]))),
+            (None, Some(comma)) => Some((&wrong_first[comma + 1..], Some(&wrong_first[..=comma]))),
+            (None, None) => None,
+        };
+    }
+    let pair = |a: &str, b: &str| words.windows(2).position(|w| w[0].norm == a && w[1].norm == b);
+    let found = at("not").map(|i| (i, i + 1)).or_else(|| pair("instead", "of").or_else(|| pair("rather", "than")).map(|i| (i, i + 2)));
+    Some(found.map_or((words, None), |(end, start)| (&words[..end], Some(&words[start..]))))
+}
+
+/// Returns the text of a message with the right words in place of the wrong ones. `nouns` has the places of what its facts are about, for
+/// corrections that are no values. Returns each text that the correction may mean.
+pub(crate) fn corrected(said: &str, correction: &Correction<'_>, nouns: &[Range<usize>]) -> Vec<String> {
+    if said.len() > MAX_CORRECTED {
+        return Vec::new();
+    }
+    let right = values(correction.right);
+    // A value must be all that is said: "42 in the shade" is none.
+    let right = match right.as_slice() {
+        [(range, kind)] if *range == (0..correction.right.len()) => Some(*kind),
+        [] => None,
+        _ if unit_of(correction.right).is_some() => Some(Kind::Number),
+        _ => return Vec::new(),
+    };
+    let places: Vec<Range<usize>> = match (correction.wrong, right) {
+        (Some(wrong), _) => places_of(said, wrong),
+        (None, Some(kind)) => values(said).into_iter().filter(|(_, k)| *k == kind).map(|(range, _)| range).collect(),
+        (None, None) => nouns.to_vec(),
+    };
+    if (right.is_some() || correction.wrong.is_some()) && places.len() != 1 {
+        return Vec::new();
+    }
+    let texts = places.into_iter().filter_map(|place| {
+        let old = said.get(place.clone())?;
+        let wrong_kind = || values(old).first().filter(|(range, _)| *range == (0..old.len())).map(|(_, kind)| *kind);
+        let new = match right {
+            Some(Kind::Number) => number_in_place_of(old, said.get(place.end..)?, correction.right)?,
+            kind if kind == wrong_kind() => correction.right.to_owned(),
+            _ => return None,
+        };
+        Some(format!("{}{new}{}", said.get(..place.start)?, said.get(place.end..)?))
+    });
+    texts.filter(|text| text != said).collect()
+}
+
+/// Returns the old word with the number of the new words: "€950" for "€900" and "950". A unit must be the one that was said.
+fn number_in_place_of(old: &str, after: &str, new: &str) -> Option<String> {
+    let (number, unit) = unit_of(new).unwrap_or((new, ""));
+    if !unit.is_empty() && !after.trim_start().to_lowercase().starts_with(&unit.to_lowercase()) {
+        return None;
+    }
+    let digits = |word: &str| {
+        let start = word.find(|c: char| c.is_ascii_digit())?;
+        let end = word.rfind(|c: char| c.is_ascii_digit())? + 1;
+        Some((word.get(..start)?.to_owned(), word.get(start..end)?.to_owned(), word.get(end..)?.to_owned()))
+    };
+    let spelled = |word: &str| number_word(word).map(|n| (String::new(), n.to_string(), String::new()));
+    let (old, new) = (digits(old).or_else(|| spelled(old))?, digits(number).or_else(|| spelled(number))?);
+    let fits = |new: &str, old: &str| new.is_empty() || new.eq_ignore_ascii_case(old);
+    (fits(&new.0, &old.0) && fits(&new.2, &old.2)).then(|| format!("{}{}{}", old.0, new.1, old.2))
+}
+
+/// Splits a number from its unit: "74 kg".
+fn unit_of(text: &str) -> Option<(&str, &str)> {
+    let (number, unit) = text.split_once(' ')?;
+    let value = FactValue::parse_number(text)?;
+    matches!(value.data, ValueData::Number { unit: Some(_), .. }).then_some((number, unit))
+}
+
+/// Returns the values in a text with their places, the longest at each place.
+fn values(text: &str) -> Vec<(Range<usize>, Kind)> {
+    let words = words(text);
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < words.len() {
+        let most = MAX_VALUE_WORDS.min(words.len() - at);
+        let value = (1..=most).rev().find_map(|n| {
+            let part = &words[at..at + n];
+            // A mark ends a value, but not the day before a month.
+            let is_closed =
+                part[..n - 1].iter().any(|w| w.closes && w.norm.parse::<u32>().is_err() && SpokenDate::parse(&w.norm).is_none());
+            let kind = kind_of(joined(text, part), part).filter(|_| !is_closed)?;
+            Some((part[0].range.start..part[n - 1].range.end, kind, n))
+        });
+        match value {
+            Some((range, kind, n)) => {
+                found.push((range, kind));
+                at += n;
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+/// Returns the kind of value that the words are.
+fn kind_of(text: &str, words: &[Word<'_>]) -> Option<Kind> {
+    let first = words.first()?;
+    if let Some(value) = FactValue::parse_contact(text)
+        && let ValueData::Contact { contact, .. } = value.data
+    {
+        return Some(Kind::Contact(contact));
+    }
+    if is_time(&text.to_lowercase()) {
+        return Some(Kind::Time);
+    }
+    if words.len() == 1 {
+        let starts = first.norm.trim_start_matches(['€', '$', '£', '¥', '#']).starts_with(|c: char| c.is_ascii_digit());
+        // "One" is seldom a number.
+        if starts && SpokenDate::parse(&first.norm).is_none_or(|_| first.norm.len() <= 4) || number_word(&first.norm).is_some_and(|n| n > 1)
+        {
+            return Some(Kind::Number);
+        }
+        // "I may go", "sat down"
+        let is_name = first.text.starts_with(char::is_uppercase) || matches!(first.norm.as_str(), "today" | "tonight" | "tomorrow");
+        return SpokenDate::parse(&first.norm).filter(|_| is_name || first.norm.ends_with("day")).map(|_| Kind::Date);
+    }
+    let is_lead = matches!(first.norm.as_str(), "on" | "of" | "the" | "this" | "coming");
+    let ends = words.last().is_some_and(|w| !matches!(w.norm.as_str(), "on" | "of" | "the" | "this" | "coming"));
+    SpokenDate::parse(text).filter(|_| !is_lead && ends).map(|_| Kind::Date)
+}
+
+/// Whether the words are a time of day: "4pm", "16:30", "4 pm", "noon", "half past four".
+fn is_time(words: &str) -> bool {
+    if matches!(words, "noon" | "midnight" | "midday") {
+        return true;
+    }
+    let spoken = ["half past ", "quarter past ", "quarter to "].iter().find_map(|lead| words.strip_prefix(lead));
+    let is_hour = |hour: &str| hour.parse::<u32>().ok().or_else(|| number_word(hour)).is_some_and(|h| h <= 24);
+    if let Some(hour) = spoken.or_else(|| words.strip_suffix(" o'clock")) {
+        return is_hour(hour);
+    }
+    let halves = ["a.m.", "p.m.", "a.m", "p.m", "am", "pm"];
+    let bare = halves.iter().find_map(|half| words.strip_suffix(half)).map(str::trim_end);
+    let clock = bare.unwrap_or(words);
+    match clock.split_once(':') {
+        Some((hour, minute)) => is_hour(hour) && minute.len() == 2 && minute.parse::<u32>().is_ok_and(|m| m < 60),
+        None => bare.is_some() && is_hour(clock),
+    }
+}
+
+/// Returns the places where words stand in a text.
+fn places_of(text: &str, wanted: &str) -> Vec<Range<usize>> {
+    let (text_words, wanted) = (words(text), words(wanted));
+    let is_same = |part: &[Word<'_>]| part.iter().zip(&wanted).all(|(a, b)| a.norm == b.norm);
+    let found = text_words.windows(wanted.len().max(1)).filter(|part| is_same(part));
+    found.map(|part| part[0].range.start..part[part.len() - 1].range.end).collect()
+}
+
+fn without_beginning<'w, 't>(words: &'w [Word<'t>], beginnings: &[&str]) -> Option<&'w [Word<'t>]> {
+    beginnings.iter().find_map(|beginning| {
+        let n = beginning.split(' ').count();
+        let is_same = words.len() > n && beginning.split(' ').zip(words).all(|(b, w)| b == w.norm);
+        is_same.then(|| &words[n..])
+    })
+}
+
+fn without_leads<'w, 't>(mut words: &'w [Word<'t>]) -> &'w [Word<'t>] {
+    while let Some(next) = without_beginning(words, LEADS) {
+        words = next;
+    }
+    words
+}
+
+/// Removes an end that says the same as a beginning. Returns whether there was one.
+fn without_end<'w, 't>(words: &'w [Word<'t>]) -> (&'w [Word<'t>], bool) {
+    let found = ENDS.iter().find_map(|end| {
+        let n = end.split(' ').count();
+        let start = words.len().checked_sub(n).filter(|start| *start > 0)?;
+        end.split(' ').zip(&words[start..]).all(|(e, w)| e == w.norm).then(|| &words[..start])
+    });
+    (found.unwrap_or(words), found.is_some())
+}
+
+fn joined<'t>(text: &'t str, words: &[Word<'_>]) -> &'t str {
+    match words {
+        [first, .., last] => text.get(first.range.start..last.range.end).unwrap_or_default(),
+        [one] => text.get(one.range.clone()).unwrap_or_default(),
+        [] => "",
+    }
+}
+
+fn words(text: &str) -> Vec<Word<'_>> {
+    let is_mark = |c: char| !(c.is_alphanumeric() || matches!(c, '€' | '$' | '£' | '¥' | '#' | '+' | '%' | '@' | '/'));
+    let mut found = Vec::new();
+    let mut start = 0;
+    for part in text.split_inclusive(char::is_whitespace) {
+        let bare = part.trim_end();
+        let lead = bare.len() - bare.trim_start_matches(is_mark).len();
+        let word = bare.trim_matches(is_mark);
+        if word.is_empty() {
+            if let Some(last) = found.last_mut().filter(|_| !bare.is_empty()) {
+                let last: &mut Word<'_> = last;
+                last.closes = true;
+            }
+        } else {
+            let range = start + lead..start + lead + word.len();
+            let norm = word.to_lowercase().replace('’', "'");
+            found.push(Word { text: word, norm, closes: lead + word.len() < bare.len(), range });
+        }
+        start += part.len();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<(&str, Option<&str>, bool)> {
+        correction(text).map(|c| (c.right, c.wrong, c.is_unsure))
+    }
+
+    #[test]
+    fn bare_corrections_are_recognized() {
+        for (text, expected) in [
+            ("No, I meant Tuesday", ("Tuesday", None, false)),
+            ("make that 4pm.", ("4pm", None, false)),
+            ("actually it's 42, not 41", ("42", Some("41"), false)),
+            ("Sorry, Lisbon", ("Lisbon", None, true)),
+            ("Lisbon, sorry!", ("Lisbon", None, true)),
+            ("scratch that, in Lisbon", ("Lisbon", None, false)),
+            ("not the kayak but a canoe", ("canoe", Some("kayak"), false)),
+            ("not Oslo, Bergen", ("Bergen", Some("Oslo"), false)),
+            ("wait, 5 May instead of 3 May", ("5 May", Some("3 May"), false)),
+            ("it’s Bergen, not Oslo", ("Bergen", Some("Oslo"), false)),
+            ("Sorry, she's 63", ("63", None, true)),
+        ] {
+            assert_eq!(read(text), Some(expected), "{text}");
+        }
+        for text in [
+            "It's 42",
+            "Tuesday",
+            "no",
+            "Is it Tuesday, not Monday?",
+            "he's Desmond, not Derek",
+            "She's 63",
+            "I meant to call the dentist about my left knee before lunch",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_of_the_same_kind_are_replaced() {
+        for (said, correction_text, expected) in [
+            ("The dentist is on Monday.", "No, I meant Tuesday", Some("The dentist is on Tuesday.")),
+            ("My viva is on 3 March at 10am.", "sorry, 5 March", Some("My viva is on 5 March at 10am.")),
+            ("The call is at 3 pm on Friday.", "make that 4pm", Some("The call is at 4pm on Friday.")),
+            ("My shoe size is 41.", "actually it's 42, not 41", Some("My shoe size is 42.")),
+            ("My rent is €900.", "sorry, 950", Some("My rent is €950.")),
+            ("I weigh 72 kg.", "I mean 74 kg", Some("I weigh 74 kg.")),
+            ("My son is seven.", "sorry, eight", Some("My son is 8.")),
+            ("My email is ann@example.org.", "Oops, anne@example.org", Some("My email is anne@example.org.")),
+            ("Mum is 71 and dad is 75.", "sorry, 76, not 75", Some("Mum is 71 and dad is 76.")),
+            ("Mum is 71 and dad is 75.", "sorry, 76", None),
+            ("The dentist is on Monday.", "sorry, 42", None),
+            ("I weigh 72 kg.", "I mean 160 pounds", None),
+            ("I live in Porto.", "I mean Tuesday", None),
+            ("I live in Porto.", "It's 42, not 41", None),
+        ] {
+            let found = correction(correction_text).map(|c| corrected(said, &c, &[])).unwrap_or_default();
+            assert_eq!(found, expected.map(str::to_owned).into_iter().collect::<Vec<_>>(), "{said} {correction_text}");
+        }
+    }
+
+    #[test]
+    fn other_words_replace_what_facts_are_about() {
+        let correction = correction("I mean Lisbon").map(|c| corrected("Tom lives in Porto.", &c, &[0..3, 13..18]));
+        assert_eq!(correction.unwrap_or_default(), ["Lisbon lives in Porto.", "Tom lives in Lisbon."]);
+    }
+}

@@ -183,3 +183,19 @@ async fn correction_leaves_an_older_rival_alone() {
     assert!(facts.iter().any(|f| f.starts_with("Mia LIVES_IN Leeds: ACTIVE")), "{facts:?}");
     assert!(facts.iter().any(|f| f.starts_with("Mia LIVES_IN York: RETRACTED")), "{facts:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn end_without_relation_reaches_only_what_it_names() {
+    let chat = Chat::of(&["I own a boat.", "I own a van.", "We gave up the boat."]).await;
+    assert_eq!(chat.facts().await, ["You OWNS boat: ENDED 100%", "You OWNS van: ACTIVE 100%"]);
+    let chat = Chat::of(&["My brother is Ivo.", "I'm dating Rob.", "We broke up."]).await;
+    assert_eq!(chat.facts().await, ["You FAMILY_OF Ivo: ACTIVE 100%", "You FAMILY_OF Rob: ENDED 100%"]);
+    let chat =
+        Chat::of(&["My dog is called Monty.", "My gran Edith lives in Leeds.", "Monty had to be put to sleep.", "Edith passed away."])
+            .await;
+    let facts = chat.facts().await;
+    assert!(
+        facts.contains(&"You OWNS Monty: ENDED 100%".to_owned()) && facts.contains(&"You FAMILY_OF Edith: ACTIVE 100%".to_owned()),
+        "{facts:?}"
+    );
+}

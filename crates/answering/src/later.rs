@@ -99,7 +99,7 @@ pub(super) fn after_facts<'m>(
     newer.or_else(|| newest().filter(|_| is_wanted()).map(quote_all))
 }
 
-/// Returns the messages that correct an earlier one: they deny a name of it and say another instead.
+/// Returns the messages that correct an earlier one: they deny a name of it and say another instead, or call off what it is about.
 fn corrections<'m>(earlier: &Message, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
     let said = words(earlier.text.as_str());
     let is_later = |m: &&Message| {
@@ -113,11 +113,25 @@ fn corrections<'m>(earlier: &Message, ranked: &'m [RankedMessage]) -> Vec<Quote<
         let text = words(m.text.as_str());
         // It follows at once, or it speaks of the same.
         let is_next = m.session == earlier.session && m.position - earlier.position <= NEAR;
-        denied_name(&text, &said).is_some_and(|denied| is_next || shares_word(&text, &said, denied))
+        denied_name(&text, &said).is_some_and(|denied| is_next || shares_word(&text, &said, denied)) || calls_off(&text, &said)
     };
     let mut found: Vec<&Message> = ranked.iter().map(|r| &r.message).filter(is_later).filter(corrects).collect();
     found.sort_by_key(|m| std::cmp::Reverse((m.sent_at, m.position)));
     found.into_iter().map(quote_all).collect()
+}
+
+/// Whether a text says that something of an earlier one does not take place: "The wedding is off", "the trip got cancelled".
+fn calls_off(text: &[Word], earlier: &[Word]) -> bool {
+    const ENDS: [&str; 6] = ["off", "cancelled", "canceled", "postponed", "scrapped", "through"];
+    const VERBS: [&str; 10] = ["is", "was", "are", "were", "has", "have", "been", "got", "called", "fell"];
+    (1..text.len()).filter(|i| ENDS.contains(&text[*i].plain.as_str())).any(|end| {
+        let verbs = text[..end].iter().rev().take_while(|w| VERBS.contains(&w.plain.as_str())).count();
+        let Some(noun) = (end - verbs).checked_sub(1).and_then(|i| text.get(i)) else { return false };
+        // "The wedding's off" has its verb in the noun, and only plans fall through.
+        let is_verbal = if text[end].plain == "through" { text[end - 1].plain == "fell" } else { verbs > 0 || noun.possessive };
+        let is_last = text.len() <= end + 3;
+        is_verbal && is_last && !noun.proper && !is_function_word(noun) && earlier.iter().any(|w| w.stem == noun.stem)
+    })
 }
 
 fn quote_all(message: &Message) -> Quote<'_> {
@@ -146,6 +160,22 @@ fn denied_name<'t>(text: &'t [Word], earlier: &[Word]) -> Option<&'t str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_called_off_does_not_take_place() {
+        for (text, earlier, expected) in [
+            ("The wedding's off.", "The wedding is on 3 June", true),
+            ("Our trip got cancelled", "The trip to Faro starts on Monday", true),
+            ("The sale fell through", "I signed the sale of the flat", true),
+            ("The concert has been called off.", "The concert begins at 8", true),
+            ("The wedding was lovely", "The wedding is on 3 June", false),
+            ("We set off for the wedding", "The wedding is on 3 June", false),
+            ("The oven is off", "The wedding is on 3 June", false),
+            ("The train took off from the wedding venue in the end", "The train is late", false),
+        ] {
+            assert_eq!(calls_off(&words(text), &words(earlier)), expected, "{text}");
+        }
+    }
 
     #[test]
     fn corrections_deny_a_name_of_the_earlier_text() {

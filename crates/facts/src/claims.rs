@@ -17,6 +17,9 @@ use recall_domain::{
 };
 use recall_ports::FactKey;
 
+/// Words of a partnership that are no roles.
+const OF_PARTNERS: &[&str] = &["dating", "dated", "married", "engaged", "wed", "together"];
+
 impl MessageEntities {
     fn entity_of(&self, party: Party) -> Option<&Entity> {
         let index = match party {
@@ -97,10 +100,12 @@ impl MessageEntities {
         claims: &[ResolvedClaim],
         ontology: &Ontology,
     ) -> Vec<ResolvedClaim> {
-        let is_partner = |id: EntityId| {
-            let entity = known.entities.iter().find(|e| e.id == id);
+        // A partner is described as one, or was told with a word such as "dating".
+        let is_partner = |f: &Fact| {
+            let entity = known.entities.iter().find(|e| e.id == f.object);
             let role = entity.and_then(|e| NameCues::from_description(e.description.as_deref()).own_role());
-            role.is_some_and(|r| r.class == RoleClass::Partner)
+            let mut told = known.evidence.iter().filter(|e| e.fact == f.id && e.stance == Stance::Supports);
+            role.map_or_else(|| told.any(|e| tells_partner(e.excerpt.as_str())), |r| r.class == RoleClass::Partner)
         };
         let mut meant: Vec<ResolvedClaim> = Vec::new();
         for (subject, object, end) in self.possible_ends(s) {
@@ -116,7 +121,7 @@ impl MessageEntities {
                 Some(object) => {
                     f.subject == subject && f.object == object || relation.symmetric && f.subject == object && f.object == subject
                 }
-                None => f.subject == subject && (!relation.symmetric || is_partner(f.object)),
+                None => f.subject == subject && (!relation.symmetric || is_partner(f)),
             };
             let fits = |f: &&Fact| {
                 f.relation == end.relation
@@ -167,6 +172,11 @@ impl MessageEntities {
             span: c.span,
         })
     }
+}
+
+/// Whether the words that state a fact are about partners.
+fn tells_partner(words: &str) -> bool {
+    words.split(|c: char| !c.is_alphabetic()).any(|word| OF_PARTNERS.contains(&word.to_lowercase().as_str()))
 }
 
 #[derive(Clone, Debug)]

@@ -213,10 +213,11 @@ impl Planner {
     ) -> Result<KnownFacts, StoreError> {
         let facts = store.facts_by_key(keys).await?;
         let counted: HashSet<FactId> = store.facts_in(&[s.message]).await?.into_iter().map(|(_, fact, _)| fact).collect();
-        // A new fact copies the support of its rivals. Most messages repeat a known fact and do not need this evidence, which may be a
-        // thousand rows.
+        // A new fact copies the support of its rivals, and an end without an object needs the words that told the fact. Most messages repeat a
+        // known fact and do not need this evidence, which may be a thousand rows.
         let ontology = &self.planning.ontology;
-        let opens = message_entities.claims(s, ontology).iter().any(|c| !facts.iter().any(|f| c.matches(f, ontology)));
+        let opens = s.extraction.possible_ends.iter().any(|end| end.object.is_none())
+            || message_entities.claims(s, ontology).iter().any(|c| !facts.iter().any(|f| c.matches(f, ontology)));
         let ids: Vec<FactId> = facts.iter().filter(|_| opens).map(|f| f.id).collect();
         let evidence = if ids.is_empty() { Vec::new() } else { store.evidence_of(&ids, RIVAL_EVIDENCE).await? };
         let mut sides: Vec<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();

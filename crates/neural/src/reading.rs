@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use recall_domain::{CandidateFact, CandidateValue, Extraction, MessageKind, Ontology, Party, Polarity, Span};
+use recall_domain::{CandidateFact, CandidateValue, Extraction, MessageKind, Ontology, Party, Polarity, PossibleEnd, Span};
 
 use crate::coordination::{are_coordinated, is_coordinated_with_speaker};
 use crate::marks::{KINDS, POLARITIES, RELATIONS, TYPES, covered, is_pronoun, marks, place};
@@ -57,7 +57,7 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
     for t in &tagged {
         names.party(t.range);
     }
-    let mut facts = likely_facts_of_rules(&mut names, &ranges, &scores);
+    let (mut facts, doubted_ends) = likely_facts_of_rules(&mut names, &ranges, &scores);
     // What is a value and a thing, as in "allergic to peanuts", stays a thing.
     let values: Vec<String> = rules.facts.iter().filter_map(|f| value_words(f.value.as_ref()?)).collect();
     for (i, mention) in rules.mentions.iter().enumerate() {
@@ -77,7 +77,7 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
             }
         }
     }
-    let possible_ends = rules.possible_ends.iter().map(|e| names.end_of_rules(e)).collect();
+    let possible_ends = rules.possible_ends.iter().map(|e| names.end_of_rules(e)).chain(doubted_ends).collect();
     let said = rules.names.iter().filter_map(|n| names.statement_of_rules(*n)).collect();
     names.finish(kind, facts, possible_ends, said)
 }
@@ -113,18 +113,18 @@ fn scores_of_pairs(network: &Network, states: &States, said: &BTreeMap<(usize, u
     pairs.iter().map(|p| (p.subject, p.object)).zip(scores).collect()
 }
 
-/// Returns the facts of the rules that the network does not exclude.
+/// Returns the facts of the rules that the network does not exclude, and the ends that it excludes: these still end what is known.
 ///
 /// If the network did not see a fact or does not know its relation, the rules decide alone. It reads one message, so it cannot know who
 /// "he" is.
-fn likely_facts_of_rules(names: &mut Names<'_>, ranges: &[Range], scores: &Scores) -> Vec<CandidateFact> {
+fn likely_facts_of_rules(names: &mut Names<'_>, ranges: &[Range], scores: &Scores) -> (Vec<CandidateFact>, Vec<PossibleEnd>) {
     let (text, rules, of_rules) = (names.text, names.rules, names.of_rules);
     let is_likely = |fact: &CandidateFact| {
         let relation = RELATIONS.iter().position(|r| *r == fact.relation);
         let seen = pair_of(fact, of_rules, ranges).filter(|_| ![fact.subject, fact.object].iter().any(|p| is_pronoun(text, rules, *p)));
         seen.zip(relation).is_none_or(|(pair, relation)| scores[&pair].relations[relation] >= RULES_FACT)
     };
-    let mut facts = Vec::new();
+    let (mut facts, mut ends) = (Vec::new(), Vec::new());
     for fact in &rules.facts {
         // "Lena and I went to Oaxaca": what is likely of one is likely of the other.
         let says_of = |other: &CandidateFact| {
@@ -133,9 +133,13 @@ fn likely_facts_of_rules(names: &mut Names<'_>, ranges: &[Range], scores: &Score
         if is_likely(fact) || rules.facts.iter().any(|other| says_of(other) && is_likely(other)) {
             let parties = [fact.subject, fact.object].map(|p| names.party_of_rules(p));
             facts.push(CandidateFact { subject: parties[0], object: parties[1], ..fact.clone() });
+        } else if fact.polarity == Polarity::Ended {
+            let [subject, object] = [fact.subject, fact.object].map(|p| names.party_of_rules(p));
+            let (relation, object) = (fact.relation.clone(), Some(object));
+            ends.push(PossibleEnd { subject, relation, object, confidence: fact.confidence, span: fact.span });
         }
     }
-    facts
+    (facts, ends)
 }
 
 /// Adds the likely facts that no rule found, unless a likelier one excludes them.
@@ -146,7 +150,7 @@ fn add_new_facts(facts: &mut Vec<CandidateFact>, names: &mut Names<'_>, ontology
         let polarity = POLARITIES[largest(&scores[&(new.subject, new.object)].polarities)];
         let span = joined(names.tokens, ranges[new.subject], ranges[new.object]);
         let sentence: String = chars[span.sentence(&chars)].iter().collect();
-        if is_unsettled(&sentence, relation, polarity) {
+        if is_unsettled(&sentence, relation, polarity) || is_said_of_owned(names, ranges, &new, facts) {
             continue;
         }
         let (subject, object) = (names.party(ranges[new.subject]), names.party(ranges[new.object]));
@@ -172,6 +176,21 @@ fn add_new_facts(facts: &mut Vec<CandidateFact>, names: &mut Names<'_>, ontology
             });
         }
     }
+}
+
+/// Whether the rules say of what somebody has what a new fact says of the owner: "Rita married Sam's brother" is not about Sam.
+fn is_said_of_owned(names: &Names<'_>, ranges: &[Range], new: &NewFact, facts: &[CandidateFact]) -> bool {
+    let follows = |range: Range| names.text.chars().skip(span_of(names.tokens, range).end as usize).take(2).collect::<String>();
+    let is_owner = |place: usize| place > 0 && matches!(follows(ranges[place]).as_str(), "'s" | "’s");
+    let is_party = |party: Party, place: usize| match party {
+        Party::Speaker => place == 0,
+        Party::Mention(i) => place > 0 && names.mentions.get(i).is_some_and(|m| m.span == span_of(names.tokens, ranges[place])),
+    };
+    let is_stated_of = |other: usize| {
+        let sides = |f: &CandidateFact| is_party(f.subject, other) || is_party(f.object, other);
+        facts.iter().any(|f| f.relation == RELATIONS[new.relation] && sides(f))
+    };
+    is_owner(new.object) && is_stated_of(new.subject) || is_owner(new.subject) && is_stated_of(new.object)
 }
 
 /// Whether the words of a sentence leave a new fact open, which the network does not see: who has an interview has no job yet, and who leaves at the end
@@ -423,6 +442,31 @@ mod tests {
             ("I quit Deloitte.", "WORKS_FOR", Polarity::Ended, false),
         ] {
             assert_eq!(is_unsettled(text, relation, polarity), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn owner_of_what_the_rules_name_is_not_meant() {
+        let found = reread(&network(), &ontology(), "Rita married Sam's brother", rules("Rita married Sam's brother"));
+        let name = |party| match party {
+            Party::Mention(i) => found.mentions[i].name.as_str(),
+            Party::Speaker => "I",
+        };
+        let pairs: Vec<_> = found.facts.iter().map(|f| [name(f.subject), name(f.object)]).collect();
+        assert!(pairs.contains(&["Rita", "brother"]) && !pairs.iter().any(|p| p.contains(&"Rita") && p.contains(&"Sam")), "{pairs:?}");
+    }
+
+    #[test]
+    fn end_that_the_network_doubts_still_ends_what_is_known() {
+        for text in ["We had to put Monty down.", "I cancelled my membership at Riverside Gym.", "I sold the car."] {
+            let rules = rules(text);
+            assert!(rules.facts.iter().any(|f| f.polarity == Polarity::Ended), "{text}");
+            let found = reread(&network(), &ontology(), text, rules.clone());
+            for end in rules.facts.iter().filter(|f| f.polarity == Polarity::Ended) {
+                let is_fact = found.facts.iter().any(|f| f.relation == end.relation && f.polarity == Polarity::Ended);
+                let is_possible = found.possible_ends.iter().any(|e| e.relation == end.relation && e.object.is_some());
+                assert!(is_fact != is_possible, "{text}: {found:?}");
+            }
         }
     }
 

@@ -142,7 +142,7 @@ impl Reader<'_> {
                 && self.tokens[np.head].pos == Pos::Noun
                 && np.core == np.head;
             let trade = cue.effect == Effect::Ends && bare && self.tokens[np.head].norm != self.tokens[np.head].lemma;
-            let lost = loose
+            let lost = (loose || cue.effect == Effect::Ends && self.is_of_class("renouncing", g))
                 && (np.possessor == Possessor::Unmarked
                     || self.referents[n].is_none_or(|s| !self.is_possession(&self.cues.relations[cue.relation], s)));
             return other && (cue.weak || cue.effect == Effect::Ends) || trade || lost;

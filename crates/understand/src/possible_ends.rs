@@ -14,6 +14,11 @@ use super::phrases::{ChunkKind, VerbGroup};
 use super::reader::{FactDraft, Reader, Referent};
 use super::verbal::Frame;
 
+/// Particles that make another verb.
+const PARTICLES: &[&str] = &["away", "back", "by", "down", "off", "out", "over", "through", "up"];
+/// Most particles of a verb.
+const MAX_PARTICLES: usize = 2;
+
 impl Reader<'_> {
     /// Adds the ends of an ending verb without an object; returns whether it is one.
     pub(super) fn read_possible_end(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
@@ -46,6 +51,10 @@ impl Reader<'_> {
             _ => return false,
         };
         let Some(k) = self.after_words(anchor, words).filter(|&k| k >= g.end) else { return false };
+        // "Passed away" is another verb than "passed on".
+        if self.tokens.get(k).is_some_and(|t| PARTICLES.contains(&t.norm.as_str())) {
+            return false;
+        }
         let next = (at + 1..clause.end).map(|c| self.phrases.chunks[c]).find(|c| c.start >= k && c.kind != ChunkKind::Adverb);
         next.is_none_or(|c| match c.kind {
             ChunkKind::Noun(n) => mentions::time_expression(self.tokens, &self.phrases.nouns[n]),
@@ -112,10 +121,44 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether a verb is of a class, with the words after it if it has particles: "pass away", "put to sleep".
+    pub(super) fn is_of_class(&self, class: &str, g: &VerbGroup) -> bool {
+        let mut words = g.lemma.clone();
+        let mut particles = self.tokens.iter().skip(g.main + 1).take(MAX_PARTICLES);
+        loop {
+            if lexicon().in_set(class, &words) {
+                return true;
+            }
+            let Some(particle) = particles.next() else { return false };
+            words = format!("{words} {}", particle.norm);
+        }
+    }
+
+    /// Adds that something is given up that the subject may have: "gave up the allotment". A possession counts, if it is known.
+    pub(super) fn read_renouncement(&mut self, clause: &Clause, cue: &Cue, g: &VerbGroup, frame: &Frame) -> bool {
+        if cue.effect != Effect::Ends || frame.polarity != Polarity::Affirmed || !self.is_of_class("renouncing", g) {
+            return false;
+        }
+        let nouns = (clause.at..clause.end).filter_map(|c| match self.phrases.chunks[c].kind {
+            ChunkKind::Noun(n) if self.phrases.chunks[c].start >= g.end => Some(n),
+            _ => None,
+        });
+        let Some(n) = nouns.into_iter().next() else { return false };
+        let (np, rel) = (&self.phrases.nouns[n], &self.cues.relations[cue.relation]);
+        let is_definite = np.determiner.is_some_and(|d| self.tokens[d].is("the"));
+        let Some(object) = self.referents[n].filter(|r| is_definite && self.is_possession(rel, *r)) else { return false };
+        let span = self.span(frame.start, np.end);
+        let mut any = false;
+        for &subject in &frame.subjects {
+            any |= self.add_possible_end(cue.relation, subject, Some(object), frame.confidence, span);
+        }
+        any
+    }
+
     /// Adds that a named thing or an animal is gone: "Rollo died", "our dog died", "Mandarin got stolen". Without an owner in the text, it may
     /// have been the speaker's.
     pub(super) fn read_loss(&mut self, clause: &Clause, g: &VerbGroup, frame: &Frame) -> bool {
-        let lost = lexicon().in_set("ceasing", &g.lemma) || g.passive && lexicon().in_set("losing", &g.lemma);
+        let lost = self.is_of_class("ceasing", g) || g.passive && self.is_of_class("losing", g);
         let Subject::Nouns(nouns) = &clause.subject else { return false };
         if !lost || frame.polarity != Polarity::Affirmed || g.progressive {
             return false;
@@ -171,6 +214,14 @@ mod tests {
             ("Mandarin got stolen.", vec!["I OWNS Mandarin"]),
             ("Our dog Rollo died.", vec!["I OWNS Rollo"]),
             ("My phone died.", vec![]),
+            ("Tinka passed away last night.", vec!["I OWNS Tinka"]),
+            ("Rollo had to be put to sleep.", vec!["I OWNS Rollo"]),
+            ("Our cat passed away.", vec!["I OWNS cat"]),
+            ("Rollo passed the exam.", vec![]),
+            ("Rollo would have had to be put to sleep.", vec![]),
+            ("We gave up the boat.", vec!["I OWNS boat"]),
+            ("We gave up the search.", vec![]),
+            ("I dropped the car at the garage.", vec![]),
         ] {
             assert_eq!(possible_ends(text), expected, "{text}");
         }

@@ -69,6 +69,20 @@ fn places_that_employ_people_and_roles_in_parentheses_are_read() {
 }
 
 #[test]
+fn ends_without_a_stated_relation_reach_what_they_name() {
+    for (text, expected) in [
+        ("I sold the car and bought a canoe.", &["user OWNS canoe affirmed", "user OWNS car ended"][..]),
+        ("I gave up my allotment.", &["user OWNS allotment ended"]),
+        ("I had to sell the car.", &["user OWNS car ended"]),
+        ("We had to put Monty to sleep.", &["user OWNS Monty ended"]),
+        ("I have to sell the car.", &[]),
+        ("I gave up my seat.", &[]),
+    ] {
+        assert_eq!(facts(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn ended_and_negated_facts_are_distinguished() {
     assert_eq!(facts("I no longer use React, I switched to Vue."), ["user USES React ended", "user USES Vue affirmed"]);
     assert_eq!(facts("I don't use React."), ["user USES React negated"]);

@@ -77,7 +77,7 @@ fn to(p: &mut Parser<'_>) -> Option<usize> {
     if p.next == p.group.start {
         p.infinitive = true;
     } else if p.last_auxiliary_is(&["have"]) {
-        p.group.modal = Some("have to".to_owned());
+        p.group.modal.get_or_insert_with(|| "have to".to_owned());
     } else {
         return None;
     }
@@ -189,9 +189,15 @@ impl<'a> Parser<'a> {
         let form = verb.form.unwrap_or(VerbForm::Base);
         let after_be = self.main.is_some() && self.auxiliaries.iter().any(|&a| matches!(self.tokens[a].lemma.as_str(), "be" | "get"));
         let mut g = self.group;
-        g.passive = after_be && matches!(form, VerbForm::Past | VerbForm::Participle);
+        // The participle of some verbs is the base form: "was put down".
+        let invariant = matches!(verb.lemma.as_str(), "put" | "cut" | "hit" | "let" | "shut" | "hurt");
+        g.passive = after_be && (matches!(form, VerbForm::Past | VerbForm::Participle) || invariant && form == VerbForm::Base);
         g.progressive = after_be && form == VerbForm::Gerund;
         g.past |= form == VerbForm::Past && self.auxiliaries.is_empty();
+        // What had to be done was done.
+        if g.past && !g.negated && g.modal.as_deref() == Some("have to") {
+            g.modal = None;
+        }
         g.kind = if self.infinitive {
             VerbKind::Infinitive
         } else if self.auxiliaries.is_empty() && form == VerbForm::Gerund && g.modal.is_none() {
@@ -272,6 +278,9 @@ mod tests {
         assert!(group("I can not stand it").cannot && group("I never smoke").never && !group("I not only sing").negated);
         assert_eq!(group("I am going to move").modal.as_deref(), Some("going to"));
         assert_eq!(group("I have to move").modal.as_deref(), Some("have to"));
+        assert_eq!([group("I had to move").modal, group("She would have had to move").modal], [None, Some("would".to_owned())]);
+        assert_eq!(group("I did not have to move").modal.as_deref(), Some("have to"));
+        assert!(group("Rollo had to be put down").passive && !group("I put it down").passive);
         assert!(group("I got hired").passive && group("I am using Vim").progressive && group("I went home").past);
         assert_eq!(group("to learn Rust").kind, VerbKind::Infinitive);
         assert_eq!(group("using Vim").kind, VerbKind::Gerund);

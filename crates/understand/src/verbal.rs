@@ -279,7 +279,7 @@ impl Reader<'_> {
             self.registry.mention_again(i, span);
         }
         if between.is_none() && self.is_not_own_thing(clause, cue, g, &frame, k) {
-            return false;
+            return self.read_renouncement(clause, cue, g, &frame);
         }
         let activities = self.cues.relations[cue.relation].activities;
         let items: Vec<Object> = match between {

@@ -60,6 +60,23 @@ fn end_of_what_the_message_states_counts() {
 }
 
 #[test]
+fn partner_is_told_by_words_and_is_no_relative() {
+    for (text, expected) in [
+        ("Rima is dating Oslo", FactStatus::Ended),
+        ("Rima is married to Oslo", FactStatus::Ended),
+        ("Rima knows Oslo", FactStatus::Active),
+    ] {
+        let mut memory = TestMemory::default();
+        let mut told = StatedFact { relation: "KNOWS", ..lives_in(1, "Oslo") }.statement();
+        told.text = UserText::from(text);
+        told.extraction.facts[0].span = Span { start: 0, end: text.chars().count() as u32 };
+        memory.apply_statement(&told);
+        memory.apply_statement(&end(2, "KNOWS", None));
+        assert_eq!(statuses(&memory), [("Rima KNOWS Oslo".to_owned(), expected)], "{text}");
+    }
+}
+
+#[test]
 fn end_without_object_is_unclear_if_several_facts_are_known() {
     let mut memory = TestMemory::default();
     for (message, object) in [(1, "tea"), (2, "chess")] {

@@ -199,3 +199,10 @@ async fn end_without_relation_reaches_only_what_it_names() {
         "{facts:?}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn quote_comes_with_its_bare_correction() {
+    let chat = Chat::of(&["My call with Ana is at 3pm on Friday.", "make that 4pm"]).await;
+    let answer = chat.ask("When is my call with Ana?").await;
+    assert!(answer.contains("“make that 4pm” [1]") && answer.contains("3pm"), "{answer}");
+}

@@ -126,7 +126,8 @@ impl ExtractiveAnswerer {
                 }
             };
             let mut cited = CitationList::new(context);
-            let sentences = write_quotes(&question, context, later::with_corrections(quotes, &context.messages), &mut cited);
+            let bare = later::bare_corrections(&context.facts, &context.messages);
+            let sentences = write_quotes(&question, context, later::with_corrections(quotes, &context.messages, &bare), &mut cited);
             if let Some(draft) = grounded(&sentences, cited, context) {
                 return Some(draft);
             }
@@ -186,7 +187,8 @@ impl ExtractiveAnswerer {
         if !values.is_empty() {
             return values;
         }
-        let quotes = || later::with_corrections(finder.find_quotes(&passages), &passages);
+        let bare = later::bare_corrections(&context.facts, &passages);
+        let quotes = || later::with_corrections(finder.find_quotes(&passages), &passages, &bare);
         let mut sentences = if quotes_first { write_quotes(&question, context, quotes(), cited) } else { Vec::new() };
         if sentences.is_empty() {
             let mut found = facts::find_answer(&question, context, &self.cue_index, &self.embedder);

@@ -173,11 +173,19 @@ async fn commands_in_other_words_are_carried_out() {
         ("Delete my height", "forgot nothing"),
         ("Delete my weight, please", "I forgot 1 fact and 1 message"),
         ("You can forget what I said about Ben", "I forgot 2 facts and 1 message"),
-        ("I want you to forget my address.", "I forgot 1 message"),
+        ("I want you to forget my address.", "1 message"),
     ] {
         assert!(chat.ask(command).await.contains(reply), "{command}");
     }
     assert!(chat.ask("What is my shoe size?").await.contains("42"), "another measure stays");
+}
+
+#[tokio::test]
+async fn fact_goes_with_the_only_message_that_has_the_words() {
+    let chat = Chat::of(&["My favourite colour is green.", "My favourite dish is ramen, and I own a wok."]).await;
+    assert_eq!(facts(&chat.forget(json!({ "query": "my favourite colour" })).await), ["You LIKES green"]);
+    let several = chat.forget(json!({ "query": "my favourite dish" })).await;
+    assert_eq!(facts(&several), [""; 0], "the message states several facts");
 }
 
 #[tokio::test]

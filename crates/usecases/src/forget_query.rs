@@ -194,8 +194,20 @@ impl UseCases {
         if mentioning.len() > MAX_SAYING {
             Ok(Target::default())
         } else {
-            Ok(Target { mentioning, is_by_words: true, ..Target::default() })
+            let facts = self.only_fact_of(caller, &mentioning).await?;
+            Ok(Target { facts, mentioning, is_by_words: true, ..Target::default() })
         }
+    }
+
+    /// Returns the fact of a single message that states nothing else, if no other message states it: "my favourite colour".
+    async fn only_fact_of(&self, caller: &Caller, messages: &HashSet<MessageId>) -> Result<Vec<Fact>, UseCaseError> {
+        let store = &self.parts.store;
+        let [message] = messages.iter().copied().collect::<Vec<_>>()[..] else { return Ok(Vec::new()) };
+        let stated: HashSet<FactId> = store.facts_in(caller, &[message]).await?.into_iter().map(|(_, fact, _)| fact).collect();
+        let [fact] = stated.into_iter().collect::<Vec<_>>()[..] else { return Ok(Vec::new()) };
+        let evidence = store.evidence_of(caller, &[fact], STATEMENTS_READ).await?;
+        let is_only = evidence.iter().all(|e| e.message == message && e.stance == Stance::Supports);
+        Ok(if is_only { store.facts_by_id(caller, &[fact]).await? } else { Vec::new() })
     }
 
     /// Returns the entities that the words name. Of two names at one place, the longer one counts.

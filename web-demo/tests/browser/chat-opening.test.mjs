@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { say, waitForElement, waitForPhase } from "./demo-page.mjs";
-import { withServerAndBrowser } from "./harness.mjs";
+import { until, withServerAndBrowser } from "./harness.mjs";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
@@ -34,6 +34,45 @@ test("a conversation opens before the list of sessions is there, and only what i
   await say(tab, "Dora lives in Lyon.");
   await waitForElement(page.locator(".message.own", { hasText: "Dora" }), "the new message");
   assert.ok((await animated()) > 0, "what is new is animated");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("the graph of an opened conversation appears in its place, and news moves there", async () => {
+  const { id } = await server.newSession();
+  for (const name of ["Emil", "Fritz", "Greta"]) await server.say(id, `${name} lives in Ghent.`);
+  await server.settledHead(id);
+  const tab = await browser.visit(`${server.url}/`);
+  const { page } = tab;
+  await page.goto("about:blank");
+  await page.addInitScript(() => {
+    window.moves = {};
+    const set = Element.prototype.setAttribute;
+    Element.prototype.setAttribute = function (name, value) {
+      if (name === "transform" && this.id.startsWith("n-")) window.moves[this.id] = (window.moves[this.id] ?? 0) + 1;
+      return set.call(this, name, value);
+    };
+  });
+  await page.goto(`${server.url}/#/s/${id}`);
+  await waitForPhase(tab, "live");
+  /** Waits until the graph rests with `count` nodes, and returns how often the node that moved most was moved. */
+  const movesUntilRest = async (count) => {
+    let last;
+    return until(async () => {
+      const moves = await page.evaluate(() => new Promise((resolve) => {
+        let frames = 30;
+        const wait = () => (frames-- > 0 ? requestAnimationFrame(wait) : resolve(window.moves));
+        wait();
+      }));
+      const [before, now] = [last, JSON.stringify(moves)];
+      last = now;
+      return Object.keys(moves).length === count && before === now && Math.max(...Object.values(moves));
+    }, `${count} things to rest`);
+  };
+  const opened = await movesUntilRest(4);
+  assert.ok(opened < 30, `moved ${opened} times`);
+  await say(tab, "Dora lives in Lyon.");
+  assert.ok((await movesUntilRest(6)) > opened + 50, "news moves");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });

@@ -1,7 +1,7 @@
 // Layout of the graph: a force simulation that keeps existing nodes in place and makes room for new ones.
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type SimulationLinkDatum, type SimulationNodeDatum } from "d3-force";
 import type { Memory } from "../state/memory.ts";
-import type { Entity, Fact, Pulse } from "../state/model.ts";
+import { isPulsing, type Entity, type Fact, type Pulse } from "../state/model.ts";
 import { prefersReducedMotion } from "../motion.ts";
 
 export interface GraphNode extends SimulationNodeDatum {
@@ -85,6 +85,9 @@ export function buildGraph(memory: Memory, previous: GraphData): GraphData {
   return { nodes: [...nodes.values()], edges };
 }
 
+/** Whether the page opens with this graph: nothing of it is news, so it appears in its places. News moves there. */
+const isOpening = ({ edges }: GraphData): boolean => !edges.some(({ fact }) => isPulsing(fact.pulse));
+
 export interface Layout {
   /** Sets the aspect ratio (width / height) that the graph should fill. */
   setAspect(aspect: number): void;
@@ -94,7 +97,13 @@ export interface Layout {
   stop(): void;
 }
 
-export function createLayout(onTick: () => void): Layout {
+/** Milliseconds of a frame that the layout may take without drawing. */
+const SLICE_MS = 8;
+/** Steps after which nodes rest, also those around a node that is held. */
+const STEPS_TO_REST = 300;
+
+/** Calls `onTick` while the nodes move, and `onSettled` when they are in places to which nobody saw them move. */
+export function createLayout(onTick: () => void, onSettled: () => void): Layout {
   const link = forceLink<GraphNode, GraphEdge>().id((n) => n.id).distance((e) => 40 + e.source.r + e.target.r + LABEL_LETTER_PX * e.fact.phrase.length).strength(0.5);
   const pull = (strength: number) => (n: GraphNode) => (n.entity.isViewer ? 3 : 1) * strength;
   const pullX = forceX<GraphNode>(0);
@@ -107,13 +116,23 @@ export function createLayout(onTick: () => void): Layout {
     .velocityDecay(0.34)
     .on("tick", onTick)
     .stop();
-  const run = (alpha: number) => {
-    if (prefersReducedMotion()) {
-      simulation.alpha(1).tick(220).stop();
-      onTick();
-    } else {
-      simulation.alpha(Math.max(simulation.alpha(), alpha)).restart();
-    }
+  let slice = 0;
+  // In slices, so that the page stays responsive.
+  const settle = (steps: number) => {
+    const end = performance.now() + SLICE_MS;
+    for (; steps > 0 && performance.now() < end; steps--) simulation.tick();
+    if (steps === 0) onSettled();
+    else slice = requestAnimationFrame(() => settle(steps));
+  };
+  const stop = () => {
+    cancelAnimationFrame(slice);
+    simulation.stop();
+  };
+  const run = (alpha: number, shown: boolean) => {
+    stop();
+    simulation.alpha(Math.max(simulation.alpha(), alpha));
+    if (shown && !prefersReducedMotion()) simulation.restart();
+    else settle(STEPS_TO_REST);
   };
   const setAspect = (aspect: number) => {
     const bias = Math.min(2, Math.max(0.5, aspect));
@@ -126,16 +145,16 @@ export function createLayout(onTick: () => void): Layout {
     show(next, changed) {
       simulation.nodes(next.nodes);
       simulation.force("link", link.links(next.edges));
-      if (changed) run(0.6);
+      if (changed) run(0.6, !isOpening(next));
       else onTick();
     },
     drag(node, to) {
       node.fx = to?.x ?? null;
       node.fy = to?.y ?? null;
       simulation.alphaTarget(to ? 0.25 : 0);
-      run(0.25);
+      run(0.25, true);
     },
-    stop: () => void simulation.stop(),
+    stop,
   };
 }
 

@@ -6,6 +6,9 @@ import { createLayout, edgePath, halfWidth, placeLabels, type GraphData, type Gr
 
 interface Viewport { k: number; x: number; y: number }
 
+/** Where a new graph starts. The first drawing shows every node at once, and the next ones follow them slowly. */
+const HOME: Viewport = { k: 1, x: 0, y: 0 };
+
 interface Elements {
   svg: RefObject<SVGSVGElement | null>;
   /** The group that pan and zoom transform. */
@@ -37,7 +40,7 @@ export class GraphView {
   readonly #onManualChange: (manual: boolean) => void;
   #graph: GraphData = { nodes: [], edges: [] };
   #layout: Layout | null = null;
-  #viewport: Viewport = { k: 1, x: 0, y: 0 };
+  #viewport: Viewport = HOME;
   /** null: hidden, as in another tab of a phone. Then nothing is laid out or drawn, which would only slow the page down. */
   #size: { width: number; height: number } | null = null;
   /** The user has panned or zoomed, so the viewport no longer follows the nodes. */
@@ -60,7 +63,7 @@ export class GraphView {
   /** Starts the layout and the listeners. Returns a function that stops them. */
   attach(): () => void {
     const svg = this.#elements.svg.current;
-    this.#layout = createLayout(this.draw);
+    this.#layout = this.#newLayout();
     const resize = new ResizeObserver(([box]) => {
       if (!box) return;
       const { width, height } = box.contentRect;
@@ -68,8 +71,7 @@ export class GraphView {
       if (!this.#size) return this.#layout?.stop();
       this.#layout?.setAspect(width / height);
       this.#layout?.show(this.#graph, true);
-      this.#viewport = { k: 1, x: 0, y: 0 };
-      this.draw();
+      this.#drawWhole();
     });
     if (svg) resize.observe(svg);
     // Not passive: the page must not scroll while the graph zooms.
@@ -82,13 +84,23 @@ export class GraphView {
     };
   }
 
+  #newLayout(): Layout {
+    return createLayout(this.draw, () => this.#drawWhole());
+  }
+
+  /** Draws with every node in sight at once, unless the user has chosen what to see. */
+  #drawWhole(): void {
+    if (!this.#manual) this.#viewport = HOME;
+    this.draw();
+  }
+
   show(graph: GraphData): void {
     const changed = idsOf(this.#graph) !== idsOf(graph);
     this.#graph = graph;
     this.draw();
     // The first call comes before `attach()`.
     queueMicrotask(() => {
-      this.#layout ??= createLayout(this.draw);
+      this.#layout ??= this.#newLayout();
       if (this.#size) this.#layout.show(graph, changed);
     });
   }

@@ -139,11 +139,11 @@ impl Reader<'_> {
         if cue.effect != Effect::Ends || frame.polarity != Polarity::Affirmed || !self.is_of_class("renouncing", g) {
             return false;
         }
-        let nouns = (clause.at..clause.end).filter_map(|c| match self.phrases.chunks[c].kind {
+        let mut nouns = (clause.at..clause.end).filter_map(|c| match self.phrases.chunks[c].kind {
             ChunkKind::Noun(n) if self.phrases.chunks[c].start >= g.end => Some(n),
             _ => None,
         });
-        let Some(n) = nouns.into_iter().next() else { return false };
+        let Some(n) = nouns.next() else { return false };
         let (np, rel) = (&self.phrases.nouns[n], &self.cues.relations[cue.relation]);
         let is_definite = np.determiner.is_some_and(|d| self.tokens[d].is("the"));
         let Some(object) = self.referents[n].filter(|r| is_definite && self.is_possession(rel, *r)) else { return false };

@@ -309,7 +309,7 @@ pub struct AnswerCompleted {
     pub citations: Vec<Citation>,
     /// Whether stored knowledge supports it. `false` means that the answer is not known.
     pub grounded: bool,
-    /// The answerer: `extractive`, or a model's name.
+    /// The answerer: `extractive`, a model's name, or `command` for the reply to a command.
     pub answerer: String,
     /// Duration of retrieval.
     pub timings: Timings,

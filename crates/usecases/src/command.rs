@@ -39,6 +39,11 @@ pub(super) enum CommandOutcome {
     Done(Forgotten),
 }
 
+/// The reply to a command. It answers no question, so it is not an answerer's.
+pub(super) fn reply(text: String) -> AnswerDraft {
+    AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: Some("command".to_owned()) }
+}
+
 impl UseCases {
     /// Forgets what a command means, or returns why not.
     pub(super) async fn forget_on_command(
@@ -112,7 +117,7 @@ impl UseCases {
         let outcome = self.forget_on_command(caller, meant, command).await?;
         let text = self.reply_to_command(caller, &outcome, UndoBy::TokenInText).await?;
         self.redact_if_done(caller, &outcome, command).await;
-        Ok(AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None })
+        Ok(reply(text))
     }
 
     /// Takes the words of a command out of the conversation, if it was carried out. If that fails, what it named stays forgotten.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::future::try_join_all;
 
 use super::{
-    command::UndoBy,
+    command::{UndoBy, reply},
     context::of_question,
     error::UseCaseError,
     failure::Failure,
@@ -175,7 +175,7 @@ impl UseCases {
             }
             Err(e) => e.to_string(),
         };
-        let draft = AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
+        let draft = reply(text);
         let forgetting = outcome.as_ref().ok().and_then(|outcome| self.undoable(outcome));
         self.commit_answer(job, command.id, draft, Timings::default(), forgetting).await?;
         if let Ok(outcome) = &outcome {

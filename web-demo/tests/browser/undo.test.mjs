@@ -38,6 +38,7 @@ for (const [size, options] of Object.entries({ desktop: {}, phone: PHONE })) {
     await say(one, `Forget that ${name} lives in Ghent.`);
     await waitForElement(undo(one), "the button");
     assert.match(await reply(one).locator(".text").innerText(), /^Done\. I forgot 1 fact and 1 message\. This can be undone for 10 minutes\.$/);
+    assert.doesNotMatch(await reply(one).locator("footer").innerText(), /source/, "it is no answer");
     assert.equal(await own(one, `${name} lives in Ghent.`).count(), 0, "it is forgotten");
     await waitForElement(undo(two), "the button in the other tab");
     await one.page.reload();

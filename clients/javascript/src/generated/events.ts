@@ -385,7 +385,7 @@ export interface AnswerCompleted {
    */
   answer_to: string;
   /**
-   * The answerer: `extractive`, or a model's name.
+   * The answerer: `extractive`, a model's name, or `command` for the reply to a command.
    */
   answerer: string;
   /**

@@ -93,7 +93,7 @@ function statusTexts(message: Message, paused: boolean): string[] {
   // Copies that browsers kept before do not say whether.
   if (message.remembered === false) out.push("not remembered");
   if (message.roundTripMs !== null) out.push(milliseconds(message.roundTripMs));
-  if (message.answerer) {
+  if (message.answerer && message.answerer.name !== "command") {
     const { name, totalMs, grounded } = message.answerer;
     out.push(grounded ? count(message.citations.length, "source") : "no source found", milliseconds(totalMs));
     out.push(name === "extractive" ? "without a language model" : `by ${name}`);

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::corrections::{Correction, corrected, correction};
+use super::corrections::{Correction, Reach, corrected, correction};
 use recall_domain::{
     Caller, CandidateFact, EntityType, Extraction, Mention, MessageKind, Party, Polarity, Role, Similarity, Span, UserText, nearest,
 };
-use recall_ports::extract::{ExtractError, ExtractInput, Extractor};
+use recall_ports::extract::{EarlierMessage, ExtractError, ExtractInput, Extractor};
 
 /// An extractor that reads "No, I meant Tuesday" as a correction of what the same person said before.
 pub struct CorrectingExtractor {
@@ -47,7 +47,7 @@ impl CorrectingExtractor {
             let text = &earlier[place].text;
             // A correction may itself be corrected.
             let again = match (correction(text.as_str()), &said) {
-                (Some(again), Some((first, said))) if n > 0 && !is_reply(&again, own[n - 1], place) => {
+                (Some(again), Some((first, said))) if n > 0 && reaches(&again, &earlier[own[n - 1] + 1..place]) => {
                     self.reread(caller, input, *first, said, &again).await?.map(|c| (*first, c.text))
                 }
                 _ => None,
@@ -55,7 +55,7 @@ impl CorrectingExtractor {
             said = again.or_else(|| Some((place, text.clone())));
         }
         let Some((first, said)) = said else { return Ok(None) };
-        if own.last().is_none_or(|&place| is_reply(&last, place, earlier.len())) {
+        if own.last().is_none_or(|&place| !reaches(&last, &earlier[place + 1..])) {
             return Ok(None);
         }
         self.reread(caller, input, first, &said, &last).await
@@ -114,11 +114,23 @@ impl Extractor for CorrectingExtractor {
             None => self.inner.extract(caller, input).await,
         }
     }
+
+    async fn extract_ahead(&self, caller: &Caller, input: &ExtractInput, next: &[ExtractInput]) -> Result<Extraction, ExtractError> {
+        match self.correct(caller, input).await? {
+            Some(corrected) => Ok(extraction_of(input.text.as_str(), &corrected)),
+            None => self.inner.extract_ahead(caller, input, next).await,
+        }
+    }
 }
 
-/// Whether an unsure correction rather replies to a message between it and what it could correct: "No, Tuesday".
-fn is_reply(correction: &Correction<'_>, corrected: usize, own: usize) -> bool {
-    correction.is_unsure && corrected + 1 != own
+/// Whether a correction reaches a message, with the messages between both. Otherwise it may reply to one of them: "No, Tuesday".
+fn reaches(correction: &Correction<'_>, between: &[EarlierMessage]) -> bool {
+    let asks = |m: &EarlierMessage| m.role == Role::Assistant && m.text.as_str().contains('?');
+    match correction.reach {
+        Reach::Directly => between.is_empty(),
+        Reach::PastStatements => !between.iter().any(asks),
+        Reach::Anywhere => true,
+    }
 }
 
 /// Returns the places, in bytes, of the names and nouns that facts are about.
@@ -147,14 +159,15 @@ fn is_correction_of(said: &str, before: &Extraction, after: &Extraction, correct
         return false;
     }
     let Some(entity_type) = type_of(after, correction.right) else {
-        return added.iter().all(|f| f.value.is_some());
+        return correction.is_value() && added.iter().all(|f| f.value.is_some());
     };
     // Names replace names of the same type. Similar names of people are spellings of one name.
     let old: Vec<&Mention> = before.mentions.iter().filter(|m| !after.mentions.iter().any(|n| n.name == m.name)).collect();
     let is_spelling = |m: &Mention| nearest(&m.name, [correction.right], Similarity::Likely).is_some();
     let is_person = entity_type == EntityType::Person;
     let [old] = old[..] else { return false };
-    old.entity_type == entity_type && !(is_person && (correction.is_unsure || correction.wrong.is_some() && is_spelling(old)))
+    old.entity_type == entity_type
+        && !(is_person && (correction.reach == Reach::Directly || correction.wrong.is_some() && is_spelling(old)))
 }
 
 /// Returns the type that a reading gives to a name.
@@ -267,10 +280,49 @@ mod tests {
             (&["My shoe size is 41.", "sorry, 42", "no, I meant 43"], &["-I SIZE 42", "+I SIZE 43"]),
             (&["My daughter Ada is 7.", "oops, 8"], &["-ada AGE 7", "+ada AGE 8"]),
             (&["I own a kayak.", "I mean a canoe"], &["-I OWNS kayak", "+I OWNS canoe"]),
-            (&["I live in Porto.", "> Nice!", "I meant Lisbon"], &["-I LIVES_IN porto", "+I LIVES_IN lisbon"]),
+            (&["I live in Porto.", "> Nice!", "I mean Lisbon"], &["-I LIVES_IN porto", "+I LIVES_IN lisbon"]),
+            (&["I live in Porto.", "> Is it warm there?", "I meant Lisbon"], &["-I LIVES_IN porto", "+I LIVES_IN lisbon"]),
+            (&["My daughter Ada is 7.", "> A cake with 7 candles?", "8, not 7"], &["-ada AGE 7", "+ada AGE 8"]),
         ] {
             assert_eq!(read(turns).await, expected, "{turns:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn reply_or_addition_denies_nothing() {
+        for turns in [
+            &["My daughter Ada is 7.", "> Shall I plan a cake with 7 candles?", "Make it 8"][..],
+            &["I own a bike.", "Oh, a car"],
+            &["I live in Porto.", "Well, Portugal"],
+            &["I weigh 72 kg.", "It should be 70"],
+            &["Leo turned 7 in May.", "Oh, and Tom"],
+            &["Leo turned 7 in May.", "Sorry, also Tom"],
+            &["I like tea, rice, figs, kale, soup, jam and cake.", "I mean honey"],
+        ] {
+            assert!(read(turns).await.iter().all(|f| f.starts_with('+') && !f.contains("AGE")), "{turns:?}");
+        }
+    }
+
+    /// Says of each reading whether it came with later messages.
+    struct Ahead;
+
+    #[async_trait]
+    impl Extractor for Ahead {
+        async fn extract(&self, _: &Caller, _: &ExtractInput) -> Result<Extraction, ExtractError> {
+            Ok(Extraction::empty(MessageKind::Statement))
+        }
+
+        async fn extract_ahead(&self, _: &Caller, _: &ExtractInput, next: &[ExtractInput]) -> Result<Extraction, ExtractError> {
+            Ok(Extraction::empty(if next.is_empty() { MessageKind::Statement } else { MessageKind::Question }))
+        }
+    }
+
+    #[tokio::test]
+    async fn later_messages_reach_the_inner_extractor() {
+        let extractor = CorrectingExtractor::new(Arc::new(Ahead));
+        let caller = Caller::verified(UserId::SHARED, ViewerRole::User);
+        let read = extractor.extract_ahead(&caller, &ExtractInput::default(), &[ExtractInput::default()]).await.unwrap();
+        assert_eq!(read.kind, MessageKind::Question);
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::{closed_classes::closed_class, tokens::Pos};
 use recall_domain::{
     FactValue, ValueData, number_word,
     value::{ContactKind, SpokenDate},
@@ -16,52 +17,58 @@ const MAX_VALUE_WORDS: usize = 5;
 /// Most bytes of a message that is read again.
 const MAX_CORRECTED: usize = 1_000;
 
-/// Beginnings that say that something was wrong.
-const SURE: &[&str] = &[
-    "i meant to say",
-    "i meant to write",
-    "i should have said",
-    "i meant",
-    "i mean",
-    "make that",
-    "make it",
-    "that should be",
-    "it should be",
-    "that should have been",
-    "should be",
-    "correction",
-    "scratch that",
-    "typo",
+/// Most replacements that are tried for one correction.
+const MAX_PLACES: usize = 6;
+
+/// What a beginning says about earlier words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    /// Earlier words were wrong, and nothing else can be meant.
+    Certain,
+    /// Something said or written is replaced.
+    Replacement,
+    /// Something was wrong, or a question gets a negative reply.
+    Denial,
+    /// The speaker hesitates or stresses.
+    Turn,
+    /// What is wanted, which may differ from what is.
+    Wish,
+    /// Nothing.
+    Interjection,
+}
+
+/// Beginnings with what they say. A beginning stands before the shorter ones that it begins with.
+const BEGINNINGS: &[(Sign, &[&str])] = &[
+    (Sign::Certain, &["i meant to say", "i meant to write", "i meant", "i should have said", "correction", "typo"]),
+    (Sign::Replacement, &["i mean", "make that", "make it", "that should have been", "scratch that"]),
+    (Sign::Denial, &["no", "nope", "sorry", "oops", "whoops", "my bad", "my mistake", "apologies"]),
+    (Sign::Turn, &["wait", "actually"]),
+    (Sign::Wish, &["that should be", "it should be", "should be"]),
+    (Sign::Interjection, &["oh", "ah", "argh", "ugh", "hm", "hmm", "well", "er", "um"]),
 ];
-/// Beginnings that may also reply to somebody.
-const UNSURE: &[&str] = &[
-    "no",
-    "nope",
-    "sorry",
-    "oops",
-    "whoops",
-    "oh",
-    "ah",
-    "argh",
-    "ugh",
-    "wait",
-    "hm",
-    "hmm",
-    "actually",
-    "my bad",
-    "my mistake",
-    "apologies",
-    "well",
-    "er",
-    "um",
+/// Ends that say the same as a beginning.
+const ENDS: &[(Sign, &[&str])] = &[
+    (Sign::Certain, &["i meant"]),
+    (Sign::Replacement, &["i mean"]),
+    (Sign::Denial, &["sorry", "my mistake", "my bad"]),
+    (Sign::Turn, &["actually", "instead"]),
 ];
 /// Words that lead to the value.
 const LEADS: &[&str] =
     &["it's", "it is", "its", "it was", "that's", "that is", "on", "in", "at", "to", "for", "by", "a", "an", "the", "my", "our"];
 /// Subjects of a value: "sorry, she's 63".
 const PRONOUNS: &[&str] = &["he's", "she's", "they're", "he is", "she is", "they are"];
-/// Ends that say the same as a beginning.
-const ENDS: &[&str] = &["sorry", "i meant", "i mean", "actually", "my mistake", "my bad", "instead"];
+
+/// How far before a correction the message may be that it corrects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// Directly before, because "no" may reply to any message between.
+    Directly,
+    /// Before messages that ask nothing, because "make it 8" may reply to a question.
+    PastStatements,
+    /// Before any messages of others.
+    Anywhere,
+}
 
 /// A bare correction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +77,15 @@ pub(crate) struct Correction<'t> {
     pub(crate) right: &'t str,
     /// The wrong ones, if they are named.
     pub(crate) wrong: Option<&'t str>,
-    /// It may also be a reply to a question.
-    pub(crate) is_unsure: bool,
+    /// Where the corrected message may be.
+    pub(crate) reach: Reach,
+}
+
+impl Correction<'_> {
+    /// Whether the right words are exactly one value.
+    pub(crate) fn is_value(&self) -> bool {
+        kind_of_all(self.right).is_some()
+    }
 }
 
 /// The kind of a value. Only values of one kind replace each other.
@@ -103,29 +117,42 @@ pub(crate) fn correction(text: &str) -> Option<Correction<'_>> {
     if all.len() > MAX_WORDS {
         return None;
     }
-    let (mut rest, mut is_sure, mut is_unsure) = (&all[..], false, false);
-    loop {
-        if let Some(next) = without_beginning(rest, SURE) {
-            (rest, is_sure) = (next, true);
-        } else if let Some(next) = without_beginning(rest, UNSURE) {
-            (rest, is_unsure) = (next, true);
-        } else {
-            break;
-        }
+    let (mut rest, mut signs) = (&all[..], Vec::new());
+    while let Some((sign, next)) = BEGINNINGS.iter().find_map(|(sign, words)| Some((*sign, without_beginning(rest, words)?))) {
+        rest = next;
+        signs.push(sign);
     }
     let (right, wrong) = sides(rest)?;
     let of_person = without_beginning(right, PRONOUNS);
-    let (right, ended) = without_end(without_leads(of_person.unwrap_or(right)));
+    let (right, end) = without_end(without_leads(of_person.unwrap_or(right)));
+    signs.extend(end);
     let wrong = wrong.map(|wrong| without_end(without_leads(wrong)).0);
     let is_one = |words: &[Word<'_>]| (1..=MAX_VALUE_WORDS).contains(&words.len());
-    if !is_one(right) || wrong.is_some_and(|wrong| !is_one(wrong)) || !(is_sure || is_unsure || ended || wrong.is_some()) {
+    // "And Tom" adds to what was said.
+    let adds = right.first().is_some_and(|first| closed_class(&first.norm) == Some(Pos::Cconj));
+    if !is_one(right) || adds || wrong.is_some_and(|wrong| !is_one(wrong)) {
         return None;
     }
     // "She's a nurse, not a doctor" is a statement.
     if of_person.is_some() && values(joined(text, right)).is_empty() {
         return None;
     }
-    Some(Correction { right: joined(text, right), wrong: wrong.map(|w| joined(text, w)), is_unsure: !is_sure && wrong.is_none() })
+    let reach = if wrong.is_some() { Reach::Anywhere } else { reach_of(&signs)? };
+    Some(Correction { right: joined(text, right), wrong: wrong.map(|w| joined(text, w)), reach })
+}
+
+/// Returns how far a correction reaches that begins or ends like this; `None` if the signs deny nothing.
+fn reach_of(signs: &[Sign]) -> Option<Reach> {
+    // "Actually it should be 70" is a wish; "sorry, it should be 70" corrects.
+    let is_wish = signs.contains(&Sign::Wish);
+    let reaches = signs.iter().filter_map(|sign| match sign {
+        Sign::Certain => Some(Reach::Anywhere),
+        Sign::Denial => Some(Reach::Directly),
+        Sign::Replacement if !is_wish => Some(Reach::PastStatements),
+        Sign::Turn if !is_wish => Some(Reach::Directly),
+        Sign::Replacement | Sign::Turn | Sign::Wish | Sign::Interjection => None,
+    });
+    reaches.max()
 }
 
 /// Splits the right words from the wrong ones: "42, not 41", "not 41 but 42", "Ann instead of Bob".
@@ -147,25 +174,23 @@ fn sides<'w, 't>(words: &'w [Word<'t>]) -> Option<(&'w [Word<'t>], Option<&'w [W
 }
 
 /// Returns the text of a message with the right words in place of the wrong ones. `nouns` has the places of what its facts are about, for
-/// corrections that are no values. Returns each text that the correction may mean.
+/// corrections that are no values. Returns each text that the correction may mean; none if there are more than a few.
 pub(crate) fn corrected(said: &str, correction: &Correction<'_>, nouns: &[Range<usize>]) -> Vec<String> {
     if said.len() > MAX_CORRECTED {
         return Vec::new();
     }
-    let right = values(correction.right);
+    let right = kind_of_all(correction.right);
     // A value must be all that is said: "42 in the shade" is none.
-    let right = match right.as_slice() {
-        [(range, kind)] if *range == (0..correction.right.len()) => Some(*kind),
-        [] => None,
-        _ if unit_of(correction.right).is_some() => Some(Kind::Number),
-        _ => return Vec::new(),
-    };
+    if right.is_none() && !values(correction.right).is_empty() {
+        return Vec::new();
+    }
     let places: Vec<Range<usize>> = match (correction.wrong, right) {
         (Some(wrong), _) => places_of(said, wrong),
         (None, Some(kind)) => values(said).into_iter().filter(|(_, k)| *k == kind).map(|(range, _)| range).collect(),
         (None, None) => nouns.to_vec(),
     };
-    if (right.is_some() || correction.wrong.is_some()) && places.len() != 1 {
+    let most = if right.is_some() || correction.wrong.is_some() { 1 } else { MAX_PLACES };
+    if places.len() > most {
         return Vec::new();
     }
     let texts = places.into_iter().filter_map(|place| {
@@ -203,6 +228,15 @@ fn unit_of(text: &str) -> Option<(&str, &str)> {
     let (number, unit) = text.split_once(' ')?;
     let value = FactValue::parse_number(text)?;
     matches!(value.data, ValueData::Number { unit: Some(_), .. }).then_some((number, unit))
+}
+
+/// Returns the kind of value that a whole text is.
+fn kind_of_all(text: &str) -> Option<Kind> {
+    match values(text).as_slice() {
+        [(range, kind)] if *range == (0..text.len()) => Some(*kind),
+        [] => None,
+        _ => unit_of(text).map(|_| Kind::Number),
+    }
 }
 
 /// Returns the values in a text with their places, the longest at each place.
@@ -299,14 +333,15 @@ fn without_leads<'w, 't>(mut words: &'w [Word<'t>]) -> &'w [Word<'t>] {
     words
 }
 
-/// Removes an end that says the same as a beginning. Returns whether there was one.
-fn without_end<'w, 't>(words: &'w [Word<'t>]) -> (&'w [Word<'t>], bool) {
-    let found = ENDS.iter().find_map(|end| {
+/// Removes an end that says the same as a beginning, and returns what it says.
+fn without_end<'w, 't>(words: &'w [Word<'t>]) -> (&'w [Word<'t>], Option<Sign>) {
+    let without = |end: &str| {
         let n = end.split(' ').count();
         let start = words.len().checked_sub(n).filter(|start| *start > 0)?;
         end.split(' ').zip(&words[start..]).all(|(e, w)| e == w.norm).then(|| &words[..start])
-    });
-    (found.unwrap_or(words), found.is_some())
+    };
+    let found = ENDS.iter().find_map(|(sign, ends)| Some((*sign, ends.iter().find_map(|end| without(end))?)));
+    found.map_or((words, None), |(sign, rest)| (rest, Some(sign)))
 }
 
 fn joined<'t>(text: &'t str, words: &[Word<'_>]) -> &'t str {
@@ -344,24 +379,33 @@ fn words(text: &str) -> Vec<Word<'_>> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<(&str, Option<&str>, bool)> {
-        correction(text).map(|c| (c.right, c.wrong, c.is_unsure))
+    fn read(text: &str) -> Option<(&str, Option<&str>, Reach)> {
+        correction(text).map(|c| (c.right, c.wrong, c.reach))
     }
 
     #[test]
     fn bare_corrections_are_recognized() {
         for (text, expected) in [
-            ("No, I meant Tuesday", ("Tuesday", None, false)),
-            ("make that 4pm.", ("4pm", None, false)),
-            ("actually it's 42, not 41", ("42", Some("41"), false)),
-            ("Sorry, Lisbon", ("Lisbon", None, true)),
-            ("Lisbon, sorry!", ("Lisbon", None, true)),
-            ("scratch that, in Lisbon", ("Lisbon", None, false)),
-            ("not the kayak but a canoe", ("canoe", Some("kayak"), false)),
-            ("not Oslo, Bergen", ("Bergen", Some("Oslo"), false)),
-            ("wait, 5 May instead of 3 May", ("5 May", Some("3 May"), false)),
-            ("it’s Bergen, not Oslo", ("Bergen", Some("Oslo"), false)),
-            ("Sorry, she's 63", ("63", None, true)),
+            ("No, I meant Tuesday", ("Tuesday", None, Reach::Anywhere)),
+            ("make that 4pm.", ("4pm", None, Reach::PastStatements)),
+            ("actually it's 42, not 41", ("42", Some("41"), Reach::Anywhere)),
+            ("Sorry, Lisbon", ("Lisbon", None, Reach::Directly)),
+            ("Lisbon, sorry!", ("Lisbon", None, Reach::Directly)),
+            ("scratch that, in Lisbon", ("Lisbon", None, Reach::PastStatements)),
+            ("not the kayak but a canoe", ("canoe", Some("kayak"), Reach::Anywhere)),
+            ("not Oslo, Bergen", ("Bergen", Some("Oslo"), Reach::Anywhere)),
+            ("wait, 5 May instead of 3 May", ("5 May", Some("3 May"), Reach::Anywhere)),
+            ("it’s Bergen, not Oslo", ("Bergen", Some("Oslo"), Reach::Anywhere)),
+            ("Sorry, she's 63", ("63", None, Reach::Directly)),
+            ("Oh no, Lisbon", ("Lisbon", None, Reach::Directly)),
+            ("Oh, Lisbon, not Porto", ("Lisbon", Some("Porto"), Reach::Anywhere)),
+            ("Lisbon, I meant", ("Lisbon", None, Reach::Anywhere)),
+            ("I mean Lisbon", ("Lisbon", None, Reach::PastStatements)),
+            ("That should have been 70", ("70", None, Reach::PastStatements)),
+            ("I should have said 70", ("70", None, Reach::Anywhere)),
+            ("Sorry, should be 70", ("70", None, Reach::Directly)),
+            ("Typo: that should be 70", ("70", None, Reach::Anywhere)),
+            ("It should be 70, not 72", ("70", Some("72"), Reach::Anywhere)),
         ] {
             assert_eq!(read(text), Some(expected), "{text}");
         }
@@ -373,6 +417,26 @@ mod tests {
             "he's Desmond, not Derek",
             "She's 63",
             "I meant to call the dentist about my left knee before lunch",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn interjections_wishes_and_additions_are_no_corrections() {
+        for interjection in ["oh", "ah", "argh", "ugh", "hm", "hmm", "well", "er", "um"] {
+            assert_eq!(read(&format!("{interjection}, a car")), None, "{interjection}");
+        }
+        for text in [
+            "Well, um, Portugal",
+            "It should be 70",
+            "That should be 70",
+            "Ugh, should be 5000",
+            "Actually it should be 70",
+            "I mean, it should be 700",
+            "It should be 700 instead",
+            "Oh, and Tom",
+            "Sorry, and Tom",
         ] {
             assert_eq!(read(text), None, "{text}");
         }
@@ -405,5 +469,15 @@ mod tests {
     fn other_words_replace_what_facts_are_about() {
         let correction = correction("I mean Lisbon").map(|c| corrected("Tom lives in Porto.", &c, &[0..3, 13..18]));
         assert_eq!(correction.unwrap_or_default(), ["Lisbon lives in Porto.", "Tom lives in Lisbon."]);
+    }
+
+    #[test]
+    fn correction_with_too_many_places_is_unclear() {
+        let said = "a b c d e f g";
+        let count = |n: usize| {
+            let nouns: Vec<Range<usize>> = (0..n).map(|i| 2 * i..2 * i + 1).collect();
+            correction("I mean Lisbon").map(|c| corrected(said, &c, &nouns).len())
+        };
+        assert_eq!((count(MAX_PLACES), count(MAX_PLACES + 1)), (Some(MAX_PLACES), Some(0)));
     }
 }

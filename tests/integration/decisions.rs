@@ -177,6 +177,14 @@ async fn bare_correction_replaces_what_was_just_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn denial_of_an_unknown_home_leaves_a_move_a_move() {
+    let chat = Chat::of(&["I live in Leeds.", "I moved to York, I don't live in Hull."]).await;
+    let facts = chat.facts().await;
+    assert!(facts.iter().any(|f| f.starts_with("You LIVES_IN Leeds: ENDED")), "{facts:?}");
+    assert!(facts.iter().any(|f| f.starts_with("You LIVES_IN York: ACTIVE")), "{facts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn correction_leaves_an_older_rival_alone() {
     let chat = Chat::of(&["Mia lives in Leeds.", "Mia lives in York.", "I meant Bergen"]).await;
     let facts = chat.facts().await;

@@ -58,8 +58,10 @@ pub(super) fn decide(
     origins::drop_outdated_origins(&mut claims, &known, &origins, |c| excerpt_of(s, c), ontology);
     // A repeated delivery changes nothing: facts with evidence from this message are skipped.
     let (counted, mut fact_budget) = (known.counted, known.fact_budget);
+    // The denials that retracted a known fact. Claims are ordered, so they come before what is stated.
+    let mut retracted: Vec<&ResolvedClaim> = Vec::new();
     let mut planner = Planner { s, ontology, facts: known.facts, origins, changes: Vec::new(), evidence: Vec::new(), now };
-    for claim in claims.iter().cloned() {
+    for claim in &claims {
         let index = match planner.facts.iter().position(|f| claim.matches(f, ontology)) {
             Some(i) if counted.contains(&planner.facts[i].id) => continue,
             Some(i) => i,
@@ -69,21 +71,22 @@ pub(super) fn decide(
             }
             None => {
                 fact_budget = fact_budget.map(|left| left - 1);
-                planner.add_fact(&claim, &known.evidence, ids)
+                planner.add_fact(claim, &known.evidence, ids)
             }
         };
-        let corrects = claim.stance == Stance::Opposes && !s.is_of_document() && planner.is_correction(index, &claim, &claims);
-        planner.apply_claim(index, &claim);
+        let corrects = claim.stance == Stance::Opposes && !s.is_of_document() && planner.is_correction(index, claim, &claims);
+        planner.apply_claim(index, claim);
         if corrects {
-            planner.retract(index, &claim);
+            planner.retract(index, claim);
+            retracted.push(claim);
         }
         // What a document says is no objection to what people said.
         if claim.stance == Stance::Supports && !s.is_of_document() {
-            // A message that says what was wrong means nothing else.
-            if !claims.iter().any(|c| c.stance == Stance::Opposes && claim.stands_instead_of(c)) {
-                planner.supersede(index, &claim, &counted);
+            // A message that says which known fact was wrong means no other one.
+            if !retracted.iter().any(|denied| claim.stands_instead_of(denied)) {
+                planner.supersede(index, claim, &counted);
             }
-            planner.oppose_rivals(index, &claim, &counted);
+            planner.oppose_rivals(index, claim, &counted);
         }
     }
     let names: HashMap<EntityId, &Entity> = known.entities.iter().chain(&message_entities.entities).map(|e| (e.id, e)).collect();

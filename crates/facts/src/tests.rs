@@ -408,3 +408,48 @@ fn full_session_adds_no_facts_but_updates_known_ones() {
     let plan = w.apply_claim(&say(4, 1001, "John", "LIKES", "Mary", Polarity::Ended));
     assert_eq!(change(&plan, 0).0, FactChange::Ended);
 }
+
+/// A message that states a move of Rima and denies a home of hers.
+fn move_with_denial(day: i64, home: &'static str, denied: &'static str) -> Statement {
+    let claim = |object, polarity| StatedFact {
+        message: u128::try_from(day).unwrap(),
+        day,
+        subject: "Rima",
+        relation: "LIVES_IN",
+        object,
+        polarity,
+        confidence: 1.0,
+    };
+    let mut s = claim(home, Polarity::Affirmed).statement();
+    let mut denial = claim(denied, Polarity::Negated).statement().extraction;
+    s.text = UserText::from("She moved. She doesn't live there.");
+    s.extraction.facts[0].span = Span { start: 0, end: 10 };
+    denial.facts[0].span = Span { start: 11, end: 34 };
+    denial.facts[0].object = Party::Mention(s.extraction.mentions.len());
+    s.extraction.mentions.push(denial.mentions.swap_remove(0));
+    s.extraction.facts.append(&mut denial.facts);
+    s
+}
+
+#[test]
+fn only_denial_of_a_known_fact_keeps_other_rivals() {
+    let leeds = StatedFact {
+        message: 1,
+        day: 1,
+        subject: "Rima",
+        relation: "LIVES_IN",
+        object: "Leeds",
+        polarity: Polarity::Affirmed,
+        confidence: 1.0,
+    };
+    let mut memory = TestMemory::default();
+    memory.apply_claim(&leeds);
+    memory.apply_statement(&move_with_denial(3, "York", "Hull"));
+    assert_eq!(memory.fact("Rima LIVES_IN Leeds").status, FactStatus::Ended);
+    let mut memory = TestMemory::default();
+    memory.apply_claim(&leeds);
+    memory.apply_claim(&StatedFact { message: 2, day: 2, object: "Hull", ..leeds.clone() });
+    memory.apply_statement(&move_with_denial(3, "York", "Hull"));
+    assert_eq!(memory.fact("Rima LIVES_IN Hull").status, FactStatus::Retracted);
+    assert_eq!(memory.fact("Rima LIVES_IN Leeds").status, FactStatus::Active);
+}

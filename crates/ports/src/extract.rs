@@ -17,14 +17,14 @@ pub struct ExtractInput {
     pub speaker: Option<String>,
     /// Up to two earlier messages of the session, oldest first, for pronouns.
     pub previous: Vec<UserText>,
-    /// What the session told before. Without [`Extractor::reads_background`], it has the messages of `previous` and no known names.
+    /// What the session told before. Known names are empty without [`Extractor::reads_background`].
     pub background: Background,
 }
 
 /// What a message may refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Background {
-    /// Up to six earlier messages of the session, oldest first.
+    /// Those of the six messages before it that are remembered, oldest first.
     pub earlier: Vec<EarlierMessage>,
     /// What is known about names that the message or the session mentions.
     pub known: Arc<Known>,
@@ -93,7 +93,7 @@ pub trait Extractor: Send + Sync {
         1
     }
 
-    /// Whether the extractor uses [`ExtractInput::background`].
+    /// Whether the extractor uses the known names of [`ExtractInput::background`], which cost queries.
     fn reads_background(&self) -> bool {
         false
     }

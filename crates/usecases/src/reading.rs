@@ -14,7 +14,7 @@ pub(super) struct Reading {
 
 /// Earlier messages that the extractor gets, for pronouns.
 const PREVIOUS: u32 = 2;
-/// Earlier messages in the background of a message.
+/// Earlier messages in the background of a message. How many are loaded with it makes no difference.
 const EARLIER: u32 = 6;
 /// Most waiting messages whose names are looked up together.
 const LOOKED_UP: usize = 8;
@@ -28,11 +28,10 @@ impl UseCases {
         ahead: u32,
         extractor: &dyn Extractor,
     ) -> Result<(Reading, Vec<Reading>), StoreError> {
-        let before = if extractor.reads_background() { EARLIER } else { PREVIOUS };
         // If later messages are read too, the message itself is among them.
         let (end, limit) = match ahead {
-            0 => (message.position, before),
-            n => (message.position.saturating_add(1 + u64::from(n)), before + 1 + n),
+            0 => (message.position, EARLIER),
+            n => (message.position.saturating_add(1 + u64::from(n)), EARLIER + 1 + n),
         };
         let around = self.parts.store.messages_before(caller, message.session, end, limit).await?;
         let (mut first, mut next) = readings(message, &around);
@@ -52,7 +51,9 @@ impl UseCases {
 /// Returns the input of a message and of the waiting messages after it, each with the messages before it.
 fn readings(message: Message, around: &[Message]) -> (Reading, Vec<Reading>) {
     let reading = |m: &Message| {
-        let before: Vec<_> = around.iter().filter(|b| b.position < m.position && b.remembered).collect();
+        let before: Vec<_> = around.iter().filter(|b| b.position < m.position).collect();
+        let near = before.iter().skip(before.len().saturating_sub(EARLIER as usize));
+        let before: Vec<_> = near.filter(|b| b.remembered).collect();
         let last = |n: u32| before.iter().skip(before.len().saturating_sub(n as usize));
         let earlier = last(EARLIER).map(|b| EarlierMessage { id: b.id, role: b.role, speaker: b.speaker.clone(), text: b.text.clone() });
         let input = ExtractInput {
@@ -130,5 +131,19 @@ mod tests {
         let (_, next) = readings(all[3].clone(), &all);
         let earlier: Vec<&str> = next[1].input.background.earlier.iter().map(|m| m.text.as_str()).collect();
         assert_eq!(earlier, ["3", "4", "5", "6", "7", "8"]);
+    }
+
+    #[test]
+    fn message_read_ahead_has_the_same_input_as_alone() {
+        let mut all: Vec<Message> = (1..=12).map(|n| message(n, Role::User, MessageStatus::Processing)).collect();
+        all[8].remembered = false;
+        let input = |reading: &Reading| {
+            let earlier: Vec<u64> = reading.input.background.earlier.iter().map(|m| m.text.as_str().parse().unwrap_or_default()).collect();
+            (told(reading), earlier)
+        };
+        let (alone, _) = readings(all[11].clone(), &all[5..11]);
+        let (_, ahead) = readings(all[10].clone(), &all);
+        assert_eq!(input(&alone), input(&ahead[0]));
+        assert_eq!(input(&alone), ("12 after 10,11".to_owned(), vec![6, 7, 8, 10, 11]));
     }
 }

@@ -1,4 +1,4 @@
-//! `recall extract`: the production extractor over JSON lines, without a store.
+//! `recall extract`: extracts from JSON lines without a store. Each line is read alone, so nothing corrects the line before.
 
 use std::{
     io::{BufReader, BufWriter},

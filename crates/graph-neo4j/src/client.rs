@@ -80,7 +80,12 @@ impl Client {
             };
             tokio::time::timeout(within, whole).await.unwrap_or(Err(Failure::Silent(within)))
         });
-        task.await.unwrap_or(Err(Failure::Driver("the task panicked")))
+        let outcome = task.await.unwrap_or(Err(Failure::Driver("the task panicked")));
+        // Otherwise each of the others would fail in its turn, the silent ones after a whole time limit.
+        if outcome.as_ref().is_err_and(Failure::may_concern_all_connections) {
+            self.idle.lock().clear();
+        }
+        outcome
     }
 }
 

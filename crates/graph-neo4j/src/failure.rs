@@ -26,6 +26,13 @@ pub(super) enum Failure {
     Moved,
 }
 
+impl Failure {
+    /// Whether the server or the way to it failed, and not one statement.
+    pub(super) fn may_concern_all_connections(&self) -> bool {
+        matches!(self, Self::Connection(_) | Self::Silent(_))
+    }
+}
+
 /// Extracts the code from a server's error text, such as `Neo.ClientError.Statement.SyntaxError`.
 fn code_in(text: &str) -> Option<&str> {
     let from = text.get(text.find("Neo.")?..)?;

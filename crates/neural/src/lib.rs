@@ -25,6 +25,7 @@ mod quotations;
 mod reading;
 mod stem;
 mod tokens;
+mod unsettled;
 mod vocabulary;
 mod weights;
 

@@ -10,6 +10,7 @@ use crate::names::Names;
 use crate::network::{Network, Pair, PairScores, States, TAGS};
 use crate::quotations::quotations;
 use crate::tokens::{MAX_TOKENS, Token, tokenise};
+use crate::unsettled::is_unsettled;
 
 /// Relations without a direction.
 const SYMMETRIC: [&str; 3] = ["KNOWS", "FAMILY_OF", "WORKS_WITH"];
@@ -150,7 +151,10 @@ fn add_new_facts(facts: &mut Vec<CandidateFact>, names: &mut Names<'_>, ontology
         let polarity = POLARITIES[largest(&scores[&(new.subject, new.object)].polarities)];
         let span = joined(names.tokens, ranges[new.subject], ranges[new.object]);
         let sentence: String = chars[span.sentence(&chars)].iter().collect();
-        if is_unsettled(&sentence, relation, polarity) || is_said_of_owned(names, ranges, &new, facts) {
+        if is_unsettled(&sentence, relation, polarity)
+            || is_said_of_owned(names, ranges, &new, facts)
+            || polarity == Polarity::Ended && ends_for_another(names, ranges, &new)
+        {
             continue;
         }
         let (subject, object) = (names.party(ranges[new.subject]), names.party(ranges[new.object]));
@@ -193,24 +197,27 @@ fn is_said_of_owned(names: &Names<'_>, ranges: &[Range], new: &NewFact, facts: &
     is_owner(new.object) && is_stated_of(new.subject) || is_owner(new.subject) && is_stated_of(new.object)
 }
 
-/// Whether the words of a sentence leave a new fact open, which the network does not see: who has an interview has no job yet, and who leaves at the end
-/// of the year has not left.
-fn is_unsettled(text: &str, relation: &str, polarity: Polarity) -> bool {
-    const APPLICATIONS: &[&str] =
-        &["interview", "interviews", "interviewed", "interviewing", "applied", "applying", "application", "applications", "shortlisted"];
-    const PLANS: &[&str] =
-        &["will", "'ll", "going to", "gonna", "plan to", "planning to", "at the end of", "by the end of", "next", "tomorrow", "soon"];
-    let words = text.to_lowercase().replace('’', "'").replace("'ll", " 'll");
-    let words: Vec<&str> = words.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|w| !w.is_empty()).collect();
-    let has = |phrase: &&str| {
-        let phrase: Vec<&str> = phrase.split(' ').collect();
-        words.windows(phrase.len()).any(|w| w == phrase)
+/// Whether the rules say of somebody else that the same ended: "Kim knows a guy who quit Ford."
+fn ends_for_another(names: &Names<'_>, ranges: &[Range], new: &NewFact) -> bool {
+    let place_of = |party: Party| match party {
+        Party::Speaker => Some(SPEAKER),
+        Party::Mention(i) => names.of_rules[i],
     };
-    match polarity {
-        Polarity::Affirmed => relation == "WORKS_FOR" && APPLICATIONS.iter().any(has),
-        Polarity::Ended => PLANS.iter().any(has),
-        Polarity::Negated => false,
-    }
+    let span = |place: Range| span_of(names.tokens, place);
+    let is_another = |place: Range| {
+        place != ranges[new.subject]
+            && match (place == SPEAKER, ranges[new.subject] == SPEAKER) {
+                (false, false) => !are_coordinated(names.text, span(place), span(ranges[new.subject])),
+                (true, _) => !is_coordinated_with_speaker(names.text, span(ranges[new.subject])),
+                (_, true) => !is_coordinated_with_speaker(names.text, span(place)),
+            }
+    };
+    names.rules.facts.iter().any(|f| {
+        f.polarity == Polarity::Ended
+            && f.relation == RELATIONS[new.relation]
+            && place_of(f.object) == Some(ranges[new.object])
+            && place_of(f.subject).is_some_and(is_another)
+    })
 }
 
 /// Whether the rules state a value of the subject with which the name begins: who has "a peanut allergy" is allergic to peanuts, and owns nothing.

@@ -1,7 +1,7 @@
 //! Rules for clauses that match a cue but do not state its relation: "I drove Tom's car", "I was in Rome",
 //! "I sell watches", "I haven't been there since".
 
-use recall_domain::EntityType;
+use recall_domain::{EntityType, number_word};
 
 use super::clauses::Clause;
 use super::cues::{Cue, Effect};
@@ -54,6 +54,10 @@ impl Reader<'_> {
         if employer && cue.weak && self.is_membership(object) {
             return true;
         }
+        // Who puts a laptop to sleep keeps it.
+        if cue.effect == Effect::Ends && cue.rest.last().is_some_and(|word| word == "sleep") {
+            return !matches!(object, Referent::Entity(i, _) if self.registry.named[i] || self.registry.traits[i].animal);
+        }
         let leaves = cue.effect == Effect::Ends && matches!(g.lemma.as_str(), "leave" | "quit" | "drop" | "resign" | "retire");
         if !leaves {
             return false;
@@ -68,9 +72,12 @@ impl Reader<'_> {
         let kin = rel.object_types == [EntityType::Person] && rel.symmetric;
         // "I left him with Marco while we were away"
         let entrusts = g.lemma == "leave" && self.tokens.iter().skip(g.main + 2).take(3).any(|t| t.is("with"));
+        // "I left Tom a note"
+        let gives =
+            g.lemma == "leave" && self.tokens.get(g.main + 2).is_some_and(|t| matches!(t.norm.as_str(), "a" | "an" | "some" | "my"));
         employer && (group || tool)
             || uses && (group || ty == EntityType::Concept || !tool && !self.registry.named[i])
-            || kin && (entrusts || g.lemma != "leave" || ty != EntityType::Person || strength < WEAK)
+            || kin && (entrusts || gives || g.lemma != "leave" || ty != EntityType::Person || strength < WEAK)
     }
 
     /// Whether a phrase of the sentence calls a name a club, a band or another group with members.
@@ -175,6 +182,20 @@ impl Reader<'_> {
             return true;
         }
         let present = matches!(self.tokens[g.main].form, Some(VerbForm::Base | VerbForm::ThirdPerson)) && g.start == g.main;
-        !present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut")
+        (!present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut")) && !self.is_for_a_while(g)
+    }
+
+    /// Whether what a verb ends comes back: "gave up the car for a week", "had to leave early today", "left at six".
+    fn is_for_a_while(&self, g: &VerbGroup) -> bool {
+        let ends_sentence = |t: &Token| matches!(t.norm.as_str(), "." | "!" | "?" | ";");
+        let tail = self.tokens.get(g.end..).unwrap_or_default();
+        let tail = &tail[..tail.iter().position(ends_sentence).unwrap_or(tail.len())];
+        let is_time = |t: &Token| lexicon().in_set("time", &t.norm);
+        let early = tail.iter().position(|t| t.is("early")).filter(|_| g.lemma == "leave");
+        let is_hour = |t: &Token| t.norm.starts_with(|c: char| c.is_ascii_digit()) || number_word(&t.norm).is_some();
+        let at_hour = g.lemma == "leave" && tail.windows(2).any(|t| t[0].is("at") && is_hour(&t[1]));
+        at_hour
+            || tail.windows(3).any(|t| t[0].is("for") && (is_time(&t[1]) || is_time(&t[2])))
+            || early.is_some_and(|at| tail.get(at + 1).is_none_or(is_time))
     }
 }

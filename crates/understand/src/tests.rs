@@ -80,6 +80,18 @@ fn ends_without_a_stated_relation_reach_what_they_name() {
     ] {
         assert_eq!(facts(text), expected, "{text}");
     }
+    for text in [
+        "They said I had to sell my car.",
+        "In my dream I had to sell my car.",
+        "I gave up my bike for a week.",
+        "I had to put my laptop to sleep.",
+        "I cancelled my phone.",
+        "I had to leave Acme early today.",
+        "I left Bosch at six tonight.",
+        "I left Tom a note.",
+    ] {
+        assert!(!facts(text).iter().any(|f| f.ends_with("ended")), "{text}");
+    }
 }
 
 #[test]

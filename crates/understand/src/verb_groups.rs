@@ -194,8 +194,10 @@ impl<'a> Parser<'a> {
         g.passive = after_be && (matches!(form, VerbForm::Past | VerbForm::Participle) || invariant && form == VerbForm::Base);
         g.progressive = after_be && form == VerbForm::Gerund;
         g.past |= form == VerbForm::Past && self.auxiliaries.is_empty();
-        // What had to be done was done.
-        if g.past && !g.negated && g.modal.as_deref() == Some("have to") {
+        // What had to be done was done, unless somebody only said, thought or dreamt so.
+        let begins_sentence = |t: &&Token| !matches!(t.norm.as_str(), "." | "!" | "?" | ";");
+        let mut before = self.tokens[..g.start].iter().rev().take_while(begins_sentence);
+        if g.past && !g.negated && g.modal.as_deref() == Some("have to") && !before.any(|t| t.pos == Pos::Verb || t.is("dream")) {
             g.modal = None;
         }
         g.kind = if self.infinitive {

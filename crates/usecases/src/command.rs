@@ -59,6 +59,12 @@ impl UseCases {
             let version = self.parts.store.knowledge_version(caller).await?;
             let mut target = match meant {
                 Meant::Words(words) => self.target_of_query(caller, words).await?,
+                Meant::Fact(words) => {
+                    let target = self.target_of_query(caller, words).await?;
+                    // "Remove my bike" is about the bike.
+                    let is_of_memory = !target.is_by_words && !target.facts.iter().any(|f| self.is_possession(f));
+                    if is_of_memory { target } else { Target::default() }
+                }
                 Meant::LastMessage => self.last_message(caller, command).await?,
             };
             target.mentioning.remove(&command);
@@ -82,13 +88,16 @@ impl UseCases {
     }
 
     /// Finds what the user said last before a command. A question tells nothing that could be forgotten.
+    ///
+    /// Nothing if a turn between them is forgotten: then the command has been carried out, and its reply failed.
     async fn last_message(&self, caller: &Caller, command: MessageId) -> Result<Target, UseCaseError> {
         let store = &self.parts.store;
         let Some(command) = store.messages_by_id(caller, &[command]).await?.into_iter().next() else { return Ok(Target::default()) };
         let before = store.messages_before(caller, command.session, command.position, TURNS_READ).await?;
         let last = before.iter().filter(|m| m.role == Role::User && m.speaker.is_none()).max_by_key(|m| m.position);
+        let is_whole = |m: &&Message| before.iter().filter(|b| b.position >= m.position).count() as u64 == command.position - m.position;
         let tells = |m: &&Message| m.kind != Some(MessageKind::Question) && !m.text.as_str().trim().is_empty();
-        Ok(Target { named: last.filter(tells).map(|m| m.id).into_iter().collect(), ..Target::default() })
+        Ok(Target { named: last.filter(is_whole).filter(tells).map(|m| m.id).into_iter().collect(), ..Target::default() })
     }
 
     /// Notes in the audit log what a command has forgotten. If that fails, it stays forgotten.

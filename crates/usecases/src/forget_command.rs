@@ -1,13 +1,17 @@
 //! Reads a message as a command to forget. Pure.
 //!
-//! Precision comes first: a deletion by mistake costs more than a missed command. "Forget" is about the memory. Other verbs, and permissions such as
-//! "you can forget", need an object that only the memory has: "what I said", "my address", or "from your memory".
+//! Precision comes first: a deletion by mistake costs more than a missed command. "Forget" is about the memory. Other verbs need an object that
+//! the memory may have: "my address". Permissions such as "you can forget" need one that only the memory has: "what I said", or "from your memory".
+
+use recall_domain::value::SpokenDate;
 
 /// What a command wants forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meant<'t> {
     /// What these words name.
     Words(&'t str),
+    /// The fact that these words name. "Delete my photos" is not about a message that has the words.
+    Fact(&'t str),
     /// What the user said last: "scratch that".
     LastMessage,
 }
@@ -70,10 +74,11 @@ const FROM_MEMORY: &[&str] = &[
     "from your knowledge",
     "from your mind",
 ];
+/// Objects that mean what the user said last, if somebody orders to forget them: "forget that" may mean "never mind", and "don't remember that"
+/// may leave out "I".
+const POINTED: &[&str] = &["that", "this"];
 /// Objects that mean what the user said last.
 const LAST_MESSAGE: &[&str] = &[
-    "that",
-    "this",
     "that message",
     "this message",
     "that last message",
@@ -95,11 +100,10 @@ const ABILITIES: &[&str] =
 
 /// Words that show that "forget" only changes the subject: "forget about Bob for now".
 const ASIDES: &[&str] = &["for now", "for a moment", "for the moment", "for a second", "for a minute"];
-/// Words after a comma that begin something else: "forget Bob, what about Ann?".
-const CLAUSES: &[&str] = &[
-    "are", "but", "can", "could", "did", "do", "does", "how", "is", "it's", "just", "let", "let's", "lets", "now", "should", "tell",
-    "that's", "what", "what's", "why", "will", "would",
-];
+/// Words after a comma that go on with what is meant: "Forget Bob, who was my landlord".
+const LINKS: &[&str] = &["and", "or", "who", "whom", "whose", "which", "that", "where", "when"];
+/// Most words of a name in a list.
+const MAX_NAME_WORDS: usize = 3;
 
 /// Returns what a message asks to forget, if it is nothing but that command.
 pub(super) fn forget_command(text: &str) -> Option<Meant<'_>> {
@@ -116,20 +120,50 @@ pub(super) fn forget_command(text: &str) -> Option<Meant<'_>> {
     if plain.is_empty() || NO_OBJECTS.contains(&plain.as_str()) || lead.asks && ABILITIES.contains(&plain.as_str()) {
         return None;
     }
-    if LAST_MESSAGE.contains(&plain.as_str()) {
+    let is_pointed = POINTED.contains(&plain.as_str());
+    if is_pointed || LAST_MESSAGE.contains(&plain.as_str()) {
         // "Delete that" may be about a text on the screen.
-        return (verb != Verb::Delete || of_memory).then_some(Meant::LastMessage);
+        let is_meant = verb != Verb::Delete && (!is_pointed || lead.orders);
+        return (is_meant || of_memory).then_some(Meant::LastMessage);
     }
     let spoken = format!(" {} ", plain.replace(',', " "));
     let is_aside = plain.starts_with("about ") && ASIDES.iter().any(|aside| spoken.contains(&format!(" {aside} ")));
-    let begins = |part: &str| part.split_whitespace().next().is_some_and(|word| CLAUSES.contains(&word));
-    let goes_on = plain.split(',').skip(1).any(begins);
+    if object.split(',').skip(1).any(|part| !goes_on(part)) || is_of_doing(&plain) {
+        return None;
+    }
     let is_meant = match verb {
-        Verb::Forget => !lead.permits || is_of_memory(&plain),
+        Verb::Forget => !lead.permits || of_memory || is_said(&plain),
         Verb::KeepOut => lead.orders || is_said(&plain),
-        Verb::Delete | Verb::TakeBack => of_memory || is_of_memory(&plain),
+        Verb::Delete | Verb::TakeBack => of_memory || is_of_memory(&plain) || is_of_somebody(object),
     };
-    (is_meant && !is_aside && !goes_on).then_some(Meant::Words(object))
+    let may_be_elsewhere =
+        verb == Verb::Delete && !of_memory && (plain.starts_with("my ") || plain.starts_with("our ") || is_of_somebody(object));
+    let meant = if may_be_elsewhere { Meant::Fact(object) } else { Meant::Words(object) };
+    (is_meant && !is_aside).then_some(meant)
+}
+
+/// Whether what follows a comma belongs to what is meant. Anything else may be a new clause: "forget the car, we'll take the train".
+fn goes_on(part: &str) -> bool {
+    let words: Vec<&str> = part.split_whitespace().collect();
+    let is_link = |word: &&str| LINKS.contains(&word.to_lowercase().as_str());
+    let is_name =
+        |word: &&str| word.starts_with(char::is_uppercase) && !matches!(*word, "I" | "I'm" | "I’m" | "I'll" | "I’ll" | "I'd" | "I’d");
+    words.first().is_none_or(|first| is_link(first) || is_name(first) && words.len() <= MAX_NAME_WORDS)
+}
+
+/// Whether an object is something to do or to listen to, and nothing known: "forget about calling Hugo", "forget to call", "what my boss said".
+fn is_of_doing(object: &str) -> bool {
+    let object = object.strip_prefix("about ").unwrap_or(object);
+    let words: Vec<&str> = object.split_whitespace().collect();
+    match words.as_slice() {
+        ["to", ..] => true,
+        ["what", who, ..] => {
+            !matches!(*who, "i" | "i'm" | "i've" | "we" | "my" | "our" | "you")
+                || matches!(words.last(), Some(&"said" | &"says" | &"thinks")) && *who == "my"
+        }
+        [first, _, ..] => first.ends_with("ing") && !first.ends_with("thing"),
+        _ => false,
+    }
 }
 
 /// Removes the words of a command from a request, if it has them: "Forget my dog" and "my dog" mean the same.
@@ -176,18 +210,29 @@ fn strip_tail(object: &str) -> (&str, bool) {
     }
 }
 
-/// Whether an object is one that only a memory has: what was said, or a fact about somebody. "My emails on the server" are not.
+/// Whether the words name another place than the memory: "my emails on the server".
+fn is_elsewhere(words: &[&str]) -> bool {
+    words.iter().any(|word| matches!(*word, "from" | "on" | "off" | "in" | "into" | "at" | "to"))
+}
+
+/// Whether an object belongs to somebody with a name: "Mira's birthday", but not "Monday's meeting".
+fn is_of_somebody(object: &str) -> bool {
+    let words: Vec<&str> = object.split_whitespace().collect();
+    let [first, _, ..] = words[..] else { return false };
+    let owner = first.strip_suffix("'s").or_else(|| first.strip_suffix("’s"));
+    owner.is_some_and(|owner| owner.starts_with(char::is_uppercase) && SpokenDate::parse(owner).is_none()) && !is_elsewhere(&words)
+}
+
+/// Whether an object is one that a memory has: what was said, or a fact about the user.
 fn is_of_memory(object: &str) -> bool {
     let words: Vec<&str> = object.split_whitespace().collect();
-    let is_elsewhere = || words.iter().any(|word| matches!(*word, "from" | "on" | "off" | "in" | "into" | "at" | "to"));
     match words.as_slice() {
         ["everything" | "anything" | "all"] => true,
         ["everything" | "anything" | "all", next, ..] => matches!(*next, "about" | "you" | "i" | "we" | "that" | "mentions"),
         ["the", "fact", "that", ..] => true,
         ["that", "i" | "i'm" | "i've" | "we" | "my" | "our", ..] => true,
         ["what" | "where" | "when" | "who" | "how" | "which", "i" | "i'm" | "we" | "my" | "you" | "old", ..] => true,
-        ["my" | "our", _, ..] => !is_elsewhere(),
-        [owner, _, ..] if owner.ends_with("'s") && !matches!(*owner, "that's" | "it's" | "what's" | "let's") => !is_elsewhere(),
+        ["my" | "our", _, ..] => !is_elsewhere(&words),
         _ => is_said(object),
     }
 }
@@ -238,10 +283,8 @@ mod tests {
             ("Forget Bob, Ann and Carl, please.", "Bob, Ann and Carl"),
             ("Forget my plans for today.", "my plans for today"),
             ("Forget Bob, who was my landlord.", "Bob, who was my landlord"),
-            ("Delete my shoe size, thanks", "my shoe size"),
             ("I’d like you to forget my salary.", "my salary"),
             ("ok, you can forget what I told you about Mira", "what I told you about Mira"),
-            ("please erase Mira's birthday", "Mira's birthday"),
             ("Remove the tennis club from your memory", "the tennis club"),
             ("Please don't remember my blood type.", "my blood type"),
             ("Don’t remember that I smoke", "that I smoke"),
@@ -253,11 +296,24 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_elsewhere_must_be_a_fact() {
+        for (text, words) in [
+            ("Delete my shoe size, thanks", "my shoe size"),
+            ("please erase Mira's birthday", "Mira's birthday"),
+            ("Delete my account", "my account"),
+        ] {
+            assert_eq!(forget_command(text), Some(Meant::Fact(words)), "{text}");
+        }
+        assert_eq!(forget_command("Delete my account from your memory"), Some(Meant::Words("my account")));
+    }
+
+    #[test]
     fn commands_about_the_last_message_are_recognized() {
         for text in [
             "Scratch that.",
-            "Don't remember that",
+            "Please don't remember that",
             "please forget this",
+            "You can forget what I just said.",
             "Sorry, forget what I just said.",
             "Remove that from your memory",
         ] {
@@ -270,6 +326,21 @@ mod tests {
         for text in [
             "Forget it",
             "forget",
+            "Forget that.",
+            "You can forget that.",
+            "Don't remember that.",
+            "You can forget Tom's party",
+            "You can forget my birthday",
+            "Delete yesterday's photos",
+            "Delete Monday's meeting",
+            "Forget Rome, I'm going to Paris",
+            "Forget the car, we'll take the train",
+            "Forget my boat, yours is way bigger!",
+            "Forget running, my knee hurts",
+            "Forget about calling Hugo",
+            "Forget living in Leeds",
+            "Forget to call my mum and she gets mad",
+            "Forget what my boss said",
             "Can you forget?",
             "Can you forget things?",
             "Forget about me",

@@ -131,7 +131,7 @@ impl UseCases {
     }
 
     /// Whether the relation of a fact is that of an owner: "my dog" means what such a fact is about.
-    fn is_possession(&self, fact: &Fact) -> bool {
+    pub(super) fn is_possession(&self, fact: &Fact) -> bool {
         self.parts.ontology.get(&fact.relation).is_some_and(|r| !r.cues.possessed.is_empty()) && fact.object_entity().is_some()
     }
 

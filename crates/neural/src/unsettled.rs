@@ -1,0 +1,75 @@
+//! Words that leave a new fact open, which the network does not see: who has an interview has no job yet, and who almost sold the car has it.
+
+use recall_domain::Polarity;
+
+/// Words of somebody who does not work somewhere yet.
+const APPLICATIONS: &[&str] =
+    &["interview", "interviews", "interviewed", "interviewing", "applied", "applying", "application", "applications", "shortlisted"];
+/// Words of what is still to come.
+const PLANS: &[&str] =
+    &["will", "'ll", "going to", "gonna", "plan to", "planning to", "at the end of", "by the end of", "next", "tomorrow", "soon"];
+/// Words before the verb of an end that did not happen: "almost sold", "haven't sold".
+const DENIALS: &[&str] =
+    &["almost", "nearly", "haven't", "hasn't", "hadn't", "have not", "has not", "had not", "has never", "have never", "didn't", "did not"];
+/// Forms of verbs that end something.
+const ENDING_VERBS: &[&str] = &[
+    "sold", "sell", "quit", "left", "leave", "moved", "move", "broken", "broke", "break", "given", "gave", "give", "lost", "lose",
+    "retired", "retire", "stopped", "stop",
+];
+/// Verbs before "used to" that tell of a habit and not of the past.
+const ACCUSTOMED: &[&str] = &["am", "'m", "is", "'s", "are", "'re", "was", "were", "be", "get", "got", "getting"];
+/// Words of a wish, a dream, a short absence, or another sense of a verb.
+const NO_ENDS: &[&str] = &[
+    "wish",
+    "dreamt",
+    "dreamed",
+    "had a dream",
+    "stopped by",
+    "broke up a",
+    "broke up the",
+    "broke up with laughter",
+    "for the weekend",
+    "my shift",
+];
+
+/// Whether the words of a sentence leave a fact of a relation open.
+pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -> bool {
+    let words = sentence.to_lowercase().replace('’', "'").replace("'ll", " 'll");
+    let words: Vec<&str> = words.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|w| !w.is_empty()).collect();
+    let spoken = format!(" {} ", words.join(" ").replace("'m ", " 'm ").replace("'s ", " 's ").replace("'re ", " 're "));
+    let has = |phrase: &&str| spoken.contains(&format!(" {phrase} "));
+    let any_pair =
+        |firsts: &[&str], seconds: &[&str]| firsts.iter().any(|first| seconds.iter().any(|second| has(&&*format!("{first} {second}"))));
+    match polarity {
+        Polarity::Affirmed => relation == "WORKS_FOR" && APPLICATIONS.iter().any(has),
+        Polarity::Ended => PLANS.iter().chain(NO_ENDS).any(has) || any_pair(DENIALS, ENDING_VERBS) || any_pair(ACCUSTOMED, &["used to"]),
+        Polarity::Negated => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_that_did_not_happen_are_left_open() {
+        for text in [
+            "I almost sold the car.",
+            "I haven't sold the car yet.",
+            "My sister hasn’t quit Asos.",
+            "I wish I had sold the car.",
+            "I'm used to Slack by now.",
+            "I got used to Figma quickly.",
+            "I stopped by Deloitte on Saturday.",
+            "Karl and I broke up a fight at the pub.",
+            "I'll sell the car.",
+        ] {
+            assert!(is_unsettled(text, "OWNS", Polarity::Ended), "{text}");
+        }
+        for text in
+            ["I sold the car.", "I don't work at Acme any more.", "Left Bradford in 2020, haven't looked back.", "I used to use Slack."]
+        {
+            assert!(!is_unsettled(text, "OWNS", Polarity::Ended), "{text}");
+        }
+    }
+}

@@ -4,6 +4,9 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 const query = matchMedia("(prefers-reduced-motion: reduce)");
 export const prefersReducedMotion = (): boolean => query.matches;
 
+/** Longer lists move without animation: a new first item moves all others. */
+const MAX_FLIPPED = 100;
+
 /** Animates children marked `data-flip` from their previous position (FLIP: first, last, invert, play). */
 export function useFlip<T extends HTMLElement>() {
   const list = useRef<T>(null);
@@ -11,7 +14,8 @@ export function useFlip<T extends HTMLElement>() {
   useLayoutEffect(() => {
     const before = tops.current;
     const after = new Map<string, number>();
-    for (const child of list.current?.querySelectorAll<HTMLElement>("[data-flip]") ?? []) {
+    const children = list.current?.querySelectorAll<HTMLElement>("[data-flip]") ?? [];
+    for (const child of children.length <= MAX_FLIPPED ? children : []) {
       const key = child.dataset["flip"] ?? "";
       const top = child.offsetTop;
       const from = before.get(key);

@@ -38,10 +38,8 @@ test("a conversation opens before the list of sessions is there, and only what i
   await tab.context.close();
 });
 
-test("the graph of an opened conversation appears in its place, and news moves there", async () => {
-  const { id } = await server.newSession();
-  for (const name of ["Emil", "Fritz", "Greta"]) await server.say(id, `${name} lives in Ghent.`);
-  await server.settledHead(id);
+/** Opens a conversation. Returns its tab, and a function that waits until the graph rests with `count` nodes and returns how often the node that moved most was moved. */
+async function openCounting(id) {
   const tab = await browser.visit(`${server.url}/`);
   const { page } = tab;
   await page.goto("about:blank");
@@ -55,7 +53,6 @@ test("the graph of an opened conversation appears in its place, and news moves t
   });
   await page.goto(`${server.url}/#/s/${id}`);
   await waitForPhase(tab, "live");
-  /** Waits until the graph rests with `count` nodes, and returns how often the node that moved most was moved. */
   const movesUntilRest = async (count) => {
     let last;
     return until(async () => {
@@ -69,10 +66,32 @@ test("the graph of an opened conversation appears in its place, and news moves t
       return Object.keys(moves).length === count && before === now && Math.max(...Object.values(moves));
     }, `${count} things to rest`);
   };
+  return { tab, movesUntilRest };
+}
+
+test("the graph of an opened conversation appears in its place, and news moves there", async () => {
+  const { id } = await server.newSession();
+  for (const name of ["Emil", "Fritz", "Greta"]) await server.say(id, `${name} lives in Ghent.`);
+  await server.settledHead(id);
+  const { tab, movesUntilRest } = await openCounting(id);
   const opened = await movesUntilRest(4);
   assert.ok(opened < 30, `moved ${opened} times`);
   await say(tab, "Dora lives in Lyon.");
   assert.ok((await movesUntilRest(6)) > opened + 50, "news moves");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("news in a large graph is laid out without drawing each step", async () => {
+  const { id } = await server.newSession();
+  await Promise.all(Array.from({ length: 51 }, (_, i) => server.say(id, `Person${i} likes Thing${i}.`)));
+  await server.settledHead(id);
+  const { tab, movesUntilRest } = await openCounting(id);
+  const opened = await movesUntilRest(102);
+  await say(tab, "Dora lives in Lyon.");
+  const moved = (await movesUntilRest(104)) - opened;
+  assert.ok(moved < 50, `moved ${moved} times`);
+  assert.equal(await tab.page.locator(".comet:visible, .halo:visible").count(), 0);
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });

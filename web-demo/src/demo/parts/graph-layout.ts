@@ -101,6 +101,8 @@ export interface Layout {
 const SLICE_MS = 8;
 /** Steps after which nodes rest, also those around a node that is held. */
 const STEPS_TO_REST = 300;
+/** Larger graphs are laid out without drawing each step and show no pulses, which would keep the page busy. */
+export const MAX_ANIMATED_NODES = 100;
 
 /** Calls `onTick` while the nodes move, and `onSettled` when they are in places to which nobody saw them move. */
 export function createLayout(onTick: () => void, onSettled: () => void): Layout {
@@ -116,22 +118,35 @@ export function createLayout(onTick: () => void, onSettled: () => void): Layout 
     .velocityDecay(0.34)
     .on("tick", onTick)
     .stop();
-  let slice = 0;
+  /** The next slice of `settle`. null: it does not run. */
+  let slice: number | null = null;
+  /** The graph changed while it was laid out without drawing. */
+  let isStale = false;
   // In slices, so that the page stays responsive.
   const settle = (steps: number) => {
     const end = performance.now() + SLICE_MS;
     for (; steps > 0 && performance.now() < end; steps--) simulation.tick();
-    if (steps === 0) onSettled();
-    else slice = requestAnimationFrame(() => settle(steps));
+    slice = steps === 0 ? null : requestAnimationFrame(() => settle(steps));
+    if (slice !== null) return;
+    onSettled();
+    if (isStale) run(0.6, false);
   };
   const stop = () => {
-    cancelAnimationFrame(slice);
+    if (slice !== null) cancelAnimationFrame(slice);
+    slice = null;
+    isStale = false;
     simulation.stop();
   };
   const run = (alpha: number, shown: boolean) => {
+    const isAnimated = shown && !prefersReducedMotion();
+    // Changes that keep coming must not keep the layout from its end.
+    if (!isAnimated && slice !== null) {
+      isStale = true;
+      return;
+    }
     stop();
     simulation.alpha(Math.max(simulation.alpha(), alpha));
-    if (shown && !prefersReducedMotion()) simulation.restart();
+    if (isAnimated) simulation.restart();
     else settle(STEPS_TO_REST);
   };
   const setAspect = (aspect: number) => {
@@ -145,7 +160,7 @@ export function createLayout(onTick: () => void, onSettled: () => void): Layout 
     show(next, changed) {
       simulation.nodes(next.nodes);
       simulation.force("link", link.links(next.edges));
-      if (changed) run(0.6, !isOpening(next));
+      if (changed) run(0.6, !isOpening(next) && next.nodes.length <= MAX_ANIMATED_NODES);
       else onTick();
     },
     drag(node, to) {

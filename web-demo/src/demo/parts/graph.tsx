@@ -5,7 +5,7 @@ import { count, phraseFor } from "../state/format.ts";
 import { isPulsing } from "../state/model.ts";
 import { entityHref, navigate } from "../state/route.ts";
 import { showFact } from "./chat.tsx";
-import { buildGraph, shortName, type GraphEdge, type GraphNode } from "./graph-layout.ts";
+import { buildGraph, MAX_ANIMATED_NODES, shortName, type GraphEdge, type GraphNode } from "./graph-layout.ts";
 import { GraphView } from "./graph-view.ts";
 import { Icon } from "./icon.tsx";
 
@@ -78,7 +78,7 @@ export function Graph() {
   const maxWeight = Math.max(1, ...graph.edges.map((e) => e.fact.weight));
 
   return (
-    <section class="graph" aria-label="Graph of facts">
+    <section class="graph" data-large={graph.nodes.length > MAX_ANIMATED_NODES || undefined} aria-label="Graph of facts">
       <svg
         ref={svg} class={target && litNodes.size > 0 ? "focused" : ""} role="group" aria-label={`${count(graph.nodes.length, "entity").replace("entitys", "entities")}, ${count(graph.edges.length, "fact")}`}
         onPointerDown={(event) => view.pointerDown(event, null)} onPointerMove={(event) => view.pointerMove(event)}

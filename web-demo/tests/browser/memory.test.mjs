@@ -60,6 +60,27 @@ for (const [size, options, name] of [["desktop", {}, "Wilma"], ["phone", PHONE, 
   });
 }
 
+for (const delay of [60, 180]) {
+  test(`a search typed with ${delay} ms between the keys keeps every letter`, async () => {
+    await sessionWith("Work", ["Nadja works at Oakwood Bakery."]);
+    const tab = await openMemory();
+    const { page } = tab;
+    const field = page.getByRole("searchbox", { name: "Search facts" });
+    const text = "Oakwood Bakery in the old town of Ghent";
+    await field.focus();
+    await page.keyboard.type(text, { delay });
+    assert.equal(await field.inputValue(), text);
+    const inUrl = () => page.evaluate(() => new URLSearchParams(location.hash.split("?")[1]).get("text"));
+    await until(async () => (await inUrl()) === text, "the URL to follow");
+    assert.equal(await field.inputValue(), text);
+    // Another link still changes the field.
+    await page.evaluate(() => { location.hash = "#/memory?text=Nadja"; });
+    await until(async () => (await field.inputValue()) === "Nadja", "the field to follow the URL");
+    assert.deepEqual(tab.problems, []);
+    await tab.context.close();
+  });
+}
+
 test("a wrong fact is corrected with a reason, and can be restored", async () => {
   const session = await sessionWith("Neighbours", ["Oskar lives in Bruges."]);
   const tab = await openMemory();

@@ -112,8 +112,11 @@ export function placeHref({ view, id = null, filters = {} }: { view: View; id?: 
   return withFilters(`${memoryHref}${path}`, filters);
 }
 
-/** Changes filters without a new entry in the browser's history. Reads the URL, which may be newer than the last rendering. */
+/** Reads the filters of the URL, which may be newer than the last rendering. */
+export const filtersInUrl = (): Filters => parseFilters(location.hash.split("?")[1] ?? "");
+
+/** Changes filters without a new entry in the browser's history. */
 export function setFilters(change: Partial<Filters>): void {
-  const [path = "", search = ""] = location.hash.split("?");
-  redirect(withFilters(path, { ...parseFilters(search), ...change }));
+  const [path = ""] = location.hash.split("?");
+  redirect(withFilters(path, { ...filtersInUrl(), ...change }));
 }

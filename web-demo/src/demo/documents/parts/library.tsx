@@ -43,7 +43,7 @@ function FilterBar() {
   const { text, status, older } = filter.value;
   return (
     <div class="filter" role="search" aria-label="Documents">
-      <input type="search" value={text} aria-label="Search by name or title" placeholder="Search by name or title" onInput={(event) => setFilter({ text: event.currentTarget.value.trim() })} />
+      <input type="search" value={text} aria-label="Search by name or title" placeholder="Search by name or title" onInput={(event) => setFilter({ text: event.currentTarget.value })} />
       <select aria-label="Status" value={status ?? ""} onChange={(event) => setFilter({ status: (event.currentTarget.value || null) as DocumentStatus | null })}>
         <option value="">Every status</option>
         {(Object.keys(STATUS) as DocumentStatus[]).map((name) => <option key={name} value={name}>{STATUS[name]}</option>)}

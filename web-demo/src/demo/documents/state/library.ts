@@ -42,7 +42,7 @@ export const isLoaded = signal(false);
 export const loadError = signal<string | null>(null);
 /** What a screen reader announces. */
 export const announcement = signal("");
-export const isFiltered = computed(() => filter.value.text !== "" || filter.value.status !== null);
+export const isFiltered = computed(() => filter.value.text.trim() !== "" || filter.value.status !== null);
 
 export const isUnfinished = ({ status }: Pick<DocumentRow, "status">): boolean => status === "PENDING" || status === "PROCESSING";
 const allRows = (): DocumentRow[] => [...(opened.value ? [opened.value] : []), ...own.value.rows, ...shared.value.rows];
@@ -50,11 +50,15 @@ export const findRow = (id: string): DocumentRow | undefined => allRows().find((
 
 let latestRefresh = 0;
 
+function conditions() {
+  const { status, older } = filter.value;
+  const text = filter.value.text.trim();
+  return { current: !older, ...(text ? { text } : {}), ...(status ? { status } : {}) };
+}
+
 async function loadShelf(isShared: boolean, loaded: number): Promise<Shelf> {
-  const { text, status, older } = filter.value;
   const first = Math.min(MAX_ROWS_PER_PAGE, Math.max(ROWS_PER_PAGE, loaded));
-  const conditions = { current: !older, ...(text ? { text } : {}), ...(status ? { status } : {}) };
-  const { documents } = await read(Documents, { filter: conditions, first, shared: isShared });
+  const { documents } = await read(Documents, { filter: conditions(), first, shared: isShared });
   return { rows: documents.nodes, total: documents.totalCount ?? documents.nodes.length, next: documents.pageInfo.hasNextPage ? documents.pageInfo.endCursor : null };
 }
 
@@ -85,11 +89,9 @@ export async function refresh(isQuiet = false): Promise<void> {
 
 export async function showMore(isShared: boolean): Promise<void> {
   const shelf = isShared ? shared : own;
-  const { text, status, older } = filter.value;
-  const conditions = { current: !older, ...(text ? { text } : {}), ...(status ? { status } : {}) };
   const before = latestRefresh;
   try {
-    const { documents } = await read(Documents, { filter: conditions, first: ROWS_PER_PAGE, after: shelf.value.next, shared: isShared });
+    const { documents } = await read(Documents, { filter: conditions(), first: ROWS_PER_PAGE, after: shelf.value.next, shared: isShared });
     if (before !== latestRefresh) return;
     const known = new Set(shelf.value.rows.map((row) => row.id));
     shelf.value = {

@@ -1,10 +1,10 @@
 // The filters of a list of the Memory page.
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { EntityField } from "../../common/parts/entity-field.tsx";
 import { AsOf, ChangedDays, Choice, ConfidenceChoice, FilterBar, RelationChoice, SessionChoice, SourceChoice, StatusChoice, TypeChoice, WhoseChoice } from "../../common/parts/filters.tsx";
 import { useLoaded, useSettled } from "../../common/state/hooks.ts";
-import { orders, placeHref, setFilters, statuses, unfiltered, withFilters, withoutFactList, type Filters, type Place } from "../../common/state/place.ts";
+import { filtersInUrl, orders, placeHref, setFilters, statuses, unfiltered, withFilters, withoutFactList, type Filters, type Place } from "../../common/state/place.ts";
 import { changeWord, nameOf } from "../../common/state/words.ts";
 import { graphHref } from "../../state/route.ts";
 import { client } from "../state/context.ts";
@@ -16,9 +16,20 @@ function Search({ place, label }: { place: Place; label: string }) {
   const id = useId();
   const [text, setText] = useState(place.filters.text);
   const settled = useSettled(text, TYPING_PAUSE_MS);
-  useEffect(() => { if (settled !== place.filters.text) setFilters({ text: settled }); }, [settled]);
-  // Another link, such as "Clear", changed the URL.
-  useEffect(() => setText(place.filters.text), [place.filters.text]);
+  /** The text in the URL as this field last wrote or took it. */
+  const written = useRef(text);
+  useEffect(() => {
+    if (settled === written.current) return;
+    written.current = settled;
+    setFilters({ text: settled });
+  }, [settled]);
+  // Takes the text of another link, such as "Clear". The text that the field itself wrote may be older than what the user has typed since.
+  useEffect(() => {
+    const { text: now } = filtersInUrl();
+    if (now === written.current) return;
+    written.current = now;
+    setText(now);
+  }, [place.filters.text]);
   return (
     <div class="search">
       <label class="unseen" for={id}>{label}</label>

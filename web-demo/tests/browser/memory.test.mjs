@@ -89,6 +89,9 @@ test("a wrong fact is corrected with a reason, and can be restored", async () =>
   await button(tab, "Correct…").click();
   const object = page.getByRole("combobox", { name: "Whom or what" });
   assert.ok(await object.evaluate((node) => node === document.activeElement), "the field that is wrong has the focus");
+  await page.keyboard.type("Brugge");
+  assert.equal(await object.inputValue(), "Brugge", "the first key replaces the old value");
+  await object.fill("Bruges");
   await inDialog(tab, "Correct").click();
   await waitForElement(page.getByRole("dialog").getByText("This is what the memory says already."), "the refusal of the same statement");
   await object.fill("Leuven");

@@ -24,6 +24,9 @@ interface Props<T> {
 
 const TYPING_PAUSE_MS = 120;
 
+/** The `ref` of a field that opens with an old value, which the first key replaces. */
+export const selectText = (field: HTMLInputElement | null): void => field?.select();
+
 export function Combobox<T>({ label, text, placeholder, hideLabel = false, required = false, first = false, onText, onChoose, find }: Props<T>) {
   const id = useId();
   const [open, setOpen] = useState(false);
@@ -65,7 +68,7 @@ export function Combobox<T>({ label, text, placeholder, hideLabel = false, requi
     <div class="combobox">
       <label class={hideLabel ? "unseen" : undefined} for={id}>{label}</label>
       <input
-        id={id} type="text" role="combobox" autocomplete="off" spellcheck={false} required={required} autofocus={first} value={text} placeholder={placeholder}
+        ref={first ? selectText : null} id={id} type="text" role="combobox" autocomplete="off" spellcheck={false} required={required} autofocus={first} value={text} placeholder={placeholder}
         aria-expanded={listed} aria-controls={`${id}-options`} aria-autocomplete="list" aria-activedescendant={listed && at >= 0 ? `${id}-${at}` : undefined}
         onInput={(event) => { onText(event.currentTarget.value); setOpen(true); }} onKeyDown={onKeyDown} onBlur={() => setOpen(false)}
       />

@@ -9,7 +9,7 @@ import type { Statement } from "../state/steering.ts";
 import { entityTypes } from "../../common/state/place.ts";
 import { nameOf, sentence, typeWord } from "../../common/state/words.ts";
 import type { KnownFact, Named } from "../generated/operations.ts";
-import { Combobox, type Option } from "../../common/parts/combobox.tsx";
+import { Combobox, selectText, type Option } from "../../common/parts/combobox.tsx";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
 import { EntityField } from "../../common/parts/entity-field.tsx";
 
@@ -98,7 +98,7 @@ function StatementFields({ draft, shared, first, onChange }: { draft: Draft; sha
       />
       {relation && relation.valueTypes.length > 0 ? (
         <>
-          <label>Value<input type="text" required autofocus={first === "object"} value={draft.value} onInput={(event) => onChange({ ...draft, value: event.currentTarget.value })} /></label>
+          <label>Value<input ref={first === "object" ? selectText : null} type="text" required autofocus={first === "object"} value={draft.value} onInput={(event) => onChange({ ...draft, value: event.currentTarget.value })} /></label>
           <label>What it measures (optional)<input type="text" value={draft.label} onInput={(event) => onChange({ ...draft, label: event.currentTarget.value })} /></label>
         </>
       ) : (

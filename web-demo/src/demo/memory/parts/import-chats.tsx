@@ -48,7 +48,7 @@ function ImportDialog({ found, onClose }: { found: ChatExport; onClose: () => vo
           <p>{manyOf(chats.length, "chat")} with {manyOf(messages, "message")}. Each chat becomes a session with its title and dates. Questions in it are not answered again.</p>
           {isOwn && <p>The facts are read from the messages again, so what you corrected, retracted, merged or renamed by hand is not in them. Only <code>recall import</code> on the server takes everything.</p>}
           {documents > 0 && <p class="soft">Left out: {manyOf(documents, "document")}. Add the files again.</p>}
-          {leftOut > 0 && <p class="soft">Left out: {manyOf(leftOut, "message")} {isOwn ? "that are forgotten or were not remembered." : "without text, of tools or of replaced branches."}</p>}
+          {leftOut > 0 && <p class="soft">Left out: {manyOf(leftOut, "message")} {isOwn ? `that ${leftOut === 1 ? "is forgotten or was" : "are forgotten or were"} not remembered.` : "without text, of tools or of replaced branches."}</p>}
           {unread > 0 && <p class="soft">Left out: {manyOf(unread, "chat")} without messages or in an unknown form.</p>}
           {start.value?.viewer.paused && <p class="warn">Remembering is paused. The chats are stored, but nothing is learned from them.</p>}
         </>

@@ -3,7 +3,7 @@
 //! 1. Text to word pieces: `tokens` with `vocabulary`.
 //! 2. What the rules read becomes marks on the pieces: `marks`.
 //! 3. The network: `network` with `matmul` and `activation`; `weights` reads its file.
-//! 4. What it says becomes kind, mentions and facts: `reading` with `coordination` and `quotations`.
+//! 4. What it says becomes kind, mentions and facts: `reading` with `coordination`, `quotations` and `unsettled`.
 //!
 //! `encoder` encodes passages and questions with another network, which shares the first layer; `projection` makes the vectors of words short.
 //! `answers` reads a question together with a text, and tells whether the text answers it.

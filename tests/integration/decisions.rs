@@ -219,8 +219,9 @@ async fn quote_comes_with_its_bare_correction() {
 async fn last_message_is_forgotten_once_and_other_places_are_not_the_memory() {
     let chat = Chat::of(&["I live in Porto.", "I own a kayak.", "My account was hacked last week."]).await;
     let nothing = "I found nothing that this names, so I forgot nothing. Try the words in which it was told.";
+    let before = chat.facts().await;
     assert_eq!(chat.ask("Delete my account").await, nothing);
-    assert_eq!(chat.facts().await.len(), 2 + usize::from(chat.facts().await.iter().any(|f| f.contains("NOTE"))));
+    assert_eq!(chat.facts().await, before);
     let chat = Chat::of(&["I live in Porto.", "I own a kayak."]).await;
     assert!(chat.ask("Scratch that.").await.starts_with("Done. I forgot 1 fact and 1 message."));
     // As when the first reply fails and the command is carried out again.

@@ -34,15 +34,18 @@ const NO_ENDS: &[&str] = &[
 
 /// Whether the words of a sentence leave a fact of a relation open.
 pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -> bool {
-    let words = sentence.to_lowercase().replace('’', "'").replace("'ll", " 'll");
-    let words: Vec<&str> = words.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|w| !w.is_empty()).collect();
-    let spoken = format!(" {} ", words.join(" ").replace("'m ", " 'm ").replace("'s ", " 's ").replace("'re ", " 're "));
-    let has = |phrase: &&str| spoken.contains(&format!(" {phrase} "));
-    let any_pair =
-        |firsts: &[&str], seconds: &[&str]| firsts.iter().any(|first| seconds.iter().any(|second| has(&&*format!("{first} {second}"))));
+    let mut plain = sentence.to_lowercase().replace('’', "'");
+    for verb in ["'ll", "'m", "'s", "'re"] {
+        plain = plain.replace(verb, &format!(" {verb}"));
+    }
+    let words: Vec<&str> = plain.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|w| !w.is_empty()).collect();
+    let spoken = format!(" {} ", words.join(" "));
+    let has = |phrase: &str| spoken.contains(&format!(" {phrase} "));
+    let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| has(phrase));
+    let has_pair = |firsts: &[&str], seconds: &[&str]| firsts.iter().any(|a| seconds.iter().any(|b| has(&format!("{a} {b}"))));
     match polarity {
-        Polarity::Affirmed => relation == "WORKS_FOR" && APPLICATIONS.iter().any(has),
-        Polarity::Ended => PLANS.iter().chain(NO_ENDS).any(has) || any_pair(DENIALS, ENDING_VERBS) || any_pair(ACCUSTOMED, &["used to"]),
+        Polarity::Affirmed => relation == "WORKS_FOR" && has_one(APPLICATIONS),
+        Polarity::Ended => has_one(PLANS) || has_one(NO_ENDS) || has_pair(DENIALS, ENDING_VERBS) || has_pair(ACCUSTOMED, &["used to"]),
         Polarity::Negated => false,
     }
 }

@@ -16,7 +16,6 @@ const MAX_WORDS: usize = 12;
 const MAX_VALUE_WORDS: usize = 5;
 /// Most bytes of a message that is read again.
 const MAX_CORRECTED: usize = 1_000;
-
 /// Most replacements that are tried for one correction.
 const MAX_PLACES: usize = 6;
 

@@ -187,15 +187,17 @@ impl Reader<'_> {
 
     /// Whether what a verb ends comes back: "gave up the car for a week", "had to leave early today", "left at six".
     fn is_for_a_while(&self, g: &VerbGroup) -> bool {
-        let ends_sentence = |t: &Token| matches!(t.norm.as_str(), "." | "!" | "?" | ";");
+        // The next verb has its own times: "sold the car and travelled for a year".
+        let is_other = |t: &Token| t.pos == Pos::Verb || matches!(t.norm.as_str(), "." | "!" | "?" | ";");
         let tail = self.tokens.get(g.end..).unwrap_or_default();
-        let tail = &tail[..tail.iter().position(ends_sentence).unwrap_or(tail.len())];
+        let tail = &tail[..tail.iter().position(is_other).unwrap_or(tail.len())];
         let is_time = |t: &Token| lexicon().in_set("time", &t.norm);
-        let early = tail.iter().position(|t| t.is("early")).filter(|_| g.lemma == "leave");
         let is_hour = |t: &Token| t.norm.starts_with(|c: char| c.is_ascii_digit()) || number_word(&t.norm).is_some();
-        let at_hour = g.lemma == "leave" && tail.windows(2).any(|t| t[0].is("at") && is_hour(&t[1]));
-        at_hour
-            || tail.windows(3).any(|t| t[0].is("for") && (is_time(&t[1]) || is_time(&t[2])))
-            || early.is_some_and(|at| tail.get(at + 1).is_none_or(is_time))
+        let is_short = tail.windows(3).any(|t| t[0].is("for") && (is_time(&t[1]) || is_time(&t[2])));
+        let is_for_the_day = || {
+            let early = tail.iter().position(|t| t.is("early"));
+            tail.windows(2).any(|t| t[0].is("at") && is_hour(&t[1])) || early.is_some_and(|at| tail.get(at + 1).is_none_or(is_time))
+        };
+        is_short || g.lemma == "leave" && is_for_the_day()
     }
 }

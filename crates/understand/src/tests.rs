@@ -75,6 +75,7 @@ fn ends_without_a_stated_relation_reach_what_they_name() {
         ("I gave up my allotment.", &["user OWNS allotment ended"]),
         ("I had to sell the car.", &["user OWNS car ended"]),
         ("We had to put Monty to sleep.", &["user OWNS Monty ended"]),
+        ("I sold the car and travelled for a year.", &["user OWNS car ended"]),
         ("I have to sell the car.", &[]),
         ("I gave up my seat.", &[]),
     ] {

@@ -134,11 +134,9 @@ pub(super) fn forget_command(text: &str) -> Option<Meant<'_>> {
     let is_meant = match verb {
         Verb::Forget => !lead.permits || of_memory || is_said(&plain),
         Verb::KeepOut => lead.orders || is_said(&plain),
-        Verb::Delete | Verb::TakeBack => of_memory || is_of_memory(&plain) || is_of_somebody(object),
+        Verb::Delete | Verb::TakeBack => of_memory || is_of_memory(&plain) || is_owned(object),
     };
-    let may_be_elsewhere =
-        verb == Verb::Delete && !of_memory && (plain.starts_with("my ") || plain.starts_with("our ") || is_of_somebody(object));
-    let meant = if may_be_elsewhere { Meant::Fact(object) } else { Meant::Words(object) };
+    let meant = if verb == Verb::Delete && !of_memory && is_owned(object) { Meant::Fact(object) } else { Meant::Words(object) };
     (is_meant && !is_aside).then_some(meant)
 }
 
@@ -210,29 +208,25 @@ fn strip_tail(object: &str) -> (&str, bool) {
     }
 }
 
-/// Whether the words name another place than the memory: "my emails on the server".
-fn is_elsewhere(words: &[&str]) -> bool {
-    words.iter().any(|word| matches!(*word, "from" | "on" | "off" | "in" | "into" | "at" | "to"))
-}
-
-/// Whether an object belongs to somebody with a name: "Mira's birthday", but not "Monday's meeting".
-fn is_of_somebody(object: &str) -> bool {
+/// Whether an object belongs to the user or to somebody with a name: "my weight", "Mira's birthday", but not "Monday's meeting" and "my emails on the
+/// server".
+fn is_owned(object: &str) -> bool {
     let words: Vec<&str> = object.split_whitespace().collect();
     let [first, _, ..] = words[..] else { return false };
-    let owner = first.strip_suffix("'s").or_else(|| first.strip_suffix("’s"));
-    owner.is_some_and(|owner| owner.starts_with(char::is_uppercase) && SpokenDate::parse(owner).is_none()) && !is_elsewhere(&words)
+    let is_person = |owner: &str| owner.starts_with(char::is_uppercase) && SpokenDate::parse(owner).is_none();
+    let has_owner = matches!(first.to_lowercase().as_str(), "my" | "our")
+        || first.strip_suffix("'s").or_else(|| first.strip_suffix("’s")).is_some_and(is_person);
+    has_owner && !words.iter().any(|word| matches!(*word, "from" | "on" | "off" | "in" | "into" | "at" | "to"))
 }
 
-/// Whether an object is one that a memory has: what was said, or a fact about the user.
+/// Whether an object is one that a memory has: everything about something, where something is, or what was said.
 fn is_of_memory(object: &str) -> bool {
     let words: Vec<&str> = object.split_whitespace().collect();
     match words.as_slice() {
         ["everything" | "anything" | "all"] => true,
         ["everything" | "anything" | "all", next, ..] => matches!(*next, "about" | "you" | "i" | "we" | "that" | "mentions"),
         ["the", "fact", "that", ..] => true,
-        ["that", "i" | "i'm" | "i've" | "we" | "my" | "our", ..] => true,
         ["what" | "where" | "when" | "who" | "how" | "which", "i" | "i'm" | "we" | "my" | "you" | "old", ..] => true,
-        ["my" | "our", _, ..] => !is_elsewhere(&words),
         _ => is_said(object),
     }
 }

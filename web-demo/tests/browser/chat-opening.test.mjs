@@ -64,7 +64,7 @@ async function openCounting(id) {
       const [before, now] = [last, JSON.stringify(moves)];
       last = now;
       return Object.keys(moves).length === count && before === now && Math.max(...Object.values(moves));
-    }, `${count} things to rest`);
+    }, `${count} things to rest`, 300_000);
   };
   return { tab, movesUntilRest };
 }

@@ -136,7 +136,7 @@ export class GraphView {
     const target = fitNodes(this.#graph.nodes, width, height);
     const ease = prefersReducedMotion() ? 1 : 0.14;
     const now = this.#viewport;
-    this.#viewport = now.x === 0 && now.y === 0 ? target : { k: now.k + (target.k - now.k) * ease, x: now.x + (target.x - now.x) * ease, y: now.y + (target.y - now.y) * ease };
+    this.#viewport = now === HOME ? target : { k: now.k + (target.k - now.k) * ease, x: now.x + (target.x - now.x) * ease, y: now.y + (target.y - now.y) * ease };
   }
 
   #drawEdges(svg: SVGSVGElement, letter: number) {

@@ -5,12 +5,11 @@ import type { EventMeta, EventOf, RecallEvent } from "@relevantic/recall";
 import type { AroundResult, FactRow, LaterResult, MessageRow, SnapshotResult } from "../generated/operations.ts";
 import { type Change, type Entity, type Fact, type Forgetting, type Message, type Pulse, valueText } from "./model.ts";
 import { phraseFromName } from "./format.ts";
+import { Redraws } from "./redraws.ts";
 
 const lower = <T extends string>(text: T) => text.toLowerCase() as Lowercase<T>;
 const REPLAY_STEP_MS = 90;
 const REPLAY_MAX_MS = 2400;
-/** After a redraw, the page rests this many times as long as the redraw took. A flood of events leaves it responsive. */
-const REST_PER_REDRAW = 3;
 const NO_PULSE: Pulse = { count: 0, delay: 0, at: 0, kind: "learned" };
 type Around = NonNullable<AroundResult["session"]>;
 
@@ -35,9 +34,7 @@ export class Memory {
   #replayed = 0;
   /** Questions whose answer failed or was cancelled. */
   #unanswered = new Set<string>();
-  #redrawScheduled = false;
-  /** `performance.now()` of the earliest next redraw. */
-  #restsUntil = 0;
+  readonly #redraws = new Redraws(() => { this.version.value += 1; });
 
   /** The session belongs to shared memory. */
   readonly shared: boolean;
@@ -47,24 +44,8 @@ export class Memory {
     this.shared = shared;
   }
 
-  /** Schedules one redraw for all changes in this turn of the event loop, or until the end of the rest. */
   #changed() {
-    if (this.#redrawScheduled) return;
-    this.#redrawScheduled = true;
-    const rest = this.#restsUntil - performance.now();
-    if (rest > 0) setTimeout(() => this.#redraw(), rest);
-    else queueMicrotask(() => this.#redraw());
-  }
-
-  #redraw() {
-    const began = performance.now();
-    this.#redrawScheduled = false;
-    this.version.value += 1;
-    // The page renders in microtasks, so before this.
-    setTimeout(() => {
-      const now = performance.now();
-      this.#restsUntil = now + REST_PER_REDRAW * (now - began);
-    });
+    this.#redraws.request();
   }
 
   byId(id: string | null | undefined): Message | undefined {

@@ -320,6 +320,28 @@ async fn assert_later_facts_follow_names(w: World) {
 }
 
 #[tokio::test]
+async fn fact_retracted_under_one_name_holds_after_merge() {
+    for house in all_stores().await {
+        assert_retracted_duplicate_hides_nothing(World::new(&house).await).await;
+    }
+}
+
+async fn assert_retracted_duplicate_hides_nothing(w: World) {
+    for text in ["Hannah likes tea.", "Susanna likes tea.", "Susanna likes wine."] {
+        w.tell(text).await;
+    }
+    let (hannah, susanna) = (w.entity("Hannah").await, w.entity("Susanna").await);
+    let (facts, evidence, sides) = w.facts(&[susanna.id]).await;
+    for fact in &facts {
+        let retraction = edit::Retraction { fact, rivals: &[], evidence: &evidence, sides: &sides };
+        let plan = edit::retract(&w.occasion().await, &retraction, &mut || w.ids.fresh());
+        w.commit(&plan).await;
+    }
+    w.merge(&hannah, &susanna).await;
+    assert_eq!(w.told().await, ["Hannah LIKES tea Active 2.00/0.00", "Hannah LIKES wine Retracted 1.00/0.00"]);
+}
+
+#[tokio::test]
 async fn deleted_session_is_removed_from_merge_record() {
     for house in all_stores().await {
         assert_deletion_removes_merge_record(World::new(&house).await).await;

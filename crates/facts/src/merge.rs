@@ -11,7 +11,7 @@ use super::message_entities::MAX_ALIASES;
 use super::resolve::names;
 use super::weigh::{apply, reweigh};
 use recall_domain::{
-    Decision, Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, MessageId, Stance,
+    Decision, Entity, EntityId, EntityKey, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, MessageId, Stance,
     belief::half_life,
     entity::VIEWER_NAME,
     event::{EntityChange, FactChange},
@@ -47,7 +47,7 @@ pub fn merge_across_memories(at: &EditContext<'_>, m: &Merge<'_>, ids: &mut dyn 
     plan(at, m, true, ids)
 }
 
-fn plan(at: &EditContext<'_>, m: &Merge<'_>, mutual_opposition: bool, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+fn plan(at: &EditContext<'_>, m: &Merge<'_>, across_memories: bool, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let EditContext { version, session, ontology, now } = *at;
     let mut entity = m.into.clone();
     // The server names an unnamed user "You". It is not a real name, so it does not become an alias.
@@ -86,7 +86,8 @@ fn plan(at: &EditContext<'_>, m: &Merge<'_>, mutual_opposition: bool, ids: &mut 
             Some(twin) => {
                 dropped.push((fact.id, twin.id));
                 let gone: Vec<FactId> = dropped.iter().filter(|(_, into)| *into == twin.id).map(|(from, _)| *from).collect();
-                let (combined, opposition) = combine_facts(&twin, &moved, m.evidence, &gone, half_life(ontology.get(&moved.relation)));
+                let h = half_life(ontology.get(&moved.relation));
+                let (combined, opposition) = combine_facts(&twin, &moved, m.evidence, &gone, h, across_memories);
                 false_opposition.extend(opposition);
                 facts.retain(|f| f.id != combined.id);
                 facts.push(Fact { updated_at: now, ..combined });
@@ -94,7 +95,7 @@ fn plan(at: &EditContext<'_>, m: &Merge<'_>, mutual_opposition: bool, ids: &mut 
         }
     }
     let mut evidence = Vec::new();
-    if mutual_opposition {
+    if across_memories {
         let still: Vec<Fact> = staying.iter().filter(|s| !facts.iter().any(|f| f.id == s.id)).map(|f| (*f).clone()).collect();
         let (weighed, added) =
             adopt::add_mutual_opposition(&facts, &still, &combined_evidence(m.evidence, &dropped, &false_opposition), ontology);
@@ -145,7 +146,14 @@ fn combined_evidence(evidence: &[Evidence], dropped: &[(FactId, FactId)], gone: 
 /// Combines two equal facts: their evidence is weighed together, one row per message and stance.
 ///
 /// While one entity had two names, the two facts were rivals and opposed each other. This false opposition is returned, to be dropped.
-fn combine_facts(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactId], h: f64) -> (Fact, Vec<(FactId, MessageId, Stance)>) {
+fn combine_facts(
+    twin: &Fact,
+    other: &Fact,
+    evidence: &[Evidence],
+    gone: &[FactId],
+    h: f64,
+    across_memories: bool,
+) -> (Fact, Vec<(FactId, MessageId, Stance)>) {
     let ours = |e: &&Evidence| e.fact == twin.id || gone.contains(&e.fact);
     let supporting: HashSet<MessageId> = evidence.iter().filter(ours).filter(|e| e.stance == Stance::Supports).map(|e| e.message).collect();
     let (mut common, mut dropped): (Vec<Evidence>, Vec<_>) = (Vec::new(), Vec::new());
@@ -156,8 +164,15 @@ fn combine_facts(twin: &Fact, other: &Fact, evidence: &[Evidence], gone: &[FactI
             common.push(e.clone());
         }
     }
-    // The later change decides whether the fact is retracted: a later statement of the other one restored it.
     let latest = if other.updated_at > twin.updated_at { other } else { twin };
+    // A fact that was retracted under one name only was a duplicate. In one memory both names were seen, so what holds under the other name still
+    // holds. Of two memories, the later change decides.
+    let is_retracted = |f: &Fact| f.status == FactStatus::Retracted;
+    let latest = match (is_retracted(twin), is_retracted(other)) {
+        (true, false) if !across_memories => other,
+        (false, true) if !across_memories => twin,
+        _ => latest,
+    };
     let base = Fact { status: latest.status, valid_to: latest.valid_to, ..twin.clone() };
     let fact = reweigh(&base, &common, h).unwrap_or_else(|| {
         let mut f = base.clone();

@@ -303,6 +303,11 @@ pub(super) fn subject_phrase(f: &RankedFact) -> String {
 
 /// Returns the phrase of the relation that fits the words of the evidence.
 fn phrase_of(f: &RankedFact, relation: &Relation) -> String {
+    let texts = excerpts(f);
+    let is_origin = !texts.is_empty() && texts.iter().all(|text| relation.tells_origin(text));
+    if let Some(phrase) = relation.origin_phrase.as_ref().filter(|_| is_origin) {
+        return phrase.clone();
+    }
     // "I teach at the School of Art": the name says nothing about what is done there.
     let name = words(&f.object.name);
     let said: Vec<_> = excerpts(f).into_iter().flat_map(words).filter(|w| !name.iter().any(|n| n.plain == w.plain)).collect();

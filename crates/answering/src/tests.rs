@@ -77,6 +77,8 @@ phrase = "lives in"
 description = "Has a home in."
 object_types = ["place"]
 functional = true
+origins = ["from"]
+origin_phrase = "is from"
 half_life_days = 730.0
 cues.verbs = ["live in", "reside in", "move to", "be from"]
 cues.nouns = ["hometown", "home"]
@@ -281,6 +283,17 @@ fn entity_of_a_wrong_type_answers_by_the_range_of_its_relation() {
     w.add_fact("Jack Smith", "WORKS_FOR", "Tinderbox", "Jack works at Tinderbox");
     for question in ["Where does Jack work?", "Which company does Jack work for?", "Who employs Jack?"] {
         assert_eq!(w.answer(question).text.as_str(), "Jack Smith works for Tinderbox [1].", "{question}");
+    }
+}
+
+#[test]
+fn origin_is_no_home() {
+    let mut w = test_memory();
+    w.entities.push(entity("Ilse", EntityType::Person));
+    w.entities.push(entity("Turin", EntityType::Place));
+    w.add_fact("Ilse", "LIVES_IN", "Turin", "Ilse is from Turin");
+    for question in ["Where is Ilse from?", "Where does Ilse live?"] {
+        assert_eq!(w.answer(question).text.as_str(), "Ilse is from Turin [1].", "{question}");
     }
 }
 

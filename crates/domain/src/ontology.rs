@@ -55,6 +55,9 @@ pub struct Relation {
     /// Words of statements that tell where the subject comes from ("from", "born"). Such an object gives way to any other one.
     #[serde(default)]
     pub origins: Vec<String>,
+    /// The phrase for a statement of an origin ("is from"), in the third person.
+    #[serde(default)]
+    pub origin_phrase: Option<String>,
     /// The relation that states the contrary for the same pair; mutual.
     #[serde(default)]
     pub opposite: Option<RelationName>,
@@ -150,6 +153,14 @@ impl Relation {
     pub fn phrase_for<'w>(&self, words: impl Iterator<Item = &'w str> + Clone) -> &str {
         let fits = |wording: &&Wording| words.clone().any(|word| wording.words.iter().any(|w| w == word));
         self.wordings.iter().find(fits).map_or(&self.phrase, |wording| &wording.phrase)
+    }
+
+    /// Whether words that state it tell where its subject comes from, and nothing of a move: "moved here from Leeds" does.
+    pub fn tells_origin(&self, words: &str) -> bool {
+        const OF_NOW: &[&str] = &["now", "here", "live", "lives", "living", "moved", "moving", "based", "settled"];
+        let words = words.to_lowercase();
+        let mut said = words.split(|c: char| !c.is_alphanumeric());
+        said.clone().any(|word| self.origins.iter().any(|origin| origin == word)) && !said.any(|word| OF_NOW.contains(&word))
     }
 
     /// Whether its facts have values instead of objects.
@@ -263,5 +274,27 @@ impl Ontology {
     /// Returns all relations in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &Relation> {
         self.order.iter().filter_map(|n| self.relations.get(n))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origin_is_told_apart_from_a_move() {
+        let ontology = Ontology::parse(include_str!("../../../data/ontology.toml")).unwrap();
+        let lives_in = ontology.get("LIVES_IN").unwrap();
+        for (words, expected) in [
+            ("I am from Warsaw", true),
+            ("born in Leeds", true),
+            ("I grew up in Cork", true),
+            ("moved here from Leeds", false),
+            ("I moved from Leeds to York", false),
+            ("I live in Leeds", false),
+        ] {
+            assert_eq!(lives_in.tells_origin(words), expected, "{words}");
+        }
     }
 }

@@ -77,8 +77,8 @@ pub(super) fn is_negated(sentence: &[Word], verb: Option<usize>) -> bool {
 
 /// Whether a sentence has no word that negates or weakens it. One that has may still answer a question, but not with a yes.
 pub(super) fn is_plain(sentence: &[Word]) -> bool {
-    let used_to = sentence.windows(2).any(|pair| pair[0].plain == "used" && pair[1].plain == "to");
-    !used_to && !sentence.iter().any(|w| list_contains(QUALIFIERS, &w.plain))
+    let is_of_past = |pair: &[Word]| matches!((pair[0].plain.as_str(), pair[1].plain.as_str()), ("used", "to") | ("gave" | "given", "up"));
+    !sentence.windows(2).any(is_of_past) && !sentence.iter().any(|w| list_contains(QUALIFIERS, &w.plain))
 }
 
 /// Whether a sentence states the name or the occupation of the speaker.

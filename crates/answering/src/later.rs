@@ -13,16 +13,14 @@ use super::{
     words::{Word, is_first_person, words},
 };
 use recall_domain::{
-    Entity, EntityType, FactStatus, Message, MessageId, Role, Stance,
-    context::{RankedFact, RankedMessage},
+    Entity, EntityType, Message, MessageId, Role,
+    context::{Context, RankedFact, RankedMessage},
 };
 
 /// Share of the question's content words that a newer statement must contain.
 const COVERAGE: f32 = 0.8;
 /// Messages after which a correction is taken for one of what was said just before.
 const NEAR: u64 = 3;
-/// Most words of a message that a bare correction replaces.
-const MAX_CHANGED: usize = 3;
 /// Words with which people correct what they said.
 const MARKERS: [&str; 11] =
     ["correction", "corrected", "sorry", "actually", "wrong", "wait", "mistake", "mistaken", "mixed", "meant", "misheard"];
@@ -32,43 +30,30 @@ const BETWEEN: [&str; 15] = ["a", "an", "at", "dr", "for", "from", "in", "mr", "
 const AUXILIARIES: &str = "am are be been can could did do does had has have i'm is may might must she's should was we're were will would \
     he's it's they're you're";
 
-/// A message that only says what a value of another one should have been, with that other one: "No, I meant Tuesday".
-pub(super) struct BareCorrection {
-    corrected: MessageId,
+/// A message that takes back a statement of another one: "No, I meant Tuesday". Its words seldom find it.
+pub(super) struct TakenBack {
+    statement: MessageId,
     correction: Message,
 }
 
-/// Finds the bare corrections of messages. Their words find nothing, but what they state is a note that reads like the message that it corrects.
-pub(super) fn bare_corrections(facts: &[RankedFact], ranked: &[RankedMessage]) -> Vec<BareCorrection> {
-    let stems = |text: &str| words(text).into_iter().map(|w| w.stem).collect::<Vec<_>>();
-    let mut found = Vec::new();
-    for f in facts.iter().filter(|f| f.fact.status == FactStatus::Active) {
-        let note = f.fact.value.as_ref().map(|v| stems(v.text.as_str())).unwrap_or_default();
-        let supports = f.evidence.iter().filter(|e| e.stance == Stance::Supports && note.len() > MAX_CHANGED);
-        // Other notes read like their evidence.
-        for e in supports.filter(|e| stems(e.excerpt.as_str()) != note) {
-            let is_corrected = |m: &&Message| {
-                let said = stems(m.text.as_str());
-                let changed = said.iter().zip(&note).filter(|(a, b)| a != b).count();
-                let is_alike = said.len() == note.len() && (1..=MAX_CHANGED).contains(&changed);
-                is_alike && m.role == Role::User && m.session == e.session && m.sent_at <= e.created_at
-            };
-            if let Some(m) = ranked.iter().map(|r| &r.message).filter(is_corrected).max_by_key(|m| m.position) {
-                let (text, sent_at) = (e.excerpt.clone(), e.created_at);
-                let correction = Message { id: e.message, text, sent_at, position: m.position + 1, ..m.clone() };
-                found.push(BareCorrection { corrected: m.id, correction });
-            }
-        }
-    }
-    found
+/// Returns the messages that take back statements of these messages.
+pub(super) fn taken_back(context: &Context, ranked: &[RankedMessage]) -> Vec<TakenBack> {
+    let corrected = context.withdrawn.iter().filter_map(|w| Some((w, w.correction.as_ref()?)));
+    let found = corrected.filter_map(|(w, e)| {
+        let m = &ranked.iter().find(|r| r.message.id == w.message)?.message;
+        let (text, sent_at) = (e.excerpt.clone(), e.created_at);
+        let correction = Message { id: e.message, session: e.session, text, sent_at, position: m.position + 1, ..m.clone() };
+        Some(TakenBack { statement: m.id, correction })
+    });
+    found.collect()
 }
 
 /// Puts before each quote the messages that correct it.
-pub(super) fn with_corrections<'m>(quotes: Vec<Quote<'m>>, ranked: &'m [RankedMessage], bare: &'m [BareCorrection]) -> Vec<Quote<'m>> {
+pub(super) fn with_corrections<'m>(quotes: Vec<Quote<'m>>, ranked: &'m [RankedMessage], taken_back: &'m [TakenBack]) -> Vec<Quote<'m>> {
     let mut all: Vec<Quote<'m>> = Vec::new();
     for quote in quotes {
         let mut corrections = corrections(quote.message, ranked);
-        let of_quote = bare.iter().filter(|b| b.corrected == quote.message.id).map(|b| quote_all(&b.correction));
+        let of_quote = taken_back.iter().filter(|t| t.statement == quote.message.id).map(|t| quote_all(&t.correction));
         corrections.extend(of_quote.filter(|q| q.message.id != quote.message.id));
         corrections.dedup_by_key(|c| c.message.id);
         let is_corrected = !corrections.is_empty();

@@ -126,8 +126,9 @@ impl ExtractiveAnswerer {
                 }
             };
             let mut cited = CitationList::new(context);
-            let bare = later::bare_corrections(&context.facts, &context.messages);
-            let sentences = write_quotes(&question, context, later::with_corrections(quotes, &context.messages, &bare), &mut cited);
+            let taken_back = later::taken_back(context, &context.messages);
+            let quotes = later::with_corrections(quotes, &context.messages, &taken_back);
+            let sentences = write_quotes(&question, context, quotes, &mut cited);
             if let Some(draft) = grounded(&sentences, cited, context) {
                 return Some(draft);
             }
@@ -187,8 +188,8 @@ impl ExtractiveAnswerer {
         if !values.is_empty() {
             return values;
         }
-        let bare = later::bare_corrections(&context.facts, &passages);
-        let quotes = || later::with_corrections(finder.find_quotes(&passages), &passages, &bare);
+        let taken_back = later::taken_back(context, &passages);
+        let quotes = || later::with_corrections(finder.find_quotes(&passages), &passages, &taken_back);
         let mut sentences = if quotes_first { write_quotes(&question, context, quotes(), cited) } else { Vec::new() };
         if sentences.is_empty() {
             let mut found = facts::find_answer(&question, context, &self.cue_index, &self.embedder);
@@ -306,7 +307,7 @@ fn other_names(question: &Question, context: &Context) -> Option<String> {
 /// Writes each quote as a sentence with its mark: "On 8 May 2026 you said: “…” [1].", or "In handbook.pdf, page 3: “…” [1]."
 fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, cited: &mut CitationList<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
-    for quote in quotes {
+    for quote in quotes.into_iter().filter(|q| !context.is_withdrawn(q.message.id, &q.excerpt)) {
         let message = quote.message;
         let chunk = context.chunk(message.id);
         let excerpt = chunk.map_or(quote.excerpt.as_str(), |chunk| chunk.chunk.without_headings(&quote.excerpt));

@@ -149,11 +149,38 @@ pub struct Context {
     pub methods_used: Vec<Method>,
     /// The route of the question.
     pub route: RouteChoice,
+    /// Statements of the messages that were taken back. Only answers need them, so a search leaves them out.
+    pub withdrawn: Vec<Withdrawn>,
     /// Duration of each part.
     pub timings: Timings,
 }
 
+/// A statement whose fact was retracted afterwards.
+#[derive(Clone, Debug)]
+pub struct Withdrawn {
+    /// The message that makes it.
+    pub message: MessageId,
+    /// The words that make it.
+    pub excerpt: super::UserText,
+    /// The evidence of the message that corrects it; `None` if the user retracted the fact by hand.
+    pub correction: Option<Evidence>,
+}
+
+impl Withdrawn {
+    /// Whether some words of the message are this statement, or a part of it, and nothing corrects it.
+    pub fn is_all_of(&self, words: &str) -> bool {
+        let bare = |text: &str| text.trim().trim_end_matches(['.', '!', '…']).to_lowercase();
+        let (words, statement) = (bare(words), bare(self.excerpt.as_str()));
+        self.correction.is_none() && (words.contains(&statement) || statement.contains(&words))
+    }
+}
+
 impl Context {
+    /// Whether the words of a message are a statement that the user retracted by hand. They answer nothing.
+    pub fn is_withdrawn(&self, message: MessageId, words: &str) -> bool {
+        self.withdrawn.iter().any(|w| w.message == message && w.is_all_of(words))
+    }
+
     /// Removes other names and descriptions of entities: they may come from messages and documents that an answer must not use.
     pub fn forget_other_names(&mut self) {
         let sides = self.facts.iter_mut().flat_map(|f| [&mut f.subject, &mut f.object]);
@@ -198,7 +225,8 @@ impl Context {
 
     /// Merges the context of a rephrased question, whose results come first.
     pub fn join(&mut self, nearer: Self) {
-        let Self { messages, chunks, facts, entities, shared_entities, methods_used, route, timings } = nearer;
+        let Self { messages, chunks, facts, entities, shared_entities, methods_used, route, withdrawn, timings } = nearer;
+        self.withdrawn.extend(withdrawn);
         self.route = route;
         let old = std::mem::replace(&mut self.messages, messages);
         let add: Vec<_> = old.into_iter().filter(|o| !self.messages.iter().any(|m| m.message.id == o.message.id)).collect();

@@ -235,7 +235,7 @@ impl UseCases {
         Ok(())
     }
 
-    /// Finds the context of a question. Rephrases the question while the answerer can improve it.
+    /// Finds the context of a question, with what was taken back. Rephrases the question while the answerer can improve it.
     pub(super) async fn context_of_question(
         &self,
         caller: &Caller,
@@ -245,7 +245,9 @@ impl UseCases {
         sources: SearchSources,
     ) -> Result<Context, UseCaseError> {
         let query = of_question(&asked.text, question, answerer.messages_wanted(), sources);
-        self.rephrased_context(caller, answerer, asked, query).await
+        let mut context = self.rephrased_context(caller, answerer, asked, query).await?;
+        self.add_withdrawn(caller, &mut context).await?;
+        Ok(context)
     }
 
     async fn message(&self, caller: &Caller, id: MessageId) -> Result<Message, Failure> {

@@ -1,9 +1,10 @@
 //! Finds the context of a question: named entities, facts about them, and messages by words and by meaning.
 //!
-//! `facts` finds entities and facts, `messages` finds messages and chunks of documents.
+//! `facts` finds entities and facts, `messages` finds messages and chunks of documents, `withdrawn` finds statements that were taken back.
 
 mod facts;
 mod messages;
+mod withdrawn;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -86,7 +87,7 @@ impl UseCases {
         methods_used.dedup();
         timings.total_ms = millis(started);
         record(&timings);
-        Ok(Context { messages, chunks, facts, entities, shared_entities, methods_used, route, timings })
+        Ok(Context { messages, chunks, facts, entities, shared_entities, methods_used, route, withdrawn: Vec::new(), timings })
     }
 
     async fn check_context_query(&self, caller: &Caller, query: &ContextQuery) -> Result<(), UseCaseError> {

@@ -177,6 +177,29 @@ async fn bare_correction_replaces_what_was_just_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn statement_made_again_after_a_denial_replaces_the_one_before() {
+    let chat = Chat::of(&["I live in Leeds.", "No, I live in York."]).await;
+    assert_eq!(chat.facts().await, ["You LIVES_IN Leeds: RETRACTED 0%", "You LIVES_IN York: ACTIVE 100%"]);
+    let chat = Chat::of(&["I live in Leeds.", "I own a kayak.", "No, I live in York."]).await;
+    assert!(chat.facts().await.contains(&"You LIVES_IN Leeds: ENDED 0%".to_owned()));
+    let chat = Chat::of(&["I live in Leeds.", "Not anymore."]).await;
+    assert_eq!(chat.facts().await, ["You LIVES_IN Leeds: ENDED 100%"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn retracted_statement_answers_nothing() {
+    let chat = Chat::of(&["I live in Leeds. I own a kayak."]).await;
+    let facts = chat.server.graphql("{ facts(first: 9) { nodes { id relation } } }", Value::Null).await;
+    let home = facts["facts"]["nodes"].as_array().unwrap().iter().find(|f| f["relation"] == "LIVES_IN").unwrap()["id"].clone();
+    let retract = "mutation($id: ID!) { retractFact(input: { id: $id }) { errors { code } } }";
+    chat.server.graphql(retract, json!({ "id": home })).await;
+    for question in ["Do I live in Leeds?", "Where do I live?"] {
+        assert_eq!(chat.ask(question).await, "I don't know: nothing I was told answers that.");
+    }
+    assert!(chat.ask("Do I own a kayak?").await.starts_with("Yes"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn denial_of_an_unknown_home_leaves_a_move_a_move() {
     let chat = Chat::of(&["I live in Leeds.", "I moved to York, I don't live in Hull."]).await;
     let facts = chat.facts().await;

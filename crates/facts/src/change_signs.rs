@@ -127,6 +127,9 @@ const CORRECTIONS: &[&str] = &[
     "contrary to",
 ];
 
+/// Beginnings of a message that denies.
+const DENIALS: &[&str] = &["no", "nope", "nah", "no no", "sorry", "oops", "whoops", "my bad", "apologies"];
+
 /// Returns the sign in the sentence around a span, and for corrections in the sentence before it too.
 pub(super) fn change_sign(text: &str, span: Span) -> ChangeSign {
     let chars: Vec<char> = text.chars().collect();
@@ -135,11 +138,17 @@ pub(super) fn change_sign(text: &str, span: Span) -> ChangeSign {
     let before = Span { start: end_before, end: end_before }.sentence(&chars).start;
     if has_any(&chars[before..sentence.end], CORRECTIONS) {
         ChangeSign::Correction
-    } else if has_any(&chars[sentence], CHANGES) {
+    } else if has_any(&chars[sentence.clone()], CHANGES) || before == 0 && begins_with_denial(&chars[..sentence.end]) {
         ChangeSign::Change
     } else {
         ChangeSign::None
     }
+}
+
+/// Whether a message begins by denying what was said before: "No, I live in York". Whether that was ever true is open.
+fn begins_with_denial(message: &[char]) -> bool {
+    let text: String = message.iter().collect::<String>().trim_start().to_lowercase();
+    DENIALS.iter().any(|word| text.strip_prefix(word).is_some_and(|rest| rest.starts_with([',', '.', '!', ';', ':'])))
 }
 
 /// Whether the sentence around a span adds to what held before: "I also work for Uber", "my new work number". Then nothing has ended of which there can be
@@ -173,6 +182,10 @@ mod tests {
             ("I live in Lisbon now.", "I live in Lisbon", ChangeSign::Change),
             ("Correction: I live in Lisbon", "I live in Lisbon", ChangeSign::Correction),
             ("I got that wrong. I live in Lisbon", "I live in Lisbon", ChangeSign::Correction),
+            ("No, I live in Lisbon", "I live in Lisbon", ChangeSign::Change),
+            ("Nope. I live in Lisbon", "I live in Lisbon", ChangeSign::Change),
+            ("No one knows that I live in Lisbon", "I live in Lisbon", ChangeSign::None),
+            ("It rains. No, it pours. I live in Lisbon", "I live in Lisbon", ChangeSign::None),
             ("Now it rains. I live in Lisbon", "I live in Lisbon", ChangeSign::None),
             ("I live in Lisbon", "I live in Lisbon", ChangeSign::None),
             ("I know Lisbon", "I know Lisbon", ChangeSign::None),

@@ -1,13 +1,14 @@
-//! Applies bare corrections to the message before: see `corrections`.
+//! Applies corrections to the message before: see `corrections`.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::corrections::{Correction, Reach, corrected, correction};
+use super::corrections::{Correction, Reach, corrected, correction, ends_statement, restates};
 use recall_domain::{
-    Caller, CandidateFact, EntityType, Extraction, Mention, MessageKind, Party, Polarity, Role, Similarity, Span, UserText, nearest,
+    Caller, CandidateFact, CandidateValue, EntityType, Extraction, Mention, MessageKind, Party, Polarity, Role, Similarity, Span, UserText,
+    nearest,
 };
 use recall_ports::extract::{EarlierMessage, ExtractError, ExtractInput, Extractor};
 
@@ -22,6 +23,8 @@ struct Corrected {
     /// What the message and its corrected text state.
     before: Extraction,
     after: Extraction,
+    /// Whether the right words are another spelling of the wrong ones.
+    is_spelling: bool,
 }
 
 /// The facts that only one of two readings states.
@@ -61,6 +64,26 @@ impl CorrectingExtractor {
         self.reread(caller, input, first, &said, &last).await
     }
 
+    /// Returns what a message states, and what it takes back of the one directly before it: "No, I live in York", "Not anymore".
+    async fn with_taken_back(&self, caller: &Caller, input: &ExtractInput, mut read: Extraction) -> Result<Extraction, ExtractError> {
+        let (text, earlier) = (input.text.as_str(), &input.background.earlier);
+        let (restates, ends) = (restates(text), ends_statement(text));
+        let last = earlier.last().filter(|m| m.role == Role::User && m.speaker == input.speaker);
+        let Some(said) = last.filter(|_| restates || ends) else { return Ok(read) };
+        let before = self.inner.extract(caller, &earlier_input(input, earlier.len() - 1, said.text.clone())).await?;
+        let (facts, polarity) = if restates {
+            (restated(&before, &read), Polarity::Negated)
+        } else {
+            (before.facts.iter().filter(|f| is_affirmed(f)).cloned().collect(), Polarity::Ended)
+        };
+        for fact in facts {
+            let mut party = |party| carry_over(text, &mut read.mentions, &before, party);
+            let (subject, object) = (party(fact.subject), party(fact.object));
+            read.facts.insert(0, CandidateFact { subject, object, polarity, span: whole(text), ..fact });
+        }
+        Ok(read)
+    }
+
     /// Reads an earlier message again, corrected. Exactly one way to correct it must change what it states, and nothing else.
     async fn reread(
         &self,
@@ -70,9 +93,8 @@ impl CorrectingExtractor {
         said: &UserText,
         correction: &Correction<'_>,
     ) -> Result<Option<Corrected>, ExtractError> {
-        let previous: Vec<UserText> = input.background.earlier[..place].iter().map(|m| m.text.clone()).collect();
         let read = |text: UserText| {
-            let input = ExtractInput { text, speaker: input.speaker.clone(), previous: previous.clone(), ..ExtractInput::default() };
+            let input = earlier_input(input, place, text);
             async move { self.inner.extract(caller, &input).await }
         };
         let before = read(said.clone()).await?;
@@ -81,8 +103,12 @@ impl CorrectingExtractor {
             let text = UserText::from(text);
             let after = read(text.clone()).await?;
             if is_correction_of(said.as_str(), &before, &after, correction) {
-                found.push(Corrected { text, before: before.clone(), after });
+                let is_spelling = is_spelling(&before, &after, correction.right);
+                found.push(Corrected { text, before: before.clone(), after, is_spelling });
             }
+        }
+        if found.len() > 1 && found.iter().any(|c| c.is_spelling) {
+            found.retain(|c| c.is_spelling);
         }
         if found.len() > 1 {
             // "I meant Bergen" after "Mia lives in York": the right words alone tell that they are no person.
@@ -111,14 +137,14 @@ impl Extractor for CorrectingExtractor {
     async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError> {
         match self.correct(caller, input).await? {
             Some(corrected) => Ok(extraction_of(input.text.as_str(), &corrected)),
-            None => self.inner.extract(caller, input).await,
+            None => self.with_taken_back(caller, input, self.inner.extract(caller, input).await?).await,
         }
     }
 
     async fn extract_ahead(&self, caller: &Caller, input: &ExtractInput, next: &[ExtractInput]) -> Result<Extraction, ExtractError> {
         match self.correct(caller, input).await? {
             Some(corrected) => Ok(extraction_of(input.text.as_str(), &corrected)),
-            None => self.inner.extract_ahead(caller, input, next).await,
+            None => self.with_taken_back(caller, input, self.inner.extract_ahead(caller, input, next).await?).await,
         }
     }
 }
@@ -162,12 +188,60 @@ fn is_correction_of(said: &str, before: &Extraction, after: &Extraction, correct
         return correction.is_value() && added.iter().all(|f| f.value.is_some());
     };
     // Names replace names of the same type. Similar names of people are spellings of one name.
-    let old: Vec<&Mention> = before.mentions.iter().filter(|m| !after.mentions.iter().any(|n| n.name == m.name)).collect();
-    let is_spelling = |m: &Mention| nearest(&m.name, [correction.right], Similarity::Likely).is_some();
     let is_person = entity_type == EntityType::Person;
-    let [old] = old[..] else { return false };
-    old.entity_type == entity_type
-        && !(is_person && (correction.reach == Reach::Directly || correction.wrong.is_some() && is_spelling(old)))
+    let is_renamed = || correction.wrong.is_some() && is_spelling(before, after, correction.right);
+    replaced_mention(before, after).is_some_and(|old| old.entity_type == entity_type)
+        && !(is_person && (correction.reach == Reach::Directly || is_renamed()))
+}
+
+/// Returns the only mention of a reading that another one lacks.
+fn replaced_mention<'e>(before: &'e Extraction, after: &Extraction) -> Option<&'e Mention> {
+    let mut old = before.mentions.iter().filter(|m| !after.mentions.iter().any(|n| n.name == m.name));
+    old.next().filter(|_| old.next().is_none())
+}
+
+/// Whether a name is another spelling of the only mention that it replaces.
+fn is_spelling(before: &Extraction, after: &Extraction, right: &str) -> bool {
+    replaced_mention(before, after).is_some_and(|old| nearest(&old.name, [right], Similarity::Likely).is_some())
+}
+
+/// Returns the facts of a reading of which a later one states another object: "My dog is Rex", "No, my dog is Max". A fact counts if only one of
+/// either reading fits.
+fn restated(before: &Extraction, after: &Extraction) -> Vec<CandidateFact> {
+    let Changes { removed, added } = changes(before, after);
+    let object = |read: &Extraction, f: &CandidateFact| match f.object {
+        Party::Speaker => None,
+        Party::Mention(i) => Some((read.mentions[i].entity_type, read.mentions[i].description.clone())),
+    };
+    let label = |f: &CandidateFact| match &f.value {
+        Some(CandidateValue::Known(value)) => value.label.as_ref().map(|l| l.as_str().to_lowercase()),
+        _ => None,
+    };
+    let replaces = |old: &CandidateFact, new: &CandidateFact| {
+        is_affirmed(old)
+            && is_affirmed(new)
+            && old.relation == new.relation
+            && name_of(before, old.subject) == name_of(after, new.subject)
+            && object(before, old) == object(after, new)
+            && label(old) == label(new)
+    };
+    let is_replaced = |old: &&CandidateFact| {
+        let mut by = added.iter().filter(|new| replaces(old, new));
+        let new = by.next().filter(|_| by.next().is_none());
+        new.is_some_and(|new| removed.iter().filter(|old| replaces(old, new)).count() == 1)
+    };
+    removed.iter().copied().filter(is_replaced).cloned().collect()
+}
+
+/// Whether a fact is said to hold. A note may say anything.
+fn is_affirmed(fact: &CandidateFact) -> bool {
+    fact.polarity == Polarity::Affirmed && !matches!(fact.value, Some(CandidateValue::Note(_)))
+}
+
+/// Returns the input that reads an earlier message, or another text in its place.
+fn earlier_input(input: &ExtractInput, place: usize, text: UserText) -> ExtractInput {
+    let previous = input.background.earlier[..place].iter().map(|m| m.text.clone()).collect();
+    ExtractInput { text, speaker: input.speaker.clone(), previous, ..ExtractInput::default() }
 }
 
 /// Returns the type that a reading gives to a name.
@@ -210,33 +284,40 @@ fn name_of(read: &Extraction, party: Party) -> Option<String> {
 /// Returns what a correction states: what it takes back, and what holds instead.
 fn extraction_of(text: &str, corrected: &Corrected) -> Extraction {
     let Changes { removed, added } = changes(&corrected.before, &corrected.after);
-    let length = |words: &str| u32::try_from(words.chars().count()).unwrap_or(u32::MAX);
-    let whole = Span { start: 0, end: length(text) };
-    // What the correction does not name stands at its first word.
-    let first = Span { start: 0, end: length(text.split_whitespace().next().unwrap_or_default()) };
     let mut mentions: Vec<Mention> = Vec::new();
-    let mut party = |read: &Extraction, party: Party| {
-        let Party::Mention(i) = party else { return Party::Speaker };
-        let mention = &read.mentions[i];
-        let known = mentions.iter().position(|m| m.name.eq_ignore_ascii_case(&mention.name));
-        Party::Mention(known.unwrap_or_else(|| {
-            let said = text.find(&mention.name).map(|at| {
-                let start = length(&text[..at]);
-                Span { start, end: start + length(&mention.name) }
-            });
-            mentions.push(Mention { span: said.unwrap_or(first), ..mention.clone() });
-            mentions.len() - 1
-        }))
-    };
     let sides = [(removed, &corrected.before, Polarity::Negated), (added, &corrected.after, Polarity::Affirmed)];
     let mut facts = Vec::new();
     for (changed, read, polarity) in sides {
         for fact in changed {
-            let (subject, object) = (party(read, fact.subject), party(read, fact.object));
-            facts.push(CandidateFact { subject, object, polarity, span: whole, ..fact.clone() });
+            let mut party = |party| carry_over(text, &mut mentions, read, party);
+            let (subject, object) = (party(fact.subject), party(fact.object));
+            facts.push(CandidateFact { subject, object, polarity, span: whole(text), ..fact.clone() });
         }
     }
     Extraction { mentions, facts, ..Extraction::empty(MessageKind::Statement) }
+}
+
+/// Returns a side of a reading as a side of the correction, whose mentions it joins. What the correction does not name stands at its first word.
+fn carry_over(text: &str, mentions: &mut Vec<Mention>, read: &Extraction, party: Party) -> Party {
+    let Party::Mention(i) = party else { return Party::Speaker };
+    let mention = &read.mentions[i];
+    let known = mentions.iter().position(|m| m.name.eq_ignore_ascii_case(&mention.name));
+    Party::Mention(known.unwrap_or_else(|| {
+        let said = text.find(&mention.name).map(|at| (length(&text[..at]), length(&mention.name)));
+        let (start, count) = said.unwrap_or_else(|| (0, length(text.split_whitespace().next().unwrap_or_default())));
+        mentions.push(Mention { span: Span { start, end: start + count }, ..mention.clone() });
+        mentions.len() - 1
+    }))
+}
+
+/// Returns the span of a whole text.
+fn whole(text: &str) -> Span {
+    Span { start: 0, end: length(text) }
+}
+
+/// Returns the number of code points.
+fn length(text: &str) -> u32 {
+    u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -265,7 +346,11 @@ mod tests {
         let name = |party| name_of(&found, party).unwrap_or_else(|| "I".to_owned());
         let fact = |f: &CandidateFact| {
             let object = f.value.as_ref().map_or_else(|| name(f.object), |v| v.text().as_str().to_owned());
-            let sign = if f.polarity == Polarity::Affirmed { '+' } else { '-' };
+            let sign = match f.polarity {
+                Polarity::Affirmed => '+',
+                Polarity::Negated => '-',
+                Polarity::Ended => '~',
+            };
             format!("{sign}{} {} {object}", name(f.subject), f.relation)
         };
         found.facts.iter().map(fact).collect()
@@ -283,6 +368,11 @@ mod tests {
             (&["I live in Porto.", "> Nice!", "I mean Lisbon"], &["-I LIVES_IN porto", "+I LIVES_IN lisbon"]),
             (&["I live in Porto.", "> Is it warm there?", "I meant Lisbon"], &["-I LIVES_IN porto", "+I LIVES_IN lisbon"]),
             (&["My daughter Ada is 7.", "> A cake with 7 candles?", "8, not 7"], &["-ada AGE 7", "+ada AGE 8"]),
+            (&["I live in Leeds.", "No, I live in York."], &["-I LIVES_IN leeds", "+I LIVES_IN york"]),
+            (&["My dog is called Rex.", "Scratch that, my dog is called Max."], &["-I OWNS rex", "+I OWNS max"]),
+            (&["I live in Leeds.", "Not anymore."], &["~I LIVES_IN leeds"]),
+            (&["I live in Osako.", "*Osaka"], &["-I LIVES_IN osako", "+I LIVES_IN osaka"]),
+            (&["I live in York.", "I said York but it's Hull"], &["-I LIVES_IN york", "+I LIVES_IN hull"]),
         ] {
             assert_eq!(read(turns).await, expected, "{turns:?}");
         }
@@ -297,6 +387,9 @@ mod tests {
             &["I weigh 72 kg.", "It should be 70"],
             &["Leo turned 7 in May.", "Oh, and Tom"],
             &["Leo turned 7 in May.", "Sorry, also Tom"],
+            &["I like tea.", "No, I like coffee too."],
+            &["My dog is called Rex.", "No, my cat is called Tom."],
+            &["I live in Leeds.", "> Do you live in Leeds?", "No, I live in York."],
             &["I like tea, rice, figs, kale, soup, jam and cake.", "I mean honey"],
         ] {
             assert!(read(turns).await.iter().all(|f| f.starts_with('+') && !f.contains("AGE")), "{turns:?}");

@@ -3,19 +3,27 @@
 //! The message before it is read again with the right words in place of the wrong ones. What that reading adds holds, and what it lacks does not.
 //! So a correction works for every relation, and needs exactly one value of its kind in that message.
 
+mod values;
+mod words;
+
 use std::ops::Range;
 
-use super::{closed_classes::closed_class, tokens::Pos};
-use recall_domain::{
-    FactValue, ValueData, number_word,
-    value::{ContactKind, SpokenDate},
+use self::{
+    values::{Kind, MAX_VALUE_WORDS, kind_of_all, number_in_place_of, values},
+    words::{Word, joined, places_of, words},
 };
+use super::{closed_classes::closed_class, tokens::Pos};
 
-/// Most words of a correction, and of the value in it.
+/// Most words of a correction.
 const MAX_WORDS: usize = 12;
-const MAX_VALUE_WORDS: usize = 5;
 /// Most bytes of a message that is read again.
 const MAX_CORRECTED: usize = 1_000;
+/// Least words of a statement that is made again.
+const LEAST_RESTATED: usize = 3;
+/// Words of a statement that adds to the one before.
+const ADDITIONS: &[&str] = &["also", "too", "another", "both", "second", "and"];
+/// Messages that end what the one before states.
+const ENDINGS: &[&str] = &["not anymore", "not any more", "not any longer", "no longer", "not now", "not these days"];
 /// Most replacements that are tried for one correction.
 const MAX_PLACES: usize = 6;
 
@@ -55,6 +63,8 @@ const ENDS: &[(Sign, &[&str])] = &[
 /// Words that lead to the value.
 const LEADS: &[&str] =
     &["it's", "it is", "its", "it was", "that's", "that is", "on", "in", "at", "to", "for", "by", "a", "an", "the", "my", "our"];
+/// Beginnings that repeat wrong words: "I said York but it's Hull".
+const REPEATS: &[&str] = &["i said", "i wrote", "i typed", "i put", "i told you"];
 /// Subjects of a value: "sorry, she's 63".
 const PRONOUNS: &[&str] = &["he's", "she's", "they're", "he is", "she is", "they are"];
 
@@ -87,24 +97,22 @@ impl Correction<'_> {
     }
 }
 
-/// The kind of a value. Only values of one kind replace each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Date,
-    Time,
-    Number,
-    Contact(ContactKind),
+/// Whether a message begins by saying that the one before was wrong and then says all of it again: "No, I live in York".
+pub(crate) fn restates(text: &str) -> bool {
+    let all = words(text);
+    let (rest, signs) = without_signs(&all);
+    // "No one lives in York", "make that work", "sorry I'm late"
+    let has_mark = all[..all.len() - rest.len()].last().is_some_and(|w| w.closes);
+    let is_denial = signs.contains(&Sign::Certain) || has_mark && (signs.contains(&Sign::Replacement) || signs.contains(&Sign::Denial));
+    let adds = rest.iter().any(|w| ADDITIONS.contains(&w.norm.as_str()));
+    is_denial && !adds && rest.len() >= LEAST_RESTATED && !text.contains('?')
 }
 
-/// A word without the marks around it.
-#[derive(Clone, Debug)]
-struct Word<'t> {
-    text: &'t str,
-    norm: String,
-    /// The first byte, and one past the last.
-    range: Range<usize>,
-    /// A mark follows.
-    closes: bool,
+/// Whether a message says only that the one before no longer holds: "Not anymore."
+pub(crate) fn ends_statement(text: &str) -> bool {
+    let all = words(text);
+    let ends = |words: &[Word<'_>]| ENDINGS.contains(&words.iter().map(|w| w.norm.as_str()).collect::<Vec<_>>().join(" ").as_str());
+    (ends(&all) || ends(without_signs(&all).0)) && !text.contains('?')
 }
 
 /// Reads a message as a bare correction.
@@ -116,11 +124,8 @@ pub(crate) fn correction(text: &str) -> Option<Correction<'_>> {
     if all.len() > MAX_WORDS {
         return None;
     }
-    let (mut rest, mut signs) = (&all[..], Vec::new());
-    while let Some((sign, next)) = BEGINNINGS.iter().find_map(|(sign, words)| Some((*sign, without_beginning(rest, words)?))) {
-        rest = next;
-        signs.push(sign);
-    }
+    let (rest, mut signs) = without_signs(&all);
+    signs.extend(is_marked_as_typo(text).then_some(Sign::Certain));
     let (right, wrong) = sides(rest)?;
     let of_person = without_beginning(right, PRONOUNS);
     let (right, end) = without_end(without_leads(of_person.unwrap_or(right)));
@@ -140,6 +145,23 @@ pub(crate) fn correction(text: &str) -> Option<Correction<'_>> {
     Some(Correction { right: joined(text, right), wrong: wrong.map(|w| joined(text, w)), reach })
 }
 
+/// Removes the beginnings that say something about earlier words, and returns what they say.
+fn without_signs<'w, 't>(mut words: &'w [Word<'t>]) -> (&'w [Word<'t>], Vec<Sign>) {
+    let mut signs = Vec::new();
+    while let Some((sign, next)) = BEGINNINGS.iter().find_map(|(sign, beginnings)| Some((*sign, without_beginning(words, beginnings)?))) {
+        words = next;
+        signs.push(sign);
+    }
+    (words, signs)
+}
+
+/// Whether a text is marked as people mark the right spelling in a chat: "*Osaka", "Osaka*".
+fn is_marked_as_typo(text: &str) -> bool {
+    let text = text.trim();
+    let marked = text.strip_prefix('*').or_else(|| text.strip_suffix('*'));
+    marked.is_some_and(|rest| !rest.contains('*') && rest == rest.trim())
+}
+
 /// Returns how far a correction reaches that begins or ends like this; `None` if the signs deny nothing.
 fn reach_of(signs: &[Sign]) -> Option<Reach> {
     // "Actually it should be 70" is a wish; "sorry, it should be 70" corrects.
@@ -154,9 +176,16 @@ fn reach_of(signs: &[Sign]) -> Option<Reach> {
     reaches.max()
 }
 
-/// Splits the right words from the wrong ones: "42, not 41", "not 41 but 42", "Ann instead of Bob".
+/// Splits the right words from the wrong ones: "42, not 41", "not 41 but 42", "Ann instead of Bob", "I said York but it's Hull".
 fn sides<'w, 't>(words: &'w [Word<'t>]) -> Option<(&'w [Word<'t>], Option<&'w [Word<'t>]>)> {
     let at = |norm: &str| words.iter().position(|w| w.norm == norm);
+    if let Some(repeated) = without_beginning(words, REPEATS) {
+        let but = repeated.iter().position(|w| w.norm == "but")?;
+        return Some((
+            without_signs(without_beginning(&repeated[but + 1..], &["meant"]).unwrap_or(&repeated[but + 1..])).0,
+            Some(&repeated[..but]),
+        ));
+    }
     if at("not") == Some(0) {
         let wrong_first = &words[1..];
         let but = wrong_first.iter().position(|w| w.norm == "but");
@@ -205,118 +234,6 @@ pub(crate) fn corrected(said: &str, correction: &Correction<'_>, nouns: &[Range<
     texts.filter(|text| text != said).collect()
 }
 
-/// Returns the old word with the number of the new words: "€950" for "€900" and "950". A unit must be the one that was said.
-fn number_in_place_of(old: &str, after: &str, new: &str) -> Option<String> {
-    let (number, unit) = unit_of(new).unwrap_or((new, ""));
-    if !unit.is_empty() && !after.trim_start().to_lowercase().starts_with(&unit.to_lowercase()) {
-        return None;
-    }
-    let digits = |word: &str| {
-        let start = word.find(|c: char| c.is_ascii_digit())?;
-        let end = word.rfind(|c: char| c.is_ascii_digit())? + 1;
-        Some((word.get(..start)?.to_owned(), word.get(start..end)?.to_owned(), word.get(end..)?.to_owned()))
-    };
-    let spelled = |word: &str| number_word(word).map(|n| (String::new(), n.to_string(), String::new()));
-    let (old, new) = (digits(old).or_else(|| spelled(old))?, digits(number).or_else(|| spelled(number))?);
-    let fits = |new: &str, old: &str| new.is_empty() || new.eq_ignore_ascii_case(old);
-    (fits(&new.0, &old.0) && fits(&new.2, &old.2)).then(|| format!("{}{}{}", old.0, new.1, old.2))
-}
-
-/// Splits a number from its unit: "74 kg".
-fn unit_of(text: &str) -> Option<(&str, &str)> {
-    let (number, unit) = text.split_once(' ')?;
-    let value = FactValue::parse_number(text)?;
-    matches!(value.data, ValueData::Number { unit: Some(_), .. }).then_some((number, unit))
-}
-
-/// Returns the kind of value that a whole text is.
-fn kind_of_all(text: &str) -> Option<Kind> {
-    match values(text).as_slice() {
-        [(range, kind)] if *range == (0..text.len()) => Some(*kind),
-        [] => None,
-        _ => unit_of(text).map(|_| Kind::Number),
-    }
-}
-
-/// Returns the values in a text with their places, the longest at each place.
-fn values(text: &str) -> Vec<(Range<usize>, Kind)> {
-    let words = words(text);
-    let (mut found, mut at) = (Vec::new(), 0);
-    while at < words.len() {
-        let most = MAX_VALUE_WORDS.min(words.len() - at);
-        let value = (1..=most).rev().find_map(|n| {
-            let part = &words[at..at + n];
-            // A mark ends a value, but not the day before a month.
-            let is_closed =
-                part[..n - 1].iter().any(|w| w.closes && w.norm.parse::<u32>().is_err() && SpokenDate::parse(&w.norm).is_none());
-            let kind = kind_of(joined(text, part), part).filter(|_| !is_closed)?;
-            Some((part[0].range.start..part[n - 1].range.end, kind, n))
-        });
-        match value {
-            Some((range, kind, n)) => {
-                found.push((range, kind));
-                at += n;
-            }
-            None => at += 1,
-        }
-    }
-    found
-}
-
-/// Returns the kind of value that the words are.
-fn kind_of(text: &str, words: &[Word<'_>]) -> Option<Kind> {
-    let first = words.first()?;
-    if let Some(value) = FactValue::parse_contact(text)
-        && let ValueData::Contact { contact, .. } = value.data
-    {
-        return Some(Kind::Contact(contact));
-    }
-    if is_time(&text.to_lowercase()) {
-        return Some(Kind::Time);
-    }
-    if words.len() == 1 {
-        let starts = first.norm.trim_start_matches(['€', '$', '£', '¥', '#']).starts_with(|c: char| c.is_ascii_digit());
-        // "One" is seldom a number.
-        if starts && SpokenDate::parse(&first.norm).is_none_or(|_| first.norm.len() <= 4) || number_word(&first.norm).is_some_and(|n| n > 1)
-        {
-            return Some(Kind::Number);
-        }
-        // "I may go", "sat down"
-        let is_name = first.text.starts_with(char::is_uppercase) || matches!(first.norm.as_str(), "today" | "tonight" | "tomorrow");
-        return SpokenDate::parse(&first.norm).filter(|_| is_name || first.norm.ends_with("day")).map(|_| Kind::Date);
-    }
-    let is_lead = matches!(first.norm.as_str(), "on" | "of" | "the" | "this" | "coming");
-    let ends = words.last().is_some_and(|w| !matches!(w.norm.as_str(), "on" | "of" | "the" | "this" | "coming"));
-    SpokenDate::parse(text).filter(|_| !is_lead && ends).map(|_| Kind::Date)
-}
-
-/// Whether the words are a time of day: "4pm", "16:30", "4 pm", "noon", "half past four".
-fn is_time(words: &str) -> bool {
-    if matches!(words, "noon" | "midnight" | "midday") {
-        return true;
-    }
-    let spoken = ["half past ", "quarter past ", "quarter to "].iter().find_map(|lead| words.strip_prefix(lead));
-    let is_hour = |hour: &str| hour.parse::<u32>().ok().or_else(|| number_word(hour)).is_some_and(|h| h <= 24);
-    if let Some(hour) = spoken.or_else(|| words.strip_suffix(" o'clock")) {
-        return is_hour(hour);
-    }
-    let halves = ["a.m.", "p.m.", "a.m", "p.m", "am", "pm"];
-    let bare = halves.iter().find_map(|half| words.strip_suffix(half)).map(str::trim_end);
-    let clock = bare.unwrap_or(words);
-    match clock.split_once(':') {
-        Some((hour, minute)) => is_hour(hour) && minute.len() == 2 && minute.parse::<u32>().is_ok_and(|m| m < 60),
-        None => bare.is_some() && is_hour(clock),
-    }
-}
-
-/// Returns the places where words stand in a text.
-fn places_of(text: &str, wanted: &str) -> Vec<Range<usize>> {
-    let (text_words, wanted) = (words(text), words(wanted));
-    let is_same = |part: &[Word<'_>]| part.iter().zip(&wanted).all(|(a, b)| a.norm == b.norm);
-    let found = text_words.windows(wanted.len().max(1)).filter(|part| is_same(part));
-    found.map(|part| part[0].range.start..part[part.len() - 1].range.end).collect()
-}
-
 fn without_beginning<'w, 't>(words: &'w [Word<'t>], beginnings: &[&str]) -> Option<&'w [Word<'t>]> {
     beginnings.iter().find_map(|beginning| {
         let n = beginning.split(' ').count();
@@ -341,37 +258,6 @@ fn without_end<'w, 't>(words: &'w [Word<'t>]) -> (&'w [Word<'t>], Option<Sign>) 
     };
     let found = ENDS.iter().find_map(|(sign, ends)| Some((*sign, ends.iter().find_map(|end| without(end))?)));
     found.map_or((words, None), |(sign, rest)| (rest, Some(sign)))
-}
-
-fn joined<'t>(text: &'t str, words: &[Word<'_>]) -> &'t str {
-    match words {
-        [first, .., last] => text.get(first.range.start..last.range.end).unwrap_or_default(),
-        [one] => text.get(one.range.clone()).unwrap_or_default(),
-        [] => "",
-    }
-}
-
-fn words(text: &str) -> Vec<Word<'_>> {
-    let is_mark = |c: char| !(c.is_alphanumeric() || matches!(c, '€' | '$' | '£' | '¥' | '#' | '+' | '%' | '@' | '/'));
-    let mut found = Vec::new();
-    let mut start = 0;
-    for part in text.split_inclusive(char::is_whitespace) {
-        let bare = part.trim_end();
-        let lead = bare.len() - bare.trim_start_matches(is_mark).len();
-        let word = bare.trim_matches(is_mark);
-        if word.is_empty() {
-            if let Some(last) = found.last_mut().filter(|_| !bare.is_empty()) {
-                let last: &mut Word<'_> = last;
-                last.closes = true;
-            }
-        } else {
-            let range = start + lead..start + lead + word.len();
-            let norm = word.to_lowercase().replace('’', "'");
-            found.push(Word { text: word, norm, closes: lead + word.len() < bare.len(), range });
-        }
-        start += part.len();
-    }
-    found
 }
 
 #[cfg(test)]
@@ -403,6 +289,11 @@ mod tests {
             ("That should have been 70", ("70", None, Reach::PastStatements)),
             ("I should have said 70", ("70", None, Reach::Anywhere)),
             ("Sorry, should be 70", ("70", None, Reach::Directly)),
+            ("*Osaka", ("Osaka", None, Reach::Anywhere)),
+            ("Osaka*", ("Osaka", None, Reach::Anywhere)),
+            ("I said York but it's Hull", ("Hull", Some("York"), Reach::Anywhere)),
+            ("sorry, I wrote 5 May but I meant 6 May", ("6 May", Some("5 May"), Reach::Anywhere)),
+            ("I said York, but meant Hull", ("Hull", Some("York"), Reach::Anywhere)),
             ("Typo: that should be 70", ("70", None, Reach::Anywhere)),
             ("It should be 70, not 72", ("70", Some("72"), Reach::Anywhere)),
         ] {
@@ -415,9 +306,34 @@ mod tests {
             "Is it Tuesday, not Monday?",
             "he's Desmond, not Derek",
             "She's 63",
+            "* Osaka",
+            "*Osaka*",
+            "I said York",
             "I meant to call the dentist about my left knee before lunch",
         ] {
             assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn denied_statement_is_made_again() {
+        for text in ["No, I live in York", "Scratch that, my dog is Max", "Sorry, wait, I live in York.", "I meant my sister lives in York"]
+        {
+            assert!(restates(text), "{text}");
+        }
+        for text in
+            ["No one lives in York", "Sorry I live in York", "Oh, I live in York", "No, I live in York too", "No, do I live in York?"]
+        {
+            assert!(!restates(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn short_endings_are_recognized() {
+        for (text, expected) in
+            [("Not anymore.", true), ("Well, not any more!", true), ("No longer", true), ("Not now?", false), ("Not bad", false)]
+        {
+            assert_eq!(ends_statement(text), expected, "{text}");
         }
     }
 

@@ -30,6 +30,32 @@ const NO_ENDS: &[&str] = &[
     "broke up with laughter",
     "for the weekend",
     "my shift",
+    "turned up again",
+    "came back",
+    "got it back",
+    "got him back",
+    "got her back",
+    "got them back",
+    "found it",
+    "found him",
+    "found her",
+    "found them",
+];
+/// Days and times of day to which a statement is limited: "I don't work there on Fridays".
+const SOME_DAYS: &[&str] = &[
+    "on mondays",
+    "on tuesdays",
+    "on wednesdays",
+    "on thursdays",
+    "on fridays",
+    "on saturdays",
+    "on sundays",
+    "on weekends",
+    "at weekends",
+    "at night",
+    "in the mornings",
+    "in the afternoons",
+    "in the evenings",
 ];
 
 /// Whether the words of a sentence leave a fact of a relation open.
@@ -45,7 +71,15 @@ pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -
     let has_pair = |firsts: &[&str], seconds: &[&str]| firsts.iter().any(|a| seconds.iter().any(|b| has(&format!("{a} {b}"))));
     match polarity {
         Polarity::Affirmed => relation == "WORKS_FOR" && has_one(APPLICATIONS),
-        Polarity::Ended => has_one(PLANS) || has_one(NO_ENDS) || has_pair(DENIALS, ENDING_VERBS) || has_pair(ACCUSTOMED, &["used to"]),
+        // What breaks is still there. The rules read that an animal died.
+        Polarity::Ended if relation == "OWNS" && has("died") => true,
+        Polarity::Ended => {
+            has_one(SOME_DAYS)
+                || has_one(PLANS)
+                || has_one(NO_ENDS)
+                || has_pair(DENIALS, ENDING_VERBS)
+                || has_pair(ACCUSTOMED, &["used to"])
+        }
         Polarity::Negated => false,
     }
 }
@@ -66,6 +100,9 @@ mod tests {
             "I stopped by Deloitte on Saturday.",
             "Karl and I broke up a fight at the pub.",
             "I'll sell the car.",
+            "I lost the car keys but found them.",
+            "I no longer drive the car on Fridays.",
+            "My car died this morning.",
         ] {
             assert!(is_unsettled(text, "OWNS", Polarity::Ended), "{text}");
         }

@@ -1,6 +1,8 @@
 //! Finds clauses: each finite verb group with its subject and the extent of its complements.
 
-use super::clauses::Clause;
+use recall_domain::FirstPerson;
+
+use super::clauses::{Clause, Subject};
 use super::lexicon::lexicon;
 use super::phrases::{Chunk, ChunkKind, Phrases, VerbKind};
 use super::steps;
@@ -66,6 +68,11 @@ fn share_objects(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
     }
 }
 
+/// Whether a verb says what somebody takes for true.
+fn is_opinion(lemma: &str) -> bool {
+    matches!(lemma, "think" | "believe" | "feel" | "guess" | "suppose" | "reckon" | "figure")
+}
+
 /// Marks a clause that is the complement of a verb of saying, thinking or doubting.
 fn mark_complement_clause(tokens: &[Token], p: &Phrases, host: &Clause, clause: &mut Clause, edge: usize) {
     let between = &p.chunks[(host.at + 1).min(edge)..edge];
@@ -83,8 +90,14 @@ fn mark_complement_clause(tokens: &[Token], p: &Phrases, host: &Clause, clause: 
         let modal = p.verbs[host.verb].modal.is_some();
         let asks = tokens[p.verbs[host.verb].main].norm == "let";
         // "I don't think she likes it" denies that she does; "I didn't say …" says nothing of it.
-        let open = clause.denied && !matches!(lemma.as_str(), "think" | "believe" | "feel" | "guess" | "suppose" | "reckon" | "figure");
-        clause.unasserted |= lexicon().in_set("doubt", lemma) || host.unasserted || modal || asks || open;
+        let open = clause.denied && !is_opinion(lemma);
+        // "People think I sold my bike": the speaker knows better.
+        let says_i = |subject: &Subject| match subject {
+            Subject::Nouns(nouns) => nouns.iter().any(|&n| FirstPerson::is_subject(&tokens[p.nouns[n].head].norm)),
+            _ => false,
+        };
+        let is_of_others = is_opinion(lemma) && !says_i(&host.subject) && says_i(&clause.subject);
+        clause.unasserted |= lexicon().in_set("doubt", lemma) || host.unasserted || modal || asks || open || is_of_others;
     } else if host.hedged.is_some() && edge > host.at && p.chunks[edge.min(p.chunks.len() - 1)].kind == ChunkKind::Conj {
         clause.hedged.clone_from(&host.hedged);
         clause.unasserted |= host.unasserted;

@@ -3,12 +3,18 @@
 use recall_domain::{EntityType, Polarity};
 
 use super::clauses::{Clause, Subject};
+use super::cues::Rel;
 use super::lexicon::lexicon;
 use super::naming::describe;
 use super::phrases::{ChunkKind, NounPhrase, Possessor, VerbGroup};
 use super::reader::{FactDraft, Reader, Referent, is_personal};
 use super::tokens::Pos;
 use super::verbal::is_over;
+
+/// What people live in.
+const HOMES: &[&str] = &["home", "flat", "apartment", "house", "place", "studio", "bedsit"];
+/// Words before a home that say that nobody lives there now.
+const OTHER_HOMES: &[&str] = &["holiday", "summer", "weekend", "second", "old", "former", "childhood", "dream", "vacation", "rental"];
 
 /// A copula clause with what holds for all its facts.
 struct Copula<'a> {
@@ -36,6 +42,7 @@ impl Reader<'_> {
         if !matches!(g.lemma.as_str(), "be" | "become" | "remain" | "include") || g.passive || g.progressive {
             return;
         }
+        self.read_home(clause, subjects);
         let Some(at) = self.complement(clause) else { return };
         let chunk = self.phrases.chunks[at];
         let polarity = self.polarity_of_copula(clause, g);
@@ -59,6 +66,25 @@ impl Reader<'_> {
             }
             self.read_possessed_predicate(&copula, n);
         }
+    }
+
+    /// Adds the home of a person by where it is: "My new flat is in Braga".
+    fn read_home(&mut self, clause: &Clause, subjects: &[usize]) {
+        let g = &self.phrases.verbs[clause.verb];
+        let [home] = *subjects else { return };
+        let np = &self.phrases.nouns[home];
+        let is_home = HOMES.contains(&self.tokens[np.head].norm.as_str());
+        let is_other = self.tokens[np.start..np.head].iter().any(|t| OTHER_HOMES.contains(&t.norm.as_str()));
+        if !is_home || is_other || g.past || g.lemma != "be" || self.polarity_of_copula(clause, g) != Polarity::Affirmed {
+            return;
+        }
+        let chunk = |k: usize| self.phrases.chunks.get(clause.at + k).map(|c| (c.kind, c.start, c.end));
+        let (Some((ChunkKind::Prep, prep, _)), Some((ChunkKind::Noun(place), _, end))) = (chunk(1), chunk(2)) else { return };
+        let is_of_home = |r: &Rel| r.functional && r.subject_types == [EntityType::Person] && r.object_types == [EntityType::Place];
+        let relation = self.cues.relations.iter().position(is_of_home).filter(|_| self.tokens[prep].is("in"));
+        let (Some(relation), Some(subject), Some(object)) = (relation, self.possessor(home), self.referents[place]) else { return };
+        let span = self.span(clause.start_token, end);
+        self.add_fact(FactDraft { relation, subject, object, polarity: Polarity::Affirmed, confidence: 0.9, weak: false, span });
     }
 
     fn polarity_of_copula(&self, clause: &Clause, g: &VerbGroup) -> Polarity {

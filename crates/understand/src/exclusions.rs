@@ -13,6 +13,9 @@ use super::singular::singular;
 use super::tokens::{Pos, Token};
 use super::verbal::Frame;
 
+/// Words between a verb and the preposition of its cue that are looked at.
+const MAX_OBJECT_WORDS: usize = 5;
+
 impl Reader<'_> {
     /// Whether a stay is temporary: "I was in Rome", "I'm in Rome for the weekend".
     pub(super) fn is_temporary_stay(&self, cue: &Cue, g: &VerbGroup, limit: usize) -> bool {
@@ -75,7 +78,15 @@ impl Reader<'_> {
         // "I left Tom a note"
         let gives =
             g.lemma == "leave" && self.tokens.get(g.main + 2).is_some_and(|t| matches!(t.norm.as_str(), "a" | "an" | "some" | "my"));
-        employer && (group || tool)
+        // "quit sugar", but "left school"
+        let is_bare = |n: usize| {
+            let np = &self.phrases.nouns[n];
+            self.referents[n] == Some(object) && np.determiner.is_none() && np.possessor == Possessor::Unmarked
+        };
+        let is_habit =
+            g.lemma == "quit" && !self.registry.named[i] && ty != EntityType::Organization && (0..self.referents.len()).any(is_bare);
+        is_habit && !rel.activities
+            || employer && (group || tool)
             || uses && (group || ty == EntityType::Concept || !tool && !self.registry.named[i])
             || kin && (entrusts || gives || g.lemma != "leave" || ty != EntityType::Person || strength < WEAK)
     }
@@ -182,7 +193,30 @@ impl Reader<'_> {
             return true;
         }
         let present = matches!(self.tokens[g.main].form, Some(VerbForm::Base | VerbForm::ThirdPerson)) && g.start == g.main;
-        (!present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut")) && !self.is_for_a_while(g)
+        (!present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut"))
+            && !self.is_for_a_while(g)
+            && !self.is_found_again(g)
+            && !self.is_end_of_shift(cue, g)
+    }
+
+    /// Whether what was lost is there again: "lost Rex but found him", "they stole my bike, but I got it back".
+    pub(super) fn is_found_again(&self, g: &VerbGroup) -> bool {
+        let tail = self.tokens.get(g.end..).unwrap_or_default();
+        let is_pronoun = |t: Option<&Token>| t.is_some_and(|t| matches!(t.norm.as_str(), "it" | "him" | "her" | "them"));
+        (0..tail.len()).any(|i| match tail[i].norm.as_str() {
+            "found" | "retrieved" | "recovered" => is_pronoun(tail.get(i + 1)),
+            "got" | "bought" | "had" => is_pronoun(tail.get(i + 1)) && tail.get(i + 2).is_some_and(|t| t.is("back")),
+            "turned" => tail.get(i + 1).is_some_and(|t| t.is("up")),
+            "came" => tail.get(i + 1).is_some_and(|t| t.is("back") || t.is("home")),
+            _ => false,
+        })
+    }
+
+    /// Whether the working day ends, and not the work: "finished my shift at Deloitte".
+    fn is_end_of_shift(&self, cue: &Cue, g: &VerbGroup) -> bool {
+        let of_day = |t: &Token| matches!(t.norm.as_str(), "shift" | "shifts" | "day" | "class" | "lesson" | "lecture" | "meeting");
+        let words = self.tokens.iter().skip(g.end).take_while(|t| cue.rest.last().is_some_and(|last| !t.is(last)));
+        g.lemma == "finish" && words.take(MAX_OBJECT_WORDS).any(of_day)
     }
 
     /// Whether what a verb ends comes back: "gave up the car for a week", "had to leave early today", "left at six".

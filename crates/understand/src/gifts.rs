@@ -93,7 +93,7 @@ impl Reader<'_> {
     /// Adds what somebody gets from somebody: "Ama gave me her sewing machine", "I bought Nkem a ukulele".
     pub(super) fn read_gift(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
         self.read_transfer(clause, at, g, frame);
-        let gives = matches!(g.lemma.as_str(), "give" | "gift" | "buy" | "leave" | "get" | "hand");
+        let gives = matches!(g.lemma.as_str(), "give" | "gift" | "buy" | "leave" | "get" | "hand" | "sell");
         if !gives || !g.past || g.passive || frame.polarity != Polarity::Affirmed {
             return false;
         }
@@ -112,7 +112,10 @@ impl Reader<'_> {
         let confidence = frame.confidence * 0.9;
         let draft = FactDraft { relation, subject: receiver, object, polarity: Polarity::Affirmed, confidence, weak: false, span };
         // "her old sewing machine" was hers.
-        let own = self.phrases.nouns[what].possessor == Possessor::ThirdPerson;
+        let own = match self.phrases.nouns[what].possessor {
+            Possessor::Speaker => frame.subjects == [Referent::Speaker],
+            possessor => possessor == Possessor::ThirdPerson,
+        };
         if let ([giver], true) = (frame.subjects.as_slice(), own && g.lemma != "buy") {
             self.add_fact(FactDraft { subject: *giver, polarity: Polarity::Ended, ..draft });
             self.covered[what] = true;

@@ -7,13 +7,17 @@ use recall_domain::{EntityType, Polarity, PossibleEnd, Span};
 
 use super::clauses::{Clause, Subject};
 use super::cue_matching::preposition;
-use super::cues::{Cue, Effect};
+use super::cues::{Cue, Effect, Rel};
 use super::lexicon::lexicon;
-use super::mentions;
+use super::mentions::{self, WEAK};
 use super::phrases::{ChunkKind, VerbGroup};
 use super::reader::{FactDraft, Reader, Referent};
 use super::verbal::Frame;
 
+/// Subjects that stand for a person who is not known.
+const STRANGERS: &[&str] = &["someone", "somebody", "they", "thieves", "burglars", "thief", "burglar"];
+/// Confidence that a stolen thing was not given back.
+const THEFT_CONFIDENCE: f64 = 0.9;
 /// Particles that make another verb.
 const PARTICLES: &[&str] = &["away", "back", "by", "down", "off", "out", "over", "through", "up"];
 /// Most particles of a verb.
@@ -121,6 +125,14 @@ impl Reader<'_> {
         }
     }
 
+    /// Adds that what a person has one of at a time ends with the life: a home, a job.
+    fn add_ends_of_life(&mut self, person: Referent, confidence: f64, span: Span) -> bool {
+        let is_of_life = |r: &Rel| (r.functional || r.successive) && r.subject_types == [EntityType::Person] && !r.object_types.is_empty();
+        let relations: Vec<usize> = (0..self.cues.relations.len()).filter(|&r| is_of_life(&self.cues.relations[r])).collect();
+        let ends = relations.into_iter().map(|relation| self.add_possible_end(relation, person, None, confidence, span));
+        ends.fold(false, |any, added| any | added)
+    }
+
     /// Whether a verb is of a class, with the words after it if it has particles: "pass away", "put to sleep".
     pub(super) fn is_of_class(&self, class: &str, g: &VerbGroup) -> bool {
         let mut words = g.lemma.clone();
@@ -155,10 +167,30 @@ impl Reader<'_> {
         any
     }
 
+    /// Adds that something was taken away by a person who is not named: "someone stole my canoe".
+    pub(super) fn read_theft(&mut self, clause: &Clause) {
+        let g = self.phrases.verbs[clause.verb].clone();
+        let of_stranger = |n: &usize| STRANGERS.contains(&self.tokens[self.phrases.nouns[*n].head].norm.as_str());
+        let is_stranger = matches!(&clause.subject, Subject::Nouns(nouns) if nouns.iter().all(of_stranger));
+        let happened = !g.negated && !g.almost && !g.progressive && !g.passive && g.modal.is_none();
+        if !is_stranger || !happened || self.is_found_again(&g) || !self.is_of_class("stealing", &g) {
+            return;
+        }
+        let Some(relation) = self.cues.relations.iter().position(|r| !r.possessed.is_empty()) else { return };
+        let object = (clause.at + 1..clause.end).find_map(|c| match self.phrases.chunks[c].kind {
+            ChunkKind::Noun(n) => Some(n),
+            _ => None,
+        });
+        let Some((n, object, owner)) = object.and_then(|n| Some((n, self.referents[n]?, self.possessor(n)?))) else { return };
+        let span = self.span(clause.start_token, self.phrases.nouns[n].end);
+        self.add_possible_end(relation, owner, Some(object), THEFT_CONFIDENCE, span);
+    }
+
     /// Adds that a named thing or an animal is gone: "Rollo died", "our dog died", "Mandarin got stolen". Without an owner in the text, it may
     /// have been the speaker's.
     pub(super) fn read_loss(&mut self, clause: &Clause, g: &VerbGroup, frame: &Frame) -> bool {
-        let lost = self.is_of_class("ceasing", g) || g.passive && self.is_of_class("losing", g);
+        let lost_by_others = g.passive && self.is_of_class("losing", g);
+        let lost = lost_by_others || self.is_of_class("ceasing", g);
         let Subject::Nouns(nouns) = &clause.subject else { return false };
         if !lost || frame.polarity != Polarity::Affirmed || g.progressive {
             return false;
@@ -169,6 +201,15 @@ impl Reader<'_> {
         for &n in nouns {
             let (Some(object), owner) = (self.referents[n], self.possessor(n)) else { continue };
             let Referent::Entity(i, _) = object else { continue };
+            let (entity_type, strength) = self.type_of(object);
+            if entity_type == EntityType::Person && strength >= WEAK && !g.passive {
+                any |= self.add_ends_of_life(object, frame.confidence, span);
+            }
+            // What breaks is still there: "my Tesla died".
+            let is_broken = !lost_by_others && strength >= WEAK && entity_type != EntityType::Person && !self.registry.traits[i].animal;
+            if is_broken {
+                continue;
+            }
             if self.registry.named[i] || owner.is_some() && self.registry.traits[i].animal {
                 any |= self.add_possible_end(relation, owner.unwrap_or(Referent::Speaker), Some(object), frame.confidence, span);
             }
@@ -214,6 +255,7 @@ mod tests {
             ("Mandarin got stolen.", vec!["I OWNS Mandarin"]),
             ("Our dog Rollo died.", vec!["I OWNS Rollo"]),
             ("My phone died.", vec![]),
+            ("My Tesla died this morning.", vec![]),
             ("Tinka passed away last night.", vec!["I OWNS Tinka"]),
             ("Rollo had to be put to sleep.", vec!["I OWNS Rollo"]),
             ("Our cat passed away.", vec!["I OWNS cat"]),
@@ -222,6 +264,11 @@ mod tests {
             ("We gave up the boat.", vec!["I OWNS boat"]),
             ("We gave up the search.", vec![]),
             ("I dropped the car at the garage.", vec![]),
+            ("Someone stole my canoe.", vec!["I OWNS canoe"]),
+            ("They nicked my bike last night.", vec!["I OWNS bike"]),
+            ("Grandpa passed away.", vec!["Grandpa WORKS_FOR ?", "Grandpa LIVES_IN ?"]),
+            ("Somebody almost stole my canoe.", vec![]),
+            ("Someone stole a canoe.", vec![]),
         ] {
             assert_eq!(possible_ends(text), expected, "{text}");
         }

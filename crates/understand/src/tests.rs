@@ -77,6 +77,19 @@ fn ends_without_a_stated_relation_reach_what_they_name() {
         ("We had to put Monty to sleep.", &["user OWNS Monty ended"]),
         ("I sold the car and travelled for a year.", &["user OWNS car ended"]),
         ("I have to sell the car.", &[]),
+        ("People think I sold my bike.", &["user OWNS bike affirmed"]),
+        ("I lost Rex in the park but found him again.", &[]),
+        ("They stole my bike, but I got it back.", &["user OWNS bike affirmed"]),
+        ("I quit sugar.", &[]),
+        ("I quit Deloitte.", &["user WORKS_FOR Deloitte ended"]),
+        ("I no longer work at Bosch on Fridays.", &[]),
+        ("I don't work at Bosch at weekends.", &[]),
+        ("I just finished my shift at Deloitte.", &[]),
+        ("I finished at Deloitte in May.", &["user WORKS_FOR Deloitte ended"]),
+        ("I was engaged to Rob.", &["user FAMILY_OF Rob ended"]),
+        ("I am engaged to Rob.", &["user FAMILY_OF Rob affirmed"]),
+        ("Raj sold me his car.", &["Raj OWNS car ended", "user OWNS car affirmed"]),
+        ("I gave Tom my bike.", &["Tom OWNS bike affirmed", "user OWNS bike ended"]),
         ("I gave up my seat.", &[]),
     ] {
         assert_eq!(facts(text), expected, "{text}");
@@ -93,6 +106,27 @@ fn ends_without_a_stated_relation_reach_what_they_name() {
     ] {
         assert!(!facts(text).iter().any(|f| f.ends_with("ended")), "{text}");
     }
+}
+
+#[test]
+fn homes_are_read_from_their_place() {
+    for (text, expected) in [
+        ("My new flat is in Braga.", Some("user LIVES_IN Braga affirmed")),
+        ("My home is in Braga.", Some("user LIVES_IN Braga affirmed")),
+        ("Ann's flat is in Braga.", Some("Ann LIVES_IN Braga affirmed")),
+        ("My old flat was in Braga.", None),
+        ("My holiday home is in Braga.", None),
+        ("We have a house in Spain.", None),
+        ("My flat isn't in Braga.", None),
+    ] {
+        let homes: Vec<String> = facts(text).into_iter().filter(|f| f.contains("LIVES_IN")).collect();
+        assert_eq!(homes, expected.into_iter().collect::<Vec<_>>(), "{text}");
+    }
+}
+
+#[test]
+fn value_of_kin_without_apostrophe_is_theirs() {
+    assert_eq!(values("My dads number is 0161 496 0000."), ["dad PHONE 0161 496 0000 affirmed"]);
 }
 
 #[test]

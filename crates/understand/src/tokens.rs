@@ -2,9 +2,17 @@
 //!
 //! Contractions are split ("don't" to do, n't), so that negations and auxiliaries are tokens of their own.
 
-use super::lexicon::VerbForm;
+use recall_domain::FirstPerson;
+
+use super::lexicon::{VerbForm, lexicon};
 use super::normalise::{Clean, OPAQUE, SOFT_BREAK};
 use super::steps;
+
+/// What people say of their kin: "my dads number".
+const OWNED: &[&str] = &[
+    "name", "age", "birthday", "number", "phone", "mobile", "email", "address", "job", "boss", "house", "flat", "place", "car", "dog",
+    "cat", "sister", "brother",
+];
 
 /// Part of speech; a subset of the Universal Dependencies tags, with additions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -193,6 +201,34 @@ pub(crate) fn tokenise(text: &Clean) -> Vec<Token> {
             i = end;
         }
     }
+    split_owners(out)
+}
+
+/// Splits words for kin of whom people have one and that lack their apostrophe before what is owned: "my dads number".
+fn split_owners(tokens: Vec<Token>) -> Vec<Token> {
+    let is_owned = |t: &Token| OWNED.contains(&t.norm.as_str());
+    let is_owner = |norm: &str| norm.strip_suffix('s').is_some_and(|kin| lexicon().in_set("bare_kin", kin));
+    let is_determiner = |t: &Token| FirstPerson::is_determiner(&t.norm) || matches!(t.norm.as_str(), "his" | "her" | "their" | "your");
+    let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
+    let mut rest = tokens.into_iter().peekable();
+    while let Some(mut t) = rest.next() {
+        let is_split = is_owner(&t.norm) && rest.peek().is_some_and(is_owned) && out.last().is_some_and(is_determiner);
+        let ending = is_split.then(|| {
+            (t.text.pop(), t.norm.pop());
+            t.end -= 1;
+            Token {
+                text: "s".to_owned(),
+                norm: "'s".to_owned(),
+                start: t.end,
+                end: t.end + 1,
+                space_before: false,
+                clitic: true,
+                ..t.clone()
+            }
+        });
+        out.push(t);
+        out.extend(ending);
+    }
     out
 }
 
@@ -339,6 +375,13 @@ mod tests {
         assert_eq!(norms("Dr. Who met J. Smith."), ["dr.", "who", "met", "j.", "smith", "."]);
         assert_eq!(norms("done.Then go"), ["done", ".", "then", "go"]);
         assert_eq!(norms("wow!!! really?!"), ["wow", "!!!", "really", "?!"]);
+    }
+
+    #[test]
+    fn missing_apostrophe_is_restored() {
+        assert_eq!(norms("My dads number is 7"), ["my", "dad", "'s", "number", "is", "7"]);
+        assert_eq!(norms("my dads live here"), ["my", "dads", "live", "here"]);
+        assert_eq!(norms("two dads number five"), ["two", "dads", "number", "five"]);
     }
 
     #[test]

@@ -19,6 +19,8 @@ const PLANS: &[&str] = &[
     "switch", "migrate", "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
 ];
 
+const WEEKDAYS: [&str; 7] = ["mon", "tues", "wednes", "thurs", "fri", "satur", "sun"];
+
 /// Whether the words after a negated verb say that something was so before: "anymore", "any longer", "these days", "since the move".
 pub(super) fn is_over(tail: &[Token], after: &[Token]) -> bool {
     let near: Vec<&Token> = tail.iter().chain(after.iter().take(2)).collect();
@@ -31,6 +33,17 @@ pub(super) fn is_over(tail: &[Token], after: &[Token]) -> bool {
         || pair("these", "days")
         || word("now")
         || word("since")
+}
+
+/// Whether the words after a verb limit it to some days or times of day: "on Fridays", "at weekends", "in the mornings".
+fn is_of_some_days(tail: &[Token]) -> bool {
+    const PARTS: [&str; 6] = ["weekends", "mornings", "afternoons", "evenings", "nights", "night"];
+    let is_weekday = |word: &str| word.strip_suffix("days").is_some_and(|day| WEEKDAYS.contains(&day));
+    let is_part = |t: &Token| PARTS.contains(&t.norm.as_str()) || is_weekday(&t.norm);
+    (0..tail.len()).any(|i| {
+        let after = if tail.get(i + 1).is_some_and(|t| t.is("the")) { i + 2 } else { i + 1 };
+        matches!(tail[i].norm.as_str(), "on" | "at" | "in") && tail.get(after).is_some_and(is_part)
+    })
 }
 
 fn is_until(t: &Token) -> bool {
@@ -55,6 +68,7 @@ impl Reader<'_> {
         }
         let subjects = self.subjects_of(clause);
         if subjects.is_empty() {
+            self.read_theft(clause);
             return;
         }
         let group = &self.phrases.verbs[clause.verb];
@@ -92,6 +106,10 @@ impl Reader<'_> {
             polarity = Polarity::Negated;
             confidence *= 0.9;
         }
+        // "I don't work at Bosch on Fridays"
+        if polarity != Polarity::Affirmed && is_of_some_days(&self.tokens[group.end.min(limit)..limit]) {
+            return;
+        }
         let frame = Frame { subjects, polarity, confidence, start: clause.start_token, limit };
         if let Some(noun) = clause.gap
             && let Some(object) = self.referents[noun]
@@ -110,7 +128,7 @@ impl Reader<'_> {
                 || self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that")));
         let after = &self.tokens[limit..];
         let until = g.past && !g.negated && self.has_end(tail.iter().chain(after.iter().take(2)));
-        let of_past = is_of_past_time(self.tokens, g);
+        let of_past = is_of_past_time(self.tokens, g) || self.was_partner(g);
         if g.used_to && !g.negated || g.no_longer || g.negated && anymore || until || previously || of_past {
             Polarity::Ended
         } else if g.negated {
@@ -118,6 +136,13 @@ impl Reader<'_> {
         } else {
             Polarity::Affirmed
         }
+    }
+
+    /// Whether somebody was a partner: "I was engaged to Rob". "We were married in May" tells of the day.
+    fn was_partner(&self, g: &VerbGroup) -> bool {
+        let is_past = g.be.is_some_and(|be| be == g.start && matches!(self.tokens[be].norm.as_str(), "was" | "were"));
+        let is_tie = matches!(self.tokens[g.main].norm.as_str(), "married" | "engaged");
+        is_past && is_tie && self.tokens.get(g.end).is_some_and(|t| t.is("to"))
     }
 
     /// Whether "until" gives the end of the clause: "I worked there until May", "Until May I worked there".

@@ -340,6 +340,8 @@ test("shared memory is marked, and values and notes are listed", async () => {
 // The last test: it deletes everything.
 test("people export their data and leave", async () => {
   await sessionWith("Last words", ["Xenia likes harps."]);
+  const other = await browser.visit(`${server.url}/`);
+  await waitForElement(other.page.getByText("Xenia likes harps.").first(), "the conversation in another window");
   const tab = await browser.visit(`${server.url}/#/memory/data`);
   const { page } = tab;
   const download = page.waitForEvent("download");
@@ -359,6 +361,8 @@ test("people export their data and leave", async () => {
   // The streams close a moment later.
   await page.waitForTimeout(1500);
   assert.deepEqual(await page.locator(".toast, .pill[data-phase='closed']").allInnerTexts(), [], "nothing is reported behind the receipt");
+  await until(async () => (await other.page.getByText("Xenia likes harps.").count()) === 0, "the conversation to vanish from the other window");
+  await other.context.close();
   await page.keyboard.press("Enter");
   await waitForElement(page.locator(".welcome"), "the empty page");
   await tab.context.close();

@@ -5,7 +5,7 @@ import { connection } from "./current-session.ts";
 import { frames, recordFrame } from "./frames.ts";
 import { client } from "./login.ts";
 import type { Memory } from "./memory.ts";
-import { keepOpenSession, keepSession, knownAt, watch } from "./offline.ts";
+import { dropSession, keepOpenSession, keepSession, knownAt, watch } from "./offline.ts";
 import { confirmSent, sender } from "./outgoing.ts";
 import { problem, reportLoginEnd, reportProblem } from "./problem.ts";
 import { debounce } from "./timing.ts";
@@ -63,7 +63,11 @@ class SessionStream {
       if (phase === "waiting" && last !== "waiting") loseLine(id, target);
       if (phase === "live" || phase === "paused" || phase === "closed") knownAt.value = null;
       if (phase === "closed" && LOGIN_ENDED.has(reason ?? "")) reportLoginEnd();
-      if (phase === "closed" && (reason === "deleted" || reason?.endsWith("404"))) problem.value = "This session no longer exists.";
+      if (phase === "closed" && (reason === "deleted" || reason?.endsWith("404"))) {
+        target.clear();
+        dropSession(id);
+        problem.value = "This session no longer exists.";
+      }
       last = phase;
       connection.value = state;
     });

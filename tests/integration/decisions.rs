@@ -2,48 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::server::{Server, TIMEOUT};
-
-struct Chat {
-    server: Server,
-    session: String,
-    _folder: tempfile::TempDir,
-}
+use crate::chat::Chat;
 
 impl Chat {
-    async fn of(texts: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(folder.path());
-        let session = server.create_session().await;
-        let chat = Self { server, session, _folder: folder };
-        for text in texts {
-            chat.say(text).await;
-        }
-        chat
-    }
-
-    async fn say(&self, text: &str) -> String {
-        let sent = self.server.send(json!({ "sessionId": self.session, "text": text })).await.unwrap();
-        self.server.settle(&self.session).await;
-        sent["id"].as_str().unwrap_or_default().to_owned()
-    }
-
-    async fn ask(&self, question: &str) -> String {
-        let id = self.say(question).await;
-        let query = "query($id: ID!) { message(id: $id) { answer { text } } }";
-        let started = std::time::Instant::now();
-        loop {
-            let data = self.server.graphql(query, json!({ "id": id })).await;
-            if let Some(text) = data["message"]["answer"]["text"].as_str() {
-                return text.to_owned();
-            }
-            assert!(started.elapsed() < TIMEOUT, "no answer");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    }
-
     /// "subject RELATION object: STATUS share%" of each fact, in order.
-    async fn facts(&self) -> Vec<String> {
+    async fn shares(&self) -> Vec<String> {
         let query = "{ facts(first: 100) { nodes { subject { name } relation object { name } status relativeWeight } } }";
         let data = self.server.graphql(query, Value::Null).await;
         let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
@@ -78,20 +41,20 @@ impl Chat {
 #[tokio::test(flavor = "multi_thread")]
 async fn move_ends_the_home_before() {
     let chat = Chat::of(&["Tom lives in Berlin.", "Tom moved to Hamburg."]).await;
-    assert_eq!(chat.facts().await, ["Tom LIVES_IN Berlin: ENDED 0%", "Tom LIVES_IN Hamburg: ACTIVE 100%"]);
+    assert_eq!(chat.shares().await, ["Tom LIVES_IN Berlin: ENDED 0%", "Tom LIVES_IN Hamburg: ACTIVE 100%"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn correction_takes_back_what_it_corrects() {
     let chat = Chat::of(&["I live in Porto.", "Correction: I don't live in Porto, I live in Lisbon."]).await;
-    assert_eq!(chat.facts().await, ["You LIVES_IN Lisbon: ACTIVE 100%", "You LIVES_IN Porto: RETRACTED 0%"]);
+    assert_eq!(chat.shares().await, ["You LIVES_IN Lisbon: ACTIVE 100%", "You LIVES_IN Porto: RETRACTED 0%"]);
     assert!(chat.ask("Where do I live?").await.contains("Lisbon"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn plain_contradiction_keeps_both_with_shares() {
     let chat = Chat::of(&["Mia lives in Leeds.", "Mia lives in York."]).await;
-    let facts = chat.facts().await;
+    let facts = chat.shares().await;
     assert!(facts.len() == 2 && facts.iter().all(|f| f.contains("ACTIVE") && f.contains("50%")), "{facts:?}");
 }
 
@@ -100,7 +63,7 @@ async fn command_to_forget_forgets_and_leaves_no_words() {
     let chat = Chat::of(&["I own a drone.", "Nadia lives in Bergen."]).await;
     let reply = chat.ask("Forget that I own a drone.").await;
     assert!(reply.starts_with("Done. I forgot 1 fact") && !reply.contains("drone"), "{reply}");
-    assert_eq!(chat.facts().await, ["Nadia LIVES_IN Bergen: ACTIVE 100%"]);
+    assert_eq!(chat.shares().await, ["Nadia LIVES_IN Bergen: ACTIVE 100%"]);
     let query = "query($s: ID!) { session(id: $s) { messages(first: 100) { nodes { text } } } }";
     // The words are removed after the reply is stored.
     crate::server::within("the words of the command stay", async {
@@ -128,7 +91,7 @@ async fn reply_to_command_says_how_to_undo_until_it_is_undone() {
     let undone = chat.server.graphql(undo, json!({ "t": forgetting["token"] })).await;
     assert_eq!(undone["undoForget"], json!({ "factCount": 1, "messageCount": 1, "errors": [] }));
     assert_eq!(undoable().await, Value::Null);
-    assert_eq!(chat.facts().await, ["You OWNS drone: ACTIVE 100%"]);
+    assert_eq!(chat.shares().await, ["You OWNS drone: ACTIVE 100%"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,7 +109,7 @@ async fn unclear_command_to_forget_asks_back() {
     let chat = Chat::of(&["I like sushi.", "I like hiking."]).await;
     let reply = chat.ask("Forget what I like.").await;
     assert!(reply.contains("sushi") && reply.contains("hiking") && reply.contains("Which of them"), "{reply}");
-    assert_eq!(chat.facts().await.len(), 2);
+    assert_eq!(chat.shares().await.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -161,29 +124,29 @@ async fn questions_and_requests_create_no_entities() {
 #[tokio::test(flavor = "multi_thread")]
 async fn corrected_name_is_the_same_person() {
     let chat = Chat::of(&["Derek owns a parrot.", "Correction: he's Desmond, not Derek."]).await;
-    assert_eq!(chat.facts().await, ["Desmond OWNS parrot: ACTIVE 100%"]);
+    assert_eq!(chat.shares().await, ["Desmond OWNS parrot: ACTIVE 100%"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bare_correction_replaces_what_was_just_said() {
     let chat = Chat::of(&["I live in Porto.", "No, I meant Lisbon"]).await;
-    assert_eq!(chat.facts().await, ["You LIVES_IN Lisbon: ACTIVE 100%", "You LIVES_IN Porto: RETRACTED 0%"]);
+    assert_eq!(chat.shares().await, ["You LIVES_IN Lisbon: ACTIVE 100%", "You LIVES_IN Porto: RETRACTED 0%"]);
     assert!(chat.ask("Where do I live?").await.contains("Lisbon"));
     let chat = Chat::of(&["I own a kayak and a tent.", "sorry, a canoe, not a kayak"]).await;
-    assert_eq!(chat.facts().await, ["You OWNS canoe: ACTIVE 100%", "You OWNS kayak: RETRACTED 100%", "You OWNS tent: ACTIVE 100%"]);
+    assert_eq!(chat.shares().await, ["You OWNS canoe: ACTIVE 100%", "You OWNS kayak: RETRACTED 100%", "You OWNS tent: ACTIVE 100%"]);
     // Which of the two is meant is not clear.
     let chat = Chat::of(&["I own a kayak and a tent.", "I mean a canoe"]).await;
-    assert_eq!(chat.facts().await, ["You OWNS kayak: ACTIVE 100%", "You OWNS tent: ACTIVE 100%"]);
+    assert_eq!(chat.shares().await, ["You OWNS kayak: ACTIVE 100%", "You OWNS tent: ACTIVE 100%"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn statement_made_again_after_a_denial_replaces_the_one_before() {
     let chat = Chat::of(&["I live in Leeds.", "No, I live in York."]).await;
-    assert_eq!(chat.facts().await, ["You LIVES_IN Leeds: RETRACTED 0%", "You LIVES_IN York: ACTIVE 100%"]);
+    assert_eq!(chat.shares().await, ["You LIVES_IN Leeds: RETRACTED 0%", "You LIVES_IN York: ACTIVE 100%"]);
     let chat = Chat::of(&["I live in Leeds.", "I own a kayak.", "No, I live in York."]).await;
-    assert!(chat.facts().await.contains(&"You LIVES_IN Leeds: ENDED 0%".to_owned()));
+    assert!(chat.shares().await.contains(&"You LIVES_IN Leeds: ENDED 0%".to_owned()));
     let chat = Chat::of(&["I live in Leeds.", "Not anymore."]).await;
-    assert_eq!(chat.facts().await, ["You LIVES_IN Leeds: ENDED 100%"]);
+    assert_eq!(chat.shares().await, ["You LIVES_IN Leeds: ENDED 100%"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -202,7 +165,7 @@ async fn retracted_statement_answers_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn denial_of_an_unknown_home_leaves_a_move_a_move() {
     let chat = Chat::of(&["I live in Leeds.", "I moved to York, I don't live in Hull."]).await;
-    let facts = chat.facts().await;
+    let facts = chat.shares().await;
     assert!(facts.iter().any(|f| f.starts_with("You LIVES_IN Leeds: ENDED")), "{facts:?}");
     assert!(facts.iter().any(|f| f.starts_with("You LIVES_IN York: ACTIVE")), "{facts:?}");
 }
@@ -210,7 +173,7 @@ async fn denial_of_an_unknown_home_leaves_a_move_a_move() {
 #[tokio::test(flavor = "multi_thread")]
 async fn correction_leaves_an_older_rival_alone() {
     let chat = Chat::of(&["Mia lives in Leeds.", "Mia lives in York.", "I meant Bergen"]).await;
-    let facts = chat.facts().await;
+    let facts = chat.shares().await;
     assert!(facts.iter().any(|f| f.starts_with("Mia LIVES_IN Leeds: ACTIVE")), "{facts:?}");
     assert!(facts.iter().any(|f| f.starts_with("Mia LIVES_IN York: RETRACTED")), "{facts:?}");
 }
@@ -218,13 +181,13 @@ async fn correction_leaves_an_older_rival_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn end_without_relation_reaches_only_what_it_names() {
     let chat = Chat::of(&["I own a boat.", "I own a van.", "We gave up the boat."]).await;
-    assert_eq!(chat.facts().await, ["You OWNS boat: ENDED 100%", "You OWNS van: ACTIVE 100%"]);
+    assert_eq!(chat.shares().await, ["You OWNS boat: ENDED 100%", "You OWNS van: ACTIVE 100%"]);
     let chat = Chat::of(&["My brother is Ivo.", "I'm dating Rob.", "We broke up."]).await;
-    assert_eq!(chat.facts().await, ["You FAMILY_OF Ivo: ACTIVE 100%", "You FAMILY_OF Rob: ENDED 100%"]);
+    assert_eq!(chat.shares().await, ["You FAMILY_OF Ivo: ACTIVE 100%", "You FAMILY_OF Rob: ENDED 100%"]);
     let chat =
         Chat::of(&["My dog is called Monty.", "My gran Edith lives in Leeds.", "Monty had to be put to sleep.", "Edith passed away."])
             .await;
-    let facts = chat.facts().await;
+    let facts = chat.shares().await;
     assert!(
         facts.contains(&"You OWNS Monty: ENDED 100%".to_owned()) && facts.contains(&"You FAMILY_OF Edith: ACTIVE 100%".to_owned()),
         "{facts:?}"
@@ -242,12 +205,12 @@ async fn quote_comes_with_its_bare_correction() {
 async fn last_message_is_forgotten_once_and_other_places_are_not_the_memory() {
     let chat = Chat::of(&["I live in Porto.", "I own a kayak.", "My account was hacked last week."]).await;
     let nothing = "I found nothing that this names, so I forgot nothing. Try the words in which it was told.";
-    let before = chat.facts().await;
+    let before = chat.shares().await;
     assert_eq!(chat.ask("Delete my account").await, nothing);
-    assert_eq!(chat.facts().await, before);
+    assert_eq!(chat.shares().await, before);
     let chat = Chat::of(&["I live in Porto.", "I own a kayak."]).await;
     assert!(chat.ask("Scratch that.").await.starts_with("Done. I forgot 1 fact and 1 message."));
     // As when the first reply fails and the command is carried out again.
     assert_eq!(chat.ask("Scratch that.").await, nothing);
-    assert_eq!(chat.facts().await, ["You LIVES_IN Porto: ACTIVE 100%"]);
+    assert_eq!(chat.shares().await, ["You LIVES_IN Porto: ACTIVE 100%"]);
 }

@@ -2,31 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::server::Server;
-
-struct Chat {
-    server: Server,
-    session: String,
-    _folder: tempfile::TempDir,
-}
+use crate::chat::Chat;
 
 impl Chat {
-    async fn all(texts: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(folder.path());
-        let session = server.create_session().await;
-        let told = Self { server, session, _folder: folder };
-        for text in texts {
-            told.say(text).await;
-        }
-        told
-    }
-
-    async fn say(&self, text: &str) {
-        self.server.send(json!({ "sessionId": self.session, "text": text })).await.unwrap();
-        self.server.settle(&self.session).await;
-    }
-
     async fn entity(&self, name: &str) -> String {
         let data = self.server.graphql("{ entities(first: 100) { nodes { id name } } }", json!({})).await;
         let nodes = data["entities"]["nodes"].as_array().unwrap().clone();
@@ -44,14 +22,14 @@ impl Chat {
     }
 
     /// Returns facts as "subject relation object status belief".
-    async fn facts(&self) -> Vec<String> {
+    async fn beliefs(&self) -> Vec<String> {
         self.server.facts().await.into_iter().map(|(words, _, belief, status)| format!("{words} {status} {belief:.2}")).collect()
     }
 }
 
 #[tokio::test]
 async fn preview_of_a_merge_counts_what_the_merge_then_changes() {
-    let told = Chat::all(&["John knows Johnny.", "Johnny likes Mary.", "John likes Mary.", "Johnny works at Siemens."]).await;
+    let told = Chat::of(&["John knows Johnny.", "Johnny likes Mary.", "John likes Mary.", "Johnny works at Siemens."]).await;
     let (into, from) = (told.entity("John").await, told.entity("Johnny").await);
     let merge = async |dry_run: bool| {
         let query =
@@ -60,19 +38,19 @@ async fn preview_of_a_merge_counts_what_the_merge_then_changes() {
         let variables = json!({ "into": into, "from": from, "dryRun": dry_run });
         told.server.graphql(query, variables).await["mergeEntities"].clone()
     };
-    let before = told.facts().await;
+    let before = told.beliefs().await;
     let preview = merge(true).await;
-    assert_eq!(told.facts().await, before, "a preview changed something");
+    assert_eq!(told.beliefs().await, before, "a preview changed something");
     let counts = ["mentionsMoved", "factsMoved", "factsJoined", "factsRemoved"].map(|count| preview[count].as_u64().unwrap());
     assert_eq!(counts, [3, 1, 1, 1], "{preview:#}");
     assert_eq!(preview["entity"]["aliases"], json!(["Johnny"]));
     assert_eq!(merge(false).await, preview);
-    assert_eq!(told.facts().await.len(), 2);
+    assert_eq!(told.beliefs().await.len(), 2);
 }
 
 #[tokio::test]
 async fn type_that_the_user_gives_survives_later_mentions() {
-    let told = Chat::all(&["John works at Basel Rowing."]).await;
+    let told = Chat::of(&["John works at Basel Rowing."]).await;
     let id = told.entity("Basel Rowing").await;
     let retype = "mutation($id: ID!, $type: EntityType!) { retypeEntity(input: { id: $id, type: $type }) {
         entity { name type confidence } errors { code path } } }";
@@ -91,17 +69,17 @@ async fn type_that_the_user_gives_survives_later_mentions() {
 
 #[tokio::test]
 async fn merge_removes_fact_between_merged_entities() {
-    let told = Chat::all(&["John knows Johnny.", "Johnny likes Mary."]).await;
+    let told = Chat::of(&["John knows Johnny.", "Johnny likes Mary."]).await;
     let merged = told.merge("John", "Johnny").await;
     assert_eq!(merged["aliases"], json!(["Johnny"]));
-    assert_eq!(told.facts().await, ["John LIKES Mary ACTIVE 0.67"]);
+    assert_eq!(told.beliefs().await, ["John LIKES Mary ACTIVE 0.67"]);
     told.say("Johnny likes Mary.").await;
-    assert_eq!(told.facts().await, ["John LIKES Mary ACTIVE 0.75"]);
+    assert_eq!(told.beliefs().await, ["John LIKES Mary ACTIVE 0.75"]);
 }
 
 #[tokio::test]
 async fn repeated_renames_keep_latest_aliases() {
-    let told = Chat::all(&["John likes Mary."]).await;
+    let told = Chat::of(&["John likes Mary."]).await;
     let john = told.entity("John").await;
     let query = "mutation($id: ID!, $name: String!) { renameEntity(input: { id: $id, name: $name }) {
         entity { aliases } errors { code message } } }";
@@ -117,25 +95,25 @@ async fn repeated_renames_keep_latest_aliases() {
 
 #[tokio::test]
 async fn viewer_entity_can_be_merged_into_own_name() {
-    let told = Chat::all(&["I like tea.", "Anna likes coffee."]).await;
+    let told = Chat::of(&["I like tea.", "Anna likes coffee."]).await;
     let merged = told.merge("Anna", "You").await;
     assert_eq!((merged["isViewer"].clone(), merged["aliases"].clone()), (json!(true), json!([])));
     told.say("I like tea.").await;
     told.say("Anna likes tea.").await;
-    assert_eq!(told.facts().await, ["Anna LIKES coffee ACTIVE 0.67", "Anna LIKES tea ACTIVE 0.80"]);
+    assert_eq!(told.beliefs().await, ["Anna LIKES coffee ACTIVE 0.67", "Anna LIKES tea ACTIVE 0.80"]);
 }
 
 #[tokio::test]
 async fn merged_place_names_no_longer_contradict() {
-    let told = Chat::all(&["I live in Gent.", "I live in Ghent."]).await;
-    assert_eq!(told.facts().await, ["You LIVES_IN Gent ACTIVE 0.50", "You LIVES_IN Ghent ACTIVE 0.50"]);
+    let told = Chat::of(&["I live in Gent.", "I live in Ghent."]).await;
+    assert_eq!(told.beliefs().await, ["You LIVES_IN Gent ACTIVE 0.50", "You LIVES_IN Ghent ACTIVE 0.50"]);
     told.merge("Ghent", "Gent").await;
-    assert_eq!(told.facts().await, ["You LIVES_IN Ghent ACTIVE 0.75"]);
+    assert_eq!(told.beliefs().await, ["You LIVES_IN Ghent ACTIVE 0.75"]);
 }
 
 #[tokio::test]
 async fn retracted_fact_is_restored_when_stated_again() {
-    let told = Chat::all(&["John likes Mary."]).await;
+    let told = Chat::of(&["John likes Mary."]).await;
     let data = told.server.graphql("{ facts(first: 1) { nodes { id } } }", json!({})).await;
     let id = data["facts"]["nodes"][0]["id"].clone();
     let retract = "mutation($id: ID!) { retractFact(input: { id: $id }) { fact { status } errors { code } } }";
@@ -144,7 +122,7 @@ async fn retracted_fact_is_restored_when_stated_again() {
         assert_eq!(data["retractFact"], json!({ "fact": { "status": "RETRACTED" }, "errors": [] }));
     }
     told.say("John likes Mary.").await;
-    assert_eq!(told.facts().await, ["John LIKES Mary ACTIVE 0.75"]);
+    assert_eq!(told.beliefs().await, ["John LIKES Mary ACTIVE 0.75"]);
     let changes: Vec<Value> =
         told.server.events(&told.session).await.iter().filter(|e| e["type"] == "fact_update").map(|e| e["change"].clone()).collect();
     assert_eq!(changes, [json!("added"), json!("retracted"), json!("restored")]);
@@ -152,7 +130,7 @@ async fn retracted_fact_is_restored_when_stated_again() {
 
 #[tokio::test]
 async fn deleted_session_leaves_no_facts_or_entities() {
-    let told = Chat::all(&["I live in Paris."]).await;
+    let told = Chat::of(&["I live in Paris."]).await;
     let other = told.server.create_session().await;
     told.server.send(json!({ "sessionId": other, "text": "I live in Lyon." })).await.unwrap();
     told.server.settle(&other).await;
@@ -166,32 +144,32 @@ async fn deleted_session_leaves_no_facts_or_entities() {
 
 #[tokio::test]
 async fn both_rival_facts_of_one_message_are_added() {
-    let told = Chat::all(&["I live in Paris and I live in Lyon."]).await;
+    let told = Chat::of(&["I live in Paris and I live in Lyon."]).await;
     let added = told.server.events(&told.session).await.iter().filter(|e| e["type"] == "fact_update" && e["change"] == "added").count();
     assert_eq!(added, 2);
 }
 
 #[tokio::test]
 async fn undated_imported_messages_keep_their_order() {
-    let told = Chat::all(&[]).await;
+    let told = Chat::of(&[]).await;
     let query = "mutation($s: ID!, $m: [ImportedMessage!]!) { importMessages(input: { sessionId: $s, messages: $m }) { errors { code } } }";
     let texts = ["I use Vim.", "I no longer use Vim.", "I use Vim."];
     let messages: Vec<Value> = texts.iter().map(|t| json!({ "text": t })).collect();
     told.server.graphql(query, json!({ "s": told.session, "m": messages })).await;
     told.server.settle(&told.session).await;
-    assert!(told.facts().await[0].starts_with("You USES Vim ACTIVE"), "{:?}", told.facts().await);
+    assert!(told.beliefs().await[0].starts_with("You USES Vim ACTIVE"), "{:?}", told.beliefs().await);
 }
 
 #[tokio::test]
 async fn retracted_fact_no_longer_weakens_rivals() {
-    let told = Chat::all(&["I live in Lyon.", "I live in Ghent."]).await;
-    assert_eq!(told.facts().await, ["You LIVES_IN Ghent ACTIVE 0.50", "You LIVES_IN Lyon ACTIVE 0.50"]);
+    let told = Chat::of(&["I live in Lyon.", "I live in Ghent."]).await;
+    assert_eq!(told.beliefs().await, ["You LIVES_IN Ghent ACTIVE 0.50", "You LIVES_IN Lyon ACTIVE 0.50"]);
     let data = told.server.graphql("{ facts(first: 10) { nodes { id object { name } } } }", json!({})).await;
     let nodes = data["facts"]["nodes"].as_array().unwrap();
     let ghent = nodes.iter().find(|n| n["object"]["name"] == "Ghent").unwrap()["id"].clone();
     let retract = "mutation($id: ID!) { retractFact(input: { id: $id }) { fact { status } errors { code } } }";
     told.server.graphql(retract, json!({ "id": ghent })).await;
-    let lyon = told.facts().await.into_iter().find(|f| f.contains("Lyon")).unwrap();
+    let lyon = told.beliefs().await.into_iter().find(|f| f.contains("Lyon")).unwrap();
     assert_eq!(lyon, "You LIVES_IN Lyon ACTIVE 0.67");
     let events = told.server.events(&told.session).await;
     let last: Vec<Value> = events.iter().rev().take(2).map(|e| json!([e["target"], e["change"]])).collect();
@@ -200,7 +178,7 @@ async fn retracted_fact_no_longer_weakens_rivals() {
 
 #[tokio::test]
 async fn undone_merge_restores_entity_and_emits_events() {
-    let told = Chat::all(&["Hannah likes tea.", "Susanna likes tea.", "Susanna lives in Ghent."]).await;
+    let told = Chat::of(&["Hannah likes tea.", "Susanna likes tea.", "Susanna lives in Ghent."]).await;
     let susanna = told.entity("Susanna").await;
     told.merge("Hannah", "Susanna").await;
     let merged = "{ entities(first: 10, filter: { text: \"Hannah\" }) { nodes { id merged { id name score reason } } } }";
@@ -213,7 +191,7 @@ async fn undone_merge_restores_entity_and_emits_events() {
     let back = json!({ "entity": { "id": susanna, "name": "Susanna", "mentionCount": 2 }, "from": { "name": "Hannah", "aliases": [] },
         "errors": [] });
     assert_eq!(data["unmergeEntities"], back);
-    let facts = told.facts().await;
+    let facts = told.beliefs().await;
     assert_eq!(&facts[..2], ["Hannah LIKES tea ACTIVE 0.67", "Susanna LIKES tea ACTIVE 0.67"]);
     assert!(facts[2].starts_with("Susanna LIVES_IN Ghent ACTIVE"), "{facts:?}");
     let changes: Vec<Value> = told.server.events(&told.session).await.iter().rev().take(5).map(|e| e["change"].clone()).collect();
@@ -225,10 +203,10 @@ async fn undone_merge_restores_entity_and_emits_events() {
 
 #[tokio::test]
 async fn user_name_identifies_viewer_but_not_namesakes() {
-    let told = Chat::all(&["I'm John.", "I like tea.", "John called me.", "John likes coffee.", "Call me Jo."]).await;
+    let told = Chat::of(&["I'm John.", "I like tea.", "John called me.", "John likes coffee.", "Call me Jo."]).await;
     let data = told.server.graphql("{ viewer { entity { name aliases } } }", json!({})).await;
     assert_eq!(data["viewer"]["entity"], json!({ "name": "John", "aliases": ["Jo"] }));
-    assert_eq!(told.facts().await, ["John LIKES coffee ACTIVE 0.67", "John LIKES tea ACTIVE 0.67"]);
+    assert_eq!(told.beliefs().await, ["John LIKES coffee ACTIVE 0.67", "John LIKES tea ACTIVE 0.67"]);
     let data = told.server.graphql("{ entities(first: 10) { nodes { name isViewer } } }", json!({})).await;
     let johns: Vec<&Value> = data["entities"]["nodes"].as_array().unwrap().iter().filter(|n| n["name"] == "John").collect();
     assert_eq!(johns.len(), 2, "{data}");
@@ -236,7 +214,7 @@ async fn user_name_identifies_viewer_but_not_namesakes() {
 
 #[tokio::test]
 async fn resolved_name_has_reason() {
-    let told = Chat::all(&["My brother John plays chess.", "Anna Schmidt likes tea."]).await;
+    let told = Chat::of(&["My brother John plays chess.", "Anna Schmidt likes tea."]).await;
     let other = told.server.create_session().await;
     told.server.send(json!({ "sessionId": other, "text": "John from accounting likes coffee." })).await.unwrap();
     told.server.settle(&other).await;

@@ -8,6 +8,7 @@ mod api;
 mod archive;
 mod auth;
 mod backup;
+mod chat;
 mod commands;
 mod comparison;
 mod contract;

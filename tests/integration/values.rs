@@ -2,56 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::server::{Server, TIMEOUT};
+use crate::chat::Chat;
 
 const FACT: &str = "fragment F on Fact { id relation status phrase belief relativeWeight subject { name isViewer } object { name }
     value { type text label number unit currency date contact address } rivals { value { text } } evidence { nodes { excerpt } } }";
 
-struct Chat {
-    server: Server,
-    session: String,
-    _folder: tempfile::TempDir,
-}
-
 impl Chat {
-    async fn of(texts: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(folder.path());
-        let session = server.create_session().await;
-        let chat = Self { server, session, _folder: folder };
-        for text in texts {
-            chat.say(text).await;
-        }
-        chat
-    }
-
-    async fn say(&self, text: &str) -> String {
-        self.say_at(text, None).await
-    }
-
-    async fn say_at(&self, text: &str, at: Option<&str>) -> String {
-        let sent = self.server.send(json!({ "sessionId": self.session, "text": text, "sentAt": at })).await.unwrap();
-        self.server.settle(&self.session).await;
-        sent["id"].as_str().unwrap_or_default().to_owned()
-    }
-
     /// Returns the answer to a question, and the number of its citations.
-    async fn ask(&self, question: &str) -> (String, usize) {
-        let id = self.say(question).await;
-        let query = "query($id: ID!) { message(id: $id) { answer { text citations { excerpt } } } }";
-        let started = std::time::Instant::now();
-        loop {
-            let data = self.server.graphql(query, json!({ "id": id })).await;
-            let answer = &data["message"]["answer"];
-            if let Some(text) = answer["text"].as_str() {
-                return (text.to_owned(), answer["citations"].as_array().map_or(0, Vec::len));
-            }
-            assert!(started.elapsed() < TIMEOUT, "no answer to {question}");
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+    async fn ask_cited(&self, question: &str) -> (String, usize) {
+        let answer = self.answer(question).await;
+        (answer["text"].as_str().unwrap_or_default().to_owned(), answer["citations"].as_array().map_or(0, Vec::len))
     }
 
-    async fn facts(&self, filter: Value) -> Vec<Value> {
+    async fn facts_with(&self, filter: Value) -> Vec<Value> {
         let query = format!("query($f: FactFilter) {{ facts(first: 100, filter: $f) {{ nodes {{ ...F }} }} }} {FACT}");
         self.server.graphql(&query, json!({ "f": filter })).await["facts"]["nodes"].as_array().cloned().unwrap_or_default()
     }
@@ -67,7 +30,7 @@ impl Chat {
 #[tokio::test]
 async fn own_name_and_what_bears_on_a_question_are_told() {
     let chat = Chat::of(&["My name is Oliver.", "I have a peanut allergy.", "My mum's birthday is on 3 March."]).await;
-    assert!(chat.facts(json!({ "relation": "OWNS" })).await.is_empty(), "an allergy is no possession");
+    assert!(chat.facts_with(json!({ "relation": "OWNS" })).await.is_empty(), "an allergy is no possession");
     for (question, expected) in [
         ("What is my name?", "You are called Oliver [1]."),
         ("Do you know my name?", "You are called Oliver [1]."),
@@ -75,33 +38,33 @@ async fn own_name_and_what_bears_on_a_question_are_told() {
         ("Can I eat peanuts?", "You are allergic to peanuts [1]."),
         ("When is my mother's birthday?", "Your mum's birthday is 3 March [1]."),
     ] {
-        assert_eq!(chat.ask(question).await, (expected.to_owned(), 1), "{question}");
+        assert_eq!(chat.ask_cited(question).await, (expected.to_owned(), 1), "{question}");
     }
 }
 
 #[tokio::test]
 async fn new_number_replaces_the_old_one_and_a_further_one_does_not() {
     let chat = Chat::of(&["My phone number is 0171 555 1234.", "My new phone number is 0160 999 4321."]).await;
-    assert_eq!(chat.ask("What's my phone number?").await.0, "Your phone number is 0160 999 4321 [1].");
+    assert_eq!(chat.ask_cited("What's my phone number?").await.0, "Your phone number is 0160 999 4321 [1].");
     chat.say("My new work number is 030 555 777.").await;
-    let holding = chat.facts(json!({ "relation": "PHONE", "status": "ACTIVE" })).await;
+    let holding = chat.facts_with(json!({ "relation": "PHONE", "status": "ACTIVE" })).await;
     assert_eq!(holding.len(), 2, "{holding:?}");
 }
 
 #[tokio::test]
 async fn corrected_value_replaces_the_wrong_one() {
     let chat = Chat::of(&["My number is 0171 555 1234.", "My work number is 0160 999 4321.", "I meant 0160 999 4322"]).await;
-    let (answer, _) = chat.ask("What is my phone number?").await;
+    let (answer, _) = chat.ask_cited("What is my phone number?").await;
     assert!(answer.contains("4322") && answer.contains("1234") && !answer.contains("4321"), "{answer}");
     let chat = Chat::of(&["My shoe size is 41.", "actually it's 42, not 41"]).await;
-    let (answer, _) = chat.ask("What is my shoe size?").await;
+    let (answer, _) = chat.ask_cited("What is my shoe size?").await;
     assert!(answer.contains("42") && !answer.contains("is 41"), "{answer}");
 }
 
 #[tokio::test]
 async fn age_is_stored_as_value_and_answered_with_source() {
     let chat = Chat::of(&["My son Leo is 7."]).await;
-    let facts = chat.facts(json!({ "relation": "AGE" })).await;
+    let facts = chat.facts_with(json!({ "relation": "AGE" })).await;
     assert_eq!(facts.len(), 1, "{facts:?}");
     let age = &facts[0];
     assert_eq!((&age["subject"]["name"], &age["object"]), (&json!("Leo"), &json!(null)));
@@ -110,24 +73,24 @@ async fn age_is_stored_as_value_and_answered_with_source() {
         (&value["type"], &value["text"], &value["number"], &value["unit"]),
         (&json!("NUMBER"), &json!("7"), &json!(7.0), &json!("year"))
     );
-    let (answer, cited) = chat.ask("How old is Leo?").await;
+    let (answer, cited) = chat.ask_cited("How old is Leo?").await;
     assert_eq!((answer.as_str(), cited), ("Leo is aged 7 [1].", 1));
-    let (unknown, cited) = chat.ask("How old is my brother?").await;
+    let (unknown, cited) = chat.ask_cited("How old is my brother?").await;
     assert_eq!(cited, 0, "{unknown}");
 }
 
 #[tokio::test]
 async fn same_value_reinforces_and_another_one_is_a_rival() {
     let chat = Chat::of(&["My son Leo is 7.", "Leo is seven years old."]).await;
-    let once = chat.facts(json!({ "relation": "AGE" })).await;
+    let once = chat.facts_with(json!({ "relation": "AGE" })).await;
     assert_eq!(once.len(), 1, "{once:?}");
     assert_eq!(once[0]["evidence"]["nodes"].as_array().map(Vec::len), Some(2));
     chat.say("Leo is 8.").await;
-    let both = chat.facts(json!({ "relation": "AGE" })).await;
+    let both = chat.facts_with(json!({ "relation": "AGE" })).await;
     let shares: Vec<_> = both.iter().map(|f| (f["value"]["text"].as_str(), f["rivals"].as_array().map(Vec::len))).collect();
     assert_eq!(shares, [(Some("8"), Some(1)), (Some("7"), Some(1))]);
     let rents = Chat::of(&["My rent is €900.", "My salary is €3,000."]).await;
-    let rents = rents.facts(json!({ "relation": "AMOUNT" })).await;
+    let rents = rents.facts_with(json!({ "relation": "AMOUNT" })).await;
     assert!(rents.len() == 2 && rents.iter().all(|f| f["rivals"] == json!([])), "different measures: {rents:?}");
 }
 
@@ -168,7 +131,7 @@ async fn questions_about_values_are_answered() {
         ("What is my phone number?", "Your phone number is +49 30 1234567 [1]."),
         ("When is Phoenix due?", "Phoenix is due on 27 November 2026 [1]."),
     ] {
-        let (answer, cited) = chat.ask(question).await;
+        let (answer, cited) = chat.ask_cited(question).await;
         assert_eq!((answer.as_str(), cited), (expected, 1), "{question}");
     }
     let things = chat.server.graphql("{ entities(first: 10, filter: { text: \"peanut\" }) { nodes { name type } } }", json!({})).await;
@@ -178,10 +141,10 @@ async fn questions_about_values_are_answered() {
 #[tokio::test]
 async fn forgotten_value_is_gone_and_returns_unchanged() {
     let chat = Chat::of(&["I'm allergic to peanuts.", "My email is ann@example.org."]).await;
-    let before = chat.facts(json!({})).await;
+    let before = chat.facts_with(json!({})).await;
     let forgotten = chat.change("forget", json!({ "query": "that I'm allergic to peanuts", "dryRun": false })).await;
     assert_eq!(forgotten["facts"].as_array().map(Vec::len), Some(1), "{forgotten}");
-    let left = chat.facts(json!({})).await;
+    let left = chat.facts_with(json!({})).await;
     assert_eq!(left.iter().map(|f| f["relation"].as_str()).collect::<Vec<_>>(), [Some("EMAIL")]);
     let undone = chat.change("undoForget", json!({ "token": forgotten["token"] })).await;
     assert_eq!(undone["errors"], json!([]));
@@ -189,7 +152,7 @@ async fn forgotten_value_is_gone_and_returns_unchanged() {
         facts.sort_by_key(|f| f["id"].to_string());
         facts
     };
-    assert_eq!(sorted(chat.facts(json!({})).await), sorted(before));
+    assert_eq!(sorted(chat.facts_with(json!({})).await), sorted(before));
 }
 
 #[tokio::test]
@@ -202,9 +165,9 @@ async fn statements_without_a_relation_are_notes_of_what_they_name() {
     assert_eq!(notes.len(), 1, "{found}");
     assert_eq!(notes[0]["value"]["text"], "Leo plays the drums on Tuesdays.");
     assert!(!found["facts"].to_string().contains("NOTE"), "notes are listed apart: {found}");
-    assert!(!json!(chat.facts(json!({})).await).to_string().contains("drums"));
-    assert_eq!(chat.facts(json!({ "relation": "NOTE" })).await.len(), 1);
-    let (answer, _) = chat.ask("What do you know about Leo?").await;
+    assert!(!json!(chat.facts_with(json!({})).await).to_string().contains("drums"));
+    assert_eq!(chat.facts_with(json!({ "relation": "NOTE" })).await.len(), 1);
+    let (answer, _) = chat.ask_cited("What do you know about Leo?").await;
     assert!(answer.contains("7") && answer.contains("plays the drums on Tuesdays"), "{answer}");
     let retracted = chat.change("retractFact", json!({ "id": notes[0]["id"] })).await;
     assert_eq!(retracted["fact"]["status"], "RETRACTED");

@@ -8,8 +8,8 @@ use super::lexicon::lexicon;
 use super::naming::describe;
 use super::phrases::{ChunkKind, NounPhrase, Possessor, VerbGroup};
 use super::reader::{FactDraft, Reader, Referent, is_personal};
+use super::time_limits::is_over;
 use super::tokens::Pos;
-use super::verbal::is_over;
 
 /// What people live in.
 const HOMES: &[&str] = &["home", "flat", "apartment", "house", "place", "studio", "bedsit"];

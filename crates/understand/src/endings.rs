@@ -1,8 +1,8 @@
 //! Recognises short sentences that end what the sentence before said: "We had a goldfish. Had.", "Not any more."
 
 use super::lexicon::VerbForm;
+use super::time_limits::is_over;
 use super::tokens::{Pos, Token};
-use super::verbal::is_over;
 
 /// Whether a sentence says only that the one before no longer holds.
 pub(super) fn ends_previous(tokens: &[Token]) -> bool {

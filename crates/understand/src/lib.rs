@@ -72,6 +72,7 @@ mod switch_verbs;
 mod tag_conditions;
 mod tag_repairs;
 mod tags;
+mod time_limits;
 mod tokens;
 mod topic;
 mod trace;

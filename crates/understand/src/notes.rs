@@ -2,7 +2,8 @@
 
 use recall_domain::{CandidateFact, CandidateValue, FactValue, Polarity, Span};
 
-use super::clauses::Clause;
+use super::clauses::{Clause, Subject};
+use super::corrections::has_value;
 use super::message_kind::SpeechAct;
 use super::reader::{Reader, Referent};
 
@@ -33,7 +34,7 @@ impl Reader<'_> {
             return;
         }
         let mut subjects = self.subjects_of_note(clauses);
-        if is_ordered && subjects.is_empty() {
+        if subjects.is_empty() && (is_ordered || self.tells_own_value(clauses, words.trim())) {
             subjects.push(Referent::Speaker);
         }
         for subject in subjects {
@@ -51,6 +52,15 @@ impl Reader<'_> {
             });
         }
         self.facts.notes += 1;
+    }
+
+    /// Whether a clause tells a date, a time or a number of something of the speaker: "My dentist appointment is on Monday".
+    fn tells_own_value(&self, clauses: &[Clause], text: &str) -> bool {
+        let is_own = |c: &Clause| match &c.subject {
+            Subject::Nouns(nouns) => nouns.iter().any(|&n| self.possessor(n) == Some(Referent::Speaker)),
+            _ => false,
+        };
+        clauses.iter().any(|c| !c.unasserted && is_own(c)) && has_value(text)
     }
 
     /// Returns the speaker if a clause is about them, and what the sentence names.

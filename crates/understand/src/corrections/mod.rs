@@ -97,6 +97,11 @@ impl Correction<'_> {
     }
 }
 
+/// Whether a text has a date, a time of day, a number or a contact.
+pub(crate) fn has_value(text: &str) -> bool {
+    !values(text).is_empty()
+}
+
 /// Whether a message begins by saying that the one before was wrong and then says all of it again: "No, I live in York".
 pub(crate) fn restates(text: &str) -> bool {
     let all = words(text);

@@ -17,7 +17,7 @@ use recall_neural::{MiniLmEncoder, MiniLmVerifier, Network, NeuralExtractor};
 use recall_ports::{AnswerVerifier, Clock, DocumentParser, Embedder, Extractor, PassageEncoder, Store};
 use recall_store_postgres::{PostgresConfig, PostgresStore};
 use recall_store_sqlite::{ServerLock, SqliteConfig, SqliteStore};
-use recall_understand::{CorrectingExtractor, LocalExtractor, Pipeline};
+use recall_understand::{DialogueExtractor, LocalExtractor, Pipeline};
 
 /// Loads the ontology: the configured file or the built-in one.
 pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
@@ -34,10 +34,10 @@ pub(super) fn ontology(config: &Config) -> anyhow::Result<Arc<Ontology>> {
 pub(super) fn built_in_extractor(config: &Config, ontology: Arc<Ontology>) -> anyhow::Result<Arc<dyn Extractor>> {
     let rules = Arc::new(LocalExtractor::new(Arc::new(Pipeline::new(ontology.clone()))));
     if !config.understanding.learned {
-        return Ok(Arc::new(CorrectingExtractor::new(rules)));
+        return Ok(Arc::new(DialogueExtractor::new(rules)));
     }
     let network = NeuralExtractor::new(rules, Arc::new(Network::load()?), ontology);
-    Ok(Arc::new(CorrectingExtractor::new(Arc::new(network))))
+    Ok(Arc::new(DialogueExtractor::new(Arc::new(network))))
 }
 
 /// Loads the encoder that orders chunks, unless it is switched off or a server makes the vectors.

@@ -150,6 +150,28 @@ async fn statement_made_again_after_a_denial_replaces_the_one_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn later_sentence_corrects_an_earlier_one_of_the_message() {
+    let chat = Chat::of(&["I love olives. Actually scratch that, I hate them."]).await;
+    assert_eq!(chat.shares().await, ["You DISLIKES olives: ACTIVE 100%"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_value_ends_the_one_before() {
+    let chat = Chat::of(&["My appointment is on Monday at 10.", "It's been moved to Wednesday."]).await;
+    assert!(chat.ask("When is my appointment?").await.contains("Wednesday"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn short_reply_states_what_was_asked() {
+    let chat = Chat::of(&[]).await;
+    let asked = json!({ "sessionId": chat.session, "messages": [{ "text": "What is your sister's name?", "role": "ASSISTANT" }] });
+    let import = "mutation($input: ImportMessagesInput!) { importMessages(input: $input) { errors { code } } }";
+    chat.server.graphql(import, json!({ "input": asked })).await;
+    chat.say("Miriam").await;
+    assert_eq!(chat.ask("Who is my sister?").await, "Your sister is Miriam [1].");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn retracted_statement_answers_nothing() {
     let chat = Chat::of(&["I live in Leeds. I own a kayak."]).await;
     let facts = chat.server.graphql("{ facts(first: 9) { nodes { id relation } } }", Value::Null).await;

@@ -155,14 +155,14 @@ pub struct Context {
     pub timings: Timings,
 }
 
-/// A statement whose fact was retracted afterwards.
+/// A statement whose fact was retracted afterwards, or whose value changed.
 #[derive(Clone, Debug)]
 pub struct Withdrawn {
     /// The message that makes it.
     pub message: MessageId,
     /// The words that make it.
     pub excerpt: super::UserText,
-    /// The evidence of the message that corrects it; `None` if the user retracted the fact by hand.
+    /// The evidence of the message that corrects or changes it; `None` if the user retracted the fact by hand.
     pub correction: Option<Evidence>,
 }
 

@@ -50,6 +50,7 @@ pub(super) fn decide(
     now: Timestamp,
 ) -> KnowledgeCommit {
     let mut claims = message_entities.claims(s, ontology);
+    drop_corrected_here(&mut claims, s, ontology);
     let ends = message_entities.meant_ends(s, &known, &claims, ontology);
     // "Our dog Rollo died": the end counts.
     claims.retain(|c| c.stance != Stance::Supports || !ends.iter().any(|end| end.states_same(c, ontology)));
@@ -131,6 +132,19 @@ pub(super) fn decide(
         events: events.into_iter().map(|body| EventDraft { id: EventId(ids()), body }).collect(),
         ..KnowledgeCommit::empty(known.version, s.session, now)
     }
+}
+
+/// Removes claims that a later sentence of the same message corrects: "I love olives. Actually scratch that, I hate them."
+fn drop_corrected_here(claims: &mut Vec<ResolvedClaim>, s: &Statement, ontology: &Ontology) {
+    let corrects = |c: &ResolvedClaim| c.stance == Stance::Supports && change_sign(s.text.as_str(), c.span) == ChangeSign::Correction;
+    let is_corrected = |c: &ResolvedClaim| {
+        let fact = new_fact(c, s.at, s.at);
+        let later = claims.iter().filter(|o| o.span.start > c.span.start && corrects(o));
+        c.stance == Stance::Supports && !corrects(c) && later.into_iter().any(|o| is_rival(&fact, &new_fact(o, s.at, s.at), ontology))
+    };
+    let corrected: Vec<bool> = claims.iter().map(is_corrected).collect();
+    let mut corrected = corrected.into_iter();
+    claims.retain(|_| !corrected.next().unwrap_or_default());
 }
 
 /// The facts and changes of one message while it is processed.

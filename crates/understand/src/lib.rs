@@ -12,7 +12,7 @@
 //!    `adjacent_phrases`. All of them add facts through `reader`. Ends of what is known: `possible_ends`, `working_days`.
 //! 6. Facts with values: `values`.
 //! 7. The kind of the message: `message_kind`. A statement without facts is a note: `notes`.
-//! 8. Corrections of the message before: `corrections`, which `correcting` applies with any extractor.
+//! 8. Corrections of the message before, and replies to its question: `corrections` and `replies`, which `dialogue` applies with any extractor.
 //!
 //! The relations and their cues are data (`data/ontology.toml`), and so are the word lists (`data/lexicon`).
 //! The crate does not know which facts are already stored; that is the task of the crate `facts`.
@@ -29,10 +29,10 @@ mod common_nouns;
 mod compounds;
 mod copulas;
 mod coreference;
-mod correcting;
 mod corrections;
 mod cue_matching;
 mod cues;
+mod dialogue;
 mod endings;
 mod exclusions;
 mod extractor;
@@ -63,6 +63,7 @@ mod quotations;
 mod reader;
 mod reciprocal;
 mod registry;
+mod replies;
 mod requests;
 mod sentences;
 mod singular;
@@ -81,7 +82,7 @@ mod verb_groups;
 mod verbal;
 mod working_days;
 
-pub use correcting::CorrectingExtractor;
+pub use dialogue::DialogueExtractor;
 pub use extractor::LocalExtractor;
 
 use std::sync::Arc;

@@ -206,7 +206,8 @@ impl Reader<'_> {
                 any |= self.add_ends_of_life(object, frame.confidence, span);
             }
             // What breaks is still there: "my Tesla died".
-            let is_broken = !lost_by_others && strength >= WEAK && entity_type != EntityType::Person && !self.registry.traits[i].animal;
+            let is_made = matches!(entity_type, EntityType::Organization | EntityType::Tool | EntityType::Project);
+            let is_broken = !lost_by_others && is_made && !self.registry.traits[i].animal;
             if is_broken {
                 continue;
             }

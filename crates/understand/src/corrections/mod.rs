@@ -4,7 +4,7 @@
 //! So a correction works for every relation, and needs exactly one value of its kind in that message.
 
 mod values;
-mod words;
+pub(super) mod words;
 
 use std::ops::Range;
 
@@ -40,6 +40,8 @@ enum Sign {
     Turn,
     /// What is wanted, which may differ from what is.
     Wish,
+    /// Something has changed.
+    Change,
     /// Nothing.
     Interjection,
 }
@@ -50,8 +52,23 @@ const BEGINNINGS: &[(Sign, &[&str])] = &[
     (Sign::Replacement, &["i mean", "make that", "make it", "that should have been", "scratch that"]),
     (Sign::Denial, &["no", "nope", "sorry", "oops", "whoops", "my bad", "my mistake", "apologies"]),
     (Sign::Turn, &["wait", "actually"]),
+    (Sign::Change, MOVES),
     (Sign::Wish, &["that should be", "it should be", "should be"]),
     (Sign::Interjection, &["oh", "ah", "argh", "ugh", "hm", "hmm", "well", "er", "um"]),
+];
+/// Beginnings that say what has changed.
+const MOVES: &[&str] = &[
+    "it's been moved to",
+    "it's been changed to",
+    "it has been moved to",
+    "it was moved to",
+    "it got moved to",
+    "it's moved to",
+    "they moved it to",
+    "it's now",
+    "it is now",
+    "that's now",
+    "now it's",
 ];
 /// Ends that say the same as a beginning.
 const ENDS: &[(Sign, &[&str])] = &[
@@ -59,6 +76,7 @@ const ENDS: &[(Sign, &[&str])] = &[
     (Sign::Replacement, &["i mean"]),
     (Sign::Denial, &["sorry", "my mistake", "my bad"]),
     (Sign::Turn, &["actually", "instead"]),
+    (Sign::Change, &["now", "these days"]),
 ];
 /// Words that lead to the value.
 const LEADS: &[&str] =
@@ -88,6 +106,8 @@ pub(crate) struct Correction<'t> {
     pub(crate) wrong: Option<&'t str>,
     /// Where the corrected message may be.
     pub(crate) reach: Reach,
+    /// Whether the message was right when it was said: "it's £950 now".
+    pub(crate) is_change: bool,
 }
 
 impl Correction<'_> {
@@ -147,7 +167,10 @@ pub(crate) fn correction(text: &str) -> Option<Correction<'_>> {
         return None;
     }
     let reach = if wrong.is_some() { Reach::Anywhere } else { reach_of(&signs)? };
-    Some(Correction { right: joined(text, right), wrong: wrong.map(|w| joined(text, w)), reach })
+    let correction =
+        Correction { right: joined(text, right), wrong: wrong.map(|w| joined(text, w)), reach, is_change: signs.contains(&Sign::Change) };
+    // "Leeds now": only a value is what changes about something that is not named.
+    (!correction.is_change || correction.is_value()).then_some(correction)
 }
 
 /// Removes the beginnings that say something about earlier words, and returns what they say.
@@ -175,8 +198,8 @@ fn reach_of(signs: &[Sign]) -> Option<Reach> {
         Sign::Certain => Some(Reach::Anywhere),
         Sign::Denial => Some(Reach::Directly),
         Sign::Replacement if !is_wish => Some(Reach::PastStatements),
-        Sign::Turn if !is_wish => Some(Reach::Directly),
-        Sign::Replacement | Sign::Turn | Sign::Wish | Sign::Interjection => None,
+        Sign::Turn | Sign::Change if !is_wish => Some(Reach::Directly),
+        Sign::Replacement | Sign::Turn | Sign::Change | Sign::Wish | Sign::Interjection => None,
     });
     reaches.max()
 }
@@ -254,8 +277,17 @@ fn without_leads<'w, 't>(mut words: &'w [Word<'t>]) -> &'w [Word<'t>] {
     words
 }
 
+/// Removes how a name is spelled: "Johanna with an h".
+fn without_spelling<'w, 't>(words: &'w [Word<'t>]) -> &'w [Word<'t>] {
+    match words {
+        [rest @ .., with, a, letter] if with.norm == "with" && matches!(a.norm.as_str(), "a" | "an") && letter.norm.len() == 1 => rest,
+        _ => words,
+    }
+}
+
 /// Removes an end that says the same as a beginning, and returns what it says.
 fn without_end<'w, 't>(words: &'w [Word<'t>]) -> (&'w [Word<'t>], Option<Sign>) {
+    let words = without_spelling(words);
     let without = |end: &str| {
         let n = end.split(' ').count();
         let start = words.len().checked_sub(n).filter(|start| *start > 0)?;
@@ -299,6 +331,10 @@ mod tests {
             ("I said York but it's Hull", ("Hull", Some("York"), Reach::Anywhere)),
             ("sorry, I wrote 5 May but I meant 6 May", ("6 May", Some("5 May"), Reach::Anywhere)),
             ("I said York, but meant Hull", ("Hull", Some("York"), Reach::Anywhere)),
+            ("It's £950 now.", ("£950", None, Reach::Directly)),
+            ("It's been moved to Wednesday", ("Wednesday", None, Reach::Directly)),
+            ("Sorry, it's the 14th, not the 12th.", ("14th", Some("12th"), Reach::Anywhere)),
+            ("Sorry I meant Johanna with an h", ("Johanna", None, Reach::Anywhere)),
             ("Typo: that should be 70", ("70", None, Reach::Anywhere)),
             ("It should be 70, not 72", ("70", Some("72"), Reach::Anywhere)),
         ] {
@@ -312,6 +348,8 @@ mod tests {
             "he's Desmond, not Derek",
             "She's 63",
             "* Osaka",
+            "Leeds now",
+            "It's raining now",
             "*Osaka*",
             "I said York",
             "I meant to call the dentist about my left knee before lunch",
@@ -372,6 +410,8 @@ mod tests {
             ("My rent is €900.", "sorry, 950", Some("My rent is €950.")),
             ("I weigh 72 kg.", "I mean 74 kg", Some("I weigh 74 kg.")),
             ("My son is seven.", "sorry, eight", Some("My son is 8.")),
+            ("My rent is £900 a month.", "It's £950 now.", Some("My rent is £950 a month.")),
+            ("My flight leaves on the 1st.", "sorry, on the 2nd", Some("My flight leaves on the 2nd.")),
             ("My email is ann@example.org.", "Oops, anne@example.org", Some("My email is anne@example.org.")),
             ("Mum is 71 and dad is 75.", "sorry, 76, not 75", Some("Mum is 71 and dad is 76.")),
             ("Mum is 71 and dad is 75.", "sorry, 76", None),

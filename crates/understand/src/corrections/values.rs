@@ -90,6 +90,11 @@ fn kind_of(text: &str, words: &[Word<'_>]) -> Option<Kind> {
         return Some(Kind::Time);
     }
     if words.len() == 1 {
+        // "the 9th"
+        let is_day = |ordinal: &str| ["st", "nd", "rd", "th"].iter().any(|end| ordinal.strip_suffix(end).is_some_and(is_day_of_month));
+        if is_day(&first.norm) {
+            return Some(Kind::Date);
+        }
         let starts = first.norm.trim_start_matches(['€', '$', '£', '¥', '#']).starts_with(|c: char| c.is_ascii_digit());
         // "One" is seldom a number.
         if starts && SpokenDate::parse(&first.norm).is_none_or(|_| first.norm.len() <= 4) || number_word(&first.norm).is_some_and(|n| n > 1)
@@ -103,6 +108,10 @@ fn kind_of(text: &str, words: &[Word<'_>]) -> Option<Kind> {
     let is_lead = matches!(first.norm.as_str(), "on" | "of" | "the" | "this" | "coming");
     let ends = words.last().is_some_and(|w| !matches!(w.norm.as_str(), "on" | "of" | "the" | "this" | "coming"));
     SpokenDate::parse(text).filter(|_| !is_lead && ends).map(|_| Kind::Date)
+}
+
+fn is_day_of_month(number: &str) -> bool {
+    number.parse::<u32>().is_ok_and(|day| (1..=31).contains(&day))
 }
 
 /// Whether the words are a time of day: "4pm", "16:30", "4 pm", "noon", "half past four".

@@ -4,17 +4,17 @@ use std::ops::Range;
 
 /// A word without the marks around it.
 #[derive(Clone, Debug)]
-pub(super) struct Word<'t> {
-    pub(super) text: &'t str,
-    pub(super) norm: String,
+pub(crate) struct Word<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) norm: String,
     /// The first byte, and one past the last.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// A mark follows.
-    pub(super) closes: bool,
+    pub(crate) closes: bool,
 }
 
 /// Returns the places where words stand in a text.
-pub(super) fn places_of(text: &str, wanted: &str) -> Vec<Range<usize>> {
+pub(crate) fn places_of(text: &str, wanted: &str) -> Vec<Range<usize>> {
     let (text_words, wanted) = (words(text), words(wanted));
     let is_same = |part: &[Word<'_>]| part.iter().zip(&wanted).all(|(a, b)| a.norm == b.norm);
     let found = text_words.windows(wanted.len().max(1)).filter(|part| is_same(part));
@@ -22,7 +22,7 @@ pub(super) fn places_of(text: &str, wanted: &str) -> Vec<Range<usize>> {
 }
 
 /// Returns the part of the text from the first of some words to the last.
-pub(super) fn joined<'t>(text: &'t str, words: &[Word<'_>]) -> &'t str {
+pub(crate) fn joined<'t>(text: &'t str, words: &[Word<'_>]) -> &'t str {
     match words {
         [first, .., last] => text.get(first.range.start..last.range.end).unwrap_or_default(),
         [one] => text.get(one.range.clone()).unwrap_or_default(),
@@ -31,7 +31,7 @@ pub(super) fn joined<'t>(text: &'t str, words: &[Word<'_>]) -> &'t str {
 }
 
 /// Splits a text into words.
-pub(super) fn words(text: &str) -> Vec<Word<'_>> {
+pub(crate) fn words(text: &str) -> Vec<Word<'_>> {
     let is_mark = |c: char| !(c.is_alphanumeric() || matches!(c, '€' | '$' | '£' | '¥' | '#' | '+' | '%' | '@' | '/'));
     let mut found = Vec::new();
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! Applies corrections to the message before: see `corrections`.
+//! Reads messages that only say how they differ from the one before: corrections of it (see `corrections`), and replies to it (see `replies`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,14 +6,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::corrections::{Correction, Reach, corrected, correction, ends_statement, restates};
+use super::replies::statement;
 use recall_domain::{
     Caller, CandidateFact, CandidateValue, EntityType, Extraction, Mention, MessageKind, Party, Polarity, Role, Similarity, Span, UserText,
     nearest,
 };
 use recall_ports::extract::{EarlierMessage, ExtractError, ExtractInput, Extractor};
 
-/// An extractor that reads "No, I meant Tuesday" as a correction of what the same person said before.
-pub struct CorrectingExtractor {
+/// An extractor that reads "No, I meant Tuesday" as a correction of what the same person said before, and "Miriam" as the reply to a question.
+pub struct DialogueExtractor {
     inner: Arc<dyn Extractor>,
 }
 
@@ -23,6 +24,8 @@ struct Corrected {
     /// What the message and its corrected text state.
     before: Extraction,
     after: Extraction,
+    /// Whether the message was right when it was said.
+    is_change: bool,
     /// Whether the right words are another spelling of the wrong ones.
     is_spelling: bool,
 }
@@ -33,7 +36,7 @@ struct Changes<'e> {
     added: Vec<&'e CandidateFact>,
 }
 
-impl CorrectingExtractor {
+impl DialogueExtractor {
     /// Makes an extractor that reads corrections with another one.
     pub fn new(inner: Arc<dyn Extractor>) -> Self {
         Self { inner }
@@ -84,6 +87,22 @@ impl CorrectingExtractor {
         Ok(read)
     }
 
+    /// Returns what a reply states to the question directly before it: "Miriam" after "What's your sister's name?"; `None` if that is nothing.
+    async fn reply(&self, caller: &Caller, input: &ExtractInput) -> Result<Option<Extraction>, ExtractError> {
+        let asked = input.background.earlier.last().filter(|m| m.role == Role::Assistant);
+        let text = input.text.as_str();
+        let Some(statement) = asked.and_then(|asked| statement(asked.text.as_str(), text)) else { return Ok(None) };
+        let read = self.inner.extract(caller, &earlier_input(input, input.background.earlier.len() - 1, statement.into())).await?;
+        let mut mentions: Vec<Mention> = Vec::new();
+        let facts = read.facts.iter().map(|fact| {
+            let mut party = |party| carry_over(text, &mut mentions, &read, party);
+            let (subject, object) = (party(fact.subject), party(fact.object));
+            CandidateFact { subject, object, span: whole(text), ..fact.clone() }
+        });
+        let facts: Vec<CandidateFact> = facts.collect();
+        Ok((!facts.is_empty()).then(|| Extraction { mentions, facts, ..Extraction::empty(MessageKind::Statement) }))
+    }
+
     /// Reads an earlier message again, corrected. Exactly one way to correct it must change what it states, and nothing else.
     async fn reread(
         &self,
@@ -104,7 +123,7 @@ impl CorrectingExtractor {
             let after = read(text.clone()).await?;
             if is_correction_of(said.as_str(), &before, &after, correction) {
                 let is_spelling = is_spelling(&before, &after, correction.right);
-                found.push(Corrected { text, before: before.clone(), after, is_spelling });
+                found.push(Corrected { text, before: before.clone(), after, is_change: correction.is_change, is_spelling });
             }
         }
         if found.len() > 1 && found.iter().any(|c| c.is_spelling) {
@@ -121,7 +140,7 @@ impl CorrectingExtractor {
 }
 
 #[async_trait]
-impl Extractor for CorrectingExtractor {
+impl Extractor for DialogueExtractor {
     fn together(&self) -> u32 {
         self.inner.together()
     }
@@ -135,17 +154,18 @@ impl Extractor for CorrectingExtractor {
     }
 
     async fn extract(&self, caller: &Caller, input: &ExtractInput) -> Result<Extraction, ExtractError> {
-        match self.correct(caller, input).await? {
-            Some(corrected) => Ok(extraction_of(input.text.as_str(), &corrected)),
-            None => self.with_taken_back(caller, input, self.inner.extract(caller, input).await?).await,
-        }
+        self.extract_ahead(caller, input, &[]).await
     }
 
     async fn extract_ahead(&self, caller: &Caller, input: &ExtractInput, next: &[ExtractInput]) -> Result<Extraction, ExtractError> {
-        match self.correct(caller, input).await? {
-            Some(corrected) => Ok(extraction_of(input.text.as_str(), &corrected)),
-            None => self.with_taken_back(caller, input, self.inner.extract_ahead(caller, input, next).await?).await,
+        if let Some(corrected) = self.correct(caller, input).await? {
+            return Ok(extraction_of(input.text.as_str(), &corrected));
         }
+        if let Some(reply) = self.reply(caller, input).await? {
+            return Ok(reply);
+        }
+        let read = self.inner.extract_ahead(caller, input, next).await?;
+        self.with_taken_back(caller, input, read).await
     }
 }
 
@@ -285,7 +305,8 @@ fn name_of(read: &Extraction, party: Party) -> Option<String> {
 fn extraction_of(text: &str, corrected: &Corrected) -> Extraction {
     let Changes { removed, added } = changes(&corrected.before, &corrected.after);
     let mut mentions: Vec<Mention> = Vec::new();
-    let sides = [(removed, &corrected.before, Polarity::Negated), (added, &corrected.after, Polarity::Affirmed)];
+    let taken_back = if corrected.is_change { Polarity::Ended } else { Polarity::Negated };
+    let sides = [(removed, &corrected.before, taken_back), (added, &corrected.after, Polarity::Affirmed)];
     let mut facts = Vec::new();
     for (changed, read, polarity) in sides {
         for fact in changed {
@@ -332,7 +353,7 @@ mod tests {
     /// Reads the last of some turns, of which those of the assistant begin with "> ".
     async fn read(turns: &[&str]) -> Vec<String> {
         let pipeline = Pipeline::new(Arc::new(Ontology::parse(default_ontology()).unwrap()));
-        let extractor = CorrectingExtractor::new(Arc::new(LocalExtractor::new(Arc::new(pipeline))));
+        let extractor = DialogueExtractor::new(Arc::new(LocalExtractor::new(Arc::new(pipeline))));
         let (last, earlier) = turns.split_last().unwrap();
         let earlier = earlier.iter().map(|turn| EarlierMessage {
             id: "0190b0d4-7d7c-7000-8000-000000000000".parse().unwrap(),
@@ -371,8 +392,24 @@ mod tests {
             (&["I live in Leeds.", "No, I live in York."], &["-I LIVES_IN leeds", "+I LIVES_IN york"]),
             (&["My dog is called Rex.", "Scratch that, my dog is called Max."], &["-I OWNS rex", "+I OWNS max"]),
             (&["I live in Leeds.", "Not anymore."], &["~I LIVES_IN leeds"]),
+            (&["My rent is £900 a month.", "It's £950 now."], &["~I AMOUNT £900", "+I AMOUNT £950"]),
             (&["I live in Osako.", "*Osaka"], &["-I LIVES_IN osako", "+I LIVES_IN osaka"]),
             (&["I live in York.", "I said York but it's Hull"], &["-I LIVES_IN york", "+I LIVES_IN hull"]),
+        ] {
+            assert_eq!(read(turns).await, expected, "{turns:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn reply_states_what_its_question_asks() {
+        for (turns, expected) in [
+            (&["> Where do you live?", "Leeds"][..], &["+I LIVES_IN leeds"][..]),
+            (&["> Where do you work these days?", "At Bosch."], &["+I WORKS_FOR bosch"]),
+            (&["> What's your sister's name?", "Miriam"], &["+I FAMILY_OF miriam"]),
+            (&["> Do you like jazz?", "no"], &["-I LIKES jazz"]),
+            (&["> How old are you?", "34"], &["+I AGE 34"]),
+            (&["> Are you allergic to anything?", "Yes, shellfish"], &["+I ALLERGIC_TO shellfish"]),
+            (&["> Where do you live?", "I own a kayak.", "Leeds"], &[]),
         ] {
             assert_eq!(read(turns).await, expected, "{turns:?}");
         }
@@ -412,7 +449,7 @@ mod tests {
 
     #[tokio::test]
     async fn later_messages_reach_the_inner_extractor() {
-        let extractor = CorrectingExtractor::new(Arc::new(Ahead));
+        let extractor = DialogueExtractor::new(Arc::new(Ahead));
         let caller = Caller::verified(UserId::SHARED, ViewerRole::User);
         let read = extractor.extract_ahead(&caller, &ExtractInput::default(), &[ExtractInput::default()]).await.unwrap();
         assert_eq!(read.kind, MessageKind::Question);

@@ -1,0 +1,287 @@
+//! Reads a short reply to a question as the statement that it makes: "Miriam" after "What's your sister's name?" is "My sister's name is Miriam". Pure.
+
+use super::corrections::words::{Word, joined, words};
+
+/// Most words of a question and of a reply.
+const MAX_QUESTION: usize = 16;
+const MAX_REPLY: usize = 8;
+/// Most words of a noun phrase that a question is about: "your sister's best friend".
+const MAX_NOUN: usize = 6;
+
+const YES: &[&str] = &["yes", "yeah", "yep", "yup", "sure", "correct", "right", "exactly", "indeed"];
+const NO: &[&str] = &["no", "nope", "nah"];
+/// Words before the answer proper.
+const LEADS: &[&str] =
+    &["it's", "it is", "its", "that's", "that is", "oh", "well", "um", "just", "actually", "she's called", "he's called"];
+/// First words of a reply that is a sentence of its own.
+const SUBJECTS: &[&str] =
+    &["i", "i'm", "im", "i've", "we", "we're", "he", "he's", "she", "she's", "they", "they're", "my", "our", "you", "there"];
+/// Verbs of questions about what is wanted, thought or felt just now: a reply states nothing that lasts.
+const PASSING: &[&str] = &[
+    "want",
+    "need",
+    "think",
+    "mean",
+    "remember",
+    "mind",
+    "prefer",
+    "see",
+    "know",
+    "feel",
+    "plan",
+    "expect",
+    "suggest",
+    "recommend",
+    "wish",
+    "hope",
+    "find",
+    "notice",
+    "say",
+];
+/// Adjectives of the same.
+const MOODS: &[&str] = &[
+    "sure",
+    "ok",
+    "okay",
+    "ready",
+    "there",
+    "free",
+    "interested",
+    "happy",
+    "busy",
+    "asking",
+    "looking",
+    "going",
+    "planning",
+    "saying",
+    "done",
+    "able",
+    "still",
+    "serious",
+    "kidding",
+    "worried",
+    "familiar",
+    "available",
+    "aware",
+    "open",
+    "feeling",
+    "trying",
+    "thinking",
+];
+/// Words that stand for what a reply names.
+const OPEN: &[&str] = &["anything", "something", "anyone", "somebody", "someone", "anywhere", "somewhere"];
+/// Times at the end of a question.
+const TIMES: &[&str] =
+    &["these days", "nowadays", "currently", "now", "at the moment", "right now", "again", "by the way", "then", "exactly"];
+const PREPOSITIONS: &[&str] = &["in", "at", "on", "near", "for", "from", "with", "to", "by", "outside", "around"];
+
+/// Returns the statement that a reply makes to the only question of a message; `None` if they have no simple form.
+pub(crate) fn statement(asked: &str, reply: &str) -> Option<String> {
+    if reply.contains(['?', '\n']) || asked.matches('?').count() != 1 {
+        return None;
+    }
+    let end = asked.find('?')?;
+    let start = asked[..end].rfind(['.', '!', '\n', ':']).map_or(0, |at| at + 1);
+    let question = words(&asked[start..end]);
+    let reply_words = words(reply);
+    if !(1..=MAX_REPLY).contains(&reply_words.len()) || question.len() > MAX_QUESTION {
+        return None;
+    }
+    let reply = Reply::of(reply, &reply_words);
+    let question = without_times(without_greeting(&question));
+    let norms: Vec<&str> = question.iter().map(|w| w.norm.as_str()).collect();
+    match norms.as_slice() {
+        ["where", "do", "you", verb, ..] => of_place(question, verb, &reply),
+        ["what's" | "whats" | "who's", "your", ..] => of_noun(&question[1..], &reply),
+        ["what" | "who" | "when" | "where" | "which", "is" | "are", "your", ..] => of_noun(&question[2..], &reply),
+        ["when's" | "where's", "your", ..] => of_noun(&question[1..], &reply),
+        ["what", "time", "is", "your", ..] => of_noun(&question[3..], &reply),
+        ["how", "old", "are", "you"] => reply.number().map(|n| format!("I am {n} years old.")),
+        ["how", "old", "is", "your", ..] => Some(format!("{} is {} years old.", mine(&question[3..])?, reply.number()?)),
+        ["do", "you", verb, ..] if !PASSING.contains(verb) => of_verb(&question[2..], &reply),
+        ["are", "you", adjective, ..] if !MOODS.contains(adjective) => of_state(&question[2..], &reply),
+        _ => None,
+    }
+}
+
+/// A reply without the words that lead to the answer.
+struct Reply<'t> {
+    /// Whether it says yes or no.
+    verdict: Option<bool>,
+    /// The answer proper; empty if the verdict is all.
+    answer: &'t str,
+    first: String,
+}
+
+impl<'t> Reply<'t> {
+    fn of(text: &'t str, all: &[Word<'t>]) -> Self {
+        let (mut rest, mut verdict) = (all, None);
+        while let Some(word) = rest.first() {
+            let said = if YES.contains(&word.norm.as_str()) {
+                Some(true)
+            } else if NO.contains(&word.norm.as_str()) {
+                Some(false)
+            } else {
+                break;
+            };
+            verdict = verdict.or(said);
+            rest = &rest[1..];
+        }
+        while let Some(lead) =
+            LEADS.iter().map(|lead| lead.split(' ').count()).zip(LEADS).find_map(|(n, lead)| starts(rest, lead).then_some(n))
+        {
+            rest = &rest[lead..];
+        }
+        let first = rest.first().map_or_else(String::new, |w| w.norm.clone());
+        Self { verdict, answer: joined(text, rest), first }
+    }
+
+    /// Returns the answer proper, unless it is a sentence of its own.
+    fn noun(&self) -> Option<&'t str> {
+        (!self.answer.is_empty() && !SUBJECTS.contains(&self.first.as_str()) && self.verdict.is_none()).then_some(self.answer)
+    }
+
+    fn number(&self) -> Option<&'t str> {
+        self.noun().filter(|noun| noun.bytes().all(|b| b.is_ascii_digit()))
+    }
+}
+
+/// "Where do you work?", "At the post office": "I work at the post office."
+fn of_place(question: &[Word<'_>], verb: &str, reply: &Reply<'_>) -> Option<String> {
+    let (place, words) = (reply.noun()?, said(&question[3..])?);
+    let ends = question.last().is_some_and(|w| PREPOSITIONS.contains(&w.norm.as_str()));
+    let preposition = match verb {
+        _ if ends || PREPOSITIONS.contains(&reply.first.as_str()) => "",
+        "live" | "stay" => "in ",
+        "work" | "study" | "teach" => "at ",
+        _ => return None,
+    };
+    // "Where do you come from?", "From Cork"
+    let place = if ends && PREPOSITIONS.contains(&reply.first.as_str()) { place.split_once(' ')?.1 } else { place };
+    Some(format!("I {words} {preposition}{place}."))
+}
+
+/// "Who is your boss?", "Ines": "My boss is Ines."
+fn of_noun(noun: &[Word<'_>], reply: &Reply<'_>) -> Option<String> {
+    Some(format!("{} is {}.", mine(noun)?, reply.noun()?))
+}
+
+/// "Do you have kids?", "yes": "I have kids." "Do you like jazz?", "no": "I do not like jazz."
+fn of_verb(words: &[Word<'_>], reply: &Reply<'_>) -> Option<String> {
+    if words.iter().any(|w| w.norm == "or") {
+        return None;
+    }
+    let (verdict, object) = (reply.verdict?, said(words)?.replacen(" any ", " ", 1));
+    match (verdict, reply.answer) {
+        (true, "") if !words.iter().any(|w| OPEN.contains(&w.norm.as_str())) => Some(format!("I {object}.")),
+        (false, "") => Some(format!("I do not {object}.")),
+        // "Do you have pets?", "Yes, two cats"
+        (true, answer) if !SUBJECTS.contains(&reply.first.as_str()) => Some(format!("I {} {answer}.", words.first()?.text)),
+        _ => None,
+    }
+}
+
+/// "Are you vegan?", "yes": "I am vegan." "Are you allergic to anything?", "Yes, shellfish": "I am allergic to shellfish."
+fn of_state(words: &[Word<'_>], reply: &Reply<'_>) -> Option<String> {
+    if words.iter().any(|w| w.norm == "or") {
+        return None;
+    }
+    let open = words.iter().position(|w| OPEN.contains(&w.norm.as_str()));
+    match (reply.verdict, reply.answer, open) {
+        (Some(true), "", None) => Some(format!("I am {}.", said(words)?)),
+        (Some(false), "", None) => Some(format!("I am not {}.", said(words)?)),
+        (verdict, answer, Some(open)) if verdict != Some(false) && !answer.is_empty() && !SUBJECTS.contains(&reply.first.as_str()) => {
+            Some(format!("I am {} {answer}.", said(&words[..open])?))
+        }
+        _ => None,
+    }
+}
+
+/// Returns "your sister's name" as the speaker says it: "My sister's name". `None` if it is more than a noun phrase.
+fn mine(noun: &[Word<'_>]) -> Option<String> {
+    let is_short = (2..=MAX_NOUN).contains(&noun.len()) && noun[0].norm == "your";
+    let rest = said(noun.get(1..)?).filter(|_| is_short)?;
+    Some(format!("My {rest}"))
+}
+
+/// Returns words of the asker as the speaker says them; `None` if they still speak of the asker.
+fn said(words: &[Word<'_>]) -> Option<String> {
+    let turned = words.iter().map(|w| match w.norm.as_str() {
+        "your" => Some("my"),
+        "yourself" => Some("myself"),
+        "you" | "i" | "me" | "my" | "we" | "us" | "our" => None,
+        _ => Some(w.text),
+    });
+    let turned: Option<Vec<&str>> = turned.collect();
+    turned.map(|words| words.join(" ")).filter(|words| !words.is_empty())
+}
+
+/// Removes words before the question: "And", "So", "Nice".
+fn without_greeting<'w, 't>(words: &'w [Word<'t>]) -> &'w [Word<'t>] {
+    const BEFORE: [&str; 8] = ["and", "so", "nice", "ok", "okay", "great", "cool", "by"];
+    let skipped = words.iter().take_while(|w| BEFORE.contains(&w.norm.as_str())).count();
+    &words[skipped..]
+}
+
+fn without_times<'w, 't>(mut words: &'w [Word<'t>]) -> &'w [Word<'t>] {
+    let ending = |words: &[Word<'t>]| {
+        TIMES.iter().map(|time| time.split(' ').count()).zip(TIMES).find_map(|(n, time)| {
+            let start = words.len().checked_sub(n)?;
+            starts(&words[start..], time).then_some(start)
+        })
+    };
+    while let Some(start) = ending(words) {
+        words = &words[..start];
+    }
+    words
+}
+
+/// Whether words begin with a phrase.
+fn starts(words: &[Word<'_>], phrase: &str) -> bool {
+    phrase.split(' ').count() <= words.len() && phrase.split(' ').zip(words).all(|(p, w)| p == w.norm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reply_completes_its_question() {
+        for (asked, reply, expected) in [
+            ("Where do you work these days?", "At the post office.", "I work At the post office."),
+            ("Nice! Where do you live?", "Leeds", "I live in Leeds."),
+            ("Where do you come from?", "From Cork", "I come from Cork."),
+            ("What's your sister's name?", "Miriam", "My sister's name is Miriam."),
+            ("And who is your boss?", "it's Ines", "My boss is Ines."),
+            ("When is your flight?", "tomorrow at 7am", "My flight is tomorrow at 7am."),
+            ("How old are you?", "34", "I am 34 years old."),
+            ("How old is your son?", "7", "My son is 7 years old."),
+            ("Do you have any kids?", "no", "I do not have kids."),
+            ("Do you like jazz?", "Yes!", "I like jazz."),
+            ("Do you have pets?", "yes, two cats", "I have two cats."),
+            ("Are you allergic to anything?", "Yes, shellfish", "I am allergic to shellfish."),
+            ("Are you vegan?", "nope", "I am not vegan."),
+        ] {
+            assert_eq!(statement(asked, reply).as_deref(), Some(expected), "{asked} {reply}");
+        }
+    }
+
+    #[test]
+    fn other_replies_state_nothing() {
+        for (asked, reply) in [
+            ("Where do you live?", "I live in Leeds"),
+            ("Where do you live? And where do you work?", "Leeds"),
+            ("Do you want a table in Porto?", "yes"),
+            ("Are you sure?", "yes"),
+            ("Do you like tea or coffee?", "yes"),
+            ("Do you like me?", "yes"),
+            ("Do you know anyone there?", "yes"),
+            ("What is your plan for the week after the holidays in May?", "rest"),
+            ("How are you?", "fine"),
+            ("Where do you live?", "why do you ask?"),
+            ("Tell me where you live.", "Leeds"),
+        ] {
+            assert_eq!(statement(asked, reply), None, "{asked} {reply}");
+        }
+    }
+}

@@ -167,18 +167,20 @@ pub struct Withdrawn {
 }
 
 impl Withdrawn {
-    /// Whether some words of the message are this statement, or a part of it, and nothing corrects it.
-    pub fn is_all_of(&self, words: &str) -> bool {
+    /// Whether words of the message are a part of this statement, or at least half of them are this statement, and nothing corrects it.
+    fn covers(&self, words: &str) -> bool {
         let bare = |text: &str| text.trim().trim_end_matches(['.', '!', '…']).to_lowercase();
         let (words, statement) = (bare(words), bare(self.excerpt.as_str()));
-        self.correction.is_none() && (words.contains(&statement) || statement.contains(&words))
+        let count = |text: &str| text.split_whitespace().count();
+        let is_most = words.contains(&statement) && 2 * count(&statement) >= count(&words);
+        self.correction.is_none() && !statement.is_empty() && (is_most || statement.contains(&words))
     }
 }
 
 impl Context {
-    /// Whether the words of a message are a statement that the user retracted by hand. They answer nothing.
+    /// Whether words of a message say little more than what the user retracted by hand. They answer nothing.
     pub fn is_withdrawn(&self, message: MessageId, words: &str) -> bool {
-        self.withdrawn.iter().any(|w| w.message == message && w.is_all_of(words))
+        self.withdrawn.iter().any(|w| w.message == message && w.covers(words))
     }
 
     /// Removes other names and descriptions of entities: they may come from messages and documents that an answer must not use.

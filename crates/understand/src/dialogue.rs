@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::corrections::{Correction, Reach, corrected, correction, ends_statement, restates};
-use super::replies::statement;
+use super::replies::{agrees, assumption, statement};
 use recall_domain::{
     Caller, CandidateFact, CandidateValue, EntityType, Extraction, Mention, MessageKind, Party, Polarity, Role, Similarity, Span, UserText,
     nearest,
@@ -89,10 +89,15 @@ impl DialogueExtractor {
 
     /// Returns what a reply states to the question directly before it: "Miriam" after "What's your sister's name?"; `None` if that is nothing.
     async fn reply(&self, caller: &Caller, input: &ExtractInput) -> Result<Option<Extraction>, ExtractError> {
-        let asked = input.background.earlier.last().filter(|m| m.role == Role::Assistant);
-        let text = input.text.as_str();
-        let Some(statement) = asked.and_then(|asked| statement(asked.text.as_str(), text)) else { return Ok(None) };
-        let read = self.inner.extract(caller, &earlier_input(input, input.background.earlier.len() - 1, statement.into())).await?;
+        let Some(asked) = input.background.earlier.last().filter(|m| m.role == Role::Assistant) else { return Ok(None) };
+        let (text, asked, place) = (input.text.as_str(), asked.text.as_str(), input.background.earlier.len() - 1);
+        let assumed = assumption(asked);
+        if let Some((assumed, denial)) = assumed.as_deref().zip(correction(text)) {
+            let corrected = self.reread(caller, input, place, &assumed.into(), &denial).await?;
+            return Ok(corrected.map(|corrected| extraction_of(text, &corrected)));
+        }
+        let Some(statement) = statement(asked, text).or_else(|| assumed.filter(|_| agrees(text))) else { return Ok(None) };
+        let read = self.inner.extract(caller, &earlier_input(input, place, statement.into())).await?;
         let mut mentions: Vec<Mention> = Vec::new();
         let facts = read.facts.iter().map(|fact| {
             let mut party = |party| carry_over(text, &mut mentions, &read, party);
@@ -409,6 +414,8 @@ mod tests {
             (&["> Do you like jazz?", "no"], &["-I LIKES jazz"]),
             (&["> How old are you?", "34"], &["+I AGE 34"]),
             (&["> Are you allergic to anything?", "Yes, shellfish"], &["+I ALLERGIC_TO shellfish"]),
+            (&["> So you live in Paris?", "No, Lyon"], &["-I LIVES_IN paris", "+I LIVES_IN lyon"]),
+            (&["> So you live in Paris?", "yes"], &["+I LIVES_IN paris"]),
             (&["> Where do you live?", "I own a kayak.", "Leeds"], &[]),
         ] {
             assert_eq!(read(turns).await, expected, "{turns:?}");

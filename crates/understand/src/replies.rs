@@ -77,12 +77,7 @@ const PREPOSITIONS: &[&str] = &["in", "at", "on", "near", "for", "from", "with",
 
 /// Returns the statement that a reply makes to the only question of a message; `None` if they have no simple form.
 pub(crate) fn statement(asked: &str, reply: &str) -> Option<String> {
-    if reply.contains(['?', '\n']) || asked.matches('?').count() != 1 {
-        return None;
-    }
-    let end = asked.find('?')?;
-    let start = asked[..end].rfind(['.', '!', '\n', ':']).map_or(0, |at| at + 1);
-    let question = words(&asked[start..end]);
+    let question = words(only_question(asked).filter(|_| !reply.contains(['?', '\n']))?);
     let reply_words = words(reply);
     if !(1..=MAX_REPLY).contains(&reply_words.len()) || question.len() > MAX_QUESTION {
         return None;
@@ -102,6 +97,33 @@ pub(crate) fn statement(asked: &str, reply: &str) -> Option<String> {
         ["are", "you", adjective, ..] if !MOODS.contains(adjective) => of_state(&question[2..], &reply),
         _ => None,
     }
+}
+
+/// Returns what the only question of a message takes for true, as the speaker says it: "So you live in Paris?" is "I live in Paris".
+pub(crate) fn assumption(asked: &str) -> Option<String> {
+    let question = words(only_question(asked)?);
+    let question = without_times(without_greeting(&question));
+    let (first, rest) = question.split_first().filter(|_| question.len() <= MAX_QUESTION)?;
+    match (first.norm.as_str(), rest) {
+        ("you", [verb, ..]) if !PASSING.contains(&verb.norm.as_str()) => Some(format!("I {}.", said(rest)?)),
+        ("you're", [state, ..]) if !MOODS.contains(&state.norm.as_str()) => Some(format!("I am {}.", said(rest)?)),
+        ("your", [.., last]) if last.norm != "right" => Some(format!("My {}.", said(rest)?)),
+        _ => None,
+    }
+}
+
+/// Whether a reply only agrees.
+pub(crate) fn agrees(reply: &str) -> bool {
+    let all = words(reply);
+    let reply = Reply::of(reply, &all);
+    reply.verdict == Some(true) && reply.answer.is_empty()
+}
+
+/// Returns the question of a message, if it has one only.
+fn only_question(asked: &str) -> Option<&str> {
+    let end = asked.find('?').filter(|_| asked.matches('?').count() == 1)?;
+    let start = asked[..end].rfind(['.', '!', '\n', ':']).map_or(0, |at| at + 1);
+    Some(&asked[start..end])
 }
 
 /// A reply without the words that lead to the answer.
@@ -264,6 +286,21 @@ mod tests {
         ] {
             assert_eq!(statement(asked, reply).as_deref(), Some(expected), "{asked} {reply}");
         }
+    }
+
+    #[test]
+    fn question_may_take_something_for_true() {
+        for (asked, expected) in [
+            ("So you live in Paris?", Some("I live in Paris.")),
+            ("Nice. You're vegan?", Some("I am vegan.")),
+            ("Your sister lives in Rome, right?", None),
+            ("You want to go?", None),
+            ("Your flight is on Monday?", Some("My flight is on Monday.")),
+            ("You know me?", None),
+        ] {
+            assert_eq!(assumption(asked).as_deref(), expected, "{asked}");
+        }
+        assert!(agrees("Yes!") && !agrees("yes, but not now") && !agrees("no"));
     }
 
     #[test]

@@ -416,6 +416,7 @@ mod tests {
             (&["> Are you allergic to anything?", "Yes, shellfish"], &["+I ALLERGIC_TO shellfish"]),
             (&["> So you live in Paris?", "No, Lyon"], &["-I LIVES_IN paris", "+I LIVES_IN lyon"]),
             (&["> So you live in Paris?", "yes"], &["+I LIVES_IN paris"]),
+            (&["> Do you work at Bosch?", "no, at Siemens"], &["-I WORKS_FOR bosch", "+I WORKS_FOR siemens"]),
             (&["> Where do you live?", "I own a kayak.", "Leeds"], &[]),
         ] {
             assert_eq!(read(turns).await, expected, "{turns:?}");
@@ -466,7 +467,6 @@ mod tests {
     async fn unclear_correction_changes_nothing() {
         for turns in [
             &["I visited Porto and Faro.", "I mean Lisbon"][..],
-            &["I live in Porto.", "> Do you own a flat in Braga?", "No, Lisbon"],
             &["Where do I live?", "I mean Lisbon"],
             &["I live in Porto.", "No, Tuesday"],
             &["Anna's sister lives in Porto.", "I mean Lisbon"],

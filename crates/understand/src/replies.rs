@@ -8,6 +8,9 @@ const MAX_REPLY: usize = 8;
 /// Most words of a noun phrase that a question is about: "your sister's best friend".
 const MAX_NOUN: usize = 6;
 
+/// Most words of a reply that begins with "my".
+const MAX_OWNED: usize = 3;
+
 const YES: &[&str] = &["yes", "yeah", "yep", "yup", "sure", "correct", "right", "exactly", "indeed"];
 const NO: &[&str] = &["no", "nope", "nah"];
 /// Words before the answer proper.
@@ -93,18 +96,32 @@ pub(crate) fn statement(asked: &str, reply: &str) -> Option<String> {
         ["what", "time", "is", "your", ..] => of_noun(&question[3..], &reply),
         ["how", "old", "are", "you"] => reply.number().map(|n| format!("I am {n} years old.")),
         ["how", "old", "is", "your", ..] => Some(format!("{} is {} years old.", mine(&question[3..])?, reply.number()?)),
+        ["how", "many", .., "do", "you", "have"] => Some(format!("I have {} {}.", reply.noun()?, said(&question[2..question.len() - 3])?)),
+        ["what", "do", "you", "do"] | ["what", "do", "you", "do", "for", ..] => Some(format!("I work as {}.", with_article(reply.noun()?))),
+        ["what", "should" | "can" | "do" | "may", "i" | "people", "call", "you"] => Some(format!("My name is {}.", reply.noun()?)),
+        ["what" | "which", "city" | "town" | "country" | "place", "are" | "do", "you", ..] => Some(format!("I live in {}.", reply.noun()?)),
+        ["which" | "what", .., "do", "you", verb] | ["who", "do", "you", verb] if !PASSING.contains(verb) => {
+            Some(format!("I {verb} {}.", reply.noun()?))
+        }
+        ["who", "do", "you", verb, preposition] if PREPOSITIONS.contains(preposition) => {
+            Some(format!("I {verb} {preposition} {}.", reply.noun()?))
+        }
         ["do", "you", verb, ..] if !PASSING.contains(verb) => of_verb(&question[2..], &reply),
         ["are", "you", adjective, ..] if !MOODS.contains(adjective) => of_state(&question[2..], &reply),
         _ => None,
     }
 }
 
-/// Returns what the only question of a message takes for true, as the speaker says it: "So you live in Paris?" is "I live in Paris".
+/// Returns what the only question of a message takes for true, or asks to be true, as the speaker says it: "So you live in Paris?" is "I live in Paris".
 pub(crate) fn assumption(asked: &str) -> Option<String> {
     let question = words(only_question(asked)?);
     let question = without_times(without_greeting(&question));
     let (first, rest) = question.split_first().filter(|_| question.len() <= MAX_QUESTION)?;
     match (first.norm.as_str(), rest) {
+        ("do", [you, verb, ..]) if you.norm == "you" && !PASSING.contains(&verb.norm.as_str()) => Some(format!("I {}.", said(&rest[1..])?)),
+        ("are", [you, state, ..]) if you.norm == "you" && !MOODS.contains(&state.norm.as_str()) => {
+            Some(format!("I am {}.", said(&rest[1..])?))
+        }
         ("you", [verb, ..]) if !PASSING.contains(&verb.norm.as_str()) => Some(format!("I {}.", said(rest)?)),
         ("you're", [state, ..]) if !MOODS.contains(&state.norm.as_str()) => Some(format!("I am {}.", said(rest)?)),
         ("your", [.., last]) if last.norm != "right" => Some(format!("My {}.", said(rest)?)),
@@ -160,7 +177,10 @@ impl<'t> Reply<'t> {
 
     /// Returns the answer proper, unless it is a sentence of its own.
     fn noun(&self) -> Option<&'t str> {
-        (!self.answer.is_empty() && !SUBJECTS.contains(&self.first.as_str()) && self.verdict.is_none()).then_some(self.answer)
+        // "my partner Sam", but not "my partner lives there too"
+        let is_owned = matches!(self.first.as_str(), "my" | "our") && self.answer.split(' ').count() <= MAX_OWNED;
+        let is_noun = is_owned || !SUBJECTS.contains(&self.first.as_str());
+        (!self.answer.is_empty() && is_noun && self.verdict.is_none()).then_some(self.answer)
     }
 
     fn number(&self) -> Option<&'t str> {
@@ -238,6 +258,17 @@ fn said(words: &[Word<'_>]) -> Option<String> {
     turned.map(|words| words.join(" ")).filter(|words| !words.is_empty())
 }
 
+/// Returns an occupation with its article: "a nurse".
+fn with_article(noun: &str) -> String {
+    let has_article = ["a ", "an ", "the "].iter().any(|article| noun.to_lowercase().starts_with(article));
+    let article = match noun.chars().next() {
+        _ if has_article => "",
+        Some('a' | 'e' | 'i' | 'o' | 'u' | 'A' | 'E' | 'I' | 'O' | 'U') => "an ",
+        _ => "a ",
+    };
+    format!("{article}{noun}")
+}
+
 /// Removes words before the question: "And", "So", "Nice".
 fn without_greeting<'w, 't>(words: &'w [Word<'t>]) -> &'w [Word<'t>] {
     const BEFORE: [&str; 8] = ["and", "so", "nice", "ok", "okay", "great", "cool", "by"];
@@ -283,6 +314,12 @@ mod tests {
             ("Do you have pets?", "yes, two cats", "I have two cats."),
             ("Are you allergic to anything?", "Yes, shellfish", "I am allergic to shellfish."),
             ("Are you vegan?", "nope", "I am not vegan."),
+            ("How many kids do you have?", "two", "I have two kids."),
+            ("What do you do for a living?", "nurse", "I work as a nurse."),
+            ("Hi! What should I call you?", "Lexi", "My name is Lexi."),
+            ("What city are you in?", "Hull", "I live in Hull."),
+            ("Which team do you support?", "Everton", "I support Everton."),
+            ("Who do you live with?", "my partner Sam", "I live with my partner Sam."),
         ] {
             assert_eq!(statement(asked, reply).as_deref(), Some(expected), "{asked} {reply}");
         }
@@ -297,6 +334,7 @@ mod tests {
             ("You want to go?", None),
             ("Your flight is on Monday?", Some("My flight is on Monday.")),
             ("You know me?", None),
+            ("Do you work at Bosch?", Some("I work at Bosch.")),
         ] {
             assert_eq!(assumption(asked).as_deref(), expected, "{asked}");
         }

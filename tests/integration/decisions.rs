@@ -169,6 +169,11 @@ async fn short_reply_states_what_was_asked() {
     chat.server.graphql(import, json!({ "input": asked })).await;
     chat.say("Miriam").await;
     assert_eq!(chat.ask("Who is my sister?").await, "Your sister is Miriam [1].");
+    let asked = json!({ "sessionId": chat.session, "messages": [{ "text": "When is your flight?", "role": "ASSISTANT" }] });
+    chat.server.graphql(import, json!({ "input": asked })).await;
+    chat.say("tomorrow at 7am").await;
+    let answer = chat.ask("When is my flight?").await;
+    assert!(answer.contains("“[My flight is] tomorrow at 7am” [1]"), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -220,7 +225,7 @@ async fn end_without_relation_reaches_only_what_it_names() {
 async fn quote_comes_with_its_bare_correction() {
     let chat = Chat::of(&["My call with Ana is at 3pm on Friday.", "make that 4pm"]).await;
     let answer = chat.ask("When is my call with Ana?").await;
-    assert!(answer.contains("“make that 4pm” [1]") && answer.contains("3pm"), "{answer}");
+    assert!(answer.contains("“[My call with Ana is at] 4pm [on Friday]” [1]") && answer.contains("3pm"), "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

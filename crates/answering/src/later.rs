@@ -41,7 +41,9 @@ pub(super) fn taken_back(context: &Context, ranked: &[RankedMessage]) -> Vec<Tak
     let corrected = context.withdrawn.iter().filter_map(|w| Some((w, w.correction.as_ref()?)));
     let found = corrected.filter_map(|(w, e)| {
         let m = &ranked.iter().find(|r| r.message.id == w.message)?.message;
-        let (text, sent_at) = (e.excerpt.clone(), e.created_at);
+        // A correction that was found too says what it means: "[The dentist is on] Tuesday".
+        let found = ranked.iter().find(|r| r.message.id == e.message).map(|r| r.message.text.clone());
+        let (text, sent_at) = (found.unwrap_or_else(|| e.excerpt.clone()), e.created_at);
         let correction = Message { id: e.message, session: e.session, text, sent_at, position: m.position + 1, ..m.clone() };
         Some(TakenBack { statement: m.id, correction })
     });

@@ -246,7 +246,7 @@ impl UseCases {
     ) -> Result<Context, UseCaseError> {
         let query = of_question(&asked.text, question, answerer.messages_wanted(), sources);
         let mut context = self.rephrased_context(caller, answerer, asked, query).await?;
-        self.add_withdrawn(caller, &mut context).await?;
+        self.add_meaning(caller, &mut context).await?;
         Ok(context)
     }
 

@@ -1,10 +1,10 @@
 //! Finds the context of a question: named entities, facts about them, and messages by words and by meaning.
 //!
-//! `facts` finds entities and facts, `messages` finds messages and chunks of documents, `withdrawn` finds statements that were taken back.
+//! `facts` finds entities and facts, `messages` finds messages and chunks of documents, `meaning` finds what messages mean now.
 
 mod facts;
+mod meaning;
 mod messages;
-mod withdrawn;
 
 use std::{
     collections::{HashMap, HashSet},

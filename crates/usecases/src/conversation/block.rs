@@ -162,7 +162,7 @@ impl UseCases {
             shared: true,
         };
         let mut context = self.context(caller, query).await?;
-        self.add_withdrawn(caller, &mut context).await?;
+        self.add_meaning(caller, &mut context).await?;
         Ok(Some(context))
     }
 }

@@ -9,7 +9,7 @@ pub(super) mod words;
 use std::ops::Range;
 
 use self::{
-    values::{Kind, MAX_VALUE_WORDS, kind_of_all, number_in_place_of, values},
+    values::{Kind, MAX_VALUE_WORDS, day_and_time, kind_of_all, number_in_place_of, values},
     words::{Word, joined, places_of, words},
 };
 use super::{closed_classes::closed_class, tokens::Pos};
@@ -113,7 +113,7 @@ pub(crate) struct Correction<'t> {
 impl Correction<'_> {
     /// Whether the right words are exactly one value.
     pub(crate) fn is_value(&self) -> bool {
-        kind_of_all(self.right).is_some()
+        kind_of_all(self.right).is_some() || day_and_time(self.right).is_some()
     }
 }
 
@@ -235,6 +235,9 @@ pub(crate) fn corrected(said: &str, correction: &Correction<'_>, nouns: &[Range<
     if said.len() > MAX_CORRECTED {
         return Vec::new();
     }
+    if let (None, Some((day, time))) = (correction.wrong, day_and_time(correction.right)) {
+        return Vec::from_iter(with_day_and_time(said, correction, day, time));
+    }
     let right = kind_of_all(correction.right);
     // A value must be all that is said: "42 in the shade" is none.
     if right.is_none() && !values(correction.right).is_empty() {
@@ -260,6 +263,14 @@ pub(crate) fn corrected(said: &str, correction: &Correction<'_>, nouns: &[Range<
         Some(format!("{}{new}{}", said.get(..place.start)?, said.get(place.end..)?))
     });
     texts.filter(|text| text != said).collect()
+}
+
+/// Replaces the day and the time of a text, if it has one of each: "Wednesday at 11" for "Monday at 10". A text without a time gets one.
+fn with_day_and_time(said: &str, correction: &Correction<'_>, day: &str, time: &str) -> Option<String> {
+    let only = |said: &str, right| corrected(said, &Correction { right, ..*correction }, &[]).pop();
+    let moved = only(said, day)?;
+    let has_time = values(said).iter().any(|(_, kind)| *kind != Kind::Date);
+    if has_time { only(&moved, time) } else { Some(moved.replacen(day, correction.right, 1)) }
 }
 
 fn without_beginning<'w, 't>(words: &'w [Word<'t>], beginnings: &[&str]) -> Option<&'w [Word<'t>]> {
@@ -411,6 +422,9 @@ mod tests {
             ("I weigh 72 kg.", "I mean 74 kg", Some("I weigh 74 kg.")),
             ("My son is seven.", "sorry, eight", Some("My son is 8.")),
             ("My rent is £900 a month.", "It's £950 now.", Some("My rent is £950 a month.")),
+            ("The dentist is on Monday at 10.", "It's been moved to Wednesday at 11.", Some("The dentist is on Wednesday at 11.")),
+            ("The dentist is on Monday.", "It's been moved to Wednesday at 11.", Some("The dentist is on Wednesday at 11.")),
+            ("The dentist is on Monday at 10am.", "It's been moved to Wednesday at 11.", None),
             ("My flight leaves on the 1st.", "sorry, on the 2nd", Some("My flight leaves on the 2nd.")),
             ("My email is ann@example.org.", "Oops, anne@example.org", Some("My email is anne@example.org.")),
             ("Mum is 71 and dad is 75.", "sorry, 76, not 75", Some("Mum is 71 and dad is 76.")),

@@ -53,6 +53,14 @@ pub(super) fn kind_of_all(text: &str) -> Option<Kind> {
     }
 }
 
+/// Splits a day with a time: "Wednesday at 11".
+pub(super) fn day_and_time(text: &str) -> Option<(&str, &str)> {
+    let found = values(text);
+    let [(day, Kind::Date), (time, Kind::Time | Kind::Number)] = found.as_slice() else { return None };
+    let is_all = day.start == 0 && time.end == text.len() && text.get(day.end..time.start)?.trim() == "at";
+    Some((text.get(day.clone())?, text.get(time.clone())?)).filter(|_| is_all)
+}
+
 /// Returns the values in a text with their places, the longest at each place.
 pub(super) fn values(text: &str) -> Vec<(Range<usize>, Kind)> {
     let words = words(text);

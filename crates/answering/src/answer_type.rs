@@ -3,7 +3,8 @@
 //! A message about the right entities but without a number does not answer "how many".
 
 use super::{
-    lexicon::{is_function_word, is_occupation, is_person_noun},
+    lexicon::{is_function_word, is_occupation, is_particle, is_person_noun},
+    times::{is_time, is_unit_of_time, tells_time},
     words::{Word, is_first_person_subject, same_noun, words},
 };
 
@@ -38,11 +39,6 @@ pub(super) enum AnswerType {
 const NUMBERS: &str = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred hundreds thousand thousands million dozen dozens \
     couple several few half both twice";
-const UNITS_OF_TIME: &str = "second minute hour day night week weekend fortnight month year decade semester term season min mins hrs";
-const TIMES: &str = "january february march april may june july august september october november december jan feb mar apr jun jul aug sep \
-    sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays \
-    sundays yesterday today tonight tomorrow morning afternoon evening noon midnight night weekend weekends spring summer autumn fall \
-    winter christmas easter halloween thanksgiving ramadan hanukkah birthday ago daily weekly monthly o'clock am pm lunchtime";
 const FREQUENCIES: &str = "every each daily weekly monthly yearly annually once twice always never usually often sometimes rarely seldom \
     regularly times nightly mondays tuesdays wednesdays thursdays fridays saturdays sundays weekends mornings evenings";
 const MONEY: &str = "euro euros dollar dollars pound pounds buck bucks cent cents yen franc francs crown crowns rupee rupees quid eur usd gbp \
@@ -53,21 +49,19 @@ const REASONS: &str = "because since cause cuz reason due owing thanks so theref
 const PLACES: &str = "in at to from near on into onto around outside inside by across behind between beside opposite off under along \
     through over here there home abroad upstairs downstairs via";
 
-fn list_contains(list: &str, word: &str) -> bool {
+/// Whether a list of words separated by spaces has a word.
+pub(super) fn list_contains(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|w| w == word)
 }
 
-/// Whether a word names a month, a day or another time.
-pub(super) fn is_time(word: &str) -> bool {
-    list_contains(TIMES, word)
-}
-
-fn is_number(word: &str) -> bool {
+/// Whether a word is a number.
+pub(super) fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit()) || list_contains(NUMBERS, word)
 }
 
-fn is_unit_of_time(word: &str) -> bool {
-    UNITS_OF_TIME.split_whitespace().any(|u| same_noun(u, word))
+/// Whether a word names a currency or an amount of it.
+pub(super) fn is_money(word: &str) -> bool {
+    list_contains(MONEY, word)
 }
 
 impl AnswerType {
@@ -76,10 +70,12 @@ impl AnswerType {
         let plain = |i: usize| question.get(i).map_or("", |w| w.plain.as_str());
         let find = |list: &[&str]| question.iter().position(|w| list.contains(&w.plain.as_str()));
         if let Some(how) = find(&["how"]) {
+            let is_paid = question.iter().any(|w| is_paid_verb(&w.stem));
             let answer_type = match plain(how + 1) {
                 // "How much RAM", not "how much was it".
                 "much"
                     if how + 3 < question.len()
+                        && !is_paid
                         && question.get(how + 2).is_some_and(|w| !is_function_word(w) && !w.plain.starts_with("cost")) =>
                 {
                     Self::Count(plain(how + 2).to_owned())
@@ -174,9 +170,7 @@ impl AnswerType {
             }),
             Self::Amount => {
                 text.contains(['€', '$', '£', '¥', '%'])
-                    || any(&|i, w| {
-                        is_number(&w.plain) && !list_contains(TIMES, at(i + 1)) && !is_counted(at(i + 1), &said, i, question_words)
-                    })
+                    || any(&|i, w| is_number(&w.plain) && !is_time(at(i + 1)) && !is_counted(at(i + 1), &said, i, question_words))
             }
             Self::Age => any(&|i, w| {
                 let years = is_number(&w.plain) && matches!(at(i + 1), "year" | "years" | "yr" | "yrs" | "yo" | "months" | "weeks");
@@ -196,16 +190,7 @@ impl AnswerType {
                         && at(i + 1) != "ago")
             }),
             Self::Frequency => any(&|_, w| list_contains(FREQUENCIES, &w.plain)),
-            Self::Time => any(&|i, w| {
-                let year = w.plain.len() == 4 && w.plain.starts_with(['1', '2']) && w.plain.chars().all(|c| c.is_ascii_digit());
-                let hour =
-                    w.plain.starts_with(|c: char| c.is_ascii_digit()) && text[w.span.1..].starts_with([':', 'h']) && at(i + 1).len() == 2;
-                let half = w.plain.starts_with(|c: char| c.is_ascii_digit()) && (w.plain.ends_with("am") || w.plain.ends_with("pm"));
-                let relative = matches!(w.plain.as_str(), "last" | "next" | "this") && is_unit_of_time(at(i + 1));
-                let oclock = w.plain == "at" && at(i + 1).parse::<u32>().is_ok_and(|n| n <= 24) && !list_contains(MONEY, at(i + 2));
-                let deadline = w.plain == "within" && is_number(at(i + 1)) && (is_unit_of_time(at(i + 2)) || is_unit_of_time(at(i + 3)));
-                deadline || (list_contains(TIMES, &w.plain) && !is_asked(w)) || oclock || year || hour || half || relative
-            }),
+            Self::Time => tells_time(text, question_words),
             Self::Reason => any(&|i, w| {
                 (list_contains(REASONS, &w.plain) && !(w.plain == "so" && is_adjective_after_so(&said, i)))
                     || (w.plain == "to" && i > 0 && matches!(at(i - 1), "order"))
@@ -287,12 +272,31 @@ fn is_counted(next: &str, said: &[Word], i: usize, question_words: &[Word]) -> b
     let number = said.get(i).map_or("", |w| w.plain.as_str());
     let thousands = number.len() > 1 && number.ends_with('k');
     let rate = matches!(next, "a" | "per") && said.get(i + 2).is_some_and(|w| is_unit_of_time(&w.plain));
-    let money = thousands || rate || list_contains(MONEY, next) || said.get(i + 2).is_some_and(|w| list_contains(MONEY, &w.plain));
-    money_asked && !money
+    let money = thousands || rate || is_money(next) || said.get(i + 2).is_some_and(|w| is_money(&w.plain));
+    money_asked && !money && !is_bare_amount(said, i)
+}
+
+/// Whether a number without a unit is a price: "My rent is 900", "we spent 300 on food", but not "it is 3 years old" and not "iPhone 15".
+fn is_bare_amount(said: &[Word], i: usize) -> bool {
+    const BEFORE: &str = "is are was were it's for to about around nearly almost roughly over under just only";
+    let is_digits = |w: &Word| w.plain.starts_with(|c: char| c.is_ascii_digit()) && w.plain.chars().all(|c| !c.is_alphabetic());
+    let is_price = |w: &Word| list_contains(BEFORE, &w.plain) || is_paid_verb(&w.stem);
+    let counts_nothing = |w: &Word| {
+        let is_dated = matches!(w.plain.as_str(), "last" | "next");
+        w.plain != "of" && (is_dated || is_function_word(w) || is_particle(&w.plain))
+    };
+    said.get(i).is_some_and(is_digits)
+        && i.checked_sub(1).and_then(|before| said.get(before)).is_some_and(is_price)
+        && said.get(i + 1).is_none_or(counts_nothing)
+}
+
+/// Whether a verb, given by its stem, has a sum of money as its object.
+fn is_paid_verb(stem: &str) -> bool {
+    matches!(stem, "cost" | "pay" | "owe" | "spend" | "earn" | "charg")
 }
 
 fn is_unit(word: &str) -> bool {
-    list_contains(MONEY, word) || (is_unit_of_time(word) && word != "years" && word != "year" && word != "months")
+    is_money(word) || (is_unit_of_time(word) && word != "years" && word != "year" && word != "months")
 }
 
 #[cfg(test)]
@@ -344,12 +348,22 @@ mod tests {
             ("What does Erik do?", "Erik is a carpenter."),
             ("How much does Tina weigh?", "Tina weighs 3.4 kilos."),
             ("How often was I there?", "I was there twice."),
+            ("How much is my rent?", "My rent is 900."),
+            ("How much rent do I pay?", "My rent is 900 now."),
+            ("How much did we spend on groceries?", "we spent 300 on groceries in October"),
+            ("How much was the sofa?", "I bought a sofa for 300"),
+            ("How much was my bill?", "my bill was 112 last month"),
         ] {
             assert!(met(question, text), "{question} {text}");
         }
         for (question, text) in [
             ("How many dogs do I have?", "We have a cat and two rabbits."),
             ("How much was the flat?", "The flat is up a hundred steps."),
+            ("How much was the sofa?", "I bought the sofa in 2019."),
+            ("How much was the phone?", "The phone is an iPhone 15."),
+            ("How much was the sofa?", "The sofa is 3 years old."),
+            ("How much was the party?", "The party was for 40 people."),
+            ("How many kids do I have?", "The kids' shoes were 90."),
             ("How old is Ida?", "Ida has two cats."),
             ("How long was the flight?", "The flight was three days ago."),
             ("When is the exam?", "The exam is hard."),

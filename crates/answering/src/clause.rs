@@ -4,10 +4,10 @@
 //! drinks" not whether Vera brought the drinks. Such a sentence may still be quoted.
 
 use super::{
-    answer_type::is_time,
     assertion::{is_negation, is_qualifier},
     lexicon::{is_answered_by, is_function_word, is_particle, is_person_noun},
     question::Question,
+    times::is_time,
     words::{Word, is_first_person_subject, is_past_form},
 };
 

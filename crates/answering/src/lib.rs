@@ -3,14 +3,15 @@
 //! It states the facts that fit the question in plain English. If no fact fits, it quotes messages. If no message fits
 //! either, it says that it does not know. Every statement has a citation.
 //!
-//! - `question` parses the question: `answer_type` finds the type of the answer, `class` its class, `names`, `cues` and `sides` the
+//! - `question` parses the question: `answer_type` finds the type of the answer, `times` what is a time, `class` its class, `names`, `cues` and `sides` the
 //!   entities and the relation, and `period` the days.
 //! - `parts` splits two questions in one sentence.
 //! - `facts` selects facts; `phrasing` writes them as sentences with the rules of `grammar`.
 //! - `past` selects what held in a period, and what came before something else.
 //! - `evidence` and `members` check what the evidence of a fact says, and whether it belongs to the class asked for.
 //! - `later` adds what was said after the statement that an answer rests on.
-//! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others, and `clause` says yes or no.
+//! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others, `exclusion` what is
+//!   about something else, and `clause` says yes or no.
 //! - `verified` selects messages with a network if none has the words of the question.
 //! - `passages` selects the chunk of a document if no message fits.
 //! - `values` answers about values: ages, dates, amounts, jobs.
@@ -24,6 +25,7 @@ mod clause;
 mod cues;
 mod evidence;
 mod excerpts;
+mod exclusion;
 mod facts;
 mod grammar;
 mod later;
@@ -44,6 +46,7 @@ mod smalltalk;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod times;
 mod values;
 mod verified;
 mod words;

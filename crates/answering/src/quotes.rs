@@ -13,6 +13,7 @@ use super::{
     clause,
     cues::{CueIndex, Form},
     excerpts::{MAX_EXCERPT, quoted_range, shorten, without_quotations},
+    exclusion::{is_excluded, is_passed_over},
     later,
     lexicon::{are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_function_word, is_light_verb, is_specific_class},
     names::NameMention,
@@ -239,12 +240,17 @@ impl QuoteFinder<'_> {
         let verdict = if is_clear { clause::verdict(self.question, sentences[best], &read[best].words) } else { None };
         let statement = Statement { question: self.question, entities: self.entities, message, addressee };
         let asserts = statement.asserts_answer(&read[best].words, verb, verdict.is_some());
-        if !self.question.has_successor(read.iter().flat_map(|s| &s.words)) && !asserts {
+        if !self.question.has_successor(read.iter().flat_map(|s| &s.words)) && !asserts || self.is_excluded(message, &quoted) {
             return None;
         }
         let whole = message.text.as_str();
         let excerpt = shorten(if whole.chars().count() <= MAX_EXCERPT { whole } else { &quoted });
         Some(Quote { message, excerpt, verdict, coverage })
+    }
+
+    /// Whether a text speaks of something that excludes what is asked for. A passage of a document is quoted with its place.
+    pub(super) fn is_excluded(&self, message: &Message, text: &str) -> bool {
+        message.role != Role::Document && is_excluded(self.question, &words(text))
     }
 
     pub(super) fn read_sentence(&self, sentence: &str, by_meaning: bool) -> Sentence {
@@ -390,11 +396,4 @@ fn antecedent<'m>(message: &Message, ranked: &'m [RankedMessage]) -> Option<&'m 
         m.session == message.session && m.speaker == message.speaker && m.role == message.role && (1..=2).contains(&distance)
     };
     ranked.iter().map(|r| &r.message).filter(before).max_by_key(|m| m.position).filter(|_| opens)
-}
-
-/// Whether a text names something only to say that another was chosen: "we picked Lofoten over Patagonia".
-fn is_passed_over(text: &[Word], name: &Word) -> bool {
-    let mut places = (0..text.len()).filter(|i| text[*i].stem == name.stem).peekable();
-    let passed = |i: usize| i > 0 && matches!(text[i - 1].plain.as_str(), "over" | "than") && i > 1;
-    places.peek().is_some() && places.all(passed)
 }

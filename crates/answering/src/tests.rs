@@ -145,6 +145,11 @@ fn entity(name: &str, entity_type: EntityType) -> Entity {
     }
 }
 
+/// The entity of the user.
+pub(super) fn viewer() -> Entity {
+    entity("You", EntityType::Person)
+}
+
 #[derive(Clone)]
 pub(super) struct TestMemory {
     pub(super) entities: Vec<Entity>,
@@ -751,6 +756,31 @@ fn later_statements_and_corrections_are_quoted_as_well() {
     assert!(vet.as_str().starts_with("On 8 May 2026 you said: “Sorry, it's Dr. Aoki, not Okada.” [1]."), "{}", vet.as_str());
     let work = w.answer("Where does Mary work?").text;
     assert_eq!(work.as_str(), "Mary works for Acme [1]. On 8 May 2026 you said: “Mary works at Borealis now.” [2].");
+}
+
+#[test]
+fn article_makes_no_subject() {
+    let mut w = test_memory();
+    w.entities.push(entity("scarf", EntityType::Thing));
+    w.add_message(None, "Lou gave me a scarf.");
+    for question in ["Who gave me a scarf?", "Who gave me the scarf?"] {
+        assert!(w.answer(question).text.as_str().contains("Lou"), "{question}");
+    }
+    assert!(!w.answer("Who gave me the mug?").grounded);
+}
+
+#[test]
+fn what_excludes_the_question_is_not_quoted() {
+    let mut w = test_memory();
+    w.add_message(None, "I got my second covid jab on 4 June.");
+    w.add_message(None, "Jess gave me a mug for Christmas.");
+    for question in ["When was my first covid jab?", "What did I give Jess for Christmas?"] {
+        let draft = w.answer(question);
+        assert!(!draft.grounded, "{question} {}", draft.text.as_str());
+    }
+    for question in ["When was my second covid jab?", "What did Jess give me for Christmas?"] {
+        assert!(w.answer(question).grounded, "{question}");
+    }
 }
 
 #[test]

@@ -9,10 +9,10 @@ use std::collections::HashSet;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    answer_type::is_time,
     excerpts::{MAX_EXCERPT, shorten, without_quotations},
     lexicon::is_function_word,
     quotes::{MAX_QUOTES, Quote, QuoteFinder},
+    times::is_time,
     words::{Word, is_first_person, words},
 };
 use recall_domain::{Message, MessageId, MessageKind, Role, Timestamp, UserText, context::RankedMessage};
@@ -66,8 +66,9 @@ impl QuoteFinder<'_> {
         let messages = ranked.iter().map(|r| &r.message).filter(usable);
         // The others may answer together with these.
         let (about, others): (Vec<&Message>, Vec<&Message>) = messages.partition(|m| self.is_about(m, None, false));
+        let fits = |(m, part): &(&Message, UserText)| !self.is_excluded(m, part.as_str());
         let of = |messages: Vec<&'m Message>| messages.into_iter().flat_map(|m| self.parts(m).into_iter().map(move |part| (m, part)));
-        let (alone, others): (Vec<_>, Vec<_>) = (of(about).take(MAX_TEXTS).collect(), of(others).collect());
+        let (alone, others): (Vec<_>, Vec<_>) = (of(about).filter(fits).take(MAX_TEXTS).collect(), of(others).collect());
         let read: Vec<(&Message, UserText)> = alone.iter().cloned().chain(others).take(MAX_TEXTS).collect();
         let texts: Vec<UserText> = read.iter().map(|(_, text)| text.clone()).collect();
         let verified = verifier.verify(asked, &texts).await?;

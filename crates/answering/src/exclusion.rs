@@ -1,0 +1,175 @@
+//! Finds out whether a text speaks of something that excludes what the question asks for.
+//!
+//! Words near in meaning may replace each other. But a wife is no husband, the second jab is not the first, Emma's dog is not mine, and
+//! what Jess gave me is not what I gave her.
+
+use super::{
+    lexicon::{are_siblings, class_named, classes_of, entity_types_of, is_answered_by, is_function_word},
+    question::Question,
+    words::{Word, is_first_person, is_first_person_subject},
+};
+use recall_domain::FirstPerson;
+
+/// Classes with members that exclude each other wherever they stand. What is asked for may be another member of other classes.
+const EXCLUSIVE: [&str; 5] = ["kin", "ordinal", "weekday", "month", "season"];
+/// Words after which a verb has another subject.
+const CONJUNCTIONS: [&str; 5] = ["and", "but", "so", "because", "then"];
+
+/// Whether a text speaks only of something that excludes what the question asks for.
+pub(super) fn is_excluded(question: &Question, text: &[Word]) -> bool {
+    has_other_member(question, text) || has_other_noun(question, text) || is_of_others(question, text) || is_reversed(question, text)
+}
+
+/// Whether a text has another member of a class than the question: "my wife" and not "my husband", "the second" and not "the first".
+fn has_other_member(question: &Question, text: &[Word]) -> bool {
+    EXCLUSIVE.iter().any(|class| {
+        let is_asked = |i: &usize| !question.in_period(*i) && classes_of(&question.words[*i].plain).contains(class);
+        // "My mum's brother" is also called an uncle.
+        let asked: Vec<usize> = (0..question.words.len()).filter(is_asked).collect();
+        let [at] = asked.as_slice() else { return false };
+        let asked = &question.words[*at];
+        let is_same = |w: &Word| is_answered_by(&asked.plain, &w.plain) || is_answered_by(&w.plain, &asked.plain);
+        // Who is Greta's husband has a wife.
+        let owner = |words: &[Word], at: usize| at.checked_sub(1).and_then(|i| words.get(i)).cloned();
+        let has_same_owner = |at_text: usize| match (*class == "kin", owner(&question.words, *at), owner(text, at_text)) {
+            (false, ..) => true,
+            (true, Some(a), Some(b)) => a.stem == b.stem || [a, b].iter().all(|w| FirstPerson::is_determiner(&w.plain)),
+            _ => false,
+        };
+        let is_other = |i: usize| are_siblings(&asked.plain, &text[i].plain) && has_same_owner(i);
+        !text.iter().any(|w| w.stem == asked.stem || is_same(w)) && (0..text.len()).any(is_other)
+    })
+}
+
+/// Whether a text has another class noun after the same adjective: "my favourite film" and not "my favourite book".
+fn has_other_noun(question: &Question, text: &[Word]) -> bool {
+    let is_class = |w: &Word| entity_types_of(w).is_some();
+    let pairs = |words: &[Word]| -> Vec<(Word, Word)> {
+        let all = words.windows(2).filter(|pair| !is_function_word(&pair[0]) && is_class(&pair[1]));
+        all.map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+    };
+    let said = pairs(text);
+    pairs(&question.words).iter().any(|(adjective, noun)| {
+        let is_same = |other: &Word| {
+            is_answered_by(&noun.plain, &other.plain)
+                || class_named(&noun.plain).is_some_and(|class| class_named(&other.plain) == Some(class))
+        };
+        let mut others = said.iter().filter(|(a, _)| a.stem == adjective.stem).peekable();
+        others.peek().is_some() && others.all(|(_, other)| !is_same(other))
+    })
+}
+
+/// Whether what is the speaker's in the question is only somebody else's in a text: "my son's birthday" is not "my birthday".
+pub(super) fn is_of_others(question: &Question, text: &[Word]) -> bool {
+    let is_own = |i: usize| question.words.get(i).is_some_and(|w| is_first_person(&w.plain));
+    let of_other = |i: usize| {
+        let before = text.get(i.saturating_sub(3)..i).unwrap_or_default();
+        let owner = before.iter().rev().find(|w| w.possessive || FirstPerson::is_determiner(&w.plain) || is_determiner(&w.plain));
+        owner.is_some_and(|w| w.possessive || matches!(w.plain.as_str(), "his" | "her" | "their" | "your"))
+    };
+    let owned = question.named.iter().filter(|n| n.possessive && is_own(n.start)).map(|n| n.end);
+    // "What car do I have?"
+    let has = question.words.iter().any(|w| matches!(w.stem.as_str(), "have" | "own"));
+    let has = has && question.named.iter().any(|n| !n.possessive && is_own(n.start));
+    let had = question.words.iter().position(|w| matches!(w.plain.as_str(), "what" | "which")).map(|i| i + 1).filter(|_| has);
+    owned.chain(had).filter_map(|i| question.words.get(i)).any(|noun| {
+        let said: Vec<usize> = (0..text.len()).filter(|i| text[*i].stem == noun.stem).collect();
+        !said.is_empty() && said.into_iter().all(of_other)
+    })
+}
+
+fn is_determiner(word: &str) -> bool {
+    matches!(word, "his" | "her" | "their" | "your" | "the" | "a" | "an" | "this" | "that" | "these" | "those")
+}
+
+/// Whether the verb of the question has its subject as object in a text, and its object as subject: "Jess gave me" and not "I gave Jess".
+fn is_reversed(question: &Question, text: &[Word]) -> bool {
+    let words = &question.words;
+    let is_auxiliary = |w: &Word| matches!(w.plain.as_str(), "do" | "does" | "did" | "have" | "has" | "had");
+    let is_person = |w: &&Word| !w.possessive && !FirstPerson::is_determiner(&w.plain) && (is_first_person(&w.plain) || w.proper);
+    let Some(subject_at) = words.iter().position(is_auxiliary).map(|i| i + 1) else { return false };
+    let Some(subject) = words.get(subject_at).filter(is_person) else { return false };
+    let is_content = |i: &usize| !words[*i].proper && !is_function_word(&words[*i]);
+    let Some(verb_at) = (subject_at + 1..words.len()).find(is_content) else { return false };
+    let after = words.get(verb_at + 1..).unwrap_or_default();
+    let object = after.first().filter(is_person).or_else(|| after.get(1).filter(is_person).filter(|_| after[0].plain == "to"));
+    let Some(object) = object else { return false };
+    let is_subject = |w: &Word, named: &Word| match is_first_person(&named.plain) {
+        true => is_first_person_subject(&w.plain),
+        false => !w.possessive && w.stem == named.stem,
+    };
+    let is_object = |w: &Word, named: &Word| match is_first_person(&named.plain) {
+        true => matches!(w.plain.as_str(), "me" | "us"),
+        false => !w.possessive && w.stem == named.stem,
+    };
+    let is_reversed_at = |at: usize| {
+        let clause = text[..at].iter().rposition(|w| CONJUNCTIONS.contains(&w.plain.as_str())).map_or(0, |i| i + 1);
+        let (before, after) = (&text[clause..at], &text[at + 1..text.len().min(at + 5)]);
+        // "I was given a mug by Jess".
+        let is_passive = || before.iter().any(|w| matches!(w.plain.as_str(), "was" | "were" | "been" | "got" | "is" | "are"));
+        let has_subject = before.iter().any(|w| is_subject(w, subject));
+        let has_object = before.iter().any(|w| is_subject(w, object));
+        !has_subject && has_object && after.iter().any(|w| is_object(w, subject)) && !is_passive()
+    };
+    let mut verbs = (0..text.len()).filter(|i| text[*i].stem == words[verb_at].stem).peekable();
+    verbs.peek().is_some() && verbs.all(is_reversed_at)
+}
+
+/// Whether a text names something only to say that another was chosen: "we picked Lofoten over Patagonia".
+pub(super) fn is_passed_over(text: &[Word], name: &Word) -> bool {
+    let mut places = (0..text.len()).filter(|i| text[*i].stem == name.stem).peekable();
+    let passed = |i: usize| i > 0 && matches!(text[i - 1].plain.as_str(), "over" | "than") && i > 1;
+    places.peek().is_some() && places.all(passed)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use recall_domain::{Ontology, Timestamp};
+
+    use super::*;
+    use crate::{cues::CueIndex, words::words};
+
+    fn excludes(question: &str, text: &str) -> bool {
+        let cues = CueIndex::new(&Ontology::parse(crate::tests::ONTOLOGY).unwrap());
+        let viewer = crate::tests::viewer();
+        let question = Question::read(question, Timestamp::default(), &[(0, &viewer)], &[], &cues);
+        is_excluded(&question, &words(text))
+    }
+
+    #[test]
+    fn texts_about_something_else_are_excluded() {
+        for (question, text) in [
+            ("What is my favourite book?", "my favourite film is Paddington 2"),
+            ("What did I buy my dad for christmas?", "I bought my mum a necklace for christmas"),
+            ("What's my husband's name?", "My wife is called Jo"),
+            ("When was my first covid jab?", "I got my second covid jab on 4 June"),
+            ("What car do I have?", "My dad's car is a Jag"),
+            ("What's my dog called?", "Emma's dog is called Waffles"),
+            ("Who is my teacher?", "My daughter's teacher is Mrs Okafor"),
+            ("What did I give Jess?", "Jess gave me a mug for christmas"),
+            ("How much do I owe Rafael?", "Rafael owes me 50 pounds"),
+            ("What did Jess give me?", "I gave Jess a mug"),
+        ] {
+            assert!(excludes(question, text), "{question} {text}");
+        }
+    }
+
+    #[test]
+    fn texts_in_other_words_are_not_excluded() {
+        for (question, text) in [
+            ("What is my favourite film?", "my favourite movie is Paddington 2"),
+            ("What did I buy my mum for christmas?", "I bought my mother a necklace, and my dad a book"),
+            ("Who is my spouse?", "My wife is called Jo"),
+            ("Who is my mum's brother?", "My uncle is called Jo"),
+            ("Who is Ann's wife?", "Her husband Ann is here"),
+            ("When was my first covid jab?", "I got my covid jab on 4 June"),
+            ("What car do I have?", "My car is a Jag"),
+            ("What did Jess give me?", "Jess gave me a mug for christmas"),
+            ("What did Jess give me?", "I was given a mug by Jess"),
+            ("What did I give Jess?", "Jess gave me a mug and I gave Jess a book"),
+        ] {
+            assert!(!excludes(question, text), "{question} {text}");
+        }
+    }
+}

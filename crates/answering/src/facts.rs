@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use super::{
     answer_type::AnswerType,
+    called::find_named_possessions,
     cues::{CueIndex, CueMatch, Form},
     evidence::{covers_words, evidence_has_word, is_side_named},
     lexicon::{is_manner_of_moving, is_specific_class},
@@ -15,7 +16,7 @@ use super::{
     past::{find_predecessors, held_during, is_replaced, period_of_state},
     question::{Question, QuestionKind, Tense},
     sides::{Sides, fits_kind, types_of},
-    words::{Word, is_first_person, same_noun},
+    words::{Word, is_first_person},
 };
 use recall_domain::{
     EntityType, FactStatus, Relation, Stance,
@@ -89,7 +90,7 @@ pub(super) fn find_answer<'a>(question: &Question, context: &'a Context, cue_ind
         found = find_by_class(question, &usable, &context.messages, embedder);
     }
     if found.is_empty() && question.answer_type == AnswerType::Name {
-        found = find_named_possessions(question, &usable, cue_index);
+        found = find_named_possessions(question, &usable, &context.messages, cue_index);
     }
     if found.is_empty()
         && contrary.is_empty()
@@ -185,7 +186,13 @@ fn match_cues<'a>(
         if question.kind == QuestionKind::YesNo && cue.form != Form::Ending {
             let opposite = usable.iter().filter(|f| relation.opposite.as_ref() == Some(&f.fact.relation)).filter(fits);
             matches.contrary.extend(opposite);
-            if relation.functional && sides.objects.len() == 1 && may_be_object(sides.objects[0], usable, relation) {
+            let is_other = match sides.objects.as_slice() {
+                [object] => may_be_object(object, usable, relation),
+                // "Do I live in Oslo?": nothing is known of Oslo.
+                [] => !sides.subjects.is_empty() && !cue.weak && !rest.is_empty() && rest.iter().all(|w| w.proper),
+                _ => false,
+            };
+            if relation.functional && is_other {
                 // "Do I live in Lyon?" is contradicted by another home.
                 let same_subject = Sides { objects: Vec::new(), ..sides.clone() };
                 let rivals = usable.iter().filter(|f| f.fact.relation == relation.name && holds(f) && same_subject.matches(f, relation));
@@ -246,27 +253,6 @@ fn find_by_class<'a>(
     }
     let of_subject = usable.iter().filter(|f| named.entities.contains(&f.fact.subject)).copied().collect();
     keep_class_members(of_subject, question, ranked, embedder)
-}
-
-/// Returns the possessions with a name of their own: "What is my cat called?" has no verb other than "is".
-fn find_named_possessions<'a>(question: &Question, usable: &[&'a RankedFact], cue_index: &CueIndex) -> Vec<&'a RankedFact> {
-    let (owner, others) = match question.named.as_slice() {
-        [owner, others @ ..] if owner.possessive => (owner, others),
-        _ => return Vec::new(),
-    };
-    let Some(noun) = question.words.get(owner.end).filter(|_| others.iter().all(|n| n.start == owner.end)) else { return Vec::new() };
-    if question.unexplained_words(None).iter().any(|w| w.plain != noun.plain) {
-        return Vec::new();
-    }
-    let is_one = |f: &&&RankedFact| {
-        holds(f)
-            && owner.entities.contains(&f.fact.subject)
-            && f.object.name.starts_with(char::is_uppercase)
-            && !same_noun(&f.object.name.to_lowercase(), &noun.plain)
-            && cue_index.is_possession(&f.fact.relation)
-            && evidence_has_word(f, &noun.plain, &noun.stem)
-    };
-    usable.iter().filter(is_one).copied().collect()
 }
 
 /// Whether each name in the question is a side of the fact.

@@ -6,7 +6,8 @@
 //! - `question` parses the question: `answer_type` finds the type of the answer, `times` what is a time, `class` its class, `names`, `cues` and `sides` the
 //!   entities and the relation, and `period` the days.
 //! - `parts` splits two questions in one sentence.
-//! - `facts` selects facts; `phrasing` writes them as sentences with the rules of `grammar`.
+//! - `facts` selects facts, and `called` what has a name; `phrasing` writes them as sentences with the rules of `grammar`, `roles` by roles and names.
+//!   `endings` says when something was over, and `citations` collects the marks.
 //! - `past` selects what held in a period, and what came before something else.
 //! - `evidence` and `members` check what the evidence of a fact says, and whether it belongs to the class asked for.
 //! - `later` adds what was said after the statement that an answer rests on.
@@ -20,9 +21,12 @@
 
 mod answer_type;
 mod assertion;
+mod called;
+mod citations;
 mod class;
 mod clause;
 mod cues;
+mod endings;
 mod evidence;
 mod excerpts;
 mod exclusion;
@@ -41,6 +45,7 @@ mod phrasing;
 mod question;
 mod quotes;
 mod rephrase;
+mod roles;
 mod sides;
 mod smalltalk;
 mod sources;
@@ -58,10 +63,11 @@ use tracing::warn;
 
 use self::{
     answer_type::AnswerType,
+    citations::CitationList,
     cues::CueIndex,
     evidence::is_told_by,
     grammar::day,
-    phrasing::{CitationList, FactWriter},
+    phrasing::FactWriter,
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder},
     values::ValueIndex,
@@ -191,6 +197,10 @@ impl ExtractiveAnswerer {
         if !values.is_empty() {
             return values;
         }
+        let asking = Asking { answerer: self, asked, context };
+        if let Some((open, found)) = called::decide_name(asked.text.as_str(), &question, &asking) {
+            return FactWriter { cue_index: &self.cue_index, question: &open, found: &found, messages: &context.messages }.write(cited);
+        }
         let taken_back = later::taken_back(context, &passages);
         let quotes = || later::with_corrections(finder.find_quotes(&passages), &passages, &taken_back);
         let mut sentences = if quotes_first { write_quotes(&question, context, quotes(), cited) } else { Vec::new() };
@@ -200,14 +210,17 @@ impl ExtractiveAnswerer {
                 None
             } else {
                 // Of two sides, the words of the newer one say which.
-                let is_contested = FactWriter { cue_index: &self.cue_index, question: &question, found: &found }.is_contested();
+                let is_contested =
+                    FactWriter { cue_index: &self.cue_index, question: &question, found: &found, messages: &context.messages }
+                        .is_contested();
                 let needs_words = question.answer_type == AnswerType::Time || is_contested;
                 later::after_facts(&found.facts, needs_words, finder.find_all(&passages), &passages)
             };
             // Whether what was said later is a yes or a no is not known.
             found.verdict =
                 found.verdict.filter(|_| after.as_ref().is_none_or(|q| found.facts.iter().any(|f| is_told_by(f, q.message.id))));
-            sentences = FactWriter { cue_index: &self.cue_index, question: &question, found: &found }.write(cited);
+            sentences =
+                FactWriter { cue_index: &self.cue_index, question: &question, found: &found, messages: &context.messages }.write(cited);
             if question.is_general() {
                 sentences.extend(self.values.describe(&question, &context.facts, asked.at, cited));
             } else if !sentences.is_empty() {
@@ -218,7 +231,8 @@ impl ExtractiveAnswerer {
             && let Some((described, found)) =
                 path::find_described(asked.text.as_str(), &question, &Asking { answerer: self, asked, context })
         {
-            sentences = FactWriter { cue_index: &self.cue_index, question: &described, found: &found }.write(cited);
+            sentences =
+                FactWriter { cue_index: &self.cue_index, question: &described, found: &found, messages: &context.messages }.write(cited);
             let after = later::after_facts(&found.facts, false, Vec::new(), &passages);
             sentences.extend(write_quotes(&question, context, after.into_iter().collect(), cited));
         }

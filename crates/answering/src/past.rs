@@ -88,14 +88,19 @@ fn messages(f: &RankedFact, stance: Stance) -> HashSet<MessageId> {
 ///
 /// "What did I buy in March" asks for an event, whose message says more about its time than a fact.
 pub(super) fn period_of_state(question: &Question, cue: &CueMatch, cue_index: &CueIndex) -> Option<Period> {
-    const STATES: [&str; 9] = ["live", "work", "use", "own", "manage", "lead", "report", "belong", "drive"];
     let is_open = !matches!(question.kind, QuestionKind::YesNo | QuestionKind::When);
     let word = question.words.get(cue.start)?;
-    let lasts = matches!(cue.form, Form::Noun | Form::InverseNoun) || STATES.iter().any(|s| stem(s) == word.stem);
+    let lasts = matches!(cue.form, Form::Noun | Form::InverseNoun) || is_verb_of_state(&word.stem);
     question
         .period
         .map(|p| p.period)
         .filter(|_| is_open && (question.is_past || question.is_perfect) && lasts && cue_index.is_state(cue.relation))
+}
+
+/// Whether a verb, given by its stem, tells what lasts.
+pub(super) fn is_verb_of_state(verb: &str) -> bool {
+    const STATES: [&str; 9] = ["live", "work", "use", "own", "manage", "lead", "report", "belong", "drive"];
+    STATES.iter().any(|s| stem(s) == verb)
 }
 
 /// Whether a fact held at some time in a period. Without a known beginning it held before its end.

@@ -2,11 +2,13 @@
 //!
 //! Facts that differ in one side share a sentence. Facts that contradict each other are stated with their shares.
 
-use std::collections::HashMap;
-
 use super::{
     answer_type::AnswerType,
+    citations::CitationList,
     cues::{CueIndex, Form},
+    endings::{Ending, ending},
+    evidence::sentences_of,
+    excerpts::shorten,
     facts::{FactAnswer, Verdict, holds, is_denied},
     grammar::{
         Mood, VerbNumber, capital, day, determined, is_plural, list, month, name, noun_phrase, owner, plural, predicate, with_article,
@@ -15,9 +17,9 @@ use super::{
     words::words,
 };
 use recall_domain::{
-    Citation, Entity, EntityId, EntityType, Evidence, Fact, FactStatus, FactValue, Relation, Stance, UserText,
+    Entity, EntityId, EntityType, Evidence, Fact, FactStatus, Relation, Stance, Timestamp,
     belief::half_life,
-    context::{Context, RankedFact},
+    context::{RankedFact, RankedMessage},
 };
 
 /// Writes facts as sentences.
@@ -25,6 +27,8 @@ pub(super) struct FactWriter<'a> {
     pub(super) cue_index: &'a CueIndex,
     pub(super) question: &'a Question,
     pub(super) found: &'a FactAnswer<'a>,
+    /// The messages found with the question. Evidence has only a part of their words.
+    pub(super) messages: &'a [RankedMessage],
 }
 
 impl FactWriter<'_> {
@@ -73,28 +77,30 @@ impl FactWriter<'_> {
     fn write_group(&self, group: &[&RankedFact], cited: &mut CitationList<'_>) -> Option<String> {
         let first = group.first()?;
         let relation = self.cue_index.relation_by_name(&first.fact.relation)?;
-        if let Some(said) = self.write_by_role(group, relation, cited) {
+        if let Some(said) = self.write_names(group, relation, cited).or_else(|| self.write_by_role(group, relation, cited)) {
             return Some(said);
         }
         if self.found.cue.is_none() && self.cue_index.is_collective_name(&relation.name) && mood(first) == Mood::Ended {
             // The message describes the end better: "Rafael broke up with Mirela".
-            let words = best_evidence(first).map(|e| e.excerpt.as_str().to_owned()).filter(|e| !e.is_empty());
-            if let Some(words) = words {
-                let until = first.fact.valid_to.map_or_else(String::new, |end| format!(" ({})", month(end)));
-                return Some(format!("I was told: “{words}” {}{until}", cited.cite_fact(first, &relation.phrase)));
+            if let Some(words) = self.words_of_end(first) {
+                let at = match self.ending(first) {
+                    Ending::Bound(end) => format!(" ({})", month(end)),
+                    Ending::Told(_) | Ending::Unknown => String::new(),
+                };
+                return Some(format!("I was told: “{words}” {}{at}", cited.cite_fact(first, &relation.phrase)));
             }
         }
         // "Who manages Tom": several subjects of one object.
         let many_subjects = group.iter().any(|f| f.fact.subject != first.fact.subject);
         let when = |f: &RankedFact| match (self.question.kind, mood(f), f.fact.valid_to) {
-            (_, Mood::Ended, Some(end)) => format!(" (until {})", month(end)),
+            (_, Mood::Ended, Some(_)) => self.ending(f).until(),
             (QuestionKind::When, Mood::Holds, _) => evidence_date(f).map_or_else(String::new, |at| format!(" (told on {})", day(at))),
             _ if f.fact.flagged => " (not certain)".to_owned(),
             _ => String::new(),
         };
         let mut parts = Vec::new();
         for f in group {
-            let side = if many_subjects { subject_phrase(f) } else { noun_phrase(&f.object, &f.subject, &excerpts(f)) };
+            let side = if many_subjects { subject_phrase(f) } else { self.object_phrase(f) };
             let mark = cited.cite_fact(f, relation.phrase.as_str());
             parts.push(format!("{side} {mark}{}", when(f)));
         }
@@ -103,7 +109,7 @@ impl FactWriter<'_> {
                 "{} {} {}",
                 list(&parts),
                 predicate(&phrase_of(first, relation), self.mood(first), VerbNumber::Plural),
-                noun_phrase(&first.object, &first.subject, &excerpts(first))
+                self.object_phrase(first)
             ));
         }
         Some(self.clause(first, relation, &list(&parts), self.mood(first)))
@@ -125,6 +131,10 @@ impl FactWriter<'_> {
             let subject_owns =
                 if relation.symmetric { !named(first.fact.object) || named(first.fact.subject) } else { cue.form == Form::Noun };
             (role.join(" "), subject_owns)
+        } else if cue.is_none()
+            && let Some(said) = self.write_told_role(group, relation, cited)
+        {
+            return Some(said);
         } else if self.cue_index.is_collective_name(&relation.name) && group.len() == 1 && mood(first) != Mood::Ended {
             let has_no_name = first.object.entity_type == EntityType::Person && first.object.name.starts_with(char::is_lowercase);
             if has_no_name {
@@ -163,8 +173,7 @@ impl FactWriter<'_> {
             } else {
                 VerbNumber::Singular
             };
-            let until =
-                f.fact.valid_to.filter(|_| mood(f) == Mood::Ended).map_or_else(String::new, |end| format!(" (until {})", month(end)));
+            let until = if mood(f) == Mood::Ended { self.ending(f).until() } else { String::new() };
             let called = if thing.is_viewer { "you".to_owned() } else { noun_phrase(&thing, &whose, &excerpts(f)) };
             parts.push((called, format!("{}{until}", cited.cite_fact(f, &relation.phrase))));
         }
@@ -187,6 +196,42 @@ impl FactWriter<'_> {
         Some(format!("{whose} {role} {be} {}", list(&parts)))
     }
 
+    /// Returns the words that tell the end of a fact: a clause, and never a bare name.
+    fn words_of_end(&self, f: &RankedFact) -> Option<String> {
+        let evidence = best_evidence(f)?;
+        let is_clause = |text: &String| text.split_whitespace().count() >= 3;
+        let excerpt = Some(evidence.excerpt.as_str().trim().to_owned()).filter(is_clause);
+        excerpt.or_else(|| sentences_of(evidence, self.messages).into_iter().map(|s| shorten(&s)).find(is_clause))
+    }
+
+    /// Returns the start of a fact, if a fact before it ended at the same time.
+    fn since(&self, fact: &Fact, ended: &[&RankedFact]) -> String {
+        let is_end = |from: Timestamp, e: &&&RankedFact| e.fact.valid_to.is_some_and(|to| (to - from).num_hours().abs() <= 24);
+        let before = fact.valid_from.and_then(|from| ended.iter().find(|e| is_end(from, e)));
+        let begun = before.and_then(|e| match self.ending(e) {
+            Ending::Bound(_) => fact.valid_from.map(month),
+            told => told.words(),
+        });
+        begun.map_or_else(String::new, |from| format!(" (since {from})"))
+    }
+
+    fn ending(&self, f: &RankedFact) -> Ending {
+        ending(f, self.messages)
+    }
+
+    /// Returns what is told of a fact: the excerpts of its evidence, and the sentences that they come from.
+    pub(super) fn told(&self, f: &RankedFact) -> Vec<String> {
+        let sentences = f.evidence.iter().filter(|e| e.stance != Stance::Opposes || f.fact.support == 0.0);
+        let sentences = sentences.flat_map(|e| sentences_of(e, self.messages));
+        excerpts(f).into_iter().map(str::to_owned).chain(sentences).collect()
+    }
+
+    /// Returns the object of a fact with the article that its evidence has.
+    fn object_phrase(&self, f: &RankedFact) -> String {
+        let told = self.told(f);
+        noun_phrase(&f.object, &f.subject, &told.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
     /// Writes facts that cannot all hold: active ones with their shares, then ended ones.
     fn write_rivals(&self, first: &RankedFact, rivals: &[&RankedFact], cited: &mut CitationList<'_>) -> Option<String> {
         let mut held: Vec<&RankedFact> = std::iter::once(first).chain(rivals.iter().copied()).collect();
@@ -204,9 +249,9 @@ impl FactWriter<'_> {
         for (i, f) in active.iter().enumerate() {
             let relation = self.cue_index.relation_by_name(&f.fact.relation)?;
             let mark = cited.cite_fact(f, relation.phrase.as_str());
-            let alone = self.clause(f, relation, &noun_phrase(&f.object, &f.subject, &excerpts(f)), mood(f));
+            let alone = self.clause(f, relation, &self.object_phrase(f), mood(f));
             said.push(match (active.len(), even, i) {
-                (1, ..) => format!("{alone}{} {mark}", since(&f.fact, &ended)),
+                (1, ..) => format!("{alone}{} {mark}", self.since(&f.fact, &ended)),
                 (_, true, 0) => format!("I was told both that {alone} ({}%) {mark}", share(f)),
                 (_, true, _) => format!("and that {alone} ({}%) {mark}", share(f)),
                 (_, false, 0) => format!("most likely {alone} ({}%) {mark}", share(f)),
@@ -217,14 +262,14 @@ impl FactWriter<'_> {
         for f in ended {
             let relation = self.cue_index.relation_by_name(&f.fact.relation)?;
             let mark = cited.cite_fact(f, relation.phrase.as_str());
-            let object = noun_phrase(&f.object, &f.subject, &excerpts(f));
+            let object = self.object_phrase(f);
             if !text.is_empty() {
                 text.push_str("; ");
             }
-            text.push_str(&match (f.fact.valid_to, said.is_empty()) {
-                (Some(end), false) => format!("until {} it was {object} {mark}", month(end)),
+            text.push_str(&match (self.ending(f).words(), said.is_empty()) {
+                (Some(end), false) => format!("until {end} it was {object} {mark}"),
                 (None, false) => format!("before that, it was {object} {mark}"),
-                (Some(end), true) => format!("{} until {} {mark}", self.clause(f, relation, &object, Mood::Was), month(end)),
+                (Some(end), true) => format!("{} until {end} {mark}", self.clause(f, relation, &object, Mood::Was)),
                 (None, true) => format!("{} {mark}", self.clause(f, relation, &object, Mood::Was)),
             });
             said.push(String::new());
@@ -273,7 +318,7 @@ impl FactWriter<'_> {
 }
 
 /// Returns the side of a fact that is not `entity`.
-fn other_side<'f>(f: &'f RankedFact, entity: &Entity) -> &'f Entity {
+pub(super) fn other_side<'f>(f: &'f RankedFact, entity: &Entity) -> &'f Entity {
     if f.subject.id == entity.id { &f.object } else { &f.subject }
 }
 
@@ -319,12 +364,6 @@ pub(super) fn subject_owner(f: &RankedFact) -> String {
     if f.subject.is_viewer { "your".to_owned() } else { format!("{}'s", subject_phrase(f)) }
 }
 
-/// Returns the start of a fact, if a fact before it ended at the same time.
-fn since(fact: &Fact, ended: &[&RankedFact]) -> String {
-    let begun = fact.valid_from.filter(|from| ended.iter().any(|e| e.fact.valid_to.is_some_and(|to| (to - *from).num_hours().abs() <= 24)));
-    begun.map_or_else(String::new, |from| format!(" (since {})", month(from)))
-}
-
 /// Returns the excerpts of the evidence, without opposing evidence if the fact has support.
 fn excerpts(f: &RankedFact) -> Vec<&str> {
     f.evidence.iter().filter(|e| e.stance != Stance::Opposes || f.fact.support == 0.0).map(|e| e.excerpt.as_str()).collect()
@@ -352,49 +391,4 @@ pub(super) fn best_evidence(f: &RankedFact) -> Option<&Evidence> {
 
 fn evidence_date(f: &RankedFact) -> Option<recall_domain::Timestamp> {
     best_evidence(f).map(|e| e.created_at).or(f.fact.valid_from)
-}
-
-/// The citations of one answer.
-pub(super) struct CitationList<'a> {
-    context: &'a Context,
-    pub(super) citations: Vec<Citation>,
-    facts: HashMap<(EntityId, String, EntityId, Option<String>), u32>,
-}
-
-impl<'a> CitationList<'a> {
-    pub(super) fn new(context: &'a Context) -> Self {
-        Self { context, citations: Vec::new(), facts: HashMap::new() }
-    }
-
-    pub(super) fn cite(&mut self, mut citation: Citation) -> String {
-        citation.index = u32::try_from(self.citations.len() + 1).unwrap_or(u32::MAX);
-        let mark = format!("[{}]", citation.index);
-        self.citations.push(citation);
-        mark
-    }
-
-    /// Returns the mark of a fact, which is the same for repeated citations.
-    pub(super) fn cite_fact(&mut self, f: &RankedFact, phrase: &str) -> String {
-        let key = (f.fact.subject, f.fact.relation.clone(), f.fact.object, f.fact.value.as_ref().map(FactValue::key));
-        if let Some(index) = self.facts.get(&key) {
-            return format!("[{index}]");
-        }
-        let evidence = best_evidence(f);
-        let words = evidence.map(|e| e.excerpt.clone()).filter(|e| !e.as_str().is_empty());
-        // Without an excerpt, the citation shows the message if the context has it, else the fact.
-        let message = evidence.and_then(|e| self.context.messages.iter().find(|m| m.message.id == e.message));
-        let excerpt = words
-            .or_else(|| message.map(|m| m.message.text.clone()))
-            .unwrap_or_else(|| UserText::from(format!("{} {phrase} {}", f.subject.name, f.object_name())));
-        let mark = self.cite(Citation {
-            index: 0,
-            message_id: evidence.map(|e| e.message),
-            fact_id: Some(f.fact.id),
-            chunk: None,
-            excerpt,
-            shared: false,
-        });
-        self.facts.insert(key, u32::try_from(self.citations.len()).unwrap_or(u32::MAX));
-        mark
-    }
 }

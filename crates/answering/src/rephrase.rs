@@ -28,7 +28,14 @@ pub(super) fn replace_role(text: &str, question: &Question, facts: &[RankedFact]
         let whole = next.is_none()
             && matches!(question.kind, QuestionKind::Who | QuestionKind::What)
             && question.words.iter().take(owner.start).all(|w| w.plain != "about" && is_function_word(w));
-        if whole || (question.answer_type == AnswerType::Name && (!role.possessive || matches!(next, Some("name" | "names")))) {
+        // "Is my wife called Mary?"
+        let is_naming = match next {
+            Some("called" | "named") => !role.possessive,
+            Some("name" | "names") => role.possessive,
+            _ => false,
+        };
+        if whole || is_naming || (question.answer_type == AnswerType::Name && (!role.possessive || matches!(next, Some("name" | "names"))))
+        {
             continue;
         }
         let cues = question.cues.iter().map(|c| (c.relation, c.form, c.start));

@@ -2,11 +2,12 @@
 
 use super::{
     assertion::is_negated,
+    citations::CitationList,
     cues::CueIndex,
     facts::{find_answer, holds, names_all},
     grammar::day,
     names::NameMention,
-    phrasing::{CitationList, best_evidence},
+    phrasing::best_evidence,
     question::Question,
 };
 use recall_domain::{

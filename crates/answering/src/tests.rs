@@ -150,6 +150,11 @@ pub(super) fn viewer() -> Entity {
     entity("You", EntityType::Person)
 }
 
+/// A person with this name.
+pub(super) fn person(name: &str) -> Entity {
+    entity(name, EntityType::Person)
+}
+
 #[derive(Clone)]
 pub(super) struct TestMemory {
     pub(super) entities: Vec<Entity>,
@@ -352,7 +357,7 @@ fn facts_answer_matching_questions() {
         ("When did I visit Rome?", "You visited Rome [1] (told on 1 April 2026)."),
         ("Have I visited Rome?", "Yes, you visited Rome [1]."),
         ("Where is the office?", "The office is located in Paris [1]."),
-        ("What do you know about Sarah?", "You work with Sarah [1]. Sarah works on the backend team [2]."),
+        ("What do you know about Sarah?", "Sarah is your colleague [1]. Sarah works on the backend team [2]."),
         ("Tell me about Dave.", "Dave manages you [1]."),
         ("Thanks for that. Who does John like?", "John likes Mary [1]."),
         ("Tell me what John likes.", "John likes Mary [1] and sushi [2]."),
@@ -420,7 +425,7 @@ fn things_are_named_and_partings_are_dated() {
     w.entities.push(entity("Pixel", EntityType::Thing));
     w.add_fact("You", "OWNS", "Pixel", "I got a cat, her name is Pixel");
     w.add_message(None, "Joris and I broke up in March.");
-    assert_eq!(w.answer("What is my cat called?").text.as_str(), "You own Pixel [1].");
+    assert_eq!(w.answer("What is my cat called?").text.as_str(), "Your cat is called Pixel [1].");
     assert!(!w.answer("What is my dog called?").grounded);
     let parting = w.answer("When did Joris and I split up?");
     assert!(parting.text.as_str().contains("“Joris and I broke up in March.”"), "{}", parting.text.as_str());
@@ -759,6 +764,120 @@ fn later_statements_and_corrections_are_quoted_as_well() {
 }
 
 #[test]
+fn names_and_roles_are_told_as_in_the_evidence() {
+    use EntityType::*;
+    let mut w = test_memory();
+    let names = ["Biscuit", "Waffles", "Fluff", "Puff", "Stuff"].map(|n| entity(n, Thing));
+    w.entities.extend(names.into_iter().chain(["Pete", "Dean", "Emma", "Jo"].map(person)));
+    w.add_fact("You", "OWNS", "Biscuit", "my dog is called Biscuit");
+    w.add_fact("Emma", "OWNS", "Waffles", "Emma's dog is called Waffles");
+    w.add_fact("You", "FAMILY_OF", "Pete", "My uncle Pete");
+    w.add_fact("You", "FAMILY_OF", "Jo", "My wife is called Jo");
+    let dean = w.add_fact("You", "FAMILY_OF", "Dean", "my ex Dean");
+    (dean.fact.status, dean.evidence[0].stance) = (FactStatus::Ended, Stance::Ends);
+    w.add_message(None, "My rabbits are called Fluff, Puff and Stuff.");
+    for (name, said) in [("Fluff", "My rabbits are called Fluff"), ("Puff", "Puff"), ("Stuff", "Stuff")] {
+        w.add_fact("You", "OWNS", name, said).evidence[0].message = MessageId(id("My rabbits are called Fluff, Puff and Stuff."));
+    }
+    let family = Ontology::parse(&ONTOLOGY.replace("\"cousin\"", "\"cousin\", \"ex\", \"gran\", \"nan\"")).unwrap();
+    let answerer = ExtractiveAnswerer::new(&family, LocalEmbedder::load().unwrap(), Networks::default());
+    let context = Context { messages: w.messages.clone(), facts: w.facts.clone(), entities: w.entities.clone(), ..Context::default() };
+    for (question, expected) in [
+        ("What is my dog called?", "Your dog is called Biscuit [1]."),
+        ("What is my dog's name?", "Your dog is called Biscuit [1]."),
+        ("What's Emma's dog called?", "Emma's dog is called Waffles [1]."),
+        ("What are my rabbits called?", "Your rabbits are called Fluff [1], Puff [2] and Stuff [3]."),
+        ("Is my dog called Max?", "No, your dog is called Biscuit [1]."),
+        ("Is my dog called Biscuit?", "Yes, your dog is called Biscuit [1]."),
+        ("Is my wife called Mary?", "No, your wife is Jo [1]."),
+        ("Is my wife called Jo?", "Yes, your wife is Jo [1]."),
+        ("Is my cat called Max?", UNKNOWN),
+        ("Who is Pete?", "Pete is your uncle [1]."),
+        ("Who is Dean?", "Dean is your ex [1]."),
+        ("Do I live in Oslo?", "No, you live in Ghent [1]."),
+    ] {
+        assert_eq!(answer_now(&answerer, &asked(question), &context).text.as_str(), expected, "{question}");
+    }
+}
+
+#[test]
+fn values_are_written_as_they_were_told() {
+    const VALUES: &str = r#"
+[[relation]]
+name = "AGE"
+phrase = "is aged"
+description = "How old."
+value_types = ["number"]
+unit = "year"
+functional = true
+half_life_days = 365.0
+cues.questions = ["how old"]
+[[relation]]
+name = "BIRTHDAY"
+phrase = "has the birthday"
+description = "The day of birth."
+value_types = ["date"]
+functional = true
+half_life_days = 3650.0
+cues.nouns = ["birthday"]
+[[relation]]
+name = "AMOUNT"
+phrase = "has the amount"
+description = "A sum."
+value_types = ["money"]
+functional = true
+labels = true
+half_life_days = 365.0
+cues.nouns = ["rent"]
+[[relation]]
+name = "DUE"
+phrase = "is due on"
+description = "The day by which something is done."
+value_types = ["date"]
+functional = true
+half_life_days = 180.0
+cues.verbs = ["be due"]
+[[relation]]
+name = "SIZE"
+phrase = "measures"
+description = "How large."
+value_types = ["number"]
+functional = true
+half_life_days = 1825.0
+cues.verbs = ["weigh", "measure"]
+"#;
+    use recall_domain::{FactValue, ValueType};
+    let ontology = Ontology::parse(&format!("{ONTOLOGY}{VALUES}")).unwrap();
+    let answerer = ExtractiveAnswerer::new(&ontology, LocalEmbedder::load().unwrap(), Networks::default());
+    let mut w = test_memory();
+    for (subject, relation, value, label, said) in [
+        ("You", "AGE", "34", None, "I'm 34"),
+        ("You", "BIRTHDAY", "3 March", None, "My birthday is on 3 March"),
+        ("You", "AMOUNT", "£900", Some("rent"), "My rent is £900 a month"),
+        ("Mary", "DUE", "April 2027", None, "Mary is due in April 2027"),
+        ("You", "SIZE", "80 kilos", None, "I weigh 80 kilos"),
+        ("John", "SIZE", "2 m", None, "John measures 2 m"),
+    ] {
+        let types = [ValueType::Number, ValueType::Date, ValueType::Money];
+        let mut parsed = FactValue::parse(value, &types).unwrap();
+        parsed.label = label.map(Into::into);
+        w.add_fact(subject, relation, "office", said).fact.value = Some(parsed);
+    }
+    let context = Context { facts: w.facts.clone(), entities: w.entities.clone(), ..Context::default() };
+    for (question, expected) in [
+        ("How much is my rent?", "Your rent is £900 a month [1]."),
+        ("How much do I weigh?", "You weigh 80 kilos [1]."),
+        ("How much does John measure?", "John measures 2 m [1]."),
+        ("When is Mary due?", "Mary is due in April 2027 [1]."),
+        ("Is my birthday in May?", "No, your birthday is 3 March [1]."),
+        ("Is my birthday on 3rd March?", "Your birthday is 3 March [1]."),
+        ("Am I 35?", "You are aged 34 [1]."),
+    ] {
+        assert_eq!(answer_now(&answerer, &asked(question), &context).text.as_str(), expected, "{question}");
+    }
+}
+
+#[test]
 fn article_makes_no_subject() {
     let mut w = test_memory();
     w.entities.push(entity("scarf", EntityType::Thing));
@@ -780,6 +899,20 @@ fn what_excludes_the_question_is_not_quoted() {
     }
     for question in ["When was my second covid jab?", "What did Jess give me for Christmas?"] {
         assert!(w.answer(question).grounded, "{question}");
+    }
+}
+
+#[test]
+fn ends_are_dated_by_the_words_that_tell_them() {
+    let mut w = test_memory();
+    for (said, expected) in [
+        ("I used to live in Lyon", "No, you no longer live in Lyon [1]. You live in Ghent [2]."),
+        ("We left Lyon in 2020", "No, you no longer live in Lyon [1] (until 2020). You live in Ghent [2]."),
+        ("We left Lyon", "No, you no longer live in Lyon [1] (until April 2026). You live in Ghent [2]."),
+    ] {
+        let lyon = w.facts.iter_mut().find(|f| f.object.name == "Lyon").unwrap();
+        (lyon.fact.valid_to, lyon.evidence[0].excerpt) = (Some(at("2026-04-01")), said.into());
+        assert_eq!(w.answer("Do I still live in Lyon?").text.as_str(), expected);
     }
 }
 
@@ -830,7 +963,14 @@ fn roles_are_replaced_by_names() {
     assert_eq!(rephrase("Hm. Who likes my boss's boss?").as_deref(), Some("Hm. Who likes Dave's boss?"));
     assert_eq!(rephrase("Who likes Dave's boss?").as_deref(), Some("Who likes Mary?"));
     assert_eq!(rephrase("What does Ida do?").as_deref(), Some("What does Ida work as, what is Ida's job?"));
-    for question in ["Who is my daughter?", "What is my daughter's name?", "Where does my sister live?", "Where does Ida live?"] {
+    for question in [
+        "Who is my daughter?",
+        "What is my daughter's name?",
+        "Is my daughter called Eva?",
+        "Is my daughter's name Eva?",
+        "Where does my sister live?",
+        "Where does Ida live?",
+    ] {
         assert_eq!(rephrase(question), None, "{question}");
     }
 }

@@ -6,15 +6,22 @@
 use std::collections::HashSet;
 
 use super::{
+    citations::CitationList,
     cues::{CueMatch, Form},
+    evidence::sentences_of,
     facts::{holds, is_denied},
     grammar::{Mood, VerbNumber, capital, day, list, predicate, with_article},
+    lexicon::classes_of,
     names::NameMention,
-    phrasing::{CitationList, mood, subject_owner, subject_phrase},
+    phrasing::{mood, subject_owner, subject_phrase},
     question::{Question, QuestionKind},
+    times::{is_time, is_unit_of_time},
     words::{Word, stem, words},
 };
-use recall_domain::{FactStatus, Ontology, Relation, Timestamp, ValueType, context::RankedFact};
+use recall_domain::{
+    FactStatus, Ontology, Relation, Timestamp, ValueData, ValueType,
+    context::{RankedFact, RankedMessage},
+};
 
 /// Maximum number of values in one answer.
 const MAX_VALUES: usize = 12;
@@ -94,7 +101,8 @@ impl ValueIndex {
                 }
                 // "Is Leo 8?" is answered with his age.
                 QuestionKind::YesNo if relation.functional && !rest.is_empty() && rest.iter().all(|w| is_value_like(w)) => {
-                    self.write(relation, &values, now, cited)
+                    let said = self.write(relation, &values, now, cited);
+                    if excludes_month(&values, &rest) { verdict(false, said) } else { said }
                 }
                 QuestionKind::YesNo => continue,
                 _ => self.write(relation, &asked, now, cited),
@@ -103,7 +111,28 @@ impl ValueIndex {
                 return said;
             }
         }
-        self.concerned(question, facts, now, cited)
+        let other = self.other_number(question, facts, now, cited);
+        if other.is_empty() { self.concerned(question, facts, now, cited) } else { other }
+    }
+
+    /// Returns the number of somebody of whom another one is asked: "am I 35". What was told may have changed, so there is no verdict.
+    fn other_number(&self, question: &Question, facts: &[RankedFact], now: Timestamp, cited: &mut CitationList<'_>) -> Vec<String> {
+        let is_asked = question.words.first().is_some_and(|w| matches!(w.plain.as_str(), "am" | "is" | "are"));
+        let rest = question.unexplained_words(None);
+        let ([named], [number]) = (question.named.as_slice(), rest.as_slice()) else { return Vec::new() };
+        let follows = named.start == 1 && question.words.get(named.end).is_some_and(|w| w.span == number.span);
+        if !is_asked || !follows || question.kind != QuestionKind::YesNo || number.plain.parse::<u32>().is_err() {
+            return Vec::new();
+        }
+        // Without a noun, a number is that of a unit which goes without saying: years.
+        let is_implied = |r: &&Relation| r.functional && !r.labels && r.unit.is_some() && r.value_types == [ValueType::Number];
+        let relations = self.relations.iter().map(|(relation, _)| relation).filter(is_implied);
+        let said = relations.flat_map(|relation| {
+            let values: Vec<&RankedFact> = facts.iter().filter(|f| f.fact.relation == relation.name && is_about(question, f)).collect();
+            let is_same = |f: &&RankedFact| f.fact.value.iter().flat_map(|v| words(v.text.as_str())).any(|w| w.plain == number.plain);
+            if values.iter().any(is_same) { Vec::new() } else { self.write(relation, &values, now, cited) }
+        });
+        said.collect()
     }
 
     /// Returns what bears on a question for a yes or a no: "can I eat peanuts" is answered with the allergy, and with neither yes nor no.
@@ -169,6 +198,7 @@ impl ValueIndex {
             let text = f.fact.value.as_ref().map_or("", |v| v.text.as_str());
             let text = text.trim_end_matches('.');
             let text = if relation.phrase.ends_with(" as") { with_article(text) } else { text.to_owned() };
+            let text = rate_told(f, &text, &cited.context.messages).map_or(text.clone(), |rate| format!("{text} {rate}"));
             let told = f.evidence.first().map(|e| e.created_at);
             let dated = told.filter(|t| relation.functional && (now - *t).num_days() > DATED_AFTER_DAYS);
             let dated = dated.map_or_else(String::new, |t| format!(" (told on {})", day(t)));
@@ -193,10 +223,55 @@ impl ValueIndex {
         let sentence = match (noun, mood) {
             (Some(noun), Mood::Holds) => format!("{} {noun} is {parts}", subject_owner(first)),
             (Some(noun), _) => format!("{} {noun} is not {parts}", subject_owner(first)),
-            (None, _) => format!("{} {} {parts}", subject_phrase(first), predicate(&relation.phrase, mood, VerbNumber::of(&first.subject))),
+            (None, _) => format!(
+                "{} {} {parts}",
+                subject_phrase(first),
+                predicate(&phrase_told(first, relation), mood, VerbNumber::of(&first.subject))
+            ),
         };
         Some(format!("{}.", capital(&sentence)))
     }
+}
+
+/// Returns the time for which an amount is due, if it was told with it: "a month".
+fn rate_told(f: &RankedFact, value: &str, messages: &[RankedMessage]) -> Option<String> {
+    let is_money = matches!(f.fact.value.as_ref()?.data, ValueData::Money { .. });
+    let told = f.evidence.iter().flat_map(|e| std::iter::once(e.excerpt.as_str().to_owned()).chain(sentences_of(e, messages)));
+    told.filter(|_| is_money).find_map(|text| {
+        let after = text.get(text.find(value)? + value.len()..)?;
+        let next = words(after);
+        let (each, unit) = (next.first()?, next.get(1)?);
+        let directly = after.get(..each.span.0).is_some_and(|gap| gap.trim().is_empty());
+        let is_rate = directly && matches!(each.plain.as_str(), "a" | "an" | "per" | "each" | "every") && is_unit_of_time(&unit.plain);
+        is_rate.then(|| format!("{} {}", each.plain, unit.plain))
+    })
+}
+
+/// Returns the phrase of a relation with the verb and the preposition that fit its value: "weighs", "is due in".
+fn phrase_told(f: &RankedFact, relation: &Relation) -> String {
+    let phrase = relation.phrase.as_str();
+    // "2027-04" and "2027" have no day.
+    let is_day = |date: &str| date.len() == 10 || date.starts_with("--");
+    if let (Some(ValueData::Date { date }), Some(verb)) = (f.fact.value.as_ref().map(|v| &v.data), phrase.strip_suffix(" on"))
+        && !is_day(date.as_str())
+    {
+        return format!("{verb} in");
+    }
+    let said: HashSet<String> = f.evidence.iter().flat_map(|e| words(e.excerpt.as_str())).map(|w| w.stem).collect();
+    let other = relation.cues.verbs.iter().find(|verb| !verb.contains(' ') && said.contains(&stem(verb)));
+    match other.filter(|verb| !phrase.contains(' ') && stem(verb) != stem(phrase)) {
+        Some(verb) => format!("{verb}s"),
+        None => phrase.to_owned(),
+    }
+}
+
+/// Whether all values have the name of a month, and none that of the question.
+fn excludes_month(values: &[&RankedFact], asked: &[&Word]) -> bool {
+    let months = |word: &Word| classes_of(&word.plain).contains(&"month");
+    let in_value = |f: &RankedFact| -> Vec<Word> { f.fact.value.iter().flat_map(|v| words(v.text.as_str())).filter(months).collect() };
+    let mut wanted = asked.iter().filter(|w| months(w)).peekable();
+    let is_other = |month: &&&Word| values.iter().all(|f| in_value(f).first().is_some_and(|m| m.stem != month.stem));
+    !values.is_empty() && wanted.peek().is_some() && wanted.all(|month| is_other(&month))
 }
 
 /// Whether the fact is about what the question names last. "My sister Anna" is Anna and not the user.
@@ -252,9 +327,9 @@ fn asks_for_measure(question: &Question, label: Option<&[Word]>, cue: &CueMatch)
     }
 }
 
-/// Whether a word may be a value: a number.
+/// Whether a word may be a value: a number or a time.
 fn is_value_like(word: &Word) -> bool {
-    word.plain.starts_with(|c: char| c.is_ascii_digit())
+    is_time(&word.plain) || word.plain.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn verdict(yes: bool, mut said: Vec<String>) -> Vec<String> {

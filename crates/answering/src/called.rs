@@ -8,7 +8,7 @@ use super::{
     lexicon::is_function_word,
     path::Ask,
     question::{Question, QuestionKind, asking_part},
-    words::{same_noun, words},
+    words::{Word, same_noun, words},
 };
 use recall_domain::context::{RankedFact, RankedMessage};
 
@@ -42,6 +42,13 @@ pub(super) fn find_named_possessions<'a>(
     };
     let all: Vec<&RankedFact> = usable.iter().filter(is_possession).copied().collect();
     let mut found: Vec<&RankedFact> = all.iter().filter(|f| evidence_has_word(f, &noun.plain, &noun.stem)).copied().collect();
+    // "A dog called Rex and a cat called Tom": Tom is no dog.
+    let is_of_other = |f: &RankedFact| {
+        let mut others = found.iter().filter(|other| other.fact.id != f.fact.id);
+        others.any(|other| f.evidence.iter().any(|e| is_name_between(e.excerpt.as_str(), &noun.stem, &other.object.name, &f.object.name)))
+    };
+    let of_other: Vec<_> = found.iter().filter(|f| is_of_other(f)).map(|f| f.fact.id).collect();
+    found.retain(|f| !of_other.contains(&f.fact.id));
     // "My rabbits are called Fluff, Puff and Stuff": the noun stands only before the first name.
     for f in all {
         let is_known = found.iter().any(|known| known.fact.id == f.fact.id);
@@ -57,6 +64,22 @@ pub(super) fn find_named_possessions<'a>(
     found
 }
 
+/// Whether the last noun before a name belongs to another name between them.
+fn is_name_between(text: &str, noun: &str, other: &str, name: &str) -> bool {
+    let said = words(text);
+    let at = |name: &str| text.find(name);
+    let noun = at(name).and_then(|name| said.iter().rfind(|w| w.stem == noun && w.span.1 <= name));
+    let (Some(noun), Some(other), Some(name)) = (noun, at(other).map(|at| (at, at + other.len())), at(name)) else { return false };
+    let between = text.get(other.1..name).unwrap_or_default();
+    noun.span.1 <= other.0 && other.1 <= name && !is_list(between)
+}
+
+/// Whether a text between two names has nothing but names.
+fn is_list(between: &str) -> bool {
+    let is_listed = |w: &Word| w.capital || w.plain == "and";
+    !between.contains(['.', ';', ':', '(']) && words(between).iter().all(is_listed)
+}
+
 /// Whether a sentence has the object of one fact and then that of another, with nothing but names between them.
 fn are_listed(first: &RankedFact, next: &RankedFact, ranked: &[RankedMessage]) -> bool {
     let sentences = first.evidence.iter().flat_map(|e| sentences_of(e, ranked));
@@ -64,10 +87,7 @@ fn are_listed(first: &RankedFact, next: &RankedFact, ranked: &[RankedMessage]) -
         let end = sentence.find(first.object.name.as_str()).map(|at| at + first.object.name.len());
         let start = end.and_then(|end| Some(end + sentence.get(end..)?.find(next.object.name.as_str())?));
         let between = end.zip(start).and_then(|(end, start)| sentence.get(end..start));
-        between.is_some_and(|text| {
-            let is_listed = |w: &super::words::Word| w.capital || w.plain == "and";
-            !text.contains(['.', ';', ':', '(']) && words(text).iter().all(is_listed)
-        })
+        between.is_some_and(is_list)
     })
 }
 

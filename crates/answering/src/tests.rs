@@ -767,10 +767,12 @@ fn later_statements_and_corrections_are_quoted_as_well() {
 fn names_and_roles_are_told_as_in_the_evidence() {
     use EntityType::*;
     let mut w = test_memory();
-    let names = ["Biscuit", "Waffles", "Fluff", "Puff", "Stuff"].map(|n| entity(n, Thing));
+    let names = ["Biscuit", "Waffles", "Fluff", "Puff", "Stuff", "Kit", "Tom"].map(|n| entity(n, Thing));
     w.entities.extend(names.into_iter().chain(["Pete", "Dean", "Emma", "Jo"].map(person)));
     w.add_fact("You", "OWNS", "Biscuit", "my dog is called Biscuit");
     w.add_fact("Emma", "OWNS", "Waffles", "Emma's dog is called Waffles");
+    w.add_fact("John", "OWNS", "Kit", "John has a dog called Kit");
+    w.add_fact("John", "OWNS", "Tom", "John has a dog called Kit and a cat called Tom");
     w.add_fact("You", "FAMILY_OF", "Pete", "My uncle Pete");
     w.add_fact("You", "FAMILY_OF", "Jo", "My wife is called Jo");
     let dean = w.add_fact("You", "FAMILY_OF", "Dean", "my ex Dean");
@@ -786,6 +788,8 @@ fn names_and_roles_are_told_as_in_the_evidence() {
         ("What is my dog called?", "Your dog is called Biscuit [1]."),
         ("What is my dog's name?", "Your dog is called Biscuit [1]."),
         ("What's Emma's dog called?", "Emma's dog is called Waffles [1]."),
+        ("What is John's dog called?", "John's dog is called Kit [1]."),
+        ("What is John's cat called?", "John's cat is called Tom [1]."),
         ("What are my rabbits called?", "Your rabbits are called Fluff [1], Puff [2] and Stuff [3]."),
         ("Is my dog called Max?", "No, your dog is called Biscuit [1]."),
         ("Is my dog called Biscuit?", "Yes, your dog is called Biscuit [1]."),

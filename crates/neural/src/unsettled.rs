@@ -41,6 +41,58 @@ const NO_ENDS: &[&str] = &[
     "found her",
     "found them",
 ];
+/// Words of what the speaker thought before, and of what is only told.
+const MISTAKES: &[&str] = &[
+    "i thought",
+    "i always thought",
+    "we thought",
+    "used to think",
+    "i assumed",
+    "i always assumed",
+    "used to believe",
+    "in my dream",
+    "in my novel",
+    "in my story",
+    "in my game",
+    "feel like i 'm",
+    "feels like i 'm",
+];
+/// Verbs that change where somebody works or lives, as plans in the progressive: "I'm starting there in March".
+const CHANGES: &[&str] = &["starting", "joining", "leaving", "quitting", "moving", "retiring", "relocating"];
+/// Forms of "be" in the present.
+const BE: &[&str] = &["am", "'m", "is", "'s", "are", "'re"];
+/// The same verbs in the present tense.
+const CHANGES_TO_COME: &[&str] = &["start", "starts", "join", "joins", "leave", "leaves", "move", "moves", "begin", "begins"];
+/// Words of a day to come.
+const DAYS_TO_COME: &[&str] = &[
+    "tomorrow",
+    "next week",
+    "next month",
+    "next year",
+    "soon",
+    "on monday",
+    "on tuesday",
+    "on wednesday",
+    "on thursday",
+    "on friday",
+    "in january",
+    "in february",
+    "in march",
+    "in april",
+    "in may",
+    "in june",
+    "in july",
+    "in august",
+    "in september",
+    "in october",
+    "in november",
+    "in december",
+];
+/// Words that say where somebody works, which may be another place than the home.
+const WORKING: &[&str] = &["work in", "works in", "worked in", "working in", "studied in", "study in"];
+const LIVING_AND_WORKING: &[&str] = &["live and work", "lives and works", "lived and worked", "living and working"];
+/// Words of somebody who has not been at an event yet.
+const TICKETS: &[&str] = &["ticket for", "tickets for", "ticket to", "tickets to"];
 /// Days and times of day to which a statement is limited: "I don't work there on Fridays".
 const SOME_DAYS: &[&str] = &[
     "on mondays",
@@ -69,8 +121,24 @@ pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -
     let has = |phrase: &str| spoken.contains(&format!(" {phrase} "));
     let has_one = |phrases: &[&str]| phrases.iter().any(|phrase| has(phrase));
     let has_pair = |firsts: &[&str], seconds: &[&str]| firsts.iter().any(|a| seconds.iter().any(|b| has(&format!("{a} {b}"))));
+    let is_of_life = matches!(relation, "WORKS_FOR" | "LIVES_IN");
+    let is_planned = || {
+        let is_change_to_come = || has_one(CHANGES_TO_COME) && has_one(DAYS_TO_COME);
+        is_of_life && (has_pair(BE, CHANGES) || is_change_to_come())
+    };
     match polarity {
-        Polarity::Affirmed => relation == "WORKS_FOR" && has_one(APPLICATIONS),
+        Polarity::Affirmed if has_one(MISTAKES) => true,
+        // "I live in Reading but work in London"
+        Polarity::Affirmed if relation == "LIVES_IN" && has_one(WORKING) && !has_one(LIVING_AND_WORKING) => true,
+        Polarity::Affirmed if relation == "VISITED" && has_one(TICKETS) => true,
+        // "Two sisters and no brothers", "a bike but no car"
+        Polarity::Affirmed if matches!(relation, "OWNS" | "FAMILY_OF") && has_pair(&["and", "but"], &["no"]) => true,
+        Polarity::Affirmed => relation == "WORKS_FOR" && has_one(APPLICATIONS) || is_planned(),
+        // What crashed can be repaired.
+        Polarity::Ended if relation == "OWNS" && has_one(&["crashed"]) => true,
+        Polarity::Ended if relation == "WORKS_FOR" && has("left") && has_one(&["without"]) => true,
+        Polarity::Ended if has_one(&["pages", "chapters", "episodes"]) => true,
+        Polarity::Ended if is_planned() => true,
         // What breaks is still there. The rules read that an animal died.
         Polarity::Ended if relation == "OWNS" && has("died") => true,
         Polarity::Ended => {
@@ -87,6 +155,35 @@ pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn beliefs_and_plans_are_no_facts() {
+        for (text, relation) in [
+            ("I always thought we lived in Kent", "LIVES_IN"),
+            ("In my dream I had a tiger", "OWNS"),
+            ("I'm starting at Ikea in March", "WORKS_FOR"),
+            ("I start my new job at Deloitte on Monday", "WORKS_FOR"),
+            ("Tomorrow I move into my new flat in Salford", "LIVES_IN"),
+            ("I live in Reading but work in London", "LIVES_IN"),
+            ("tickets for Glastonbury are £360", "VISITED"),
+            ("I have three sisters and no brothers", "FAMILY_OF"),
+        ] {
+            assert!(is_unsettled(text, relation, Polarity::Affirmed), "{text}");
+        }
+        for (text, relation) in [
+            ("I think we live in Kent", "LIVES_IN"),
+            ("I started at Ikea in March", "WORKS_FOR"),
+            ("I moved to Leeds on Friday", "LIVES_IN"),
+            ("I live and work in London", "LIVES_IN"),
+            ("I have a dog and no time", "LIKES"),
+        ] {
+            assert!(!is_unsettled(text, relation, Polarity::Affirmed), "{text}");
+        }
+        for text in ["I'm leaving Ikea in March", "I leave Ikea on Friday", "I left Tesco without the milk"] {
+            assert!(is_unsettled(text, "WORKS_FOR", Polarity::Ended), "{text}");
+        }
+        assert!(is_unsettled("I crashed my bike", "OWNS", Polarity::Ended));
+    }
 
     #[test]
     fn ends_that_did_not_happen_are_left_open() {

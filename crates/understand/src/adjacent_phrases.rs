@@ -2,6 +2,7 @@
 
 use recall_domain::{EntityType, Polarity};
 
+use super::clauses::Clause;
 use super::cues::NounCue;
 use super::lexicon::lexicon;
 use super::mentions::WEAK;
@@ -125,6 +126,25 @@ impl Reader<'_> {
         }
     }
 
+    /// Adds a fact for each further name of a plural that is named: "my kids are called Ana and Ben", "my cats are Tom and Felix".
+    pub(super) fn read_further_names(&mut self, subject: usize, name: usize, clause: &Clause) {
+        let np = &self.phrases.nouns[subject];
+        let is_plural = self.tokens[np.head].pos == Pos::Noun && self.tokens[np.head].norm != self.tokens[np.head].lemma;
+        let (Some(possessor), Some(Referent::Entity(whole, list))) = (self.possessor(subject), self.referents[subject]) else { return };
+        let relation = self.cues.relations.iter().position(|r| self.is_possession(r, Referent::Entity(whole, list)));
+        let owned = relation.map(|relation| NounCue { relation, inverse: false });
+        let Some(cue) = self.find_noun_cue(np).map(|(cue, _)| cue).or(owned).filter(|_| is_plural) else { return };
+        let Some(first) = self.phrases.chunks.iter().position(|c| c.kind == ChunkKind::Noun(name)) else { return };
+        let start = np.start;
+        for (referent, end) in self.read_objects(first, clause, false).into_iter().skip(1) {
+            let Referent::Entity(i, _) = referent else { continue };
+            if self.registry.named[i] {
+                self.registry.retype(i, self.registry.type_of(whole).0);
+                self.add_noun_fact(cue, possessor, referent, Polarity::Affirmed, 0.9, (start, end));
+            }
+        }
+    }
+
     /// Returns the names of the members of a plural: "two greyhounds, Pickle and Chutney", "my 2 cats (Dosa and Idli)".
     pub(super) fn names_of_members(&self, n: usize) -> Vec<Referent> {
         let np = &self.phrases.nouns[n];
@@ -135,6 +155,11 @@ impl Reader<'_> {
         let chunks = &self.phrases.chunks;
         let mut names = Vec::new();
         let opens = |c: usize| matches!(chunks.get(c).map(|x| x.kind), Some(ChunkKind::Comma | ChunkKind::Mark));
+        // "Two cats from the shelter, Salt and Pepper"
+        let place = [c + 1, c + 2].map(|c| chunks.get(c).map(|x| x.kind));
+        if matches!(place, [Some(ChunkKind::Prep), Some(ChunkKind::Noun(m))] if !self.phrases.nouns[m].pronoun) {
+            c += 2;
+        }
         if !opens(c + 1) {
             return names;
         }

@@ -2,9 +2,10 @@
 
 use recall_domain::FirstPerson;
 
+use super::chunker::chunk;
 use super::clauses::{Clause, Subject};
 use super::lexicon::lexicon;
-use super::phrases::{Chunk, ChunkKind, Phrases, VerbKind};
+use super::phrases::{Chunk, ChunkKind, Phrases, VerbGroup, VerbKind};
 use super::steps;
 use super::subjects::find_subject;
 use super::tokens::{Pos, Token};
@@ -34,6 +35,15 @@ pub(crate) fn find_clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
     out
 }
 
+/// Whether words are a clause of their own with its subject in front: "I park on level 3", but not "what I said" and "my name".
+pub(crate) fn is_clause(tokens: &[Token]) -> bool {
+    let p = chunk(tokens);
+    let asks = tokens.first().is_none_or(|t| {
+        matches!(t.norm.as_str(), "what" | "where" | "who" | "why" | "how" | "when" | "which" | "whose" | "if" | "whether" | "about")
+    });
+    !asks && find_clauses(tokens, &p).first().is_some_and(|c| matches!(c.subject, Subject::Nouns(_)) && c.start_token == 0)
+}
+
 /// Whether a sentence begins as a thought experiment: "Let's say I live in Paris".
 fn is_supposed(tokens: &[Token]) -> bool {
     let word = |i: usize| tokens.get(i).map_or("", |t| t.norm.as_str());
@@ -48,7 +58,9 @@ fn is_fiction(tokens: &[Token]) -> bool {
         [a, b, c, ..] if a.is("in") && b.pos == Pos::Det => Some(c),
         _ => None,
     };
-    noun.is_some_and(|n| lexicon().in_set("fiction", &n.norm)) && tokens.get(3).is_some_and(|t| t.is(","))
+    // "In the movie, …", "in my novel I …"
+    let opens = |t: &Token| t.is(",") || t.pos == Pos::Pron;
+    noun.is_some_and(|n| lexicon().in_set("fiction", &n.norm)) && tokens.get(3).is_some_and(opens)
         || tokens.windows(2).any(|w| w[0].pos == Pos::Det && lexicon().in_set("figures", &w[1].norm))
 }
 
@@ -73,6 +85,31 @@ fn is_opinion(lemma: &str) -> bool {
     matches!(lemma, "think" | "believe" | "feel" | "guess" | "suppose" | "reckon" | "figure")
 }
 
+/// Whether a verb says what somebody took for true before: "I thought", "I used to believe".
+fn is_former_opinion(host: &VerbGroup) -> bool {
+    host.past && (is_opinion(&host.lemma) || host.lemma == "assume")
+}
+
+/// Whether the sentence corrects what somebody said: "I said Kim leads it but it's Ann".
+fn is_corrected(tokens: &[Token], host: &VerbGroup) -> bool {
+    let is_correction = |t: &[Token]| t[0].is("but") && t[1..].iter().any(|t| t.is("it")) && t[1..].iter().any(|t| t.lemma == "be");
+    host.past && matches!(host.lemma.as_str(), "say" | "tell") && tokens[host.end.min(tokens.len())..].windows(4).any(is_correction)
+}
+
+/// Whether the words after a verb compare: "I feel like I'm 80", "it looks as if I own the place".
+fn compares(tokens: &[Token], host: &VerbGroup, between: &[Chunk]) -> bool {
+    let is_like = |c: &Chunk| matches!(tokens[c.start].norm.as_str(), "like" | "as" | "though");
+    matches!(host.lemma.as_str(), "feel" | "look" | "sound" | "seem" | "act")
+        && !between.is_empty()
+        && between.iter().all(|c| matches!(c.kind, ChunkKind::Adverb) || is_like(c))
+}
+
+/// Whether a conjunction at a chunk continues what somebody says or thinks. "But" leads to what is so.
+fn is_joined_by_and(tokens: &[Token], p: &Phrases, at: usize) -> bool {
+    let chunk = p.chunks[at.min(p.chunks.len() - 1)];
+    chunk.kind == ChunkKind::Conj && !tokens[chunk.start].is("but")
+}
+
 /// Marks a clause that is the complement of a verb of saying, thinking or doubting.
 fn mark_complement_clause(tokens: &[Token], p: &Phrases, host: &Clause, clause: &mut Clause, edge: usize) {
     let between = &p.chunks[(host.at + 1).min(edge)..edge];
@@ -83,22 +120,25 @@ fn mark_complement_clause(tokens: &[Token], p: &Phrases, host: &Clause, clause: 
         ChunkKind::Noun(n) => p.nouns[n].pronoun || p.verbs[host.verb].lemma == "tell",
         _ => false,
     });
-    let lemma = &p.verbs[host.verb].lemma;
+    let says_i = |subject: &Subject| match subject {
+        Subject::Nouns(nouns) => nouns.iter().any(|&n| FirstPerson::is_subject(&tokens[p.nouns[n].head].norm)),
+        _ => false,
+    };
+    let group = &p.verbs[host.verb];
+    let lemma = &group.lemma;
+    clause.unasserted |= compares(tokens, group, between);
     if plain && lexicon().in_set("say", lemma) {
         clause.hedged = Some(lemma.clone());
-        clause.denied = p.verbs[host.verb].negated;
-        let modal = p.verbs[host.verb].modal.is_some();
-        let asks = tokens[p.verbs[host.verb].main].norm == "let";
+        clause.denied = group.negated || says_i(&host.subject) && is_corrected(tokens, group);
+        let modal = group.modal.is_some();
+        let asks = tokens[group.main].norm == "let";
         // "I don't think she likes it" denies that she does; "I didn't say …" says nothing of it.
-        let open = clause.denied && !is_opinion(lemma);
+        let open = group.negated && !is_opinion(lemma);
         // "People think I sold my bike": the speaker knows better.
-        let says_i = |subject: &Subject| match subject {
-            Subject::Nouns(nouns) => nouns.iter().any(|&n| FirstPerson::is_subject(&tokens[p.nouns[n].head].norm)),
-            _ => false,
-        };
         let is_of_others = is_opinion(lemma) && !says_i(&host.subject) && says_i(&clause.subject);
-        clause.unasserted |= lexicon().in_set("doubt", lemma) || host.unasserted || modal || asks || open || is_of_others;
-    } else if host.hedged.is_some() && edge > host.at && p.chunks[edge.min(p.chunks.len() - 1)].kind == ChunkKind::Conj {
+        let is_over = is_former_opinion(group) && (says_i(&host.subject) || host.subject == Subject::Implied);
+        clause.unasserted |= lexicon().in_set("doubt", lemma) || host.unasserted || modal || asks || open || is_of_others || is_over;
+    } else if host.hedged.is_some() && edge > host.at && is_joined_by_and(tokens, p, edge) {
         clause.hedged.clone_from(&host.hedged);
         clause.unasserted |= host.unasserted;
     }

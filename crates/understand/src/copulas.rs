@@ -33,7 +33,10 @@ impl Reader<'_> {
     pub(crate) fn read_copula(&mut self, clause: &Clause) {
         let g = &self.phrases.verbs[clause.verb];
         let Subject::Nouns(subjects) = &clause.subject else { return };
-        if g.modal.is_some() || clause.unasserted {
+        if clause.unasserted {
+            return self.cover_unasserted(clause, subjects);
+        }
+        if g.modal.is_some() {
             return;
         }
         if g.progressive && !g.negated {
@@ -68,6 +71,20 @@ impl Reader<'_> {
         }
     }
 
+    /// Keeps the possessives of a copula that states nothing from stating a relation: "I thought Leo was my cousin".
+    fn cover_unasserted(&mut self, clause: &Clause, subjects: &[usize]) {
+        let predicate = self.complement(clause).and_then(|c| match self.phrases.chunks[c].kind {
+            ChunkKind::Noun(n) => Some(n),
+            _ => None,
+        });
+        let is_copula = self.phrases.verbs[clause.verb].lemma == "be";
+        let Some(predicate) = predicate.filter(|_| is_copula && clause.hedged.is_some()) else { return };
+        for &n in subjects.iter().chain([&predicate]) {
+            let np = &self.phrases.nouns[n];
+            self.covered[n] |= np.proper_name.is_none() && self.find_noun_cue(np).is_some();
+        }
+    }
+
     /// Adds the home of a person by where it is: "My new flat is in Braga".
     fn read_home(&mut self, clause: &Clause, subjects: &[usize]) {
         let g = &self.phrases.verbs[clause.verb];
@@ -91,7 +108,7 @@ impl Reader<'_> {
         let limit = self.phrases.chunks[clause.end - 1].end.max(g.end);
         let (tail, after) = (&self.tokens[g.end..limit], &self.tokens[limit..]);
         let until = g.past && !g.negated && self.has_end(tail.iter().chain(after.iter().take(2)));
-        let negated = g.negated || tail.iter().any(|t| t.is("neither"));
+        let negated = g.negated || clause.denied || tail.iter().any(|t| t.is("neither"));
         if g.used_to || g.no_longer || until || negated && is_over(tail, after) {
             Polarity::Ended
         } else if negated {
@@ -105,7 +122,14 @@ impl Reader<'_> {
     fn read_name_of_subject(&mut self, copula: &Copula<'_>) -> bool {
         let [subject] = copula.subjects[..] else { return false };
         let ChunkKind::Noun(name) = self.phrases.chunks[copula.at].kind else { return false };
-        copula.polarity == Polarity::Affirmed && (self.read_name_statement(subject, name) || self.read_named_description(subject, name))
+        if copula.polarity != Polarity::Affirmed {
+            return false;
+        }
+        let is_described = self.read_named_description(subject, name);
+        if is_described {
+            self.read_further_names(subject, name, copula.clause);
+        }
+        is_described || self.read_name_statement(subject, name)
     }
 
     /// Adds the facts of a subject that is a cue: "My favourite band is X", "my boss is Dave". Returns whether nothing else is read.

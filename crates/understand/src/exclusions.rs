@@ -1,10 +1,10 @@
 //! Rules for clauses that match a cue but do not state its relation: "I drove Tom's car", "I was in Rome",
 //! "I sell watches", "I haven't been there since".
 
-use recall_domain::{EntityType, number_word};
+use recall_domain::{CandidateFact, EntityType, Polarity, number_word};
 
 use super::clauses::Clause;
-use super::cues::{Cue, Effect};
+use super::cues::{Cue, Effect, Rel};
 use super::lexicon::{VerbForm, WordList, lexicon};
 use super::mentions::WEAK;
 use super::phrases::{ChunkKind, Possessor, VerbGroup};
@@ -57,6 +57,10 @@ impl Reader<'_> {
         if employer && cue.weak && self.is_membership(object) {
             return true;
         }
+        // "left Nokia and joined Apple" is about jobs.
+        if !employer && g.lemma == "join" && !self.is_membership(object) && self.has_left_employer() {
+            return true;
+        }
         // Who puts a laptop to sleep keeps it.
         if cue.effect == Effect::Ends && cue.rest.last().is_some_and(|word| word == "sleep") {
             return !matches!(object, Referent::Entity(i, _) if self.registry.named[i] || self.registry.traits[i].animal);
@@ -89,6 +93,17 @@ impl Reader<'_> {
             || employer && (group || tool)
             || uses && (group || ty == EntityType::Concept || !tool && !self.registry.named[i])
             || kin && (entrusts || gives || g.lemma != "leave" || ty != EntityType::Person || strength < WEAK)
+    }
+
+    /// Whether the sentence has said that somebody left an employer.
+    pub(super) fn has_left_employer(&self) -> bool {
+        let is_employer = |r: &Rel| r.successive && r.subject_types == [EntityType::Person] && r.object_types == [EntityType::Organization];
+        let begin = self.span(0, 1).start;
+        let has_ended = |rel: &Rel| {
+            let is_end = |f: &CandidateFact| f.relation == rel.name && f.polarity == Polarity::Ended && f.span.start >= begin;
+            is_employer(rel) && self.facts.facts.iter().any(is_end)
+        };
+        self.cues.relations.iter().any(has_ended)
     }
 
     /// Whether a phrase of the sentence calls a name a club, a band or another group with members.
@@ -199,13 +214,31 @@ impl Reader<'_> {
             && !self.is_end_of_shift(cue, g)
     }
 
+    /// Whether the past tense tells of studies, which are over: "I studied at Oxford", "she went to school at St Anne's".
+    pub(super) fn is_finished_study(&self, cue: &Cue, g: &VerbGroup) -> bool {
+        let rel = &self.cues.relations[cue.relation];
+        let is_of_study = |w: &str| {
+            matches!(w, "study" | "major" | "school" | "college" | "uni" | "masters" | "master's" | "phd" | "bachelor" | "student")
+        };
+        let is_perfect = self.tokens[g.start].lemma == "have" && g.main > g.start;
+        rel.subject_types == [EntityType::Person]
+            && rel.object_types == [EntityType::Organization]
+            && cue.effect == Effect::States
+            && g.past
+            && !is_perfect
+            && !g.progressive
+            && (is_of_study(&g.lemma) || cue.rest.iter().any(|w| is_of_study(w)))
+    }
+
     /// Whether what was lost is there again: "lost Rex but found him", "they stole my bike, but I got it back".
     pub(super) fn is_found_again(&self, g: &VerbGroup) -> bool {
         let tail = self.tokens.get(g.end..).unwrap_or_default();
         let is_pronoun = |t: Option<&Token>| t.is_some_and(|t| matches!(t.norm.as_str(), "it" | "him" | "her" | "them"));
         (0..tail.len()).any(|i| match tail[i].norm.as_str() {
             "found" | "retrieved" | "recovered" => is_pronoun(tail.get(i + 1)),
-            "got" | "bought" | "had" => is_pronoun(tail.get(i + 1)) && tail.get(i + 2).is_some_and(|t| t.is("back")),
+            "got" | "bought" | "had" | "gave" | "brought" | "handed" | "sent" => {
+                is_pronoun(tail.get(i + 1)) && tail.get(i + 2).is_some_and(|t| t.is("back"))
+            }
             "turned" => tail.get(i + 1).is_some_and(|t| t.is("up")),
             "came" => tail.get(i + 1).is_some_and(|t| t.is("back") || t.is("home")),
             _ => false,
@@ -232,6 +265,8 @@ impl Reader<'_> {
             let early = tail.iter().position(|t| t.is("early"));
             tail.windows(2).any(|t| t[0].is("at") && is_hour(&t[1])) || early.is_some_and(|at| tail.get(at + 1).is_none_or(is_time))
         };
-        is_short || g.lemma == "leave" && is_for_the_day()
+        // "Left Tesco without the milk" tells of a shop.
+        let is_of_visit = || tail.iter().any(|t| matches!(t.norm.as_str(), "with" | "without"));
+        is_short || g.lemma == "leave" && (is_for_the_day() || is_of_visit())
     }
 }

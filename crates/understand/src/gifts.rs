@@ -92,6 +92,10 @@ impl Reader<'_> {
 
     /// Adds what somebody gets from somebody: "Ama gave me her sewing machine", "I bought Nkem a ukulele".
     pub(super) fn read_gift(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
+        // "I gave Marcus my guitar, then he gave it back"
+        if self.is_found_again(g) {
+            return false;
+        }
         self.read_transfer(clause, at, g, frame);
         let gives = matches!(g.lemma.as_str(), "give" | "gift" | "buy" | "leave" | "get" | "hand" | "sell");
         if !gives || !g.past || g.passive || frame.polarity != Polarity::Affirmed {

@@ -152,10 +152,15 @@ impl Pipeline {
 
     /// Removes the openers of a sentence and tags its words.
     fn prepare(&self, sentence: &mut Sentence) {
-        sentence.to_remember = openers::remove_openers(&mut sentence.tokens);
+        let opening = openers::remove_openers(&mut sentence.tokens);
         compounds::join_compounds(&mut sentence.tokens);
         compounds::shorten_identifications(&mut sentence.tokens);
         tags::tag(sentence, &|w| self.cues.is_verb(w));
+        // "Did I tell you my name?" still asks.
+        if opening.is_asked {
+            sentence.question_mark = !clause_finder::is_clause(&sentence.tokens);
+        }
+        sentence.to_remember = opening.is_ordered && !(opening.is_asked && sentence.question_mark);
     }
 
     fn reading(&self, text: &str, mut registry: Registry) -> Reading {

@@ -192,9 +192,12 @@ impl Reader<'_> {
                 if !personal && !named {
                     continue;
                 }
-                let former = (np.core..k)
-                    .any(|t| matches!(self.tokens[t].norm.as_str(), "former" | "ex" | "previous" | "old") && self.tokens[t].norm != "old")
-                    || self.tokens[k].norm.starts_with("ex-")
+                // An old boss is a former one, an old friend is not.
+                let former = (np.core..k).any(|t| match self.tokens[t].norm.as_str() {
+                    "former" | "ex" | "previous" => true,
+                    "old" => personal && cue.inverse,
+                    _ => false,
+                }) || self.tokens[k].norm.starts_with("ex-")
                     || self.tokens[k].is("ex");
                 let friend_like = matches!(self.tokens[k].lemma.as_str(), "roommate" | "neighbor" | "neighbour" | "classmate" | "flatmate");
                 let polarity = if former && !friend_like { Polarity::Ended } else { Polarity::Affirmed };

@@ -17,6 +17,38 @@ const ORDERS_TO_REMEMBER: &[&str] = &[
     "please store that",
     "please store",
     "add to memory",
+    "please remind me that",
+    "remind me that",
+];
+
+/// Openers that ask the addressee to keep what follows, after "can you" and the like.
+const REQUESTS_TO_REMEMBER: &[&str] = &[
+    "remember that",
+    "note that",
+    "note down that",
+    "make a note that",
+    "keep in mind that",
+    "bear in mind that",
+    "save that",
+    "store that",
+    "remind me that",
+];
+
+/// Polite words before them.
+const POLITE: &[&str] =
+    &["can you please", "could you please", "would you please", "can you", "could you", "would you", "will you", "can u"];
+
+/// Questions that tell what follows: "Did I mention Al is a pilot?"
+const TELLING_QUESTIONS: &[&str] = &[
+    "did i mention to you that",
+    "did i mention that",
+    "did i mention",
+    "did i tell you that",
+    "did i tell you",
+    "have i told you that",
+    "have i told you",
+    "have i mentioned that",
+    "have i mentioned",
 ];
 
 /// Other openers in lower case, with contractions split. One that begins another comes later.
@@ -102,20 +134,38 @@ const OPENERS: &[&str] = &[
 /// Openers that are also other words: only a comma or a colon after them makes them openers.
 const WITH_COMMA: &[&str] = &["right", "well", "news", "edit", "update", "reminder", "correction", "so", "okay", "ok", "turned out", "oh"];
 
-/// Removes the openers of a sentence, as long as a clause is left. Returns whether one of them asks to remember it.
-pub(super) fn remove_openers(tokens: &mut Vec<Token>) -> bool {
-    let mut is_ordered = false;
+/// What the removed openers of a sentence say about the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Opening {
+    /// One of them asks to remember it.
+    pub(super) is_ordered: bool,
+    /// One of them has the form of a question, so the rest tells something only if it is a clause.
+    pub(super) is_asked: bool,
+}
+
+/// Removes the openers of a sentence, as long as a clause is left.
+pub(super) fn remove_openers(tokens: &mut Vec<Token>) -> Opening {
+    let mut opening = Opening::default();
     loop {
         let order = opener(ORDERS_TO_REMEMBER, tokens);
-        let Some(words) = order.or_else(|| opener(OPENERS, tokens)) else { return is_ordered };
+        let request = request_to_remember(tokens);
+        let question = request.or_else(|| opener(TELLING_QUESTIONS, tokens));
+        let Some(words) = order.or(question).or_else(|| opener(OPENERS, tokens)) else { return opening };
         let separators = tokens[words..].iter().take_while(|t| is_separator(t)).count();
         let rest = &tokens[words + separators..];
         if rest.iter().filter(|t| t.pos != Pos::Punct).count() < 2 {
-            return is_ordered;
+            return opening;
         }
-        is_ordered |= order.is_some();
+        opening.is_ordered |= order.or(request).is_some();
+        opening.is_asked |= order.is_none() && question.is_some();
         tokens.drain(..words + separators);
     }
+}
+
+/// Returns the number of tokens of "can you remember that" and the like.
+fn request_to_remember(tokens: &[Token]) -> Option<usize> {
+    let polite = opener(POLITE, tokens)?;
+    Some(polite + opener(REQUESTS_TO_REMEMBER, &tokens[polite..])?)
 }
 
 fn is_separator(t: &Token) -> bool {
@@ -144,13 +194,16 @@ mod tests {
             ("For the record, Ann likes tea", "Ann likes tea"),
             ("Correction: it is Lisbon", "it is Lisbon"),
             ("Please remember that Ann likes tea", "Ann likes tea"),
+            ("Can you please remember that Ann likes tea?", "Ann likes tea ?"),
+            ("Can you remember Ann?", "Can you remember Ann ?"),
             ("Oh, and btw I moved", "I moved"),
             ("Right now I live here", "Right now I live here"),
             ("Anyway.", "Anyway ."),
             ("Update the index", "Update the index"),
         ] {
             let mut tokens = tokenise(&clean(text));
-            assert_eq!(remove_openers(&mut tokens), text.contains("remember"), "{text}");
+            let opening = remove_openers(&mut tokens);
+            assert_eq!((opening.is_ordered, opening.is_asked), (text.contains("that Ann"), text.starts_with("Can you please")), "{text}");
             assert_eq!(tokens.iter().map(|t| t.text.as_str()).collect::<Vec<_>>().join(" "), expected, "{text}");
         }
     }

@@ -206,12 +206,19 @@ impl Reader<'_> {
                 any |= self.add_ends_of_life(object, frame.confidence, span);
             }
             // What breaks is still there: "my Tesla died".
-            let is_made = matches!(entity_type, EntityType::Organization | EntityType::Tool | EntityType::Project);
-            let is_broken = !lost_by_others && is_made && !self.registry.traits[i].animal;
-            if is_broken {
+            let is_animal = self.registry.traits[i].animal;
+            let rel = &self.cues.relations[relation];
+            // "My Tesla": the company makes what one owns.
+            let name = self.registry.mentions[i].name.to_lowercase();
+            let is_named_thing = owner.is_some() && lexicon().get(&name).iter().any(|e| rel.possessed.iter().any(|p| p == e.group.file()));
+            let is_listed = (is_named_thing || self.is_possession(rel, object)) && entity_type != EntityType::Person;
+            let is_lifeless = (is_listed || strength >= WEAK && entity_type != EntityType::Person) && !is_animal;
+            if !lost_by_others && is_lifeless {
                 continue;
             }
-            if self.registry.named[i] || owner.is_some() && self.registry.traits[i].animal {
+            // "My laptop got stolen": whose it is, the text says.
+            let is_taken = lost_by_others && is_listed;
+            if self.registry.named[i] || owner.is_some() && (is_taken || is_animal) {
                 any |= self.add_possible_end(relation, owner.unwrap_or(Referent::Speaker), Some(object), frame.confidence, span);
             }
         }
@@ -254,6 +261,9 @@ mod tests {
             ("Rima moved in.", vec![]),
             ("Rollo died on Sunday.", vec!["I OWNS Rollo"]),
             ("Mandarin got stolen.", vec!["I OWNS Mandarin"]),
+            ("my laptop got stolen", vec!["I OWNS laptop"]),
+            ("my bike was stolen last month so I bought a scooter", vec!["I OWNS bike"]),
+            ("The laptop got stolen.", vec![]),
             ("Our dog Rollo died.", vec!["I OWNS Rollo"]),
             ("My phone died.", vec![]),
             ("My Tesla died this morning.", vec![]),

@@ -12,6 +12,14 @@ use super::tokens::Pos;
 use super::verbal::Frame;
 use recall_domain::{Party, Polarity};
 
+/// Returns the nouns of the subject of a clause.
+fn subject_nouns(clause: &Clause) -> &[usize] {
+    match &clause.subject {
+        Subject::Nouns(nouns) => nouns,
+        _ => &[],
+    }
+}
+
 impl Reader<'_> {
     /// Adds symmetric facts between the members of the subject.
     pub(super) fn read_reciprocal(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
@@ -108,10 +116,12 @@ impl Reader<'_> {
             (named, noun(at + 2))
         };
         let (Some(Party::Mention(target)), Some(name)) = (target, name) else { return false };
-        match self.referents[name] {
-            Some(Referent::Entity(new, _)) => self.registry.rename(target, new),
-            _ => false,
+        let Some(Referent::Entity(new, _)) = self.referents[name] else { return false };
+        let is_renamed = self.registry.rename(target, new);
+        if let ([subject], true) = (subject_nouns(clause), is_renamed && g.passive) {
+            self.read_further_names(*subject, name, clause);
         }
+        is_renamed
     }
 
     /// Renames a mention by its noun "name": "my cat's name is Pickles", "his name is Kyle".

@@ -58,6 +58,10 @@ fn finish(current: &mut Vec<Token>, question: bool, out: &mut Vec<Sentence>) {
         let asked = tokens.split_off(at);
         close(tokens, false, out);
         close(asked, true, out);
+    } else if let Some(at) = statement_after(&tokens) {
+        let told = tokens.split_off(at);
+        close(tokens, true, out);
+        close(told, false, out);
     } else {
         close(std::mem::take(&mut tokens), question, out);
     }
@@ -93,6 +97,18 @@ fn question_after(tokens: &[Token], question: bool) -> Option<usize> {
         // Without a question mark, a comma and the word order of a question are required.
         asks && (question || comma)
     })
+}
+
+/// Finds a statement that is joined to a question, and returns its first token: "What can I cook for Ann, she's vegan?"
+fn statement_after(tokens: &[Token]) -> Option<usize> {
+    let is = |k: usize, words: &[&str]| tokens.get(k).is_some_and(|t| words.contains(&t.norm.as_str()));
+    let asks = is(0, &["what", "where", "how", "who", "when", "which", "why", "should", "can", "could", "do", "does", "is", "are"]);
+    let tells = |i: usize| {
+        is(i, &["i", "we", "he", "she", "they"]) && is(i + 1, &["am", "'m", "is", "'s", "are", "'re", "have", "'ve", "has"])
+            // "Should I say, I'm vegan?"
+            && is(i - 1, &[","]) && !is(i - 2, &["say", "think", "know", "mean", "tell", "believe", "me", "write"])
+    };
+    (4..tokens.len()).find(|&i| asks && tells(i))
 }
 
 fn close(mut tokens: Vec<Token>, question: bool, out: &mut Vec<Sentence>) {
@@ -131,6 +147,14 @@ mod tests {
         assert_eq!(question_marks("Some words here\n- Two things\n- Three"), [false, false, false]);
         assert_eq!(question_marks("well... maybe not"), [false]);
         assert_eq!(question_marks("..."), Vec::<bool>::new());
+    }
+
+    #[test]
+    fn statements_after_questions_are_split() {
+        assert_eq!(question_marks("What should I cook for my wife, she's vegan"), [true, false]);
+        assert_eq!(question_marks("Can we eat there, I'm coeliac?"), [true, false]);
+        assert_eq!(question_marks("Should I say, I'm vegan?"), [true]);
+        assert_eq!(question_marks("What is that, a lemon?"), [true]);
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl Reader<'_> {
         }
     }
 
-    fn is_name(&self, referent: Option<Referent>) -> bool {
+    pub(crate) fn is_name(&self, referent: Option<Referent>) -> bool {
         matches!(referent, Some(Referent::Entity(i, _)) if self.registry.named[i])
     }
 }

@@ -11,7 +11,7 @@ use super::past_times::is_of_past_time;
 use super::phrases::{ChunkKind, VerbGroup, VerbKind};
 use super::reader::{FactDraft, Reader, Referent};
 use super::steps;
-use super::time_limits::{is_of_some_days, is_over, is_until};
+use super::time_limits::{is_of_some_days, is_over, is_to_come, is_until};
 use super::tokens::Token;
 
 /// Verbs of change; in the progressive they are plans ("I'm moving to Oslo").
@@ -141,7 +141,7 @@ impl Reader<'_> {
         }
         let frame = &frame;
         let unreal = g.modal.as_deref().is_some_and(|m| !(matches!(m, "can" | "could") && g.cannot));
-        if unreal || (g.progressive && PLANS.contains(&g.lemma.as_str())) {
+        if unreal || (g.progressive && PLANS.contains(&g.lemma.as_str())) || is_to_come(self.tokens, &g) {
             return false;
         }
         if self.read_switch(clause, at, &g, frame) || self.read_gift(clause, at, &g, frame) {
@@ -256,6 +256,9 @@ impl Reader<'_> {
             return false;
         }
         let mut frame = frame.clone();
+        if self.is_finished_study(cue, g) && frame.polarity == Polarity::Affirmed {
+            frame.polarity = Polarity::Ended;
+        }
         if cue.cannot {
             frame.polarity = if frame.polarity == Polarity::Ended { Polarity::Ended } else { Polarity::Affirmed };
         }
@@ -297,7 +300,8 @@ impl Reader<'_> {
             if self.is_other_reading(cue, g, object) {
                 continue;
             }
-            let sure = self.is_name_after_preposition(cue, g, object) || self.is_regular_work(cue, g, object);
+            let is_next_employer = g.lemma == "join" && self.is_name(Some(object)) && self.has_left_employer();
+            let sure = is_next_employer || self.is_name_after_preposition(cue, g, object) || self.is_regular_work(cue, g, object);
             let weak = cue.weak && !sure;
             for &subject in &subjects {
                 let (s, o) = if cue.inverse { (object, subject) } else { (subject, object) };
@@ -308,12 +312,26 @@ impl Reader<'_> {
         if any && frame.polarity == Polarity::Ended && cue.effect == Effect::States && !cue.inverse {
             self.read_replacement(clause, cue, last_end, &frame);
         }
+        if any && frame.polarity == Polarity::Affirmed && cue.effect == Effect::Ends {
+            self.read_next_step(clause, g, &frame);
+        }
         if any && frame.polarity == Polarity::Affirmed && cue.effect == Effect::States {
             self.read_correction(clause, cue, &items, last_end, &frame);
             self.read_gapped(clause, cue, last_end, &frame);
             self.read_purpose(clause, cue, &items, last_end, &frame);
         }
         any
+    }
+
+    /// Adds what somebody left for: "left Google to join Fernly".
+    fn read_next_step(&mut self, clause: &Clause, g: &VerbGroup, frame: &Frame) {
+        let joins = |c: &usize| match self.phrases.chunks[*c].kind {
+            ChunkKind::Verb(v) => self.phrases.verbs[v].kind == VerbKind::Infinitive && self.phrases.verbs[v].lemma == "join",
+            _ => false,
+        };
+        if let Some(next) = (clause.at + 1..clause.end).find(joins).filter(|_| g.past) {
+            self.read_verb(clause, next, frame, 1);
+        }
     }
 
     /// Adds a fact with the polarity that cue and clause give together.

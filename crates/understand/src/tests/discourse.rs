@@ -63,3 +63,115 @@ fn what_replaces_something_is_read_with_its_end() {
         assert_eq!(facts(text), expected, "{text}");
     }
 }
+
+#[test]
+fn former_thoughts_state_nothing() {
+    for (text, expected) in [
+        ("I thought Leo was my cousin but he's my uncle", &["user FAMILY_OF Leo affirmed"][..]),
+        ("I always thought we lived in Kent", &[]),
+        ("I assumed Kim worked at Bosch", &[]),
+        ("I said Kim lives in Leeds but it's Hull", &["Kim LIVES_IN Leeds negated"]),
+        ("I said my boss is Kevin but it's actually Calvin", &["Kevin MANAGES user negated"]),
+        ("I said Kim lives in Leeds", &["Kim LIVES_IN Leeds affirmed"]),
+        ("I think Kim lives in Leeds", &["Kim LIVES_IN Leeds affirmed"]),
+        ("In my novel I live in Leeds", &[]),
+        ("In my dream I had a tiger", &[]),
+    ] {
+        assert_eq!(facts(text), expected, "{text}");
+    }
+    for text in ["I thought I was allergic to cats but I am not", "I used to think I was lactose intolerant", "I feel like I'm 80"] {
+        assert_eq!(values(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn questions_that_tell_something_are_read() {
+    for (text, expected) in [
+        ("Did I mention my brother Al is a pilot?", "Al OCCUPATION pilot affirmed"),
+        ("Did I tell you I'm vegan?", "user DIET vegan affirmed"),
+        ("Have I told you that my wife is vegan?", "wife DIET vegan affirmed"),
+        ("can you remember that I'm vegan", "user DIET vegan affirmed"),
+        ("What should I cook for my wife, she's vegan", "wife DIET vegan affirmed"),
+    ] {
+        assert_eq!(values(text), [expected], "{text}");
+    }
+    for text in ["Did I tell you my name?", "did I mention where I live", "Have I told you about Al?", "can you remember that day I met Al"]
+    {
+        let found = pipeline().read(text);
+        assert_eq!((found.kind, found.facts.len()), (MessageKind::Question, 0), "{text}");
+    }
+    for text in ["remind me that the bins go out on tuesday", "could you note that I park on level 3?"] {
+        let found = pipeline().read(text);
+        assert_eq!((found.kind, found.facts.len()), (MessageKind::Statement, 1), "{text}");
+    }
+}
+
+#[test]
+fn plans_are_no_facts_yet() {
+    for text in
+        ["I start at Deloitte on Monday", "Tomorrow I move to Salford", "I'm leaving Ikea in March", "I'm starting at Ikea in March"]
+    {
+        assert_eq!(facts(text), Vec::<String>::new(), "{text}");
+    }
+    for text in ["I'm turning 40 next month", "I turn 60 on 5 March"] {
+        assert_eq!(values(text), Vec::<String>::new(), "{text}");
+    }
+    assert_eq!(values("I turn 40 today"), ["user AGE 40 affirmed"]);
+    assert_eq!(values("I've just turned 40"), ["user AGE 40 affirmed"]);
+}
+
+#[test]
+fn former_jobs_and_studies_have_ended() {
+    for (text, expected) in [
+        ("My old boss Trish was awful", "Trish MANAGES user ended"),
+        ("My old friend Trish sings", "user KNOWS Trish affirmed"),
+        ("Kim studied at Harvard", "Kim WORKS_FOR Harvard ended"),
+        ("Kim is studying at Harvard", "Kim WORKS_FOR Harvard affirmed"),
+        ("Kim has studied at Harvard for a year", "Kim WORKS_FOR Harvard affirmed"),
+        ("I worked at Harvard", "user WORKS_FOR Harvard affirmed"),
+    ] {
+        assert_eq!(facts(text), [expected], "{text}");
+    }
+    assert_eq!(values("I'm a barber, before that I was a barista"), ["user OCCUPATION barber affirmed", "user OCCUPATION barista ended"]);
+}
+
+#[test]
+fn jokes_and_visits_are_no_facts() {
+    assert_eq!(values("I'm allergic to Mondays"), Vec::<String>::new());
+    assert_eq!(values("Mine is called Ines"), Vec::<String>::new());
+    assert_eq!(values("I'm called Ines"), ["user NAME Ines affirmed"]);
+    assert_eq!(facts("I left Tesco without the milk"), Vec::<String>::new());
+    assert_eq!(facts("I crashed my bike into a fence"), ["user OWNS bike affirmed"]);
+    assert_eq!(facts("I gave Marcus my guitar, then he gave it back"), ["user OWNS guitar affirmed"]);
+}
+
+#[test]
+fn listed_names_and_next_employers_are_read() {
+    for (text, expected) in [
+        ("My kids are called Ana and Ben", &["user FAMILY_OF Ana affirmed", "user FAMILY_OF Ben affirmed"][..]),
+        (
+            "my sisters are named Liv, Mia and Zoe",
+            &["user FAMILY_OF Liv affirmed", "user FAMILY_OF Mia affirmed", "user FAMILY_OF Zoe affirmed"],
+        ),
+        ("My cats are Tom and Felix", &["user OWNS Felix affirmed", "user OWNS Tom affirmed"]),
+        ("we adopted two cats from the shelter, Salt and Pepper", &["user OWNS Pepper affirmed", "user OWNS Salt affirmed"]),
+        ("my rabbits are named Fluff and Puff", &["user OWNS Fluff affirmed", "user OWNS Puff affirmed"]),
+        ("I left Nokia in 2015 and joined Apple", &["user WORKS_FOR Apple affirmed", "user WORKS_FOR Nokia ended"]),
+        ("I left Google to join a startup called Fernly", &["user WORKS_FOR Fernly affirmed", "user WORKS_FOR Google ended"]),
+    ] {
+        assert_eq!(facts(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn own_names_are_read_from_requests_and_greetings() {
+    for text in ["call me Lexi, everybody does", "You can call me Lexi", "I'm called Lexi"] {
+        assert_eq!(values(text), ["user NAME Lexi affirmed"], "{text}");
+    }
+    for text in ["hi it's Marta again", "Hello, it's Marta here"] {
+        assert_eq!(values(text), ["user NAME Marta affirmed"], "{text}");
+    }
+    for text in ["Call me Friday", "Don't call me Lexi", "call me when Lexi is in", "Mine is called Lexi"] {
+        assert_eq!(values(text), Vec::<String>::new(), "{text}");
+    }
+}

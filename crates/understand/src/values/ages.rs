@@ -21,6 +21,11 @@ impl Reader<'_> {
         if !matches!(lemma, "be" | "turn" | "become") || g.passive || (lemma == "be" && g.past) || frame.polarity != Polarity::Affirmed {
             return;
         }
+        // "Turns 7 on Friday" is still to come.
+        let is_perfect = self.tokens[g.start].lemma == "have" && g.main > g.start;
+        if lemma != "be" && !g.past && !is_perfect && !self.tokens.iter().any(|t| t.is("today")) {
+            return;
+        }
         let mut at = g.end;
         while self.tokens.get(at).is_some_and(|t| {
             matches!(t.norm.as_str(), "now" | "only" | "just" | "already" | "almost" | "nearly" | "about" | "currently" | "actually")

@@ -1,14 +1,14 @@
-//! Occupations and the speaker's own name: "I'm a nurse", "my name is Ann".
+//! Occupations: "I'm a nurse", "before that I was a barista".
 
 use recall_domain::Polarity;
 
 use super::{ValueFrame, ValueRelation};
-use crate::clauses::{Clause, Subject};
+use crate::clauses::Clause;
 use crate::lexicon::{WordList, lexicon};
 use crate::mentions::text_of;
 use crate::phrases::{ChunkKind, Possessor};
-use crate::reader::{Reader, Referent};
-use crate::tokens::Pos;
+use crate::reader::Reader;
+use crate::tokens::{Pos, Token};
 
 /// Adjectives that are a part of an occupation.
 const JOB_ADJECTIVES: &[&str] = &[
@@ -35,7 +35,8 @@ impl Reader<'_> {
     pub(super) fn read_occupation(&mut self, relation: &ValueRelation, clause: &Clause, frame: &ValueFrame) {
         let g = &self.phrases.verbs[clause.verb];
         let past = g.past && g.lemma == "be" && !g.used_to;
-        if !matches!(g.lemma.as_str(), "be" | "become") || g.passive || past {
+        let is_over = past && !g.negated && self.follows_former_time(clause);
+        if !matches!(g.lemma.as_str(), "be" | "become") || g.passive || past && !is_over {
             return;
         }
         let Some(at) = self.complement(clause) else { return };
@@ -50,8 +51,17 @@ impl Reader<'_> {
         }
         let end = np.head + 1;
         if let Some(job) = self.job_of_phrase(n) {
-            self.add_text(relation, frame, &job, end);
+            let polarity = if is_over { Polarity::Ended } else { frame.polarity };
+            self.add_text(relation, &ValueFrame { polarity, ..frame.clone() }, &job, end);
         }
+    }
+
+    /// Whether a clause begins with words for an earlier time: "before that I was a barista".
+    fn follows_former_time(&self, clause: &Clause) -> bool {
+        let before = &self.tokens[..clause.start_token];
+        let is_before = |t: &[Token]| t[0].is("before") && matches!(t[1].norm.as_str(), "that" | "this");
+        before.windows(2).next_back().is_some_and(is_before)
+            || before.last().is_some_and(|t| matches!(t.norm.as_str(), "previously" | "formerly" | "earlier"))
     }
 
     /// Returns the occupation that a noun phrase names.
@@ -75,29 +85,5 @@ impl Reader<'_> {
             _ => false,
         });
         (known && fits && np.head - core <= 3).then(|| text_of(self.tokens, core, np.head + 1))
-    }
-
-    /// Reads "my name is Ann", "I'm called Ann" and "call me Ann".
-    pub(super) fn read_own_name(&mut self, relation: &ValueRelation, clause: &Clause) {
-        let g = &self.phrases.verbs[clause.verb];
-        let Subject::Nouns(subjects) = &clause.subject else { return };
-        let [s] = subjects[..] else { return };
-        let np = &self.phrases.nouns[s];
-        let named =
-            g.lemma == "be" && !g.passive && np.possessor == Possessor::Speaker && np.head == np.core && self.tokens[np.head].is("name");
-        let called = g.lemma == "call" && g.passive && self.referents[s] == Some(Referent::Speaker);
-        if !(named || called) || g.negated || g.modal.is_some() || clause.unasserted || g.past {
-            return;
-        }
-        let Some(ChunkKind::Noun(n)) = self.complement(clause).map(|c| self.phrases.chunks[c].kind) else { return };
-        let name = &self.phrases.nouns[n];
-        let (start, end) = (name.core.min(name.head), name.head + 1);
-        let proper = self.tokens[start..end].iter().all(|t| t.pos == Pos::Propn && t.capital);
-        if proper && name.possessor == Possessor::Unmarked {
-            let frame =
-                ValueFrame { subjects: vec![Referent::Speaker], polarity: Polarity::Affirmed, confidence: 1.0, start: clause.start_token };
-            let text = text_of(self.tokens, start, end);
-            self.add_text(relation, &frame, &text, end);
-        }
     }
 }

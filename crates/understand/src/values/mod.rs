@@ -5,7 +5,7 @@
 //!
 //! - `nouns`: "S's noun is V", "the noun of S is V", "S has a noun of V", "my noun: V".
 //! - `verbs`: "S verb V", and adjectives that are values.
-//! - `ages`, `jobs`, `health`: the patterns of single readings.
+//! - `ages`, `jobs`, `health`, `own_names`: the patterns of single readings.
 //! - `parse`: the value at a token.
 
 mod ages;
@@ -13,6 +13,7 @@ mod contacts;
 mod health;
 mod jobs;
 mod nouns;
+mod own_names;
 mod parse;
 mod verbs;
 
@@ -136,6 +137,9 @@ impl Reader<'_> {
         let frames: Vec<Option<ValueFrame>> = clauses.iter().map(|c| self.value_frame(c)).collect();
         for relation in &cues.values {
             self.read_noun_values(relation, clauses, text);
+            if relation.reading == Some(Reading::OwnName) {
+                self.read_introduction(relation);
+            }
             if relation.reading == Some(Reading::Age) {
                 self.read_age_adjectives(relation);
             }
@@ -146,6 +150,7 @@ impl Reader<'_> {
                 steps::count(1);
                 if relation.reading == Some(Reading::OwnName) {
                     self.read_own_name(relation, clause);
+                    self.read_requested_name(relation, clause);
                 }
                 let Some(frame) = frame else { continue };
                 self.read_verb_values(relation, clause, frame, text);

@@ -218,7 +218,9 @@ impl Reader<'_> {
             Some(Reading::Language) => return self.listed_word(relation, core, end),
             Some(Reading::Occupation) => return self.job_of_phrase(n).map(|job| (job, end)),
             Some(Reading::Allergy) => {
-                let vague = lexicon().in_set("vague", &self.tokens[np.head].norm) || np.proper_name.is_some();
+                let head = &self.tokens[np.head].norm;
+                // "Allergic to Mondays" is a joke.
+                let vague = lexicon().in_set("vague", head) || lexicon().in_set("time", head) || np.proper_name.is_some();
                 if vague {
                     return None;
                 }

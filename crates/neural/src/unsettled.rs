@@ -136,7 +136,7 @@ pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -
         Polarity::Affirmed => relation == "WORKS_FOR" && has_one(APPLICATIONS) || is_planned(),
         // What crashed can be repaired.
         Polarity::Ended if relation == "OWNS" && has_one(&["crashed"]) => true,
-        Polarity::Ended if relation == "WORKS_FOR" && has("left") && has_one(&["without"]) => true,
+        Polarity::Ended if relation == "WORKS_FOR" && has("left") && has_one(&["without the", "without my"]) => true,
         Polarity::Ended if has_one(&["pages", "chapters", "episodes"]) => true,
         Polarity::Ended if is_planned() => true,
         // What breaks is still there. The rules read that an animal died.

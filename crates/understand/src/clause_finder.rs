@@ -90,10 +90,14 @@ fn is_former_opinion(host: &VerbGroup) -> bool {
     host.past && (is_opinion(&host.lemma) || host.lemma == "assume")
 }
 
-/// Whether the sentence corrects what somebody said: "I said Kim leads it but it's Ann".
+/// Whether the sentence corrects what somebody said by a name or a number: "I said Kim leads it but it's Ann", but not "but it's a secret".
 fn is_corrected(tokens: &[Token], host: &VerbGroup) -> bool {
-    let is_correction = |t: &[Token]| t[0].is("but") && t[1..].iter().any(|t| t.is("it")) && t[1..].iter().any(|t| t.lemma == "be");
-    host.past && matches!(host.lemma.as_str(), "say" | "tell") && tokens[host.end.min(tokens.len())..].windows(4).any(is_correction)
+    let after = tokens.get(host.end..).unwrap_or_default();
+    let Some(but) = after.iter().position(|t| t.is("but")) else { return false };
+    let mut words = after[but + 1..].iter().filter(|t| t.pos != Pos::Adv);
+    let is_it = words.next().is_some_and(|t| t.is("it")) && words.next().is_some_and(|t| t.lemma == "be" || t.is("'s"));
+    let is_said = host.past && host.lemma == "say";
+    is_said && is_it && words.next().is_some_and(|t| matches!(t.pos, Pos::Propn | Pos::Num))
 }
 
 /// Whether the words after a verb compare: "I feel like I'm 80", "it looks as if I own the place".

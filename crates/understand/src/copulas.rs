@@ -34,7 +34,7 @@ impl Reader<'_> {
         let g = &self.phrases.verbs[clause.verb];
         let Subject::Nouns(subjects) = &clause.subject else { return };
         if clause.unasserted {
-            return self.cover_unasserted(clause, subjects);
+            return self.cover_unasserted(clause);
         }
         if g.modal.is_some() {
             return;
@@ -71,18 +71,16 @@ impl Reader<'_> {
         }
     }
 
-    /// Keeps the possessives of a copula that states nothing from stating a relation: "I thought Leo was my cousin".
-    fn cover_unasserted(&mut self, clause: &Clause, subjects: &[usize]) {
+    /// Keeps the possessive predicate of a copula that states nothing from stating a relation: "I thought Leo was my cousin".
+    fn cover_unasserted(&mut self, clause: &Clause) {
         let predicate = self.complement(clause).and_then(|c| match self.phrases.chunks[c].kind {
             ChunkKind::Noun(n) => Some(n),
             _ => None,
         });
         let is_copula = self.phrases.verbs[clause.verb].lemma == "be";
         let Some(predicate) = predicate.filter(|_| is_copula && clause.hedged.is_some()) else { return };
-        for &n in subjects.iter().chain([&predicate]) {
-            let np = &self.phrases.nouns[n];
-            self.covered[n] |= np.proper_name.is_none() && self.find_noun_cue(np).is_some();
-        }
+        let np = &self.phrases.nouns[predicate];
+        self.covered[predicate] |= np.proper_name.is_none() && self.find_noun_cue(np).is_some();
     }
 
     /// Adds the home of a person by where it is: "My new flat is in Braga".

@@ -218,7 +218,10 @@ impl Reader<'_> {
     pub(super) fn is_finished_study(&self, cue: &Cue, g: &VerbGroup) -> bool {
         let rel = &self.cues.relations[cue.relation];
         let is_of_study = |w: &str| {
-            matches!(w, "study" | "major" | "school" | "college" | "uni" | "masters" | "master's" | "phd" | "bachelor" | "student")
+            matches!(
+                w,
+                "study" | "attend" | "major" | "school" | "college" | "uni" | "masters" | "master's" | "phd" | "bachelor" | "student"
+            )
         };
         let is_perfect = self.tokens[g.start].lemma == "have" && g.main > g.start;
         rel.subject_types == [EntityType::Person]
@@ -265,8 +268,8 @@ impl Reader<'_> {
             let early = tail.iter().position(|t| t.is("early"));
             tail.windows(2).any(|t| t[0].is("at") && is_hour(&t[1])) || early.is_some_and(|at| tail.get(at + 1).is_none_or(is_time))
         };
-        // "Left Tesco without the milk" tells of a shop.
-        let is_of_visit = || tail.iter().any(|t| matches!(t.norm.as_str(), "with" | "without"));
+        // "Left Tesco without the milk" tells of a shop, "left Bosch without a plan" of a job.
+        let is_of_visit = || tail.windows(2).any(|t| t[0].is("without") && matches!(t[1].norm.as_str(), "the" | "my" | "our"));
         is_short || g.lemma == "leave" && (is_for_the_day() || is_of_visit())
     }
 }

@@ -72,6 +72,8 @@ fn former_thoughts_state_nothing() {
         ("I assumed Kim worked at Bosch", &[]),
         ("I said Kim lives in Leeds but it's Hull", &["Kim LIVES_IN Leeds negated"]),
         ("I said my boss is Kevin but it's actually Calvin", &["Kevin MANAGES user negated"]),
+        ("I said Kim lives in Leeds but it's a secret", &["Kim LIVES_IN Leeds affirmed"]),
+        ("I heard my sister is a nurse", &["user FAMILY_OF sister affirmed"]),
         ("I said Kim lives in Leeds", &["Kim LIVES_IN Leeds affirmed"]),
         ("I think Kim lives in Leeds", &["Kim LIVES_IN Leeds affirmed"]),
         ("In my novel I live in Leeds", &[]),
@@ -126,6 +128,7 @@ fn former_jobs_and_studies_have_ended() {
         ("My old boss Trish was awful", "Trish MANAGES user ended"),
         ("My old friend Trish sings", "user KNOWS Trish affirmed"),
         ("Kim studied at Harvard", "Kim WORKS_FOR Harvard ended"),
+        ("Kim attended Harvard", "Kim WORKS_FOR Harvard ended"),
         ("Kim is studying at Harvard", "Kim WORKS_FOR Harvard affirmed"),
         ("Kim has studied at Harvard for a year", "Kim WORKS_FOR Harvard affirmed"),
         ("I worked at Harvard", "user WORKS_FOR Harvard affirmed"),
@@ -141,6 +144,7 @@ fn jokes_and_visits_are_no_facts() {
     assert_eq!(values("Mine is called Ines"), Vec::<String>::new());
     assert_eq!(values("I'm called Ines"), ["user NAME Ines affirmed"]);
     assert_eq!(facts("I left Tesco without the milk"), Vec::<String>::new());
+    assert_eq!(facts("I left Tesco without a plan"), ["user WORKS_FOR Tesco ended"]);
     assert_eq!(facts("I crashed my bike into a fence"), ["user OWNS bike affirmed"]);
     assert_eq!(facts("I gave Marcus my guitar, then he gave it back"), ["user OWNS guitar affirmed"]);
 }

@@ -5,7 +5,9 @@ use recall_domain::{EntityType, Polarity};
 use super::clauses::{Clause, Subject};
 use super::cues::Rel;
 use super::lexicon::lexicon;
+use super::mentions::{Named, text_of};
 use super::naming::describe;
+use super::objects::Object;
 use super::phrases::{ChunkKind, NounPhrase, Possessor, VerbGroup};
 use super::reader::{FactDraft, Reader, Referent, is_personal};
 use super::time_limits::is_over;
@@ -145,7 +147,9 @@ impl Reader<'_> {
             return true;
         }
         let mut any = false;
-        for (item, end) in self.read_objects(copula.at, copula.clause, !personal) {
+        let mut items = self.read_objects(copula.at, copula.clause, !personal);
+        items.extend(self.coordinated_adjective(copula).filter(|_| !personal));
+        for (item, end) in items {
             let fits = !personal || matches!(item, Referent::Entity(i, _) if self.registry.kept[i]);
             let added = fits && self.add_noun_fact(cue, possessor, item, copula.polarity, copula.confidence, (copula.words.0, end));
             // "My mother is Viorica": the role of a name.
@@ -157,6 +161,33 @@ impl Reader<'_> {
         }
         self.covered[s] |= any;
         any
+    }
+
+    /// Returns an adjective that is joined to a noun, and so is the name of something too: "red and blue".
+    fn coordinated_adjective(&mut self, copula: &Copula<'_>) -> Option<Object> {
+        let chunks = &self.phrases.chunks;
+        let is_joined = |c: &usize| {
+            let (before, and, adjective) = (chunks[c - 2], chunks[c - 1], chunks[*c]);
+            let noun = match before.kind {
+                ChunkKind::Noun(n) => self.referents[n],
+                _ => None,
+            };
+            let is_concept = noun.is_some_and(|noun| self.type_of(noun).0 == EntityType::Concept);
+            let is_and = and.kind == ChunkKind::Conj && self.tokens[and.start].is("and");
+            is_concept && is_and && adjective.kind == ChunkKind::Adjective && adjective.end == adjective.start + 1
+        };
+        let adjective = chunks[(copula.at + 2..copula.clause.end).find(is_joined)?];
+        let named = Named {
+            name: text_of(self.tokens, adjective.start, adjective.end),
+            ty: EntityType::Concept,
+            strength: 0.85,
+            proper: false,
+            group: None,
+            role: None,
+            plural: false,
+            span: self.span(adjective.start, adjective.end),
+        };
+        Some((self.register(&named)?, adjective.end))
     }
 
     /// Whether a chunk is a noun with "a" or "an" and without a name.

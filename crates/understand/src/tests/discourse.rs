@@ -157,6 +157,8 @@ fn listed_names_and_next_employers_are_read() {
             "my sisters are named Liv, Mia and Zoe",
             &["user FAMILY_OF Liv affirmed", "user FAMILY_OF Mia affirmed", "user FAMILY_OF Zoe affirmed"],
         ),
+        ("My favourite colours are red and blue", &["user LIKES blue affirmed", "user LIKES red affirmed"]),
+        ("My favourite film is long and sad", &[]),
         ("My cats are Tom and Felix", &["user OWNS Felix affirmed", "user OWNS Tom affirmed"]),
         ("we adopted two cats from the shelter, Salt and Pepper", &["user OWNS Pepper affirmed", "user OWNS Salt affirmed"]),
         ("my rabbits are named Fluff and Puff", &["user OWNS Fluff affirmed", "user OWNS Puff affirmed"]),

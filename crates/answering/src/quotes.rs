@@ -250,7 +250,7 @@ impl QuoteFinder<'_> {
 
     /// Whether a text speaks of something that excludes what is asked for. A passage of a document is quoted with its place.
     pub(super) fn is_excluded(&self, message: &Message, text: &str) -> bool {
-        message.role != Role::Document && is_excluded(self.question, &words(text))
+        message.role != Role::Document && is_excluded(self.question, text)
     }
 
     pub(super) fn read_sentence(&self, sentence: &str, by_meaning: bool) -> Sentence {

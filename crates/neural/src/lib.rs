@@ -15,6 +15,7 @@ mod answers;
 mod coordination;
 mod encoder;
 mod extractor;
+mod kinds;
 mod layer;
 mod marks;
 mod matmul;

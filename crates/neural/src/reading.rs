@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use recall_domain::{CandidateFact, CandidateValue, Extraction, MessageKind, Ontology, Party, Polarity, PossibleEnd, Span};
 
 use crate::coordination::{are_coordinated, is_coordinated_with_speaker};
+use crate::kinds::kind_of;
 use crate::marks::{KINDS, POLARITIES, RELATIONS, TYPES, covered, is_pronoun, marks, place};
 use crate::names::Names;
 use crate::network::{Network, Pair, PairScores, States, TAGS};
@@ -48,7 +49,7 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
         return rules;
     }
     let states = network.states(&tokens, &marks(&tokens, &rules));
-    let kind = KINDS[largest(&network.kinds(&states))];
+    let kind = kind_of(text, &rules, KINDS[largest(&network.kinds(&states))]);
     let of_rules: Vec<Option<Range>> = rules.mentions.iter().map(|m| covered(&tokens, m.span)).collect();
     let tagged = tagged_entities(&network.tags(&states), text, &tokens, &of_rules);
     let ranges = candidates(&rules, &of_rules, &tagged);

@@ -1,0 +1,43 @@
+//! Decides the kind of a message from what the rules and the network say.
+
+use recall_domain::{Extraction, MessageKind};
+
+/// Verbs after "I need to" that ask the assistant for something.
+const REQUESTS: &[&str] =
+    &["know", "find", "understand", "learn", "see", "check", "figure", "decide", "choose", "write", "translate", "hear"];
+
+/// Returns the kind that the network says, unless it takes for a question what the speaker tells.
+pub(crate) fn kind_of(text: &str, rules: &Extraction, by_network: MessageKind) -> MessageKind {
+    let is_told = rules.kind == MessageKind::Statement && !rules.facts.is_empty() && declares(text);
+    if by_network == MessageKind::Question && is_told { rules.kind } else { by_network }
+}
+
+/// Whether the first words of a text say that it tells something: "I need to call the plumber", "Did I mention that …". What somebody needs
+/// to know, or needs without a verb, is a request to the assistant.
+fn declares(text: &str) -> bool {
+    let text = text.trim_start().to_lowercase().replace('’', "'");
+    let after = |beginnings: &[&str]| beginnings.iter().find_map(|beginning| text.strip_prefix(beginning)?.strip_prefix(' '));
+    let is_request = |rest: &str| REQUESTS.contains(&rest.split(' ').next().unwrap_or_default());
+    after(&["i need to", "we need to"]).is_some_and(|rest| !is_request(rest) && !text.contains('?'))
+        || after(&["did i", "have i", "can you", "could you", "remind me that"]).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_speaker_needs_is_told() {
+        for (text, expected) in [
+            ("I need to call the plumber on Monday", true),
+            ("Did I mention my brother Al is a pilot?", true),
+            ("I need to know where Ann lives", false),
+            ("I need a recipe for lasagne", false),
+            ("I'm looking for a restaurant in Porto", false),
+            ("Is my brother a pilot?", false),
+            ("In May it rains", false),
+        ] {
+            assert_eq!(declares(text), expected, "{text}");
+        }
+    }
+}

@@ -93,7 +93,7 @@ fn are_listed(first: &RankedFact, next: &RankedFact, ranked: &[RankedMessage]) -
 
 /// Answers whether something is called so: "Is my wife called Mary?", "Is my dog's name Max?" Returns the open question with its facts.
 pub(super) fn decide_name<'a>(text: &str, question: &Question, ask: &impl Ask<'a>) -> Option<(Question, FactAnswer<'a>)> {
-    let is_asked = question.words.first().is_some_and(|w| matches!(w.plain.as_str(), "is" | "are" | "was" | "were"));
+    let is_asked = question.words.first().is_some_and(|w| matches!(w.plain.as_str(), "is" | "are"));
     let called = question.words.iter().position(|w| matches!(w.plain.as_str(), "called" | "named" | "name" | "names"))?;
     let name = question.words.get(called + 1..).filter(|name| !name.is_empty() && name.len() <= 3)?;
     let owner = question.named.iter().find(|n| n.possessive && n.start == 1 && n.end < called)?;
@@ -116,7 +116,8 @@ pub(super) fn decide_name<'a>(text: &str, question: &Question, ask: &impl Ask<'a
         names.any(|known| name.iter().all(|w| words(known).iter().any(|k| k.plain == w.plain)))
     };
     let so_called: Vec<&RankedFact> = found.facts.iter().copied().filter(|f| is_called(&f)).collect();
-    found.verdict = Some(if so_called.is_empty() { Verdict::No } else { Verdict::Yes });
+    // Another sister may be called so, and a short name may mean the same one.
+    found.verdict = (!so_called.is_empty()).then_some(Verdict::Yes);
     if !so_called.is_empty() {
         found.facts = so_called;
     }

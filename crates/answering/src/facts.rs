@@ -188,8 +188,6 @@ fn match_cues<'a>(
             matches.contrary.extend(opposite);
             let is_other = match sides.objects.as_slice() {
                 [object] => may_be_object(object, usable, relation),
-                // "Do I live in Oslo?": nothing is known of Oslo.
-                [] => !sides.subjects.is_empty() && !cue.weak && !rest.is_empty() && rest.iter().all(|w| w.proper),
                 _ => false,
             };
             if relation.functional && is_other {

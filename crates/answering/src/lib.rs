@@ -326,6 +326,7 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
     let mut sentences = Vec::new();
     for quote in quotes.into_iter().filter(|q| !context.is_withdrawn(q.message.id, &q.excerpt)) {
         let message = quote.message;
+        let quote = Quote { verdict: quote.verdict.filter(|_| !context.has_withdrawn(message.id)), ..quote };
         let chunk = context.chunk(message.id);
         let excerpt = chunk.map_or(quote.excerpt.as_str(), |chunk| chunk.chunk.without_headings(&quote.excerpt));
         let who = message.speaker.as_deref().unwrap_or("you");

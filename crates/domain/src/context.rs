@@ -155,6 +155,9 @@ pub struct Context {
     pub timings: Timings,
 }
 
+/// Most words that a message may have besides a statement and still say nothing else.
+const MAX_MORE: usize = 2;
+
 /// A statement whose fact was retracted afterwards, or whose value changed.
 #[derive(Clone, Debug)]
 pub struct Withdrawn {
@@ -167,17 +170,22 @@ pub struct Withdrawn {
 }
 
 impl Withdrawn {
-    /// Whether words of the message are a part of this statement, or at least half of them are this statement, and nothing corrects it.
+    /// Whether words of the message are this statement or a part of it, with hardly a word more, and nothing corrects it.
     fn covers(&self, words: &str) -> bool {
         let bare = |text: &str| text.trim().trim_end_matches(['.', '!', '…']).to_lowercase();
         let (words, statement) = (bare(words), bare(self.excerpt.as_str()));
         let count = |text: &str| text.split_whitespace().count();
-        let is_most = words.contains(&statement) && 2 * count(&statement) >= count(&words);
+        let is_most = words.contains(&statement) && count(&words) <= count(&statement) + MAX_MORE;
         self.correction.is_none() && !statement.is_empty() && (is_most || statement.contains(&words))
     }
 }
 
 impl Context {
+    /// Whether words of a message contain a statement that the user retracted by hand. They may say something else, but no yes and no no.
+    pub fn has_withdrawn(&self, message: MessageId) -> bool {
+        self.withdrawn.iter().any(|w| w.message == message && w.correction.is_none())
+    }
+
     /// Whether words of a message say little more than what the user retracted by hand. They answer nothing.
     pub fn is_withdrawn(&self, message: MessageId, words: &str) -> bool {
         self.withdrawn.iter().any(|w| w.message == message && w.covers(words))

@@ -14,6 +14,8 @@ pub(super) enum ChangeSign {
     Change,
     /// What was said before was wrong.
     Correction,
+    /// Something before does not hold, as "no" at the beginning says. It may also reply to a question about something else.
+    Denial,
 }
 
 /// Words and phrases of a change.
@@ -128,7 +130,7 @@ const CORRECTIONS: &[&str] = &[
 ];
 
 /// Beginnings of a message that denies.
-const DENIALS: &[&str] = &["no", "nope", "nah", "no no", "sorry", "oops", "whoops", "my bad", "apologies"];
+const DENIALS: &[&str] = &["no", "nope", "nah", "no no"];
 
 /// Returns the sign in the sentence around a span, and for corrections in the sentence before it too.
 pub(super) fn change_sign(text: &str, span: Span) -> ChangeSign {
@@ -138,8 +140,10 @@ pub(super) fn change_sign(text: &str, span: Span) -> ChangeSign {
     let before = Span { start: end_before, end: end_before }.sentence(&chars).start;
     if has_any(&chars[before..sentence.end], CORRECTIONS) {
         ChangeSign::Correction
-    } else if has_any(&chars[sentence.clone()], CHANGES) || before == 0 && begins_with_denial(&chars[..sentence.end]) {
+    } else if has_any(&chars[sentence.clone()], CHANGES) {
         ChangeSign::Change
+    } else if before == 0 && begins_with_denial(&chars[..sentence.end]) {
+        ChangeSign::Denial
     } else {
         ChangeSign::None
     }
@@ -182,8 +186,8 @@ mod tests {
             ("I live in Lisbon now.", "I live in Lisbon", ChangeSign::Change),
             ("Correction: I live in Lisbon", "I live in Lisbon", ChangeSign::Correction),
             ("I got that wrong. I live in Lisbon", "I live in Lisbon", ChangeSign::Correction),
-            ("No, I live in Lisbon", "I live in Lisbon", ChangeSign::Change),
-            ("Nope. I live in Lisbon", "I live in Lisbon", ChangeSign::Change),
+            ("No, I live in Lisbon", "I live in Lisbon", ChangeSign::Denial),
+            ("Nope. I live in Lisbon", "I live in Lisbon", ChangeSign::Denial),
             ("No one knows that I live in Lisbon", "I live in Lisbon", ChangeSign::None),
             ("It rains. No, it pours. I live in Lisbon", "I live in Lisbon", ChangeSign::None),
             ("Now it rains. I live in Lisbon", "I live in Lisbon", ChangeSign::None),

@@ -136,15 +136,13 @@ pub(super) fn decide(
 
 /// Removes claims that a later sentence of the same message corrects: "I love olives. Actually scratch that, I hate them."
 fn drop_corrected_here(claims: &mut Vec<ResolvedClaim>, s: &Statement, ontology: &Ontology) {
-    let corrects = |c: &ResolvedClaim| c.stance == Stance::Supports && change_sign(s.text.as_str(), c.span) == ChangeSign::Correction;
-    let is_corrected = |c: &ResolvedClaim| {
-        let fact = new_fact(c, s.at, s.at);
-        let later = claims.iter().filter(|o| o.span.start > c.span.start && corrects(o));
-        c.stance == Stance::Supports && !corrects(c) && later.into_iter().any(|o| is_rival(&fact, &new_fact(o, s.at, s.at), ontology))
-    };
-    let corrected: Vec<bool> = claims.iter().map(is_corrected).collect();
-    let mut corrected = corrected.into_iter();
-    claims.retain(|_| !corrected.next().unwrap_or_default());
+    let is_statement = |c: &&ResolvedClaim| c.stance == Stance::Supports;
+    let stated: Vec<&ResolvedClaim> = claims.iter().filter(is_statement).collect();
+    let (right, other): (Vec<_>, Vec<_>) = stated.into_iter().partition(|c| change_sign(s.text.as_str(), c.span) == ChangeSign::Correction);
+    let fact = |c: &ResolvedClaim| new_fact(c, s.at, s.at);
+    let is_corrected = |c: &&ResolvedClaim| right.iter().any(|r| r.span.start > c.span.start && is_rival(&fact(c), &fact(r), ontology));
+    let wrong: Vec<ResolvedClaim> = other.into_iter().filter(is_corrected).cloned().collect();
+    claims.retain(|c| c.stance != Stance::Supports || !wrong.iter().any(|w| w.span == c.span && w.states_same(c, ontology)));
 }
 
 /// The facts and changes of one message while it is processed.
@@ -279,7 +277,7 @@ impl Planner<'_> {
                 && o.status == FactStatus::Active
                 && !counted.contains(&o.id)
                 && o.last_support.is_some_and(|at| at <= self.s.at)
-                && (is_rival(fact, o, self.ontology) || (!adds && is_predecessor(fact, o, self.ontology)))
+                && (is_rival(fact, o, self.ontology) || (!adds && sign != ChangeSign::Denial && is_predecessor(fact, o, self.ontology)))
         };
         let here = |id: FactId| self.evidence.iter().any(|e| e.fact == id && e.message == self.s.message && e.stance == Stance::Supports);
         let old: Vec<usize> = (0..self.facts.len()).filter(|&i| replaced(&self.facts[i]) && !here(self.facts[i].id)).collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::corrections::{Correction, Reach, corrected, correction, ends_statement, restates};
+use super::corrections::{Correction, Reach, corrected, correction, ends_statement, has_value, restates};
 use super::replies::{agrees, assumption, statement};
 use recall_domain::{
     Caller, CandidateFact, CandidateValue, EntityType, Extraction, Mention, MessageKind, Party, Polarity, Role, Similarity, Span, UserText,
@@ -74,11 +74,8 @@ impl DialogueExtractor {
         let last = earlier.last().filter(|m| m.role == Role::User && m.speaker == input.speaker);
         let Some(said) = last.filter(|_| restates || ends) else { return Ok(read) };
         let before = self.inner.extract(caller, &earlier_input(input, earlier.len() - 1, said.text.clone())).await?;
-        let (facts, polarity) = if restates {
-            (restated(&before, &read), Polarity::Negated)
-        } else {
-            (before.facts.iter().filter(|f| is_affirmed(f)).cloned().collect(), Polarity::Ended)
-        };
+        let (facts, polarity) =
+            if restates { (restated(&before, &read), Polarity::Negated) } else { (Vec::from_iter(told(&before)), Polarity::Ended) };
         for fact in facts {
             let mut party = |party| carry_over(text, &mut read.mentions, &before, party);
             let (subject, object) = (party(fact.subject), party(fact.object));
@@ -93,11 +90,20 @@ impl DialogueExtractor {
         let (text, asked, place) = (input.text.as_str(), asked.text.as_str(), input.background.earlier.len() - 1);
         let assumed = assumption(asked);
         if let Some((assumed, denial)) = assumed.as_deref().zip(correction(text)) {
-            let corrected = self.reread(caller, input, place, &assumed.into(), &denial).await?;
-            return Ok(corrected.map(|corrected| extraction_of(text, &corrected)));
+            let denial = Correction { is_change: denial.is_change || asked.contains(" still "), ..denial };
+            if let Some(corrected) = self.reread(caller, input, place, &assumed.replace(" still ", " ").into(), &denial).await? {
+                return Ok(Some(extraction_of(text, &corrected)));
+            }
         }
         let Some(statement) = statement(asked, text).or_else(|| assumed.filter(|_| agrees(text))) else { return Ok(None) };
-        let read = self.inner.extract(caller, &earlier_input(input, place, statement.into())).await?;
+        // What says something by itself, or asks for something, is no answer: "Write a poem about Rome".
+        let alone = self.inner.extract(caller, &earlier_input(input, place, input.text.clone())).await?;
+        if alone.kind.asks() || alone.facts.iter().any(is_stated) {
+            return Ok(None);
+        }
+        let mut read = self.inner.extract(caller, &earlier_input(input, place, statement.into())).await?;
+        // "Do you have other questions?", "no" is not worth a note.
+        read.facts.retain(|fact| is_stated(fact) || has_value(text));
         let mut mentions: Vec<Mention> = Vec::new();
         let facts = read.facts.iter().map(|fact| {
             let mut party = |party| carry_over(text, &mut mentions, &read, party);
@@ -242,8 +248,13 @@ fn restated(before: &Extraction, after: &Extraction) -> Vec<CandidateFact> {
         Some(CandidateValue::Known(value)) => value.label.as_ref().map(|l| l.as_str().to_lowercase()),
         _ => None,
     };
+    // "My friend Ann lives in York", "Sorry, my friend Bob lives in Hull": both are friends.
+    let is_person = |f: &CandidateFact| matches!(f.object, Party::Mention(i) if before.mentions[i].entity_type == EntityType::Person);
+    let is_single = |read: &Extraction| read.facts.iter().filter(|f| is_stated(f)).count() == 1;
+    let are_single = is_single(before) && is_single(after);
     let replaces = |old: &CandidateFact, new: &CandidateFact| {
-        is_affirmed(old)
+        (are_single || !is_person(old))
+            && is_affirmed(old)
             && is_affirmed(new)
             && old.relation == new.relation
             && name_of(before, old.subject) == name_of(after, new.subject)
@@ -258,9 +269,23 @@ fn restated(before: &Extraction, after: &Extraction) -> Vec<CandidateFact> {
     removed.iter().copied().filter(is_replaced).cloned().collect()
 }
 
-/// Whether a fact is said to hold. A note may say anything.
+/// Returns the only fact that a message tells, apart from who somebody is: "My wife Ana works at Bosch" tells where she works.
+fn told(read: &Extraction) -> Option<CandidateFact> {
+    let has_role = |f: &CandidateFact| matches!(f.object, Party::Mention(i) if f.value.is_none() && read.mentions[i].description.is_some());
+    let affirmed = || read.facts.iter().filter(|f| is_affirmed(f));
+    let mut left = affirmed().filter(|f| !has_role(f));
+    let only = left.next().filter(|_| left.next().is_none());
+    only.or_else(|| affirmed().next().filter(|_| affirmed().count() == 1)).cloned()
+}
+
+/// Whether a fact is more than a note, which may say anything.
+fn is_stated(fact: &CandidateFact) -> bool {
+    !matches!(fact.value, Some(CandidateValue::Note(_)))
+}
+
+/// Whether a fact is said to hold.
 fn is_affirmed(fact: &CandidateFact) -> bool {
-    fact.polarity == Polarity::Affirmed && !matches!(fact.value, Some(CandidateValue::Note(_)))
+    fact.polarity == Polarity::Affirmed && is_stated(fact)
 }
 
 /// Returns the input that reads an earlier message, or another text in its place.
@@ -397,6 +422,7 @@ mod tests {
             (&["I live in Leeds.", "No, I live in York."], &["-I LIVES_IN leeds", "+I LIVES_IN york"]),
             (&["My dog is called Rex.", "Scratch that, my dog is called Max."], &["-I OWNS rex", "+I OWNS max"]),
             (&["I live in Leeds.", "Not anymore."], &["~I LIVES_IN leeds"]),
+            (&["My wife Ana works at Bosch.", "Not anymore."], &["~ana WORKS_FOR bosch"]),
             (&["My rent is £900 a month.", "It's £950 now."], &["~I AMOUNT £900", "+I AMOUNT £950"]),
             (&["I live in Osako.", "*Osaka"], &["-I LIVES_IN osako", "+I LIVES_IN osaka"]),
             (&["I live in York.", "I said York but it's Hull"], &["-I LIVES_IN york", "+I LIVES_IN hull"]),
@@ -417,6 +443,10 @@ mod tests {
             (&["> So you live in Paris?", "No, Lyon"], &["-I LIVES_IN paris", "+I LIVES_IN lyon"]),
             (&["> So you live in Paris?", "yes"], &["+I LIVES_IN paris"]),
             (&["> Do you work at Bosch?", "no, at Siemens"], &["-I WORKS_FOR bosch", "+I WORKS_FOR siemens"]),
+            (&["> Do you still live in Paris?", "No, Lyon"], &["~I LIVES_IN paris", "+I LIVES_IN lyon"]),
+            (&["> What's your name?", "Write a poem about Rome"], &[]),
+            (&["> Do you have any other questions?", "no"], &[]),
+            (&["> Do you like tea or coffee?", "yes"], &[]),
             (&["> Where do you live?", "I own a kayak.", "Leeds"], &[]),
         ] {
             assert_eq!(read(turns).await, expected, "{turns:?}");
@@ -434,10 +464,12 @@ mod tests {
             &["Leo turned 7 in May.", "Sorry, also Tom"],
             &["I like tea.", "No, I like coffee too."],
             &["My dog is called Rex.", "No, my cat is called Tom."],
-            &["I live in Leeds.", "> Do you live in Leeds?", "No, I live in York."],
+            &["I own a bike.", "Oops, I own a car as well."],
+            &["My brother Max lives in Leeds.", "Sorry, my other brother Tom lives in York."],
             &["I like tea, rice, figs, kale, soup, jam and cake.", "I mean honey"],
         ] {
-            assert!(read(turns).await.iter().all(|f| f.starts_with('+') && !f.contains("AGE")), "{turns:?}");
+            let found = read(turns).await;
+            assert!(found.iter().all(|f| f.starts_with('+') && !f.contains("AGE")), "{turns:?} {found:?}");
         }
     }
 

@@ -210,7 +210,7 @@ impl Reader<'_> {
         let present = matches!(self.tokens[g.main].form, Some(VerbForm::Base | VerbForm::ThirdPerson)) && g.start == g.main;
         (!present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut"))
             && !self.is_for_a_while(g)
-            && !self.is_found_again(g)
+            && !(self.is_found_again(g) && !self.cues.relations[cue.relation].possessed.is_empty())
             && !self.is_end_of_shift(cue, g)
     }
 
@@ -236,12 +236,14 @@ impl Reader<'_> {
     /// Whether what was lost is there again: "lost Rex but found him", "they stole my bike, but I got it back".
     pub(super) fn is_found_again(&self, g: &VerbGroup) -> bool {
         let tail = self.tokens.get(g.end..).unwrap_or_default();
+        let is_loss = g.lemma == "lose" || self.is_of_class("stealing", g);
         let is_pronoun = |t: Option<&Token>| t.is_some_and(|t| matches!(t.norm.as_str(), "it" | "him" | "her" | "them"));
         (0..tail.len()).any(|i| match tail[i].norm.as_str() {
             "found" | "retrieved" | "recovered" => is_pronoun(tail.get(i + 1)),
             "got" | "bought" | "had" | "gave" | "brought" | "handed" | "sent" => {
                 is_pronoun(tail.get(i + 1)) && tail.get(i + 2).is_some_and(|t| t.is("back"))
             }
+            "turned" | "came" if !is_loss => false,
             "turned" => tail.get(i + 1).is_some_and(|t| t.is("up")),
             "came" => tail.get(i + 1).is_some_and(|t| t.is("back") || t.is("home")),
             _ => false,

@@ -195,7 +195,8 @@ impl Reader<'_> {
                 // An old boss is a former one, an old friend is not.
                 let former = (np.core..k).any(|t| match self.tokens[t].norm.as_str() {
                     "former" | "ex" | "previous" => true,
-                    "old" => personal && cue.inverse,
+                    // "my 60 year old boss"
+                    "old" => personal && cue.inverse && t == np.core,
                     _ => false,
                 }) || self.tokens[k].norm.starts_with("ex-")
                     || self.tokens[k].is("ex");

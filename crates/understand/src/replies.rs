@@ -19,6 +19,30 @@ const LEADS: &[&str] =
 /// First words of a reply that is a sentence of its own.
 const SUBJECTS: &[&str] =
     &["i", "i'm", "im", "i've", "we", "we're", "he", "he's", "she", "she's", "they", "they're", "my", "our", "you", "there"];
+/// First words of a reply that answers nothing.
+const NO_ANSWERS: &[&str] = &[
+    "not", "none", "nobody", "nowhere", "nothing", "never", "no", "idk", "dunno", "thanks", "thank", "skip", "guess", "secret", "pass",
+    "why", "maybe", "depends", "whatever", "please", "hi", "hello", "hey", "ok", "okay", "sorry", "what", "who", "where", "how", "that",
+    "this", "if", "because", "but",
+];
+/// Words after a yes or a no that add nothing.
+const TAILS: &[&str] = &[
+    "not really",
+    "not at all",
+    "sorry",
+    "thanks",
+    "thank you",
+    "never",
+    "please",
+    "of course",
+    "absolutely",
+    "definitely",
+    "love it",
+    "i do",
+    "i don't",
+    "i am",
+    "i'm not",
+];
 /// Verbs of questions about what is wanted, thought or felt just now: a reply states nothing that lasts.
 const PASSING: &[&str] = &[
     "want",
@@ -41,7 +65,7 @@ const PASSING: &[&str] = &[
     "notice",
     "say",
 ];
-/// Adjectives of the same.
+/// Adjectives of questions about a mood or a plan.
 const MOODS: &[&str] = &[
     "sure",
     "ok",
@@ -71,6 +95,8 @@ const MOODS: &[&str] = &[
     "trying",
     "thinking",
 ];
+/// Nouns of questions for a choice or a time, whose answer says nothing alone.
+const CHOICES: &[&str] = &["one", "ones", "option", "time", "day", "date", "of", "do"];
 /// Words that stand for what a reply names.
 const OPEN: &[&str] = &["anything", "something", "anyone", "somebody", "someone", "anywhere", "somewhere"];
 /// Times at the end of a question.
@@ -97,12 +123,18 @@ pub(crate) fn statement(asked: &str, reply: &str) -> Option<String> {
         ["how", "old", "are", "you"] => reply.number().map(|n| format!("I am {n} years old.")),
         ["how", "old", "is", "your", ..] => Some(format!("{} is {} years old.", mine(&question[3..])?, reply.number()?)),
         ["how", "many", .., "do", "you", "have"] => Some(format!("I have {} {}.", reply.noun()?, said(&question[2..question.len() - 3])?)),
-        ["what", "do", "you", "do"] | ["what", "do", "you", "do", "for", ..] => Some(format!("I work as {}.", with_article(reply.noun()?))),
+        ["what", "do", "you", "do"] | ["what", "do", "you", "do", "for", "work"] | ["what", "do", "you", "do", "for", "a", "living"] => {
+            Some(format!("I work as {}.", with_article(reply.noun()?)))
+        }
         ["what", "should" | "can" | "do" | "may", "i" | "people", "call", "you"] => Some(format!("My name is {}.", reply.noun()?)),
-        ["what" | "which", "city" | "town" | "country" | "place", "are" | "do", "you", ..] => Some(format!("I live in {}.", reply.noun()?)),
-        ["which" | "what", .., "do", "you", verb] | ["who", "do", "you", verb] if !PASSING.contains(verb) => {
+        ["what" | "which", "city" | "town" | "country" | "place", "are", "you", "in" | "based"]
+        | ["what" | "which", "city" | "town" | "country" | "place", "do", "you", "live", ..] => {
+            Some(format!("I live in {}.", reply.noun()?))
+        }
+        ["which" | "what", noun, .., "do", "you", verb] if !PASSING.contains(verb) && !CHOICES.contains(noun) => {
             Some(format!("I {verb} {}.", reply.noun()?))
         }
+        ["who", "do", "you", verb] if !PASSING.contains(verb) => Some(format!("I {verb} {}.", reply.noun()?)),
         ["who", "do", "you", verb, preposition] if PREPOSITIONS.contains(preposition) => {
             Some(format!("I {verb} {preposition} {}.", reply.noun()?))
         }
@@ -116,7 +148,8 @@ pub(crate) fn statement(asked: &str, reply: &str) -> Option<String> {
 pub(crate) fn assumption(asked: &str) -> Option<String> {
     let question = words(only_question(asked)?);
     let question = without_times(without_greeting(&question));
-    let (first, rest) = question.split_first().filter(|_| question.len() <= MAX_QUESTION)?;
+    let is_choice = question.iter().any(|w| w.norm == "or" || OPEN.contains(&w.norm.as_str()));
+    let (first, rest) = question.split_first().filter(|_| question.len() <= MAX_QUESTION && !is_choice)?;
     match (first.norm.as_str(), rest) {
         ("do", [you, verb, ..]) if you.norm == "you" && !PASSING.contains(&verb.norm.as_str()) => Some(format!("I {}.", said(&rest[1..])?)),
         ("are", [you, state, ..]) if you.norm == "you" && !MOODS.contains(&state.norm.as_str()) => {
@@ -171,6 +204,9 @@ impl<'t> Reply<'t> {
         {
             rest = &rest[lead..];
         }
+        if verdict.is_some() && TAILS.iter().any(|tail| tail.split(' ').count() == rest.len() && starts(rest, tail)) {
+            rest = &[];
+        }
         let first = rest.first().map_or_else(String::new, |w| w.norm.clone());
         Self { verdict, answer: joined(text, rest), first }
     }
@@ -179,8 +215,15 @@ impl<'t> Reply<'t> {
     fn noun(&self) -> Option<&'t str> {
         // "my partner Sam", but not "my partner lives there too"
         let is_owned = matches!(self.first.as_str(), "my" | "our") && self.answer.split(' ').count() <= MAX_OWNED;
-        let is_noun = is_owned || !SUBJECTS.contains(&self.first.as_str());
+        let is_noun = is_owned || !SUBJECTS.contains(&self.first.as_str()) && !NO_ANSWERS.contains(&self.first.as_str());
         (!self.answer.is_empty() && is_noun && self.verdict.is_none()).then_some(self.answer)
+    }
+
+    /// Whether the answer proper begins as a noun phrase does, and not as a remark: "yes, but …", "yes, since 2019".
+    fn is_noun_phrase(&self) -> bool {
+        let first = self.first.as_str();
+        ![SUBJECTS, NO_ANSWERS, PREPOSITIONS].iter().any(|words| words.contains(&first))
+            && !matches!(first, "since" | "only" | "and" | "love" | "always")
     }
 
     fn number(&self) -> Option<&'t str> {
@@ -194,7 +237,7 @@ fn of_place(question: &[Word<'_>], verb: &str, reply: &Reply<'_>) -> Option<Stri
     let ends = question.last().is_some_and(|w| PREPOSITIONS.contains(&w.norm.as_str()));
     let preposition = match verb {
         _ if ends || PREPOSITIONS.contains(&reply.first.as_str()) => "",
-        "live" | "stay" => "in ",
+        "live" => "in ",
         "work" | "study" | "teach" => "at ",
         _ => return None,
     };
@@ -213,12 +256,18 @@ fn of_verb(words: &[Word<'_>], reply: &Reply<'_>) -> Option<String> {
     if words.iter().any(|w| w.norm == "or") {
         return None;
     }
-    let (verdict, object) = (reply.verdict?, said(words)?.replacen(" any ", " ", 1));
+    let has_still = words.iter().any(|w| w.norm == "still");
+    let plain: Vec<Word<'_>> = words.iter().filter(|w| w.norm != "still").cloned().collect();
+    let (verdict, object) = (reply.verdict?, said(&plain)?.replacen(" any ", " ", 1));
+    // "Do you have pets?", "Do you own anything?"
+    let is_open =
+        plain.iter().any(|w| OPEN.contains(&w.norm.as_str()) || w.norm == "any") || plain.len() == 2 && plain[1].norm.ends_with('s');
     match (verdict, reply.answer) {
-        (true, "") if !words.iter().any(|w| OPEN.contains(&w.norm.as_str())) => Some(format!("I {object}.")),
+        (true, "") if !plain.iter().any(|w| OPEN.contains(&w.norm.as_str())) => Some(format!("I {object}.")),
+        (false, "") if has_still => Some(format!("I no longer {object}.")),
         (false, "") => Some(format!("I do not {object}.")),
-        // "Do you have pets?", "Yes, two cats"
-        (true, answer) if !SUBJECTS.contains(&reply.first.as_str()) => Some(format!("I {} {answer}.", words.first()?.text)),
+        // "Yes, two cats"
+        (true, answer) if is_open && reply.is_noun_phrase() => Some(format!("I {} {answer}.", plain.first()?.text)),
         _ => None,
     }
 }
@@ -232,7 +281,7 @@ fn of_state(words: &[Word<'_>], reply: &Reply<'_>) -> Option<String> {
     match (reply.verdict, reply.answer, open) {
         (Some(true), "", None) => Some(format!("I am {}.", said(words)?)),
         (Some(false), "", None) => Some(format!("I am not {}.", said(words)?)),
-        (verdict, answer, Some(open)) if verdict != Some(false) && !answer.is_empty() && !SUBJECTS.contains(&reply.first.as_str()) => {
+        (verdict, answer, Some(open)) if verdict != Some(false) && !answer.is_empty() && reply.is_noun_phrase() => {
             Some(format!("I am {} {answer}.", said(&words[..open])?))
         }
         _ => None,
@@ -252,6 +301,7 @@ fn said(words: &[Word<'_>]) -> Option<String> {
         "your" => Some("my"),
         "yourself" => Some("myself"),
         "you" | "i" | "me" | "my" | "we" | "us" | "our" => None,
+        norm if ["you'", "i'", "we'"].iter().any(|pronoun| norm.starts_with(pronoun)) => None,
         _ => Some(w.text),
     });
     let turned: Option<Vec<&str>> = turned.collect();
@@ -311,6 +361,9 @@ mod tests {
             ("How old is your son?", "7", "My son is 7 years old."),
             ("Do you have any kids?", "no", "I do not have kids."),
             ("Do you like jazz?", "Yes!", "I like jazz."),
+            ("Do you like jazz?", "No, sorry", "I do not like jazz."),
+            ("Do you like jazz?", "Yes, love it", "I like jazz."),
+            ("Do you still live in Leeds?", "no", "I no longer live in Leeds."),
             ("Do you have pets?", "yes, two cats", "I have two cats."),
             ("Are you allergic to anything?", "Yes, shellfish", "I am allergic to shellfish."),
             ("Are you vegan?", "nope", "I am not vegan."),
@@ -334,6 +387,8 @@ mod tests {
             ("You want to go?", None),
             ("Your flight is on Monday?", Some("My flight is on Monday.")),
             ("You know me?", None),
+            ("Do you like tea or coffee?", None),
+            ("Are you allergic to anything?", None),
             ("Do you work at Bosch?", Some("I work at Bosch.")),
         ] {
             assert_eq!(assumption(asked).as_deref(), expected, "{asked}");
@@ -347,6 +402,16 @@ mod tests {
             ("Where do you live?", "I live in Leeds"),
             ("Where do you live? And where do you work?", "Leeds"),
             ("Do you want a table in Porto?", "yes"),
+            ("Which country do you want to visit?", "Japan"),
+            ("What city are you flying to?", "Rome"),
+            ("What's your sister's name?", "Idk"),
+            ("Where do you live?", "Not in Leeds"),
+            ("Do you work at Bosch?", "Yes, since 2019"),
+            ("Do you have kids?", "Yes, but they live in Rome"),
+            ("What do you do for fun?", "Cook"),
+            ("Which one do you like?", "The second"),
+            ("What time do you leave?", "7"),
+            ("Where do you stay in Rome?", "the Hilton"),
             ("Are you sure?", "yes"),
             ("Do you like tea or coffee?", "yes"),
             ("Do you like me?", "yes"),

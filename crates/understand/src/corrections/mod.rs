@@ -9,7 +9,7 @@ pub(super) mod words;
 use std::ops::Range;
 
 use self::{
-    values::{Kind, MAX_VALUE_WORDS, day_and_time, kind_of_all, number_in_place_of, values},
+    values::{Kind, MAX_VALUE_WORDS, day_and_time, is_amount, kind_of_all, number_in_place_of, values},
     words::{Word, joined, places_of, words},
 };
 use super::{closed_classes::closed_class, tokens::Pos};
@@ -21,9 +21,9 @@ const MAX_CORRECTED: usize = 1_000;
 /// Least words of a statement that is made again.
 const LEAST_RESTATED: usize = 3;
 /// Words of a statement that adds to the one before.
-const ADDITIONS: &[&str] = &["also", "too", "another", "both", "second", "and"];
+const ADDITIONS: &[&str] = &["also", "too", "well", "another", "other", "both", "second", "more", "besides", "forgot", "and"];
 /// Messages that end what the one before states.
-const ENDINGS: &[&str] = &["not anymore", "not any more", "not any longer", "no longer", "not now", "not these days"];
+const ENDINGS: &[&str] = &["not anymore", "not any more", "not any longer", "no longer", "not these days"];
 /// Most replacements that are tried for one correction.
 const MAX_PLACES: usize = 6;
 
@@ -65,10 +65,6 @@ const MOVES: &[&str] = &[
     "it got moved to",
     "it's moved to",
     "they moved it to",
-    "it's now",
-    "it is now",
-    "that's now",
-    "now it's",
 ];
 /// Ends that say the same as a beginning.
 const ENDS: &[(Sign, &[&str])] = &[
@@ -129,7 +125,8 @@ pub(crate) fn restates(text: &str) -> bool {
     // "No one lives in York", "make that work", "sorry I'm late"
     let has_mark = all[..all.len() - rest.len()].last().is_some_and(|w| w.closes);
     let is_denial = signs.contains(&Sign::Certain) || has_mark && (signs.contains(&Sign::Replacement) || signs.contains(&Sign::Denial));
-    let adds = rest.iter().any(|w| ADDITIONS.contains(&w.norm.as_str()));
+    // "I meant to tell you that …"
+    let adds = rest.first().is_some_and(|w| w.norm == "to") || rest.iter().any(|w| ADDITIONS.contains(&w.norm.as_str()));
     is_denial && !adds && rest.len() >= LEAST_RESTATED && !text.contains('?')
 }
 
@@ -151,6 +148,7 @@ pub(crate) fn correction(text: &str) -> Option<Correction<'_>> {
     }
     let (rest, mut signs) = without_signs(&all);
     signs.extend(is_marked_as_typo(text).then_some(Sign::Certain));
+    let is_moved = signs.contains(&Sign::Change);
     let (right, wrong) = sides(rest)?;
     let of_person = without_beginning(right, PRONOUNS);
     let (right, end) = without_end(without_leads(of_person.unwrap_or(right)));
@@ -169,8 +167,9 @@ pub(crate) fn correction(text: &str) -> Option<Correction<'_>> {
     let reach = if wrong.is_some() { Reach::Anywhere } else { reach_of(&signs)? };
     let correction =
         Correction { right: joined(text, right), wrong: wrong.map(|w| joined(text, w)), reach, is_change: signs.contains(&Sign::Change) };
-    // "Leeds now": only a value is what changes about something that is not named.
-    (!correction.is_change || correction.is_value()).then_some(correction)
+    // "It's 9 now" tells the time, and "Leeds now" is no value.
+    let says_what = is_moved || is_amount(correction.right);
+    (!correction.is_change || correction.is_value() && says_what).then_some(correction)
 }
 
 /// Removes the beginnings that say something about earlier words, and returns what they say.
@@ -361,6 +360,8 @@ mod tests {
             "* Osaka",
             "Leeds now",
             "It's raining now",
+            "It's 9 now",
+            "It's 6pm now",
             "*Osaka*",
             "I said York",
             "I meant to call the dentist about my left knee before lunch",
@@ -385,7 +386,7 @@ mod tests {
     #[test]
     fn short_endings_are_recognized() {
         for (text, expected) in
-            [("Not anymore.", true), ("Well, not any more!", true), ("No longer", true), ("Not now?", false), ("Not bad", false)]
+            [("Not anymore.", true), ("Well, not any more!", true), ("No longer", true), ("Not now", false), ("Not bad", false)]
         {
             assert_eq!(ends_statement(text), expected, "{text}");
         }

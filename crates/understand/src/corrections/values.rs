@@ -44,6 +44,11 @@ fn unit_of(text: &str) -> Option<(&str, &str)> {
     matches!(value.data, ValueData::Number { unit: Some(_), .. }).then_some((number, unit))
 }
 
+/// Whether a text is an amount with its unit or currency, or a contact: more than a number.
+pub(super) fn is_amount(text: &str) -> bool {
+    text.contains(['€', '$', '£', '¥', '%', '@']) || unit_of(text).is_some() || matches!(kind_of_all(text), Some(Kind::Contact(_)))
+}
+
 /// Returns the kind of value that a whole text is.
 pub(super) fn kind_of_all(text: &str) -> Option<Kind> {
     match values(text).as_slice() {

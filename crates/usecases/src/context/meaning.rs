@@ -11,7 +11,7 @@ use recall_domain::{
 /// Most evidence rows loaded per retracted fact.
 const EVIDENCE_PER_FACT: u32 = 20;
 /// Most bytes of a message that may say only a part of its note.
-const MAX_REPLY: usize = 200;
+const MAX_REPLY: usize = 60;
 
 impl UseCases {
     /// Adds to a context which statements of its messages were taken back or changed, and completes replies. Messages of shared memory are left out.
@@ -60,7 +60,8 @@ impl UseCases {
                 stated.iter().any(|(message, fact, stance)| (*message, *fact, *stance) == (m.message.id, f.id, Stance::Supports))
             };
             for m in messages.iter_mut().filter(|m| says(m)) {
-                if let Some(text) = completed(m.message.text.as_str(), note.text.as_str()) {
+                let is_completed = m.message.text.as_str().contains('[');
+                if let Some(text) = completed(m.message.text.as_str(), note.text.as_str()).filter(|_| !is_completed) {
                     m.message.text = text.into();
                 }
             }
@@ -80,7 +81,8 @@ fn completed(said: &str, note: &str) -> Option<String> {
     let starts: Vec<usize> = std::iter::once(0).chain(note.match_indices(' ').map(|(at, _)| at + 1)).collect();
     let ends: Vec<usize> = note.match_indices(' ').map(|(at, _)| at).chain([note.len()]).collect();
     let runs = starts.iter().flat_map(|&a| ends.iter().filter(move |&&b| a < b).map(move |&b| (a, b)));
-    let (start, end) = runs.filter(|&(a, b)| said.contains(&format!(" {} ", &note[a..b]))).max_by_key(|(a, b)| b - a)?;
+    // A reply or a correction ends with what it says.
+    let (start, end) = runs.filter(|&(a, b)| said.ends_with(&format!(" {} ", &note[a..b]))).max_by_key(|(a, b)| b - a)?;
     let bracketed = |words: &str| if words.trim().is_empty() { String::new() } else { format!("[{}]", words.trim()) };
     let parts = [bracketed(&note[..start]), note[start..end].to_owned(), bracketed(&note[end..])];
     Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
@@ -98,6 +100,7 @@ mod tests {
             ("No, Tuesday", "The dentist is on Tuesday at ten.", Some("[The dentist is on] Tuesday [at ten]")),
             ("Remember that the dentist is on Tuesday.", "the dentist is on Tuesday", None),
             ("teal", "My flight leaves at 7", None),
+            ("I meet Bob tomorrow, he likes tea", "The user meets Bob tomorrow", None),
         ] {
             assert_eq!(completed(said, note).as_deref(), expected, "{said}");
         }

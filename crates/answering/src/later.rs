@@ -38,8 +38,8 @@ pub(super) struct TakenBack {
 
 /// Returns the messages that take back statements of these messages.
 pub(super) fn taken_back(context: &Context, ranked: &[RankedMessage]) -> Vec<TakenBack> {
-    let corrected = context.withdrawn.iter().filter_map(|w| Some((w, w.correction.as_ref()?)));
-    let found = corrected.filter_map(|(w, e)| {
+    let found = context.withdrawn.iter().filter_map(|w| {
+        let e = &w.correction;
         let m = &ranked.iter().find(|r| r.message.id == w.message)?.message;
         // A correction that was found too says what it means: "[The dentist is on] Tuesday".
         let found = ranked.iter().find(|r| r.message.id == e.message).map(|r| r.message.text.clone());

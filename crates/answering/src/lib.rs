@@ -324,9 +324,8 @@ fn other_names(question: &Question, context: &Context) -> Option<String> {
 /// Writes each quote as a sentence with its mark: "On 8 May 2026 you said: “…” [1].", or "In handbook.pdf, page 3: “…” [1]."
 fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, cited: &mut CitationList<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
-    for quote in quotes.into_iter().filter(|q| !context.is_withdrawn(q.message.id, &q.excerpt)) {
+    for quote in quotes {
         let message = quote.message;
-        let quote = Quote { verdict: quote.verdict.filter(|_| !context.has_withdrawn(message.id)), ..quote };
         let chunk = context.chunk(message.id);
         let excerpt = chunk.map_or(quote.excerpt.as_str(), |chunk| chunk.chunk.without_headings(&quote.excerpt));
         let who = message.speaker.as_deref().unwrap_or("you");

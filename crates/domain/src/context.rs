@@ -149,48 +149,22 @@ pub struct Context {
     pub methods_used: Vec<Method>,
     /// The route of the question.
     pub route: RouteChoice,
-    /// Statements of the messages that were taken back. Only answers need them, so a search leaves them out.
+    /// Statements of the messages that later messages correct. Only answers need them, so a search leaves them out.
     pub withdrawn: Vec<Withdrawn>,
     /// Duration of each part.
     pub timings: Timings,
 }
 
-/// Most words that a message may have besides a statement and still say nothing else.
-const MAX_MORE: usize = 2;
-
-/// A statement whose fact was retracted afterwards, or whose value changed.
+/// A statement that a later message corrects or changes.
 #[derive(Clone, Debug)]
 pub struct Withdrawn {
     /// The message that makes it.
     pub message: MessageId,
-    /// The words that make it.
-    pub excerpt: super::UserText,
-    /// The evidence of the message that corrects or changes it; `None` if the user retracted the fact by hand.
-    pub correction: Option<Evidence>,
-}
-
-impl Withdrawn {
-    /// Whether words of the message are this statement or a part of it, with hardly a word more, and nothing corrects it.
-    fn covers(&self, words: &str) -> bool {
-        let bare = |text: &str| text.trim().trim_end_matches(['.', '!', '…']).to_lowercase();
-        let (words, statement) = (bare(words), bare(self.excerpt.as_str()));
-        let count = |text: &str| text.split_whitespace().count();
-        let is_most = words.contains(&statement) && count(&words) <= count(&statement) + MAX_MORE;
-        self.correction.is_none() && !statement.is_empty() && (is_most || statement.contains(&words))
-    }
+    /// The evidence of the message that corrects it.
+    pub correction: Evidence,
 }
 
 impl Context {
-    /// Whether words of a message contain a statement that the user retracted by hand. They may say something else, but no yes and no no.
-    pub fn has_withdrawn(&self, message: MessageId) -> bool {
-        self.withdrawn.iter().any(|w| w.message == message && w.correction.is_none())
-    }
-
-    /// Whether words of a message say little more than what the user retracted by hand. They answer nothing.
-    pub fn is_withdrawn(&self, message: MessageId, words: &str) -> bool {
-        self.withdrawn.iter().any(|w| w.message == message && w.covers(words))
-    }
-
     /// Removes other names and descriptions of entities: they may come from messages and documents that an answer must not use.
     pub fn forget_other_names(&mut self) {
         let sides = self.facts.iter_mut().flat_map(|f| [&mut f.subject, &mut f.object]);

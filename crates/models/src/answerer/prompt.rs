@@ -89,10 +89,7 @@ fn best<'a>(items: impl Iterator<Item = (f64, Found<'a>)>, most: usize) -> Vec<(
 
 /// Returns the messages that can be evidence.
 fn relevant_messages(context: &Context) -> impl Iterator<Item = &RankedMessage> {
-    let can_state = |m: &&RankedMessage| {
-        let is_withdrawn = context.is_withdrawn(m.message.id, m.message.text.as_str());
-        m.message.kind != Some(MessageKind::Question) && m.message.answer_to.is_none() && !is_withdrawn
-    };
+    let can_state = |m: &&RankedMessage| m.message.kind != Some(MessageKind::Question) && m.message.answer_to.is_none();
     let least = context.messages.iter().filter(can_state).map(|m| m.score).fold(0.0, f64::max) * MIN_SHARE;
     context.messages.iter().filter(can_state).filter(move |m| m.score >= least)
 }

@@ -10,6 +10,8 @@ use recall_domain::{
 
 /// Most evidence rows loaded per retracted fact.
 const EVIDENCE_PER_FACT: u32 = 20;
+/// Stands for a statement that is left out.
+const LEFT_OUT: &str = "[…]";
 /// Most bytes of a message that may say only a part of its note.
 const MAX_REPLY: usize = 60;
 
@@ -37,17 +39,16 @@ impl UseCases {
         // A message that takes a fact back says so at the end of the fact; a rival that was stated before does not.
         let corrects = |e: &&Evidence, f: &Fact| e.fact == f.id && e.stance != Stance::Supports && f.valid_to == Some(e.created_at);
         let found = evidence.iter().filter(|e| e.stance == Stance::Supports && own.contains(&e.message));
-        context.withdrawn = found
-            .filter_map(|e| {
-                let fact = gone.get(&e.fact)?;
-                let correction = evidence.iter().find(|c| corrects(c, fact)).cloned();
-                (fact.status == FactStatus::Retracted || correction.is_some()).then(|| Withdrawn {
-                    message: e.message,
-                    excerpt: e.excerpt.clone(),
-                    correction,
-                })
-            })
-            .collect();
+        for e in found {
+            let Some(fact) = gone.get(&e.fact) else { continue };
+            match evidence.iter().find(|c| corrects(c, fact)) {
+                Some(correction) => context.withdrawn.push(Withdrawn { message: e.message, correction: correction.clone() }),
+                // The user retracted it by hand.
+                None if fact.status == FactStatus::Retracted => leave_out(&mut context.messages, e),
+                None => {}
+            }
+        }
+        context.messages.retain(|m| m.message.text.as_str() != LEFT_OUT);
         Ok(())
     }
 
@@ -60,13 +61,22 @@ impl UseCases {
                 stated.iter().any(|(message, fact, stance)| (*message, *fact, *stance) == (m.message.id, f.id, Stance::Supports))
             };
             for m in messages.iter_mut().filter(|m| says(m)) {
-                let is_completed = m.message.text.as_str().contains('[');
+                let is_completed = m.message.text.as_str().contains(['[', ']']);
                 if let Some(text) = completed(m.message.text.as_str(), note.text.as_str()).filter(|_| !is_completed) {
                     m.message.text = text.into();
                 }
             }
         }
     }
+}
+
+/// Leaves a statement out of the message that makes it.
+fn leave_out(messages: &mut [RankedMessage], statement: &Evidence) {
+    let words = statement.excerpt.as_str().trim_end_matches(['.', '!']);
+    let Some(message) = messages.iter_mut().find(|m| m.message.id == statement.message).filter(|_| !words.is_empty()) else { return };
+    let rest = message.message.text.as_str().replacen(words, LEFT_OUT, 1);
+    let has_words = rest.replace(LEFT_OUT, "").chars().any(char::is_alphanumeric);
+    message.message.text = if has_words { rest } else { LEFT_OUT.to_owned() }.into();
 }
 
 /// Returns a note with the words in brackets that the message lacks; `None` if it says all of them.

@@ -188,8 +188,7 @@ fn select(context: &Context, question: &UserText, history: &HashSet<MessageId>, 
         |m: &RankedMessage| evidence.contains(&m.message.id) || terms(m.message.text.as_str()).iter().any(|(term, _)| asked.contains(term));
     let is_new = |m: &RankedMessage| !history.contains(&m.message.id) && !sent.contains(m.message.text.as_str().trim());
     // An earlier question says nothing that helps to answer this one.
-    let states =
-        |m: &RankedMessage| m.message.kind != Some(MessageKind::Question) && !context.is_withdrawn(m.message.id, m.message.text.as_str());
+    let states = |m: &RankedMessage| m.message.kind != Some(MessageKind::Question);
     let passages = context.passages();
     let passages = passages.iter().filter(|m| states(m) && is_new(m) && is_relevant(m)).take(MAX_MESSAGES);
     let passage = |m: &RankedMessage| context.chunk(m.message.id).map_or_else(|| message(m), chunk);

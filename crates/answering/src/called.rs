@@ -115,7 +115,7 @@ pub(super) fn decide_name<'a>(text: &str, question: &Question, ask: &impl Ask<'a
         let mut names = std::iter::once(&entity.name).chain(&entity.aliases);
         names.any(|known| name.iter().all(|w| words(known).iter().any(|k| k.plain == w.plain)))
     };
-    let so_called: Vec<&RankedFact> = found.facts.iter().copied().filter(|f| is_called(&f)).collect();
+    let so_called: Vec<&RankedFact> = found.facts.iter().copied().filter(is_called).collect();
     // Another sister may be called so, and a short name may mean the same one.
     found.verdict = (!so_called.is_empty()).then_some(Verdict::Yes);
     if !so_called.is_empty() {

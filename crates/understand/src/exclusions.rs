@@ -208,10 +208,9 @@ impl Reader<'_> {
             return true;
         }
         let present = matches!(self.tokens[g.main].form, Some(VerbForm::Base | VerbForm::ThirdPerson)) && g.start == g.main;
-        (!present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut"))
-            && !self.is_for_a_while(g)
-            && !(self.is_found_again(g) && !self.cues.relations[cue.relation].possessed.is_empty())
-            && !self.is_end_of_shift(cue, g)
+        let has_form = !present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut");
+        let is_had_again = !self.cues.relations[cue.relation].possessed.is_empty() && self.is_found_again(g);
+        has_form && !is_had_again && !self.is_for_a_while(g) && !self.is_end_of_shift(cue, g)
     }
 
     /// Whether the past tense tells of studies, which are over: "I studied at Oxford", "she went to school at St Anne's".

@@ -214,7 +214,8 @@ fn split_owners(tokens: Vec<Token>) -> Vec<Token> {
     while let Some(mut t) = rest.next() {
         let is_split = is_owner(&t.norm) && rest.peek().is_some_and(is_owned) && out.last().is_some_and(is_determiner);
         let ending = is_split.then(|| {
-            (t.text.pop(), t.norm.pop());
+            t.text.pop();
+            t.norm.pop();
             t.end -= 1;
             Token {
                 text: "s".to_owned(),

@@ -115,7 +115,7 @@ impl ValueIndex {
         if other.is_empty() { self.concerned(question, facts, now, cited) } else { other }
     }
 
-    /// Returns the number of somebody of whom another one is asked: "am I 35". What was told may have changed, so there is no verdict.
+    /// Returns the number that is known, if the question asks for another one: "am I 35". It has no verdict, because an age changes.
     fn other_number(&self, question: &Question, facts: &[RankedFact], now: Timestamp, cited: &mut CitationList<'_>) -> Vec<String> {
         let is_asked = question.words.first().is_some_and(|w| matches!(w.plain.as_str(), "am" | "is" | "are"));
         let rest = question.unexplained_words(None);

@@ -462,14 +462,26 @@ mod tests {
             &["I weigh 72 kg.", "It should be 70"],
             &["Leo turned 7 in May.", "Oh, and Tom"],
             &["Leo turned 7 in May.", "Sorry, also Tom"],
-            &["I like tea.", "No, I like coffee too."],
-            &["My dog is called Rex.", "No, my cat is called Tom."],
-            &["I own a bike.", "Oops, I own a car as well."],
-            &["My brother Max lives in Leeds.", "Sorry, my other brother Tom lives in York."],
             &["I like tea, rice, figs, kale, soup, jam and cake.", "I mean honey"],
         ] {
             let found = read(turns).await;
             assert!(found.iter().all(|f| f.starts_with('+') && !f.contains("AGE")), "{turns:?} {found:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn addition_states_only_what_it_adds() {
+        for (turns, expected) in [
+            (&["I like tea.", "No, I like coffee too."][..], &["+I LIKES coffee"][..]),
+            (&["My dog is called Rex.", "No, my cat is called Tom."], &["+I OWNS tom"]),
+            (&["I own a bike.", "Oops, I own a car as well."], &["+I OWNS car"]),
+            (
+                &["My brother Max lives in Leeds.", "Sorry, my other brother Tom lives in York."],
+                &["+tom LIVES_IN york", "+I FAMILY_OF tom"],
+            ),
+            (&["I live in Leeds.", "> Do you live in Leeds?", "No, I live in York."], &["+I LIVES_IN york"]),
+        ] {
+            assert_eq!(read(turns).await, expected, "{turns:?}");
         }
     }
 

@@ -56,6 +56,7 @@ mod objects;
 mod openers;
 mod past_times;
 mod phrases;
+mod plain_words;
 mod possible_ends;
 mod pronouns;
 mod proper_names;

@@ -1,13 +1,12 @@
 //! Reads a short reply to a question as the statement that it makes: "Miriam" after "What's your sister's name?" is "My sister's name is Miriam". Pure.
 
-use super::corrections::words::{Word, joined, words};
+use super::plain_words::{Word, before_end, begin_with, joined, words};
 
 /// Most words of a question and of a reply.
 const MAX_QUESTION: usize = 16;
 const MAX_REPLY: usize = 8;
 /// Most words of a noun phrase that a question is about: "your sister's best friend".
 const MAX_NOUN: usize = 6;
-
 /// Most words of a reply that begins with "my".
 const MAX_OWNED: usize = 3;
 
@@ -199,12 +198,10 @@ impl<'t> Reply<'t> {
             verdict = verdict.or(said);
             rest = &rest[1..];
         }
-        while let Some(lead) =
-            LEADS.iter().map(|lead| lead.split(' ').count()).zip(LEADS).find_map(|(n, lead)| starts(rest, lead).then_some(n))
-        {
-            rest = &rest[lead..];
+        while let Some(lead) = LEADS.iter().find(|lead| begin_with(rest, lead)) {
+            rest = &rest[lead.split(' ').count()..];
         }
-        if verdict.is_some() && TAILS.iter().any(|tail| tail.split(' ').count() == rest.len() && starts(rest, tail)) {
+        if verdict.is_some() && TAILS.iter().any(|tail| before_end(rest, tail).is_some_and(<[_]>::is_empty)) {
             rest = &[];
         }
         let first = rest.first().map_or_else(String::new, |w| w.norm.clone());
@@ -327,21 +324,10 @@ fn without_greeting<'w, 't>(words: &'w [Word<'t>]) -> &'w [Word<'t>] {
 }
 
 fn without_times<'w, 't>(mut words: &'w [Word<'t>]) -> &'w [Word<'t>] {
-    let ending = |words: &[Word<'t>]| {
-        TIMES.iter().map(|time| time.split(' ').count()).zip(TIMES).find_map(|(n, time)| {
-            let start = words.len().checked_sub(n)?;
-            starts(&words[start..], time).then_some(start)
-        })
-    };
-    while let Some(start) = ending(words) {
-        words = &words[..start];
+    while let Some(rest) = TIMES.iter().find_map(|time| before_end(words, time)) {
+        words = rest;
     }
     words
-}
-
-/// Whether words begin with a phrase.
-fn starts(words: &[Word<'_>], phrase: &str) -> bool {
-    phrase.split(' ').count() <= words.len() && phrase.split(' ').zip(words).all(|(p, w)| p == w.norm)
 }
 
 #[cfg(test)]

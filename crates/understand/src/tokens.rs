@@ -204,7 +204,7 @@ pub(crate) fn tokenise(text: &Clean) -> Vec<Token> {
     split_owners(out)
 }
 
-/// Splits words for kin of whom people have one and that lack their apostrophe before what is owned: "my dads number".
+/// Restores the apostrophe of an owner: "my dads number" is "my dad's number". Only of kin of whom people have one, because "my sisters" are several.
 fn split_owners(tokens: Vec<Token>) -> Vec<Token> {
     let is_owned = |t: &Token| OWNED.contains(&t.norm.as_str());
     let is_owner = |norm: &str| norm.strip_suffix('s').is_some_and(|kin| lexicon().in_set("bare_kin", kin));

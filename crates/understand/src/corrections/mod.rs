@@ -4,15 +4,15 @@
 //! So a correction works for every relation, and needs exactly one value of its kind in that message.
 
 mod values;
-pub(super) mod words;
 
 use std::ops::Range;
 
-use self::{
-    values::{Kind, MAX_VALUE_WORDS, day_and_time, is_amount, kind_of_all, number_in_place_of, values},
-    words::{Word, joined, places_of, words},
+use self::values::{Kind, MAX_VALUE_WORDS, day_and_time, is_amount, kind_of_all, number_in_place_of, values};
+use super::{
+    closed_classes::closed_class,
+    plain_words::{Word, before_end, begin_with, joined, places_of, words},
+    tokens::Pos,
 };
-use super::{closed_classes::closed_class, tokens::Pos};
 
 /// Most words of a correction.
 const MAX_WORDS: usize = 12;
@@ -274,9 +274,8 @@ fn with_day_and_time(said: &str, correction: &Correction<'_>, day: &str, time: &
 
 fn without_beginning<'w, 't>(words: &'w [Word<'t>], beginnings: &[&str]) -> Option<&'w [Word<'t>]> {
     beginnings.iter().find_map(|beginning| {
-        let n = beginning.split(' ').count();
-        let is_same = words.len() > n && beginning.split(' ').zip(words).all(|(b, w)| b == w.norm);
-        is_same.then(|| &words[n..])
+        let rest = words.get(beginning.split(' ').count()..)?;
+        (begin_with(words, beginning) && !rest.is_empty()).then_some(rest)
     })
 }
 
@@ -298,11 +297,7 @@ fn without_spelling<'w, 't>(words: &'w [Word<'t>]) -> &'w [Word<'t>] {
 /// Removes an end that says the same as a beginning, and returns what it says.
 fn without_end<'w, 't>(words: &'w [Word<'t>]) -> (&'w [Word<'t>], Option<Sign>) {
     let words = without_spelling(words);
-    let without = |end: &str| {
-        let n = end.split(' ').count();
-        let start = words.len().checked_sub(n).filter(|start| *start > 0)?;
-        end.split(' ').zip(&words[start..]).all(|(e, w)| e == w.norm).then(|| &words[..start])
-    };
+    let without = |end: &str| before_end(words, end).filter(|rest| !rest.is_empty());
     let found = ENDS.iter().find_map(|(sign, ends)| Some((*sign, ends.iter().find_map(|end| without(end))?)));
     found.map_or((words, None), |(sign, rest)| (rest, Some(sign)))
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::words::{Word, joined, words};
+use crate::plain_words::{Word, joined, words};
 use recall_domain::{
     FactValue, ValueData, number_word,
     value::{ContactKind, SpokenDate},

@@ -1,4 +1,4 @@
-//! Splits a correction into its words.
+//! Splits a correction or a reply into plain words, which need no tags.
 
 use std::ops::Range;
 
@@ -52,4 +52,15 @@ pub(crate) fn words(text: &str) -> Vec<Word<'_>> {
         start += part.len();
     }
     found
+}
+
+/// Whether words begin with a phrase.
+pub(crate) fn begin_with(words: &[Word<'_>], phrase: &str) -> bool {
+    phrase.split(' ').count() <= words.len() && phrase.split(' ').zip(words).all(|(p, w)| p == w.norm)
+}
+
+/// Returns the words before a phrase that ends them.
+pub(crate) fn before_end<'w, 't>(words: &'w [Word<'t>], phrase: &str) -> Option<&'w [Word<'t>]> {
+    let start = words.len().checked_sub(phrase.split(' ').count())?;
+    begin_with(&words[start..], phrase).then(|| &words[..start])
 }

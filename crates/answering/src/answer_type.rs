@@ -145,10 +145,14 @@ impl AnswerType {
         matches!(self, Self::Any | Self::Person | Self::Place | Self::Time | Self::Name | Self::Count(_))
     }
 
-    /// Whether a text has a number, if a number is asked for.
-    pub(super) fn has_number_if_wanted(&self, text: &str) -> bool {
+    /// Whether a text has a number if one is asked for, and a sum of money if a price is. A number of the question, such as that of a model, is no answer.
+    pub(super) fn has_number_if_wanted(&self, text: &str, question_words: &[Word]) -> bool {
         let is_wanted = matches!(self, Self::Count(_) | Self::Amount | Self::Age | Self::Duration);
-        !is_wanted || words(text).iter().any(|w| is_number(&w.plain))
+        let is_asked = |w: &Word| question_words.iter().any(|asked| asked.plain == w.plain);
+        let said = words(text);
+        let is_price = *self == Self::Amount && question_words.iter().any(|w| matches!(w.stem.as_str(), "cost" | "price" | "expens"));
+        let has_price = || text.contains(['€', '$', '£', '¥']) || said.iter().any(|w| is_money(&w.plain) || w.plain == "free");
+        !is_wanted || said.iter().any(|w| is_number(&w.plain) && !is_asked(w) || w.plain == "free") && (!is_price || has_price())
     }
 
     /// Whether a text gives an answer of this type. Words of the question, `question_words`, are no answer.

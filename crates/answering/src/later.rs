@@ -158,7 +158,7 @@ fn calls_off(text: &[Word], earlier: &[Word]) -> bool {
 }
 
 fn quote_all(message: &Message) -> Quote<'_> {
-    Quote { message, excerpt: shorten(message.text.as_str()), verdict: None, coverage: 1.0 }
+    Quote { message, excerpt: shorten(message.text.as_str()), sentence: None, verdict: None, coverage: 1.0 }
 }
 
 /// Whether two texts share a name or another long word, except for one.

@@ -71,6 +71,11 @@ pub(super) fn is_function_word(word: &Word) -> bool {
     FUNCTION_WORDS.contains(word.plain.as_str())
 }
 
+/// Whether a word opens a question for something: "who", "where".
+pub(super) fn is_question_word(word: &str) -> bool {
+    matches!(word, "who" | "whom" | "whose" | "what" | "which" | "where" | "when" | "why" | "how")
+}
+
 /// Whether a word only expresses the request.
 pub(super) fn is_asking_word(word: &Word) -> bool {
     ASKING_WORDS.contains(word.plain.as_str())

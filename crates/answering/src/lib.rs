@@ -67,6 +67,7 @@ use self::{
     cues::CueIndex,
     evidence::is_told_by,
     grammar::day,
+    passages::Excerpt,
     phrasing::FactWriter,
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder},
@@ -252,12 +253,14 @@ impl ExtractiveAnswerer {
         let candidate = passages::find_candidate(&question, &context.chunks, &self.networks)?;
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
         let message = candidate.chunk.as_message().message;
-        let by_words = finder.find_passage(candidate.chunk, &message)?;
-        let excerpt = candidate.excerpt(&asked.text, &question, &by_words, &self.networks).await?;
-        let versions = candidate.other_versions(&excerpt);
+        let (by_words, coverage) = finder.find_passage(candidate.chunk, &message)?;
+        let excerpt = candidate.excerpt(&asked.text, &question, by_words, coverage, &self.networks).await?;
+        let versions = candidate.other_versions(&excerpt.text);
         let messages: Vec<Message> = versions.iter().map(|(version, _)| version.as_message().message).collect();
-        let other = |(message, (_, excerpt))| Quote { message, excerpt, verdict: None, coverage: by_words.coverage };
-        let quotes = std::iter::once(Quote { excerpt, ..by_words }).chain(messages.iter().zip(versions).map(other)).collect();
+        let excerpts = std::iter::once(excerpt).chain(versions.into_iter().map(|(_, excerpt)| excerpt));
+        let quote =
+            |(message, Excerpt { text: excerpt, sentence })| Quote { message, excerpt, sentence: Some(sentence), verdict: None, coverage };
+        let quotes = std::iter::once(&message).chain(&messages).zip(excerpts).map(quote).collect();
         let mut cited = CitationList::new(context);
         let sentences = write_quotes(&question, context, quotes, &mut cited);
         grounded(&sentences, cited, context)
@@ -334,7 +337,7 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
             index: 0,
             message_id: Some(message.id),
             fact_id: None,
-            excerpt: UserText::from(excerpt),
+            excerpt: UserText::from(quote.sentence.as_deref().unwrap_or(excerpt)),
             shared: false,
         });
         if let Some(chunk) = chunk {
@@ -343,7 +346,11 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
                 Some(false) => "No: in",
                 None => "In",
             };
-            sentences.push(format!("{verdict} {}: “{}” {mark}.", chunk.cited().place(), excerpt));
+            // "Not allowed" above "Dogs in the office" turns what it says.
+            let title = chunk.document.title.as_ref().map(UserText::as_str);
+            let heading = chunk.chunk.heading.as_ref().map(|h| h.as_str()).filter(|h| Some(*h) != title && !h.trim().is_empty());
+            let under = heading.map(|heading| format!(", “{heading}”")).unwrap_or_default();
+            sentences.push(format!("{verdict} {}{under}: “{}” {mark}.", chunk.cited().place(), excerpt));
             continue;
         }
         let verdict = match quote.verdict {

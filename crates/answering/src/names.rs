@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    lexicon::is_function_word,
+    lexicon::{is_function_word, is_question_word},
     words::{Word, same_noun, words},
 };
 use recall_domain::{Entity, EntityId, EntityType, names_user};
@@ -60,7 +60,9 @@ pub(super) fn find_names(question: &[Word], known: &[(u8, &Entity)], taken: &mut
             let end = start + parts.len();
             let is_exact = unnamed.contains(&id);
             let is_same = |part: &str, word: &str| part == word || (!is_exact && same_noun(part, word));
-            let fits = parts.iter().zip(&question[start..end]).all(|(part, word)| is_same(part, &word.plain));
+            // "Who" at the beginning asks, also if somebody told of the WHO.
+            let asks = question.get(start).is_some_and(|first| end - start == 1 && is_question_word(&first.plain) && !first.proper);
+            let fits = !asks && parts.iter().zip(&question[start..end]).all(|(part, word)| is_same(part, &word.plain));
             if let Some(there) = found.iter_mut().find(|n| fits && n.start == start && n.end == end) {
                 if !there.entities.contains(&id) {
                     there.entities.push(id);

@@ -15,11 +15,11 @@ use super::{
     answer_type::AnswerType,
     excerpts::{quoted_range, shorten},
     question::{Question, QuestionKind},
-    quotes::{Quote, QuoteFinder, Term, YES_NO_COVERAGE},
-    words::{is_first_person, words},
+    quotes::{QuoteFinder, Term, YES_NO_COVERAGE},
+    words::{Word, is_first_person, words},
 };
 use recall_domain::{
-    Message, MessageId, UserText,
+    Chunk, Message, MessageId, UserText,
     context::{Context, RankedChunk, RankedMessage},
 };
 use recall_ports::{AnswerError, AnswerVerifier, EmbedError, PassageEncoder};
@@ -52,6 +52,8 @@ const SAME_WORDS: f32 = 0.9;
 const WORTH_ASKING: f64 = 0.55;
 /// Least relevance assumed for the next passage, so that a small library does not make its best chunk sure.
 const NEXT: f64 = 0.5;
+const MONTHS: [&str; 12] =
+    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
 /// Most excerpts of a chunk that the networks read with a question. A chunk of usual length has fewer.
 const MAX_EXCERPTS: usize = 16;
 
@@ -86,36 +88,55 @@ pub(super) fn find_candidate<'c>(question: &Question, chunks: &'c [RankedChunk],
     // A chunk that the network has not judged yet may answer better.
     let mut before = chunks.iter().take_while(|c| c.chunk.id != best.chunk.id);
     let is_rivalled = is_ordered && before.any(|c| c.relevance.is_none());
-    (is_likely && !is_rivalled && !is_personal(question)).then_some(CandidatePassage { chunk: best, versions, score })
+    (is_likely && !is_rivalled && !(is_personal(question) && !addresses_reader(best))).then_some(CandidatePassage {
+        chunk: best,
+        versions,
+        score,
+    })
 }
 
 impl<'c> CandidatePassage<'c> {
     /// Returns what the other versions of the passage say instead of an excerpt. Those that say the same are left out.
-    pub(super) fn other_versions(&self, excerpt: &str) -> Vec<(&'c RankedChunk, String)> {
+    pub(super) fn other_versions(&self, excerpt: &str) -> Vec<(&'c RankedChunk, Excerpt)> {
         let wanted = stems(excerpt);
         let nearest = |version: &&'c RankedChunk| {
-            let likeness = |text: &str| likeness(&stems(text), &wanted);
+            let likeness = |e: &Excerpt| likeness(&stems(&e.text), &wanted);
             let excerpt = Excerpts::of(version).all().map(|(_, e)| e).max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
             Some((*version, excerpt))
         };
         let mut said = HashSet::from([without_space(excerpt)]);
-        self.versions.iter().filter_map(nearest).filter(|(_, other)| said.insert(without_space(other))).take(MAX_VERSIONS).collect()
+        self.versions.iter().filter_map(nearest).filter(|(_, other)| said.insert(without_space(&other.text))).take(MAX_VERSIONS).collect()
     }
 
     /// Returns what to quote of the chunk: where the networks find the answer, or `by_words` without them. Returns nothing if the chunk is not sure enough.
-    pub(super) async fn excerpt(&self, asked: &UserText, question: &Question, by_words: &Quote<'_>, networks: &Networks) -> Option<String> {
+    pub(super) async fn excerpt(
+        &self,
+        asked: &UserText,
+        question: &Question,
+        by_words: Excerpt,
+        coverage: f32,
+        networks: &Networks,
+    ) -> Option<Excerpt> {
         if self.chunk.relevance.is_none() {
-            return Some(by_words.excerpt.clone());
+            return Some(by_words);
         }
-        let mut excerpts = vec![UserText::from(by_words.excerpt.as_str())];
+        let mut excerpts = vec![by_words];
         for (_, excerpt) in Excerpts::of(self.chunk).all() {
-            if excerpts.len() < MAX_EXCERPTS && !excerpts.iter().any(|e| e.as_str() == excerpt) {
-                excerpts.push(excerpt.into());
+            if excerpts.len() < MAX_EXCERPTS && !excerpts.contains(&excerpt) {
+                excerpts.push(excerpt);
             }
         }
-        let has_same_words = by_words.coverage >= SAME_WORDS && self.is_sure(None);
+        // A number or a code is exactly what is asked for: "week 5", "P3".
+        let exact: Vec<&str> =
+            question.words.iter().map(|w| w.plain.as_str()).filter(|w| w.contains(|c: char| c.is_ascii_digit())).collect();
+        let has_exact = |e: &Excerpt| exact.iter().all(|code| words(&e.sentence).iter().any(|w| w.plain == *code));
+        if excerpts.iter().any(has_exact) {
+            excerpts.retain(has_exact);
+        }
+        let texts: Vec<UserText> = excerpts.iter().map(|e| e.text.as_str().into()).collect();
+        let has_same_words = coverage >= SAME_WORDS && self.is_sure(None);
         let probability = match networks.verifier.as_deref().filter(|_| !has_same_words) {
-            Some(verifier) => greatest_probability(verifier, asked, &excerpts).await.unwrap_or_else(|cause| {
+            Some(verifier) => greatest_probability(verifier, asked, &texts).await.unwrap_or_else(|cause| {
                 warn!(%cause, "a passage is judged by its relevance alone");
                 None
             }),
@@ -125,18 +146,21 @@ impl<'c> CandidatePassage<'c> {
             return None;
         }
         let nearest = match networks.passages.as_deref() {
-            Some(encoder) => nearest(encoder, asked, excerpts).await.unwrap_or_else(|cause| {
+            Some(encoder) => nearest(encoder, asked, &texts).await.unwrap_or_else(|cause| {
                 warn!(%cause, "the sentence to quote is chosen by its words");
                 None
             }),
             None => None,
         };
-        match nearest {
-            // The chunk is about the same, but has no answer.
-            Some(excerpt) if !may_answer(question, excerpt.as_str()) => None,
-            Some(excerpt) => Some(excerpt.into_string()),
-            None => Some(by_words.excerpt.clone()),
+        // The chunk may be about the same, but have no answer.
+        let mut found = Some(excerpts.swap_remove(nearest.unwrap_or(0))).filter(|e| may_answer(question, &self.chunk.chunk, &e.text))?;
+        let sentences: Vec<UserText> = found.text.unicode_sentences().map(UserText::from).collect();
+        if let Some(encoder) = networks.passages.as_deref().filter(|_| sentences.len() > 1)
+            && let Ok(Some(place)) = self::nearest(encoder, asked, &sentences).await
+        {
+            found.sentence = sentences[place].as_str().trim().to_owned();
         }
+        Some(found)
     }
 
     /// Whether the chunk is sure enough to be quoted, with the probability that it answers if that is known.
@@ -152,12 +176,20 @@ async fn greatest_probability(verifier: &dyn AnswerVerifier, asked: &UserText, e
     Ok(verifier.verify(asked, excerpts).await?.into_iter().max_by(f32::total_cmp))
 }
 
-/// Returns the excerpt that covers the words of a question best, or nothing if the encoder knows too few words.
-async fn nearest(encoder: &dyn PassageEncoder, asked: &UserText, excerpts: Vec<UserText>) -> Result<Option<UserText>, EmbedError> {
+/// Returns the place of the excerpt that covers the words of a question best, or nothing if the encoder knows too few words.
+async fn nearest(encoder: &dyn PassageEncoder, asked: &UserText, excerpts: &[UserText]) -> Result<Option<usize>, EmbedError> {
     let asked = encoder.encode_question(asked).await?;
-    let encoded = encoder.encode(&excerpts).await?;
-    let covered = excerpts.into_iter().zip(&encoded).filter_map(|(excerpt, e)| Some((asked.words.covered_by(&e.words)?, excerpt)));
-    Ok(covered.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, excerpt)| excerpt))
+    let encoded = encoder.encode(excerpts).await?;
+    let covered = encoded.iter().enumerate().filter_map(|(place, e)| Some((asked.words.covered_by(&e.words)?, place)));
+    Ok(covered.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, place)| place))
+}
+
+/// What is quoted of a chunk.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Excerpt {
+    pub(super) text: String,
+    /// The sentence for which it is quoted.
+    pub(super) sentence: String,
 }
 
 /// The sentences of a chunk, each with what is quoted at it.
@@ -168,41 +200,78 @@ struct Excerpts<'c> {
 
 impl<'c> Excerpts<'c> {
     fn of(chunk: &'c RankedChunk) -> Self {
-        Self { chunk, sentences: chunk.chunk.text.as_str().unicode_sentences().collect() }
+        let text = chunk.chunk.text.as_str();
+        let body = text.get(chunk.chunk.headings().len()..).filter(|body| !body.trim().is_empty()).unwrap_or(text);
+        Self { chunk, sentences: body.unicode_sentences().collect() }
     }
 
-    /// Returns what is quoted at a sentence: those around it, without questions before the answer.
-    fn at(&self, sentence: usize) -> Option<String> {
-        let is_question = |i: &usize| self.sentences.get(*i).is_some_and(|s| s.trim_end().ends_with('?'));
+    /// Returns what is quoted at a sentence: those around it, without questions before the answer. A question without one answers nothing.
+    fn at(&self, sentence: usize) -> Option<Excerpt> {
+        // The number of a question in a list is a sentence of its own.
+        let is_number = |s: &str| s.trim_end().strip_suffix(['.', ')']).is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()));
+        let is_question = |i: &usize| self.sentences.get(*i).is_some_and(|s| s.trim_end().ends_with('?') || is_number(s));
         // In a list of questions, the answer comes after the question.
-        let nearest = (sentence..self.sentences.len()).find(|i| !is_question(i)).unwrap_or(sentence);
+        let nearest = (sentence..self.sentences.len()).find(|i| !is_question(i))?;
         let (first, last) = quoted_range(&self.sentences, nearest);
         let first = (first..=nearest).rev().take_while(|i| !is_question(i)).last().unwrap_or(nearest);
-        let excerpt = shorten(&self.sentences.get(first..=last)?.concat());
-        Some(self.chunk.chunk.without_headings(&excerpt).to_owned())
+        let without_headings = |text: &str| self.chunk.chunk.without_headings(text).trim().to_owned();
+        let text = without_headings(&shorten(&self.sentences.get(first..=last)?.concat()));
+        Some(Excerpt { text, sentence: without_headings(self.sentences.get(nearest)?) })
     }
 
     /// Returns what is quoted at each sentence.
-    fn all(&self) -> impl Iterator<Item = (usize, String)> {
+    fn all(&self) -> impl Iterator<Item = (usize, Excerpt)> {
         (0..self.sentences.len()).filter_map(|i| Some((i, self.at(i)?)))
     }
 }
 
-/// Whether a text may answer a question: it has a number or a time if one is asked for. "When should I" asks for a condition.
-fn may_answer(question: &Question, text: &str) -> bool {
+/// Whether a text of a chunk may answer a question: it has a number, a price or a time if one is asked for, or the heading above it has. "When should I" asks
+/// for a condition.
+fn may_answer(question: &Question, chunk: &Chunk, text: &str) -> bool {
+    let text = &format!("{} {text}", chunk.heading.as_ref().map_or("", UserText::as_str));
     let names_date = || question.words.iter().any(|w| matches!(w.plain.as_str(), "year" | "month" | "day" | "date" | "time"));
     match question.answer_type {
         AnswerType::Time if question.is_past || names_date() => question.answer_type.is_given_in(text, &question.words),
-        _ => question.answer_type.has_number_if_wanted(text),
+        _ => question.answer_type.has_number_if_wanted(text, &question.words),
     }
 }
 
+/// Whether a text has a date of a month in digits: "2025-08-27", "27/08/2025".
+fn has_numeric_month(text: &str, month: usize) -> bool {
+    ["-", "/", "."].iter().any(|mark| text.contains(&format!("{mark}{month:02}{mark}")) || text.contains(&format!("{mark}{month}{mark}")))
+}
+
+/// Whether a chunk says nothing about the time that the question is limited to: "in July", "before Susan Bell".
+fn is_of_other_time(question: &Question, chunk: &str) -> bool {
+    const EARLIER: [&str; 12] = [
+        "before",
+        "former",
+        "formerly",
+        "previous",
+        "previously",
+        "predecessor",
+        "until",
+        "till",
+        "succeeded",
+        "succeeds",
+        "replaced",
+        "replaces",
+    ];
+    let said = words(chunk);
+    let has = |word: &str| said.iter().any(|w| w.plain == word);
+    let is_missing = |w: &Word| {
+        w.capital && MONTHS.iter().position(|m| *m == w.plain).is_some_and(|m| !has(MONTHS[m]) && !has_numeric_month(chunk, m + 1))
+    };
+    question.words.iter().any(is_missing) || !question.successor.is_empty() && !EARLIER.into_iter().any(has)
+}
+
 impl QuoteFinder<'_> {
-    /// Returns a quote of the chunk of [`find_candidate`], at the sentence with most words of the question.
+    /// Returns what to quote of the chunk of [`find_candidate`], at the sentence with most words of the question, and the share of these words that the chunk
+    /// contains.
     ///
     /// A chunk that is known to be relevant needs only the names of the question; another one needs most of its words, and an answer of the expected
     /// type.
-    pub(super) fn find_passage<'m>(&self, chunk: &RankedChunk, message: &'m Message) -> Option<Quote<'m>> {
+    pub(super) fn find_passage(&self, chunk: &RankedChunk, message: &Message) -> Option<(Excerpt, f32)> {
         let heading = chunk.chunk.heading.as_ref().map_or("", |h| h.as_str());
         let title = chunk.document.title.as_ref().map_or("", |t| t.as_str());
         let topic = self.read_sentence(&format!("{heading} {title} {}", chunk.document.filename.as_str()), true);
@@ -220,13 +289,16 @@ impl QuoteFinder<'_> {
         // A chunk that does not contain a name of the question is about something else.
         let name_missing = terms.iter().zip(&shares_of_terms).any(|(t, share)| t.is_name && *share == 0.0);
         let coverage = shares_of_terms.iter().sum::<f32>() / terms.len().max(1) as f32;
-        if name_missing || !(chunk.relevance.is_some() || self.has_words_of_answer(message.text.as_str(), &terms, coverage)) {
+        if name_missing
+            || is_of_other_time(self.question, &format!("{} {title} {heading}", message.text.as_str()))
+            || !(chunk.relevance.is_some() || self.has_words_of_answer(message.text.as_str(), &terms, coverage))
+        {
             return None;
         }
         let sums: Vec<f32> = shares.iter().map(|row| row.iter().sum()).collect();
-        let answering = excerpts.all().filter(|(_, excerpt)| may_answer(self.question, excerpt));
+        let answering = excerpts.all().filter(|(_, excerpt)| may_answer(self.question, &chunk.chunk, &excerpt.text));
         let (_, excerpt) = answering.max_by(|(a, _), (b, _)| sums[*a].total_cmp(&sums[*b]).then(b.cmp(a)))?;
-        Some(Quote { message, excerpt, verdict: None, coverage })
+        Some((excerpt, coverage))
     }
 
     /// Whether a chunk that no network has judged has most words of the question, and an answer of the expected type.
@@ -262,13 +334,19 @@ fn without_space(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a chunk speaks to its reader: "your data" answers a question about "my data".
+fn addresses_reader(chunk: &RankedChunk) -> bool {
+    words(chunk.chunk.text.as_str()).iter().any(|w| matches!(w.plain.as_str(), "you" | "your" | "yours"))
+}
+
 /// Whether a question is about the user. In "how can I", "what should I", "do I need" and "if I lose my key", "I" is anybody.
 fn is_personal(question: &Question) -> bool {
     const BEFORE_ANYBODY: [&str; 10] = ["can", "could", "may", "might", "must", "shall", "should", "would", "if", "unless"];
     let plain = |i: usize| question.words.get(i).map_or("", |w| w.plain.as_str());
     let is_anybody = |i: usize| {
         let before = i.checked_sub(1).map_or("", plain);
-        let how = i.checked_sub(2).map_or("", plain) == "how";
+        // "How do I", "how long do I".
+        let how = (2..=3).any(|back| i.checked_sub(back).map_or("", plain) == "how");
         BEFORE_ANYBODY.contains(&before) || (before == "do" && (how || matches!(plain(i + 1), "need" | "have" | "get")))
     };
     let subject = |i: usize| plain(i) == "i" || plain(i) == "we";
@@ -366,11 +444,53 @@ cues.verbs = ["like"]
     }
 
     #[test]
-    fn heading_of_the_chunk_is_not_quoted() {
+    fn heading_is_named_before_the_quote() {
         let mut best = chunk(1, 0.6, "Trips\nExpense reports are due within two weeks of the trip.");
         best.chunk.heading = Some("Trips".into());
         let found = answer("When are expense reports of trips due?", &[best]);
-        assert_eq!(found, "In handbook.pdf: “Expense reports are due within two weeks of the trip.” [1].");
+        assert_eq!(found, "In handbook.pdf, “Trips”: “Expense reports are due within two weeks of the trip.” [1].");
+        let mut best = chunk(1, 0.6, "Not allowed\n- Dogs in the office.");
+        best.chunk.heading = Some("Not allowed".into());
+        let found = answer("Are dogs allowed in the office?", &[best]);
+        assert_eq!(found, "In handbook.pdf, “Not allowed”: “- Dogs in the office.” [1].");
+    }
+
+    #[test]
+    fn citation_shows_the_sentence_that_answers() {
+        let text = "Subletting requires the written consent of the landlord. Small animals such as hamsters may be kept. Rowing after sunset is forbidden.";
+        let asked = Asked { message: None, text: "What about rowing after sunset?".into(), original: None, at: Timestamp::default() };
+        let context = Context { chunks: vec![RankedChunk { relevance: Some(0.9), ..chunk(1, 0.6, text) }], ..Context::default() };
+        let draft = answer_now(&ANSWERER, &asked, &context);
+        assert_eq!(draft.citations[0].excerpt.as_str(), "Rowing after sunset is forbidden.");
+    }
+
+    #[test]
+    fn question_in_a_document_answers_nothing() {
+        let contents = "1. When is the pool open?\n2. When is the sauna open?";
+        assert!(!is_quoted("When is the sauna open?", &[chunk(1, 0.9, contents)]));
+        assert!(is_quoted("When is the sauna open?", &[chunk(1, 0.9, &format!("{contents}\nThe sauna is open from 7 to 21."))]));
+    }
+
+    #[test]
+    fn number_of_the_question_and_other_times_are_no_answer() {
+        let found = |question: &str, text: &str| {
+            let mut best = chunk(1, 0.6, text);
+            best.relevance = Some(0.8);
+            is_quoted(question, &[best])
+        };
+        for (question, no, yes) in [
+            ("How much does the AquaPure 300 cost?", "Thank you for buying the AquaPure 300.", "The AquaPure 300 costs 90 euros."),
+            ("How much does parking cost?", "There are 40 spaces for parking.", "Parking is free for 40 visitors."),
+            ("What time does the fair in July start?", "The fair on 13 June starts at 11 am.", "The fair on 13 July starts at 11 am."),
+            ("When was the release in August published?", "It was published on 2025-07-27.", "It was published on 2025-08-27."),
+            (
+                "Who chaired the council before Susan Bell?",
+                "The council is chaired by Susan Bell.",
+                "Until May, Ed Fox chaired the council, then Susan Bell.",
+            ),
+        ] {
+            assert!(!found(question, no) && found(question, yes), "{question}");
+        }
     }
 
     #[test]

@@ -51,6 +51,8 @@ const EMBEDDED_SENTENCES: usize = 50;
 pub(super) struct Quote<'a> {
     pub(super) message: &'a Message,
     pub(super) excerpt: String,
+    /// The sentence of the excerpt that answers, which the citation shows; `None` for the whole excerpt.
+    pub(super) sentence: Option<String>,
     /// The answer to a yes-or-no question, if it is clear.
     pub(super) verdict: Option<bool>,
     pub(super) coverage: f32,
@@ -245,7 +247,17 @@ impl QuoteFinder<'_> {
         }
         let whole = message.text.as_str();
         let excerpt = shorten(if whole.chars().count() <= MAX_EXCERPT { whole } else { &quoted });
-        Some(Quote { message, excerpt, verdict, coverage })
+        // A few words to search for, which the user typed before, are no answer.
+        if self.question.kind != QuestionKind::YesNo && !self.question.ignores_verb && self.repeats_question(&excerpt) {
+            return None;
+        }
+        Some(Quote { message, excerpt, sentence: None, verdict, coverage })
+    }
+
+    /// Whether a text has no content words but those of the question.
+    fn repeats_question(&self, text: &str) -> bool {
+        let is_asked = |w: &Word| self.question.words.iter().any(|asked| asked.stem == w.stem);
+        words(text).iter().filter(|w| !is_function_word(w)).all(is_asked)
     }
 
     /// Whether a text speaks of something that excludes what is asked for. A passage of a document is quoted with its place.

@@ -42,7 +42,7 @@ struct Candidate<'m> {
 
 impl<'m> Candidate<'m> {
     fn quote(&self) -> Quote<'m> {
-        Quote { message: self.message, excerpt: shorten(self.text.as_str()), verdict: None, coverage: self.probability }
+        Quote { message: self.message, excerpt: shorten(self.text.as_str()), sentence: None, verdict: None, coverage: self.probability }
     }
 
     fn sent(&self) -> (Timestamp, MessageId) {

@@ -31,6 +31,8 @@ pub(super) enum UndoBy {
 pub(super) enum CommandOutcome {
     /// Nothing known is meant.
     Nothing,
+    /// Only passages of documents say it, which stay.
+    OnlyDocuments,
     /// Several facts could be meant.
     Several(Vec<Fact>),
     /// No fact is meant, and several messages have the words.
@@ -68,8 +70,8 @@ impl UseCases {
                 Meant::LastMessage => self.last_message(caller, command).await?,
             };
             target.mentioning.remove(&command);
-            if target.facts.is_empty() && target.mentioning.is_empty() && target.named.is_empty() {
-                return Ok(CommandOutcome::Nothing);
+            if target.is_empty() {
+                return Ok(if target.is_in_documents { CommandOutcome::OnlyDocuments } else { CommandOutcome::Nothing });
             }
             if target.is_by_words && target.mentioning.len() > 1 {
                 return Ok(CommandOutcome::SeveralMessages(target.mentioning.into_iter().collect()));
@@ -172,6 +174,9 @@ impl UseCases {
         Ok(match outcome {
             CommandOutcome::Nothing => {
                 "I found nothing that this names, so I forgot nothing. Try the words in which it was told.".to_owned()
+            }
+            CommandOutcome::OnlyDocuments => {
+                "Only your documents say that, so I forgot nothing. Delete a document to forget what it says.".to_owned()
             }
             CommandOutcome::Several(facts) => {
                 let sides: HashSet<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();

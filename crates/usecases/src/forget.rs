@@ -41,6 +41,15 @@ pub(super) struct Target {
     pub(super) commands: HashSet<MessageId>,
     /// Whether `mentioning` was found by the words of the request, because no fact is meant.
     pub(super) is_by_words: bool,
+    /// Whether passages of documents say what the request means. They stay.
+    pub(super) is_in_documents: bool,
+}
+
+impl Target {
+    /// Whether it has neither facts nor messages.
+    pub(super) fn is_empty(&self) -> bool {
+        self.facts.is_empty() && self.named.is_empty() && self.mentioning.is_empty() && self.commands.is_empty()
+    }
 }
 
 /// Events by session.

@@ -54,9 +54,21 @@ const WORDS_BEFORE_NAME: usize = 4;
 const MENTIONS: u32 = 500;
 
 impl UseCases {
-    /// Finds the facts and messages that words mean, such as "everything about Oakwood" or "that I have a dog".
+    /// Finds the facts and messages that words mean, such as "everything about Oakwood" or "that I have a dog". Passages of documents stay: who
+    /// wants a document gone deletes it.
     pub(super) async fn target_of_query(&self, caller: &Caller, query: &str) -> Result<Target, UseCaseError> {
         let (words, everything) = words_meant(query);
+        let meant = self.meant_by_query(caller, words, everything).await?;
+        let mut target = self.without_documents(caller, meant).await?;
+        // What a message says of something has its words, if it was not understood as a name.
+        if everything && target.is_empty() {
+            let said = self.messages_with_words(caller, words, &[], everything).await?;
+            target = Target { is_in_documents: target.is_in_documents, ..said };
+        }
+        Ok(target)
+    }
+
+    async fn meant_by_query(&self, caller: &Caller, words: &str, everything: bool) -> Result<Target, UseCaseError> {
         if words.is_empty() {
             return Ok(Target::default());
         }
@@ -75,7 +87,7 @@ impl UseCases {
         }
         // "My sister's birthday" is not mine, and nobody's whose role is a word of it.
         if is_of_someone_else(words, &names) {
-            return self.messages_with_words(caller, words, &names).await;
+            return self.messages_with_words(caller, words, &names, false).await;
         }
         let left_over = self.cues.unexplained(&asked, &cued, &names);
         let is_meant = |e: &&Entity| !std::iter::once(&e.name).chain(&e.aliases).any(|name| begins_compound(words, name, &left_over));
@@ -101,7 +113,7 @@ impl UseCases {
         if !facts.is_empty() {
             return Ok(Target { facts, ..Target::default() });
         }
-        self.messages_with_words(caller, words, &names).await
+        self.messages_with_words(caller, words, &names, false).await
     }
 
     /// Chooses the facts of the entity whose relation the request means, if it has no word besides.
@@ -156,16 +168,18 @@ impl UseCases {
         Ok(facts.into_iter().filter(is_told).collect())
     }
 
-    /// Finds the user's messages that say what the request says, of which no fact was understood: "my locker code".
-    async fn messages_with_words(&self, caller: &Caller, words: &str, names: &[&str]) -> Result<Target, UseCaseError> {
+    /// Finds the user's messages that say what the request says, of which no fact was understood: "my locker code". One word is enough if it is what
+    /// everything is `about`.
+    async fn messages_with_words(&self, caller: &Caller, words: &str, names: &[&str], about: bool) -> Result<Target, UseCaseError> {
         let is_name = |term: &String| names.iter().any(|name| terms(name).iter().any(|(t, _)| t == term));
         let wanted: Vec<String> = terms(words).into_iter().map(|(term, _)| term).collect();
         // Who names a relation of somebody means a fact, and a message with the same words may say something else.
         let request = RequestWords::of(words);
         let names_relation = !names.is_empty() && self.parts.ontology.iter().filter(|r| !r.notes).any(|r| request.side_of(r).is_some());
         // "My address" means what "my address is" tells, but a single other word says too little.
-        let owned = (wanted.len() < MIN_WORDS).then(|| owned_noun(words)).flatten();
-        if wanted.len() < MIN_WORDS && owned.is_none() || wanted.iter().all(is_name) || names_relation || request.asks() {
+        let owned = (wanted.len() < MIN_WORDS && !about).then(|| owned_noun(words)).flatten();
+        let says_enough = wanted.len() >= MIN_WORDS || owned.is_some() || about && !wanted.is_empty();
+        if !says_enough || wanted.iter().all(is_name) || names_relation || request.asks() {
             return Ok(Target::default());
         }
         let query = IndexQuery {

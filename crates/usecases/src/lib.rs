@@ -19,6 +19,7 @@ mod error;
 mod failure;
 mod forget;
 mod forget_command;
+mod forget_documents;
 mod forget_query;
 mod forget_request;
 mod forget_undo;

@@ -15,6 +15,7 @@ mod contract;
 mod crash;
 mod decisions;
 mod dialogues;
+mod document_talk;
 mod documents;
 mod edit;
 mod entities;

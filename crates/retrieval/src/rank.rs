@@ -34,6 +34,9 @@ pub struct Tuning {
     pub length: f32,
     /// Penalty of a row that is a question.
     pub asks: f32,
+    /// Penalty of a question to the server, and of its answer. A question that is asked again has all words of the first time, so it is larger than
+    /// what the words of a good hit can differ by.
+    pub consults: f32,
     /// Minimum number of rows from each ranking. Min-max scaling over few candidates would exaggerate their differences.
     pub pool: usize,
 }
@@ -54,6 +57,7 @@ impl Default for Tuning {
             names: 0.1,
             length: 0.12,
             asks: 0.05,
+            consults: 0.5,
             pool: 200,
         }
     }

@@ -5,7 +5,7 @@ mod sensitive;
 mod summary;
 mod terms;
 
-pub use marks::{ASKS, NAMES, index_terms, is_mark};
+pub use marks::{ASKS, CONSULTS, NAMES, index_terms, is_mark};
 pub use sensitive::{Finding, Masked, PatternError, SensitiveKind, SensitivePatterns};
 pub use summary::summarize;
 pub use terms::{is_stop_word, terms, words};

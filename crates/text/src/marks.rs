@@ -10,13 +10,15 @@ use super::terms::terms;
 pub const NAMES: &str = "#names";
 /// Mark of a message that ends with a question.
 pub const ASKS: &str = "#asks";
+/// Mark of a question to the server, and of its answer. Both repeat what other texts tell. The use cases set it.
+pub const CONSULTS: &str = "#consults";
 
 /// Largest count of [`NAMES`].
 const MOST_NAMES: u32 = 15;
 
 /// Whether a term is a mark.
 pub fn is_mark(term: &str) -> bool {
-    matches!(term, NAMES | ASKS)
+    matches!(term, NAMES | ASKS | CONSULTS)
 }
 
 /// Returns terms and marks of a message. Queries use [`terms`] alone.
@@ -80,7 +82,7 @@ mod tests {
 
     #[test]
     fn words_with_a_sign_are_not_marks() {
-        assert!(index_terms("#\u{c46} #names #asks").iter().all(|(term, _)| !is_mark(term)));
+        assert!(index_terms("#\u{c46} #names #asks #consults").iter().all(|(term, _)| !is_mark(term)));
     }
 
     #[test]

@@ -27,13 +27,15 @@ impl QuestionTerms {
     pub(super) fn of(text: &str) -> Self {
         let words: Vec<&str> = text.split_whitespace().take(MAX_WORDS).collect();
         let mut keys: Vec<EntityKey> = Vec::new();
+        // "Who" asks, also if somebody told of the WHO.
+        let names = |(i, w): &(usize, &[&str])| w.len() > 1 || !asks(w[0]) || *i > 0 && w[0].starts_with(char::is_uppercase);
         for n in 1..=MAX_NAME_WORDS {
-            keys.extend(words.windows(n).filter_map(|w| EntityKey::of(&w.join(" "))));
+            keys.extend(words.windows(n).enumerate().filter(names).filter_map(|(_, w)| EntityKey::of(&w.join(" "))));
         }
         keys.sort();
         keys.dedup();
         let capital = |w: &&&str| w.trim_start_matches(|c: char| !c.is_alphanumeric()).starts_with(char::is_uppercase);
-        let mut capitals: Vec<EntityKey> = words.iter().filter(capital).filter_map(|w| EntityKey::of(w)).collect();
+        let mut capitals: Vec<EntityKey> = words.iter().filter(capital).filter(|w| !asks(w)).filter_map(|w| EntityKey::of(w)).collect();
         capitals.sort();
         capitals.dedup();
         let first_person = words.iter().any(|w| {
@@ -50,6 +52,12 @@ impl QuestionTerms {
         let mut words = terms(text).into_iter().map(|(t, _)| t).peekable();
         words.peek().is_some() && words.all(|t| self.stems.contains(&t))
     }
+}
+
+/// Whether a word opens a question for something.
+fn asks(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    matches!(word.as_str(), "who" | "whom" | "whose" | "what" | "which" | "where" | "when" | "why" | "how")
 }
 
 /// The cues of the relations as terms. They are computed once, because stemming them for each fact was the largest cost.
@@ -138,6 +146,8 @@ mod tests {
         assert!(QuestionTerms::of("Is John's boss mean?").keys.contains(&EntityKey::of("John").unwrap()));
         let capitals: Vec<_> = QuestionTerms::of("Is \"John's\" boss in Rome?").capitals;
         assert_eq!(capitals.iter().map(EntityKey::as_str).collect::<Vec<_>>(), ["is", "john", "rome"]);
+        let names = |text: &str| QuestionTerms::of(text).keys.iter().any(|key| key.as_str() == "who");
+        assert!(!names("Who is my dentist?") && !names("and who is my dentist?") && names("Where is the WHO?"));
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use super::{check, error::UseCaseError, resources::add_links, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, DocumentId, EventId, Message, MessageId, Resource, Role, SessionId, Timestamp, UserText, context::SearchSources,
+    Caller, DocumentId, EventId, Message, MessageId, MessageKind, Resource, Role, SessionId, Timestamp, UserText, context::SearchSources,
 };
-use recall_ports::{Appended, FollowUp, NewMessage};
+use recall_ports::{Appended, FollowUp, IndexEntry, NewMessage};
+use recall_text::{ASKS, CONSULTS};
 
 /// Most messages in one import.
 pub const MAX_IMPORT: usize = 500;
@@ -154,7 +155,13 @@ impl UseCases {
             .zip(speakers)
             .zip(prepared)
             .enumerate()
-            .map(|(i, (((mut m, mining), speaker), prepared))| {
+            .map(|(i, (((mut m, mining), speaker), mut prepared))| {
+                let answer_from = if mining == FollowUp::FactsAndAnswer { m.answer_from } else { SearchSources::default() };
+                // Who says where to look asks, even with a few words to search for.
+                let is_search = !answer_from.is_all();
+                if mining == FollowUp::FactsAndAnswer && (is_search || prepared.terms.iter().any(|(term, _)| term == ASKS)) {
+                    mark_consultation(&mut prepared);
+                }
                 add_links(&mut m.resources, &m.text, || self.parts.ids.fresh());
                 NewMessage {
                     id: MessageId(self.parts.ids.fresh()),
@@ -168,8 +175,8 @@ impl UseCases {
                     external_id: m.client_message_id,
                     prepared,
                     mining,
-                    answer_from: if mining == FollowUp::FactsAndAnswer { m.answer_from } else { SearchSources::default() },
-                    kind: None,
+                    answer_from,
+                    kind: is_search.then_some(MessageKind::Question),
                     event: EventId(self.parts.ids.fresh()),
                     text: UserText::from(m.text),
                     resources: m.resources,
@@ -222,6 +229,11 @@ fn check_message(m: &SendMessage, latest: Timestamp) -> Result<Option<String>, U
         return Err(UseCaseError::invalid("SENT_AT_IN_FUTURE", "sentAt", message));
     }
     Ok(speaker)
+}
+
+/// Marks a question to the server, or its answer, for the index.
+pub(super) fn mark_consultation(prepared: &mut IndexEntry) {
+    prepared.terms.push((CONSULTS.to_owned(), 1));
 }
 
 /// Cuts a time to milliseconds, so the value read equals the value written.

@@ -11,6 +11,7 @@ use super::{
     error::UseCaseError,
     failure::Failure,
     forget_command::{Meant, forget_command},
+    send::mark_consultation,
     shared,
     use_cases::UseCases,
 };
@@ -147,6 +148,11 @@ impl UseCases {
         }
         let mut asked = Asked { message: Some(id), text: question.text.clone(), original: None, at: question.sent_at };
         let sources = self.parts.store.answer_sources(&job.caller, id).await?;
+        if let Some(text) = self.not_yet_read(&job.caller, &sources).await? {
+            let draft = AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
+            return self.commit_answer(job, id, draft, Timings::default(), None).await;
+        }
+        let sources = self.sources_of_question(&job.caller, &mut asked, sources).await?;
         let is_limited = !sources.is_all();
         let mut context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, id, sources).await?;
         if is_limited {
@@ -195,7 +201,8 @@ impl UseCases {
     ) -> Result<(), Failure> {
         let now = self.parts.clock.now();
         let prepared = self.prepare(std::slice::from_ref(&draft.text)).await?.into_iter().next();
-        let prepared = prepared.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
+        let mut prepared = prepared.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
+        mark_consultation(&mut prepared);
         let answer_id = MessageId(self.parts.ids.fresh());
         let completed = AnswerCompleted {
             session_id: job.session,
@@ -262,6 +269,9 @@ fn statement(caller: &Caller, message: Message, mut extraction: Extraction, even
     let is_chunk = message.role == Role::Document;
     if !is_chunk && forget_command(message.text.as_str()).is_some() {
         // A command states nothing, whatever the extractor read in it.
+        extraction = Extraction::empty(MessageKind::Question);
+    } else if message.kind == Some(MessageKind::Question) {
+        // A search in some sources, whatever its words are: "late fee" in the lease.
         extraction = Extraction::empty(MessageKind::Question);
     } else if !message.remembered {
         extraction = Extraction::empty(extraction.kind);

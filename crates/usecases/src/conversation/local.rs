@@ -44,7 +44,8 @@ impl UseCases {
         }
         let text = block::searchable(&text);
         let mut asked = Asked { message: Some(question), text, original: None, at: self.now() };
-        let context = self.context_of_question(caller, answerer, &mut asked, question, SearchSources::default()).await?;
+        let sources = self.sources_of_question(caller, &mut asked, SearchSources::default()).await?;
+        let context = self.context_of_question(caller, answerer, &mut asked, question, sources).await?;
         let draft = answerer.answer(caller, &asked, &context, &Whole).await;
         let mut draft = draft.map_err(|error| UseCaseError::Internal { cause: error.into() })?;
         for citation in &mut draft.citations {

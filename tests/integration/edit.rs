@@ -177,6 +177,34 @@ async fn retracted_fact_no_longer_weakens_rivals() {
 }
 
 #[tokio::test]
+async fn restoring_a_fact_undoes_its_retraction() {
+    let told = Chat::of(&["I live in Lyon.", "I live in Ghent."]).await;
+    let contents = "{ facts(first: 10, orderBy: LATEST_LEARNED) { nodes { id status belief relativeWeight validFrom validTo object { name }
+        evidence(first: 10) { totalCount nodes { stance excerpt confidence createdAt message { id } } } } } }";
+    let before = told.server.graphql(contents, json!({})).await;
+    let ghent = before["facts"]["nodes"].as_array().unwrap().iter().find(|n| n["object"]["name"] == "Ghent").unwrap()["id"].clone();
+    let change = async |mutation: &str| {
+        let query =
+            format!("mutation($id: ID!) {{ result: {mutation}(input: {{ id: $id }}) {{ fact {{ status }} errors {{ code path }} }} }}");
+        told.server.graphql(&query, json!({ "id": ghent })).await["result"].clone()
+    };
+    let refused = |code: &str| json!({ "fact": null, "errors": [{ "code": code, "path": ["input", "id"] }] });
+    assert_eq!(change("restoreFact").await, refused("NOT_RETRACTED"));
+    change("retractFact").await;
+    assert_ne!(told.server.graphql(contents, json!({})).await, before);
+    assert_eq!(change("restoreFact").await, json!({ "fact": { "status": "ACTIVE" }, "errors": [] }));
+    assert_eq!(told.server.graphql(contents, json!({})).await, before);
+    let events = told.server.events(&told.session).await;
+    let last: Vec<Value> = events.iter().rev().take(2).map(|e| json!([e["target"], e["change"], e["relative_weight"]])).collect();
+    assert_eq!(last, [json!(["Lyon", "revised", 0.5]), json!(["Ghent", "restored", 0.5])]);
+    assert_eq!(change("restoreFact").await, refused("NOT_RETRACTED"));
+
+    // A message that corrects the fact is evidence against it, which an undo would contradict.
+    told.say("Actually, I don't live in Ghent, I live in Bruges.").await;
+    assert_eq!(change("restoreFact").await, refused("RETRACTED_BY_MESSAGE"));
+}
+
+#[tokio::test]
 async fn undone_merge_restores_entity_and_emits_events() {
     let told = Chat::of(&["Hannah likes tea.", "Susanna likes tea.", "Susanna lives in Ghent."]).await;
     let susanna = told.entity("Susanna").await;

@@ -245,10 +245,16 @@ export class RecallClient {
     return resultOrThrow(assertFact.fact, assertFact.errors);
   }
 
-  /** Retracts a fact. It stays readable but no longer counts, until a later message states it again. */
+  /** Retracts a fact. It stays readable but no longer counts, until it is restored or stated again. */
   async retractFact(id: string): Promise<FactFields> {
     const { retractFact } = await this.graphql(operations.RetractFact, { input: { id } });
     return resultOrThrow(retractFact.fact, retractFact.errors);
+  }
+
+  /** Undoes `retractFact`: status, evidence and rivals become what they were. Refused if a message retracted the fact. */
+  async restoreFact(id: string): Promise<FactFields> {
+    const { restoreFact } = await this.graphql(operations.RestoreFact, { input: { id } });
+    return resultOrThrow(restoreFact.fact, restoreFact.errors);
   }
 
   /** Forgets facts and messages, by words or ids. By default (`dryRun`) it only returns what would be forgotten. */

@@ -72,6 +72,8 @@ actions! {
     SharedFactAsserted = "shared.fact.asserted",
     /// A fact of shared memory was retracted.
     SharedFactRetracted = "shared.fact.retracted",
+    /// The retraction of a fact of shared memory was undone.
+    SharedFactRestored = "shared.fact.restored",
     /// An entity of shared memory was renamed.
     SharedEntityRenamed = "shared.entity.renamed",
     /// An entity of shared memory got another type.

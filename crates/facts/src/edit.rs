@@ -9,9 +9,9 @@ use super::message_entities::MAX_ALIASES;
 use super::resolve::names;
 use super::weigh::{is_rival, reweigh};
 use recall_domain::{
-    Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactStatus, MessageId, Ontology, SessionId,
-    Stance, Timestamp,
-    belief::half_life,
+    Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, MessageId, Ontology,
+    SessionId, Stance, Timestamp,
+    belief::{half_life, is_of_document},
     entity::VIEWER_NAME,
     event::{EntityChange, EntityUpdate, FactChange},
 };
@@ -30,7 +30,7 @@ pub struct EditContext<'a> {
     pub now: Timestamp,
 }
 
-/// A fact to retract, with its rivals and evidence.
+/// A fact to retract or to restore, with its rivals and evidence.
 #[derive(Debug)]
 pub struct Retraction<'a> {
     /// The fact.
@@ -62,18 +62,121 @@ pub fn retract(at: &EditContext<'_>, r: &Retraction<'_>, ids: &mut dyn FnMut() -
             dropped.extend(gone.into_iter().map(|m| (rival.id, m, Stance::Opposes)));
         }
     }
-    let names: HashMap<EntityId, &Entity> = r.sides.iter().map(|e| (e.id, e)).collect();
-    let others: Vec<Fact> = facts.iter().cloned().chain(r.rivals.iter().filter(|o| !facts.iter().any(|f| f.id == o.id)).cloned()).collect();
-    let events = facts
-        .iter()
-        .map(|f| {
-            let change = if f.id == r.fact.id { FactChange::Retracted } else { FactChange::Revised };
-            let (message, excerpt) = (None, None);
-            fact_event(FactEvent { session, fact: f, others: &others, names: &names, ontology, change, message, excerpt, now })
-        })
-        .map(|body| EventDraft { id: EventId(ids()), body })
-        .collect();
+    let events = events(at, r, &facts, FactChange::Retracted, ids);
     KnowledgeCommit { facts, dropped_evidence: dropped, events, ..KnowledgeCommit::empty(version, session, now) }
+}
+
+/// Returns the events of a fact that changed by hand, and of its re-weighed rivals.
+fn events(at: &EditContext<'_>, r: &Retraction<'_>, facts: &[Fact], change: FactChange, ids: &mut dyn FnMut() -> Uuid) -> Vec<EventDraft> {
+    let EditContext { session, ontology, now, .. } = *at;
+    let names: HashMap<EntityId, &Entity> = r.sides.iter().map(|e| (e.id, e)).collect();
+    let others: Vec<Fact> = facts.iter().chain(r.rivals.iter().filter(|o| !facts.iter().any(|f| f.id == o.id))).cloned().collect();
+    let event = |f: &Fact| {
+        let change = if f.id == r.fact.id { change } else { FactChange::Revised };
+        let (message, excerpt) = (None, None);
+        fact_event(FactEvent { session, fact: f, others: &others, names: &names, ontology, change, message, excerpt, now })
+    };
+    facts.iter().map(|f| EventDraft { id: EventId(ids()), body: event(f) }).collect()
+}
+
+/// Why a fact cannot be restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRestorable {
+    /// It is not retracted, or a later message stated it again.
+    NotRetracted,
+    /// A message retracted it, as a correction does, and not the user by hand.
+    RetractedByMessage,
+}
+
+/// Undoes the retraction of a fact by hand.
+///
+/// Status and end of the fact follow from its evidence, as before the retraction. Its statements oppose its rivals again, and what was
+/// stated of its rivals since then opposes it. Nothing is stated again, so the evidence is what it was.
+///
+/// # Errors
+/// If there is no retraction by hand to undo.
+pub fn restore(at: &EditContext<'_>, r: &Retraction<'_>, ids: &mut dyn FnMut() -> Uuid) -> Result<KnowledgeCommit, NotRestorable> {
+    let EditContext { version, session, ontology, now } = *at;
+    let Some(retracted_at) = r.fact.valid_to.filter(|_| r.fact.status == FactStatus::Retracted) else {
+        return Err(NotRestorable::NotRetracted);
+    };
+    // A message retracts a fact at its own time, and is evidence against it.
+    if r.of(r.fact.id).any(|e| e.stance == Stance::Opposes && e.created_at == retracted_at) {
+        return Err(NotRestorable::RetractedByMessage);
+    }
+    let mut fact = Fact { status: FactStatus::Active, valid_to: None, updated_at: now, ..r.fact.clone() };
+    if let Some(weighed) = r.reweigh(&fact, &[], ontology) {
+        (fact.status, fact.valid_to) = (weighed.status, weighed.valid_to);
+    }
+    let rivals = || r.rivals.iter().filter(|o| o.id != fact.id && is_rival(&fact, o, ontology));
+    let mut against: Vec<Evidence> = Vec::new();
+    for rival in rivals().filter(|o| o.status != FactStatus::Retracted) {
+        let since = opposing_rows(&fact, rival, r, ontology).into_iter().filter(|e| e.created_at > retracted_at);
+        for row in since {
+            // A message that states two rivals of a fact opposes it once.
+            if !against.iter().any(|e| e.message == row.message) {
+                against.push(row);
+            }
+        }
+    }
+    let rivals: Vec<Fact> = rivals().cloned().collect();
+    if !against.is_empty() {
+        fact = r.reweigh(&fact, &against, ontology).unwrap_or(fact);
+    }
+    let (mut facts, mut evidence) = (vec![fact], against);
+    for rival in &rivals {
+        let rows = opposing_rows(rival, r.fact, r, ontology);
+        if let Some(weighed) = r.reweigh(rival, &rows, ontology).filter(|_| !rows.is_empty()) {
+            facts.push(Fact { updated_at: now, ..weighed });
+            evidence.extend(rows);
+        }
+    }
+    let events = events(at, r, &facts, FactChange::Restored, ids);
+    Ok(KnowledgeCommit { facts, evidence, events, ..KnowledgeCommit::empty(version, session, now) })
+}
+
+/// Returns the rows by which the statements of a fact oppose its rival, as far as the rival does not have them.
+///
+/// A statement opposes the rivals that are active at its time, and a new fact gets what was stated of its active rivals before.
+fn opposing_rows(rival: &Fact, fact: &Fact, r: &Retraction<'_>, ontology: &Ontology) -> Vec<Evidence> {
+    let first = r.of(rival.id).filter(|e| e.span.is_some()).map(order).min();
+    let has_row = |message: MessageId| r.of(rival.id).any(|e| e.message == message && e.stance != Stance::Supports);
+    let opposes = |e: &Evidence| match (first, r.status_before(rival, order(e), ontology)) {
+        (_, Some(status)) => {
+            let was_retracted = rival.status == FactStatus::Retracted && rival.valid_to.is_some_and(|end| end <= e.created_at);
+            // What a document says is no objection to what people said.
+            status == FactStatus::Active && !was_retracted && !is_of_document(e.confidence)
+        }
+        (Some(first), None) => r.status_before(fact, first, ontology).is_none_or(|status| status == FactStatus::Active),
+        (None, None) => false,
+    };
+    let states = |e: &&Evidence| e.stance == Stance::Supports && !has_row(e.message) && opposes(e);
+    let row = |e: &Evidence| Evidence { fact: rival.id, stance: Stance::Opposes, span: None, ..e.clone() };
+    r.of(fact.id).filter(states).map(row).collect()
+}
+
+/// The place of a piece of evidence in time.
+fn order(e: &Evidence) -> (Timestamp, MessageId) {
+    (e.created_at, e.message)
+}
+
+impl Retraction<'_> {
+    fn of(&self, fact: FactId) -> impl Iterator<Item = &Evidence> {
+        self.evidence.iter().filter(move |e| e.fact == fact)
+    }
+
+    /// Re-weighs a fact from its evidence and further rows.
+    fn reweigh(&self, fact: &Fact, more: &[Evidence], ontology: &Ontology) -> Option<Fact> {
+        let all: Vec<Evidence> = self.of(fact.id).chain(more).cloned().collect();
+        reweigh(fact, &all, half_life(ontology.get(&fact.relation)))
+    }
+
+    /// Returns the status that a fact had by its earlier evidence; `None` if there was none.
+    fn status_before(&self, fact: &Fact, at: (Timestamp, MessageId), ontology: &Ontology) -> Option<FactStatus> {
+        let earlier: Vec<Evidence> = self.of(fact.id).filter(|e| order(e) < at).cloned().collect();
+        let known = Fact { status: FactStatus::Active, ..fact.clone() };
+        reweigh(&known, &earlier, half_life(ontology.get(&fact.relation))).map(|f| f.status)
+    }
 }
 
 /// Splits a rival's evidence: messages that oppose it only by stating the fact, and the remaining evidence.

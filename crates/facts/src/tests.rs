@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 mod origins;
 mod possible_ends;
+mod restore;
 
 use super::decide::{KnownFacts, decide};
 use super::message_entities::{MessageCues, MessageEntities, lookup_terms_of};

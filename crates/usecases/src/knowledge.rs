@@ -1,4 +1,6 @@
-//! Asserts and retracts facts by hand. For changes of entities, see `entities`.
+//! Asserts, retracts and restores facts by hand. For changes of entities, see `entities`.
+
+use uuid::Uuid;
 
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{check, error::UseCaseError, send::SendMessage, shared, use_cases::UseCases};
@@ -6,10 +8,14 @@ use recall_domain::{
     Caller, CandidateFact, CandidateValue, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, FactValue, Mention,
     MessageKind, Party, Polarity, Relation, Role, SessionId, Similarity, Span, UserText, Word, names_user, nearest,
 };
-use recall_facts::{LearnError, Statement, edit, rival_keys};
-use recall_ports::{CommitError, FollowUp, NewMessage};
+use recall_facts::{
+    LearnError, Statement,
+    edit::{self, NotRestorable},
+    rival_keys,
+};
+use recall_ports::{CommitError, FollowUp, KnowledgeCommit, NewMessage};
 
-/// Most evidence rows loaded to retract one fact.
+/// Most evidence rows loaded to retract or restore one fact.
 const MAX_EVIDENCE: u32 = 10_000;
 
 /// A fact stated by hand.
@@ -179,22 +185,42 @@ impl UseCases {
         })
     }
 
-    /// Retracts a fact. It stays readable; a later statement restores it.
+    /// Retracts a fact. It stays readable; [`Self::restore_fact`] or a later statement restores it.
     ///
     /// # Errors
     /// `NotFound` if it is not the caller's.
     pub async fn retract_fact(&self, caller: &Caller, id: FactId) -> Result<Fact, UseCaseError> {
+        self.change_fact(caller, id, |at, retraction, ids| {
+            Ok((retraction.fact.status != FactStatus::Retracted).then(|| edit::retract(at, retraction, ids)))
+        })
+        .await
+    }
+
+    /// Undoes the retraction of a fact by hand: status, evidence and rivals become what they were.
+    ///
+    /// # Errors
+    /// `NotFound` if it is not the caller's, `Invalid` if it is not retracted or a message retracted it.
+    pub async fn restore_fact(&self, caller: &Caller, id: FactId) -> Result<Fact, UseCaseError> {
+        self.change_fact(caller, id, |at, retraction, ids| edit::restore(at, retraction, ids).map(Some).map_err(cannot_restore)).await
+    }
+
+    /// Plans a change of a fact and its rivals, and commits it. Without a plan, the fact stays as it is.
+    async fn change_fact(
+        &self,
+        caller: &Caller,
+        id: FactId,
+        plan: impl Fn(&edit::EditContext<'_>, &edit::Retraction<'_>, &mut dyn FnMut() -> Uuid) -> Result<Option<KnowledgeCommit>, UseCaseError>
+        + Send
+        + Sync,
+    ) -> Result<Fact, UseCaseError> {
         shared::may_write(caller)?;
         let store = &self.parts.store;
         let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = store.knowledge_version(caller).await?;
             let fact = store.facts_by_id(caller, &[id]).await?.into_iter().next().ok_or(UseCaseError::NotFound { noun: "fact" })?;
-            if fact.status == FactStatus::Retracted {
-                return Ok(fact);
-            }
             let rivals = store.facts_by_key(caller, &rival_keys(&fact, &self.parts.ontology), u32::MAX).await?;
-            let ids: Vec<FactId> = rivals.iter().chain([&fact]).map(|f| f.id).collect();
+            let ids: Vec<FactId> = rivals.iter().filter(|f| f.id != id).chain([&fact]).map(|f| f.id).collect();
             let evidence = store.evidence_of(caller, &ids, MAX_EVIDENCE).await?;
             let mut named: Vec<EntityId> = rivals.iter().chain([&fact]).flat_map(|f| [f.subject, f.object]).collect();
             named.sort();
@@ -204,8 +230,8 @@ impl UseCases {
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "fact" })?;
             let mut fresh = || self.parts.ids.fresh();
             let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
-            let retract = edit::Retraction { fact: &fact, rivals: &rivals, evidence: &evidence, sides: &sides };
-            let plan = edit::retract(&at, &retract, &mut fresh);
+            let retraction = edit::Retraction { fact: &fact, rivals: &rivals, evidence: &evidence, sides: &sides };
+            let Some(plan) = plan(&at, &retraction, &mut fresh)? else { return Ok(fact) };
             let heard = Heard::of(&evidence);
             heard.add_sessions(&plan, &mut sessions, MAX_SESSIONS as usize);
             if self.commit_by_hand(caller, &plan, &sessions, Some(&heard)).await? {
@@ -214,6 +240,16 @@ impl UseCases {
         }
         Err(CommitError::Stale.into())
     }
+}
+
+fn cannot_restore(reason: NotRestorable) -> UseCaseError {
+    let (code, message) = match reason {
+        NotRestorable::NotRetracted => ("NOT_RETRACTED", "The fact is not retracted, so there is nothing to restore."),
+        NotRestorable::RetractedByMessage => {
+            ("RETRACTED_BY_MESSAGE", "A message retracted this fact. State the fact again, or delete the message.")
+        }
+    };
+    UseCaseError::invalid(code, "id", message)
 }
 
 /// Returns the object or the value that the relation takes.

@@ -56,6 +56,7 @@ def test_memory_is_corrected(recall: Recall, new_session: Callable[[], str]) -> 
     session_id = new_session()
     fact = recall.assert_fact(session_id, "Nadia", "LIVES_IN", "Lisbon", subject_type="PERSON")
     assert recall.retract_fact(fact.id).status == "RETRACTED"
+    assert recall.restore_fact(fact.id).status == "ACTIVE"
     renamed = recall.rename_entity(fact.subject.id, "Nadia Costa")
     assert renamed.aliases == ("Nadia",)
     other = recall.assert_fact(session_id, "Nadja", "LIVES_IN", "Porto", subject_type="PERSON")

@@ -43,6 +43,7 @@ async fn refused_mutation_names_argument_within_input() {
         ("assertFact", fact("BOGUS"), "UNKNOWN_RELATION", "relation"),
         ("assertFact", json!({ "sessionId": session, "subject": "John", "relation": "LIKES", "object": "john" }), "SAME_SIDES", "object"),
         ("retractFact", json!({ "id": nowhere }), "NOT_FOUND", "id"),
+        ("restoreFact", json!({ "id": nowhere }), "NOT_FOUND", "id"),
         ("updateSession", json!({ "sessionId": nowhere, "title": "Plans" }), "NOT_FOUND", "sessionId"),
         ("updateSession", json!({ "sessionId": session, "title": " " }), "TITLE_EMPTY", "title"),
         ("forget", json!({}), "NOTHING_NAMED", "query"),

@@ -41,6 +41,7 @@ async fn foreign_ids_look_like_unknown_ids() {
         ("assertFact(input: { sessionId: $id, subject: \"A\", relation: \"LIKES\", object: \"B\" })", &session),
         ("cancelAnswer(input: { messageId: $id })", &message),
         ("retractFact(input: { id: $id })", &fact),
+        ("restoreFact(input: { id: $id })", &fact),
         ("updateSession(input: { sessionId: $id, title: \"Plans\" })", &session),
         ("forget(input: { factIds: [$id], dryRun: false })", &fact),
         ("forget(input: { messageIds: [$id], dryRun: false })", &message),

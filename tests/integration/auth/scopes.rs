@@ -111,6 +111,7 @@ async fn every_root_field_requires_a_scope() {
         ("cancelAnswer", "cancelAnswer(input: { messageId: $id })"),
         ("assertFact", "assertFact(input: { sessionId: $id, subject: \"a\", relation: \"LIKES\", object: \"b\" })"),
         ("retractFact", "retractFact(input: { id: $id })"),
+        ("restoreFact", "restoreFact(input: { id: $id })"),
         ("renameEntity", "renameEntity(input: { id: $id, name: \"x\" })"),
         ("retypeEntity", "retypeEntity(input: { id: $id, type: PLACE })"),
         ("updateViewer", "updateViewer(input: { paused: true })"),

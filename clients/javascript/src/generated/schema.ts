@@ -1252,6 +1252,20 @@ export interface Resource {
 /** How a text refers to a resource. */
 export type ResourceOrigin = "PART" | "LINK";
 
+/** The fact to restore. */
+export interface RestoreFactInput {
+  /** The id of the fact. */
+  id: string;
+}
+
+/** The result of `restoreFact`. */
+export interface RestoreFactPayload {
+  /** The restored fact. */
+  fact: Fact | null;
+  /** Errors that the client can correct; empty on success. */
+  errors: UserError[];
+}
+
 /** How long this server keeps data of the viewer. What the viewer deletes is gone at once. */
 export interface Retention {
   /** Days without a new message after which a session is deleted; null if sessions are kept. */

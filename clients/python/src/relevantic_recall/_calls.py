@@ -232,6 +232,10 @@ def retract_fact(id: str) -> Call[Fact]:
     return Call(documents.RETRACT_FACT, {"input": {"id": id}}, lambda data: Fact.parse(_payload(data, "retractFact", "fact")), safe=False)
 
 
+def restore_fact(id: str) -> Call[Fact]:
+    return Call(documents.RESTORE_FACT, {"input": {"id": id}}, lambda data: Fact.parse(_payload(data, "restoreFact", "fact")), safe=False)
+
+
 def forget(query: str | None, fact_ids: Iterable[str] | None, message_ids: Iterable[str] | None, dry_run: bool) -> Call[Forgotten]:
     variables = {"input": _given(query=query, factIds=_list(fact_ids), messageIds=_list(message_ids), dryRun=dry_run)}
     return Call(documents.FORGET, variables, lambda data: Forgotten.parse(_payload(data, "forget")), safe=dry_run)

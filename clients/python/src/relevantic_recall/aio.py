@@ -314,8 +314,12 @@ class AsyncRecall:
         return await self._run(calls.assert_fact(session_id, subject, relation, object, subject_type, object_type, value, label))
 
     async def retract_fact(self, id: str) -> Fact:
-        """Retracts a fact. It stays readable but no longer counts, until a later message states it again."""
+        """Retracts a fact. It stays readable but no longer counts, until it is restored or stated again."""
         return await self._run(calls.retract_fact(id))
+
+    async def restore_fact(self, id: str) -> Fact:
+        """Undoes `retract_fact`: status, evidence and rivals become what they were. Refused if a message retracted the fact."""
+        return await self._run(calls.restore_fact(id))
 
     async def forget(
         self,

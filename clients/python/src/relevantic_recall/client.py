@@ -314,8 +314,12 @@ class Recall:
         return self._run(calls.assert_fact(session_id, subject, relation, object, subject_type, object_type, value, label))
 
     def retract_fact(self, id: str) -> Fact:
-        """Retracts a fact. It stays readable but no longer counts, until a later message states it again."""
+        """Retracts a fact. It stays readable but no longer counts, until it is restored or stated again."""
         return self._run(calls.retract_fact(id))
+
+    def restore_fact(self, id: str) -> Fact:
+        """Undoes `retract_fact`: status, evidence and rivals become what they were. Refused if a message retracted the fact."""
+        return self._run(calls.restore_fact(id))
 
     def forget(
         self,

@@ -84,6 +84,7 @@ const CONTRACT: &[&str] = &[
     "Mutation.openEventStream(input: OpenEventStreamInput!): OpenEventStreamPayload!",
     "Mutation.assertFact(input: AssertFactInput!): AssertFactPayload!",
     "Mutation.retractFact(input: RetractFactInput!): RetractFactPayload!",
+    "Mutation.restoreFact(input: RestoreFactInput!): RestoreFactPayload!",
     "Mutation.updateSession(input: UpdateSessionInput!): UpdateSessionPayload!",
     "Mutation.forget(input: ForgetInput!): ForgetPayload!",
     "Mutation.undoForget(input: UndoForgetInput!): ForgetPayload!",

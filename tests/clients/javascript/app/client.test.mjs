@@ -55,6 +55,7 @@ test("facts are asserted and retracted, and entities renamed and merged", async 
   const session = await recall.createSession("Corrections");
   const fact = await recall.assertFact({ sessionId: session.id, subject: "Nadia", relation: "LIVES_IN", object: "Lisbon" });
   assert.equal((await recall.retractFact(fact.id)).status, "RETRACTED");
+  assert.equal((await recall.restoreFact(fact.id)).status, "ACTIVE");
   const renamed = await recall.renameEntity({ id: fact.subject.id, name: "Nadia Costa" });
   assert.deepEqual(renamed.aliases, ["Nadia"]);
   const other = await recall.assertFact({ sessionId: session.id, subject: "Nadja", relation: "LIVES_IN", object: "Porto" });

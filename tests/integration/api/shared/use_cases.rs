@@ -57,6 +57,7 @@ async fn every_use_case_refuses_shared_reader() {
         c.cancel_answer(reader, message).await.map(drop),
         c.assert_fact(reader, stated).await.map(drop),
         c.retract_fact(reader, fact).await.map(drop),
+        c.restore_fact(reader, fact).await.map(drop),
         c.update_session(reader, session, SessionUpdate { pinned: Some(true), ..SessionUpdate::default() }).await.map(drop),
         c.set_paused(reader, true).await.map(drop),
         c.forget(reader, ForgetRequest { facts: vec![fact], ..ForgetRequest::default() }).await.map(drop),

@@ -1,4 +1,4 @@
-//! Mutations that assert and retract facts.
+//! Mutations that assert, retract and restore facts.
 
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
@@ -57,6 +57,22 @@ pub(crate) struct RetractFactPayload {
     errors: Vec<UserError>,
 }
 
+/// The fact to restore.
+#[derive(InputObject)]
+pub(crate) struct RestoreFactInput {
+    /// The id of the fact.
+    id: ID,
+}
+
+/// The result of `restoreFact`.
+#[derive(SimpleObject)]
+pub(crate) struct RestoreFactPayload {
+    /// The restored fact.
+    fact: Option<FactNode>,
+    /// Errors that the client can correct; empty on success.
+    errors: Vec<UserError>,
+}
+
 #[derive(Default)]
 pub(super) struct FactMutations;
 
@@ -91,7 +107,7 @@ impl FactMutations {
         Ok(AssertFactPayload { fact, errors })
     }
 
-    /// Retracts a fact. It stays readable but no longer counts, until a later message states it again.
+    /// Retracts a fact. It stays readable but no longer counts, until it is restored or stated again.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn retract_fact(
         &self,
@@ -108,5 +124,25 @@ impl FactMutations {
         };
         let (fact, errors) = split_user_errors(retract.await)?;
         Ok(RetractFactPayload { fact, errors })
+    }
+
+    /// Undoes `retractFact`: status, evidence and rivals of the fact become what they were. A fact that a message retracted is refused
+    /// with `RETRACTED_BY_MESSAGE`, and one that is not retracted with `NOT_RETRACTED`.
+    #[graphql(complexity = "CHANGE + child_complexity")]
+    async fn restore_fact(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The fact.")] input: RestoreFactInput,
+    ) -> async_graphql::Result<RestoreFactPayload> {
+        let s = scope(ctx)?;
+        let restore = async {
+            let id: FactId = read_id(&input.id, "input.id")?;
+            let restore = |caller| async move { s.usecases.restore_fact(&caller, id).await.map_err(ApiError::from) };
+            let (fact, memory) = s.change(&[ResourceId::Fact(id)], restore).await.map_err(|e| e.at("input.id"))?;
+            audit_shared_change(ctx, memory, AuditAction::SharedFactRestored, id).await?;
+            Ok(FactNode(fact.into(), memory.clone()))
+        };
+        let (fact, errors) = split_user_errors(restore.await)?;
+        Ok(RestoreFactPayload { fact, errors })
     }
 }

@@ -67,7 +67,7 @@ function Actions({ fact }: { fact: KnownFact }) {
   if (!mayWrite(fact.shared)) return <p class="soft">Shared memory. Only administrators can change it.</p>;
   return (
     <div class="actions" ref={buttons}>
-      <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => steer.confirm(fact))}>{holds ? "Confirm" : "Restore"}</button>
+      <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => (holds ? steer.confirm(fact) : steer.restore(fact)))}>{holds ? "Confirm" : "Restore"}</button>
       <button type="button" class="plain" disabled={busy} onClick={() => setDialog("correct")}>Correct…</button>
       {holds && <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => steer.retract([fact]))}>Retract</button>}
       <button type="button" class="plain" disabled={busy} onClick={() => setDialog("forget")}>Forget…</button>

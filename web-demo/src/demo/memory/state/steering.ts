@@ -56,10 +56,17 @@ export class Steering {
     this.#done(`Recorded: ${sentence(fact)}.`);
   }
 
-  /** States the fact again. It counts more then, and holds again if it had ended or was retracted. */
+  /** States the fact again. It counts more then. */
   async confirm(fact: KnownFact): Promise<void> {
     await this.#stateAgain(fact);
-    this.#done(fact.status === "ACTIVE" ? `Confirmed: ${sentence(fact)}.` : `Restored: ${sentence(fact)}.`);
+    this.#done(`Confirmed: ${sentence(fact)}.`);
+  }
+
+  /** Takes a retraction back. What ended, or was retracted by a message, is stated again. */
+  async restore(fact: KnownFact): Promise<void> {
+    if (fact.status === "RETRACTED") await this.#restore(fact);
+    else await this.#stateAgain(fact);
+    this.#done(`Restored: ${sentence(fact)}.`);
   }
 
   async retract(facts: readonly KnownFact[]): Promise<void> {
@@ -67,7 +74,7 @@ export class Steering {
     const [only] = facts;
     const text = facts.length === 1 && only ? `Retracted: ${sentence(only)}.` : `${facts.length} facts are retracted.`;
     this.#done(text, "Restore", async () => {
-      for (const fact of facts) await this.#stateAgain(fact);
+      for (const fact of facts) await this.#restore(fact);
       this.#parts.changed();
       return facts.length === 1 ? "The fact holds again." : "The facts hold again.";
     });
@@ -153,6 +160,17 @@ export class Steering {
     const { subjectType, objectType, ...said } = statement;
     const input: AssertFactInput = { ...said, sessionId, ...(subjectType ? { subjectType } : {}), ...(objectType ? { objectType } : {}) };
     return this.#parts.client.assertFact(input);
+  }
+
+  async #restore(fact: KnownFact) {
+    try {
+      await this.#parts.client.restoreFact(fact.id);
+    } catch (error) {
+      const code = error instanceof RecallError ? error.code : "";
+      if (code === "RETRACTED_BY_MESSAGE") await this.#stateAgain(fact);
+      // It was stated or restored since.
+      else if (code !== "NOT_RETRACTED") throw error;
+    }
   }
 
   async #stateAgain(fact: KnownFact) {

@@ -66,6 +66,7 @@ const words = new Map<string, Words>(Object.entries({
   "shared.answer.cancelled": { text: "Stopped an answer in shared memory" },
   "shared.fact.asserted": { text: "Stated a fact in shared memory", href: memoryFactHref },
   "shared.fact.retracted": { text: "Retracted a fact of shared memory", href: memoryFactHref },
+  "shared.fact.restored": { text: "Restored a fact of shared memory", href: memoryFactHref },
   "shared.entity.renamed": { text: "Renamed an entity of shared memory", href: entityHref },
   "shared.entity.retyped": { text: "Changed the type of an entity of shared memory", href: entityHref },
   "shared.entities.merged": { text: "Merged two entities of shared memory", href: entityHref },

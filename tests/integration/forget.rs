@@ -24,7 +24,7 @@ impl Chat {
     /// Everything that a client sees, in an order that does not change.
     async fn state(&self) -> Value {
         let query = "query($s: ID!) {
-            session(id: $s) { title messages(first: 100) { nodes { id text kind status sourceMetadata citations { index excerpt }
+            session(id: $s) { title messages(first: 100) { totalCount nodes { id text kind status sourceMetadata citations { index excerpt }
                 entities { name } facts { id } answer { id } } } }
             facts(first: 100) { nodes { id relation status weight belief uncertainty relativeWeight flagged validFrom validTo updatedAt
                 subject { name } object { name } evidence { nodes { stance confidence excerpt message { id } } } } }
@@ -70,6 +70,22 @@ async fn dry_run_changes_nothing_and_shows_what_is_meant() {
         assert_eq!(facts(&chat.forget(json!({ "query": query })).await), wanted, "{query}");
     }
     assert_eq!(chat.state().await, before);
+}
+
+#[tokio::test]
+async fn forgotten_messages_are_not_counted() {
+    let chat = Chat::of(TOLD).await;
+    let count = async || chat.state().await["session"]["messages"]["totalCount"].clone();
+    assert_eq!(count().await, json!(4));
+    let done = chat.forget(json!({ "query": "that I live in Oakwood", "dryRun": false })).await;
+    assert_eq!((&done["messageCount"], count().await), (&json!(1), json!(3)));
+    chat.undo(&done["token"]).await;
+    assert_eq!(count().await, json!(4));
+    let last = "query($s: ID!) { session(id: $s) { messages(last: 1) { nodes { id } } } }";
+    let last = chat.server.graphql(last, json!({ "s": chat.session })).await["session"]["messages"]["nodes"][0]["id"].clone();
+    let delete = "mutation($m: ID!) { deleteMessage(input: { messageId: $m }) { errors { code } } }";
+    chat.server.graphql(delete, json!({ "m": last })).await;
+    assert_eq!(count().await, json!(3));
 }
 
 #[tokio::test]

@@ -145,6 +145,7 @@ fn to_json(value: &impl Serialize) -> String {
 async fn read_session(memories: &Memories, id: SessionId) -> Result<serde_json::Value, Fault> {
     for memory in memories.all() {
         let Some(session) = memory.read.sessions(&[id]).await?.into_iter().next() else { continue };
+        let count = memory.read.count_messages(id).await?;
         let mut bytes = 0;
         let latest = memory.read.list_messages(id, &Page::first(MESSAGES), true).await?.items;
         let fits = |m: &MessageView| {
@@ -157,8 +158,8 @@ async fn read_session(memories: &Memories, id: SessionId) -> Result<serde_json::
             "id": id.to_string(),
             "title": session.title.as_ref().map(|t| t.as_str()),
             "created_at": session.created_at,
-            "message_count": session.message_count,
-            "messages_left_out": session.message_count.saturating_sub(messages.len() as u64),
+            "message_count": count,
+            "messages_left_out": count.saturating_sub(messages.len() as u64),
             "messages": messages,
         }));
     }

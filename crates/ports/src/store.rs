@@ -366,6 +366,8 @@ pub trait MessageStore: Send + Sync {
     async fn messages_by_external_id(&self, caller: &Caller, session: SessionId, ids: &[String]) -> Result<Vec<Message>, StoreError>;
     /// Returns the messages of a session in order; `backwards` starts with the newest.
     async fn list_messages(&self, caller: &Caller, session: SessionId, page: &Page, backwards: bool) -> Result<Slice<Message>, StoreError>;
+    /// Returns the number of messages that [`list_messages`](Self::list_messages) lists.
+    async fn count_messages(&self, caller: &Caller, session: SessionId) -> Result<u64, StoreError>;
     /// Returns up to `limit` messages before `position`, oldest first.
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError>;
     /// Returns up to `limit` messages of a session, or of all, that were said at `after` or later and before `before`, in order of storing.

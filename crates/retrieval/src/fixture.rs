@@ -123,6 +123,10 @@ impl MessageStore for MemoryFeed {
         Err(unsupported())
     }
 
+    async fn count_messages(&self, _: &Caller, _: SessionId) -> Result<u64, StoreError> {
+        Err(unsupported())
+    }
+
     async fn messages_before(&self, _: &Caller, _: SessionId, _: u64, _: u32) -> Result<Vec<Message>, StoreError> {
         Err(unsupported())
     }

@@ -249,6 +249,11 @@ impl MemoryReader {
         self.store.list_messages(&self.caller, session, page, backwards).await
     }
 
+    /// Returns the number of messages of a session, without forgotten ones.
+    pub async fn count_messages(&self, session: SessionId) -> Result<u64, StoreError> {
+        self.store.count_messages(&self.caller, session).await
+    }
+
     /// Returns a page of the documents, latest first.
     pub async fn list_documents(&self, filter: &DocumentFilter, page: &Page) -> Result<Slice<Document>, StoreError> {
         self.store.list_documents(&self.caller, filter, page).await

@@ -6,7 +6,7 @@ use async_graphql::{
 };
 
 use crate::error::ApiError;
-use recall_domain::{DocumentId, Message, Page, Slice};
+use recall_domain::{DocumentId, Message, Page, SessionId, Slice};
 use recall_ports::{DocumentFilter, EntityFilter, FactFilter, SessionFilter};
 use recall_usecases::MemoryReader;
 
@@ -22,6 +22,7 @@ pub(crate) type Connection<N> = connection::Connection<OpaqueCursor<String>, N, 
 pub(crate) enum Total {
     Unknown,
     Known(u64),
+    Messages(MemoryReader, SessionId),
     Sessions(MemoryReader, SessionFilter),
     Entities(MemoryReader, EntityFilter),
     Facts(MemoryReader, FactFilter),
@@ -38,6 +39,7 @@ impl Total {
         let counted = match self {
             Self::Unknown => return Ok(None),
             Self::Known(count) => return Ok(Some(*count)),
+            Self::Messages(memory, session) => memory.count_messages(*session).await,
             Self::Sessions(memory, filter) => memory.count_sessions(filter).await,
             Self::Entities(memory, filter) => memory.count_entities(filter).await,
             Self::Facts(memory, filter) => memory.count_facts(filter).await,

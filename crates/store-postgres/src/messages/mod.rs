@@ -68,6 +68,16 @@ impl MessageStore for PostgresStore {
         Ok(keys::page(found.into_iter().map(MessageRow::read), page, keys::of_message)?)
     }
 
+    async fn count_messages(&self, caller: &Caller, session: SessionId) -> Result<u64, StoreError> {
+        let counted = sqlx::query_scalar!(
+            r#"SELECT count(*) AS "messages!" FROM visible_messages WHERE user_id = $1 AND session_id = $2"#,
+            caller.user().0,
+            session.0,
+        );
+        let counted = counted.fetch_one(self.pool.reading(caller)).await.map_err(Failure::from)?;
+        Ok(Column("messages", "count").count(counted)?)
+    }
+
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
         let found = load_before(self, caller, session, signed(position), i64::from(limit)).await?;
         Ok(found.into_iter().rev().map(MessageRow::read).collect::<Result<_, _>>()?)

@@ -66,6 +66,15 @@ impl MessageStore for SqliteStore {
         Ok(keys::page(found.into_iter().map(Ok::<_, Failure>), page, keys::of_message)?)
     }
 
+    async fn count_messages(&self, caller: &Caller, session: SessionId) -> Result<u64, StoreError> {
+        let values = (caller.user().0, session.0);
+        let counted = self.read(caller, move |db| {
+            let sql = "SELECT COUNT(*) AS messages FROM visible_messages WHERE user_id = ? AND session_id = ?";
+            db.only_row("messages", sql, values, |c| c.count("messages"))
+        });
+        Ok(counted.await?)
+    }
+
     async fn messages_before(&self, caller: &Caller, session: SessionId, position: u64, limit: u32) -> Result<Vec<Message>, StoreError> {
         let values = (caller.user().0, session.0, signed(position), limit);
         let mut found = self.read(caller, move |db| db.rows("messages", MESSAGES_BEFORE, values, rows::message)).await?;

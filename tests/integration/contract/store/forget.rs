@@ -92,6 +92,7 @@ pub(super) async fn forgotten_data_is_in_no_read(store: Arc<dyn Store>) {
     store.forget(c, &whole(&w, &known).await).await.unwrap();
     assert!(store.messages_by_id(c, &[known.message.id]).await.unwrap().is_empty());
     assert!(store.list_messages(c, known.session, &Page::first(10), true).await.unwrap().items.is_empty());
+    assert_eq!(store.count_messages(c, known.session).await.unwrap(), 0);
     assert!(store.messages_before(c, known.session, 10, 10).await.unwrap().is_empty());
     assert!(store.feed(c, MODEL, 0, 10).await.unwrap().is_empty());
     for session in [None, Some(known.session)] {

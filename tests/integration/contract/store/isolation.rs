@@ -69,6 +69,7 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     assert!(s.list_messages(c, known.session, &PAGE, false).await.unwrap().items.is_empty());
     assert!(s.list_messages(c, known.session, &PAGE, true).await.unwrap().items.is_empty());
     assert!(s.messages_before(c, known.session, 100, 10).await.unwrap().is_empty());
+    assert_eq!(s.count_messages(c, known.session).await.unwrap(), 0);
     assert!(s.resources_of(c, &[known.message.id]).await.unwrap().is_empty());
     let theirs = MessageRange { session: Some(known.session), ..MessageRange::default() };
     assert!(s.messages_within(c, &theirs, 10).await.unwrap().is_empty());

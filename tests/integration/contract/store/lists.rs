@@ -82,6 +82,7 @@ pub(super) async fn every_list_is_complete_for_any_page_size(store: Arc<dyn Stor
     assert!(messages.iter().map(|m| m.position).eq(1..=10));
     let messages = same_in_any_pages(10, async |p| s.list_messages(c, session, &p, true).await).await;
     assert!(messages.iter().map(|m| m.position).eq((1..=10).rev()));
+    assert_eq!(s.count_messages(c, session).await.unwrap(), 10);
     let entities = same_in_any_pages(11, async |p| s.list_entities(c, &EntityFilter::default(), &p).await).await;
     assert!(entities.is_sorted_by(|a, b| a.mention_count >= b.mention_count));
     let facts = same_in_any_pages(10, async |p| s.list_facts(c, &FactFilter::default(), &p).await).await;

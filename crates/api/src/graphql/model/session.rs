@@ -99,7 +99,7 @@ impl SessionNode {
         let (page, backwards) = page::read_page_from_either_end(first, after, last, before)?;
         let slice = self.1.read.list_messages(self.0.id, &page, backwards).await.map_err(ApiError::from)?;
         s.budget.count_loaded_bytes(text_bytes(slice.items.iter().map(|(_, message)| message)));
-        let total = Total::Known(self.0.message_count);
+        let total = Total::Messages(self.1.read.clone(), self.0.id);
         let node = |m| MessageNode(m, self.1.clone());
         Ok(if backwards {
             page::backward_connection(slice, &page, total, node)

@@ -1,6 +1,9 @@
 //! What people say over time, end to end: corrections, moves, contradictions, commands, and names that come later.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use sqlx::{Connection, Executor, SqliteConnection};
 
 use crate::chat::Chat;
 
@@ -68,7 +71,7 @@ async fn command_to_forget_forgets_and_leaves_no_words() {
     // The words are removed after the reply is stored.
     crate::server::within("the words of the command stay", async {
         while chat.server.graphql(query, json!({ "s": chat.session })).await.to_string().contains("drone") {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     })
     .await;
@@ -92,6 +95,40 @@ async fn reply_to_command_says_how_to_undo_until_it_is_undone() {
     assert_eq!(undone["undoForget"], json!({ "factCount": 1, "messageCount": 1, "errors": [] }));
     assert_eq!(undoable().await, Value::Null);
     assert_eq!(chat.shares().await, ["You OWNS drone: ACTIVE 100%"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_command_reports_what_the_first_attempt_forgot() {
+    let chat = Chat::of(&["I own a drone.", "Nadia lives in Bergen."]).await;
+    let url = format!("sqlite:{}", chat.folder.path().join("recall.db").display());
+    let mut db = SqliteConnection::connect(&url).await.unwrap();
+    let refuse = "CREATE TRIGGER no_reply BEFORE INSERT ON messages WHEN NEW.role = 'assistant' BEGIN SELECT RAISE(ABORT, 'refused'); END";
+    db.execute(refuse).await.unwrap();
+    let command = chat.say("Forget that I own a drone.").await;
+    let failed = async {
+        let failures = "SELECT COUNT(*) FROM jobs WHERE lane = 'answer' AND code IS NOT NULL";
+        while sqlx::query_scalar::<_, i64>(failures).fetch_one(&mut db).await.unwrap() == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    crate::server::within("the reply is stored", failed).await;
+    assert_eq!(chat.shares().await, ["Nadia LIVES_IN Bergen: ACTIVE 100%"]);
+    db.execute("DROP TRIGGER no_reply").await.unwrap();
+    let query = "query($id: ID!) { message(id: $id) { answer { text forgetting { token } } } }";
+    let replied = async {
+        loop {
+            let data = chat.server.graphql(query, json!({ "id": command })).await["message"]["answer"].clone();
+            if !data.is_null() {
+                return data;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let reply = crate::server::within("the command gets no reply", replied).await;
+    assert_eq!(reply["text"], "Done. I forgot 1 fact and 1 message. This can be undone for 10 minutes.");
+    let undo = "mutation($t: String!) { undoForget(input: { token: $t }) { factCount messageCount errors { code } } }";
+    let undone = chat.server.graphql(undo, json!({ "t": reply["forgetting"]["token"] })).await;
+    assert_eq!(undone["undoForget"], json!({ "factCount": 1, "messageCount": 1, "errors": [] }));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -239,13 +239,18 @@ pub async fn restore_forgotten<T: ForgetStatements>(tx: &mut T, caller: &Caller,
     tx.delete_forgetting(user, plan.id).await
 }
 
-/// Deletes what was forgotten for good.
+/// The command of a forgetting, if a message commanded it. Its forgetting has the same id.
+fn command_of(id: ForgettingId) -> MessageId {
+    MessageId(id.0)
+}
+
+/// Deletes what was forgotten for good, but not before the reply to its command is stored: a repeated attempt looks for it.
 ///
 /// # Errors
 /// If a statement fails.
 pub async fn purge_forgotten<T: ForgetStatements>(tx: &mut T, user: UserId, id: ForgettingId, now: Timestamp) -> Result<(), T::Error> {
     match tx.lock_forgetting(user, id).await? {
-        Some(row) if row.until <= now => purge(tx, user, &row).await,
+        Some(row) if row.until <= now && tx.jobs_of_messages(user, &[command_of(id)]).await?.is_empty() => purge(tx, user, &row).await,
         _ => Ok(()),
     }
 }

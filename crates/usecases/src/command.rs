@@ -7,9 +7,9 @@ use super::{
     use_cases::UseCases,
 };
 use recall_domain::{
-    AuditAction, AuditDraft, Caller, EntityId, Fact, FactStatus, Message, MessageId, MessageKind, Role, UndoableForgetting,
+    AuditAction, AuditDraft, Caller, EntityId, Fact, FactStatus, ForgettingId, Message, MessageId, MessageKind, Role, UndoableForgetting,
 };
-use recall_ports::{AnswerDraft, CommitError};
+use recall_ports::{AnswerDraft, CommitError, Forgetting};
 
 /// Where an entry of the audit log comes from, if a message and no request of its own has forgotten.
 const INSTANCE: &str = "conversation";
@@ -37,8 +37,16 @@ pub(super) enum CommandOutcome {
     Several(Vec<Fact>),
     /// No fact is meant, and several messages have the words.
     SeveralMessages(Vec<MessageId>),
-    /// It was forgotten.
-    Done(Forgotten),
+    /// It was forgotten, now or by an attempt whose reply failed.
+    Done(CarriedOut),
+}
+
+/// What a command has forgotten.
+pub(super) struct CarriedOut {
+    facts: usize,
+    messages: usize,
+    /// How it can be undone, until its time is over.
+    undo: Option<UndoableForgetting>,
 }
 
 /// The reply to a command. It answers no question, so it is not an answerer's.
@@ -48,6 +56,8 @@ pub(super) fn reply(text: String) -> AnswerDraft {
 
 impl UseCases {
     /// Forgets what a command means, or returns why not.
+    ///
+    /// The forgetting has the id of the command. So a repeated attempt finds what the first one has forgotten.
     pub(super) async fn forget_on_command(
         &self,
         caller: &Caller,
@@ -56,9 +66,14 @@ impl UseCases {
     ) -> Result<CommandOutcome, UseCaseError> {
         shared::may_write(caller)?;
         let undo = chrono::TimeDelta::from_std(self.parts.retention.forget_undo).unwrap_or_default();
+        let id = ForgettingId(command.0);
         let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
+            if let Some(Forgetting { until, messages, knowledge, .. }) = self.parts.store.forgetting(caller, id).await? {
+                let undo = Some(UndoableForgetting { token: id, undo_until: until });
+                return Ok(CommandOutcome::Done(CarriedOut { facts: knowledge.facts.len(), messages: messages.len(), undo }));
+            }
             let mut target = match meant {
                 Meant::Words(words) => self.target_of_query(caller, words).await?,
                 Meant::Fact(words) => {
@@ -81,9 +96,10 @@ impl UseCases {
                 facts.truncate(MAX_NAMED);
                 return Ok(CommandOutcome::Several(facts));
             }
-            if let Some(forgotten) = self.forget_target(caller, target, version, undo).await? {
+            if let Some(forgotten) = self.forget_target(caller, target, version, undo, id).await? {
                 self.audit_command(caller, &forgotten).await;
-                return Ok(CommandOutcome::Done(forgotten));
+                let (facts, messages, undo) = (forgotten.facts.len(), forgotten.messages.len(), forgotten.undoable());
+                return Ok(CommandOutcome::Done(CarriedOut { facts, messages, undo }));
             }
         }
         Err(CommitError::Stale.into())
@@ -91,7 +107,7 @@ impl UseCases {
 
     /// Finds what the user said last before a command. A question tells nothing that could be forgotten.
     ///
-    /// Nothing if a turn between them is forgotten: then the command has been carried out, and its reply failed.
+    /// Nothing if a turn between them is forgotten: what was said before that is not what the command means.
     async fn last_message(&self, caller: &Caller, command: MessageId) -> Result<Target, UseCaseError> {
         let store = &self.parts.store;
         let Some(command) = store.messages_by_id(caller, &[command]).await?.into_iter().next() else { return Ok(Target::default()) };
@@ -146,7 +162,9 @@ impl UseCases {
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
             let target = Target { commands: HashSet::from([command]), ..Target::default() };
-            let Some(done) = self.forget_target(caller, target, version, chrono::TimeDelta::zero()).await? else { continue };
+            let Some(done) = self.forget_target(caller, target, version, chrono::TimeDelta::zero(), self.fresh_forgetting()).await? else {
+                continue;
+            };
             if let Some(id) = done.token.and_then(|token| token.parse().ok()) {
                 // If this fails, the background task repeats it.
                 self.parts.store.purge_forgotten(caller, id, self.now()).await?;
@@ -159,7 +177,7 @@ impl UseCases {
     /// Returns how a forgetting can be undone, if the server allows that.
     pub(super) fn undoable(&self, outcome: &CommandOutcome) -> Option<UndoableForgetting> {
         match outcome {
-            CommandOutcome::Done(forgotten) if !self.parts.retention.forget_undo.is_zero() => forgotten.undoable(),
+            CommandOutcome::Done(forgotten) => forgotten.undo.filter(|undo| self.now() < undo.undo_until),
             _ => None,
         }
     }
@@ -212,7 +230,7 @@ impl UseCases {
             }
             CommandOutcome::Done(forgotten) => {
                 let count = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
-                let parts: Vec<String> = [(forgotten.facts.len(), "fact"), (forgotten.messages.len(), "message")]
+                let parts: Vec<String> = [(forgotten.facts, "fact"), (forgotten.messages, "message")]
                     .into_iter()
                     .filter(|(n, _)| *n > 0)
                     .map(|(n, one)| count(n, one))

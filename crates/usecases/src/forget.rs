@@ -75,14 +75,14 @@ impl UseCases {
         if request.dry_run {
             let version = self.parts.store.knowledge_version(caller).await?;
             let target = self.target(caller, &request).await?;
-            let Planned { plan, messages, .. } = self.plan_forgetting(caller, target, version, undo).await?;
+            let Planned { plan, messages, .. } = self.plan_forgetting(caller, target, version, undo, self.fresh_forgetting()).await?;
             return Ok(Forgotten { facts: plan.knowledge.facts, messages, ..Forgotten::default() });
         }
         let _guard = self.learner.lock_user(caller).await;
         for _ in 0..MAX_STALE {
             let version = self.parts.store.knowledge_version(caller).await?;
             let target = self.target(caller, &request).await?;
-            if let Some(forgotten) = self.forget_target(caller, target, version, undo).await? {
+            if let Some(forgotten) = self.forget_target(caller, target, version, undo, self.fresh_forgetting()).await? {
                 return Ok(forgotten);
             }
         }
@@ -96,8 +96,9 @@ impl UseCases {
         target: Target,
         version: u64,
         undo: chrono::TimeDelta,
+        id: ForgettingId,
     ) -> Result<Option<Forgotten>, UseCaseError> {
-        let planned = self.plan_forgetting(caller, target, version, undo).await?;
+        let planned = self.plan_forgetting(caller, target, version, undo, id).await?;
         if planned.plan.knowledge.facts.is_empty() && planned.messages.is_empty() {
             return Ok(Some(Forgotten::default()));
         }
@@ -107,6 +108,10 @@ impl UseCases {
         let Planned { plan, messages, .. } = planned;
         let facts = plan.knowledge.facts.iter().map(|f| forget::retracted(f, plan.now)).collect();
         Ok(Some(Forgotten { facts, messages, token: Some(plan.id.to_string()), undo_until: Some(plan.until) }))
+    }
+
+    pub(super) fn fresh_forgetting(&self) -> ForgettingId {
+        ForgettingId(self.parts.ids.fresh())
     }
 
     /// Deletes a message. Its facts are re-weighed, or deleted if no other message states them.
@@ -121,7 +126,7 @@ impl UseCases {
             let version = store.knowledge_version(caller).await?;
             let request = ForgetRequest { messages: vec![id], ..ForgetRequest::default() };
             let target = self.target(caller, &request).await?;
-            let planned = self.plan_forgetting(caller, target, version, chrono::TimeDelta::zero()).await?;
+            let planned = self.plan_forgetting(caller, target, version, chrono::TimeDelta::zero(), self.fresh_forgetting()).await?;
             if self.commit_forgetting(caller, &planned).await? {
                 // Comparisons that quote the message are deleted under a guard of their own.
                 drop(guard);
@@ -232,6 +237,7 @@ impl UseCases {
         target: Target,
         version: u64,
         undo: chrono::TimeDelta,
+        id: ForgettingId,
     ) -> Result<Planned, UseCaseError> {
         let (store, now) = (&self.parts.store, self.now());
         let Target { facts, named, mentioning, commands, .. } = target;
@@ -258,7 +264,7 @@ impl UseCases {
         found.sort_by_key(|m| (m.sent_at, m.session, m.position));
         let (events, elsewhere) = self.events_of_forgetting(caller, &outcome, &found, &evidence, now).await?;
         let plan = ForgetPlan {
-            id: ForgettingId(self.parts.ids.fresh()),
+            id,
             version,
             now,
             until: now + undo,

@@ -293,6 +293,21 @@ pub(super) async fn deleted_session_takes_its_forgotten_messages_along(store: Ar
     assert_eq!(store.holdings(&w.caller).await.unwrap().into_keys().collect::<Vec<_>>(), ["session_changes"]);
 }
 
+pub(super) async fn forgetting_waits_for_the_reply_to_its_command(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    let command = w.append(new_message(known.session, "Forget it.")).await;
+    let c = &w.caller;
+    let forget = ForgetPlan { id: ForgettingId(command.id.0), ..whole(&w, &known).await };
+    store.forget(c, &forget).await.unwrap();
+    store.purge_forgotten(c, forget.id, at(UNTIL)).await.unwrap();
+    assert!(store.forgetting(c, forget.id).await.unwrap().is_some(), "a repeated attempt does not find it");
+    // Ends its job.
+    store.forget(c, &plan(&w, known.session, &[command.id]).await).await.unwrap();
+    store.purge_forgotten(c, forget.id, at(UNTIL)).await.unwrap();
+    assert!(store.forgetting(c, forget.id).await.unwrap().is_none());
+}
+
 pub(super) async fn session_title_can_be_changed(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let session = w.session().await;

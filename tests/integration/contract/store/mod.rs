@@ -183,6 +183,7 @@ macro_rules! store_contract {
             forget::log_that_began_again_twice_has_no_gap,
             forget::forgettings_of_others_are_hidden_and_protected,
             forget::deleted_session_takes_its_forgotten_messages_along,
+            forget::forgetting_waits_for_the_reply_to_its_command,
             forget::session_title_can_be_changed,
             erasure::erasure_removes_all_data_of_one_user_only,
             erasure::interrupted_erasure_resumes_and_counts_rows_once,

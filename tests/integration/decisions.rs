@@ -82,18 +82,21 @@ async fn reply_to_command_says_how_to_undo_until_it_is_undone() {
     let chat = Chat::of(&["I own a drone."]).await;
     let reply = chat.ask("Forget that I own a drone.").await;
     assert_eq!(reply, "Done. I forgot 1 fact and 1 message. This can be undone for 10 minutes.");
-    let query = "query($s: ID!) { session(id: $s) { messages(last: 2) { nodes { text forgetting { token undoUntil } } } } }";
-    let undoable = async || {
+    let query =
+        "query($s: ID!) { session(id: $s) { messages(last: 2) { nodes { text forgetting { token undoUntil } forgettingUndoneAt } } } }";
+    let told = async || {
         let data = chat.server.graphql(query, json!({ "s": chat.session })).await;
         let nodes = data["session"]["messages"]["nodes"].as_array().cloned().unwrap_or_default();
-        nodes.into_iter().find(|m| m["text"] == reply.as_str()).map(|m| m["forgetting"].clone()).unwrap_or_default()
+        nodes.into_iter().find(|m| m["text"] == reply.as_str()).unwrap_or_default()
     };
-    let forgetting = undoable().await;
-    assert!(forgetting["undoUntil"].is_string(), "{forgetting}");
+    let Value::Object(before) = told().await else { panic!("no reply") };
+    let forgetting = &before["forgetting"];
+    assert!(forgetting["undoUntil"].is_string() && before["forgettingUndoneAt"].is_null(), "{before:?}");
     let undo = "mutation($t: String!) { undoForget(input: { token: $t }) { factCount messageCount errors { code } } }";
     let undone = chat.server.graphql(undo, json!({ "t": forgetting["token"] })).await;
     assert_eq!(undone["undoForget"], json!({ "factCount": 1, "messageCount": 1, "errors": [] }));
-    assert_eq!(undoable().await, Value::Null);
+    let after = told().await;
+    assert!(after["forgetting"].is_null() && after["forgettingUndoneAt"].is_string(), "{after}");
     assert_eq!(chat.shares().await, ["You OWNS drone: ACTIVE 100%"]);
 }
 

@@ -105,6 +105,27 @@ impl ForgetStatements for WriteTransaction<'_> {
         Ok(())
     }
 
+    async fn metadata_of_replies(&mut self, user: UserId, message: MessageId) -> Result<Vec<(MessageId, String)>, Failure> {
+        let found = sqlx::query!(
+            r#"SELECT id, source_metadata::text AS "metadata!" FROM messages
+             WHERE user_id = $1 AND answer_to = $2 AND source_metadata IS NOT NULL"#,
+            user.0,
+            message.0,
+        );
+        Ok(found.fetch_all(&mut *self.0).await?.into_iter().map(|row| (MessageId(row.id), row.metadata)).collect())
+    }
+
+    async fn set_metadata(&mut self, user: UserId, message: MessageId, metadata: &str) -> Result<(), Failure> {
+        let set = sqlx::query!(
+            "UPDATE messages SET source_metadata = $3::text::json WHERE user_id = $1 AND id = $2",
+            user.0,
+            message.0,
+            metadata
+        );
+        set.execute(&mut *self.0).await?;
+        Ok(())
+    }
+
     async fn full_mentions_in(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<ForgottenMention>, Failure> {
         let found = sqlx::query!(
             "SELECT message_id, ordinal, entity_id, said_at, name, entity_type, span_start, span_end, confidence, description, score, reason

@@ -88,6 +88,16 @@ impl ForgetStatements for WriteTransaction<'_> {
         Ok(())
     }
 
+    async fn metadata_of_replies(&mut self, user: UserId, message: MessageId) -> Result<Vec<(MessageId, String)>, Failure> {
+        let sql = "SELECT id, source_metadata FROM messages WHERE user_id = ? AND answer_to = ? AND source_metadata IS NOT NULL";
+        self.0.rows("messages", sql, (user.0, message.0), |c| Ok((MessageId(c.id("id")?), c.text("source_metadata")?)))
+    }
+
+    async fn set_metadata(&mut self, user: UserId, message: MessageId, metadata: &str) -> Result<(), Failure> {
+        self.0.execute("UPDATE messages SET source_metadata = ?3 WHERE user_id = ?1 AND id = ?2", (user.0, message.0, metadata))?;
+        Ok(())
+    }
+
     async fn full_mentions_in(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<ForgottenMention>, Failure> {
         let sql = "SELECT * FROM mentions WHERE user_id = ? AND message_id IN (SELECT unhex(value) FROM json_each(?))
              ORDER BY message_id, ordinal";

@@ -11,7 +11,9 @@ use super::{
     EvidenceKey, ForgetStatements, ForgettingRow, PrunedLog, Refusal, Treatment, append_events, enqueue, events::delete_events_below, json,
     reject_while_locked, signed,
 };
-use recall_domain::{Caller, EntityId, EventDraft, Evidence, ForgettingId, MessageId, MessageStatus, SessionId, Timestamp, UserId};
+use recall_domain::{
+    Caller, EntityId, EventDraft, Evidence, ForgettingId, MessageId, MessageStatus, SessionId, Timestamp, UndoableForgetting, UserId,
+};
 use recall_ports::{ForgetPlan, Forgetting, ForgottenKnowledge, ForgottenMention, JobWork, ReplacedTitle, RestorePlan};
 
 /// The content of the column `record`.
@@ -235,6 +237,13 @@ pub async fn restore_forgotten<T: ForgetStatements>(tx: &mut T, caller: &Caller,
     }
     for (session, events) in &plan.events {
         append_events(tx, user, *session, events, plan.now).await?;
+    }
+    for (reply, metadata) in tx.metadata_of_replies(user, command_of(plan.id)).await? {
+        // Metadata that cannot be read is that of a client.
+        let metadata = serde_json::from_str(&metadata).unwrap_or_default();
+        if let Some(undone) = UndoableForgetting::undone(metadata, plan.id, plan.now) {
+            tx.set_metadata(user, reply, &json(&undone, "metadata of a reply")?).await?;
+        }
     }
     tx.delete_forgetting(user, plan.id).await
 }

@@ -87,6 +87,11 @@ pub trait ForgetStatements: SessionDeletionStatements {
     /// names of their topics.
     async fn delete_summaries(&mut self, user: UserId, messages: &[MessageId]) -> Result<(), Self::Error>;
 
+    /// Returns the metadata of the replies to a message, in JSON, as far as they have some.
+    async fn metadata_of_replies(&mut self, user: UserId, message: MessageId) -> Result<Vec<(MessageId, String)>, Self::Error>;
+    /// Sets the metadata of a message, in JSON.
+    async fn set_metadata(&mut self, user: UserId, message: MessageId, metadata: &str) -> Result<(), Self::Error>;
+
     /// Returns all mentions in messages.
     async fn full_mentions_in(&mut self, user: UserId, messages: &[MessageId]) -> Result<Vec<ForgottenMention>, Self::Error>;
     /// Deletes mentions by message and position.

@@ -57,7 +57,7 @@ pub(super) fn reply(text: String) -> AnswerDraft {
 impl UseCases {
     /// Forgets what a command means, or returns why not.
     ///
-    /// The forgetting has the id of the command. So a repeated attempt finds what the first one has forgotten.
+    /// The forgetting has the id of the command. So a repeated attempt finds what the first one has forgotten, and the reply finds its undoing.
     pub(super) async fn forget_on_command(
         &self,
         caller: &Caller,

@@ -13,6 +13,7 @@ withServerAndBrowser((started) => { ({ server, browser } = started); });
 
 const own = ({ page }, text) => page.locator(".message.own", { hasText: text });
 const reply = ({ page }) => page.locator(".message.assistant", { hasText: "I forgot" });
+const undone = (tab) => reply(tab).getByText("This was undone");
 const undo = (tab) => reply(tab).getByRole("button", { name: "Undo" });
 
 async function open(id, options) {
@@ -58,10 +59,11 @@ for (const [size, options] of Object.entries({ desktop: {}, phone: PHONE })) {
     await until(() => reply(one).evaluate((node) => node === document.activeElement), "the focus on the reply");
     await waitForElement(own(two, `${name} lives in Ghent.`), "the message in the other tab");
     await until(async () => (await undo(two).count()) === 0, "the button of the other tab to go");
+    await waitForElement(undone(two), "the result in the other tab");
     assert.deepEqual(await findViolations(one, "the reply after Undo"), []);
     await one.page.reload();
     await waitForPhase(one, "live");
-    await waitForElement(reply(one), "the reply");
+    await waitForElement(undone(one), "the reply that says so after a reload");
     assert.equal(await undo(one).count(), 0, "no button after a reload");
     assert.deepEqual([...one.problems, ...two.problems], []);
     await one.context.close();
@@ -78,6 +80,7 @@ test("the button goes when the forgetting of another session is undone elsewhere
   const { undoForget } = await server.graphql("mutation ($t: String!) { undoForget(input: { token: $t }) { factCount errors { code } } }", { t: session.messages.nodes[0].forgetting.token });
   assert.deepEqual(undoForget, { factCount: 1, errors: [] });
   await until(async () => (await undo(tab).count()) === 0, "the button to go");
+  await waitForElement(undone(tab), "the reply that says so");
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });

@@ -1021,6 +1021,8 @@ export interface Message {
   answerTo: Message | null;
   /** What the reply to a command such as "Forget that I have a dog." has forgotten, as long as that can be undone. Otherwise null. */
   forgetting: Forgetting | null;
+  /** When the forgetting that such a reply reports was undone. Otherwise null. */
+  forgettingUndoneAt: DateTime | null;
   /** The sources of an answer, in the order of the numbers in its text. */
   citations: Citation[];
   /** Tokens that model servers used to process and answer this message; null if none was called. */

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use recall_domain::{
-    Entity, EntityId, EntityKey, ForgettingId, Message, MessageId, MessageKind, MessageStatus, Page, SessionId, Stance,
-    event::MessagesChanged,
+    Entity, EntityId, EntityKey, ForgettingId, Message, MessageId, MessageKind, MessageStatus, Page, Role, SessionId, Stance,
+    UndoableForgetting, event::MessagesChanged,
 };
 use recall_domain::{EventBody, EventDraft, EventId};
-use recall_ports::{CommitError, Embedding, EntityFilter, FactFilter, ForgetPlan, ForgottenKnowledge, KnowledgeCommit, RestorePlan, Store};
+use recall_ports::{
+    AnsweredQuestion, CommitError, Embedding, EntityFilter, FactFilter, FollowUp, ForgetPlan, ForgottenKnowledge, KnowledgeCommit,
+    NewMessage, RestorePlan, Store,
+};
 
 use super::given::{Known, MODEL, World, at, entity, evidence, fact, fresh, mention, new_message, renamed, with_external_id};
 
@@ -306,6 +309,29 @@ pub(super) async fn forgetting_waits_for_the_reply_to_its_command(store: Arc<dyn
     store.forget(c, &plan(&w, known.session, &[command.id]).await).await.unwrap();
     store.purge_forgotten(c, forget.id, at(UNTIL)).await.unwrap();
     assert!(store.forgetting(c, forget.id).await.unwrap().is_none());
+}
+
+pub(super) async fn reply_to_a_command_says_that_it_was_undone(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    let command = w.note(known.session, "Forget it.").await;
+    let c = &w.caller;
+    let told = UndoableForgetting { token: ForgettingId(command.id.0), undo_until: at(UNTIL) };
+    let reply = NewMessage {
+        role: Role::Assistant,
+        mining: FollowUp::Nothing,
+        source_metadata: Some(told.to_metadata()),
+        answers: Some(AnsweredQuestion { question: command.id, citations: Vec::new() }),
+        ..new_message(known.session, "Done.")
+    };
+    let reply = w.append(reply).await;
+    let stored = async || store.messages_by_id(c, &[reply.id]).await.unwrap().remove(0);
+    let forget = ForgetPlan { id: told.token, ..whole(&w, &known).await };
+    store.forget(c, &forget).await.unwrap();
+    assert_eq!((UndoableForgetting::of_reply(&stored().await), UndoableForgetting::undone_at(&stored().await)), (Some(told), None));
+    store.restore_forgotten(c, &undoing(&w, &forget).await).await.unwrap();
+    assert_eq!(UndoableForgetting::undone_at(&stored().await), Some(at(2)));
+    assert_eq!(stored().await.text.as_str(), "Done.");
 }
 
 pub(super) async fn session_title_can_be_changed(store: Arc<dyn Store>) {

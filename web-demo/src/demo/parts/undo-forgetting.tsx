@@ -1,4 +1,4 @@
-// Undo at the reply to "Forget …" in the chat. The button goes when the forgetting is undone, or can no longer be.
+// Undo at the reply to "Forget …" in the chat. The button goes when the forgetting is undone, which the reply then says, or can no longer be.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { count } from "../state/format.ts";
 import { followForgetting, undoError, undoForgetting } from "../state/forget-undo.ts";
@@ -12,14 +12,17 @@ function doneText(facts: number, messages: number): string {
   return `Undone. ${parts.join(" and ") || "Nothing"} ${facts + messages === 1 ? "is" : "are"} back.`;
 }
 
+const UNDONE = "This was undone: what was forgotten is back.";
+
 export function UndoForgetting({ message, memory: known }: { message: Message; memory: Memory }) {
-  const { id, forgetting } = message;
+  const { id, forgetting, isUndone } = message;
   const ref = useRef<HTMLDivElement>(null);
   const [busy, setBusy] = useState(false);
   const [said, setSaid] = useState<string | null>(null);
   useEffect(() => (id && forgetting ? followForgetting(known, id, forgetting) : undefined), [known, id, forgetting?.token, forgetting?.undoUntil]);
   const isOffered = id !== null && forgetting !== null && mayWrite(known.shared);
-  if (!isOffered && said === null) return null;
+  const text = said ?? (isUndone ? UNDONE : null);
+  if (!isOffered && text === null) return null;
   const undo = async () => {
     if (!id || !forgetting) return;
     setBusy(true);
@@ -39,7 +42,7 @@ export function UndoForgetting({ message, memory: known }: { message: Message; m
   };
   return (
     <div class="undo-forgetting" ref={ref}>
-      {said !== null && <p class="soft">{said}</p>}
+      {text !== null && <p class="soft">{text}</p>}
       {isOffered && <button type="button" disabled={busy} onClick={() => void undo()}>Undo</button>}
     </div>
   );

@@ -24,13 +24,13 @@ export function undoError(error: unknown): { text: string; isFinal: boolean } {
 /** Undoes what a reply has forgotten, and returns the numbers of restored facts and messages. */
 export async function undoForgetting(known: Memory, replyId: string, { token }: Forgetting): Promise<{ factCount: number; messageCount: number }> {
   const { factCount, messageCount } = await client.undoForget(token);
-  known.setForgetting(replyId, null);
+  known.setForgetting(replyId, null, true);
   return { factCount, messageCount };
 }
 
 /** Updates how a reply can be undone after each event that restores something, and when its time is over. Returns a function that ends this. */
 export function followForgetting(known: Memory, replyId: string, { undoUntil }: Forgetting): () => void {
-  const check = () => client.graphql(StillUndoable, { id: replyId }).then(({ message }) => known.setForgetting(replyId, message?.forgetting ?? null), () => {});
+  const check = () => client.graphql(StillUndoable, { id: replyId }).then(({ message }) => known.setForgetting(replyId, message?.forgetting ?? null, !!message?.forgettingUndoneAt), () => {});
   const checkSoon = debounce(() => void check(), TOGETHER_MS);
   const end = onMemoryEvent((event) => {
     if (!event || event.type === "message_restored" || (event.type === "fact_update" && event.change === "restored")) checkSoon();

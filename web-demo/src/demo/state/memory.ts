@@ -158,11 +158,11 @@ export class Memory {
     this.#changed();
   }
 
-  /** Sets how what a reply has forgotten can be undone. null: it cannot be. */
-  setForgetting(replyId: string, forgetting: Forgetting | null): void {
+  /** Sets how what a reply has forgotten can be undone. null: it cannot be, or is undone. */
+  setForgetting(replyId: string, forgetting: Forgetting | null, isUndone = false): void {
     const reply = this.byId(replyId);
-    if (!reply || (reply.forgetting?.token === forgetting?.token && reply.forgetting?.undoUntil === forgetting?.undoUntil)) return;
-    this.#edit(reply, { forgetting });
+    if (!reply || (reply.isUndone === isUndone && reply.forgetting?.token === forgetting?.token && reply.forgetting?.undoUntil === forgetting?.undoUntil)) return;
+    this.#edit(reply, { forgetting, isUndone });
     this.#changed();
   }
 
@@ -192,7 +192,7 @@ export class Memory {
     this.#put({
       ...blankMessage(keyOf(row), row.text), id: row.id, role: lower(row.role), speaker: row.speaker, sentAt: row.sentAt, remembered: row.remembered,
       stage: row.status === "PROCESSED" ? "processed" : row.status === "FAILED" ? "failed" : "stored",
-      kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null, forgetting: row.forgetting,
+      kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null, forgetting: row.forgetting, isUndone: row.forgettingUndoneAt !== null,
       mentions: row.mentions.map((m) => ({ entityId: m.entity.id, name: m.entity.name, type: lower(m.entity.type), start: m.start, end: m.end })),
       citations: row.citations.map((c) => ({
         index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null, shared: c.shared,
@@ -387,5 +387,5 @@ const streamKey = (questionId: string) => `answer:${questionId}`;
 
 const blankMessage = (key: string, text: string): Message => ({
   key, id: null, role: "user", speaker: null, text, sentAt: new Date().toISOString(), stage: "sending", kind: null, mentions: [], citations: [],
-  answerTo: null, forgetting: null, learned: new Map(), roundTripMs: null, asking: false, remembered: true, answerer: null, problem: null,
+  answerTo: null, forgetting: null, isUndone: false, learned: new Map(), roundTripMs: null, asking: false, remembered: true, answerer: null, problem: null,
 });

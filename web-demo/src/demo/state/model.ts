@@ -116,6 +116,8 @@ export interface Message {
   answerTo: string | null;
   /** null also in copies for reading without the server. */
   forgetting: Forgetting | null;
+  /** What it has forgotten is back. */
+  isUndone: boolean;
   /** Fact ids, and how this message changed each fact. */
   learned: Map<string, Change>;
   /** Milliseconds from Send to the facts on the page. null: sent elsewhere. */

@@ -122,6 +122,11 @@ impl MessageNode {
         Ok(undo_until.map(|undo_until| Forgetting { token: told.token.to_string(), undo_until }))
     }
 
+    /// When the forgetting that such a reply reports was undone. Otherwise null.
+    async fn forgetting_undone_at(&self) -> Option<Timestamp> {
+        UndoableForgetting::undone_at(&self.0)
+    }
+
     /// The sources of an answer, in the order of the numbers in its text.
     #[graphql(complexity = "list_cost(first, child_complexity)")]
     async fn citations(

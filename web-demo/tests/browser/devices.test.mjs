@@ -180,3 +180,42 @@ test("after a gap, copies of the own memory are deleted and those of shared memo
   assert.deepEqual(here.problems, []);
   await here.context.close();
 });
+
+test("what is deleted here leaves no kept answers that quote it, although no event tells of it yet", async () => {
+  const own = await Server.start();
+  try {
+    for (const [name, text] of [["north.md", "The camp is at 4200 metres."], ["south.md", "The camp is at 5100 metres."]]) {
+      const form = new FormData();
+      form.append("file", new Blob([`# Camp\n\n${text} Tents are green and stand in two rows next to the river.`]), name);
+      await fetch(`${own.url}/documents`, { method: "POST", body: form, headers: { connection: "close" } });
+    }
+    const documents = async () => (await own.graphql("{ documents(first: 9, filter: { status: COMPLETED }) { nodes { id filename } } }")).documents.nodes;
+    await until(async () => (await documents()).length === 2, "the documents");
+    const input = { documentIds: (await documents()).map(({ id }) => id) };
+    const { compareDocuments } = await own.graphql("mutation ($input: CompareDocumentsInput!) { compareDocuments(input: $input) { comparison { id } } }", { input });
+    const { id } = compareDocuments.comparison;
+    await until(async () => (await own.graphql("query ($id: ID!) { comparison(id: $id) { status } }", { id })).comparison.status === "COMPLETED", "the comparison");
+    const tab = await visitWithCut(`${own.url}/#/c/${id}`);
+    const { page } = tab;
+    const keeps = async (query) => (await kept(page)).some(({ key, result }) => key?.includes(`query ${query}`) && JSON.stringify(result).includes("4200 metres"));
+    await until(() => keeps("GetComparison"), "the report to be kept");
+    const north = (await documents()).find(({ filename }) => filename === "north.md").id;
+    await page.evaluate((hash) => { location.hash = hash; }, `#/d/${north}`);
+    await until(() => keeps("GetDocument"), "the document to be kept");
+    await page.getByRole("link", { name: "All documents" }).click();
+    await tab.cut(true);
+    await page.getByRole("button", { name: /^Delete Comparison of/ }).click();
+    await page.getByRole("button", { name: "Delete?" }).click();
+    await until(async () => !(await keeps("GetComparison")), "the quotes of the comparison to go");
+
+    await page.getByRole("link", { name: "north.md" }).click();
+    await until(() => keeps("GetDocument"), "the document to be kept again");
+    await page.getByRole("link", { name: "All documents" }).click();
+    await page.getByRole("button", { name: "Delete north.md" }).click();
+    await page.getByRole("button", { name: "Delete?" }).click();
+    await until(async () => !(await keeps("GetDocument")), "the text of the document to go");
+    await tab.context.close();
+  } finally {
+    await own.stop();
+  }
+});

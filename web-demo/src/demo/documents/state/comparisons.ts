@@ -3,7 +3,7 @@ import { effect, signal } from "@preact/signals";
 import type { EventOf, EventStream } from "@relevantic/recall";
 import { Comparisons, GetComparison, type ComparisonRow, type GetComparisonResult } from "../generated/operations.ts";
 import { client, loginMethods } from "../../state/login.ts";
-import { read } from "../../state/offline.ts";
+import { dropSession, read } from "../../state/offline.ts";
 import { handleError } from "../../state/problem.ts";
 import { announcement, ignoreMissing, isUnfinished } from "./library.ts";
 
@@ -90,6 +90,7 @@ export async function deleteComparison(id: string): Promise<boolean> {
     follow();
     return false;
   }
+  dropSession(id);
   comparisons.value = { ...comparisons.value, rows: comparisons.value.rows.filter((row) => row.id !== id) };
   announcement.value = "The comparison was deleted.";
   void refreshComparisons();

@@ -3,7 +3,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { RecallError, type DocumentStatus, type EventOf, type EventStream } from "@relevantic/recall";
 import { Documents, GetDocument, MarkViewed, type DocumentRow, type GetDocumentResult } from "../generated/operations.ts";
 import { client, loginMethods } from "../../state/login.ts";
-import { read } from "../../state/offline.ts";
+import { dropSession, read } from "../../state/offline.ts";
 import { handleError } from "../../state/problem.ts";
 import { start } from "../../state/viewer.ts";
 
@@ -242,6 +242,7 @@ export async function deleteDocument({ id, filename }: Pick<DocumentRow, "id" | 
     announcement.value = loadError.value = handleError(error);
     return false;
   }
+  dropSession(id);
   updateRow(id, () => null);
   announcement.value = `${filename} was deleted.`;
   // An older version may be current again.

@@ -16,7 +16,7 @@ const PAIRS_AT_ONCE = 20;
 
 const entityId = async (name) => (await server.graphql("query ($t: String) { entities(first: 1, filter: { text: $t }) { nodes { id } } }", { t: name })).entities.nodes[0]?.id;
 const notes = (tab) => pane(tab).locator("h3", { hasText: /^\d+ notes?$/ });
-const listedNotes = (tab) => pane(tab).locator(".short-facts a", { hasText: "note:" });
+const listedNotes = (tab) => pane(tab).locator(".short-facts a", { hasText: "note on" });
 
 test("the strongest neighbours come first, even if many facts changed later", { timeout: 180_000 }, async () => {
   const { id } = await server.newSession();

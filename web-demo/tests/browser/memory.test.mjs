@@ -375,3 +375,15 @@ test("people export their data and leave", async () => {
   await waitForElement(page.locator(".welcome"), "the empty page");
   await tab.context.close();
 });
+
+test("a note on two people says in each of its rows whom it is on", async () => {
+  await sessionWith("Neighbours", ["Tilda borrowed a ladder from Egon."]);
+  const tab = await openMemory();
+  await search(tab, "ladder");
+  await waitForElement(row(tab, "note on", "ladder"), "the note");
+  const texts = () => row(tab, "ladder").locator(".triple").allInnerTexts();
+  await until(async () => new Set(await texts()).size === 2, "two rows that differ");
+  assert.equal((await texts()).length, 2);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});

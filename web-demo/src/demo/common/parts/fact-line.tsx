@@ -7,7 +7,8 @@ import { isNote, lower, nameOf, otherSide } from "../state/words.ts";
 type FactWords = Pick<KnownFact, "phrase" | "value"> & { subject: Named; object: Named | null };
 
 export function Triple({ fact }: { fact: FactWords }) {
-  if (isNote(fact)) return <span class="triple"><em>note:</em> <b>{otherSide(fact)}</b></span>;
+  // A note about two things is a fact of each, which differ in nothing else.
+  if (isNote(fact)) return <span class="triple"><em>note on</em> <b data-type={lower(fact.subject.type)}>{nameOf(fact.subject)}</b><em>:</em> <b>{otherSide(fact)}</b></span>;
   return (
     <span class="triple">
       <b data-type={lower(fact.subject.type)}>{nameOf(fact.subject)}</b> <em>{phraseFor(fact.phrase, fact.subject.isViewer)}</em> <b data-type={fact.object ? lower(fact.object.type) : undefined}>{otherSide(fact)}</b>

@@ -17,6 +17,9 @@ export function focusMessageField(): void {
   if (matchMedia("(pointer: fine)").matches) document.querySelector<HTMLElement>(".composer textarea")?.focus();
 }
 
+/** Moves the focus from the message field to what was answered, without a way through the messages or the graph. */
+const focusLastAnswer = () => [...document.querySelectorAll<HTMLElement>(".message.assistant")].at(-1)?.focus();
+
 export function Composer() {
   const id = sessionId.value;
   const text = draftOf(id);
@@ -77,6 +80,7 @@ export function Composer() {
         />
         <button type="submit" aria-label="Send" disabled={length === 0 || isTooLong}><span>Send</span><Icon name="send" /></button>
       </div>
+      {known && [...known.messages.values()].some(({ role }) => role === "assistant") && <button type="button" class="skip" onClick={focusLastAnswer}>Go to the last answer</button>}
     </form>
     </>
   );

@@ -12,6 +12,9 @@ import { orderLabel } from "../state/orders.ts";
 
 const TYPING_PAUSE_MS = 150;
 
+/** Moves the focus over the filters to the row that the arrow keys start from. */
+const focusList = () => document.querySelector<HTMLElement>(".list [data-row][tabindex='0']")?.focus();
+
 function Search({ place, label }: { place: Place; label: string }) {
   const id = useId();
   const [text, setText] = useState(place.filters.text);
@@ -34,6 +37,7 @@ function Search({ place, label }: { place: Place; label: string }) {
     <div class="search">
       <label class="unseen" for={id}>{label}</label>
       <input id={id} type="search" placeholder={label} value={text} autocomplete="off" spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
+      <button type="button" class="skip" onClick={focusList}>Skip to the results</button>
     </div>
   );
 }

@@ -106,6 +106,37 @@ const ONE_TAB = "(max-width: 760px)";
 type Tab = "chat" | "facts" | "graph";
 const tabs: Array<[Tab, string]> = [["chat", "Chat"], ["facts", "Facts"], ["graph", "Session graph"]];
 
+const tabInHistory = (): Tab => (history.state as { tab?: Tab } | null)?.tab ?? "chat";
+
+/** Returns the tab and how to choose one. On a screen that shows one tab, Back leads from another tab to the chat of the same session. */
+function useTab(current: Route): [Tab, (next: Tab) => void] {
+  const showsOneTab = useMediaQuery(ONE_TAB);
+  const [tab, setTab] = useState(tabInHistory);
+  useEffect(() => {
+    const follow = () => setTab(tabInHistory());
+    addEventListener("popstate", follow);
+    return () => removeEventListener("popstate", follow);
+  }, []);
+  useEffect(() => setTab(tabInHistory()), [current]);
+  // The button that was pressed is behind the tab that it opens, or in the one that it hides.
+  const last = useRef(tab);
+  useEffect(() => {
+    const focused = document.activeElement;
+    if (last.current !== tab && (focused === document.body || focused?.closest(".tabs") || !focused?.checkVisibility())) {
+      const fact = tab === "facts" && openFact.value ? document.getElementById(`fact-${openFact.value}`)?.querySelector("button") : null;
+      (fact ?? document.getElementById("main"))?.focus({ preventScroll: true });
+    }
+    last.current = tab;
+  }, [tab]);
+  const choose = (next: Tab) => {
+    const before = tabInHistory();
+    if (next === "chat" && before !== "chat") return history.back();
+    if (showsOneTab && next !== before) history[before === "chat" ? "pushState" : "replaceState"]({ tab: next }, "");
+    setTab(next);
+  };
+  return [tab, choose];
+}
+
 /** Returns whether a tab is drawn: all of them on a wide screen, else the ones that were opened. */
 function useOpenedTabs(tab: Tab): (name: Tab) => boolean {
   const showsOneTab = useMediaQuery(ONE_TAB);
@@ -127,15 +158,14 @@ function useFocusInPlace(page: Route["page"]) {
 
 export function App() {
   const [menu, setMenu] = useState(false);
-  const [tab, setTab] = useState<Tab>("chat");
-  const isDrawn = useOpenedTabs(tab);
   const current = route.value;
+  const [tab, chooseTab] = useTab(current);
+  const isDrawn = useOpenedTabs(tab);
   const cut = connection.value !== null && connection.value.phase !== "live" && connection.value.phase !== "replaying";
   const wanted = wantedMessage.value;
   const opened = current.page === "entity" ? null : openFact.value;
-  useEffect(() => { if (wanted) setTab("chat"); }, [wanted]);
-  useEffect(() => { if (opened) setTab("facts"); }, [opened]);
-  useEffect(() => setTab("chat"), [current]);
+  useEffect(() => { if (wanted) chooseTab("chat"); }, [wanted]);
+  useEffect(() => { if (opened) chooseTab("facts"); }, [opened]);
   useFocusInPlace(current.page);
   useEffect(() => {
     if (!menu) return;
@@ -180,7 +210,7 @@ export function App() {
       </main>
       <div class="tabs" role="navigation" aria-label="View">
         {tabs.map(([name, label]) => (
-          <button type="button" key={name} aria-pressed={tab === name} onClick={() => setTab(name)}>
+          <button type="button" key={name} aria-pressed={tab === name} onClick={() => chooseTab(name)}>
             <Icon name={name} />{label}{name === "facts" && facts > 0 && <i key={facts}>{facts}</i>}
           </button>
         ))}

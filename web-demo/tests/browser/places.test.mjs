@@ -344,3 +344,38 @@ test("a phone lays the graph out when its tab opens", async () => {
   assert.equal(await node.count(), 1, "a tab that was opened stays");
   await tab.context.close();
 });
+
+test("on a phone, another tab gets the focus, and Back leads to the chat of the same session", async () => {
+  const { id: before } = await server.newSession();
+  await server.say(before, "Ivo lives in Turin.");
+  const { id } = await server.newSession();
+  await server.say(id, "Nadia lives in Ghent.");
+  await server.settledHead(id);
+  const tab = await browser.visit(`${server.url}/#/s/${before}`, PHONE);
+  const { page } = tab;
+  await waitForPhase(tab, "live");
+  await page.evaluate((hash) => { location.hash = hash; }, `#/s/${id}`);
+  await waitForElement(page.locator(".message", { hasText: "Nadia" }), "the session");
+  const isShown = (selector) => page.locator(selector).evaluate((node) => node.checkVisibility());
+  const tabButton = (name) => page.locator(".tabs button", { hasText: name });
+
+  await tabButton("Facts").press("Enter");
+  await until(() => isShown(".facts"), "the facts");
+  assert.ok(await page.evaluate(() => document.activeElement.contains(document.querySelector(".facts")) && document.activeElement !== document.body), "the focus is before the facts");
+  await page.keyboard.press("Tab");
+  assert.ok(await page.evaluate(() => document.querySelector(".memory").contains(document.activeElement)), "Tab goes on to them");
+  await tabButton("Session graph").press("Enter");
+  await page.goBack();
+  await until(() => isShown(".talk"), "the chat");
+  assert.equal(await sessionIn(tab), id);
+
+  await page.locator(".learned button", { hasText: "Ghent" }).press("Enter");
+  await until(() => isShown(".facts"), "the fact");
+  await until(() => page.evaluate(() => document.activeElement.matches(".fact-line")), "the focus on the fact");
+  await tabButton("Chat").press("Enter");
+  await until(() => isShown(".talk"), "the chat again");
+  await page.goBack();
+  assert.equal(await sessionIn(tab), before, "the tabs leave no entries in the history");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});

@@ -3,19 +3,10 @@
 //! Those of many values are compiled for several sets of vector instructions. The results are the same with each.
 
 use multiversion::multiversion;
+use recall_domain::nearest_integer;
 
-/// Added to a value below 2^22, it leaves the nearest integer in the last bits of the sum.
-const ROUNDING: f32 = 12_582_912.0;
 /// Values of a row that are added to sums of their own, because the compiler keeps the order of operations on floats.
 const SUMS: usize = 16;
-
-/// Returns the nearest integer. Unlike a cast, which has to check for values out of range, it becomes vector instructions.
-///
-/// The value must be between -2^22 and 2^22.
-#[inline]
-pub(crate) fn nearest_integer(v: f32) -> i32 {
-    (v + ROUNDING).to_bits().cast_signed() - ROUNDING.to_bits().cast_signed()
-}
 
 /// Returns the sum of a function of the values.
 #[inline]
@@ -90,15 +81,6 @@ mod tests {
             assert!((found / expected - 1.0).abs() < 1e-6, "exp({v}) is {expected}, not {found}");
         }
         assert!(exp(-1e9) < 1e-37 && exp(f32::NEG_INFINITY) < 1e-37);
-    }
-
-    #[test]
-    fn nearest_integer_is_that_of_the_standard_library() {
-        for i in -40_000..40_000 {
-            let v = i as f32 * 0.37;
-            assert_eq!(nearest_integer(v), v.round_ties_even() as i32);
-        }
-        assert_eq!([4_194_303.0, -4_194_303.0, -0.0, 0.5].map(nearest_integer), [4_194_303, -4_194_303, 0, 0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use multiversion::multiversion;
 
-use crate::activation::nearest_integer;
+use recall_domain::nearest_integer;
 
 /// Largest activation after quantisation. 1,536 products of it with int8 stay below 2^31.
 const TOP: f32 = 8191.0;

@@ -3,6 +3,7 @@
 //! The scan covers all rows, so the only loss is that of the quantization.
 
 use multiversion::multiversion;
+use recall_domain::nearest_integer;
 
 /// Rows of one chunk. Chunks are filled one after the other, so growth copies no full chunk and memory follows the
 /// number of rows.
@@ -65,16 +66,10 @@ fn step_of(vector: &[f32], steps: f32) -> Option<f32> {
     (step > 0.0).then_some(step)
 }
 
-/// Added to a value below 2^22, it leaves the nearest integer in the last bits of the sum.
-const ROUNDING: f32 = 12_582_912.0;
-
-/// Returns the nearest integer of a value below 2^22; NaN becomes 0.
-///
-/// Unlike a cast, which has to check for values out of range, it becomes vector instructions.
+/// Returns a value, or 0 for one that is no number and so has no nearest integer.
 #[inline]
-fn nearest_integer(v: f32) -> i32 {
-    let v = if v.is_nan() { 0.0 } else { v };
-    (v + ROUNDING).to_bits().cast_signed() - ROUNDING.to_bits().cast_signed()
+fn or_zero(v: f32) -> f32 {
+    if v.is_nan() { 0.0 } else { v }
 }
 
 impl Probe {
@@ -83,7 +78,7 @@ impl Probe {
         let steps = (i32::MAX as usize / 256 / vector.len().max(1)).min(PROBE_STEPS);
         let scale = step_of(vector, steps as f32)?;
         let largest = steps as f32;
-        let values: Vec<i16> = vector.iter().map(|v| nearest_integer((v / scale).clamp(-largest, largest)) as i16).collect();
+        let values: Vec<i16> = vector.iter().map(|v| nearest_integer(or_zero((v / scale).clamp(-largest, largest))) as i16).collect();
         let sum = values.iter().map(|v| i32::from(*v)).sum();
         Some(Self { values, scale, sum })
     }
@@ -244,7 +239,7 @@ fn quantize(vector: &[f32], coarse: &mut [u8], fine: &mut [u8]) -> Option<f32> {
         for ((v, byte), part) in values.iter().zip(bytes).zip(&mut parts) {
             let v = (v / step).clamp(-ROW_STEPS, ROW_STEPS);
             // The nearest integer to half a part below is the part that the value lies in. Those of step 0 begin half a step below 0.
-            let of_row = nearest_integer(v * FINE_STEPS + (FINE_STEPS - 1.0) / 2.0);
+            let of_row = nearest_integer(or_zero(v * FINE_STEPS + (FINE_STEPS - 1.0) / 2.0));
             *byte = (of_row.div_euclid(FINE_STEPS as i32) + i32::from(ZERO)) as u8;
             *part = of_row.rem_euclid(FINE_STEPS as i32) as u8;
         }

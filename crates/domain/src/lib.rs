@@ -27,6 +27,7 @@ pub mod page;
 pub mod resource;
 pub mod session;
 pub mod text;
+pub mod time_words;
 pub mod topic;
 pub mod usage;
 pub mod value;

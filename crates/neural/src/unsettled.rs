@@ -1,6 +1,9 @@
 //! Words that leave a new fact open, which the network does not see: who has an interview has no job yet, and who almost sold the car has it.
 
-use recall_domain::Polarity;
+use recall_domain::{
+    Polarity,
+    time_words::{has_day_to_come, is_of_some_days, is_weekday_or_month},
+};
 
 /// Words of somebody who does not work somewhere yet.
 const APPLICATIONS: &[&str] =
@@ -63,53 +66,11 @@ const CHANGES: &[&str] = &["starting", "joining", "leaving", "quitting", "moving
 const BE: &[&str] = &["am", "'m", "is", "'s", "are", "'re"];
 /// The same verbs in the present tense.
 const CHANGES_TO_COME: &[&str] = &["start", "starts", "join", "joins", "leave", "leaves", "move", "moves", "begin", "begins"];
-/// Words of a day to come.
-const DAYS_TO_COME: &[&str] = &[
-    "tomorrow",
-    "next week",
-    "next month",
-    "next year",
-    "soon",
-    "on monday",
-    "on tuesday",
-    "on wednesday",
-    "on thursday",
-    "on friday",
-    "in january",
-    "in february",
-    "in march",
-    "in april",
-    "in may",
-    "in june",
-    "in july",
-    "in august",
-    "in september",
-    "in october",
-    "in november",
-    "in december",
-];
 /// Words that say where somebody works, which may be another place than the home.
 const WORKING: &[&str] = &["work in", "works in", "worked in", "working in", "studied in", "study in"];
 const LIVING_AND_WORKING: &[&str] = &["live and work", "lives and works", "lived and worked", "living and working"];
 /// Words of somebody who has not been at an event yet.
 const TICKETS: &[&str] = &["ticket for", "tickets for", "ticket to", "tickets to"];
-/// Days and times of day to which a statement is limited: "I don't work there on Fridays".
-const SOME_DAYS: &[&str] = &[
-    "on mondays",
-    "on tuesdays",
-    "on wednesdays",
-    "on thursdays",
-    "on fridays",
-    "on saturdays",
-    "on sundays",
-    "on weekends",
-    "at weekends",
-    "at night",
-    "in the mornings",
-    "in the afternoons",
-    "in the evenings",
-];
-
 /// Whether the words of a sentence leave a fact of a relation open.
 pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -> bool {
     let mut plain = sentence.to_lowercase().replace('’', "'");
@@ -123,7 +84,7 @@ pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -
     let has_pair = |firsts: &[&str], seconds: &[&str]| firsts.iter().any(|a| seconds.iter().any(|b| has(&format!("{a} {b}"))));
     let is_of_life = matches!(relation, "WORKS_FOR" | "LIVES_IN");
     let is_planned = || {
-        let is_change_to_come = || has_one(CHANGES_TO_COME) && has_one(DAYS_TO_COME);
+        let is_change_to_come = || has_one(CHANGES_TO_COME) && has_day_to_come(&words, is_weekday_or_month);
         is_of_life && (has_pair(BE, CHANGES) || is_change_to_come())
     };
     match polarity {
@@ -142,7 +103,7 @@ pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -
         // What breaks is still there. The rules read that an animal died.
         Polarity::Ended if relation == "OWNS" && has("died") => true,
         Polarity::Ended => {
-            has_one(SOME_DAYS)
+            is_of_some_days(&words)
                 || has_one(PLANS)
                 || has_one(NO_ENDS)
                 || has_pair(DENIALS, ENDING_VERBS)

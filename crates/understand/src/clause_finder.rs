@@ -5,7 +5,7 @@ use recall_domain::FirstPerson;
 use super::chunker::chunk;
 use super::clauses::{Clause, Subject};
 use super::lexicon::lexicon;
-use super::phrases::{Chunk, ChunkKind, Phrases, VerbGroup, VerbKind};
+use super::phrases::{Chunk, ChunkKind, Phrases, Possessor, VerbGroup, VerbKind};
 use super::steps;
 use super::subjects::find_subject;
 use super::tokens::{Pos, Token};
@@ -32,6 +32,7 @@ pub(crate) fn find_clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
         out.push(clause);
     }
     share_objects(tokens, p, &mut out);
+    continue_contrasts(tokens, p, &mut out);
     out
 }
 
@@ -76,6 +77,25 @@ fn share_objects(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
         if joined {
             first.end = end;
             first.shares = Some(p.chunks[at].end);
+        }
+    }
+}
+
+/// Lets "it" stand for the subject of which the clause before says what was or is not so: "My boss used to be Greg but it's Calvin".
+fn continue_contrasts(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
+    for i in 1..clauses.len() {
+        let [before, clause] = [&clauses[i - 1], &clauses[i]];
+        let (old, new) = (&p.verbs[before.verb], &p.verbs[clause.verb]);
+        let is_copula = |g: &VerbGroup| g.lemma == "be" && !g.passive && !g.progressive && g.modal.is_none();
+        let (Subject::Nouns(subjects), Subject::Nouns(it)) = (&before.subject, &clause.subject) else { continue };
+        let ([subject], [it]) = (subjects.as_slice(), it.as_slice()) else { continue };
+        let noun = &p.nouns[*subject];
+        let is_described = !noun.pronoun && noun.possessor != Possessor::Unmarked;
+        let is_contrast = (old.used_to || old.past || old.negated) && !new.past && !new.used_to && !new.negated;
+        if is_copula(old) && is_copula(new) && is_described && is_contrast && p.nouns[*it].pronoun && tokens[p.nouns[*it].head].is("it") {
+            let subject = before.subject.clone();
+            clauses[i - 1].is_over = !old.negated;
+            clauses[i].subject = subject;
         }
     }
 }

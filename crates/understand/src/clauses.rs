@@ -35,6 +35,8 @@ pub(crate) struct Clause {
     pub(crate) gap: Option<usize>,
     /// A relative clause separates it from its subject.
     pub(crate) distant: bool,
+    /// The next clause says what is so instead: "My boss was Greg but it's Calvin".
+    pub(crate) is_over: bool,
     /// It shares the objects of the next verb ("love and hate Berlin"): one past that verb's last token.
     pub(crate) shares: Option<usize>,
 }
@@ -53,6 +55,7 @@ impl Clause {
             denied: false,
             gap: None,
             distant: false,
+            is_over: false,
             shares: None,
         }
     }

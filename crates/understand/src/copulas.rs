@@ -109,7 +109,7 @@ impl Reader<'_> {
         let (tail, after) = (&self.tokens[g.end..limit], &self.tokens[limit..]);
         let until = g.past && !g.negated && self.has_end(tail.iter().chain(after.iter().take(2)));
         let negated = g.negated || clause.denied || tail.iter().any(|t| t.is("neither"));
-        if g.used_to || g.no_longer || until || negated && is_over(tail, after) {
+        if g.used_to || g.no_longer || until || clause.is_over || negated && is_over(tail, after) {
             Polarity::Ended
         } else if negated {
             Polarity::Negated

@@ -181,3 +181,16 @@ fn own_names_are_read_from_requests_and_greetings() {
         assert_eq!(values(text), Vec::<String>::new(), "{text}");
     }
 }
+
+#[test]
+fn clause_after_a_contrast_continues_its_subject() {
+    for (text, expected) in [
+        ("My boss used to be Greg but it's Calvin", &["Calvin MANAGES user affirmed", "Greg MANAGES user ended"][..]),
+        ("My boss was Greg but now it's Calvin.", &["Calvin MANAGES user affirmed", "Greg MANAGES user ended"]),
+        ("My boss isn't Greg any more, it's Calvin.", &["Calvin MANAGES user affirmed", "Greg MANAGES user ended"]),
+        ("My boss was Greg but it's Monday.", &["Greg MANAGES user ended"]),
+    ] {
+        assert_eq!(facts(text), expected, "{text}");
+    }
+    assert_eq!(values("My rent was £900 but now it's £950"), ["user AMOUNT rent £900 ended", "user AMOUNT rent £950 affirmed"]);
+}

@@ -178,7 +178,7 @@ impl Reader<'_> {
         if subjects.is_empty() || unreal || self.is_doubtful() {
             return None;
         }
-        let polarity = match (g.used_to || g.no_longer, g.negated) {
+        let polarity = match (g.used_to || g.no_longer || clause.is_over, g.negated) {
             (true, _) => Polarity::Ended,
             (false, true) => Polarity::Negated,
             (false, false) => Polarity::Affirmed,

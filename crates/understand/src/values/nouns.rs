@@ -26,16 +26,23 @@ impl Reader<'_> {
                 None => (None, end),
             };
             let start = self.phrases.nouns[n].start;
-            let announced = match owner {
-                Some(owner) => self
-                    .announcement(after, clauses)
-                    .map(|(at, polarity, confidence)| (ValueFrame { subjects: vec![owner], polarity, confidence, start }, at)),
-                None => None,
-            };
-            let Some((frame, at)) = announced.or_else(|| self.possession(n, end, clauses)) else { continue };
-            for (value, last) in self.values_at(relation, at, text) {
-                let value = if relation.labels { labelled(value, &label) } else { value };
-                self.add_value(relation, &frame, &value, last);
+            // "My rent was €900 but now it's €950": the second clause continues the first.
+            let continued = clauses.iter().filter(|c| c.subject == Subject::Nouns(vec![n])).map(|c| self.phrases.verbs[c.verb].start);
+            let places = std::iter::once(after).chain(continued.filter(|at| *at > after));
+            let announced = owner.into_iter().flat_map(|owner| {
+                let announced = places.clone().filter_map(|at| self.announcement(at, clauses));
+                let frame = move |polarity, confidence| ValueFrame { subjects: vec![owner], polarity, confidence, start };
+                announced.map(move |(at, polarity, confidence)| (frame(polarity, confidence), at)).collect::<Vec<_>>()
+            });
+            let mut announced: Vec<(ValueFrame, usize)> = announced.collect();
+            if announced.is_empty() {
+                announced.extend(self.possession(n, end, clauses));
+            }
+            for (frame, at) in announced {
+                for (value, last) in self.values_at(relation, at, text) {
+                    let value = if relation.labels { labelled(value, &label) } else { value };
+                    self.add_value(relation, &frame, &value, last);
+                }
             }
         }
     }
@@ -94,7 +101,11 @@ impl Reader<'_> {
         if !matches!(g.lemma.as_str(), "be" | "become") || g.passive {
             return None;
         }
-        let polarity = if g.negated { Polarity::Negated } else { Polarity::Affirmed };
+        let polarity = match (g.negated, clause.is_over) {
+            (true, _) => Polarity::Negated,
+            (false, true) => Polarity::Ended,
+            (false, false) => Polarity::Affirmed,
+        };
         let confidence = if clause.hedged.is_some() { 0.7 } else { 1.0 };
         // "The rent was €900" may be over.
         let confidence = if g.past { confidence * 0.8 } else { confidence };

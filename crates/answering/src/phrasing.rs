@@ -148,7 +148,8 @@ impl FactWriter<'_> {
                 return Some(format!("{} {have} {kin} {}", subject_phrase(first), cited.cite_fact(first, &relation.phrase)));
             }
             let role = first.object.description.clone().filter(|_| mood(first) == Mood::Holds)?;
-            let said = excerpts(first).iter().any(|t| words(t).iter().any(|w| w.plain == role));
+            let said =
+                excerpts(first).iter().any(|t| t.to_lowercase().split(|c: char| !c.is_alphanumeric() && c != '-').any(|w| w == role));
             if !said || !relation.cues.nouns.contains(&role) {
                 return None;
             }

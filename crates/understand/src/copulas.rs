@@ -207,6 +207,12 @@ impl Reader<'_> {
             if let Some(referent) = self.referents[s] {
                 let added = self.add_noun_fact(cue, possessor, referent, copula.polarity, copula.confidence, copula.words);
                 self.covered[predicate] |= added;
+                // "Anna is my sister-in-law": the role of a name.
+                let is_role = added && copula.polarity == Polarity::Affirmed && is_personal(self.cues, cue.relation, cue.inverse);
+                if let (Referent::Entity(i, _), true) = (referent, is_role && possessor == Referent::Speaker) {
+                    let role = &self.tokens[self.phrases.nouns[predicate].head].lemma;
+                    self.registry.mentions[i].description.get_or_insert_with(|| role.clone());
+                }
             }
         }
         true

@@ -84,6 +84,10 @@ impl FactSet {
         match known.and_then(|&i| self.facts.get_mut(i)) {
             // A later "no longer" in the same message corrects an earlier fact.
             Some(old) if old.polarity == Polarity::Affirmed && fact.polarity != Polarity::Affirmed => *old = fact,
+            // "Anna isn't my sister, she's my sister-in-law" denies only one role.
+            Some(old) if old.polarity == Polarity::Negated && fact.polarity == Polarity::Affirmed && old.span.start < fact.span.start => {
+                *old = fact
+            }
             Some(_) => {}
             None => {
                 self.place.insert((fact.subject, relation, fact.object), self.facts.len());

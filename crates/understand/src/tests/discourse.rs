@@ -189,6 +189,9 @@ fn clause_after_a_contrast_continues_its_subject() {
         ("My boss was Greg but now it's Calvin.", &["Calvin MANAGES user affirmed", "Greg MANAGES user ended"]),
         ("My boss isn't Greg any more, it's Calvin.", &["Calvin MANAGES user affirmed", "Greg MANAGES user ended"]),
         ("My boss was Greg but it's Monday.", &["Greg MANAGES user ended"]),
+        ("Anna isn't my sister, she's my sister-in-law", &["user FAMILY_OF Anna affirmed"]),
+        ("Anna isn't my sister.", &["user FAMILY_OF Anna negated"]),
+        ("I like tea, but I don't like tea with milk.", &["user LIKES tea negated"]),
     ] {
         assert_eq!(facts(text), expected, "{text}");
     }

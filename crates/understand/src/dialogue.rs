@@ -222,7 +222,7 @@ fn is_correction_of(said: &str, before: &Extraction, after: &Extraction, correct
     let is_person = entity_type == EntityType::Person;
     let is_renamed = || correction.wrong.is_some() && is_spelling(before, after, correction.right);
     replaced_mention(before, after).is_some_and(|old| old.entity_type == entity_type)
-        && !(is_person && (correction.reach == Reach::Directly || is_renamed()))
+        && !(is_person && (correction.reach == Reach::Directly && !correction.is_change || is_renamed()))
 }
 
 /// Returns the only mention of a reading that another one lacks.
@@ -426,6 +426,10 @@ mod tests {
             (&["My rent is £900 a month.", "It's £950 now."], &["~I AMOUNT £900", "+I AMOUNT £950"]),
             (&["I live in Osako.", "*Osaka"], &["-I LIVES_IN osako", "+I LIVES_IN osaka"]),
             (&["I live in York.", "I said York but it's Hull"], &["-I LIVES_IN york", "+I LIVES_IN hull"]),
+            (&["My boss is Greg.", "it's Calvin now, it was Greg before"], &["~greg MANAGES I", "+calvin MANAGES I"]),
+            (&["My boss is Greg.", "It used to be Greg but now it's Calvin."], &["~greg MANAGES I", "+calvin MANAGES I"]),
+            (&["My boss is Greg.", "It's Calvin now."], &["~greg MANAGES I", "+calvin MANAGES I"]),
+            (&["I weigh 70 kg.", "Make that 72, I just weighed myself."], &["-I SIZE 70 kg", "+I SIZE 72 kg"]),
         ] {
             assert_eq!(read(turns).await, expected, "{turns:?}");
         }

@@ -82,6 +82,12 @@ const REPEATS: &[&str] = &["i said", "i wrote", "i typed", "i put", "i told you"
 /// Subjects of a value: "sorry, she's 63".
 const PRONOUNS: &[&str] = &["he's", "she's", "they're", "he is", "she is", "they are"];
 
+/// Subjects of a clause that says why something is corrected.
+const CLAUSES: &[&str] = &["i", "i've", "we", "we've", "he", "he's", "she", "she's", "they", "they've", "because"];
+/// Beginnings of what was so and of what is so now.
+const WAS: &[&str] = &["it used to be", "it was", "used to be"];
+const IS: &[&str] = &["now it's", "now it is", "it's now", "it is now", "it's", "it is", "now"];
+
 /// How far before a correction the message may be that it corrects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {
@@ -148,9 +154,14 @@ pub(crate) fn correction(text: &str) -> Option<Correction<'_>> {
     }
     let (rest, mut signs) = without_signs(&all);
     signs.extend(is_marked_as_typo(text).then_some(Sign::Certain));
+    let rest = without_reason(rest, &signs);
     let is_moved = signs.contains(&Sign::Change);
-    let (right, wrong) = sides(rest)?;
+    let contrast = contrast(rest);
+    signs.extend(contrast.map(|_| Sign::Change));
+    let (right, wrong) = contrast.map_or_else(|| sides(rest), |(right, wrong)| Some((right, Some(wrong))))?;
     let of_person = without_beginning(right, PRONOUNS);
+    // "It's Calvin now", but not "Calvin now".
+    let is_renamed = without_beginning(right, &["it's", "it is", "its"]).is_some();
     let (right, end) = without_end(without_leads(of_person.unwrap_or(right)));
     signs.extend(end);
     let wrong = wrong.map(|wrong| without_end(without_leads(wrong)).0);
@@ -165,11 +176,43 @@ pub(crate) fn correction(text: &str) -> Option<Correction<'_>> {
         return None;
     }
     let reach = if wrong.is_some() { Reach::Anywhere } else { reach_of(&signs)? };
-    let correction =
-        Correction { right: joined(text, right), wrong: wrong.map(|w| joined(text, w)), reach, is_change: signs.contains(&Sign::Change) };
+    let is_change = signs.contains(&Sign::Change);
+    let correction = Correction { right: joined(text, right), wrong: wrong.map(|w| joined(text, w)), reach, is_change };
     // "It's 9 now" tells the time, and "Leeds now" is no value.
     let says_what = is_moved || is_amount(correction.right);
-    (!correction.is_change || correction.is_value() && says_what).then_some(correction)
+    let is_name = || is_renamed && values(correction.right).is_empty() && right.iter().all(|w| w.text.starts_with(char::is_uppercase));
+    (!is_change || correction.wrong.is_some() || correction.is_value() && says_what || is_name()).then_some(correction)
+}
+
+/// Removes a clause that says why: "Make that four, we adopted another one".
+fn without_reason<'w, 't>(words: &'w [Word<'t>], signs: &[Sign]) -> &'w [Word<'t>] {
+    let corrects = signs.iter().any(|sign| matches!(sign, Sign::Certain | Sign::Replacement | Sign::Denial));
+    let is_clause = |rest: &[Word<'_>]| rest.len() >= LEAST_RESTATED && rest.first().is_some_and(|w| CLAUSES.contains(&w.norm.as_str()));
+    let end = (1..words.len()).find(|&i| corrects && words[i - 1].closes && is_clause(&words[i..]));
+    end.map_or(words, |end| &words[..end])
+}
+
+/// Splits what is so from what was so: "it's Calvin now, it was Greg before", "it used to be Greg but now it's Calvin".
+fn contrast<'w, 't>(words: &'w [Word<'t>]) -> Option<(&'w [Word<'t>], &'w [Word<'t>])> {
+    let before = |words: &'w [Word<'t>]| {
+        let rest = without_beginning(words, WAS)?;
+        Some(["before", "previously", "until now"].iter().find_map(|end| before_end(rest, end)).unwrap_or(rest))
+    };
+    let after = |words: &'w [Word<'t>]| without_beginning(words, IS);
+    // "It was great but it's late" has two subjects.
+    if !words.iter().any(|w| matches!(w.norm.as_str(), "now" | "before" | "previously" | "used")) {
+        return None;
+    }
+    (1..words.len()).find_map(|i| {
+        let is_but = matches!(words[i].norm.as_str(), "but" | "and");
+        let second = if is_but { words.get(i + 1..)? } else { &words[i..] };
+        if !is_but && !words[i - 1].closes {
+            return None;
+        }
+        let first = &words[..i];
+        let (right, wrong) = after(first).zip(before(second)).or_else(|| after(second).zip(before(first)))?;
+        (!right.is_empty() && !wrong.is_empty()).then_some((right, wrong))
+    })
 }
 
 /// Removes the beginnings that say something about earlier words, and returns what they say.
@@ -342,6 +385,10 @@ mod tests {
             ("Sorry I meant Johanna with an h", ("Johanna", None, Reach::Anywhere)),
             ("Typo: that should be 70", ("70", None, Reach::Anywhere)),
             ("It should be 70, not 72", ("70", Some("72"), Reach::Anywhere)),
+            ("it's Calvin now, it was Greg before", ("Calvin", Some("Greg"), Reach::Anywhere)),
+            ("It used to be Greg but now it's Calvin.", ("Calvin", Some("Greg"), Reach::Anywhere)),
+            ("It's Calvin now", ("Calvin", None, Reach::Directly)),
+            ("Make that four, we adopted another one", ("four", None, Reach::PastStatements)),
         ] {
             assert_eq!(read(text), Some(expected), "{text}");
         }
@@ -354,6 +401,8 @@ mod tests {
             "She's 63",
             "* Osaka",
             "Leeds now",
+            "It's lovely now",
+            "It was great but it's late",
             "It's raining now",
             "It's 9 now",
             "It's 6pm now",

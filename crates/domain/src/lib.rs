@@ -52,8 +52,8 @@ pub use ids::{
 pub use login::{Login, ProviderToken, Renewal};
 pub use message::{Citation, Message, MessageKind, MessageStatus, Role};
 pub use nearest::{Similarity, nearest};
-pub use number_word::number_word;
 pub use nearest_integer::nearest_integer;
+pub use number_word::number_word;
 pub use ontology::{Ontology, Relation, RelationName, Wording};
 pub use page::{Page, Slice};
 pub use resource::{Resource, ResourceOrigin};

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::corrections::{Correction, Reach, corrected, correction, ends_statement, has_value, restates};
-use super::replies::{agrees, assumption, statement};
+use super::replies::{assumption, statement};
 use recall_domain::{
     Caller, CandidateFact, CandidateValue, EntityType, Extraction, Mention, MessageKind, Party, Polarity, Role, Similarity, Span, UserText,
     nearest,
 };
 use recall_ports::extract::{EarlierMessage, ExtractError, ExtractInput, Extractor};
+
+mod echoes;
 
 /// An extractor that reads "No, I meant Tuesday" as a correction of what the same person said before, and "Miriam" as the reply to a question.
 pub struct DialogueExtractor {
@@ -88,14 +90,13 @@ impl DialogueExtractor {
     async fn reply(&self, caller: &Caller, input: &ExtractInput) -> Result<Option<Extraction>, ExtractError> {
         let Some(asked) = input.background.earlier.last().filter(|m| m.role == Role::Assistant) else { return Ok(None) };
         let (text, asked, place) = (input.text.as_str(), asked.text.as_str(), input.background.earlier.len() - 1);
-        let assumed = assumption(asked);
-        if let Some((assumed, denial)) = assumed.as_deref().zip(correction(text)) {
-            let denial = Correction { is_change: denial.is_change || asked.contains(" still "), ..denial };
-            if let Some(corrected) = self.reread(caller, input, place, &assumed.replace(" still ", " ").into(), &denial).await? {
+        if let Some((assumed, denial)) = assumption(asked).zip(correction(text)) {
+            let denial = Correction { is_change: denial.is_change || assumed.has_still, ..denial };
+            if let Some(corrected) = self.reread(caller, input, place, &assumed.statement.into(), &denial).await? {
                 return Ok(Some(extraction_of(text, &corrected)));
             }
         }
-        let Some(statement) = statement(asked, text).or_else(|| assumed.filter(|_| agrees(text))) else { return Ok(None) };
+        let Some(statement) = statement(asked, text) else { return Ok(None) };
         // What says something by itself, or asks for something, is no answer: "Write a poem about Rome".
         let alone = self.inner.extract(caller, &earlier_input(input, place, input.text.clone())).await?;
         if alone.kind.asks() || alone.facts.iter().any(is_stated) {
@@ -174,6 +175,9 @@ impl Extractor for DialogueExtractor {
         }
         if let Some(reply) = self.reply(caller, input).await? {
             return Ok(reply);
+        }
+        if let Some(echo) = self.echo(caller, input).await? {
+            return Ok(echo);
         }
         let read = self.inner.extract_ahead(caller, input, next).await?;
         self.with_taken_back(caller, input, read).await
@@ -452,6 +456,30 @@ mod tests {
             (&["> Do you have any other questions?", "no"], &[]),
             (&["> Do you like tea or coffee?", "yes"], &[]),
             (&["> Where do you live?", "I own a kayak.", "Leeds"], &[]),
+            (&["> Are you still working at Bosch?", "no"], &["~I WORKS_FOR bosch"]),
+            (&["> Do you work at Bosch?", "Not any more."], &["~I WORKS_FOR bosch"]),
+            (&["> Do you work at Bosch?", "I don't"], &["-I WORKS_FOR bosch"]),
+            (&["> Are you vegan?", "I'm not"], &["-I DIET vegan"]),
+            (&["> You live in Paris.", "no"], &["-I LIVES_IN paris"]),
+            (&["> Does your sister Anna still live in Rome?", "no"], &["~anna LIVES_IN rome", "+I FAMILY_OF anna"]),
+        ] {
+            assert_eq!(read(turns).await, expected, "{turns:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn echo_says_the_same_or_the_contrary_of_the_speaker() {
+        for (turns, expected) in [
+            (&["Anna loves hiking.", "So do I"][..], &["+I LIKES hiking"][..]),
+            (&["My sister is vegan.", "me too"], &["+I DIET vegan"]),
+            (&["> I love jazz!", "me too"], &["+I LIKES jazz"]),
+            (&["> I don't like jazz.", "Neither do I."], &["-I LIKES jazz"]),
+            (&["> I love jazz.", "I don't"], &["-I LIKES jazz"]),
+            (&["My sister is vegan.", "I'm not"], &["-I DIET vegan"]),
+            (&["> I love jazz. Do you?", "me too"], &[]),
+            (&["I love jazz.", "me too"], &[]),
+            (&["Anna is my sister.", "me too"], &[]),
+            (&["> Lovely weather today.", "so do I"], &[]),
         ] {
             assert_eq!(read(turns).await, expected, "{turns:?}");
         }

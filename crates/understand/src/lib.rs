@@ -12,7 +12,7 @@
 //!    `adjacent_phrases`. All of them add facts through `reader`. Ends of what is known: `possible_ends`, `working_days`.
 //! 6. Facts with values: `values`.
 //! 7. The kind of the message: `message_kind`. A statement without facts is a note: `notes`.
-//! 8. Corrections of the message before, and replies to its question: `corrections` and `replies`, which `dialogue` applies with any extractor.
+//! 8. Corrections of the message before, and replies to it: `corrections` and `replies` with `questions`, which `dialogue` applies with any extractor.
 //!
 //! The relations and their cues are data (`data/ontology.toml`), and so are the word lists (`data/lexicon`).
 //! The crate does not know which facts are already stored; that is the task of the crate `facts`.
@@ -60,6 +60,7 @@ mod plain_words;
 mod possible_ends;
 mod pronouns;
 mod proper_names;
+mod questions;
 mod quotations;
 mod reader;
 mod reciprocal;

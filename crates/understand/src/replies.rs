@@ -1,17 +1,19 @@
 //! Reads a short reply to a question as the statement that it makes: "Miriam" after "What's your sister's name?" is "My sister's name is Miriam". Pure.
+//!
+//! `questions` reads what asks for a yes or a no. A yes or a no may be a word, or the subject with an auxiliary: "I don't", "she is".
 
 use super::plain_words::{Word, before_end, begin_with, joined, words};
+use super::questions::{Auxiliary, MAX_NOUN, MAX_QUESTION, YesNoQuestion, is_passing, only_sentence, said, words_of_question};
 
-/// Most words of a question and of a reply.
-const MAX_QUESTION: usize = 16;
+/// Most words of a reply.
 const MAX_REPLY: usize = 8;
-/// Most words of a noun phrase that a question is about: "your sister's best friend".
-const MAX_NOUN: usize = 6;
 /// Most words of a reply that begins with "my".
 const MAX_OWNED: usize = 3;
 
 const YES: &[&str] = &["yes", "yeah", "yep", "yup", "sure", "correct", "right", "exactly", "indeed"];
 const NO: &[&str] = &["no", "nope", "nah"];
+/// Replies that something is no longer so.
+const OVER: &[&str] = &["not anymore", "not any more", "not any longer", "no longer", "not these days"];
 /// Words before the answer proper.
 const LEADS: &[&str] =
     &["it's", "it is", "its", "that's", "that is", "oh", "well", "um", "just", "actually", "she's called", "he's called"];
@@ -25,100 +27,57 @@ const NO_ANSWERS: &[&str] = &[
     "this", "if", "because", "but",
 ];
 /// Words after a yes or a no that add nothing.
-const TAILS: &[&str] = &[
-    "not really",
-    "not at all",
-    "sorry",
-    "thanks",
-    "thank you",
-    "never",
-    "please",
-    "of course",
-    "absolutely",
-    "definitely",
-    "love it",
-    "i do",
-    "i don't",
-    "i am",
-    "i'm not",
-];
-/// Verbs of questions about what is wanted, thought or felt just now: a reply states nothing that lasts.
-const PASSING: &[&str] = &[
-    "want",
-    "need",
-    "think",
-    "mean",
-    "remember",
-    "mind",
-    "prefer",
-    "see",
-    "know",
-    "feel",
-    "plan",
-    "expect",
-    "suggest",
-    "recommend",
-    "wish",
-    "hope",
-    "find",
-    "notice",
-    "say",
-];
-/// Adjectives of questions about a mood or a plan.
-const MOODS: &[&str] = &[
-    "sure",
-    "ok",
-    "okay",
-    "ready",
-    "there",
-    "free",
-    "interested",
-    "happy",
-    "busy",
-    "asking",
-    "looking",
-    "going",
-    "planning",
-    "saying",
-    "done",
-    "able",
-    "still",
-    "serious",
-    "kidding",
-    "worried",
-    "familiar",
-    "available",
-    "aware",
-    "open",
-    "feeling",
-    "trying",
-    "thinking",
-];
+const TAILS: &[&str] =
+    &["not really", "not at all", "sorry", "thanks", "thank you", "never", "please", "of course", "absolutely", "definitely", "love it"];
+/// Adverbs of a short answer: "I really don't".
+const STRESS: &[&str] = &["really", "actually", "still", "definitely", "certainly", "currently"];
 /// Nouns of questions for a choice or a time, whose answer says nothing alone.
 const CHOICES: &[&str] = &["one", "ones", "option", "time", "day", "date", "of", "do"];
-/// Words that stand for what a reply names.
-const OPEN: &[&str] = &["anything", "something", "anyone", "somebody", "someone", "anywhere", "somewhere"];
-/// Times at the end of a question.
-const TIMES: &[&str] =
-    &["these days", "nowadays", "currently", "now", "at the moment", "right now", "again", "by the way", "then", "exactly"];
 const PREPOSITIONS: &[&str] = &["in", "at", "on", "near", "for", "from", "with", "to", "by", "outside", "around"];
+
+/// What a message takes for true, or asks to be true.
+pub(crate) struct Assumption {
+    /// It, as the speaker of the reply says it: "I live in Paris."
+    pub(crate) statement: String,
+    /// It asks whether that is still so.
+    pub(crate) has_still: bool,
+}
 
 /// Returns the statement that a reply makes to the only question of a message; `None` if they have no simple form.
 pub(crate) fn statement(asked: &str, reply: &str) -> Option<String> {
-    let question = words(only_question(asked).filter(|_| !reply.contains(['?', '\n']))?);
+    if reply.contains(['?', '\n']) {
+        return None;
+    }
+    let (sentence, is_question) = only_sentence(asked)?;
     let reply_words = words(reply);
+    let question = words_of_question(sentence);
     if !(1..=MAX_REPLY).contains(&reply_words.len()) || question.len() > MAX_QUESTION {
         return None;
     }
     let reply = Reply::of(reply, &reply_words);
-    let question = without_times(without_greeting(&question));
+    match YesNoQuestion::of(&question) {
+        Some(asked) => of_verdict(&asked, &reply, is_question),
+        None if is_question => of_question_word(&question, &reply),
+        None => None,
+    }
+}
+
+/// Returns what the only question of a message takes for true, or asks to be true: "So you live in Paris?" is "I live in Paris".
+pub(crate) fn assumption(asked: &str) -> Option<Assumption> {
+    let (sentence, _) = only_sentence(asked)?;
+    let question = YesNoQuestion::of(&words_of_question(sentence)).filter(|q| q.open_word().is_none())?;
+    Some(Assumption { statement: question.affirmed(), has_still: question.has_still })
+}
+
+/// Returns the statement of a reply to a question with a question word.
+fn of_question_word(question: &[Word<'_>], reply: &Reply<'_>) -> Option<String> {
     let norms: Vec<&str> = question.iter().map(|w| w.norm.as_str()).collect();
     match norms.as_slice() {
-        ["where", "do", "you", verb, ..] => of_place(question, verb, &reply),
-        ["what's" | "whats" | "who's", "your", ..] => of_noun(&question[1..], &reply),
-        ["what" | "who" | "when" | "where" | "which", "is" | "are", "your", ..] => of_noun(&question[2..], &reply),
-        ["when's" | "where's", "your", ..] => of_noun(&question[1..], &reply),
-        ["what", "time", "is", "your", ..] => of_noun(&question[3..], &reply),
+        ["where", "do", "you", verb, ..] => of_place(question, verb, reply),
+        ["what's" | "whats" | "who's", "your", ..] => of_noun(&question[1..], reply),
+        ["what" | "who" | "when" | "where" | "which", "is" | "are", "your", ..] => of_noun(&question[2..], reply),
+        ["when's" | "where's", "your", ..] => of_noun(&question[1..], reply),
+        ["what", "time", "is", "your", ..] => of_noun(&question[3..], reply),
         ["how", "old", "are", "you"] => reply.number().map(|n| format!("I am {n} years old.")),
         ["how", "old", "is", "your", ..] => Some(format!("{} is {} years old.", mine(&question[3..])?, reply.number()?)),
         ["how", "many", .., "do", "you", "have"] => Some(format!("I have {} {}.", reply.noun()?, said(&question[2..question.len() - 3])?)),
@@ -130,55 +89,31 @@ pub(crate) fn statement(asked: &str, reply: &str) -> Option<String> {
         | ["what" | "which", "city" | "town" | "country" | "place", "do", "you", "live", ..] => {
             Some(format!("I live in {}.", reply.noun()?))
         }
-        ["which" | "what", noun, .., "do", "you", verb] if !PASSING.contains(verb) && !CHOICES.contains(noun) => {
+        ["which" | "what", noun, .., "do", "you", verb] if !is_passing(verb) && !CHOICES.contains(noun) => {
             Some(format!("I {verb} {}.", reply.noun()?))
         }
-        ["who", "do", "you", verb] if !PASSING.contains(verb) => Some(format!("I {verb} {}.", reply.noun()?)),
+        ["who", "do", "you", verb] if !is_passing(verb) => Some(format!("I {verb} {}.", reply.noun()?)),
         ["who", "do", "you", verb, preposition] if PREPOSITIONS.contains(preposition) => {
             Some(format!("I {verb} {preposition} {}.", reply.noun()?))
         }
-        ["do", "you", verb, ..] if !PASSING.contains(verb) => of_verb(&question[2..], &reply),
-        ["are", "you", adjective, ..] if !MOODS.contains(adjective) => of_state(&question[2..], &reply),
         _ => None,
     }
 }
 
-/// Returns what the only question of a message takes for true, or asks to be true, as the speaker says it: "So you live in Paris?" is "I live in Paris".
-pub(crate) fn assumption(asked: &str) -> Option<String> {
-    let question = words(only_question(asked)?);
-    let question = without_times(without_greeting(&question));
-    let is_choice = question.iter().any(|w| w.norm == "or" || OPEN.contains(&w.norm.as_str()));
-    let (first, rest) = question.split_first().filter(|_| question.len() <= MAX_QUESTION && !is_choice)?;
-    match (first.norm.as_str(), rest) {
-        ("do", [you, verb, ..]) if you.norm == "you" && !PASSING.contains(&verb.norm.as_str()) => Some(format!("I {}.", said(&rest[1..])?)),
-        ("are", [you, state, ..]) if you.norm == "you" && !MOODS.contains(&state.norm.as_str()) => {
-            Some(format!("I am {}.", said(&rest[1..])?))
-        }
-        ("you", [verb, ..]) if !PASSING.contains(&verb.norm.as_str()) => Some(format!("I {}.", said(rest)?)),
-        ("you're", [state, ..]) if !MOODS.contains(&state.norm.as_str()) => Some(format!("I am {}.", said(rest)?)),
-        ("your", [.., last]) if last.norm != "right" => Some(format!("My {}.", said(rest)?)),
-        _ => None,
-    }
-}
-
-/// Whether a reply only agrees.
-pub(crate) fn agrees(reply: &str) -> bool {
-    let all = words(reply);
-    let reply = Reply::of(reply, &all);
-    reply.verdict == Some(true) && reply.answer.is_empty()
-}
-
-/// Returns the question of a message, if it has one only.
-fn only_question(asked: &str) -> Option<&str> {
-    let end = asked.find('?').filter(|_| asked.matches('?').count() == 1)?;
-    let start = asked[..end].rfind(['.', '!', '\n', ':']).map_or(0, |at| at + 1);
-    Some(&asked[start..end])
+/// A yes or a no.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    Yes,
+    No,
+    /// What was asked was so before.
+    Over,
 }
 
 /// A reply without the words that lead to the answer.
 struct Reply<'t> {
-    /// Whether it says yes or no.
-    verdict: Option<bool>,
+    verdict: Option<Verdict>,
+    /// The auxiliary of a short answer: "do" in "I don't".
+    auxiliary: Option<String>,
     /// The answer proper; empty if the verdict is all.
     answer: &'t str,
     first: String,
@@ -189,23 +124,34 @@ impl<'t> Reply<'t> {
         let (mut rest, mut verdict) = (all, None);
         while let Some(word) = rest.first() {
             let said = if YES.contains(&word.norm.as_str()) {
-                Some(true)
-            } else if NO.contains(&word.norm.as_str()) {
-                Some(false)
+                Verdict::Yes
+            } else if NO.contains(&word.norm.as_str()) && !OVER.iter().any(|over| begin_with(rest, over)) {
+                Verdict::No
             } else {
                 break;
             };
-            verdict = verdict.or(said);
+            verdict = verdict.or(Some(said));
             rest = &rest[1..];
         }
         while let Some(lead) = LEADS.iter().find(|lead| begin_with(rest, lead)) {
             rest = &rest[lead.split(' ').count()..];
         }
-        if verdict.is_some() && TAILS.iter().any(|tail| before_end(rest, tail).is_some_and(<[_]>::is_empty)) {
+        let is = |phrases: &[&str]| phrases.iter().any(|phrase| before_end(rest, phrase).is_some_and(<[_]>::is_empty));
+        let mut auxiliary = None;
+        if verdict.is_some() && is(TAILS) {
             rest = &[];
+        } else if verdict != Some(Verdict::Yes) && is(OVER) {
+            (verdict, rest) = (Some(Verdict::Over), &[]);
+        } else if let Some(answer) = ShortAnswer::of(rest).filter(|a| verdict.is_none_or(|v| (v == Verdict::Yes) != a.is_negated)) {
+            verdict = Some(match (answer.is_negated, answer.is_over) {
+                (true, true) => Verdict::Over,
+                (true, false) => Verdict::No,
+                (false, _) => Verdict::Yes,
+            });
+            (auxiliary, rest) = (Some(answer.auxiliary), &[]);
         }
         let first = rest.first().map_or_else(String::new, |w| w.norm.clone());
-        Self { verdict, answer: joined(text, rest), first }
+        Self { verdict, auxiliary, answer: joined(text, rest), first }
     }
 
     /// Returns the answer proper, unless it is a sentence of its own.
@@ -225,6 +171,102 @@ impl<'t> Reply<'t> {
 
     fn number(&self) -> Option<&'t str> {
         self.noun().filter(|noun| noun.bytes().all(|b| b.is_ascii_digit()))
+    }
+}
+
+/// A subject with an auxiliary that stands for what was asked or said: "I don't", "she isn't any more".
+pub(crate) struct ShortAnswer {
+    /// "do", "am", "is", "have".
+    pub(crate) auxiliary: String,
+    pub(crate) is_negated: bool,
+    is_over: bool,
+    /// "I am too", "I don't either".
+    pub(crate) has_addition: bool,
+    /// The subject is "I".
+    pub(crate) is_of_speaker: bool,
+}
+
+impl ShortAnswer {
+    pub(crate) fn of(all: &[Word<'_>]) -> Option<Self> {
+        let mut rest: Vec<&str> = all.iter().map(|w| w.norm.as_str()).collect();
+        let over = OVER.iter().filter_map(|over| over.strip_prefix("not ")).find(|over| before_end(all, over).is_some());
+        rest.truncate(rest.len() - over.map_or(0, |over| over.split(' ').count()));
+        let has_addition = rest.last().is_some_and(|last| matches!(*last, "too" | "either"));
+        rest.truncate(rest.len() - usize::from(has_addition));
+        rest.retain(|word| !STRESS.contains(word));
+        let (subject, auxiliary, negation) = match rest.as_slice() {
+            [one] => {
+                let (subject, be) = one.split_once('\'').or_else(|| (*one == "im").then_some(("i", "m")))?;
+                // "I'm" alone is no answer.
+                (subject, full_auxiliary(be)?, has_addition.then_some(false)?)
+            }
+            [one, "not"] if one.contains('\'') => {
+                let (subject, be) = one.split_once('\'')?;
+                (subject, full_auxiliary(be)?, true)
+            }
+            ["im", "not"] => ("i", "am", true),
+            [subject, auxiliary] => match auxiliary.strip_suffix("n't").or_else(|| auxiliary.strip_suffix("nt")) {
+                Some(auxiliary) => (*subject, full_auxiliary(auxiliary)?, true),
+                None => (*subject, full_auxiliary(auxiliary)?, false),
+            },
+            [subject, auxiliary, "not"] => (*subject, full_auxiliary(auxiliary)?, true),
+            _ => return None,
+        };
+        let is_of_speaker = matches!(subject, "i" | "we");
+        let is_subject = is_of_speaker || matches!(subject, "he" | "she" | "they");
+        let is_over = over.is_some();
+        is_subject.then(|| Self { auxiliary: auxiliary.to_owned(), is_negated: negation, is_over, has_addition, is_of_speaker })
+    }
+}
+
+/// Returns the auxiliary that a word is or is short for.
+fn full_auxiliary(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "m" | "am" => "am",
+        "s" | "is" => "is",
+        "re" | "are" => "are",
+        "do" => "do",
+        "does" => "does",
+        "ve" | "have" => "have",
+        "has" => "has",
+        _ => return None,
+    })
+}
+
+/// What a reply says of the speaker by what somebody said before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Echo {
+    /// "So do I", "me too".
+    Same,
+    /// "Neither do I", "me neither".
+    SameDenial,
+    /// "I'm not", "I don't".
+    Denial,
+    /// "I do", "I am", after a denial.
+    Affirmation,
+}
+
+/// Reads a reply that says of the speaker what somebody said of somebody, or the contrary.
+pub(crate) fn echo(reply: &str) -> Option<Echo> {
+    let all = words(reply);
+    let skipped = all.iter().take_while(|w| matches!(w.norm.as_str(), "oh" | "haha" | "ah" | "yeah" | "well" | "hey" | "really")).count();
+    let rest = &all[skipped..];
+    let norms: Vec<&str> = rest.iter().map(|w| w.norm.as_str()).collect();
+    let is_auxiliary = |word: &str| matches!(word, "do" | "am" | "have");
+    match norms.as_slice() {
+        ["me", "too"] | ["same"] | ["same", "here"] | ["likewise"] => Some(Echo::Same),
+        ["so", auxiliary, "i"] if is_auxiliary(auxiliary) => Some(Echo::Same),
+        ["me", "neither"] | ["nor", "me"] => Some(Echo::SameDenial),
+        ["neither" | "nor", auxiliary, "i"] if is_auxiliary(auxiliary) => Some(Echo::SameDenial),
+        _ => {
+            let answer = ShortAnswer::of(rest).filter(|answer| answer.is_of_speaker && !reply.contains('?'))?;
+            Some(match (answer.is_negated, answer.has_addition) {
+                (false, true) => Echo::Same,
+                (true, true) => Echo::SameDenial,
+                (true, false) => Echo::Denial,
+                (false, false) => Echo::Affirmation,
+            })
+        }
     }
 }
 
@@ -248,38 +290,28 @@ fn of_noun(noun: &[Word<'_>], reply: &Reply<'_>) -> Option<String> {
     Some(format!("{} is {}.", mine(noun)?, reply.noun()?))
 }
 
-/// "Do you have kids?", "yes": "I have kids." "Do you like jazz?", "no": "I do not like jazz."
-fn of_verb(words: &[Word<'_>], reply: &Reply<'_>) -> Option<String> {
-    if words.iter().any(|w| w.norm == "or") {
+/// "Do you have kids?", "yes": "I have kids." "Are you allergic to anything?", "Yes, shellfish": "I am allergic to shellfish."
+fn of_verdict(asked: &YesNoQuestion, reply: &Reply<'_>, is_question: bool) -> Option<String> {
+    if reply.auxiliary.as_ref().is_some_and(|auxiliary| !asked.is_repeated_by(auxiliary)) {
         return None;
     }
-    let has_still = words.iter().any(|w| w.norm == "still");
-    let plain: Vec<Word<'_>> = words.iter().filter(|w| w.norm != "still").cloned().collect();
-    let (verdict, object) = (reply.verdict?, said(&plain)?.replacen(" any ", " ", 1));
-    // "Do you have pets?", "Do you own anything?"
-    let is_open =
-        plain.iter().any(|w| OPEN.contains(&w.norm.as_str()) || w.norm == "any") || plain.len() == 2 && plain[1].norm.ends_with('s');
-    match (verdict, reply.answer) {
-        (true, "") if !plain.iter().any(|w| OPEN.contains(&w.norm.as_str())) => Some(format!("I {object}.")),
-        (false, "") if has_still => Some(format!("I no longer {object}.")),
-        (false, "") => Some(format!("I do not {object}.")),
+    let open = asked.open_word();
+    let has_any = asked.predicate.iter().any(|w| w == "any");
+    match (reply.verdict, reply.answer) {
+        (Some(Verdict::Yes), "") if open.is_none() => Some(asked.affirmed()),
+        (Some(Verdict::No), "") if open.is_none() || asked.auxiliary == Auxiliary::Do => Some(asked.denied(asked.has_still)),
+        (Some(Verdict::Over), "") if open.is_none() => Some(asked.denied(true)),
         // "Yes, two cats"
-        (true, answer) if is_open && reply.is_noun_phrase() => Some(format!("I {} {answer}.", plain.first()?.text)),
-        _ => None,
-    }
-}
-
-/// "Are you vegan?", "yes": "I am vegan." "Are you allergic to anything?", "Yes, shellfish": "I am allergic to shellfish."
-fn of_state(words: &[Word<'_>], reply: &Reply<'_>) -> Option<String> {
-    if words.iter().any(|w| w.norm == "or") {
-        return None;
-    }
-    let open = words.iter().position(|w| OPEN.contains(&w.norm.as_str()));
-    match (reply.verdict, reply.answer, open) {
-        (Some(true), "", None) => Some(format!("I am {}.", said(words)?)),
-        (Some(false), "", None) => Some(format!("I am not {}.", said(words)?)),
-        (verdict, answer, Some(open)) if verdict != Some(false) && !answer.is_empty() && reply.is_noun_phrase() => {
-            Some(format!("I am {} {answer}.", said(&words[..open])?))
+        (verdict, answer) if is_question && !answer.is_empty() && reply.is_noun_phrase() && verdict != Some(Verdict::No) => {
+            let [verb, object @ ..] = asked.predicate.as_slice() else { return None };
+            let is_plural = object.len() == 1 && object[0].ends_with('s');
+            match (asked.auxiliary, open) {
+                (Auxiliary::Do | Auxiliary::Does, _) if verdict.is_some() && (open.is_some() || has_any || is_plural) => {
+                    Some(asked.with_predicate(&format!("{verb} {answer}")))
+                }
+                (Auxiliary::Be(_), Some(open)) => Some(asked.with_predicate(&format!("{} {answer}", asked.predicate[..open].join(" ")))),
+                _ => None,
+            }
         }
         _ => None,
     }
@@ -292,19 +324,6 @@ fn mine(noun: &[Word<'_>]) -> Option<String> {
     Some(format!("My {rest}"))
 }
 
-/// Returns words of the asker as the speaker says them; `None` if they still speak of the asker.
-fn said(words: &[Word<'_>]) -> Option<String> {
-    let turned = words.iter().map(|w| match w.norm.as_str() {
-        "your" => Some("my"),
-        "yourself" => Some("myself"),
-        "you" | "i" | "me" | "my" | "we" | "us" | "our" => None,
-        norm if ["you'", "i'", "we'"].iter().any(|pronoun| norm.starts_with(pronoun)) => None,
-        _ => Some(w.text),
-    });
-    let turned: Option<Vec<&str>> = turned.collect();
-    turned.map(|words| words.join(" ")).filter(|words| !words.is_empty())
-}
-
 /// Returns an occupation with its article: "a nurse".
 fn with_article(noun: &str) -> String {
     let has_article = ["a ", "an ", "the "].iter().any(|article| noun.to_lowercase().starts_with(article));
@@ -314,20 +333,6 @@ fn with_article(noun: &str) -> String {
         _ => "a ",
     };
     format!("{article}{noun}")
-}
-
-/// Removes words before the question: "And", "So", "Nice".
-fn without_greeting<'w, 't>(words: &'w [Word<'t>]) -> &'w [Word<'t>] {
-    const BEFORE: [&str; 8] = ["and", "so", "nice", "ok", "okay", "great", "cool", "by"];
-    let skipped = words.iter().take_while(|w| BEFORE.contains(&w.norm.as_str())).count();
-    &words[skipped..]
-}
-
-fn without_times<'w, 't>(mut words: &'w [Word<'t>]) -> &'w [Word<'t>] {
-    while let Some(rest) = TIMES.iter().find_map(|time| before_end(words, time)) {
-        words = rest;
-    }
-    words
 }
 
 #[cfg(test)]
@@ -369,17 +374,65 @@ mod tests {
         for (asked, expected) in [
             ("So you live in Paris?", Some("I live in Paris.")),
             ("Nice. You're vegan?", Some("I am vegan.")),
-            ("Your sister lives in Rome, right?", None),
+            ("Your sister lives in Rome, right?", Some("My sister lives in Rome.")),
+            ("Does your sister's husband still work at Bosch?", Some("My sister's husband works at Bosch.")),
+            ("Have your kids got a dog?", Some("My kids have a dog.")),
+            ("You have a dog, don't you?", Some("I have a dog.")),
             ("You want to go?", None),
-            ("Your flight is on Monday?", Some("My flight is on Monday.")),
             ("You know me?", None),
             ("Do you like tea or coffee?", None),
             ("Are you allergic to anything?", None),
             ("Do you work at Bosch?", Some("I work at Bosch.")),
+            ("Where does your sister live?", None),
+            ("Nice weather there?", None),
         ] {
-            assert_eq!(assumption(asked).as_deref(), expected, "{asked}");
+            assert_eq!(assumption(asked).map(|a| a.statement).as_deref(), expected, "{asked}");
         }
-        assert!(agrees("Yes!") && !agrees("yes, but not now") && !agrees("no"));
+    }
+
+    #[test]
+    fn short_answer_repeats_the_auxiliary() {
+        for (asked, reply, expected) in [
+            ("Are you still working at Bosch?", "no", Some("I am no longer working at Bosch.")),
+            ("Are you still working at Bosch?", "Not anymore.", Some("I am no longer working at Bosch.")),
+            ("Do you work at Bosch?", "no, not any more", Some("I no longer work at Bosch.")),
+            ("Do you like jazz?", "I don't", Some("I do not like jazz.")),
+            ("Do you like jazz?", "yes I really do", Some("I like jazz.")),
+            ("Are you vegan?", "no I'm not", Some("I am not vegan.")),
+            ("Does your sister live in Rome?", "she doesn't", Some("My sister does not live in Rome.")),
+            ("Does your sister still study in Rome?", "no", Some("My sister no longer studies in Rome.")),
+            ("Is Anna married?", "yes she is", Some("Anna is married.")),
+            ("Have you ever been to Rome?", "I haven't", Some("I have not been to Rome.")),
+            ("Have you got a car?", "yes", Some("I have a car.")),
+            ("So you live in Paris?", "I don't", Some("I do not live in Paris.")),
+            ("You're vegan.", "no", Some("I am not vegan.")),
+            ("Are you vegan?", "I do", None),
+            ("Do you like jazz?", "yes I don't", None),
+            ("Are you still there?", "no", None),
+            ("Are you still looking for a flat?", "no", None),
+            ("I found two flats. You're vegan.", "no", None),
+        ] {
+            assert_eq!(statement(asked, reply).as_deref(), expected, "{asked} {reply}");
+        }
+    }
+
+    #[test]
+    fn echo_repeats_or_denies_what_was_said() {
+        for (reply, expected) in [
+            ("So do I!", Some(Echo::Same)),
+            ("me too", Some(Echo::Same)),
+            ("oh I am too", Some(Echo::Same)),
+            ("Neither do I", Some(Echo::SameDenial)),
+            ("I don't either", Some(Echo::SameDenial)),
+            ("I'm not", Some(Echo::Denial)),
+            ("I do", Some(Echo::Affirmation)),
+            ("she is", None),
+            ("I'm", None),
+            ("So do you", None),
+            ("me too please", None),
+        ] {
+            assert_eq!(echo(reply), expected, "{reply}");
+        }
     }
 
     #[test]

@@ -61,33 +61,67 @@ impl Reader<'_> {
     /// Adds who has what somebody gave away: "sold my Corolla to Sam", "gave Professor to Ralitsa". That the giver has it no longer is a cue.
     fn read_transfer(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) {
         let gives = matches!(g.lemma.as_str(), "give" | "sell" | "donate" | "hand" | "pass");
-        if !gives || !g.past || g.passive || frame.polarity != Polarity::Affirmed || at + 3 >= clause.end {
+        if !gives || !g.past || g.passive || frame.polarity != Polarity::Affirmed {
             return;
         }
-        let chunks = &self.phrases.chunks[at + 1..at + 4];
-        let [Some(ChunkKind::Noun(what)), Some(ChunkKind::Prep), Some(ChunkKind::Noun(to))] =
-            [0, 1, 2].map(|k| chunks.get(k).map(|c| c.kind))
-        else {
-            return;
-        };
+        // "Ben sold it back to me": no adverb matters.
+        let chunks = &self.phrases.chunks[(at + 1).min(clause.end)..clause.end];
+        let chunks: Vec<_> = chunks.iter().filter(|c| c.kind != ChunkKind::Adverb && !self.tokens[c.start].is("back")).take(3).collect();
+        let [what, prep, to] = chunks[..] else { return };
+        let (ChunkKind::Noun(what), ChunkKind::Prep, ChunkKind::Noun(to)) = (what.kind, prep.kind, to.kind) else { return };
         let (Some(object), Some(receiver)) = (self.referents[what], self.referents[to]) else { return };
-        let is_person =
-            self.type_of(receiver).0 == EntityType::Person && matches!(receiver, Referent::Entity(i, _) if self.registry.named[i]);
+        let is_person = self.type_of(receiver).0 == EntityType::Person
+            && match receiver {
+                Referent::Entity(i, _) => self.registry.named[i],
+                Referent::Speaker => !frame.subjects.contains(&Referent::Speaker),
+            };
         // "gave a talk to Anna" hands over nothing.
         let np = &self.phrases.nouns[what];
         let named = matches!(object, Referent::Entity(i, _) if self.registry.named[i]);
-        let definite = named || np.possessor != Possessor::Unmarked || np.determiner.is_some_and(|d| self.tokens[d].is("the"));
+        let definite =
+            named || np.pronoun || np.possessor != Possessor::Unmarked || np.determiner.is_some_and(|d| self.tokens[d].is("the"));
         let Some(relation) = self.cues.relations.iter().position(|r| !r.possessed.is_empty()) else { return };
-        if self.tokens[chunks[1].start].is("to")
+        if self.tokens[prep.start].is("to")
             && is_person
             && definite
-            && (named || self.is_possession(&self.cues.relations[relation], object))
+            && (named || np.pronoun || self.is_possession(&self.cues.relations[relation], object))
         {
             let span = self.span(frame.start, self.phrases.nouns[to].end);
             let confidence = frame.confidence * 0.8;
             let polarity = Polarity::Affirmed;
             self.add_fact(FactDraft { relation, subject: receiver, object, polarity, confidence, weak: false, span });
         }
+    }
+
+    /// Adds that the subject gave back what they may have: "I returned it", "sent the drone back". A possession counts, if it is known.
+    pub(super) fn read_return(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
+        let after = self.phrases.chunks[clause.end.max(1) - 1].end;
+        let back = (g.end..after).find(|&k| self.tokens[k].is("back"));
+        let gives_back = match g.lemma.as_str() {
+            "return" => true,
+            // "Sent it back for repair"
+            "send" | "hand" | "give" | "sell" => back.is_some_and(|k| self.tokens.get(k + 1).is_none_or(|t| !t.is("for"))),
+            _ => false,
+        };
+        let Some(ChunkKind::Noun(n)) = self.phrases.chunks.get(at + 1).filter(|_| at + 1 < clause.end).map(|c| c.kind) else {
+            return false;
+        };
+        let np = &self.phrases.nouns[n];
+        // "I returned the book to the shelf" puts it in its place.
+        let is_meant = np.pronoun || back.is_some() && np.determiner.is_some_and(|d| self.tokens[d].is("the"));
+        let happened = g.past && !g.passive && frame.polarity == Polarity::Affirmed;
+        let Some(relation) = self.cues.relations.iter().position(|r| !r.possessed.is_empty()) else { return false };
+        let types = &self.cues.relations[relation].object_types;
+        let Some(object) = self.referents[n].filter(|r| self.type_fit(*r, types).is_some()) else { return false };
+        if !gives_back || !is_meant || !happened {
+            return false;
+        }
+        let span = self.span(frame.start, np.end);
+        let mut any = false;
+        for &subject in &frame.subjects {
+            any |= self.add_possible_end(relation, subject, Some(object), frame.confidence, span);
+        }
+        any
     }
 
     /// Adds what somebody gets from somebody: "Ama gave me her sewing machine", "I bought Nkem a ukulele".

@@ -151,6 +151,7 @@ impl Reader<'_> {
             || self.read_reciprocal(clause, at, &g, frame)
             || self.read_naming_verb(clause, at, &g)
             || self.read_possible_end(clause, at, &g, frame)
+            || self.read_return(clause, at, &g, frame)
             || self.read_loss(clause, &g, frame)
         {
             return true;

@@ -197,3 +197,21 @@ fn clause_after_a_contrast_continues_its_subject() {
     }
     assert_eq!(values("My rent was £900 but now it's £950"), ["user AMOUNT rent £900 ended", "user AMOUNT rent £950 affirmed"]);
 }
+
+#[test]
+fn what_was_given_back_is_a_possible_end() {
+    let ends = |previous: &str, text: &str| {
+        let found = pipeline().extract(&ExtractInput { previous: vec![UserText::from(previous)], ..input(text) });
+        found.possible_ends.iter().map(|e| e.relation.clone()).collect::<Vec<_>>()
+    };
+    for (previous, text, expected) in [
+        ("I bought a violin last year.", "I returned it.", &["OWNS"][..]),
+        ("I bought a violin last year.", "I sent it back.", &["OWNS"]),
+        ("I bought a violin last year.", "I sent it back for repair.", &[]),
+        ("I bought a violin last year.", "I might return it.", &[]),
+        ("I bought a violin last year.", "I returned home.", &[]),
+    ] {
+        assert_eq!(ends(previous, text), expected, "{text}");
+    }
+    assert_eq!(facts_after(&["I sold my car to Ben."], "Ben sold it back to me."), ["Ben OWNS car ended", "user OWNS car affirmed"]);
+}

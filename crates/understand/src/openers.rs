@@ -49,6 +49,8 @@ const TELLING_QUESTIONS: &[&str] = &[
     "have i told you",
     "have i mentioned that",
     "have i mentioned",
+    "did you know that",
+    "did you know",
 ];
 
 /// Other openers in lower case, with contractions split. One that begins another comes later.

@@ -174,10 +174,20 @@ fn own_names_are_read_from_requests_and_greetings() {
     for text in ["call me Lexi, everybody does", "You can call me Lexi", "I'm called Lexi"] {
         assert_eq!(values(text), ["user NAME Lexi affirmed"], "{text}");
     }
-    for text in ["hi it's Marta again", "Hello, it's Marta here"] {
+    for text in ["hi it's Marta again", "Hello, it's Marta here", "hi its Marta", "Hey, this is Marta!"] {
         assert_eq!(values(text), ["user NAME Marta affirmed"], "{text}");
     }
-    for text in ["Call me Friday", "Don't call me Lexi", "call me when Lexi is in", "Mine is called Lexi"] {
+    for text in [
+        "hi it's Monday",
+        "hi it's raining",
+        "It's Marta",
+        "Hi Marta",
+        "hi, its Marta's birthday",
+        "Call me Friday",
+        "Don't call me Lexi",
+        "call me when Lexi is in",
+        "Mine is called Lexi",
+    ] {
         assert_eq!(values(text), Vec::<String>::new(), "{text}");
     }
 }

@@ -51,15 +51,20 @@ impl Reader<'_> {
         let words: Vec<usize> = (0..self.tokens.len()).filter(|&i| self.tokens[i].pos != Pos::Punct).collect();
         let greetings = words.iter().take_while(|&&i| GREETINGS.contains(&self.tokens[i].norm.as_str())).count();
         let word = |k: usize| words.get(greetings + k).map_or("", |&i| self.tokens[i].norm.as_str());
+        // "Its Marta" is one word less.
+        let is_joined = words.get(greetings).is_some_and(|&i| self.tokens[i].text.eq_ignore_ascii_case("its"));
         let name = match (word(0), word(1)) {
+            _ if is_joined => 1,
             ("it", "is" | "'s") | ("this", "is") => 2,
             _ => return,
         };
-        let closes = matches!(word(name + 1), "again" | "here") && word(name + 2).is_empty();
         let (Some(&first), Some(&at)) = (words.first(), words.get(greetings + name)) else { return };
-        let Some(n) = self.phrases.nouns.iter().position(|np| np.start <= at && np.head == at).filter(|_| closes) else { return };
+        let Some(n) = self.phrases.nouns.iter().position(|np| np.start <= at && at <= np.head) else { return };
+        let last = words.iter().position(|&i| i == self.phrases.nouns[n].head).unwrap_or(greetings + name) - greetings;
+        let end = word(last + 1);
+        let closes = end.is_empty() || matches!(end, "again" | "here") && word(last + 2).is_empty();
         let is_person = self.referents[n].is_some_and(|r| self.type_of(r).0 == EntityType::Person);
-        if is_person && (greetings > 0 || word(name + 1) == "here") {
+        if closes && is_person && (greetings > 0 || end == "here") {
             self.add_own_name(relation, n, first);
         }
     }

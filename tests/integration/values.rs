@@ -43,6 +43,16 @@ async fn own_name_and_what_bears_on_a_question_are_told() {
 }
 
 #[tokio::test]
+async fn diet_answers_what_can_be_eaten() {
+    let chat = Chat::of(&["I'm vegan."]).await;
+    for question in ["What can I eat?", "What can I eat, I'm vegan?", "Can I eat cheese?"] {
+        assert_eq!(chat.ask_cited(question).await.0, "Your diet is vegan [1].", "{question}");
+    }
+    assert_eq!(chat.ask_cited("Am I vegan?").await.0, "Yes, your diet is vegan [1].");
+    assert_eq!(chat.ask_cited("Am I vegetarian?").await.1, 0);
+}
+
+#[tokio::test]
 async fn new_number_replaces_the_old_one_and_a_further_one_does_not() {
     let chat = Chat::of(&["My phone number is 0171 555 1234.", "My new phone number is 0160 999 4321."]).await;
     assert_eq!(chat.ask_cited("What's my phone number?").await.0, "Your phone number is 0160 999 4321 [1].");
@@ -74,7 +84,7 @@ async fn age_is_stored_as_value_and_answered_with_source() {
         (&json!("NUMBER"), &json!("7"), &json!(7.0), &json!("year"))
     );
     let (answer, cited) = chat.ask_cited("How old is Leo?").await;
-    assert_eq!((answer.as_str(), cited), ("Leo is aged 7 [1].", 1));
+    assert_eq!((answer.as_str(), cited), ("Leo is 7 [1].", 1));
     let (unknown, cited) = chat.ask_cited("How old is my brother?").await;
     assert_eq!(cited, 0, "{unknown}");
 }

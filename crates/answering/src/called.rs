@@ -2,12 +2,13 @@
 
 use super::{
     answer_type::AnswerType,
+    asking::asking_part,
     cues::CueIndex,
     evidence::{evidence_has_word, sentences_of},
     facts::{FactAnswer, Verdict, holds},
     lexicon::is_function_word,
     path::Ask,
-    question::{Question, QuestionKind, asking_part},
+    question::{Question, QuestionKind},
     words::{Word, same_noun, words},
 };
 use recall_domain::context::{RankedFact, RankedMessage};

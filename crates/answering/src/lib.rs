@@ -3,7 +3,7 @@
 //! It states the facts that fit the question in plain English. If no fact fits, it quotes messages. If no message fits
 //! either, it says that it does not know. Every statement has a citation.
 //!
-//! - `question` parses the question: `answer_type` finds the type of the answer, `times` what is a time, `class` its class, `names`, `cues` and `sides` the
+//! - `asking` finds the question in a message. `question` parses it: `answer_type` finds the type of the answer, `times` what is a time, `class` its class, `names`, `cues` and `sides` the
 //!   entities and the relation, and `period` the days.
 //! - `parts` splits two questions in one sentence.
 //! - `facts` selects facts, and `called` what has a name; `phrasing` writes them as sentences with the rules of `grammar`, `roles` by roles and names.
@@ -20,6 +20,7 @@
 //! - `rephrase` replaces "my sister" by her name, and `path` other descriptions.
 
 mod answer_type;
+mod asking;
 mod assertion;
 mod called;
 mod citations;

@@ -5,11 +5,12 @@
 
 use super::{
     answer_type::AnswerType,
+    asking::asking_part,
     facts::{FactAnswer, holds},
     grammar::is_plural,
     lexicon::{is_asking_word, is_function_word, is_particle, is_person_noun},
     parts,
-    question::{Question, QuestionKind, asking_part},
+    question::{Question, QuestionKind},
     words::{Word, is_first_person, is_first_person_subject},
 };
 use recall_domain::{Entity, EntityId};

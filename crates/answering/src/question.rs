@@ -2,6 +2,7 @@
 
 use super::{
     answer_type::AnswerType,
+    asking::asking_part,
     assertion::is_negation,
     class::{Class, attribute, find_class},
     cues::{CueIndex, CueMatch, Form},
@@ -66,14 +67,6 @@ pub(super) struct Question {
     pub(super) ignores_verb: bool,
     /// Positions of further filler words: words of the question form, and alternatives.
     filler: Vec<usize>,
-}
-
-/// Returns the byte range of the question in a message: its last sentence with a question mark, or all of it.
-pub(super) fn asking_part(text: &str) -> std::ops::Range<usize> {
-    let Some(end) = text.rfind('?') else { return 0..text.len() };
-    let before = &text[..end];
-    let start = before.rfind(['.', '!', '?', '\n', ';']).filter(|i| before[i + 1..].split_whitespace().count() >= 2).map_or(0, |i| i + 1);
-    start..end
 }
 
 fn question_kind(words: &[Word], answer_type: &AnswerType) -> QuestionKind {
@@ -314,7 +307,7 @@ fn has_perfect(words: &[Word]) -> bool {
         || words.windows(2).any(both)
 }
 
-fn is_subject_pronoun(word: &str) -> bool {
+pub(super) fn is_subject_pronoun(word: &str) -> bool {
     matches!(word, "he" | "she" | "they" | "it" | "i" | "we")
 }
 

@@ -4,12 +4,13 @@
 
 use super::{
     answer_type::AnswerType,
+    asking::asking_part,
     cues::{CueIndex, Form},
     facts::is_denied,
     grammar::capital,
     lexicon::{classes_of, is_answered_by, is_function_word, is_person_noun},
     names::NameMention,
-    question::{Question, QuestionKind, asking_part},
+    question::{Question, QuestionKind},
     words::{is_first_person, words},
 };
 use recall_domain::{Entity, FactStatus, Stance, context::RankedFact};

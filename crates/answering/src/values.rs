@@ -93,9 +93,10 @@ impl ValueIndex {
             let rest = question.unexplained_words(Some(&cue));
             let asked: Vec<&RankedFact> = values.iter().filter(|f| covers(f, &rest, relation, question, &cue)).copied().collect();
             let said = match question.kind {
-                // "Am I allergic to nuts?": only a value that the question names is a yes or a no.
-                QuestionKind::YesNo if asked.iter().any(|f| !rest.is_empty() || names_value(question, f)) => {
-                    let asked: Vec<&RankedFact> = asked.iter().filter(|f| !rest.is_empty() || names_value(question, f)).copied().collect();
+                // "Am I allergic to nuts?", "am I vegan?": only a value that the question names is a yes or a no.
+                QuestionKind::YesNo if asked.iter().any(|f| !rest.is_empty() || names_value(question, f) || has_value(question, f)) => {
+                    let is_named = |f: &&&RankedFact| !rest.is_empty() || names_value(question, f) || has_value(question, f);
+                    let asked: Vec<&RankedFact> = asked.iter().filter(is_named).copied().collect();
                     let yes = asked.iter().any(|f| holds(f));
                     verdict(yes, self.write(relation, &asked, now, cited))
                 }
@@ -135,19 +136,27 @@ impl ValueIndex {
         said.collect()
     }
 
-    /// Returns what bears on a question for a yes or a no: "can I eat peanuts" is answered with the allergy, and with neither yes nor no.
+    /// Returns what bears on a question: "can I eat peanuts" is answered with the allergy, and with neither yes nor no. "What can I eat" has no object, so all
+    /// that the subject cannot eat bears on it.
     fn concerned(&self, question: &Question, facts: &[RankedFact], now: Timestamp, cited: &mut CitationList<'_>) -> Vec<String> {
-        if question.kind != QuestionKind::YesNo {
+        let has_word = |words: &[String]| words.iter().any(|word| question.words.iter().any(|w| w.stem == stem(word)));
+        let asks_what_is_possible = question.words.iter().any(|w| matches!(w.plain.as_str(), "can" | "could" | "may" | "should" | "shall"));
+        let is_yes_or_no = question.kind == QuestionKind::YesNo;
+        if !is_yes_or_no && !(question.kind == QuestionKind::What && asks_what_is_possible) {
             return Vec::new();
         }
-        let has_word = |words: &[String]| words.iter().any(|word| question.words.iter().any(|w| w.stem == stem(word)));
-        let has_value = |f: &RankedFact| {
-            let value = f.fact.value.iter().flat_map(|v| words(v.text.as_str())).map(|w| w.stem);
-            value.into_iter().all(|stem| question.words.iter().any(|w| w.stem == stem))
-        };
         let concerns = self.relations.iter().map(|(relation, _)| relation).filter(|r| has_word(&r.cues.concerns));
         let said = concerns.flat_map(|relation| {
-            let bears = |f: &&RankedFact| f.fact.relation == relation.name && holds(f) && is_about(question, f) && has_value(f);
+            let is_concern = |w: &&Word| relation.cues.concerns.iter().any(|word| w.stem == stem(word));
+            let is_open = !is_yes_or_no && question.unexplained_words(None).iter().all(is_concern);
+            // What describes the subject bears on every object: who is vegan eats no cheese.
+            let describes = asks_what_is_possible && is_yes_or_no && !relation.cues.adjectives.is_empty();
+            let bears = |f: &&RankedFact| {
+                f.fact.relation == relation.name
+                    && holds(f)
+                    && is_about(question, f)
+                    && (is_open || describes || is_yes_or_no && has_value(question, f))
+            };
             let values: Vec<&RankedFact> = facts.iter().filter(bears).collect();
             self.write(relation, &values, now, cited)
         });
@@ -285,6 +294,12 @@ fn is_about(question: &Question, f: &RankedFact) -> bool {
 fn is_name_of_value(question: &Question, n: &NameMention, f: &RankedFact) -> bool {
     let said: Vec<String> = f.fact.value.iter().flat_map(|v| words(v.text.as_str())).map(|w| w.stem).collect();
     question.words.get(n.start..n.end).is_some_and(|own| own.iter().all(|w| said.contains(&w.stem)))
+}
+
+/// Whether the question has all words of the value.
+fn has_value(question: &Question, f: &RankedFact) -> bool {
+    let mut value = f.fact.value.iter().flat_map(|v| words(v.text.as_str())).map(|w| w.stem);
+    value.all(|stem| question.words.iter().any(|w| w.stem == stem))
 }
 
 /// Whether the question has a name that is the value.

@@ -15,6 +15,7 @@ use super::{
     names::NameMention,
     past::{find_predecessors, held_during, is_replaced, period_of_state},
     question::{Question, QuestionKind, Tense},
+    roles::keep_asked_role,
     sides::{Sides, fits_kind, types_of},
     words::{Word, is_first_person},
 };
@@ -79,6 +80,7 @@ pub(super) fn find_answer<'a>(question: &Question, context: &'a Context, cue_ind
         matches = search(&question.weaker_cues);
     }
     let Matches { mut found, mut contrary, cue } = matches;
+    found = keep_asked_role(found, question, cue.as_ref(), cue_index, &context.messages);
     if found.is_empty() && question.kind == QuestionKind::Where && question.unexplained_words(None).is_empty() {
         found = find_locations(question, &usable, cue_index);
     }

@@ -3,13 +3,19 @@
 use super::{
     called,
     citations::CitationList,
+    cues::{CueIndex, CueMatch, Form},
+    evidence::sentences_of,
     facts::is_denied,
     grammar::{Mood, VerbNumber, determined, is_plural, list, name, plural},
     lexicon::{is_function_word, is_particle, is_person_noun},
     phrasing::{FactWriter, mood, other_side, subject_owner},
+    question::Question,
     words::{Word, words},
 };
-use recall_domain::{Entity, EntityType, FirstPerson, Relation, context::RankedFact};
+use recall_domain::{
+    Entity, EntityType, FirstPerson, Relation,
+    context::{RankedFact, RankedMessage},
+};
 
 /// Most words of a role: "younger brother-in-law".
 const MAX_ROLE: usize = 4;
@@ -54,6 +60,37 @@ impl FactWriter<'_> {
         let parts: Vec<String> = group.iter().map(|f| format!("{} {}", f.object.name, cited.cite_fact(f, &relation.phrase))).collect();
         Some(format!("{} {noun} {} called {}", subject_owner(first), number.is(), list(&parts)))
     }
+}
+
+/// Leaves out facts whose evidence tells another role than the question asks for, if one tells that role: "my team lead is Ana, my line manager is Bob".
+pub(super) fn keep_asked_role<'a>(
+    found: Vec<&'a RankedFact>,
+    question: &Question,
+    cue: Option<&CueMatch>,
+    cue_index: &CueIndex,
+    messages: &[RankedMessage],
+) -> Vec<&'a RankedFact> {
+    let Some(cue) = cue.filter(|c| found.len() > 1 && matches!(c.form, Form::Noun | Form::InverseNoun)) else { return found };
+    let relation = cue_index.relation(cue.relation);
+    let nouns = if cue.form == Form::Noun { &relation.cues.nouns } else { &relation.cues.inverse_nouns };
+    // The longest noun of the relation that the question has: "line manager", of which "manager" is a cue too.
+    let asked: Vec<&str> = question.words.iter().map(|w| w.plain.as_str()).collect();
+    let asked = format!(" {} ", asked.join(" "));
+    let Some(role) = nouns.iter().filter(|noun| asked.contains(&format!(" {noun} "))).max_by_key(|noun| noun.len()) else { return found };
+    let told = |f: &RankedFact| {
+        let (owner, holder) = if cue.form == Form::Noun { (&f.subject, &f.object) } else { (&f.object, &f.subject) };
+        let excerpts = f.evidence.iter().map(|e| e.excerpt.as_str().to_owned());
+        let mut texts = excerpts.chain(f.evidence.iter().flat_map(|e| sentences_of(e, messages)));
+        texts.find_map(|text| {
+            role_in(&text, owner, holder, nouns).or_else(|| role_in(&text, holder, owner, nouns).filter(|_| relation.symmetric))
+        })
+    };
+    let is_asked = |told: &String| told == role || told.ends_with(&format!(" {role}"));
+    let roles: Vec<Option<String>> = found.iter().map(|f| told(f)).collect();
+    if !roles.iter().flatten().any(is_asked) {
+        return found;
+    }
+    found.into_iter().zip(roles).filter(|(_, told)| told.as_ref().is_none_or(is_asked)).map(|(f, _)| f).collect()
 }
 
 /// Returns the role that one side of a symmetric relation has for the other, by the words of the evidence.

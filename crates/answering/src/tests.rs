@@ -69,7 +69,7 @@ description = "Leads."
 half_life_days = 365.0
 cues.verbs = ["manage", "lead", "be in charge of"]
 cues.inverse_verbs = ["report to", "be managed by"]
-cues.inverse_nouns = ["manager", "boss"]
+cues.inverse_nouns = ["manager", "boss", "line manager", "team lead"]
 cues.ending_verbs = ["step down from"]
 [[relation]]
 name = "LIVES_IN"
@@ -294,6 +294,19 @@ fn entity_of_a_wrong_type_answers_by_the_range_of_its_relation() {
     for question in ["Where does Jack work?", "Which company does Jack work for?", "Who employs Jack?"] {
         assert_eq!(w.answer(question).text.as_str(), "Jack Smith works for Tinderbox [1].", "{question}");
     }
+}
+
+#[test]
+fn role_asked_for_is_not_answered_with_another_one() {
+    let mut w = test_memory();
+    w.facts.clear();
+    w.add_fact("Sarah", "MANAGES", "You", "my team lead is Sarah");
+    w.add_fact("Dave", "MANAGES", "You", "my line manager is Dave");
+    assert_eq!(w.answer("Who is my line manager?").text.as_str(), "Your line manager is Dave [1].");
+    assert_eq!(w.answer("Who is my team lead?").text.as_str(), "Your team lead is Sarah [1].");
+    // Nobody was called a boss, so both may be meant.
+    let both = w.answer("Who is my boss?").text;
+    assert!(both.as_str().contains("Sarah") && both.as_str().contains("Dave"), "{both:?}");
 }
 
 #[test]

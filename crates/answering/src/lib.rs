@@ -10,6 +10,7 @@
 //!   `endings` says when something was over, and `citations` collects the marks.
 //! - `past` selects what held in a period, and what came before something else.
 //! - `evidence` and `members` check what the evidence of a fact says, and whether it belongs to the class asked for.
+//! - `deaths` tells that a relative whom the user had has died.
 //! - `later` adds what was said after the statement that an answer rests on.
 //! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others, `exclusion` what is
 //!   about something else, and `clause` says yes or no.
@@ -27,6 +28,7 @@ mod citations;
 mod class;
 mod clause;
 mod cues;
+mod deaths;
 mod endings;
 mod evidence;
 mod excerpts;
@@ -208,6 +210,10 @@ impl ExtractiveAnswerer {
         let mut sentences = if quotes_first { write_quotes(&question, context, quotes(), cited) } else { Vec::new() };
         if sentences.is_empty() {
             let mut found = facts::find_answer(&question, context, &self.cue_index, &self.embedder);
+            let deaths = deaths::told_deaths(&question, &found.facts, &context.messages);
+            if !deaths.is_empty() {
+                return write_quotes(&question, context, deaths, cited);
+            }
             let after = if question.is_general() || found.facts.is_empty() || question.is_about_past() {
                 None
             } else {

@@ -310,6 +310,14 @@ fn role_asked_for_is_not_answered_with_another_one() {
 }
 
 #[test]
+fn dead_relative_is_no_plain_yes() {
+    let mut w = test_memory();
+    w.add_message(None, "My sister died in 2019");
+    assert_eq!(w.answer("Do I have a sister?").text.as_str(), "On 8 May 2026 you said: “My sister died in 2019” [1].");
+    assert!(w.answer("Do I have a cat?").text.as_str().starts_with("Yes"));
+}
+
+#[test]
 fn origin_is_no_home() {
     let mut w = test_memory();
     w.entities.push(entity("Ilse", EntityType::Person));

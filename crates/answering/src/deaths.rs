@@ -1,0 +1,84 @@
+//! Finds the message that tells that a relative has died. Kinship does not end, so no fact says it.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{
+    excerpts::{shorten, without_quotations},
+    facts::holds,
+    lexicon::is_answered_by,
+    question::{Question, QuestionKind},
+    quotes::Quote,
+    words::{Word, words},
+};
+use recall_domain::{
+    Entity, EntityType, FirstPerson, Role,
+    context::{RankedFact, RankedMessage},
+};
+
+/// Words between a person and the verb.
+const BETWEEN: &[&str] = &["has", "had", "have", "is", "are", "was", "just", "sadly", "recently", "suddenly", "already", "both", "long"];
+/// Words of a sentence that only supposes a death.
+const SUPPOSED: &[&str] = &["if", "would", "imagine", "dreamt", "dreamed", "dream", "fear", "afraid"];
+
+/// Returns the messages that tell that somebody has died of whom a question asks whether the user has them: "Do I have a gran?"
+pub(super) fn told_deaths<'m>(question: &Question, facts: &[&RankedFact], ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
+    let asks_for_having = question.words.iter().any(|w| matches!(w.plain.as_str(), "have" | "has" | "got"));
+    if question.kind != QuestionKind::YesNo || !asks_for_having {
+        return Vec::new();
+    }
+    let persons = facts.iter().filter(|f| holds(f)).flat_map(|f| [&f.subject, &f.object]);
+    let persons: Vec<&Entity> = persons.filter(|e| e.entity_type == EntityType::Person && !e.is_viewer).collect();
+    let messages = ranked.iter().map(|r| &r.message).filter(|m| m.role == Role::User);
+    let quotes = messages.filter_map(|message| {
+        let text = without_quotations(message.text.as_str());
+        let told = text.unicode_sentences().find(|s| persons.iter().any(|person| tells_death(&words(s), person)))?;
+        Some(Quote { message, excerpt: shorten(told.trim()), verdict: None, coverage: 1.0 })
+    });
+    quotes.take(1).collect()
+}
+
+/// Whether a sentence says that a person has died.
+fn tells_death(sentence: &[Word], person: &Entity) -> bool {
+    let name = words(&person.name);
+    let Some(last) = name.last() else { return false };
+    let is_named = person.name.starts_with(char::is_uppercase);
+    let is_person = |i: usize| {
+        let word = &sentence[i];
+        // "My gran", but not "Ann's gran".
+        let is_own = || i.checked_sub(1).is_some_and(|before| FirstPerson::is_determiner(&sentence[before].plain));
+        !word.possessive && (if is_named { word.stem == last.stem } else { is_answered_by(&last.plain, &word.plain) && is_own() })
+    };
+    let dies = |i: usize| match sentence.get(i).map_or("", |w| w.plain.as_str()) {
+        "died" | "dead" | "deceased" => true,
+        "passed" => sentence.get(i + 1).is_some_and(|w| w.plain == "away"),
+        _ => false,
+    };
+    let is_told = |i: usize| {
+        let verb = (i + 1..sentence.len()).find(|&k| !BETWEEN.contains(&sentence[k].plain.as_str()));
+        verb.is_some_and(dies)
+    };
+    !sentence.iter().any(|w| SUPPOSED.contains(&w.plain.as_str())) && (0..sentence.len()).any(|i| is_person(i) && is_told(i))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::person;
+
+    #[test]
+    fn death_of_a_person_is_told_by_its_verb() {
+        for (text, name, expected) in [
+            ("My gran died in 2019", "gran", true),
+            ("My gran has sadly passed away", "gran", true),
+            ("Tom died last year", "Tom", true),
+            ("My gran's dog died", "gran", false),
+            ("Ann's gran died", "gran", false),
+            ("My gran nearly died", "gran", false),
+            ("My gran passed the exam", "gran", false),
+            ("If my gran died I would move", "gran", false),
+            ("My gran says that Tom died", "gran", false),
+        ] {
+            assert_eq!(tells_death(&words(text), &person(name)), expected, "{text}");
+        }
+    }
+}

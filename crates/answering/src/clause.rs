@@ -6,7 +6,7 @@
 use super::{
     assertion::{is_negation, is_qualifier},
     lexicon::{is_answered_by, is_function_word, is_particle, is_person_noun},
-    question::Question,
+    question::{Question, QuestionKind},
     times::is_time,
     words::{Word, is_first_person_subject, is_past_form},
 };
@@ -55,6 +55,10 @@ const OPENERS: &[&str] = &[
 /// Adverbs that may stand between a subject and its verb.
 const ADVERBS: &[&str] =
     &["always", "usually", "often", "really", "just", "also", "finally", "now", "currently", "recently", "already", "even", "both"];
+/// Words before a verb that say that it was so before and is no longer.
+const ENDS: &[&[&str]] = &[&["used", "to"], &["no", "longer"], &["stopped"], &["quit"], &["gave", "up"], &["given", "up"]];
+/// Words of what is done again, or has an end that is said elsewhere.
+const RESUMED: &[&str] = &["again", "started", "restarted", "resumed", "back", "almost", "nearly", "if", "when", "didn't", "never", "not"];
 /// Longest subject of a question, in words: "my little sister".
 const MAX_SUBJECT: usize = 3;
 
@@ -115,13 +119,59 @@ fn modal(word: &str) -> Option<usize> {
 }
 
 /// Returns whether a clause of the sentence says yes or no to a question; `None` if it says something else.
-pub(super) fn verdict(question: &Question, text: &str, sentence: &[Word]) -> Option<bool> {
+fn verdict(question: &Question, text: &str, sentence: &[Word]) -> Option<bool> {
     // "Is she still pregnant?": what was said may be over.
     if question.words.iter().any(|w| matches!(w.plain.as_str(), "still" | "yet" | "already" | "anymore" | "now" | "currently")) {
         return None;
     }
     let auxiliary = Auxiliary::of(&question.words.first()?.plain)?;
-    let clauses = clauses(text, sentence);
+    decide(question, auxiliary, &clauses(text, sentence))
+}
+
+/// Returns the yes or the no of a sentence that is clear, and of another one a no if it tells that what is asked for is over.
+pub(super) fn verdict_or_end(question: &Question, text: &str, sentence: &[Word], is_clear: bool) -> Option<bool> {
+    match question.kind {
+        QuestionKind::YesNo if is_clear => verdict(question, text, sentence),
+        QuestionKind::YesNo => is_over(question, text, sentence).then_some(false),
+        _ => None,
+    }
+}
+
+/// Whether a clause of the sentence says that what a question asks for was so before: "I used to play tennis", "I've stopped smoking".
+fn is_over(question: &Question, text: &str, sentence: &[Word]) -> bool {
+    let auxiliary = question.words.first().and_then(|w| Auxiliary::of(&w.plain));
+    let Some(auxiliary) = auxiliary.filter(|a| matches!(a, Auxiliary::Do | Auxiliary::Is)) else { return false };
+    let plain = |i: usize| sentence.get(i).map_or("", |w| w.plain.as_str());
+    let Some((at, length)) = (0..sentence.len()).find_map(|i| {
+        let end = ENDS.iter().find(|end| end.iter().enumerate().all(|(k, word)| plain(i + k) == *word))?;
+        Some((i, end.len()))
+    }) else {
+        return false;
+    };
+    // What was taken up again is not over.
+    if sentence.iter().any(|w| RESUMED.contains(&w.plain.as_str())) {
+        return false;
+    }
+    // Without the words of the end, the sentence says what was so.
+    let mut was: Vec<Word> = sentence.to_vec();
+    was.drain(at..at + length);
+    if let Some(be) = was.get_mut(at).filter(|w| w.plain == "be") {
+        "am".clone_into(&mut be.plain);
+    }
+    // "I've stopped smoking", "she has given up smoking"
+    match at.checked_sub(1).and_then(|i| was.get_mut(i)) {
+        Some(have) if matches!(have.plain.as_str(), "have" | "has") => drop(was.remove(at - 1)),
+        Some(subject) if subject.plain.ends_with("'ve") => subject.plain.truncate(subject.plain.len() - "'ve".len()),
+        _ => {}
+    }
+    // "I used to play chess but now I play go": only the clause with these words tells what is over.
+    let Some(anchor) = was.get(at).map(|w| w.span) else { return false };
+    let is_ended = |clause: &&[Word]| clause.iter().any(|w| w.span == anchor);
+    decide(question, auxiliary, &clauses(text, &was).into_iter().filter(is_ended).collect::<Vec<_>>()) == Some(true)
+}
+
+/// Returns what the first clause says that has subject, verb and objects of the question.
+fn decide(question: &Question, auxiliary: Auxiliary, clauses: &[&[Word]]) -> Option<bool> {
     (1..=MAX_SUBJECT).find_map(|length| {
         let (subject, rest) = (question.words.get(1..=length)?, question.words.get(length + 1..)?);
         clauses.iter().find_map(|clause| compare(question, auxiliary, subject, rest, clause))
@@ -258,6 +308,37 @@ mod tests {
             ("We didn't sell the car.", "Did we sell the car?", false),
         ] {
             assert_eq!(said(text, question), Some(expected), "{text} {question}");
+        }
+    }
+
+    #[test]
+    fn what_used_to_be_so_is_over() {
+        let is_over = |text: &str, question: &str| {
+            let cues = CueIndex::new(&Ontology::parse(crate::tests::ONTOLOGY).unwrap());
+            is_over(&Question::read(question, Timestamp::default(), &[], &[], &cues), text, &words(text))
+        };
+        for (text, question) in [
+            ("I used to play tennis.", "Do I play tennis?"),
+            ("I used to play tennis until 2019.", "Do I still play tennis?"),
+            ("I've stopped smoking.", "Do I smoke?"),
+            ("I gave up smoking in May.", "Do I smoke?"),
+            ("My brother used to sing in a choir.", "Does my brother sing in a choir?"),
+            ("I no longer sing in a choir.", "Do I sing in a choir?"),
+        ] {
+            assert!(is_over(text, question), "{text} {question}");
+        }
+        for (text, question) in [
+            ("I used to play tennis.", "Do I play golf?"),
+            ("I used to play tennis.", "Did I play tennis?"),
+            ("I play tennis.", "Do I play tennis?"),
+            ("My brother used to play tennis.", "Do I play tennis?"),
+            ("I stopped smoking but started again.", "Do I smoke?"),
+            ("I never stopped smoking.", "Do I smoke?"),
+            ("I used to play chess but now I play go.", "Do I play go?"),
+            ("I'm used to playing tennis.", "Do I play tennis?"),
+            ("I quit Bosch.", "Do I work at Bosch?"),
+        ] {
+            assert!(!is_over(text, question), "{text} {question}");
         }
     }
 

@@ -15,6 +15,7 @@ use super::{
 use recall_domain::{
     Entity, EntityType, Message, MessageId, Role,
     context::{Context, RankedFact, RankedMessage},
+    number_word,
 };
 
 /// Share of the question's content words that a newer statement must contain.
@@ -26,6 +27,8 @@ const MARKERS: [&str; 11] =
     ["correction", "corrected", "sorry", "actually", "wrong", "wait", "mistake", "mistaken", "mixed", "meant", "misheard"];
 /// Words between "not" and what is corrected: "not at the Conservatorium", "not Mr. Birch".
 const BETWEEN: [&str; 15] = ["a", "an", "at", "dr", "for", "from", "in", "mr", "mrs", "ms", "of", "on", "the", "university", "with"];
+/// Words of what is done again.
+const RESUMPTIONS: [&str; 7] = ["again", "back", "now", "started", "restarted", "resumed", "resuming"];
 /// Verbs before a "not" that denies a sentence. After another word it denies a name: "Maleny, not Montville".
 const AUXILIARIES: &str = "am are be been can could did do does had has have i'm is may might must she's should was we're were will would \
     he's it's they're you're";
@@ -86,7 +89,9 @@ pub(super) fn drop_retracted_verdicts(
         let said = ranked.iter().map(|r| &r.message).filter(|m| m.role == Role::User && time(m) > time(quote.message));
         let retracts = said.map(|m| words(m.text.as_str())).any(|said| {
             let is_plain = assertion::is_plain(&said) && !assertion::is_negated(&said, None);
-            !is_plain && said.iter().any(|w| !people.contains(&w.stem) && is_about(w))
+            // "I've started playing tennis again" after "I used to play tennis".
+            let resumes = quote.verdict == Some(false) && said.iter().any(|w| RESUMPTIONS.contains(&w.plain.as_str()));
+            (!is_plain || resumes) && said.iter().any(|w| !people.contains(&w.stem) && is_about(w))
         });
         quote.verdict = quote.verdict.filter(|_| !retracts);
     }
@@ -136,7 +141,9 @@ fn corrections<'m>(earlier: &Message, ranked: &'m [RankedMessage]) -> Vec<Quote<
         let text = words(m.text.as_str());
         // It follows at once, or it speaks of the same.
         let is_next = m.session == earlier.session && m.position - earlier.position <= NEAR;
-        denied_name(&text, &said).is_some_and(|denied| is_next || shares_word(&text, &said, denied)) || calls_off(&text, &said)
+        denied_name(&text, &said).is_some_and(|denied| is_next || shares_word(&text, &said, denied))
+            || calls_off(&text, &said)
+            || is_next && replaces_number(&text, &said)
     };
     let mut found: Vec<&Message> = ranked.iter().map(|r| &r.message).filter(is_later).filter(corrects).collect();
     found.sort_by_key(|m| std::cmp::Reverse((m.sent_at, m.position)));
@@ -155,6 +162,22 @@ fn calls_off(text: &[Word], earlier: &[Word]) -> bool {
         let is_last = text.len() <= end + 3;
         is_verbal && is_last && !noun.proper && !is_function_word(noun) && earlier.iter().any(|w| w.stem == noun.stem)
     })
+}
+
+/// Whether a text says at its beginning which number is right instead of the only one of an earlier text: "Make that four, we adopted another one".
+fn replaces_number(text: &[Word], earlier: &[Word]) -> bool {
+    const TURNS: [&str; 8] = ["actually", "sorry", "no", "oh", "wait", "oops", "well", "ah"];
+    const BEGINNINGS: [&[&str]; 4] = [&["make", "that"], &["make", "it"], &["i", "mean"], &["i", "meant"]];
+    let turns = text.iter().take_while(|w| TURNS.contains(&w.plain.as_str())).count();
+    let rest = &text[turns..];
+    let number = |w: &Word| number_word(&w.plain).or_else(|| w.plain.parse().ok());
+    let begins = |words: &[&str]| words.iter().enumerate().all(|(i, word)| rest.get(i).is_some_and(|w| w.plain == *word));
+    let denies = text[..turns].iter().any(|w| matches!(w.plain.as_str(), "sorry" | "no" | "oops"));
+    let after = BEGINNINGS.iter().find(|words| begins(words)).map(|words| words.len()).or(denies.then_some(0));
+    let right = after.and_then(|after| rest.get(after)).and_then(number);
+    let mut said = earlier.iter().filter_map(number);
+    let wrong = said.next().filter(|_| said.next().is_none());
+    right.zip(wrong).is_some_and(|(right, wrong)| right != wrong)
 }
 
 fn quote_all(message: &Message) -> Quote<'_> {
@@ -197,6 +220,22 @@ mod tests {
             ("The train took off from the wedding venue in the end", "The train is late", false),
         ] {
             assert_eq!(calls_off(&words(text), &words(earlier)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn number_at_the_beginning_replaces_the_only_one() {
+        for (text, earlier, expected) in [
+            ("Make that four, we adopted another one", "We have three cats", true),
+            ("sorry, 4", "We have 3 cats", true),
+            ("Actually make that three", "I have two rabbits", true),
+            ("Well, four of us came", "We have three cats", false),
+            ("Make that four", "We have three cats and two dogs", false),
+            ("Make that three", "We have three cats", false),
+            ("I mean cats", "We have three cats", false),
+            ("Four of us came", "We have three cats", false),
+        ] {
+            assert_eq!(replaces_number(&words(text), &words(earlier)), expected, "{text}");
         }
     }
 

@@ -238,8 +238,8 @@ impl QuoteFinder<'_> {
         // "Ikenna told his class we have a dog. We do not have a dog." is no clear answer.
         let negations = |i: usize| assertion::is_negated(&read[i].words, None);
         let agree = (0..read.len()).filter(|i| score(&shares[*i]) >= score(&shares[best])).all(|i| negations(i) == negations(best));
-        let is_clear = self.question.kind == QuestionKind::YesNo && agree && read.iter().all(|s| assertion::is_plain(&s.words));
-        let verdict = if is_clear { clause::verdict(self.question, sentences[best], &read[best].words) } else { None };
+        let is_clear = agree && read.iter().all(|s| assertion::is_plain(&s.words));
+        let verdict = clause::verdict_or_end(self.question, sentences[best], &read[best].words, is_clear);
         let statement = Statement { question: self.question, entities: self.entities, message, addressee };
         let asserts = statement.asserts_answer(&read[best].words, verb, verdict.is_some());
         if !self.question.has_successor(read.iter().flat_map(|s| &s.words)) && !asserts || self.is_excluded(message, &quoted) {

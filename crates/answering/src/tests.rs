@@ -318,6 +318,15 @@ fn dead_relative_is_no_plain_yes() {
 }
 
 #[test]
+fn activity_of_the_past_is_a_no() {
+    let mut w = test_memory();
+    w.add_message(None, "I used to play tennis until 2019.");
+    assert_eq!(w.answer("Do I play tennis?").text.as_str(), "No: on 8 May 2026 you said: “I used to play tennis until 2019.” [1].");
+    w.add_message(None, "I've started playing tennis again.");
+    assert!(!w.answer("Do I play tennis?").text.as_str().starts_with("No"));
+}
+
+#[test]
 fn origin_is_no_home() {
     let mut w = test_memory();
     w.entities.push(entity("Ilse", EntityType::Person));

@@ -212,6 +212,9 @@ impl Pipeline {
             if found == 0 {
                 reader.read_note(&clauses, act, sentence.to_remember, text);
             }
+            if act == SpeechAct::Question && openers::asks_whether_told(&sentence.tokens) {
+                act = SpeechAct::Filler;
+            }
             if sentence.to_remember && act == SpeechAct::Filler {
                 act = SpeechAct::SelfStatement;
             }

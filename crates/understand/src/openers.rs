@@ -164,6 +164,12 @@ pub(super) fn remove_openers(tokens: &mut Vec<Token>) -> Opening {
     }
 }
 
+/// Whether a sentence asks only whether something was told, which the sentence before tells: "I have a parrot, did I tell you?"
+pub(super) fn asks_whether_told(tokens: &[Token]) -> bool {
+    let words: Vec<&str> = tokens.iter().filter(|t| t.pos != Pos::Punct).map(|t| t.norm.as_str()).collect();
+    TELLING_QUESTIONS.contains(&words.join(" ").as_str())
+}
+
 /// Returns the number of tokens of "can you remember that" and the like.
 fn request_to_remember(tokens: &[Token]) -> Option<usize> {
     let polite = opener(POLITE, tokens)?;

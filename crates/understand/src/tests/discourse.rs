@@ -225,3 +225,15 @@ fn what_was_given_back_is_a_possible_end() {
     }
     assert_eq!(facts_after(&["I sold my car to Ben."], "Ben sold it back to me."), ["Ben OWNS car ended", "user OWNS car affirmed"]);
 }
+
+#[test]
+fn question_whether_something_was_told_asks_nothing() {
+    for (text, expected) in [
+        ("I have a parrot, did I tell you?", MessageKind::Statement),
+        ("I have a parrot. Did I mention that?", MessageKind::Statement),
+        ("I have a parrot, did I tell you its name?", MessageKind::Mixed),
+    ] {
+        let found = pipeline().read(text);
+        assert_eq!((fact_lines(&found), found.kind), (vec!["user OWNS parrot affirmed".to_owned()], expected), "{text}");
+    }
+}

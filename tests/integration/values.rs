@@ -49,7 +49,10 @@ async fn diet_answers_what_can_be_eaten() {
         assert_eq!(chat.ask_cited(question).await.0, "Your diet is vegan [1].", "{question}");
     }
     assert_eq!(chat.ask_cited("Am I vegan?").await.0, "Yes, your diet is vegan [1].");
-    assert_eq!(chat.ask_cited("Am I vegetarian?").await.1, 0);
+    for question in ["Am I vegetarian?", "Can I eat out?", "Should I cook for Ann?"] {
+        let (answer, _) = chat.ask_cited(question).await;
+        assert!(!answer.starts_with("Yes") && !answer.contains("diet"), "{question} {answer}");
+    }
 }
 
 #[tokio::test]

@@ -166,7 +166,15 @@ fn is_over(question: &Question, text: &str, sentence: &[Word]) -> bool {
     }
     // "I used to play chess but now I play go": only the clause with these words tells what is over.
     let Some(anchor) = was.get(at).map(|w| w.span) else { return false };
-    let is_ended = |clause: &&[Word]| clause.iter().any(|w| w.span == anchor);
+    // "I stopped playing chess with Tom" and "on Fridays": it may go on without.
+    let is_asked = |w: &Word| question.words.iter().any(|own| own.plain == w.plain);
+    let is_year_or_month = |w: Option<&Word>| w.is_some_and(|w| is_time(&w.plain) || w.plain.starts_with(|c: char| c.is_ascii_digit()));
+    let limits = |clause: &[Word], i: usize| {
+        let word = &clause[i];
+        let is_end = matches!(word.plain.as_str(), "until" | "since" | "up") || word.plain == "in" && is_year_or_month(clause.get(i + 1));
+        is_particle(&word.plain) && !is_asked(word) && !is_end
+    };
+    let is_ended = |clause: &&[Word]| clause.iter().any(|w| w.span == anchor) && !(0..clause.len()).any(|i| limits(clause, i));
     decide(question, auxiliary, &clauses(text, &was).into_iter().filter(is_ended).collect::<Vec<_>>()) == Some(true)
 }
 
@@ -335,6 +343,8 @@ mod tests {
             ("I stopped smoking but started again.", "Do I smoke?"),
             ("I never stopped smoking.", "Do I smoke?"),
             ("I used to play chess but now I play go.", "Do I play go?"),
+            ("I stopped playing chess with Tom.", "Do I play chess?"),
+            ("I used to sing in a choir.", "Do I sing?"),
             ("I'm used to playing tennis.", "Do I play tennis?"),
             ("I quit Bosch.", "Do I work at Bosch?"),
         ] {

@@ -11,7 +11,7 @@ use super::{
     evidence::sentences_of,
     facts::{holds, is_denied},
     grammar::{Mood, VerbNumber, capital, day, list, predicate, with_article},
-    lexicon::classes_of,
+    lexicon::{classes_of, is_function_word, is_particle},
     names::NameMention,
     phrasing::{mood, subject_owner, subject_phrase},
     question::{Question, QuestionKind},
@@ -149,8 +149,11 @@ impl ValueIndex {
         let said = concerns.flat_map(|relation| {
             let is_concern = |w: &&Word| relation.cues.concerns.iter().any(|word| w.stem == stem(word));
             let is_open = !is_yes_or_no && question.unexplained_words(None).iter().all(is_concern);
-            // What describes the subject bears on every object: who is vegan eats no cheese.
-            let describes = asks_what_is_possible && is_yes_or_no && !relation.cues.adjectives.is_empty();
+            // What describes the subject bears on every object: who is vegan eats no cheese. "Eat out" and "cook for Ann" have none.
+            let is_object =
+                |i: usize| question.words.get(i).is_some_and(|w| !is_function_word(w) && !is_particle(&w.plain) && !is_time(&w.plain));
+            let has_object = question.words.iter().enumerate().any(|(i, w)| is_concern(&w) && is_object(i + 1));
+            let describes = asks_what_is_possible && is_yes_or_no && has_object && !relation.cues.adjectives.is_empty();
             let bears = |f: &&RankedFact| {
                 f.fact.relation == relation.name
                     && holds(f)

@@ -142,7 +142,8 @@ impl ValueIndex {
         let has_word = |words: &[String]| words.iter().any(|word| question.words.iter().any(|w| w.stem == stem(word)));
         let asks_what_is_possible = question.words.iter().any(|w| matches!(w.plain.as_str(), "can" | "could" | "may" | "should" | "shall"));
         let is_yes_or_no = question.kind == QuestionKind::YesNo;
-        if !is_yes_or_no && !(question.kind == QuestionKind::What && asks_what_is_possible) {
+        let may_be_concerned = is_yes_or_no || question.kind == QuestionKind::What && asks_what_is_possible;
+        if !may_be_concerned {
             return Vec::new();
         }
         let concerns = self.relations.iter().map(|(relation, _)| relation).filter(|r| has_word(&r.cues.concerns));

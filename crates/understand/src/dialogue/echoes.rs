@@ -28,7 +28,8 @@ impl DialogueExtractor {
         let is_meant = |f: &CandidateFact| {
             let is_role = matches!(f.object, Party::Mention(i) if f.value.is_none() && read.mentions[i].description.is_some());
             let is_of_speaker = f.object == Party::Speaker && f.value.is_none();
-            f.polarity == wanted && !is_role && !is_of_speaker && !(is_own && f.subject == Party::Speaker)
+            let is_known = is_own && f.subject == Party::Speaker;
+            f.polarity == wanted && !(is_role || is_of_speaker || is_known)
         };
         let has_one_subject = stated.windows(2).all(|pair| pair[0].subject == pair[1].subject);
         if stated.is_empty() || stated.len() > MAX_FACTS || !has_one_subject || !stated.iter().all(|f| is_meant(f)) {
@@ -46,6 +47,6 @@ impl DialogueExtractor {
 
 /// Returns the last sentence of a message that asks nothing.
 fn last_statement(text: &str) -> Option<&str> {
-    let sentences = text.split(['.', '!', '\n']).map(str::trim).filter(|sentence| !sentence.is_empty());
-    sentences.last().filter(|_| !text.contains('?'))
+    let mut sentences = text.split(['.', '!', '\n']).map(str::trim).filter(|sentence| !sentence.is_empty());
+    sentences.next_back().filter(|_| !text.contains('?'))
 }

@@ -9,7 +9,7 @@ use super::{
     grammar::{Mood, VerbNumber, determined, is_plural, list, name, plural},
     lexicon::{is_function_word, is_particle, is_person_noun},
     phrasing::{FactWriter, mood, other_side, subject_owner},
-    question::Question,
+    question::{Question, Tense},
     words::{Word, words},
 };
 use recall_domain::{
@@ -70,7 +70,10 @@ pub(super) fn keep_asked_role<'a>(
     cue_index: &CueIndex,
     messages: &[RankedMessage],
 ) -> Vec<&'a RankedFact> {
-    let Some(cue) = cue.filter(|c| found.len() > 1 && matches!(c.form, Form::Noun | Form::InverseNoun)) else { return found };
+    // Roles change: who is my manager now may have been told as a boss.
+    let is_of_past = question.is_past || question.is_perfect || question.tense == Tense::Past || question.period.is_some();
+    let is_role = |c: &&CueMatch| matches!(c.form, Form::Noun | Form::InverseNoun);
+    let Some(cue) = cue.filter(is_role).filter(|_| found.len() > 1 && !is_of_past) else { return found };
     let relation = cue_index.relation(cue.relation);
     let nouns = if cue.form == Form::Noun { &relation.cues.nouns } else { &relation.cues.inverse_nouns };
     // The longest noun of the relation that the question has: "line manager", of which "manager" is a cue too.

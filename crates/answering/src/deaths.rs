@@ -32,7 +32,7 @@ pub(super) fn told_deaths<'m>(question: &Question, facts: &[&RankedFact], ranked
     let quotes = messages.filter_map(|message| {
         let text = without_quotations(message.text.as_str());
         let told = text.unicode_sentences().find(|s| persons.iter().any(|person| tells_death(&words(s), person)))?;
-        Some(Quote { message, excerpt: shorten(told.trim()), verdict: None, coverage: 1.0 })
+        Some(Quote { message, excerpt: shorten(told.trim()), sentence: None, verdict: None, coverage: 1.0 })
     });
     quotes.take(1).collect()
 }

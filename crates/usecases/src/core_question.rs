@@ -3,6 +3,8 @@
 //! "Hi, can you tell me how much the deposit is, please?" asks "how much the deposit is", and "What does the lease say about dogs?" asks about
 //! dogs, in the lease. Words of politeness would be searched for, and judged, like those of the question.
 
+use super::forget_command::{after, before};
+
 /// A question without what surrounds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CoreQuestion {
@@ -102,7 +104,7 @@ fn without_lead(text: &str) -> &str {
         let greeting = GREETINGS.iter().find_map(|words| after(rest, words)).filter(|next| !next.is_empty());
         let request = REQUESTS.iter().find_map(|words| after(rest, words)).filter(|next| opens_question(next));
         match request.or(greeting) {
-            Some(next) => rest = next,
+            Some(next) => rest = next.trim_start_matches(['!', '-', '.', ' ']),
             None => break,
         }
     }
@@ -116,7 +118,6 @@ fn without_tail(text: &str) -> &str {
     loop {
         let bare = rest.trim_end_matches(['.', '!', '?', ',', ' ']);
         let Some(shorter) = TAILS.iter().find_map(|tail| before(bare, tail)) else { return rest };
-        let shorter = shorter.trim_end_matches([',', ' ', '-']);
         if shorter.is_empty() {
             return rest;
         }
@@ -145,7 +146,7 @@ fn according_to(text: &str) -> Option<NamedSource> {
     }
     let at = bare.to_lowercase().find(" according to ")?;
     let (question, name) = (bare.get(..at)?, bare.get(at + " according to ".len()..)?);
-    Some(NamedSource { name: name_of(name)?, question: format!("{}{mark}", question.trim()) })
+    Some(NamedSource { name: name_of(name)?, question: format!("{}{mark}", question.trim_end_matches([',', ' '])) })
 }
 
 /// Reads "How high is the rent in lease.md?".
@@ -178,22 +179,6 @@ fn opens_question(text: &str) -> bool {
     QUESTION_WORDS.iter().any(|word| after(text, word).is_some())
 }
 
-/// Returns what follows words at the beginning of a text.
-fn after<'t>(text: &'t str, words: &str) -> Option<&'t str> {
-    let head = text.get(..words.len())?;
-    let rest = text.get(words.len()..)?;
-    let is_same = head.replace('’', "'").eq_ignore_ascii_case(words);
-    let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '-'));
-    (is_same && ends).then(|| rest.trim_start_matches([' ', ',', ':', '!', '-', '\n']))
-}
-
-/// Returns what comes before words at the end of a text.
-fn before<'t>(text: &'t str, words: &str) -> Option<&'t str> {
-    let at = text.len().checked_sub(words.len())?;
-    let (head, tail) = (text.get(..at)?, text.get(at..)?);
-    (tail.eq_ignore_ascii_case(words) && head.ends_with(|c: char| !c.is_alphanumeric())).then_some(head)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,7 +190,7 @@ mod tests {
             ("How much is the deposit? Thanks!", "How much is the deposit?"),
             ("Question: how much is the deposit?", "how much is the deposit?"),
             ("Hello! Do you know when the pool opens?", "when the pool opens?"),
-            ("How much is the deposit, according to the document?", "How much is the deposit,?"),
+            ("How much is the deposit, according to the document?", "How much is the deposit?"),
             ("Do you know my name?", "Do you know my name?"),
             ("Tell me about Mary", "Tell me about Mary"),
             ("Can you tell me if dogs are allowed?", "Can you tell me if dogs are allowed?"),

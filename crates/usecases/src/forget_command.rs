@@ -256,7 +256,7 @@ pub(super) fn after<'t>(text: &'t str, phrase: &str) -> Option<&'t str> {
 }
 
 /// Returns what comes before a phrase at the end of a text.
-fn before<'t>(text: &'t str, phrase: &str) -> Option<&'t str> {
+pub(super) fn before<'t>(text: &'t str, phrase: &str) -> Option<&'t str> {
     let at = text.len().checked_sub(phrase.len())?;
     let (start, end) = (text.get(..at)?, text.get(at..)?);
     let begins = start.is_empty() || start.ends_with([' ', ',']);

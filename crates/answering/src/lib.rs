@@ -12,7 +12,7 @@
 //! - `evidence` and `members` check what the evidence of a fact says, and whether it belongs to the class asked for.
 //! - `deaths` tells that a relative whom the user had has died.
 //! - `later` adds what was said after the statement that an answer rests on.
-//! - `quotes` selects messages; `assertion` rejects wishes, denials and statements about others, `exclusion` what is
+//! - `quotes` selects messages about what the question names (`about`); `assertion` rejects wishes, denials and statements about others, `exclusion` what is
 //!   about something else, and `clause` says yes or no.
 //! - `verified` selects messages with a network if none has the words of the question.
 //! - `passages` selects the chunk of a document if no message fits.
@@ -20,6 +20,7 @@
 //! - `sources` answers "how do you know" with the messages that say so.
 //! - `rephrase` replaces "my sister" by her name, and `path` other descriptions.
 
+mod about;
 mod answer_type;
 mod asking;
 mod assertion;

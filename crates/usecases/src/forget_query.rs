@@ -11,7 +11,7 @@ use super::{
     use_cases::UseCases,
 };
 use recall_domain::{
-    Caller, Entity, EntityId, EntityKey, Fact, FactId, FactStatus, Message, MessageId, Page, Role, Stance,
+    Caller, Entity, EntityId, EntityKey, Fact, FactId, FactStatus, Message, MessageId, MessageKind, Page, Role, Stance,
     context::{Method, Scope},
     names_user,
 };
@@ -200,7 +200,9 @@ impl UseCases {
             let said: HashSet<String> = terms(m.text.as_str()).into_iter().map(|(term, _)| term).collect();
             let same = wanted.iter().all(|term| said.contains(term)) && is_negated(m.text.as_str()) == is_negated(words);
             let is_told = owned.as_deref().is_none_or(|noun| tells_own(m.text.as_str(), noun));
-            same && is_told && m.role == Role::User && forget_command(m.text.as_str()).is_none()
+            // A question tells nothing.
+            let tells = m.role == Role::User && m.kind != Some(MessageKind::Question);
+            same && is_told && tells && forget_command(m.text.as_str()).is_none()
         };
         let found = self.parts.store.messages_by_id(caller, &hits).await?;
         let mentioning: HashSet<MessageId> = found.iter().filter(|m| says(m)).map(|m| m.id).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     sentence::Sentence,
-    stance::{Cue, Form, Side, Stance, is_negated_form},
+    stance::{self, Cue, Form, Side, Stance, is_negated_form},
     values::Value,
 };
 
@@ -14,6 +14,8 @@ const PAIRED: f32 = 0.5;
 pub(super) const CLOSE: f32 = 0.65;
 /// Below this similarity to every sentence of the other passage, a sentence has no counterpart.
 const ALONE: f32 = 0.3;
+/// What is added to the similarity of a sentence and another one that changes a value of it.
+const CHANGED: f32 = 0.1;
 /// Most words that are others in a pair of otherwise equal sentences, and the fewest content words that must be equal.
 const REPLACED: usize = 4;
 const FRAME: usize = 2;
@@ -27,6 +29,8 @@ pub(super) enum Conflict {
     Against(Vec<(String, String)>),
     /// One side denies what the other states.
     Denied,
+    /// Only one side makes an exception: whether the left one, and the exception as written.
+    Excepted(bool, String),
 }
 
 /// Two sentences of different passages about the same.
@@ -55,7 +59,14 @@ pub(super) fn align<'s>(left: &'s [Sentence], right: &'s [Sentence], is_asked: b
         let similarity = a.similarity(b);
         // What one allows and the other forbids is one matter, whatever else they say, and so are rows with one label.
         let is_row = a.label().is_some() && a.label() == b.label() && a.cells.len() == b.cells.len();
-        if is_row || differing_stances(a, b).is_some() { similarity.max(CLOSE) } else { similarity }
+        if changes(a, b) || changes(b, a) {
+            // It comes before other sentences about the same.
+            similarity.max(CLOSE) + CHANGED
+        } else if is_row || differing_stances(a, b).is_some() {
+            similarity.max(CLOSE)
+        } else {
+            similarity
+        }
     };
     let scores = left.iter().enumerate().flat_map(|(i, a)| right.iter().enumerate().map(move |(j, b)| (score(a, b), i, j)));
     let mut scores: Vec<(f32, usize, usize)> = scores.collect();
@@ -80,7 +91,11 @@ pub(super) fn align<'s>(left: &'s [Sentence], right: &'s [Sentence], is_asked: b
 
 /// Returns how two similar sentences contradict each other.
 fn conflict(a: &Sentence, b: &Sentence, score: f32) -> Option<Conflict> {
-    let mut against = if score >= CLOSE || a.has_subject_of(b) { differing_values(&a.values, &b.values) } else { Vec::new() };
+    let is_about = a.has_subject_of(b) && (score >= CLOSE || a.is_mostly_about(b));
+    let mut against = if score >= CLOSE || is_about { differing_values(&a.values, &b.values) } else { Vec::new() };
+    if against.is_empty() && score >= CLOSE && (a.cells.is_empty() || a.label() == b.label()) {
+        against.extend(swapped_values(&a.values, &b.values));
+    }
     against.extend(differing_stances(a, b));
     if score >= CLOSE {
         against.extend(differing_sides(a, b));
@@ -90,6 +105,9 @@ fn conflict(a: &Sentence, b: &Sentence, score: f32) -> Option<Conflict> {
     }
     if score < CLOSE {
         return None;
+    }
+    if let Some(excepted) = excepted(a, b) {
+        return Some(excepted);
     }
     let is_denied_side = |s: &Side, o: &Side| s.concerns(o) && (s.is_denied || o.is_denied);
     let is_said_otherwise =
@@ -111,12 +129,51 @@ fn differing_values(a: &[Value], b: &[Value]) -> Vec<(String, String)> {
     let missing = |value: &&Value, others: &[Value]| !others.iter().any(|o| o.agrees(value));
     let (mut found, mut kinds) = (Vec::new(), BTreeSet::new());
     for value in a.iter().filter(|value| missing(value, b)) {
-        let Some(other) = b.iter().filter(|other| missing(other, a)).find(|other| other.kind == value.kind) else { continue };
+        // Of several ones, that with the most words in common around it.
+        let common = |other: &&Value| value.company.intersection(&other.company).count();
+        let rivals = b.iter().rev().filter(|other| missing(other, a) && other.rivals(value));
+        let Some(other) = rivals.max_by_key(common) else { continue };
         if found.len() < NAMED_VALUES && kinds.insert(&value.kind) {
             found.push((value.text.clone(), other.text.clone()));
         }
     }
     found
+}
+
+/// Returns two values that both sentences have, each in the place of the other: "three months for tenants and six for the landlord".
+fn swapped_values(a: &[Value], b: &[Value]) -> Option<(String, String)> {
+    let only = |value: &Value| -> Option<&Value> {
+        let mut same = b.iter().filter(|other| other.agrees(value));
+        same.next().filter(|_| same.next().is_none())
+    };
+    let pairs = a.iter().enumerate().flat_map(|(n, one)| a.iter().skip(n + 1).map(move |other| (one, other)));
+    let mut swapped = pairs.filter(|(one, other)| one.kind == other.kind && !one.agrees(other)).filter(|(one, other)| {
+        let Some((first, second)) = only(one).zip(only(other)) else { return false };
+        let (of_one, of_other) = (one.own_company(other), other.own_company(one));
+        let (of_first, of_second) = (first.own_company(second), second.own_company(first));
+        let is_kept = !of_one.is_disjoint(&of_first) || !of_other.is_disjoint(&of_second);
+        !is_kept && !(of_one.is_disjoint(&of_second) && of_other.is_disjoint(&of_first))
+    });
+    swapped.next().map(|(one, other)| (one.text.clone(), other.text.clone()))
+}
+
+/// Whether the other sentence changes a value of the first one: it names it as a former one, and both have one subject.
+fn changes(a: &Sentence, b: &Sentence) -> bool {
+    let is_named = b.values.iter().any(|former| a.values.iter().any(|value| former.is_former_of(value)));
+    is_named && !a.subject.is_disjoint(&b.subject)
+}
+
+/// Returns the exception that only one sentence makes, or two exceptions that have nothing in common.
+fn excepted(a: &Sentence, b: &Sentence) -> Option<Conflict> {
+    match (&a.exception, &b.exception) {
+        (Some(one), None) if !stance::is_conditional(&b.words) => Some(Conflict::Excepted(true, one.clone())),
+        (None, Some(other)) if !stance::is_conditional(&a.words) => Some(Conflict::Excepted(false, other.clone())),
+        (Some(one), Some(other)) => {
+            let is_other = !a.excepted.is_empty() && !b.excepted.is_empty() && a.excepted.is_disjoint(&b.excepted);
+            is_other.then(|| Conflict::Against(vec![(one.clone(), other.clone())]))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the words by which one sentence allows, demands or forbids what the other does not.
@@ -232,9 +289,15 @@ fn replaced(a: &Sentence, b: &Sentence) -> Option<(String, String)> {
 /// Joins names in the order and spelling of the text; neighbouring words are one name.
 fn as_written(names: &[&str], text: &str) -> String {
     let mut runs: Vec<Vec<&str>> = vec![Vec::new()];
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+    let words = || text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut first = words().next().filter(|word| word.starts_with(char::is_uppercase) && !recall_text::is_stop_word(word));
+    for (place, word) in words().enumerate() {
         match (names.contains(&word.to_lowercase().as_str()), runs.last_mut()) {
-            (true, Some(run)) => run.push(word),
+            (true, Some(run)) => {
+                // The first word of a sentence is no name for itself, but it is part of the one behind it.
+                run.extend(first.take().filter(|_| place == 1));
+                run.push(word);
+            }
             (false, Some(run)) if !run.is_empty() => runs.push(Vec::new()),
             _ => {}
         }

@@ -7,6 +7,7 @@
 //! - `sentence` splits a passage and reads what its sentences say.
 //! - `values` finds quantities, dates and versions in a sentence, with `numbers`, `units` and `dates`.
 //! - `stance` finds what it demands, allows or forbids, and words that exclude each other.
+//! - `synonyms` joins words that mean the same.
 //! - `align` pairs sentences and finds how a pair differs.
 //! - `wording` writes points with their citations.
 
@@ -15,6 +16,7 @@ mod dates;
 mod numbers;
 mod sentence;
 mod stance;
+mod synonyms;
 mod units;
 mod values;
 mod wording;
@@ -72,6 +74,7 @@ impl AlignmentComparer {
                         let weight = relevance(a).max(relevance(b)) * score.min(1.0);
                         points.extend(match conflict {
                             Some(conflict) => Some(writer.contradiction((left, a), (right, b), conflict, CONTRADICTION * weight)),
+                            None if a.opposes(b) => None,
                             None if *score >= align::CLOSE => Some(writer.similarity((left, a), (right, b), AGREEMENT * weight)),
                             // They speak of the same, and need not agree.
                             None => question.as_ref().map(|_| writer.neighbours((left, a), (right, b), AGREEMENT * weight)),

@@ -27,6 +27,32 @@ const CURRENCIES: &[(&str, &str)] = &[
     ("dkk", "dkk"),
     ("pln", "pln"),
 ];
+/// Hundredths of a currency. "Cents" does not name it.
+const HUNDREDTHS: &[(&str, &str)] = &[("pence", "gbp"), ("penny", "gbp"), ("cent", CENTS), ("cents", CENTS)];
+const CENTS: &str = "cents";
+/// Currencies whose hundredths are cents.
+const WITH_CENTS: &[&str] = &["eur", "usd", "cad", "aud"];
+/// The kind of an amount of money, and the amount of what costs nothing.
+pub(super) const MONEY: &str = "money";
+pub(super) const FREE: &str = "0 any";
+/// Phrases for no price.
+const FREE_PHRASES: &[&[&str]] = &[
+    &["free", "of", "charge"],
+    &["free", "of", "cost"],
+    &["for", "free"],
+    &["at", "no", "cost"],
+    &["at", "no", "charge"],
+    &["at", "no", "extra", "cost"],
+    &["at", "no", "extra", "charge"],
+    &["at", "no", "additional", "cost"],
+    &["at", "no", "additional", "charge"],
+    &["without", "charge"],
+    &["no", "charge"],
+    &["gratis"],
+    &["kostenlos"],
+];
+/// Words behind "is free" if it speaks of a price; "free to" and "free from" do not.
+const BEHIND_FREE: &[&str] = &["for", "on", "during", "until", "in", "at", "and", "but"];
 const SCALES: &[(&str, f64)] = &[("dozen", 12.0), ("hundred", 1e2), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9)];
 
 /// Returns the number of a word below one hundred.
@@ -161,7 +187,26 @@ pub(super) fn money(words: &[String]) -> Option<(String, usize)> {
         return found(n, code, 1);
     }
     let (n, length) = read(words).filter(|(_, length)| *length > 0)?;
-    code(word(length)).and_then(|code| found(n, code, length + 1))
+    let hundredth = HUNDREDTHS.iter().find(|(word_of, _)| *word_of == word(length));
+    match hundredth {
+        Some((_, code)) => found(n / 100.0, code, length + 1),
+        None => code(word(length)).and_then(|code| found(n, code, length + 1)),
+    }
+}
+
+/// Returns the number of words at the beginning that say that something costs nothing.
+pub(super) fn free(words: &[String], before: &str) -> Option<usize> {
+    let word = |n: usize| words.get(n).map_or("", String::as_str);
+    let is_phrase = |phrase: &&&[&str]| phrase.iter().enumerate().all(|(n, expected)| word(n) == *expected);
+    let is_said = word(0) == "free" && matches!(before, "is" | "are") && (words.len() == 1 || BEHIND_FREE.contains(&word(1)));
+    FREE_PHRASES.iter().find(is_phrase).map(|phrase| phrase.len()).or(is_said.then_some(1))
+}
+
+/// Whether two amounts of money can be one: nothing in any currency, or cents of a currency that has them.
+pub(super) fn is_one_amount(a: &str, b: &str) -> bool {
+    let (Some((n, code)), Some((m, other))) = (a.split_once(' '), b.split_once(' ')) else { return a == b };
+    let may_be_cents = |one: &str, two: &str| one == CENTS && WITH_CENTS.contains(&two);
+    n == m && (code == other || n == "0" || may_be_cents(code, other) || may_be_cents(other, code))
 }
 
 /// Reads "20", "20k" or "2m" behind a currency.

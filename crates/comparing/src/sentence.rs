@@ -6,10 +6,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
     stance::{self, Cue, Side},
+    synonyms,
     values::{self, Value},
 };
 use recall_embedding::LocalEmbedder;
-use recall_text::{is_stop_word, terms};
+use recall_text::is_stop_word;
 
 /// Fewest content words of a sentence that is compared. Shorter ones are headings, page numbers or fragments.
 const LEAST_TERMS: usize = 3;
@@ -38,6 +39,10 @@ pub(super) struct Sentence {
     pub(super) sides: Vec<Side>,
     /// Whether it is denied: it has an odd number of negations.
     pub(super) is_negated: bool,
+    /// The exception that it makes, as it is written.
+    pub(super) exception: Option<String>,
+    /// The terms of the exception, which are not among those of the sentence.
+    pub(super) excepted: BTreeSet<String>,
     /// The label and the values of a row or a line such as "Colour: black"; empty for a sentence.
     pub(super) cells: Vec<String>,
     has_verb: bool,
@@ -69,6 +74,39 @@ fn spelled(text: &str) -> String {
     text.replace(['✓', '✔', '✅', '☑'], " yes ").replace(['✗', '✘', '❌', '☒'], " no ")
 }
 
+/// Verbs behind which "that" begins what is told.
+const TELLING: &[&str] = &[
+    "inform",
+    "informs",
+    "informed",
+    "confirm",
+    "confirms",
+    "confirmed",
+    "note",
+    "notify",
+    "notified",
+    "remind",
+    "say",
+    "says",
+    "state",
+    "states",
+    "agree",
+    "agreed",
+    "announce",
+    "announced",
+    "tell",
+    "told",
+];
+/// Words between such a verb and "that", at most.
+const TOLD: usize = 2;
+
+/// Returns the place of the "that" behind which a sentence tells something: "I inform you that".
+fn reported_start(words: &[String]) -> Option<usize> {
+    let is_told =
+        |at: usize| words.get(at.saturating_sub(TOLD + 1)..at).unwrap_or_default().iter().any(|word| TELLING.contains(&word.as_str()));
+    words.iter().enumerate().position(|(at, word)| word == "that" && is_told(at))
+}
+
 impl Sentence {
     pub(super) fn read(text: &str, embedder: &LocalEmbedder) -> Self {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -77,7 +115,8 @@ impl Sentence {
         let written: Vec<&str> = spelled.unicode_words().collect();
         let words: Vec<String> = written.iter().map(|word| word.to_lowercase()).collect();
         let (cues, sides) = (stance::cues(&words), stance::sides(&words));
-        let negations = (0..words.len()).filter(|at| stance::is_negation(&words, *at)).count();
+        let is_in_value = |at: usize| words.get(at).is_some_and(|word| used.contains(word));
+        let negations = (0..words.len()).filter(|at| stance::is_negation(&words, *at) && !is_in_value(*at)).count();
         let is_marked =
             |at: usize| cues.iter().any(|cue| cue.at == at) || sides.iter().any(|side| side.at == at) || stance::is_negation(&words, at);
         let is_free = |at: &usize| words.get(*at).is_some_and(|word| !used.contains(word)) && !is_marked(*at);
@@ -88,18 +127,29 @@ impl Sentence {
         let free: Vec<usize> = (0..words.len()).filter(is_free).collect();
         let word = |at: usize| words.get(at).cloned().unwrap_or_default();
         let names: BTreeSet<String> = free.iter().copied().filter(is_name).map(word).collect();
-        let content: Vec<usize> = free.into_iter().filter(|at| !names.contains(&word(*at))).collect();
+        let mut content: Vec<usize> = free.into_iter().filter(|at| !names.contains(&word(*at))).collect();
+        let (mut exception, mut excepted) = (None, Vec::new());
+        if let Some(begin) = stance::exception_start(&words, &cues).filter(|begin| content.iter().any(|at| at < begin)) {
+            let start = spelled.unicode_word_indices().nth(begin).map_or(spelled.len(), |(byte, _)| byte);
+            exception = spelled.get(start..).map(|text| text.trim_end_matches(['.', '!', ';']).to_owned());
+            (content, excepted) = content.into_iter().partition(|at| *at < begin);
+        }
+        let reported = reported_start(&words);
         let joined = |before: usize| {
-            let before = content.iter().filter(|at| **at < before).map(|at| word(*at));
+            // "I inform you that the rent": the subject is the rent.
+            let from = reported.filter(|from| before < words.len() && from + 1 < before).map_or(0, |from| from + 1);
+            let before = content.iter().filter(|at| (from..before).contains(at)).map(|at| word(*at));
             before.filter(|word| !stance::is_anybody(word)).collect::<Vec<_>>().join(" ")
         };
         let plain = joined(usize::MAX);
-        let of = |text: &str| -> BTreeSet<String> { terms(text).into_iter().map(|(term, _)| term).collect() };
+        let of = synonyms::common_terms;
         let start = stance::predicate_start(&words, &cues);
         let subject = start.map_or_else(BTreeSet::new, |start| of(&joined(start)));
+        let excepted = of(&excepted.into_iter().map(word).filter(|word| !stance::begins_exception(word)).collect::<Vec<_>>().join(" "));
         let (terms, vector, is_negated) = (of(&plain), embedder.vector(&plain).0, negations % 2 == 1);
         let cells = cells(&text);
-        Self { terms, subject, values, names, cues, sides, is_negated, words, vector, cells, has_verb: start.is_some(), text }
+        let has_verb = start.is_some();
+        Self { terms, subject, values, names, cues, sides, is_negated, exception, excepted, words, vector, cells, has_verb, text }
     }
 
     /// Whether it has enough words to be compared.
@@ -128,6 +178,12 @@ impl Sentence {
         share.max(self.cosine(question))
     }
 
+    /// Whether one demands, allows or forbids what the other does not, be it of something else.
+    pub(super) fn opposes(&self, other: &Self) -> bool {
+        let agree = self.cues.iter().any(|one| other.cues.iter().any(|two| one.stance.agrees(two.stance)));
+        !self.cues.is_empty() && !other.cues.is_empty() && !agree
+    }
+
     /// Whether both may have one subject: each names the other's, or has none.
     pub(super) fn has_subject_of(&self, other: &Self) -> bool {
         let names = |a: &Self, b: &Self| {
@@ -135,6 +191,14 @@ impl Sentence {
             a.subject.is_empty() || a.subject.iter().any(is_named)
         };
         names(self, other) && names(other, self)
+    }
+
+    /// Whether most of the smaller subject is that of the other, or one of them has none.
+    pub(super) fn is_mostly_about(&self, other: &Self) -> bool {
+        let common = self.subject.intersection(&other.subject).count();
+        let least = self.subject.len().min(other.subject.len());
+        let all = self.subject.len().max(other.subject.len());
+        least == 0 || (2 * common >= all)
     }
 
     /// The label of a row or line, to compare it.

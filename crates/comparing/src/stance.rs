@@ -56,12 +56,33 @@ pub(super) struct Cue {
 }
 
 /// Words that deny a sentence.
-const NEGATIONS: &[&str] = &["not", "no", "never", "none", "nobody", "cannot", "neither", "nor", "without", "nothing", "nowhere", "non"];
+const NEGATIONS: &[&str] = &[
+    "not", "no", "never", "none", "nobody", "cannot", "neither", "nor", "without", "nothing", "nowhere", "non", "nicht", "kein", "keine",
+    "keinen", "keiner", "keinem", "nie", "niemals",
+];
 /// Words that turn a refusal into a permission with a condition: "not allowed without consent".
 const CONDITIONS: &[&str] = &["unless", "without", "except"];
 /// Words behind "not" and "no" that make it a bound or an addition: "no later than", "not only".
 const BOUNDS: &[&str] =
     &["more", "less", "fewer", "later", "earlier", "sooner", "longer", "shorter", "higher", "lower", "larger", "smaller"];
+/// Verbs behind which "if" begins an indirect question.
+const ASKING: &[&str] =
+    &["ask", "asks", "asked", "asking", "wonder", "wondered", "know", "check", "clarify", "see", "tell", "enquire", "inquire"];
+/// Words between such a verb and its "if", at most: "you asked me if".
+const ASKED: usize = 2;
+/// Phrases that begin an exception.
+const EXCEPTIONS: &[&[&str]] = &[
+    &["except"],
+    &["unless"],
+    &["excluding"],
+    &["apart", "from"],
+    &["with", "the", "exception", "of"],
+    &["other", "than"],
+    &["but", "not"],
+    &["außer"],
+];
+/// Words of a condition, which may say in other words what an exception says.
+const CONDITION_WORDS: &[&str] = &["if", "with", "only", "provided", "when", "subject", "once", "after"];
 /// Words between a negation and its cue, at most.
 const REACH: usize = 3;
 /// The same for words that exclude others.
@@ -200,7 +221,9 @@ pub(super) fn is_negation(words: &[String], at: usize) -> bool {
 pub(super) fn cues(words: &[String]) -> Vec<Cue> {
     let find = |list: &[(&str, Stance)], word: &str| list.iter().find(|(cue, _)| *cue == word).map(|(_, stance)| *stance);
     let mut found = Vec::new();
-    for (at, this) in words.iter().enumerate() {
+    // What somebody asks is not said.
+    let asked = question_start(words).unwrap_or(words.len());
+    for (at, this) in words.iter().enumerate().take(asked) {
         let next = word(words, at + 1);
         let to = next == "to";
         let read = match this.as_str() {
@@ -229,6 +252,31 @@ pub(super) fn cues(words: &[String]) -> Vec<Cue> {
         found.push(Cue { stance, form, text, at });
     }
     found
+}
+
+/// Returns the place of the indirect question: "you asked whether you may keep a cat".
+fn question_start(words: &[String]) -> Option<usize> {
+    let is_asked =
+        |at: usize| words.get(at.saturating_sub(ASKED + 1)..at).unwrap_or_default().iter().any(|word| ASKING.contains(&word.as_str()));
+    words.iter().enumerate().position(|(at, word)| word == "whether" || (word == "if" && is_asked(at)))
+}
+
+/// Returns the place of the exception that a sentence makes, unless it gives a refusal its condition: "not allowed unless".
+pub(super) fn exception_start(words: &[String], cues: &[Cue]) -> Option<usize> {
+    let begins =
+        |at: usize| EXCEPTIONS.iter().any(|phrase| phrase.iter().enumerate().all(|(n, expected)| word(words, at + n) == *expected));
+    let is_condition = |at: usize| cues.iter().any(|cue| cue.text.contains('…') && cue.text.ends_with(word(words, at)));
+    (0..words.len()).find(|at| begins(*at)).filter(|at| !is_condition(*at))
+}
+
+/// Whether a word belongs to the beginning of an exception.
+pub(super) fn begins_exception(word: &str) -> bool {
+    EXCEPTIONS.iter().any(|phrase| phrase.contains(&word))
+}
+
+/// Whether a sentence has a condition.
+pub(super) fn is_conditional(words: &[String]) -> bool {
+    words.iter().any(|word| CONDITION_WORDS.contains(&word.as_str()) || CONDITIONS.contains(&word.as_str()))
 }
 
 /// Whether "permit" at a place is a verb: "they permit", "the owner permits", but not "a permit".

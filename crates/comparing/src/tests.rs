@@ -114,6 +114,39 @@ fn other_amounts_dates_names_and_denials_are_differences() {
             ": 12 characters against 10 characters; must against may; least against most",
         ),
         ("A second signature is mandatory for travel.", "A second signature is optional for travel.", ": mandatory against optional"),
+        (
+            "The notice period is three months for the Tenants and six months for the Landlord.",
+            "The notice period is six months for the Tenants and three months for the Landlord.",
+            ": three months against six months",
+        ),
+        ("Meals cost €35 within the UK, abroad €48.", "Meals cost €48 within the UK, abroad €35.", ": €35 against €48"),
+        ("Filter | 6 months | 12 months", "Filter | 12 months | 6 months", ": 6 months against 12 months"),
+        (
+            "Electric cars may be charged free of charge.",
+            "Electric cars may be charged for 25 pence per kilowatt hour.",
+            ": free of charge against 25 pence",
+        ),
+        ("Parking in the yard is free.", "Parking in the yard costs £3.", ": free against £3"),
+        ("Dogs are allowed in the office.", "Dogs are allowed in the office, except on Mondays.", ": only new.md says “except on Mondays”"),
+        (
+            "Guests may use the pool unless it is raining hard.",
+            "Guests may use the pool.",
+            ": only old.md says “unless it is raining hard”",
+        ),
+        (
+            "Dogs are allowed, except large breeds.",
+            "Dogs are allowed, except in the kitchen.",
+            ": except large breeds against except in the kitchen",
+        ),
+        ("Hunde sind erlaubt.", "Hunde sind nicht erlaubt.", ""),
+        ("The monthly rent is €1,350.", "The monthly rent will rise from €1,350 to €1,400 as of 1 June 2026.", ": €1,350 against €1,400"),
+        (
+            "The monthly rent is €1,350, payable by the third working day of each month.",
+            "I hereby inform you that the monthly rent will rise from €1,350 to €1,400 as of 1 June 2026.",
+            ": €1,350 against €1,400",
+        ),
+        ("The travel desk is run by Priya Nair.", "Omar Haddad runs the travel desk.", ": Priya Nair against Omar Haddad"),
+        ("Employees get 25 days of paid leave.", "Staff receive 28 vacation days.", ": 25 days against 28 vacation days"),
     ] {
         let points = compare(None, left, right);
         assert_eq!(texts(&points, PointKind::Similarity), [""; 0], "{left}");
@@ -139,6 +172,12 @@ fn same_content_in_other_words_is_a_similarity() {
         ("The fee is EUR 1.500,00 per month.", "The monthly fee is €1,500."),
         ("The form must arrive no later than Friday.", "The form must arrive by Friday."),
         ("The bottle holds 1.5 litres of water.", "The bottle holds 1500 ml of water."),
+        ("Lunch costs €5 and dinner costs €8.", "Dinner costs €8 and lunch costs €5."),
+        ("Core hours are from 10:00 to 15:00.", "Core hours are from 10 am to 3 pm."),
+        ("Tea is offered free of charge.", "Tea is offered at no cost."),
+        ("The stamp costs 50 cents.", "The stamp costs €0.50."),
+        ("The lift is inspected once a year.", "The lift is inspected every year."),
+        ("The rent rises from €900 to €950.", "The rent is €950."),
     ] {
         let points = compare(None, left, right);
         assert_eq!(texts(&points, PointKind::Difference), [""; 0], "{left}");
@@ -154,10 +193,21 @@ fn rules_for_other_things_do_not_contradict_each_other() {
         ("Dogs must be kept on a leash.", "Dogs are allowed."),
         ("Tenants may keep cats.", "Tenants must pay the rent."),
         ("Cats must not enter the kitchen.", "Cats are allowed."),
+        ("Cats require consent.", "You asked whether you may keep a cat."),
+        ("The Tenants pay a deposit of two months' rent, that is €2,700.", "The monthly rent will rise to €1,400."),
+        (
+            "The Tenants pay a deposit of two months' rent, that is €2,700.",
+            "I hereby inform you that the monthly rent will rise from €1,350 to €1,400 as of 1 June 2026.",
+        ),
+        (
+            "The rent may be increased once a year by at most 4 percent.",
+            "I hereby inform you that the monthly rent will rise from €1,350 to €1,400 as of 1 June 2026.",
+        ),
     ] {
         let points = compare(None, left, right);
         let found = texts(&points, PointKind::Difference);
         assert!(found.iter().all(|text| text.starts_with("Only") || text.ends_with("cats against dogs")), "{found:?}");
+        assert_eq!(texts(&points, PointKind::Similarity), [""; 0], "{left}");
     }
 }
 

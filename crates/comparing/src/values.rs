@@ -1,11 +1,11 @@
 //! Finds quantities, dates, times and versions in a sentence.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{dates, numbers, units};
-use recall_text::is_stop_word;
+use super::{dates, numbers, synonyms::common_terms, units};
+use recall_text::{is_stop_word, terms};
 
 /// A value, normalised so that equal values of one kind are equal: "two weeks" and "14 days".
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,16 +16,56 @@ pub(super) struct Value {
     pub(super) amount: String,
     /// As it is written.
     pub(super) text: String,
+    /// What its clause says besides: terms, and values of other kinds. In a row of a table, the place of its cell.
+    pub(super) company: BTreeSet<String>,
 }
 
 impl Value {
     /// Whether both can mean the same: 03/04/2024 is 3 April and 4 March, and a date without its year is that day of any year.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         let fits = |a: &str, b: &str| a.len() == b.len() && a.chars().zip(b.chars()).all(|(a, b)| a == b || a == '?' || b == '?');
-        let is_one = |a: &str, b: &str| a == b || (self.kind == dates::KIND && fits(a, b));
-        self.kind == other.kind && self.amount.split('|').any(|a| other.amount.split('|').any(|b| is_one(a, b)))
+        let is_one = |a: &str, b: &str| match self.kind.as_str() {
+            dates::KIND => fits(a, b),
+            numbers::MONEY => numbers::is_one_amount(a, b),
+            _ => a == b,
+        };
+        self.family() == other.family() && self.amount.split('|').any(|a| other.amount.split('|').any(|b| is_one(a, b)))
+    }
+
+    /// Whether another amount contradicts this one: "the monthly rent" says nothing of what is done once a year.
+    pub(super) fn rivals(&self, other: &Self) -> bool {
+        let is_rate = |value: &Self| value.kind == RATE;
+        self.kind == other.kind || (self.family() == other.family() && (is_rate(self) || is_rate(other)))
+    }
+
+    /// Whether it is another one before its change.
+    pub(super) fn is_former_of(&self, other: &Self) -> bool {
+        self.kind.strip_prefix(FORMER) == Some(&other.kind) && self.amount == other.amount
+    }
+
+    /// Its kind, one for all periods.
+    fn family(&self) -> &str {
+        if self.kind == RATE || self.kind.starts_with(PERIOD) { PERIOD } else { &self.kind }
+    }
+
+    /// What is said of this value and not of another one of its sentence.
+    pub(super) fn own_company<'v>(&'v self, other: &Self) -> BTreeSet<&'v str> {
+        self.company.iter().filter(|word| !other.company.contains(*word)).map(String::as_str).collect()
     }
 }
+
+/// The kind of a period, followed by the thing that it describes if there is one, and the kind of a period behind an amount.
+const PERIOD: &str = "period";
+const RATE: &str = "rate";
+/// Before the kind of a value that no longer holds: "rises from €10 to €12".
+const FORMER: &str = "former ";
+/// Terms of a change, which make "from" and "to" a former and a new value.
+const CHANGES: &[&str] = &[
+    "rise", "rais", "increas", "chang", "lower", "reduc", "decreas", "fall", "grow", "drop", "cut", "extend", "shorten", "adjust", "up",
+    "down",
+];
+/// Words between clauses, apart from punctuation.
+const CONJUNCTIONS: &[&str] = &["and", "or", "but", "while", "whereas", "und", "oder", "aber"];
 
 /// What a reading at a position found: kind and amount, and how many words it took.
 pub(super) type Reading = (String, String, usize);
@@ -80,9 +120,9 @@ const WEEKDAYS: &[&str] = &["monday", "tuesday", "wednesday", "thursday", "frida
 
 /// Returns the values of a sentence, and the words that belong to them, in lower case.
 pub(super) fn find(sentence: &str) -> (Vec<Value>, BTreeSet<String>) {
-    let written = tokens(sentence);
+    let (written, ends): (Vec<String>, Vec<bool>) = tokens(sentence).into_iter().unzip();
     let words: Vec<String> = written.iter().map(|word| word.to_lowercase()).collect();
-    let (mut values, mut used) = (Vec::new(), BTreeSet::new());
+    let (mut values, mut used, mut places) = (Vec::<Value>::new(), BTreeSet::new(), Vec::<Range<usize>>::new());
     let mut i = 0;
     while i < words.len() {
         let before = i.checked_sub(1).and_then(|b| words.get(b)).map_or("", String::as_str);
@@ -96,34 +136,94 @@ pub(super) fn find(sentence: &str) -> (Vec<Value>, BTreeSet<String>) {
         if let Some((kind, amount, _)) = found {
             let text = written.get(i..(i + length).min(written.len())).unwrap_or_default().join(" ");
             used.extend(text.unicode_words().map(str::to_lowercase));
-            values.push(Value { kind, amount, text });
+            // "€20 per month": the period belongs to the amount.
+            let is_rate = kind == PERIOD && places.last().is_some_and(|last| last.end == i);
+            let kind = if is_rate { RATE.to_owned() } else { kind };
+            values.push(Value { kind, amount, text, company: BTreeSet::new() });
+            places.push(i..i + length);
         }
         i += length;
+    }
+    mark_former(&mut values, &places, &words);
+    let is_end = |at: usize| ends.get(at) == Some(&true);
+    let companies: Vec<BTreeSet<String>> = (0..values.len()).map(|n| company(n, &values, &places, &words, &is_end)).collect();
+    for (value, company) in values.iter_mut().zip(companies) {
+        value.company = company;
+    }
+    if sentence.contains('|') {
+        for (value, place) in values.iter_mut().zip(&places) {
+            let cell = ends.iter().take(place.start).filter(|end| **end).count();
+            value.company = BTreeSet::from([format!("|{cell}")]);
+        }
     }
     (values, used)
 }
 
-/// Splits a sentence into words without the punctuation around them. Ranges and compounds with a number are split: "9:00–17:00", "30-day".
-fn tokens(sentence: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for word in sentence.split(|c: char| c.is_whitespace() || matches!(c, '–' | '—' | '|' | '(' | ')')) {
-        let word = trimmed(word);
+/// Marks values that a change or a replacement makes former ones: "from €10 to €12", "€12 instead of €10".
+fn mark_former(values: &mut [Value], places: &[Range<usize>], words: &[String]) {
+    let word = |n: Option<usize>| n.and_then(|n| words.get(n)).map_or("", String::as_str);
+    let is_change = terms(&words.join(" ")).iter().any(|(term, _)| CHANGES.contains(&term.as_str()));
+    for n in 0..values.len() {
+        let Some(place) = places.get(n) else { continue };
+        let (before, second) = (word(place.start.checked_sub(1)), word(place.start.checked_sub(2)));
+        let (next, kind) = (places.get(n + 1), values.get(n + 1).map(|value| value.kind.clone()));
+        let is_left = before == "from" && word(Some(place.end)) == "to" && next.is_some_and(|next| next.start == place.end + 1);
+        let is_replaced = (second == "instead" && before == "of") || matches!(before, "previously" | "formerly");
+        if let Some(value) = values.get_mut(n)
+            && (is_replaced || (is_left && is_change && kind.as_ref() == Some(&value.kind)))
+        {
+            value.kind.insert_str(0, FORMER);
+        }
+    }
+}
+
+/// Returns what the clause of a value says besides: its terms, and values of other kinds.
+fn company(of: usize, values: &[Value], places: &[Range<usize>], words: &[String], is_end: &dyn Fn(usize) -> bool) -> BTreeSet<String> {
+    let (Some(value), Some(place)) = (values.get(of), places.get(of)) else { return BTreeSet::new() };
+    let is_bound = |at: &usize| words.get(*at).is_some_and(|word| CONJUNCTIONS.contains(&word.as_str()));
+    let first = (0..place.start).rev().take_while(|at| !is_bound(at) && !is_end(*at)).last().unwrap_or(place.start);
+    let last_word = place.end.saturating_sub(1);
+    let rest = (place.end..words.len()).take_while(|at| !is_bound(at) && !is_end(at - 1)).last().unwrap_or(last_word);
+    let is_in_value = |at: &usize| places.iter().any(|place| place.contains(at));
+    let plain = (first..=rest).filter(|at| !is_in_value(at)).filter_map(|at| words.get(at)).cloned().collect::<Vec<_>>().join(" ");
+    let others = values.iter().zip(places).filter(|(other, at)| other.kind != value.kind && (first..=rest).contains(&at.start));
+    let others = others.map(|(other, _)| format!("{} {}", other.family(), other.amount));
+    common_terms(&plain).into_iter().chain(others).collect()
+}
+
+/// Splits a sentence into words without the punctuation around them, and says which ones end a clause or a cell. Ranges and compounds with a
+/// number are split: "9:00–17:00", "30-day".
+fn tokens(sentence: &str) -> Vec<(String, bool)> {
+    let mut found: Vec<(String, bool)> = Vec::new();
+    let separated = sentence.replace('|', " | ");
+    for piece in separated.split(|c: char| c.is_whitespace() || matches!(c, '–' | '—' | '(' | ')')) {
+        let word = trimmed(piece);
+        let ends = piece.ends_with([',', ';', ':', '|']);
+        if word.is_empty() {
+            if let Some(last) = found.last_mut() {
+                last.1 |= ends;
+            }
+            continue;
+        }
         let has_digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '€' | '$' | '£'));
         if let Some((first, second)) = word.split_once('/')
             && !(has_digits(first) && has_digits(second))
             && second.chars().all(char::is_alphabetic)
         {
-            found.extend([trimmed(first).to_owned(), "/".to_owned(), second.to_owned()]);
-            continue;
-        }
-        match word.split_once('-') {
-            Some((first, second)) if numbers::is_number(first) && !second.contains('-') && !numbers::is_compound(first, second) => {
-                found.extend([first.to_owned(), second.to_owned()]);
+            let parts = [trimmed(first), "/", second];
+            found.extend(parts.into_iter().filter(|part| !part.is_empty()).map(|part| (part.to_owned(), false)));
+        } else {
+            match word.split_once('-') {
+                Some((first, second)) if numbers::is_number(first) && !second.contains('-') && !numbers::is_compound(first, second) => {
+                    found.extend([first, second].into_iter().filter(|part| !part.is_empty()).map(|part| (part.to_owned(), false)));
+                }
+                _ => found.push((word.to_owned(), false)),
             }
-            _ => found.push(word.to_owned()),
+        }
+        if let Some(last) = found.last_mut() {
+            last.1 = ends;
         }
     }
-    found.retain(|word| !word.is_empty());
     found
 }
 
@@ -143,12 +243,26 @@ fn plain(words: &[String], before: &str) -> Option<Reading> {
         return found("weekday", (*day).to_owned(), 1);
     }
     if let Some((_, unit)) = FREQUENCIES.iter().find(|(word, _)| *word == first) {
-        return found("period", (*unit).to_owned(), 1);
+        let next = word(1);
+        let is_described = next.chars().all(char::is_alphabetic) && !is_stop_word(next) && !NO_UNITS.contains(&next);
+        let kind = if is_described && !next.is_empty() { format!("{PERIOD} of {}", units::stem(next)) } else { PERIOD.to_owned() };
+        return found(&kind, (*unit).to_owned(), 1);
     }
-    if PERIODS.contains(&first)
-        && let Some(unit) = units::period(word(1))
+    // "Once a year" is every year.
+    let times = match first {
+        "once" => Some((1, 1)),
+        "twice" => Some((2, 1)),
+        _ => None,
+    };
+    let (times, length) = times.unwrap_or((1, 0));
+    if PERIODS.contains(&word(length))
+        && let Some(unit) = units::period(word(length + 1))
     {
-        return found("period", unit.to_owned(), 2);
+        let amount = if times == 1 { unit.to_owned() } else { format!("{times} {unit}") };
+        return found(PERIOD, amount, length + 2);
+    }
+    if let Some(length) = numbers::free(words, before) {
+        return found(numbers::MONEY, numbers::FREE.to_owned(), length);
     }
     if let Some((time, length)) = dates::clock(words) {
         return found("clock", time, length);
@@ -160,7 +274,7 @@ fn plain(words: &[String], before: &str) -> Option<Reading> {
         return found("version", bare.to_owned(), 1);
     }
     if let Some((amount, length)) = numbers::money(words) {
-        return found("money", amount, length);
+        return found(numbers::MONEY, amount, length);
     }
     let (n, length) = numbers::read(words)?;
     let rest = words.get(length..).unwrap_or_default();

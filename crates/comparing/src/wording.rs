@@ -39,6 +39,9 @@ impl Writer<'_> {
                 format!(": {}", pairs.join("; "))
             }
             Conflict::Denied => String::new(),
+            Conflict::Excepted(is_left, exception) => {
+                format!(": only {} says “{exception}”", self.name(if *is_left { left.0 } else { right.0 }))
+            }
         };
         let text = format!("{} says “{a}” [1], but {} says “{b}” [2]{what}", self.name(left.0), self.name(right.0));
         let citations = vec![self.citation(1, left), self.citation(2, right)];

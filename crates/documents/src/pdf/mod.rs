@@ -29,6 +29,12 @@ const MAX_PAGES: usize = 20_000;
 const MAX_CONTENT: usize = 128 << 20;
 /// Lines at either end of a page among which headers and footers are looked for.
 const EDGE_LINES: usize = 3;
+/// Fewest letters of a text that shows whether it is readable.
+const MIN_LETTERS: usize = 120;
+/// The share of vowels among the letters A to Z below which a text is no language. That of languages is 0.33 to 0.5, that of codes of glyphs 0.15.
+const MIN_VOWELS: f32 = 0.22;
+/// Bytes at the end of a file among which it states its end.
+const END: usize = 1024;
 /// Distance of a header to the text, in line heights.
 const EDGE_DISTANCE: f32 = 1.3;
 
@@ -37,6 +43,7 @@ const EDGE_DISTANCE: f32 = 1.3;
 /// # Errors
 /// [`ParseError::Damaged`], [`ParseError::Encrypted`], [`ParseError::TooComplex`].
 pub(crate) fn read(bytes: Vec<u8>) -> Result<Draft, ParseError> {
+    let is_cut = !bytes.get(bytes.len().saturating_sub(END)..).unwrap_or_default().windows(5).any(|end| end == b"%%EOF");
     let pdf = Pdf::new(bytes).map_err(|error| match error {
         LoadPdfError::Decryption(DecryptionError::PasswordProtected | DecryptionError::UnsupportedAlgorithm) => ParseError::Encrypted,
         _ => ParseError::Damaged,
@@ -68,10 +75,24 @@ pub(crate) fn read(bytes: Vec<u8>) -> Result<Draft, ParseError> {
     let flow = flow::Flow::new(&lines, &bookmarks);
     draft.title = title::stated(stated).or_else(|| flow.title());
     draft.blocks = flow.blocks();
+    if !is_readable(draft.blocks.iter().map(|block| block.text.as_str())) {
+        // Fonts without a table of characters are like pictures; a cut file has lost its tables.
+        return Err(if is_cut { ParseError::Damaged } else { ParseError::NoText });
+    }
     if draft.title.is_none() {
         draft.title = draft.blocks.iter().find(|block| matches!(block.kind, Kind::Heading(_))).map(|block| block.text.clone());
     }
     Ok(draft)
+}
+
+/// Whether texts in Latin letters are words, not the codes of glyphs whose font does not say what they mean.
+fn is_readable<'t>(texts: impl Iterator<Item = &'t str>) -> bool {
+    let (mut letters, mut vowels) = (0, 0);
+    for c in texts.flat_map(str::chars).filter(char::is_ascii_alphabetic) {
+        letters += 1;
+        vowels += usize::from(matches!(c.to_ascii_lowercase(), 'a' | 'e' | 'i' | 'o' | 'u' | 'y'));
+    }
+    letters < MIN_LETTERS || vowels as f32 >= MIN_VOWELS * letters as f32
 }
 
 /// The instructions of a page. hayro would keep those of all pages in memory.

@@ -112,3 +112,21 @@ fn scan_has_no_text_and_broken_file_is_damaged() {
     assert_eq!(parsed(pdf(&["0 0 100 100 re f".to_owned()])).unwrap_err(), ParseError::NoText);
     assert_eq!(parsed(b"%PDF-1.7\nnothing".to_vec()).unwrap_err(), ParseError::Damaged);
 }
+
+#[test]
+fn codes_of_glyphs_are_no_text() {
+    let words = [
+        "The Landlord lets to the Tenants the apartment on the second floor.",
+        "The monthly rent is payable by the third day of each month.",
+        "The Tenants pay a deposit of two rents, which is returned at the end.",
+    ];
+    let code = |c: char| char::from(u8::try_from(u32::from(c).saturating_sub(29)).unwrap().max(32));
+    let codes = words.map(|line| line.chars().map(code).collect::<String>().replace(['(', ')', '\\'], " "));
+    let codes = codes.each_ref().map(String::as_str);
+    let page = |[a, b, c]: [&str; 3]| pdf(&[content(&[(50, 700, 10, a), (50, 688, 10, b), (50, 676, 10, c)])]);
+    assert!(parsed(page(words)).is_ok());
+    let whole = page(codes);
+    assert_eq!(parsed(whole.clone()).unwrap_err(), ParseError::NoText);
+    let cut = whole[..whole.len() - 10].to_vec();
+    assert_eq!(parsed(cut).unwrap_err(), ParseError::Damaged);
+}

@@ -8,6 +8,7 @@ use crate::chunk;
 use crate::draft::{Draft, Kind};
 use crate::encoding::clean;
 use crate::links;
+use crate::plain::numbered_level;
 use crate::wire::{Chunk, Parsed, Section};
 
 /// Longest text of a document, in bytes.
@@ -68,6 +69,7 @@ pub(crate) fn assemble(format: DocumentFormat, draft: Draft, chunking: Chunking)
     }
     let links = links::collect(draft.links, closed.iter().map(|section| section.text.as_str()));
     let title = draft.title.map(|title| one_line(&clean(&title))).filter(|t| !t.is_empty() && t.chars().count() <= MAX_HEADING);
+    let title = title.filter(|title| !is_one_of_sections(title, closed.iter().filter_map(|section| section.heading.as_deref())));
     let mut sections = Vec::with_capacity(closed.len());
     let (mut chunks, last) = (0, closed.len() - 1);
     for (index, mut section) in closed.into_iter().enumerate() {
@@ -83,6 +85,12 @@ pub(crate) fn assemble(format: DocumentFormat, draft: Draft, chunking: Chunking)
         sections.push(section);
     }
     Ok(Parsed { format, title, pages: draft.pages, sections, links })
+}
+
+/// Whether a title is the heading of a numbered section next to others: "1 Garden" before "2 Kitchen". It names a part, not the document.
+fn is_one_of_sections<'h>(title: &str, mut headings: impl Iterator<Item = &'h str>) -> bool {
+    let level = numbered_level(title);
+    level.is_some() && headings.any(|heading| heading != title && numbered_level(heading) == level)
 }
 
 /// Cleans the text of each page, and says where it begins in the result.
@@ -188,6 +196,18 @@ mod tests {
         assert_eq!(section.pages, Some(1..=3));
         let chunks: Vec<_> = section.chunks.iter().map(|c| (&section.text[c.start..c.end], c.pages.clone().unwrap())).collect();
         assert_eq!(chunks, [("First page text. Second page text is", 1..=2), ("text is here. Third.", 2..=3)]);
+    }
+
+    #[test]
+    fn numbered_section_names_no_document() {
+        let titled = |title: &str, headings: [&str; 2]| {
+            let mut draft = draft(&[(Kind::Heading(1), headings[0]), (Kind::Paragraph, "a"), (Kind::Heading(1), headings[1])]);
+            draft.title = Some(title.to_owned());
+            assemble(DocumentFormat::Pdf, draft, CHUNKING).unwrap().title
+        };
+        assert_eq!(titled("1 Garden", ["1 Garden", "2 Kitchen"]), None);
+        assert_eq!(titled("7 Rules", ["7 Rules", "Order"]).as_deref(), Some("7 Rules"));
+        assert_eq!(titled("Guide", ["1 Garden", "2 Kitchen"]).as_deref(), Some("Guide"));
     }
 
     #[test]

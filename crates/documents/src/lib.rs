@@ -14,6 +14,7 @@ mod furniture;
 mod html;
 mod links;
 mod markdown;
+mod notes;
 mod parse;
 mod pdf;
 mod plain;

@@ -9,6 +9,7 @@ use super::numbering::Numbering;
 use super::styles::{self, Styles};
 use super::xml::{Token, attribute, is_on};
 use crate::draft::{Draft, Kind};
+use crate::notes::{ends_before_note, is_note_number};
 
 /// Deepest nesting of paragraphs, as of text boxes within each other.
 const MAX_NESTED: usize = 64;
@@ -49,6 +50,7 @@ pub(super) struct Body {
     in_text: bool,
     in_instruction: bool,
     is_hidden: bool,
+    is_raised: bool,
     instruction: String,
 }
 
@@ -67,6 +69,7 @@ impl Body {
             in_text: false,
             in_instruction: false,
             is_hidden: false,
+            is_raised: false,
             instruction: String::new(),
         }
     }
@@ -92,12 +95,17 @@ impl Body {
                 if self.skipped > 0 {
                 } else if self.in_instruction {
                     self.instruction.push_str(text);
-                } else if self.in_text && !self.is_hidden {
+                } else if self.in_text && !self.is_hidden && !self.is_note_mark(text) {
                     self.append(text);
                 }
                 Ok(())
             }
         }
+    }
+
+    /// Whether a text is the raised number of a note that somebody has written by hand.
+    fn is_note_mark(&self, text: &str) -> bool {
+        self.is_raised && is_note_number(text.trim()) && self.paragraphs.last().is_some_and(|paragraph| ends_before_note(&paragraph.text))
     }
 
     fn append(&mut self, text: &str) {
@@ -121,7 +129,8 @@ impl Body {
                 }
                 self.tables.push(Table::default());
             }
-            "r" => (self.in_run, self.is_hidden) = (true, false),
+            "r" => (self.in_run, self.is_hidden, self.is_raised) = (true, false, false),
+            "vertAlign" if self.in_run => self.is_raised = value().as_deref() == Some("superscript"),
             "t" => self.in_text = true,
             "instrText" => self.in_instruction = true,
             "vanish" if self.in_run => self.is_hidden = is_on(element),

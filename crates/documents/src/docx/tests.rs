@@ -92,6 +92,17 @@ fn runs_notes_links_and_changes_are_read_as_shown() {
 }
 
 #[test]
+fn raised_numbers_of_notes_are_left_out() {
+    let raised = |text: &str| format!("<w:r><w:rPr><w:vertAlign w:val=\"superscript\"/></w:rPr><w:t>{text}</w:t></w:r>");
+    let body = format!(
+        "<w:p><w:r><w:t>Maria Castellanos</w:t></w:r>{}<w:r><w:t xml:space=\"preserve\"> has 20 m</w:t></w:r>{}</w:p>",
+        raised("1"),
+        raised("2")
+    );
+    assert_eq!(blocks(&docx(&body)), [(Paragraph, "Maria Castellanos has 20 m2".to_owned())]);
+}
+
+#[test]
 fn only_text_documents_are_recognised() {
     assert_eq!(is_document(&docx("")), Ok(true));
     assert_eq!(is_document(&archive(&[("xl/workbook.xml", b"<x/>")])), Ok(false));

@@ -2,6 +2,7 @@
 
 use super::glyphs::{Font, Glyph};
 use super::script;
+use crate::notes::{ends_before_note, is_note_number};
 
 /// Gap between two glyphs that is a space, in sizes of the font.
 const SPACE: f32 = 0.17;
@@ -14,6 +15,9 @@ const RAISED: f32 = 0.55;
 /// Shortest text whose widths show that a font is monospaced, in characters.
 const MIN_MONOSPACE: usize = 6;
 
+/// Largest size of the number of a note, and how far it is raised at least, in sizes of the text.
+const NOTE_SIZE: f32 = 0.85;
+const NOTE_RAISED: f32 = 0.15;
 /// A part of a line, or after [`super::order`] a whole line.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
@@ -110,6 +114,10 @@ impl Open {
         if is_space {
             return;
         }
+        if self.is_note_mark(glyph) {
+            self.ends_with_space |= gap > SPACE * glyph.size;
+            return;
+        }
         self.ends_with_space = false;
         script::append(&mut self.text, &glyph.text, gap < -0.25 * glyph.size);
         self.chars += 1;
@@ -126,6 +134,12 @@ impl Open {
         if glyph.size > self.first.size * 1.2 && self.chars <= 3 {
             (self.first.y, self.first.size) = (glyph.y, glyph.size);
         }
+    }
+
+    /// Whether a glyph is the raised number of a note: small digits behind a word or a sentence, not an exponent or the end of a unit.
+    fn is_note_mark(&self, glyph: &Glyph) -> bool {
+        let is_small = glyph.size < NOTE_SIZE * self.first.size && self.first.y - glyph.y > NOTE_RAISED * self.first.size;
+        is_small && is_note_number(&glyph.text) && ends_before_note(&self.text)
     }
 
     fn close(self) -> Option<Line> {

@@ -130,3 +130,10 @@ fn codes_of_glyphs_are_no_text() {
     let cut = whole[..whole.len() - 10].to_vec();
     assert_eq!(parsed(cut).unwrap_err(), ParseError::Damaged);
 }
+
+#[test]
+fn raised_numbers_of_notes_are_left_out() {
+    let page = "BT /F1 10 Tf 50 700 Td (It is the default location.) Tj /F1 6 Tf 3 Ts (16) Tj 0 Ts /F1 10 Tf ( It has 20 m) Tj /F1 6 Tf 3 Ts (2) Tj ET";
+    let text = texts(&parsed(pdf(&[page.to_owned()])).unwrap()).concat();
+    assert_eq!(text, "It is the default location. It has 20 m2");
+}

@@ -18,6 +18,10 @@ const MAX_HEADING: usize = 200;
 const MAX_HEADING_LINES: usize = 4;
 /// Distance of lines between paragraphs, compared to that of lines within them.
 const PARAGRAPH_DISTANCE: f32 = 1.35;
+/// Fewest numbers of a line that is a row of a table.
+const ROW_NUMBERS: usize = 3;
+/// Fewest words of a paragraph that goes on over a page break behind a line that is not full.
+const PROSE_WORDS: usize = 10;
 /// Indentation of the first line of a paragraph, in sizes of the font.
 const INDENT: f32 = 0.8;
 /// How much of the bookmarks must be found in the text for headings to be those of the bookmarks.
@@ -114,6 +118,7 @@ impl<'d> Flow<'d> {
                     || !first.is_upright
                     || first.is_monospace
                     || first.has_cells && !large
+                    || is_mostly_numbers(&text)
                     || letters < 2;
                 let length = text.chars().count();
                 if (large || is_bold_and_numbered(first)) && !is_text && length <= MAX_HEADING && count <= MAX_HEADING_LINES {
@@ -259,7 +264,10 @@ impl<'d> Builder<'_, 'd> {
         let reaches_right = last.end > last.right - 0.12 * (last.right - open.left);
         let starts_low = line.text.chars().next().is_some_and(char::is_lowercase);
         if elsewhere {
-            let goes_on = starts_low || (!ends && reaches_right && !is_item);
+            // A page may end with a short line in the middle of a sentence: "… is called", "Rosa Lind."
+            let is_prose = page != open.last_page && !open.is_item && open.block.text.split_whitespace().count() >= PROSE_WORDS;
+            let stops_low = last.text.rsplit(' ').next().is_some_and(|word| word.len() > 1 && word.chars().all(char::is_lowercase));
+            let goes_on = starts_low || (!ends && (reaches_right || (is_prose && stops_low)) && !is_item);
             return if goes_on && page <= open.last_page + 1 { Next::Joined } else { Next::Separate };
         }
         // A dash or a number may also begin a line in the middle of a sentence.
@@ -327,6 +335,15 @@ fn is_number(key: &str) -> bool {
         ["chapter", "appendix", "section", "part", "kapitel", "anhang"].iter().find_map(|word| key.strip_prefix(word)).unwrap_or(key);
     let letters = number.chars().filter(|c| !c.is_numeric()).count();
     number.chars().count() <= 8 && letters <= 1
+}
+
+/// Whether a line is a row of a table: most of its words are numbers or percent signs.
+fn is_mostly_numbers(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_number =
+        |word: &&&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit() || matches!(c, '%' | '.' | ',' | '±' | '+' | '-' | '–'));
+    let numbers = words.iter().filter(is_number).count();
+    numbers >= ROW_NUMBERS && 2 * numbers >= words.len()
 }
 
 /// Whether a line is an entry of a table of contents, with points up to the number of the page.

@@ -137,3 +137,32 @@ fn raised_numbers_of_notes_are_left_out() {
     let text = texts(&parsed(pdf(&[page.to_owned()])).unwrap()).concat();
     assert_eq!(text, "It is the default location. It has 20 m2");
 }
+
+#[test]
+fn sentence_continues_on_the_next_page_behind_a_short_line() {
+    let pages = [
+        content(&[
+            (50, 100, 10, "The garden is open from 8:00 to 20:00 in summer and the gardener, who has worked for the"),
+            (50, 88, 10, "house since 2010, is called"),
+        ]),
+        content(&[(50, 780, 10, "Rosa Lind. She waters the roses every morning.")]),
+    ];
+    let document = parsed(pdf(&pages)).unwrap();
+    assert!(texts(&document)[0].contains("is called Rosa Lind. She waters"), "{:?}", texts(&document));
+    assert_eq!(document.chunks[0].pages, Some(1..=2));
+}
+
+#[test]
+fn row_of_numbers_is_no_heading() {
+    let body = "Text of the paragraph that is long enough to be the most frequent size of all.";
+    let page = content(&[
+        (50, 740, 16, "Results"),
+        (50, 700, 10, body),
+        (50, 660, 14, "Nap 83 % 71 %"),
+        (50, 640, 14, "Control 81 % 58 %"),
+        (50, 600, 10, body),
+    ]);
+    let document = parsed(pdf(&[page])).unwrap();
+    let headings: Vec<_> = document.sections.iter().filter_map(|s| s.heading.as_ref().map(|h| h.as_str())).collect();
+    assert_eq!(headings, ["Results"]);
+}

@@ -43,8 +43,12 @@ const CONTINUES: &[&str] = &[
 /// The share of similarity to chosen sentences in the choice of the next one.
 const REDUNDANCY: f64 = 0.4;
 /// Words with a full stop behind which no sentence ends.
-const ABBREVIATIONS: &[&str] =
-    &["Dr.", "Fig.", "Jr.", "Mr.", "Mrs.", "Ms.", "No.", "Nr.", "Prof.", "Sr.", "St.", "approx.", "ca.", "cf.", "e.g.", "i.e.", "vs."];
+const ABBREVIATIONS: &[&str] = &[
+    "Dr.", "Fig.", "Jr.", "Mr.", "Mrs.", "Ms.", "No.", "Nr.", "Prof.", "Sr.", "St.", "approx.", "ca.", "cf.", "ch.", "e.g.", "ed.", "eds.",
+    "i.e.", "p.", "pp.", "sec.", "vol.", "vs.",
+];
+/// The share of sentences that begin with a capital letter from which on one with a small letter is the rest of another one.
+const CAPITALISED: f64 = 0.6;
 
 /// A sentence with its weighted terms, in the order of the ids.
 struct Sentence {
@@ -59,6 +63,7 @@ struct Sentence {
 pub fn summarize<'t>(texts: impl IntoIterator<Item = &'t str>, most_chars: usize) -> Option<String> {
     let mut sentences = sentences(texts, most_chars);
     let all = centroid(&mut sentences);
+    keep_whole(&mut sentences);
     let relevance: Vec<f64> = sentences.iter().map(|s| s.weight * cosine(&s.terms, &all)).collect();
     let mut chosen: Vec<usize> = Vec::new();
     let mut room = most_chars;
@@ -77,6 +82,19 @@ pub fn summarize<'t>(texts: impl IntoIterator<Item = &'t str>, most_chars: usize
     chosen.sort_unstable();
     let words: Vec<&str> = chosen.iter().map(|&n| sentences[n].text.as_str()).collect();
     (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// Removes rows of tables and rests of sentences, unless there is nothing else.
+fn keep_whole(sentences: &mut Vec<Sentence>) {
+    let begins = |of: fn(char) -> bool| move |s: &Sentence| s.text.trim_start_matches(['"', '“', '„', '(']).starts_with(of);
+    let (capital, small) = (begins(char::is_uppercase), begins(char::is_lowercase));
+    let capitals = sentences.iter().filter(|s| capital(s)).count() as f64;
+    let cased = capitals + sentences.iter().filter(|s| small(s)).count() as f64;
+    let is_cased = capitals >= CAPITALISED * cased;
+    let is_whole = |s: &Sentence| !s.text.contains(" | ") && !(is_cased && small(s));
+    if sentences.iter().any(is_whole) {
+        sentences.retain(is_whole);
+    }
 }
 
 /// Returns the different sentences of texts. Those that are too long are cut at a word.
@@ -219,6 +237,16 @@ mod tests {
         let text = "It reaches the customer in Oslo with the parcel. A parcel for the customer in Oslo costs nine euros.";
         assert_eq!(summarize([text], 60).unwrap(), "A parcel for the customer in Oslo costs nine euros.");
         assert!(weight("This is a long red brick wall.", 4, 3) < weight("Here is a long red brick wall.", 4, 3));
+    }
+
+    #[test]
+    fn rows_and_rests_of_sentences_are_left_out() {
+        let text = "Week | Subject | Reading\n1 | The history of banking | Dollinger, ch. 3\nof banking in the city and the history of its banks.\n\
+            The course is about the history of banking. Read Dollinger, ch. 3 about banking before the course.";
+        let whole = "The course is about the history of banking. Read Dollinger, ch. 3 about banking before the course.";
+        assert_eq!(summarize([text], 500).unwrap(), whole);
+        assert_eq!(summarize(["a | b\nc | d"], 500).unwrap(), "a | b c | d");
+        assert_eq!(summarize(["my dog is called max\nHe eats a lot."], 500).unwrap(), "my dog is called max He eats a lot.");
     }
 
     #[test]

@@ -39,6 +39,8 @@ const ONE_SIDED: usize = 2;
 /// Importance of a contradiction, of a sentence without a counterpart, and of a pair that agrees, before the question is considered.
 const CONTRADICTION: f32 = 1.0;
 const SILENCE: f32 = 0.5;
+/// The same for a sentence of a passage that resembles none of the other documents, such as a new section.
+const NEW: f32 = 0.6;
 const AGREEMENT: f32 = 0.8;
 
 /// A [`Comparer`] that aligns sentences.
@@ -65,7 +67,7 @@ impl AlignmentComparer {
                 [(passage, sentences)] => {
                     let silent: Vec<usize> = (0..task.documents.len()).filter(|d| *d != passage.document).collect();
                     for sentence in most_telling(sentences.iter(), question.as_ref()) {
-                        points.push(writer.one_sided(passage, sentence, &silent, SILENCE * relevance(sentence)));
+                        points.push(writer.one_sided(passage, sentence, &silent, NEW * relevance(sentence)));
                     }
                 }
                 [(left, of_left), (right, of_right)] => {

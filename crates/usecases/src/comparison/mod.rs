@@ -9,13 +9,16 @@ mod work;
 
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, Chunk, Citation, CitedChunk, Comparison, ComparisonId, ComparisonPoint, ComparisonStatus, DocumentId, DocumentStatus, EventId,
-    MessageId, Page, Role, SessionId, UserText, comparison::COMPARED_DOCUMENTS,
+    Caller, Chunk, Citation, CitedChunk, Comparison, ComparisonId, ComparisonPoint, ComparisonStatus, Document, DocumentId, DocumentStatus,
+    EventId, MessageId, Page, Role, SessionId, UserText, comparison::COMPARED_DOCUMENTS,
 };
 use recall_ports::{ComparedDocument, FollowUp, NewComparison, NewMessage, StoreError};
 
 /// Comparisons that are deleted in one page when one of their documents is.
 const DELETED_AT_ONCE: u32 = 50;
+
+/// Longest question, in characters. The demo accepts no longer one.
+const MAX_QUESTION: usize = 1_000;
 
 /// A document that is compared, and the caller that may read it.
 pub(super) struct Compared {
@@ -39,8 +42,7 @@ impl UseCases {
     /// Stores a comparison of documents and queues its work. The documents may belong to shared memory.
     ///
     /// # Errors
-    /// `Invalid` for another number of documents or a bad question, `NotFound` for unknown documents, `Refused` for documents that are not
-    /// searchable yet.
+    /// `Invalid` for another number of documents, a bad question, or documents that are not searchable, `NotFound` for unknown documents.
     pub async fn compare_documents(
         &self,
         caller: &Caller,
@@ -57,7 +59,7 @@ impl UseCases {
         }
         let question = question.filter(|question| !question.trim().is_empty());
         if let Some(question) = &question {
-            check::query(question)?;
+            check_question(question)?;
         }
         let compared = self.compared(caller, &documents).await?;
         if compared.len() != documents.len() {
@@ -67,9 +69,8 @@ impl UseCases {
             let document = &c.document.document;
             document.chunk_count > 0 && document.stored >= document.chunk_count && document.status != DocumentStatus::Failed
         };
-        if !compared.iter().all(is_read) {
-            let message = "A document is still being read, or could not be read. Compare documents that are searchable.";
-            return Err(UseCaseError::Refused { code: "DOCUMENT_IN_PROGRESS", message });
+        if let Some(unread) = compared.iter().find(|c| !is_read(c)) {
+            return Err(unread_document(&unread.document.document));
         }
         let question = question.map(|question| self.masked(&question).into_owned());
         let title = question.clone().unwrap_or_else(|| names(&compared));
@@ -181,6 +182,28 @@ impl UseCases {
             }
         }
     }
+}
+
+/// Checks the length and the characters of a question.
+fn check_question(question: &str) -> Result<(), UseCaseError> {
+    if question.chars().count() > MAX_QUESTION {
+        let message = format!("The question is longer than {MAX_QUESTION} characters. Shorten it.");
+        return Err(UseCaseError::invalid("QUERY_TOO_LONG", "question", message));
+    }
+    check::query(question).map_err(|e| match e {
+        UseCaseError::Invalid { code, message, .. } => UseCaseError::Invalid { code, message, path: "question".into() },
+        e => e,
+    })
+}
+
+/// Says which document cannot be compared, and why.
+fn unread_document(document: &Document) -> UseCaseError {
+    let name = document.filename.as_str();
+    let (code, message) = match document.status {
+        DocumentStatus::Failed => ("DOCUMENT_FAILED", format!("“{name}” could not be read. Compare other documents, or add it again.")),
+        _ => ("DOCUMENT_IN_PROGRESS", format!("“{name}” is still being read. Compare it when it is searchable.")),
+    };
+    UseCaseError::invalid(code, "documentIds", message)
 }
 
 /// Names the compared documents: "Compare a.pdf and b.pdf".

@@ -27,6 +27,23 @@ const RELATED_WORDS: f32 = 0.5;
 /// Chunks of a document in which the sentence nearest to the question is looked for.
 const NEAREST: u32 = 5;
 
+/// Words of questions that ask for a comparison, and words that limit it to nothing.
+const COMPARING: &str = "change changed new news added removed different difference differ compare comparison contrast similar similarity same equal common \
+    agree agreement contradict contradiction conflict update updated deviate deviation änderung änderungen geändert neu unterschied unterschiede \
+    unterscheiden vergleich vergleiche gemeinsam gemeinsamkeiten";
+const LIMITING_NOTHING: &str = "document file text version edition paper page dokument dokumente datei dateien version text between both two three four five \
+    all any every everything anything most main important overall there what's list show tell give find please exactly old previous current \
+    zwischen beide beiden alle alles was wie hat ist sind sich die der das den dem in im zu und";
+
+/// Whether a question asks for the whole comparison, because it names nothing but that: "What has changed?"
+pub(super) fn asks_for_all(question: &UserText, names: &[&str]) -> bool {
+    let of = |text: &str| -> HashSet<String> { terms(text).into_iter().map(|(term, _)| term).collect() };
+    let (wanted, comparing, rest) = (of(question.as_str()), of(COMPARING), of(LIMITING_NOTHING));
+    let named: HashSet<String> = names.iter().flat_map(|name| of(&name.replace(['_', '.', '-'], " "))).collect();
+    let is_no_limit = |term: &String| comparing.contains(term) || rest.contains(term) || named.contains(term);
+    wanted.iter().any(|term| comparing.contains(term)) && wanted.iter().all(is_no_limit)
+}
+
 impl UseCases {
     /// Returns the points that bear on a question.
     pub(super) async fn narrow(
@@ -193,6 +210,24 @@ mod tests {
         assert!(is(&[0.33, 0.06, 0.05, 0.04], RELATED), "far above the others");
         assert!(is(&[0.42, 0.4, 0.38, 0.37], SURE));
         assert!(is(&[0.42, 0.1], RELATED_OF_FEW) && is(&[], RELATED_OF_FEW));
+    }
+
+    #[test]
+    fn question_for_changes_only_asks_for_all() {
+        let all = |question: &str| asks_for_all(&question.into(), &["handbook_2025.pdf", "Employee handbook"]);
+        for question in [
+            "What has changed?",
+            "What is new?",
+            "differences",
+            "What's the difference between the two documents?",
+            "What is new in handbook 2025?",
+            "Was ist neu?",
+        ] {
+            assert!(all(question), "{question}");
+        }
+        for question in ["What has changed for dogs?", "Is there a new rent?", "handbook", "How do the deposits differ?", ""] {
+            assert!(!all(question), "{question}");
+        }
     }
 
     #[test]

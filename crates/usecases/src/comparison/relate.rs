@@ -157,7 +157,10 @@ fn points(sides: &[Side<'_>], known: &Known, ontology: &Ontology) -> Vec<Compari
         for (one, other) in pairs {
             match said_about(one, other, known, ontology) {
                 Some(point) => statements.push(point),
-                None => names.push(named_in_both(one, other)),
+                None if names.len() < MAX_NAMES && is_telling(&one.1.entity.name, &[one.0, other.0].map(Side::texts).concat()) => {
+                    names.push(named_in_both(one, other))
+                }
+                None => {}
             }
         }
     }
@@ -167,7 +170,6 @@ fn points(sides: &[Side<'_>], known: &Known, ontology: &Ontology) -> Vec<Compari
             relations.extend(known.facts.iter().filter_map(|fact| related(one, other, fact, known, ontology)));
         }
     }
-    names.truncate(MAX_NAMES);
     [statements, relations, names].into_iter().flat_map(|found| found.into_iter().take(MAX_POINTS)).collect()
 }
 
@@ -189,9 +191,14 @@ fn said_about(
         with_chunk.collect()
     };
     let (first, second) = (stated(one), stated(other));
+    // What both say tells nothing of one.
+    let says = |of: &[(Fact, Chunk, UserText)], fact: &Fact| of.iter().any(|(f, ..)| f.relation == fact.relation && f.same_object(fact));
+    let names = |side: &Side<'_>, fact: &Fact| side.named.values().any(|m| Some(m.entity.id) == fact.object_entity());
     let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (a, b)));
-    let ((a, chunk_a, words_a), (b, chunk_b, words_b)) =
-        pairs.into_iter().find(|((a, ..), (b, ..))| a.id != b.id && (a.relation != b.relation || !a.same_object(b)))?;
+    let ((a, chunk_a, words_a), (b, chunk_b, words_b)) = pairs.into_iter().find(|((a, ..), (b, ..))| {
+        let both_name_both = a.relation == b.relation && names(one.0, b) && names(other.0, a);
+        !says(&second, a) && !says(&first, b) && !both_name_both
+    })?;
     let text = format!(
         "{} says that {} [1], and {} that {} [2]",
         one.0.name(),
@@ -207,6 +214,35 @@ fn named_in_both(one: &(&Side<'_>, &Mentioned), other: &(&Side<'_>, &Mentioned))
     let text = format!("{} and {} both name {} [1] [2]", one.0.name(), other.0.name(), one.1.entity.name);
     let citations = [(1, one), (2, other)].into_iter().filter_map(|(index, (side, m))| side.mention(index, m)).collect();
     ComparisonPoint { kind: PointKind::Insight, text: text.into(), citations, silent: Vec::new(), importance: NAME }
+}
+
+/// Whether it says something that documents have a name in common: it is a proper name, not a word, a letter or the unit of numbers.
+fn is_telling(name: &str, texts: &[&str]) -> bool {
+    let lower = name.to_lowercase();
+    if name.chars().filter(|c| c.is_alphabetic()).count() < 2 || lower == name || texts.iter().any(|text| !places(text, &lower).is_empty())
+    {
+        return false;
+    }
+    let surroundings = || texts.iter().flat_map(|text| places(text, name).into_iter().map(move |at| around(text, at, name.len())));
+    let is_unit = surroundings().all(|(before, after)| before.is_some_and(char::is_numeric) || after.is_some_and(char::is_numeric));
+    // Any word has a capital at the beginning of a sentence, a heading or a row.
+    let is_within = |before: Option<char>| before.is_some_and(|c| c.is_alphabetic() || matches!(c, ',' | '(' | '“' | '"' | '&'));
+    !is_unit && (name.contains(' ') || surroundings().any(|(before, _)| is_within(before)))
+}
+
+/// Returns where a text has some words as whole ones.
+fn places(text: &str, words: &str) -> Vec<usize> {
+    let is_free = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    let is_whole = |at: &usize| {
+        is_free(text.get(..*at).and_then(|t| t.chars().next_back())) && is_free(text.get(at + words.len()..).and_then(|t| t.chars().next()))
+    };
+    text.match_indices(words).map(|(at, _)| at).filter(is_whole).collect()
+}
+
+/// Returns the characters before and behind some words, without the spaces between.
+fn around(text: &str, at: usize, length: usize) -> (Option<char>, Option<char>) {
+    let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + length..).unwrap_or_default());
+    (before.trim_end_matches(' ').chars().next_back(), after.trim_start_matches(' ').chars().next())
 }
 
 /// A relation between a thing of one document and a thing of another, wherever it was stated.
@@ -246,6 +282,10 @@ impl Side<'_> {
         self.compared.document.document.filename.as_str()
     }
 
+    fn texts(&self) -> Vec<&str> {
+        self.chunks.values().map(|chunk| chunk.text.as_str()).collect()
+    }
+
     /// Cites the words around the name of a thing.
     fn mention(&self, index: u32, mentioned: &Mentioned) -> Option<Citation> {
         let chunk = self.chunks.get(&mentioned.chunk)?;
@@ -266,4 +306,23 @@ fn words_around<'t>(text: &'t str, name: &str) -> &'t str {
     let start = text.get(..at).and_then(|before| before.rfind(is_end)).map_or(0, |end| end + 1);
     let end = text.get(at..).and_then(|rest| rest.find(is_end)).map_or(text.len(), |end| at + end);
     text.get(start..end).unwrap_or(text).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_letters_and_units_in_common_tell_nothing() {
+        let texts = [
+            "3 Annual leave\nBicycles stand in the yard. The price of CHF 20 is paid to Ada, not to N.",
+            "12 Bicycles\nIt costs 30 CHF. The company of Mill Street.",
+        ];
+        for name in ["Annual", "Bicycles", "CHF", "N", "company", "Price"] {
+            assert!(!is_telling(name, &texts), "{name}");
+        }
+        for name in ["Ada", "Mill Street"] {
+            assert!(is_telling(name, &texts), "{name}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::{failure::Failure, use_cases::UseCases};
 use recall_domain::{ComparisonPoint, DocumentId, PointKind, UserText};
 use recall_text::terms;
 
-/// Most points of one kind.
+/// Most points of one kind; differences between two documents and statements of one alone count apart, so that neither hides the other.
 const MAX_POINTS: usize = 20;
 /// Most points that are checked for silence: some of them will be removed.
 const MAX_CHECKED: usize = 60;
@@ -36,22 +36,30 @@ impl UseCases {
         points.sort_by(|a, b| a.silent.len().cmp(&b.silent.len()).then(b.importance.total_cmp(&a.importance)));
         let (mut seen, mut said) = (HashSet::new(), HashSet::new());
         points.retain(|point| seen.insert((point.kind, key(point))));
-        let (mut kept, mut counts, mut checked) = (Vec::new(), HashMap::<PointKind, usize>::new(), 0);
+        let (mut kept, mut counts, mut checked) = (Vec::new(), HashMap::<(PointKind, bool), usize>::new(), 0);
+        let mut left_out = HashMap::<(PointKind, bool), usize>::new();
         let mut pairs = Pairs::default();
         for mut point in points {
-            if counts.get(&point.kind).is_some_and(|count| *count >= MAX_POINTS) {
-                continue;
-            }
             let cited = key(&point);
+            let sort = (point.kind, point.silent.is_empty());
+            let is_full = counts.get(&sort).is_some_and(|count| *count >= MAX_POINTS);
             if point.silent.is_empty() {
                 if point.kind != PointKind::Insight && pairs.has_better(&cited, point.importance) {
                     continue;
                 }
                 pairs.add(&cited, point.importance);
                 said.extend(cited);
+                if is_full {
+                    *left_out.entry(sort).or_default() += 1;
+                    continue;
+                }
             } else {
+                if cited.iter().all(|words| said.contains(words)) {
+                    continue;
+                }
                 checked += 1;
-                if checked > MAX_CHECKED || cited.iter().all(|words| said.contains(words)) {
+                if is_full || checked > MAX_CHECKED {
+                    *left_out.entry(sort).or_default() += 1;
                     continue;
                 }
                 let mut silent = Vec::new();
@@ -63,13 +71,15 @@ impl UseCases {
                 point.silent = silent;
             }
             if point.is_balanced() {
-                *counts.entry(point.kind).or_default() += 1;
+                *counts.entry(sort).or_default() += 1;
                 kept.push(point);
             }
         }
+        remove_repetitions(&mut kept);
         if let Some(question) = question.filter(|_| kept.is_empty()) {
             kept.push(self.direct_point(compared, question).await?);
         }
+        kept.extend(left_out_point(&left_out));
         Ok(kept)
     }
 
@@ -91,6 +101,40 @@ impl UseCases {
         }
         Ok(false)
     }
+}
+
+/// Removes insights that cite what another point cites already.
+fn remove_repetitions(points: &mut Vec<ComparisonPoint>) {
+    let said: Vec<Vec<Cited>> = points.iter().filter(|p| p.kind != PointKind::Insight).map(key).collect();
+    let is_said =
+        |one: &Cited, other: &Cited| one.0 == other.0 && (bare(&one.1).contains(bare(&other.1)) || bare(&other.1).contains(bare(&one.1)));
+    points.retain(|point| {
+        let cited = key(point);
+        let is_repeated = cited.len() > 1 && said.iter().any(|of| cited.iter().all(|one| of.iter().any(|other| is_said(one, other))));
+        point.kind != PointKind::Insight || !is_repeated
+    });
+}
+
+/// Returns cited words without their end.
+fn bare(words: &str) -> &str {
+    words.trim_end_matches(['.', '…', '!', ' '])
+}
+
+/// Says how many points the report leaves out: by kind, and whether they are of two documents.
+fn left_out_point(left_out: &HashMap<(PointKind, bool), usize>) -> Option<ComparisonPoint> {
+    let of = |kind, is_of_two| left_out.get(&(kind, is_of_two)).copied().unwrap_or_default();
+    let counted = |n: usize, one: &str, many: &str| (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }));
+    let parts = [
+        counted(of(PointKind::Similarity, true), "similarity", "similarities"),
+        counted(of(PointKind::Difference, true), "contradiction", "contradictions"),
+        counted(of(PointKind::Difference, false), "statement of one document", "statements of one document"),
+        counted(of(PointKind::Insight, true) + of(PointKind::Insight, false), "insight", "insights"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let (last, others) = parts.split_last()?;
+    let listed = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
+    let text = format!("The report leaves out less important points: {listed}. Ask a question to see what bears on it");
+    Some(ComparisonPoint { kind: PointKind::Insight, text: text.into(), citations: Vec::new(), silent: Vec::new(), importance: 0.0 })
 }
 
 /// A document, and words that are cited of it.
@@ -127,7 +171,46 @@ fn key(point: &ComparisonPoint) -> Vec<Cited> {
 
 #[cfg(test)]
 mod tests {
+    use recall_domain::{Citation, CitedChunk, MessageId};
+
     use super::*;
+
+    fn point(kind: PointKind, cited: &[(u128, &str)]) -> ComparisonPoint {
+        let citation = |(index, (document, words)): (usize, &(u128, &str))| {
+            let id = uuid::Uuid::from_u128(*document);
+            let mut citation = Citation {
+                index: u32::try_from(index).unwrap(),
+                message_id: None,
+                chunk: None,
+                fact_id: None,
+                excerpt: UserText::from(*words),
+                shared: false,
+            };
+            citation.cite(CitedChunk { chunk_id: MessageId(id), document_id: DocumentId(id), filename: "a".into(), pages: None });
+            citation
+        };
+        let citations = cited.iter().enumerate().map(citation).collect();
+        ComparisonPoint { kind, text: "x".into(), citations, silent: Vec::new(), importance: 0.5 }
+    }
+
+    #[test]
+    fn insight_that_cites_a_known_pair_is_a_repetition() {
+        let pair = point(PointKind::Similarity, &[(1, "The bag weighs 2 kg."), (2, "The bag weighs 2000 g.")]);
+        let repeated = point(PointKind::Insight, &[(1, "The bag weighs 2 kg"), (2, "the bag weighs 2000 g")]);
+        let other = point(PointKind::Insight, &[(1, "The bag weighs 2 kg"), (2, "The bag is red")]);
+        let mut points = vec![pair.clone(), repeated, other.clone()];
+        remove_repetitions(&mut points);
+        assert_eq!(points, [pair, other]);
+    }
+
+    #[test]
+    fn points_that_are_left_out_are_counted() {
+        assert_eq!(left_out_point(&HashMap::new()), None);
+        let left_out =
+            HashMap::from([((PointKind::Difference, true), 1), ((PointKind::Difference, false), 4), ((PointKind::Similarity, true), 2)]);
+        let text = left_out_point(&left_out).unwrap().text;
+        assert!(text.as_str().contains(": 2 similarities, 1 contradiction and 4 statements of one document."), "{}", text.as_str());
+    }
 
     #[test]
     fn sentence_with_a_better_counterpart_has_no_other_pair() {

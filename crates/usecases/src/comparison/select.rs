@@ -7,8 +7,9 @@ use recall_ports::IndexEntry;
 
 /// Most groups of a comparison.
 const MAX_GROUPS: usize = 64;
-/// Most chunks without a counterpart, for each document.
-const MAX_ALONE: usize = 6;
+/// Most chunks without a counterpart, and how many of them each document has at least.
+const MAX_ALONE: usize = 24;
+const MIN_ALONE: usize = 6;
 /// Least similarity of a pair, from 0 to 1. A chunk whose best counterpart is below has none.
 const PAIRED: f32 = 0.3;
 
@@ -62,17 +63,19 @@ pub(super) fn select(candidates: &[Candidate]) -> Vec<PassageGroup> {
     paired.chain(alone.into_iter().map(|i| PassageGroup { chunks: chunk(i).into_iter().collect() })).collect()
 }
 
-/// Returns the chunks without a counterpart, those with the most different terms first, at most [`MAX_ALONE`] of each document.
+/// Returns the chunks without a counterpart, those with the most different terms first.
 fn alone(candidates: &[Candidate], best_of: &[f32]) -> Vec<usize> {
     let mut found: Vec<usize> = (0..candidates.len()).filter(|i| best_of.get(*i).is_some_and(|best| *best < PAIRED)).collect();
     let terms = |i: usize| candidates.get(i).map_or(0, |c| c.entry.terms.len());
     found.sort_by(|a, b| terms(*b).cmp(&terms(*a)).then(a.cmp(b)));
     let mut taken: HashMap<usize, usize> = HashMap::new();
+    let documents: HashSet<usize> = candidates.iter().map(|c| c.document).collect();
+    let most = (MAX_ALONE / documents.len().max(1)).max(MIN_ALONE);
     found.retain(|i| {
         let Some(candidate) = candidates.get(*i) else { return false };
         let count = taken.entry(candidate.document).or_default();
         *count += 1;
-        *count <= MAX_ALONE
+        *count <= most
     });
     found
 }

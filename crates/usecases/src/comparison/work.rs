@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     Compared,
+    narrow::asks_for_all,
     select::{Candidate, select},
 };
 use crate::{failure::Failure, use_cases::UseCases, work::Done};
@@ -44,20 +45,25 @@ impl UseCases {
         if compared.len() != comparison.documents.len() {
             return self.fail_comparison(job, id, DOCUMENT_DELETED).await;
         }
+        // "What has changed?" asks for the whole comparison.
+        let titles = compared.iter().map(|c| &c.document.document).flat_map(|d| [Some(&d.filename), d.title.as_ref()]);
+        let names: Vec<&str> = titles.flatten().map(UserText::as_str).collect();
+        comparison.question = comparison.question.filter(|question| !asks_for_all(question, &names));
         loop {
             let is_first = comparison.total == 0;
             let is_last = !is_first && comparison.groups.is_empty();
             let before = comparison.done;
             let (groups, points, comparer) = if is_first {
                 let groups = self.select_passages(&compared, comparison.question.as_ref()).await?;
-                if groups.is_empty() {
+                // A question for which nothing is found has a report that says so.
+                if groups.is_empty() && comparison.question.is_none() {
                     return self.fail_comparison(job, id, NOTHING_TO_COMPARE).await;
                 }
                 (groups, Vec::new(), None)
             } else if is_last {
                 let found = comparison.points.into_iter().chain(self.relate(&compared, comparison.question.is_some()).await?).collect();
                 // A model has answered the question itself.
-                let question = comparison.question.as_ref().filter(|_| comparison.comparer.as_deref() == Some(ALIGNMENT));
+                let question = comparison.question.as_ref().filter(|_| comparison.comparer.as_deref().is_none_or(|name| name == ALIGNMENT));
                 (Vec::new(), self.report(&compared, question, found).await?, comparison.comparer)
             } else {
                 self.compare_next(job, &comparison, &compared).await?

@@ -71,7 +71,7 @@ impl UseCases {
             of_points.push(places.collect());
         }
         let (relevance, least) = self.relevance(question, &texts).await?;
-        let least = stands_out(&relevance, least);
+        let least = if lacks_name(question, &texts) { least.max(SURE) } else { stands_out(&relevance, least) };
         // Both sentences of a pair count: one of them may have been paired for other words.
         let of_point = |places: &Vec<usize>| {
             let all: f32 = places.iter().filter_map(|place| relevance.get(*place)).sum();
@@ -90,18 +90,20 @@ impl UseCases {
     ///
     /// It is for a report without other points: sentences that neither resemble each other nor are unlike all others have none.
     pub(super) async fn direct_point(&self, compared: &[Compared], question: &UserText) -> Result<ComparisonPoint, Failure> {
-        let (mut nearest, mut all, mut least) = (Vec::new(), Vec::new(), 0.0);
+        let (mut nearest, mut all, mut least, mut read) = (Vec::new(), Vec::new(), 0.0, Vec::new());
         for one in compared {
             let sentences = self.sentences_about(one, question).await?;
-            let (relevance, least_of_one) =
-                self.relevance(question, &sentences.iter().map(|(.., text)| text.clone()).collect::<Vec<_>>()).await?;
+            let texts: Vec<UserText> = sentences.iter().map(|(.., text)| text.clone()).collect();
+            let (relevance, least_of_one) = self.relevance(question, &texts).await?;
+            read.extend(texts);
             let best = sentences.into_iter().zip(relevance.iter().copied()).max_by(|a, b| a.1.total_cmp(&b.1));
             nearest.push((one, best));
             all.extend(relevance);
             least = least_of_one;
         }
         // One limit for all documents: what one of them says in other words than another is not silence.
-        let least = all.iter().fold(stands_out(&all, least), |least, r| least.max(r * NEAR));
+        let least = if lacks_name(question, &read) { least.max(SURE) } else { stands_out(&all, least) };
+        let least = all.iter().fold(least, |least, r| least.max(r * NEAR));
         let (mut said, mut silent) = (Vec::new(), Vec::new());
         for (one, best) in nearest {
             match best.filter(|(_, relevance)| *relevance >= least) {
@@ -150,7 +152,8 @@ impl UseCases {
 fn stands_out(relevance: &[f32], least: f32) -> f32 {
     let mut sorted = relevance.to_vec();
     sorted.sort_by(f32::total_cmp);
-    let median = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+    // Of the middle ones the lower: half of the sentences may be those of one matter, of each document one.
+    let median = sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or_default();
     let best = sorted.last().copied().unwrap_or_default();
     match (best >= SURE, sorted.len() < FEW) {
         (true, _) => least,
@@ -158,6 +161,19 @@ fn stands_out(relevance: &[f32], least: f32) -> f32 {
         (false, false) if best + (best - median) >= SURE => least,
         (false, false) => least.max(SURE),
     }
+}
+
+/// Whether a question has a name that none of the texts has: "Can I use ChatGPT?" Then a sentence that stands out is only the least unlike one.
+fn lacks_name(question: &UserText, texts: &[UserText]) -> bool {
+    let words = question.as_str().unicode_words().enumerate();
+    // The first word of a sentence has a capital letter anyway.
+    let is_name = |(place, word): &(usize, &str)| {
+        let capitals = word.chars().skip(usize::from(*place == 0)).filter(|c| c.is_uppercase()).count();
+        capitals > 0 && word.chars().count() > 1 && !word.contains(['\'', '’'])
+    };
+    let lower: Vec<String> = texts.iter().map(|text| text.as_str().to_lowercase()).collect();
+    let mut names = words.filter(is_name).map(|(_, word)| word.to_lowercase());
+    names.any(|name| !lower.iter().any(|text| text.contains(&name)))
 }
 
 /// Says that nothing was found about the question.
@@ -209,7 +225,16 @@ mod tests {
         assert!(is(&[0.7, 0.68, 0.66, 0.65], RELATED));
         assert!(is(&[0.33, 0.06, 0.05, 0.04], RELATED), "far above the others");
         assert!(is(&[0.42, 0.4, 0.38, 0.37], SURE));
+        assert!(is(&[0.45, 0.44, 0.2, 0.2], RELATED), "one sentence of each document");
         assert!(is(&[0.42, 0.1], RELATED_OF_FEW) && is(&[], RELATED_OF_FEW));
+    }
+
+    #[test]
+    fn name_that_no_text_has_is_missing() {
+        let texts = ["There is no dress code.".into(), "The Landlord pays.".into()];
+        let lacks = |question: &str| lacks_name(&question.into(), &texts);
+        assert!(lacks("Can I use ChatGPT?") && lacks("ChatGPT?") && lacks("Who is Ada?"));
+        assert!(!lacks("Can I use jeans?") && !lacks("What does the Landlord pay?") && !lacks("Dress?") && !lacks("What's new and may I?"));
     }
 
     #[test]

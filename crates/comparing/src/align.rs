@@ -152,7 +152,8 @@ fn swapped_values(a: &[Value], b: &[Value]) -> Option<(String, String)> {
         let (of_one, of_other) = (one.own_company(other), other.own_company(one));
         let (of_first, of_second) = (first.own_company(second), second.own_company(first));
         let is_kept = !of_one.is_disjoint(&of_first) || !of_other.is_disjoint(&of_second);
-        !is_kept && !(of_one.is_disjoint(&of_second) && of_other.is_disjoint(&of_first))
+        let is_crossed = !of_one.is_disjoint(&of_second) || !of_other.is_disjoint(&of_first);
+        is_crossed && !is_kept
     });
     swapped.next().map(|(one, other)| (one.text.clone(), other.text.clone()))
 }

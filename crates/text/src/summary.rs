@@ -91,7 +91,8 @@ fn keep_whole(sentences: &mut Vec<Sentence>) {
     let capitals = sentences.iter().filter(|s| capital(s)).count() as f64;
     let cased = capitals + sentences.iter().filter(|s| small(s)).count() as f64;
     let is_cased = capitals >= CAPITALISED * cased;
-    let is_whole = |s: &Sentence| !s.text.contains(" | ") && !(is_cased && small(s));
+    let is_rest = |s: &Sentence| is_cased && small(s);
+    let is_whole = |s: &Sentence| !s.text.contains(" | ") && !is_rest(s);
     if sentences.iter().any(is_whole) {
         sentences.retain(is_whole);
     }

@@ -188,6 +188,66 @@ async fn shared_document_is_compared_with_an_own_one() {
     assert!(!left.to_string().contains("30 days"), "{left:#}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusal_names_the_field_and_the_failed_document() {
+    let server = Server::start().await;
+    let _work = server.work();
+    let read = add(&server, ANNA, "a.md", OLD, &[]).await;
+    let added: Value = server.upload(ANNA, "broken.pdf", b"%PDF-1.7\nnothing", &[]).await.json().await.unwrap();
+    let broken = text(&added["id"]);
+    within("the document does not fail", async {
+        loop {
+            let document: Value = server.get(ANNA, &format!("/documents/{broken}")).send().await.unwrap().json().await.unwrap();
+            if document["status"] == "failed" {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    let compare = "mutation($input: CompareDocumentsInput!) { compareDocuments(input: $input) { errors { code path message } } }";
+    let refused = async |question: Option<&str>| {
+        let input = json!({ "documentIds": [read, broken], "question": question });
+        server.data(ANNA, compare, json!({ "input": input })).await["compareDocuments"]["errors"][0].clone()
+    };
+    let failed = refused(None).await;
+    assert_eq!((&failed["code"], &failed["path"]), (&json!("DOCUMENT_FAILED"), &json!(["input", "documentIds"])), "{failed}");
+    assert!(failed["message"].as_str().unwrap().contains("broken.pdf"), "{failed}");
+    let long = refused(Some(&"x ".repeat(501))).await;
+    assert_eq!((&long["code"], &long["path"]), (&json!("QUERY_TOO_LONG"), &json!(["input", "question"])), "{long}");
+}
+
+/// Rules of `sections` rooms that open at an hour and later ones at later hours, and further rules.
+fn rules(sections: usize, hour: usize, further: &str) -> String {
+    let names = "garden kitchen library office canteen workshop garage terrace cellar attic lobby stairwell sauna gym pool lounge studio theatre \
+                 chapel stable barn harbour station tunnel";
+    let room = |(n, name): (usize, &str)| format!("## The {name}\n\nThe {name} is open until {}:00.\n\n", hour + n % 12);
+    names.split_whitespace().take(sections).enumerate().map(room).collect::<String>() + further
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn new_sections_survive_many_changes_and_the_rest_is_counted() {
+    let server = Server::start().await;
+    let _work = server.work();
+    let further =
+        "## AI tools\n\nCustomer data must never be entered into public AI services.\n\n## Bees\n\nThe beekeeper feeds them in winter.\n";
+    let old = add(&server, ANNA, "old.md", &rules(24, 8, ""), &[]).await;
+    let new = add(&server, ANNA, "new.md", &rules(24, 9, further), &[]).await;
+    let whole = compare(&server, ANNA, &[&old, &new], None).await;
+    let differences = texts(&whole["differences"]);
+    assert_eq!(differences.iter().filter(|text| text.contains(", but new.md says")).count(), 20, "{differences:#?}");
+    assert!(differences.iter().any(|text| text.contains("Customer data")) && differences.iter().any(|text| text.contains("beekeeper")));
+    let last = *texts(&whole["insights"]).last().unwrap();
+    assert!(last.contains("leaves out less important points: 4 contradictions"), "{last}");
+    // A question for changes is no narrowing.
+    let asked = compare(&server, ANNA, &[&old, &new], Some("What has changed?")).await;
+    assert_eq!(asked["differences"], whole["differences"]);
+    // A question without words finds nothing, and the report says so.
+    let nothing = compare(&server, ANNA, &[&old, &new], Some(&"x".repeat(900))).await;
+    assert_eq!((&nothing["status"], &nothing["error"]), (&json!("COMPLETED"), &Value::Null));
+    assert!(texts(&nothing["insights"])[0].starts_with("Nothing about “xxx"), "{nothing:#}");
+}
+
 const LEASE: &str = "# Elm Court\n\n## Pets\n\nCats are allowed in the flat. Dogs stay outside.\n\n\
     ## Rent\n\nThe monthly rent of 900 euros is due on the first working day.\n\n## Bicycles\n\nBicycles are kept in the cellar of the house.\n";
 const NEW_LEASE: &str = "# Elm Court\n\n## Pets\n\nCats are not allowed in the flat. Dogs stay outside.\n\n\

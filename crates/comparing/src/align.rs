@@ -13,7 +13,9 @@ const PAIRED: f32 = 0.5;
 /// Least similarity of a pair that contradicts itself in names, or by a negation. There the rest must agree more than with numbers.
 pub(super) const CLOSE: f32 = 0.65;
 /// Below this similarity to every sentence of the other passage, a sentence has no counterpart.
-const ALONE: f32 = 0.3;
+///
+/// Vectors of any two sentences are similar, so that this is reached by a common word only.
+const ALONE: f32 = 0.42;
 /// What is added to the similarity of a sentence and another one that changes a value of it.
 const CHANGED: f32 = 0.1;
 /// Most words that are others in a pair of otherwise equal sentences, and the fewest content words that must be equal.
@@ -118,7 +120,7 @@ fn conflict(a: &Sentence, b: &Sentence, score: f32) -> Option<Conflict> {
     let (one, other): (Vec<&str>, Vec<&str>) =
         (a.names.difference(&b.names).map(String::as_str).collect(), b.names.difference(&a.names).map(String::as_str).collect());
     // A name on one side alone is a detail, not a contradiction.
-    let differ = !one.is_empty() && !other.is_empty();
+    let differ = !one.is_empty() && !other.is_empty() && a.shares_terms(b);
     let names = differ.then(|| (as_written(&one, &a.text), as_written(&other, &b.text)));
     let against = names.or_else(|| differing_cells(a, b)).or_else(|| replaced(a, b));
     against.map(|pair| Conflict::Against(vec![pair]))

@@ -76,7 +76,7 @@ impl AlignmentComparer {
                         let weight = relevance(a).max(relevance(b)) * score.min(1.0);
                         points.extend(match conflict {
                             Some(conflict) => Some(writer.contradiction((left, a), (right, b), conflict, CONTRADICTION * weight)),
-                            None if a.opposes(b) => None,
+                            None if a.opposes(b) || !a.shares_terms(b) => None,
                             None if *score >= align::CLOSE => Some(writer.similarity((left, a), (right, b), AGREEMENT * weight)),
                             // They speak of the same, and need not agree.
                             None => question.as_ref().map(|_| writer.neighbours((left, a), (right, b), AGREEMENT * weight)),

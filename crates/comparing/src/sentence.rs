@@ -184,6 +184,19 @@ impl Sentence {
         !self.cues.is_empty() && !other.cues.is_empty() && !agree
     }
 
+    /// Whether both have a term in common, or none at all: "Ada works at Lumen" says nothing of "Ada lives in Lisbon".
+    pub(super) fn shares_terms(&self, other: &Self) -> bool {
+        let (own, others) = (self.common_terms(), other.common_terms());
+        (own.is_empty() && others.is_empty()) || !own.is_disjoint(&others)
+    }
+
+    /// The terms, except a first word before a name, which may belong to it: "Ada" in "Ada Lovelace writes".
+    fn common_terms(&self) -> BTreeSet<&String> {
+        let may_be_name = self.words.get(1).is_some_and(|second| self.names.contains(second));
+        let first = self.words.first().filter(|_| may_be_name).map(|first| synonyms::common_terms(first)).unwrap_or_default();
+        self.terms.iter().filter(|term| !first.contains(*term)).collect()
+    }
+
     /// Whether both may have one subject: each names the other's, or has none.
     pub(super) fn has_subject_of(&self, other: &Self) -> bool {
         let names = |a: &Self, b: &Self| {

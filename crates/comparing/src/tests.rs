@@ -193,6 +193,7 @@ fn rules_for_other_things_do_not_contradict_each_other() {
         ("Dogs must be kept on a leash.", "Dogs are allowed."),
         ("Tenants may keep cats.", "Tenants must pay the rent."),
         ("Cats must not enter the kitchen.", "Cats are allowed."),
+        ("Teresa Almeida works at Lumen Labs.", "Teresa Almeida lives in Lisbon."),
         ("Cats require consent.", "You asked whether you may keep a cat."),
         ("The Tenants pay a deposit of two months' rent, that is €2,700.", "The monthly rent will rise to €1,400."),
         (
@@ -237,6 +238,14 @@ fn sentence_without_a_counterpart_names_the_silent_document() {
     let point = points.iter().find(|p| p.kind == PointKind::Difference).unwrap();
     assert_eq!(point.silent, [DocumentId(Uuid::from_u128(2))]);
     assert_eq!(point.citations[0].excerpt.as_str(), "The parking garage closes at 22:00 on weekdays.");
+}
+
+#[test]
+fn new_rules_among_others_are_one_sided() {
+    let rules = "Lost devices must be reported to the help desk within 24 hours. Data may be stored only on the company's servers.";
+    let further = "Results must be checked by a human before they are sent to customers.";
+    let points = compare(None, rules, &format!("{rules} {further}"));
+    assert_eq!(texts(&points, PointKind::Difference), [format!("Only new.md says “{}” [1]", further.trim_end_matches('.'))]);
 }
 
 #[test]

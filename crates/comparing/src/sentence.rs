@@ -158,7 +158,8 @@ impl Sentence {
         let marks = usize::from(self.is_negated || !self.cues.is_empty() || !self.sides.is_empty());
         let is_claim = marks + self.values.len() > 0 || self.has_verb || !self.cells.is_empty();
         let is_enough = content >= LEAST_TERMS || (is_claim && content + marks >= LEAST_OF_CLAIM && content > 0);
-        is_enough && self.terms.len() + self.names.len() > 0 && !self.text.ends_with('?')
+        let is_question = self.text.ends_with('?') || stance::reports_question(&self.words);
+        is_enough && self.terms.len() + self.names.len() > 0 && !is_question
     }
 
     /// How much of the other's meaning it shares, from 0 to 1: common terms (Dice) and similarity of the vectors. Values, names,

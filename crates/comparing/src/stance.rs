@@ -261,6 +261,12 @@ fn question_start(words: &[String]) -> Option<usize> {
     words.iter().enumerate().position(|(at, word)| word == "whether" || (word == "if" && is_asked(at)))
 }
 
+/// Whether a sentence only reports what somebody asked: "You asked whether you may keep a cat."
+pub(super) fn reports_question(words: &[String]) -> bool {
+    const ASKED_BEFORE: &[&str] = &["asked", "wondered", "enquired", "inquired"];
+    question_start(words).is_some_and(|at| words.iter().take(at).any(|word| ASKED_BEFORE.contains(&word.as_str())))
+}
+
 /// Returns the place of the exception that a sentence makes, unless it gives a refusal its condition: "not allowed unless".
 pub(super) fn exception_start(words: &[String], cues: &[Cue]) -> Option<usize> {
     let begins =

@@ -241,6 +241,13 @@ fn sentence_without_a_counterpart_names_the_silent_document() {
 }
 
 #[test]
+fn reported_question_is_no_statement() {
+    let points = compare(None, "Cats require consent.", "You asked whether you may keep a dog. Please ask whether the door is locked.");
+    let found = texts(&points, PointKind::Difference);
+    assert_eq!(found, ["Only old.md says “Cats require consent” [1]", "Only new.md says “Please ask whether the door is locked” [1]"]);
+}
+
+#[test]
 fn new_rules_among_others_are_one_sided() {
     let rules = "Lost devices must be reported to the help desk within 24 hours. Data may be stored only on the company's servers.";
     let further = "Results must be checked by a human before they are sent to customers.";

@@ -42,7 +42,7 @@ const NUMBERS: &str = "one two three four five six seven eight nine ten eleven t
 const FREQUENCIES: &str = "every each daily weekly monthly yearly annually once twice always never usually often sometimes rarely seldom \
     regularly times nightly mondays tuesdays wednesdays thursdays fridays saturdays sundays weekends mornings evenings";
 const MONEY: &str = "euro euros dollar dollars pound pounds buck bucks cent cents yen franc francs crown crowns rupee rupees quid eur usd gbp \
-    chf grand k";
+    chf grand k kr sek nok dkk pln czk huf inr aud cad nzd zł zloty krone krona kronor";
 const MEASURES: &str = "kilo kilos kg gram grams g pound pounds lb lbs ton tons tonnes litre litres liter liters l km kilometre kilometres \
     kilometer kilometers mile miles metre metres meter meters m cm feet foot inches gb mb tb percent degrees";
 const REASONS: &str = "because since cause cuz reason due owing thanks so therefore hence after wanted";
@@ -151,8 +151,9 @@ impl AnswerType {
         let is_asked = |w: &Word| question_words.iter().any(|asked| asked.plain == w.plain);
         let said = words(text);
         let is_price = *self == Self::Amount && question_words.iter().any(|w| matches!(w.stem.as_str(), "cost" | "price" | "expens"));
-        let has_price = || text.contains(['€', '$', '£', '¥']) || said.iter().any(|w| is_money(&w.plain) || w.plain == "free");
-        !is_wanted || said.iter().any(|w| is_number(&w.plain) && !is_asked(w) || w.plain == "free") && (!is_price || has_price())
+        let is_free = is_price && said.iter().any(|w| w.plain == "free");
+        let has_price = || text.contains(['€', '$', '£', '¥', '₹']) || said.iter().any(|w| is_money(&w.plain));
+        !is_wanted || is_free || said.iter().any(|w| is_number(&w.plain) && !is_asked(w)) && (!is_price || has_price())
     }
 
     /// Whether a text gives an answer of this type. Words of the question, `question_words`, are no answer.

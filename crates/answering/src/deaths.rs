@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::{
     excerpts::{shorten, without_quotations},
     facts::holds,
-    lexicon::is_answered_by,
+    lexicon::{is_answered_by, is_function_word},
     question::{Question, QuestionKind},
     quotes::Quote,
     words::{Word, words},
@@ -49,7 +49,9 @@ fn tells_death(sentence: &[Word], person: &Entity) -> bool {
         !word.possessive && (if is_named { word.stem == last.stem } else { is_answered_by(&last.plain, &word.plain) && is_own() })
     };
     let dies = |i: usize| match sentence.get(i).map_or("", |w| w.plain.as_str()) {
-        "died" | "dead" | "deceased" => true,
+        "died" | "deceased" => true,
+        // "Dead tired"
+        "dead" => sentence.get(i + 1).is_none_or(is_function_word),
         "passed" => sentence.get(i + 1).is_some_and(|w| w.plain == "away"),
         _ => false,
     };
@@ -75,6 +77,8 @@ mod tests {
             ("Ann's gran died", "gran", false),
             ("My gran nearly died", "gran", false),
             ("My gran passed the exam", "gran", false),
+            ("My gran was dead tired", "gran", false),
+            ("My gran is dead now", "gran", true),
             ("If my gran died I would move", "gran", false),
             ("My gran says that Tom died", "gran", false),
         ] {

@@ -61,7 +61,7 @@ fn has_other_member(question: &Question, text: &[Word]) -> bool {
 
 /// Whether the name of a month means one where it stands. "May" and "march" are more often verbs: they are months after a preposition, next to a number, with
 /// a capital inside a sentence, or before "is".
-fn is_month(words: &[Word], at: usize) -> bool {
+pub(super) fn is_month(words: &[Word], at: usize) -> bool {
     let word = &words[at];
     let before = at.checked_sub(1).map(|i| &words[i]);
     let after = words.get(at + 1);

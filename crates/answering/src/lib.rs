@@ -212,7 +212,8 @@ impl ExtractiveAnswerer {
         if sentences.is_empty() {
             let mut found = facts::find_answer(&question, context, &self.cue_index, &self.embedder);
             let deaths = deaths::told_deaths(&question, &found.facts, &context.messages);
-            if !deaths.is_empty() {
+            // Of several relatives, the others are told too.
+            if !deaths.is_empty() && found.facts.len() == 1 {
                 return write_quotes(&question, context, deaths, cited);
             }
             let after = if question.is_general() || found.facts.is_empty() || question.is_about_past() {
@@ -230,6 +231,7 @@ impl ExtractiveAnswerer {
                 found.verdict.filter(|_| after.as_ref().is_none_or(|q| found.facts.iter().any(|f| is_told_by(f, q.message.id))));
             sentences =
                 FactWriter { cue_index: &self.cue_index, question: &question, found: &found, messages: &context.messages }.write(cited);
+            sentences.extend(write_quotes(&question, context, deaths, cited));
             if question.is_general() {
                 sentences.extend(self.values.describe(&question, &context.facts, asked.at, cited));
             } else if !sentences.is_empty() {
@@ -379,6 +381,10 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
 impl Answerer for ExtractiveAnswerer {
     fn name(&self) -> &str {
         "extractive"
+    }
+
+    fn only_quotes(&self) -> bool {
+        true
     }
 
     fn messages_wanted(&self) -> u32 {

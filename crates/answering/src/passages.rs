@@ -14,6 +14,7 @@ use super::{
     Networks,
     answer_type::AnswerType,
     excerpts::{quoted_range, shorten},
+    exclusion::is_month,
     question::{Question, QuestionKind},
     quotes::{QuoteFinder, Term, YES_NO_COVERAGE},
     words::{Word, is_first_person, words},
@@ -21,6 +22,7 @@ use super::{
 use recall_domain::{
     Chunk, Message, MessageId, UserText,
     context::{Context, RankedChunk, RankedMessage},
+    time_words::month_number,
 };
 use recall_ports::{AnswerError, AnswerVerifier, EmbedError, PassageEncoder};
 
@@ -52,8 +54,6 @@ const SAME_WORDS: f32 = 0.9;
 const WORTH_ASKING: f64 = 0.55;
 /// Least relevance assumed for the next passage, so that a small library does not make its best chunk sure.
 const NEXT: f64 = 0.5;
-const MONTHS: [&str; 12] =
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
 /// Most excerpts of a chunk that the networks read with a question. A chunk of usual length has fewer.
 const MAX_EXCERPTS: usize = 16;
 
@@ -88,11 +88,8 @@ pub(super) fn find_candidate<'c>(question: &Question, chunks: &'c [RankedChunk],
     // A chunk that the network has not judged yet may answer better.
     let mut before = chunks.iter().take_while(|c| c.chunk.id != best.chunk.id);
     let is_rivalled = is_ordered && before.any(|c| c.relevance.is_none());
-    (is_likely && !is_rivalled && !(is_personal(question) && !addresses_reader(best))).then_some(CandidatePassage {
-        chunk: best,
-        versions,
-        score,
-    })
+    let may_concern = !is_personal(question) || addresses_reader(best);
+    (is_likely && !is_rivalled && may_concern).then_some(CandidatePassage { chunk: best, versions, score })
 }
 
 impl<'c> CandidatePassage<'c> {
@@ -236,12 +233,8 @@ fn may_answer(question: &Question, chunk: &Chunk, text: &str) -> bool {
     }
 }
 
-/// Whether a text has a date of a month in digits: "2025-08-27", "27/08/2025".
-fn has_numeric_month(text: &str, month: usize) -> bool {
-    ["-", "/", "."].iter().any(|mark| text.contains(&format!("{mark}{month:02}{mark}")) || text.contains(&format!("{mark}{month}{mark}")))
-}
-
-/// Whether a chunk says nothing about the time that the question is limited to: "in July", "before Susan Bell".
+/// Whether a chunk is about another time than the question: it names only another month, or says nothing of what was "before Susan Bell". A range of months may
+/// include the one of the question.
 fn is_of_other_time(question: &Question, chunk: &str) -> bool {
     const EARLIER: [&str; 12] = [
         "before",
@@ -257,12 +250,26 @@ fn is_of_other_time(question: &Question, chunk: &str) -> bool {
         "replaced",
         "replaces",
     ];
+    const RANGE: [&str; 5] = ["to", "until", "till", "through", "and"];
     let said = words(chunk);
-    let has = |word: &str| said.iter().any(|w| w.plain == word);
-    let is_missing = |w: &Word| {
-        w.capital && MONTHS.iter().position(|m| *m == w.plain).is_some_and(|m| !has(MONTHS[m]) && !has_numeric_month(chunk, m + 1))
-    };
-    question.words.iter().any(is_missing) || !question.successor.is_empty() && !EARLIER.into_iter().any(has)
+    let month = |words: &[Word], i: usize| month_number(&words[i].plain).filter(|_| is_month(words, i));
+    let asked = (0..question.words.len()).find_map(|i| month(&question.words, i));
+    let named: Vec<(usize, u32)> = (0..said.len()).filter_map(|i| Some((i, month(&said, i)?))).collect();
+    let is_range =
+        chunk.contains('–') || named.windows(2).any(|pair| (pair[0].0..pair[1].0).any(|i| RANGE.contains(&said[i].plain.as_str())));
+    let is_other = |asked: u32| !named.is_empty() && !is_range && !named.iter().any(|(_, month)| *month == asked);
+    let is_other_date = |asked: u32| named.is_empty() && has_numeric_month(chunk) && !is_numeric_month(chunk, asked);
+    asked.is_some_and(|asked| is_other(asked) && !is_numeric_month(chunk, asked) || is_other_date(asked))
+        || !question.successor.is_empty() && !EARLIER.into_iter().any(|word| said.iter().any(|w| w.plain == word))
+}
+
+/// Whether a text has a date of a month in digits: "2025-08-27", "27/08/2025".
+fn is_numeric_month(text: &str, month: u32) -> bool {
+    ["-", "/", "."].iter().any(|mark| text.contains(&format!("{mark}{month:02}{mark}")) || text.contains(&format!("{mark}{month}{mark}")))
+}
+
+fn has_numeric_month(text: &str) -> bool {
+    (1..=12).any(|month| is_numeric_month(text, month))
 }
 
 impl QuoteFinder<'_> {
@@ -472,6 +479,13 @@ cues.verbs = ["like"]
     }
 
     #[test]
+    fn may_at_the_beginning_is_no_month() {
+        let found = |question: &str, text: &str| is_quoted(question, &[RankedChunk { relevance: Some(0.8), ..chunk(1, 0.6, text) }]);
+        assert!(found("May dogs come to the office?", "Dogs come to the office on Fridays."));
+        assert!(found("Can leave be taken in August?", "Leave must be requested two weeks ahead and can be taken at any time."));
+    }
+
+    #[test]
     fn number_of_the_question_and_other_times_are_no_answer() {
         let found = |question: &str, text: &str| {
             let mut best = chunk(1, 0.6, text);
@@ -482,6 +496,7 @@ cues.verbs = ["like"]
             ("How much does the AquaPure 300 cost?", "Thank you for buying the AquaPure 300.", "The AquaPure 300 costs 90 euros."),
             ("How much does parking cost?", "There are 40 spaces for parking.", "Parking is free for 40 visitors."),
             ("What time does the fair in July start?", "The fair on 13 June starts at 11 am.", "The fair on 13 July starts at 11 am."),
+            ("Is the pool open in July?", "The pool opens on 1 June.", "The pool is open from May to September."),
             ("When was the release in August published?", "It was published on 2025-07-27.", "It was published on 2025-08-27."),
             (
                 "Who chaired the council before Susan Bell?",

@@ -40,6 +40,8 @@ const SIMILAR: f32 = 0.6;
 const SAME_RELATION_SCORE: f32 = 0.7;
 /// Score of a member of the class asked for: enough if the other words match as well, or if there are none.
 const CLASS_MEMBER_SCORE: f32 = 0.65;
+/// Most words that somebody types to search for something.
+const MAX_SEARCHED: usize = 4;
 /// Number of sentences of a message that are compared by embeddings. The rest is compared by words alone.
 const EMBEDDED_SENTENCES: usize = 50;
 
@@ -251,10 +253,13 @@ impl QuoteFinder<'_> {
         Some(Quote { message, excerpt, sentence: None, verdict, coverage })
     }
 
-    /// Whether a text has no content words but those of the question.
+    /// Whether a text is a few words, all of the question.
     fn repeats_question(&self, text: &str) -> bool {
         let is_asked = |w: &Word| self.question.words.iter().any(|asked| asked.stem == w.stem);
-        words(text).iter().filter(|w| !is_function_word(w)).all(is_asked)
+        let said = words(text);
+        said.len() <= MAX_SEARCHED
+            && !said.iter().any(|w| is_first_person(&w.plain))
+            && said.iter().filter(|w| !is_function_word(w)).all(is_asked)
     }
 
     /// Whether a text speaks of something that excludes what is asked for. A passage of a document is quoted with its place.

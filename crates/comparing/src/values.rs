@@ -162,7 +162,11 @@ pub(super) fn find(sentence: &str) -> (Vec<Value>, BTreeSet<String>) {
 /// Marks values that a change or a replacement makes former ones: "from €10 to €12", "€12 instead of €10".
 fn mark_former(values: &mut [Value], places: &[Range<usize>], words: &[String]) {
     let word = |n: Option<usize>| n.and_then(|n| words.get(n)).map_or("", String::as_str);
-    let is_change = terms(&words.join(" ")).iter().any(|(term, _)| CHANGES.contains(&term.as_str()));
+    // "Will rise from", "went up from", but not "drop off is from".
+    let is_change = |from: usize| {
+        let before = words.get(from.saturating_sub(1)..from).unwrap_or_default().join(" ");
+        terms(&before).iter().any(|(term, _)| CHANGES.contains(&term.as_str())) || matches!(before.as_str(), "up" | "down")
+    };
     for n in 0..values.len() {
         let Some(place) = places.get(n) else { continue };
         let (before, second) = (word(place.start.checked_sub(1)), word(place.start.checked_sub(2)));
@@ -170,7 +174,7 @@ fn mark_former(values: &mut [Value], places: &[Range<usize>], words: &[String]) 
         let is_left = before == "from" && word(Some(place.end)) == "to" && next.is_some_and(|next| next.start == place.end + 1);
         let is_replaced = (second == "instead" && before == "of") || matches!(before, "previously" | "formerly");
         if let Some(value) = values.get_mut(n)
-            && (is_replaced || (is_left && is_change && kind.as_ref() == Some(&value.kind)))
+            && (is_replaced || (is_left && is_change(place.start.saturating_sub(1)) && kind.as_ref() == Some(&value.kind)))
         {
             value.kind.insert_str(0, FORMER);
         }

@@ -22,6 +22,10 @@ pub struct Asked {
 pub trait Answerer: Send + Sync {
     /// Returns the name of the answerer: `extractive`, or a model's name.
     fn name(&self) -> &str;
+    /// Whether answers only repeat what they cite.
+    fn only_quotes(&self) -> bool {
+        false
+    }
     /// Returns how many messages the answerer wants to choose from.
     fn messages_wanted(&self) -> u32 {
         10

@@ -34,7 +34,7 @@ pub struct Tuning {
     pub length: f32,
     /// Penalty of a row that is a question.
     pub asks: f32,
-    /// Penalty of a question to the server, and of its answer. A question that is asked again has all words of the first time, so it is larger than
+    /// Penalty of a message that is a question to the server, and of an answer that quotes. A question that is asked again has all words of the first time, so it is larger than
     /// what the words of a good hit can differ by.
     pub consults: f32,
     /// Minimum number of rows from each ranking. Min-max scaling over few candidates would exaggerate their differences.

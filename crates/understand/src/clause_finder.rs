@@ -91,7 +91,14 @@ fn continue_contrasts(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
         let ([subject], [it]) = (subjects.as_slice(), it.as_slice()) else { continue };
         let noun = &p.nouns[*subject];
         let is_described = !noun.pronoun && noun.possessor != Possessor::Unmarked;
-        let is_contrast = (old.used_to || old.past || old.negated) && !new.past && !new.used_to && !new.negated;
+        // "It's a lovely practice" says nothing of who the dentist was.
+        let between = tokens.get(old.end..new.start).unwrap_or_default();
+        let denies_name = old.negated && between.first().is_some_and(|t| t.pos == Pos::Propn);
+        let turns = old.used_to
+            || denies_name
+            || between.iter().any(|t| t.is("but") || t.is("now"))
+            || tokens[new.end..].iter().any(|t| t.is("now"));
+        let is_contrast = turns && (old.used_to || old.past || old.negated) && !new.past && !new.used_to && !new.negated;
         if is_copula(old) && is_copula(new) && is_described && is_contrast && p.nouns[*it].pronoun && tokens[p.nouns[*it].head].is("it") {
             let subject = before.subject.clone();
             clauses[i - 1].is_over = !old.negated;

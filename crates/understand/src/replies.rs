@@ -298,7 +298,8 @@ fn of_verdict(asked: &YesNoQuestion, reply: &Reply<'_>, is_question: bool) -> Op
     let open = asked.open_word();
     let has_any = asked.predicate.iter().any(|w| w == "any");
     match (reply.verdict, reply.answer) {
-        (Some(Verdict::Yes), "") if open.is_none() => Some(asked.affirmed()),
+        // What the assistant states is not what it asks: "You have two options."
+        (Some(Verdict::Yes), "") if open.is_none() && is_question => Some(asked.affirmed()),
         (Some(Verdict::No), "") if open.is_none() || asked.auxiliary == Auxiliary::Do => Some(asked.denied(asked.has_still)),
         (Some(Verdict::Over), "") if open.is_none() => Some(asked.denied(true)),
         // "Yes, two cats"

@@ -63,7 +63,6 @@ const REQUESTS: &[&str] = &[
     "let me know",
     "do you happen to know",
     "do you know",
-    "do you remember",
     "i'd like to know",
     "i would like to know",
     "i want to know",
@@ -86,7 +85,8 @@ const MAX_NAME_WORDS: usize = 5;
 
 /// Returns what a message asks.
 pub(super) fn core_of(message: &str) -> CoreQuestion {
-    let text = without_tail(without_lead(message.trim())).to_owned();
+    let asked = without_lead(message.trim());
+    let text = without_tail(asked, asked.len() < message.trim().len());
     let named_source = said_of(&text).or_else(|| according_to(&text)).or_else(|| in_file(&text));
     match named_source {
         // "According to the document" names the one that is asked about anyway.
@@ -112,17 +112,25 @@ fn without_lead(text: &str) -> &str {
     if opens_question(rest) || rest.contains('?') { rest } else { text }
 }
 
-/// Removes thanks after a question.
-fn without_tail(text: &str) -> &str {
+/// Removes thanks after a question: after a sentence or a comma, or anywhere at the end of a request. "Who said thanks?" has them in it.
+fn without_tail(text: &str, is_request: bool) -> String {
+    let asks = text.trim_end().ends_with('?');
     let mut rest = text.trim_end();
     loop {
         let bare = rest.trim_end_matches(['.', '!', '?', ',', ' ']);
-        let Some(shorter) = TAILS.iter().find_map(|tail| before(bare, tail)) else { return rest };
+        let tail = TAILS.iter().find(|tail| before(bare, tail).is_some());
+        let is_apart = |tail: &&&str| {
+            let head = bare[..bare.len() - tail.len()].trim_end();
+            is_request || head.ends_with(['?', '.', '!', ',']) || matches!(**tail, "please" | "pls")
+        };
+        let Some(shorter) = tail.filter(is_apart).and_then(|tail| before(bare, tail)) else { break };
         if shorter.is_empty() {
-            return rest;
+            break;
         }
         rest = shorter;
     }
+    // The mark tells the question from what is told before it.
+    if asks && !rest.contains('?') { format!("{}?", rest.trim_end_matches(['.', '!', ','])) } else { rest.to_owned() }
 }
 
 /// Reads "What does the lease say about dogs?" and "Does the lease say anything about dogs?".
@@ -186,7 +194,7 @@ mod tests {
     #[test]
     fn politeness_is_no_part_of_a_question() {
         for (said, asked) in [
-            ("Hi, can you tell me how much the deposit is please?", "how much the deposit is"),
+            ("Hi, can you tell me how much the deposit is please?", "how much the deposit is?"),
             ("How much is the deposit? Thanks!", "How much is the deposit?"),
             ("Question: how much is the deposit?", "how much is the deposit?"),
             ("Hello! Do you know when the pool opens?", "when the pool opens?"),
@@ -196,7 +204,10 @@ mod tests {
             ("Can you tell me if dogs are allowed?", "Can you tell me if dogs are allowed?"),
             ("So is life", "So is life"),
             ("Thanks", "Thanks"),
-            ("Is it free, please?", "Is it free"),
+            ("Is it free, please?", "Is it free?"),
+            ("I lost my key. What does a new one cost, please?", "I lost my key. What does a new one cost?"),
+            ("Who said thanks?", "Who said thanks?"),
+            ("Do you remember when I moved?", "Do you remember when I moved?"),
         ] {
             assert_eq!(core_of(said).text, asked, "{said}");
         }

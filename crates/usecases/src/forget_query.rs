@@ -198,7 +198,10 @@ impl UseCases {
         let hits: Vec<MessageId> = self.parts.index.search(caller, &query).await?.hits.into_iter().map(|hit| hit.message).collect();
         let says = |m: &Message| {
             let said: HashSet<String> = terms(m.text.as_str()).into_iter().map(|(term, _)| term).collect();
-            let same = wanted.iter().all(|term| said.contains(term)) && is_negated(m.text.as_str()) == is_negated(words);
+            // "Rose" is not in "Prices rose".
+            let has_names =
+                !about || words.split_whitespace().filter(|w| w.starts_with(char::is_uppercase)).all(|name| m.text.as_str().contains(name));
+            let same = has_names && wanted.iter().all(|term| said.contains(term)) && is_negated(m.text.as_str()) == is_negated(words);
             let is_told = owned.as_deref().is_none_or(|noun| tells_own(m.text.as_str(), noun));
             // A question tells nothing.
             let tells = m.role == Role::User && m.kind != Some(MessageKind::Question);

@@ -12,33 +12,31 @@ const COMPARED: u32 = 50;
 const MAX_NAMED: usize = 5;
 
 impl UseCases {
-    /// Replaces the text of a question by what it asks, and returns where to look: in the document that it names, else in `sources`.
-    pub(super) async fn sources_of_question(
+    /// Returns what a question asks, and where: in the document that it names, and then in `sources`. "According to my doctor" may not mean the
+    /// doctor's invoice.
+    pub(super) async fn attempts(
         &self,
         caller: &Caller,
-        asked: &mut Asked,
+        asked: Asked,
         sources: SearchSources,
-    ) -> Result<SearchSources, UseCaseError> {
+    ) -> Result<Vec<(Asked, SearchSources)>, UseCaseError> {
         let core = core_of(asked.text.as_str());
-        let Some(named) = core.named_source else {
-            asked.text = core.text.into();
-            return Ok(sources);
-        };
+        let whole = Asked { text: core.text.into(), ..asked.clone() };
+        let Some(named) = core.named_source else { return Ok(vec![(whole, sources)]) };
+        let narrow = Asked { text: named.question.into(), original: Some(asked.text.clone()), ..asked };
         if sources.names_documents() {
-            asked.text = named.question.into();
-            return Ok(sources);
+            return Ok(vec![(narrow, sources)]);
         }
         let documents =
             if sources.include(SearchSource::Documents) { self.documents_named(caller, &named.name).await? } else { Vec::new() };
         if documents.is_empty() {
-            asked.text = core.text.into();
-            return Ok(sources);
+            return Ok(vec![(whole, sources)]);
         }
-        asked.text = named.question.into();
-        Ok(SearchSources { of: vec![SearchSource::Documents], documents, ..SearchSources::default() })
+        let named = SearchSources { of: vec![SearchSource::Documents], documents, ..SearchSources::default() };
+        Ok(vec![(narrow, named), (whole, sources)])
     }
 
-    /// Returns the documents whose file name or title has these words; none if that could be many.
+    /// Returns the documents whose file name or title has these words, or has no others; none if that could be many.
     async fn documents_named(&self, caller: &Caller, name: &str) -> Result<Vec<DocumentId>, UseCaseError> {
         let wanted = words(name);
         let Some(last) = wanted.last() else { return Ok(Vec::new()) };
@@ -53,17 +51,15 @@ impl UseCases {
             let page = self.parts.store.list_documents(&whose, &filter, &Page::first(COMPARED)).await?;
             found.extend(page.items.into_iter().map(|(_, document)| document));
         }
-        let has = |document: &Document, words_of_name: &[String]| {
+        // "The staff handbook" may be handbook.pdf, but "the employment contract" is not phone-contract.pdf.
+        let fits = |document: &Document| {
             let title = document.title.as_ref().map_or("", UserText::as_str);
-            let of_document = words(&format!("{} {title}", document.filename.as_str()));
-            words_of_name.iter().all(|word| of_document.contains(word))
+            let names = [words(document.filename.as_str()), words(title)];
+            let all = names.concat();
+            let is_part = |name: &Vec<String>| !name.is_empty() && name.iter().all(|word| wanted.contains(word));
+            wanted.iter().all(|word| all.contains(word)) || names.iter().any(is_part)
         };
-        // "The staff handbook" may be handbook.pdf.
-        let with = |words_of_name: &[String]| -> Vec<DocumentId> { found.iter().filter(|d| has(d, words_of_name)).map(|d| d.id).collect() };
-        let mut named = with(&wanted);
-        if named.is_empty() {
-            named = with(std::slice::from_ref(last));
-        }
+        let named: Vec<DocumentId> = found.iter().filter(|document| fits(document)).map(|document| document.id).collect();
         Ok(if named.len() <= MAX_NAMED { named } else { Vec::new() })
     }
 
@@ -85,9 +81,10 @@ impl UseCases {
     }
 }
 
-/// Returns the words of a name in small letters, without a file's ending.
+/// Returns the words of a name in small letters, without numbers and a file's ending.
 fn words(name: &str) -> Vec<String> {
     const ENDINGS: [&str; 7] = ["pdf", "docx", "html", "htm", "md", "txt", "the"];
     let words = name.to_lowercase();
-    words.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty() && !ENDINGS.contains(w)).map(str::to_owned).collect()
+    let is_number = |w: &str| w.chars().all(char::is_numeric);
+    words.split(|c: char| !c.is_alphanumeric()).filter(|w| !is_number(w) && !ENDINGS.contains(w)).map(str::to_owned).collect()
 }

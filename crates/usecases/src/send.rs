@@ -4,10 +4,12 @@ use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use super::{check, error::UseCaseError, resources::add_links, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, DocumentId, EventId, Message, MessageId, MessageKind, Resource, Role, SessionId, Timestamp, UserText, context::SearchSources,
+    Caller, DocumentId, EventId, Message, MessageId, MessageKind, Resource, Role, SessionId, Timestamp, UserText,
+    context::{SearchSource, SearchSources},
 };
 use recall_ports::{Appended, FollowUp, IndexEntry, NewMessage};
 use recall_text::{ASKS, CONSULTS};
+use unicode_segmentation::UnicodeSegmentation;
 
 /// Most messages in one import.
 pub const MAX_IMPORT: usize = 500;
@@ -157,9 +159,11 @@ impl UseCases {
             .enumerate()
             .map(|(i, (((mut m, mining), speaker), mut prepared))| {
                 let answer_from = if mining == FollowUp::FactsAndAnswer { m.answer_from } else { SearchSources::default() };
-                // Who says where to look asks, even with a few words to search for.
-                let is_search = !answer_from.is_all();
-                if mining == FollowUp::FactsAndAnswer && (is_search || prepared.terms.iter().any(|(term, _)| term == ASKS)) {
+                // Who asks for documents only asks, even with a few words to search for.
+                let is_search = answer_from.names_documents() || !answer_from.include(SearchSource::Messages);
+                // What is told before a question is no part of it.
+                let is_question = prepared.terms.iter().any(|(term, _)| term == ASKS) && m.text.unicode_sentences().count() == 1;
+                if mining == FollowUp::FactsAndAnswer && (is_search || is_question) {
                     mark_consultation(&mut prepared);
                 }
                 add_links(&mut m.resources, &m.text, || self.parts.ids.fresh());

@@ -146,29 +146,51 @@ impl UseCases {
         if let Some(meant) = forget_command(question.text.as_str()) {
             return self.answer_command(job, &question, meant).await;
         }
-        let mut asked = Asked { message: Some(id), text: question.text.clone(), original: None, at: question.sent_at };
+        let asked = Asked { message: Some(id), text: question.text.clone(), original: None, at: question.sent_at };
         let sources = self.parts.store.answer_sources(&job.caller, id).await?;
         if let Some(text) = self.not_yet_read(&job.caller, &sources).await? {
             let draft = AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
             return self.commit_answer(job, id, draft, Timings::default(), None).await;
         }
-        let sources = self.sources_of_question(&job.caller, &mut asked, sources).await?;
+        let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
+        let mut attempts = self.attempts(&job.caller, asked, sources).await?.into_iter().peekable();
+        while let Some((asked, sources)) = attempts.next() {
+            // Followers see only the words of the answer that counts.
+            let is_last = attempts.peek().is_none();
+            let (draft, timings) = self.draft_answer(job, &question, asked, sources, if is_last { &sink } else { &Unheard }).await?;
+            if draft.grounded && !is_last {
+                sink.delta(draft.text.as_str());
+            }
+            if draft.grounded || is_last {
+                return self.commit_answer(job, id, draft, timings, None).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the context of a question in some sources, and answers from it.
+    async fn draft_answer(
+        &self,
+        job: &Job,
+        question: &Message,
+        mut asked: Asked,
+        sources: SearchSources,
+        sink: &dyn AnswerSink,
+    ) -> Result<(AnswerDraft, Timings), Failure> {
         let is_limited = !sources.is_all();
-        let mut context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, id, sources).await?;
+        let mut context = self.context_of_question(&job.caller, self.parts.answerer.as_ref(), &mut asked, question.id, sources).await?;
         if is_limited {
             context.forget_other_names();
         }
-        self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(&question, &context, self));
-        let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
+        self.parts.announcer.ephemeral(&job.caller, job.session, "context_ready", context_ready(question, &context, self));
         let timings = context.timings;
         let context = shared::name_shared_speakers(context);
-        let mut draft = self.parts.answerer.answer(&job.caller, &asked, &context, &sink).await?;
+        let mut draft = self.parts.answerer.answer(&job.caller, &asked, &context, sink).await?;
         for citation in &mut draft.citations {
             citation.shared = context.is_shared(citation);
         }
         self.cite_documents(&job.caller, &mut draft.citations).await?;
-
-        self.commit_answer(job, id, draft, timings, None).await
+        Ok((draft, timings))
     }
 
     /// Carries out a command to forget, and replies. The words of the command are removed when the reply is stored.
@@ -202,7 +224,10 @@ impl UseCases {
         let now = self.parts.clock.now();
         let prepared = self.prepare(std::slice::from_ref(&draft.text)).await?.into_iter().next();
         let mut prepared = prepared.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
-        mark_consultation(&mut prepared);
+        // What a model writes may be new.
+        if draft.grounded && self.parts.answerer.only_quotes() {
+            mark_consultation(&mut prepared);
+        }
         let answer_id = MessageId(self.parts.ids.fresh());
         let completed = AnswerCompleted {
             session_id: job.session,
@@ -317,6 +342,13 @@ fn context_ready(question: &Message, context: &recall_domain::context::Context, 
         ready["chunks"] = chunks.collect();
     }
     ready
+}
+
+/// Receives parts of an answer that may not be the one.
+struct Unheard;
+
+impl AnswerSink for Unheard {
+    fn delta(&self, _: &str) {}
 }
 
 struct Deltas<'a> {

@@ -49,7 +49,8 @@ pub(super) struct ChatRequest {
     /// Who wrote it. Default: the user.
     #[serde(default = "default_role")]
     role: Role,
-    /// What the answer may use. Default: messages and documents.
+    /// What the answer may use. Default: messages and documents. A message that is limited to documents is a question whatever its words are, and nothing is
+    /// learned from it.
     #[serde(default)]
     sources: Vec<SearchSource>,
     /// The answer may use only documents of these collections, at most 100. Default: of all.

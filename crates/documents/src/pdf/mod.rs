@@ -85,14 +85,16 @@ pub(crate) fn read(bytes: Vec<u8>) -> Result<Draft, ParseError> {
     Ok(draft)
 }
 
-/// Whether texts in Latin letters are words, not the codes of glyphs whose font does not say what they mean.
+/// Whether texts in Latin letters are words, not the codes of glyphs whose font does not say what they mean. Texts with other letters, or with as many digits as
+/// letters, such as lists of parts, are not judged.
 fn is_readable<'t>(texts: impl Iterator<Item = &'t str>) -> bool {
-    let (mut letters, mut vowels) = (0, 0);
-    for c in texts.flat_map(str::chars).filter(char::is_ascii_alphabetic) {
-        letters += 1;
+    let (mut letters, mut vowels, mut others) = (0, 0, 0);
+    for c in texts.flat_map(str::chars).filter(|c| c.is_alphanumeric()) {
+        letters += usize::from(c.is_ascii_alphabetic());
         vowels += usize::from(matches!(c.to_ascii_lowercase(), 'a' | 'e' | 'i' | 'o' | 'u' | 'y'));
+        others += usize::from(!c.is_ascii_alphabetic());
     }
-    letters < MIN_LETTERS || vowels as f32 >= MIN_VOWELS * letters as f32
+    letters < MIN_LETTERS || others * 4 > letters || vowels as f32 >= MIN_VOWELS * letters as f32
 }
 
 /// The instructions of a page. hayro would keep those of all pages in memory.

@@ -1,6 +1,6 @@
 //! Reads replies that say of the speaker what somebody said of somebody: "so do I", "me neither", and the contrary: "I'm not".
 
-use recall_domain::{Caller, CandidateFact, Extraction, Mention, MessageKind, Party, Polarity, Role, UserText};
+use recall_domain::{Caller, CandidateFact, EntityType, Extraction, Mention, MessageKind, Party, Polarity, Role, UserText};
 use recall_ports::extract::{ExtractError, ExtractInput};
 
 use super::{DialogueExtractor, carry_over, earlier_input, is_stated, whole};
@@ -26,7 +26,9 @@ impl DialogueExtractor {
         let polarity = if matches!(echo, Echo::Same | Echo::Affirmation) { Polarity::Affirmed } else { Polarity::Negated };
         // "Anna loves tea" was said of Anna, and "I love tea" of its speaker.
         let is_meant = |f: &CandidateFact| {
-            let is_role = matches!(f.object, Party::Mention(i) if f.value.is_none() && read.mentions[i].description.is_some());
+            // Who is married to Ben, or has a sister, says so of another person.
+            let is_own = |i: usize| read.mentions[i].description.is_some() || read.mentions[i].entity_type == EntityType::Person;
+            let is_role = matches!(f.object, Party::Mention(i) if f.value.is_none() && is_own(i));
             let is_of_speaker = f.object == Party::Speaker && f.value.is_none();
             let is_known = is_own && f.subject == Party::Speaker;
             f.polarity == wanted && !(is_role || is_of_speaker || is_known)

@@ -165,14 +165,10 @@ fn stands_out(relevance: &[f32], least: f32) -> f32 {
 
 /// Whether a question has a name that none of the texts has: "Can I use ChatGPT?" Then a sentence that stands out is only the least unlike one.
 fn lacks_name(question: &UserText, texts: &[UserText]) -> bool {
-    let words = question.as_str().unicode_words().enumerate();
-    // The first word of a sentence has a capital letter anyway.
-    let is_name = |(place, word): &(usize, &str)| {
-        let capitals = word.chars().skip(usize::from(*place == 0)).filter(|c| c.is_uppercase()).count();
-        capitals > 0 && word.chars().count() > 1 && !word.contains(['\'', '’'])
-    };
+    // A capital at the beginning is that of a sentence, or of a German noun.
+    let is_name = |word: &&str| word.chars().skip(1).any(char::is_uppercase);
     let lower: Vec<String> = texts.iter().map(|text| text.as_str().to_lowercase()).collect();
-    let mut names = words.filter(is_name).map(|(_, word)| word.to_lowercase());
+    let mut names = question.as_str().unicode_words().filter(is_name).map(str::to_lowercase);
     names.any(|name| !lower.iter().any(|text| text.contains(&name)))
 }
 

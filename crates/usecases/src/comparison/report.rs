@@ -79,7 +79,7 @@ impl UseCases {
         if let Some(question) = question.filter(|_| kept.is_empty()) {
             kept.push(self.direct_point(compared, question).await?);
         }
-        kept.extend(left_out_point(&left_out));
+        kept.extend(left_out_point(&left_out, question.is_some()));
         Ok(kept)
     }
 
@@ -121,7 +121,7 @@ fn bare(words: &str) -> &str {
 }
 
 /// Says how many points the report leaves out: by kind, and whether they are of two documents.
-fn left_out_point(left_out: &HashMap<(PointKind, bool), usize>) -> Option<ComparisonPoint> {
+fn left_out_point(left_out: &HashMap<(PointKind, bool), usize>, is_asked: bool) -> Option<ComparisonPoint> {
     let of = |kind, is_of_two| left_out.get(&(kind, is_of_two)).copied().unwrap_or_default();
     let counted = |n: usize, one: &str, many: &str| (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }));
     let parts = [
@@ -133,7 +133,8 @@ fn left_out_point(left_out: &HashMap<(PointKind, bool), usize>) -> Option<Compar
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let (last, others) = parts.split_last()?;
     let listed = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
-    let text = format!("The report leaves out less important points: {listed}. Ask a question to see what bears on it");
+    let advice = if is_asked { "" } else { ". Ask a question to see what bears on it" };
+    let text = format!("The report leaves out less important points: up to {listed}{advice}");
     Some(ComparisonPoint { kind: PointKind::Insight, text: text.into(), citations: Vec::new(), silent: Vec::new(), importance: 0.0 })
 }
 
@@ -205,11 +206,11 @@ mod tests {
 
     #[test]
     fn points_that_are_left_out_are_counted() {
-        assert_eq!(left_out_point(&HashMap::new()), None);
+        assert_eq!(left_out_point(&HashMap::new(), false), None);
         let left_out =
             HashMap::from([((PointKind::Difference, true), 1), ((PointKind::Difference, false), 4), ((PointKind::Similarity, true), 2)]);
-        let text = left_out_point(&left_out).unwrap().text;
-        assert!(text.as_str().contains(": 2 similarities, 1 contradiction and 4 statements of one document."), "{}", text.as_str());
+        let text = left_out_point(&left_out, false).unwrap().text;
+        assert!(text.as_str().contains(": up to 2 similarities, 1 contradiction and 4 statements of one document."), "{}", text.as_str());
     }
 
     #[test]

@@ -43,13 +43,18 @@ impl UseCases {
             return Ok(AnswerDraft { text: NOTED.into(), citations: Vec::new(), grounded: false, answerer: None });
         }
         let text = block::searchable(&text);
-        let mut asked = Asked { message: Some(question), text, original: None, at: self.now() };
-        let sources = self.sources_of_question(caller, &mut asked, SearchSources::default()).await?;
-        let context = self.context_of_question(caller, answerer, &mut asked, question, sources).await?;
-        let draft = answerer.answer(caller, &asked, &context, &Whole).await;
-        let mut draft = draft.map_err(|error| UseCaseError::Internal { cause: error.into() })?;
-        for citation in &mut draft.citations {
-            citation.shared = context.is_shared(citation);
+        let asked = Asked { message: Some(question), text, original: None, at: self.now() };
+        let mut draft = AnswerDraft { text: UserText::from(""), citations: Vec::new(), grounded: false, answerer: None };
+        for (mut asked, sources) in self.attempts(caller, asked, SearchSources::default()).await? {
+            let context = self.context_of_question(caller, answerer, &mut asked, question, sources).await?;
+            let answer = answerer.answer(caller, &asked, &context, &Whole).await;
+            draft = answer.map_err(|error| UseCaseError::Internal { cause: error.into() })?;
+            for citation in &mut draft.citations {
+                citation.shared = context.is_shared(citation);
+            }
+            if draft.grounded {
+                break;
+            }
         }
         self.cite_documents(caller, &mut draft.citations).await?;
         Ok(draft)

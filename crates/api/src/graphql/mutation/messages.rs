@@ -33,7 +33,8 @@ pub(crate) struct SendMessageInput {
     source_metadata: Option<serde_json::Value>,
     /// The client's own id. Sending the same id again in a session returns the first message.
     client_message_id: Option<String>,
-    /// What the answer may use. Default: messages and documents.
+    /// What the answer may use. Default: messages and documents. A message that is limited to documents is a question whatever its words are, and nothing is
+    /// learned from it.
     sources: Option<Vec<SearchSource>>,
     /// The answer may use only documents of these collections, at most 100. Default: of all.
     collections: Option<Vec<String>>,

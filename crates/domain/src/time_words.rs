@@ -8,8 +8,8 @@ const PARTS_OF_DAYS: [&str; 6] = ["weekends", "mornings", "afternoons", "evening
 
 /// Returns the number of a month, 1 to 12, from its lower-case name or the first three or four letters of it.
 pub fn month_number(word: &str) -> Option<u32> {
-    let is_name = |month: &&str| **month == word || (3..=4).contains(&word.len()) && month.starts_with(word);
-    (1..).zip(MONTHS).find(|(_, month)| is_name(&month)).map(|(number, _)| number)
+    let is_name = |month: &str| month == word || (3..=4).contains(&word.len()) && month.starts_with(word);
+    (1..).zip(MONTHS).find(|(_, month)| is_name(month)).map(|(number, _)| number)
 }
 
 /// Whether a lower-case word is a weekday or a month.

@@ -27,8 +27,8 @@ impl DialogueExtractor {
         // "Anna loves tea" was said of Anna, and "I love tea" of its speaker.
         let is_meant = |f: &CandidateFact| {
             // Who is married to Ben, or has a sister, says so of another person.
-            let is_own = |i: usize| read.mentions[i].description.is_some() || read.mentions[i].entity_type == EntityType::Person;
-            let is_role = matches!(f.object, Party::Mention(i) if f.value.is_none() && is_own(i));
+            let is_personal = |i: usize| read.mentions[i].description.is_some() || read.mentions[i].entity_type == EntityType::Person;
+            let is_role = matches!(f.object, Party::Mention(i) if f.value.is_none() && is_personal(i));
             let is_of_speaker = f.object == Party::Speaker && f.value.is_none();
             let is_known = is_own && f.subject == Party::Speaker;
             f.polarity == wanted && !(is_role || is_of_speaker || is_known)

@@ -3,7 +3,7 @@
 //! 1. Text to word pieces: `tokens` with `vocabulary`.
 //! 2. What the rules read becomes marks on the pieces: `marks`.
 //! 3. The network: `network` with `matmul` and `activation`; `weights` reads its file.
-//! 4. What it says becomes kind, mentions and facts: `reading` with `coordination`, `quotations` and `unsettled`.
+//! 4. What it says becomes kind, mentions and facts: `reading` with `coordination`, `quotations`, `sentences`, `unasserted` and `unsettled`.
 //!
 //! `encoder` encodes passages and questions with another network, which shares the first layer; `projection` makes the vectors of words short.
 //! `answers` reads a question together with a text, and tells whether the text answers it.
@@ -24,8 +24,10 @@ mod network;
 mod projection;
 mod quotations;
 mod reading;
+mod sentences;
 mod stem;
 mod tokens;
+mod unasserted;
 mod unsettled;
 mod vocabulary;
 mod weights;

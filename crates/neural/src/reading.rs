@@ -11,6 +11,7 @@ use crate::names::Names;
 use crate::network::{Network, Pair, PairScores, States, TAGS};
 use crate::quotations::quotations;
 use crate::tokens::{MAX_TOKENS, Token, tokenise};
+use crate::unasserted::is_unasserted;
 use crate::unsettled::is_unsettled;
 
 /// Relations without a direction.
@@ -151,8 +152,10 @@ fn add_new_facts(facts: &mut Vec<CandidateFact>, names: &mut Names<'_>, ontology
         let relation = RELATIONS[new.relation];
         let polarity = POLARITIES[largest(&scores[&(new.subject, new.object)].polarities)];
         let span = joined(names.tokens, ranges[new.subject], ranges[new.object]);
+        let at = |place: usize| (ranges[place] != SPEAKER).then(|| span_of(names.tokens, ranges[place]));
         let sentence: String = chars[span.sentence(&chars)].iter().collect();
         if is_unsettled(&sentence, relation, polarity)
+            || is_unasserted(&chars, at(new.subject), at(new.object), polarity)
             || is_said_of_owned(names, ranges, &new, facts)
             || polarity == Polarity::Ended && ends_for_another(names, ranges, &new)
         {
@@ -462,6 +465,21 @@ mod tests {
         };
         let pairs: Vec<_> = found.facts.iter().map(|f| [name(f.subject), name(f.object)]).collect();
         assert!(pairs.contains(&["Rita", "brother"]) && !pairs.iter().any(|p| p.contains(&"Rita") && p.contains(&"Sam")), "{pairs:?}");
+    }
+
+    #[test]
+    fn what_is_not_asserted_does_not_come_back() {
+        for text in [
+            "Jim doubts that Kim works for Nokia.",
+            "Peter may work for Acme from 2027.",
+            "Nobody at Acme uses Windows.",
+            "If Kim works for Nokia, she gets a discount.",
+            "Suppose Kim works for Nokia.",
+        ] {
+            let found = reread(&network(), &ontology(), text, rules(text));
+            let is_note = |f: &CandidateFact| matches!(f.value, Some(CandidateValue::Note(_)));
+            assert!(found.facts.iter().all(is_note), "{text}: {:?}", found.facts);
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub(crate) fn find_clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
             previous.end = previous.end.min(edge.max(previous.at + 1));
             mark_complement_clause(tokens, p, previous, &mut clause, edge);
         }
+        clause.unasserted |= is_doubted(&tokens[..clause.start_token]);
         out.push(clause);
     }
     share_objects(tokens, p, &mut out);
@@ -63,6 +64,13 @@ fn is_fiction(tokens: &[Token]) -> bool {
     let opens = |t: &Token| t.is(",") || t.pos == Pos::Pron;
     noun.is_some_and(|n| lexicon().in_set("fiction", &n.norm)) && tokens.get(3).is_some_and(opens)
         || tokens.windows(2).any(|w| w[0].pos == Pos::Det && lexicon().in_set("figures", &w[1].norm))
+}
+
+/// Whether the words before "that" doubt the clause after it: "Jim's doubts that …". The tagger takes such a verb for a noun after a name.
+fn is_doubted(before: &[Token]) -> bool {
+    let [rest @ .., doubt, that] = before else { return false };
+    let is_doubt = lexicon().in_set("doubt", &doubt.lemma) || doubt.lemma == "deny";
+    that.is("that") && is_doubt && !rest.last().is_some_and(|t| t.is("no"))
 }
 
 /// Lets coordinated verbs share their objects: "love and hate Berlin".

@@ -2,7 +2,7 @@
 //!
 //! The crate is pure and deterministic: no clock, no I/O, no model service. Each step has its file:
 //!
-//! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `openers`, `compounds`, `language`.
+//! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `openers`, `compounds`, `language`, `samples`.
 //! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
 //! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
 //!    makes `clauses`, with `subjects`.
@@ -67,6 +67,7 @@ mod reciprocal;
 mod registry;
 mod replies;
 mod requests;
+mod samples;
 mod sentences;
 mod singular;
 mod steps;
@@ -193,7 +194,8 @@ impl Pipeline {
             previous = before;
             let mut reader = Reader::new(&self.cues, &sentence.tokens, &phrases, &mut registry, &mut fact_set);
             reader.resolve_omitted_subjects(&clauses);
-            if !message_kind::is_question(&sentence) {
+            let is_sample = samples::is_sample(&sentence.tokens);
+            if !is_sample && !message_kind::is_question(&sentence) {
                 substance.add(&sentence.tokens);
                 for clause in &clauses {
                     reader.read_copula(clause);
@@ -209,6 +211,9 @@ impl Pipeline {
             let found = reader.facts.facts.len() - before;
             reader.remember_topic(&clauses);
             let mut act = message_kind::sentence_act(&sentence, &phrases, &clauses, found);
+            if is_sample {
+                act = SpeechAct::Filler;
+            }
             if found == 0 {
                 reader.read_note(&clauses, act, sentence.to_remember, text);
             }

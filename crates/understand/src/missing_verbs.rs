@@ -1,6 +1,6 @@
 //! Finds the verb of a clause that the tagger tagged as a noun: "Anna mentors Ben".
 
-use super::lexicon::VerbForm;
+use super::lexicon::{VerbForm, lexicon};
 use super::tokens::{Pos, Token};
 
 /// Retags one noun or adjective as a verb in each clause that has no finite verb.
@@ -20,9 +20,18 @@ pub(crate) fn restore_missing_verb(tokens: &mut [Token], known: &[Option<(String
         // "Sara, who I met at PyCon, now works …": the only finite verb belongs to the relative clause.
         let relative = (start..end).any(|k| tokens[k].is("who") && k > start && tokens[k - 1].is(","));
         let finite = finite && !(relative && tokens[start..end].iter().filter(|t| matches!(t.pos, Pos::Verb | Pos::Aux)).count() == 1);
+        // "Jim doubts that …"
+        let tells = |k: usize| {
+            let is_telling =
+                known[k].as_ref().is_some_and(|(lemma, form)| *form == VerbForm::ThirdPerson && lexicon().in_set("say", lemma));
+            k + 1 == end && is_telling && tokens[k - 1].pos == Pos::Propn && tokens.get(end).is_some_and(|t| t.is("that"))
+        };
         if !finite && end > start {
             let candidate = (start + 1..end).find(|&k| {
                 let before = &tokens[k - 1];
+                if tells(k) && tokens[k].pos == Pos::Noun {
+                    return true;
+                }
                 matches!(tokens[k].pos, Pos::Noun | Pos::Adj)
                     && tokens[k].unit == 0
                     && matches!(known[k], Some((_, VerbForm::ThirdPerson | VerbForm::Past | VerbForm::Base)))

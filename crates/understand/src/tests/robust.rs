@@ -132,3 +132,17 @@ fn capitals_and_markup_do_not_change_facts() {
         assert_eq!(found, ["user likes sushi affirmed", "user uses vim affirmed"], "{text}");
     }
 }
+
+#[test]
+fn what_is_only_doubted_or_shown_states_nothing() {
+    for text in ["Al doubts that Mia works for Bosch.", "e.g. My name is Al Berg", "Enter your city: I live in Rome"] {
+        let is_stated = |line: &String| !line.contains("NOTE");
+        assert!(!facts(text).iter().any(is_stated), "{text}: {:?}", facts(text));
+    }
+    for text in ["e.g. My name is Al Berg"] {
+        assert!(pipeline().read(text).facts.is_empty(), "{text}");
+    }
+    // A verb before "that" is no part of the name.
+    let read = pipeline().read("Al doubts that Mia works for Bosch.");
+    assert!(read.mentions.iter().any(|m| m.name == "Al"), "{:?}", read.mentions);
+}

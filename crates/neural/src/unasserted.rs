@@ -1,0 +1,193 @@
+//! Recognises what a text names together without stating it: wishes, conditions, doubts, samples and what nobody does.
+//!
+//! The rules know this from their clauses. The network sees only words, so its new facts are checked against them.
+
+use recall_domain::{Polarity, Span};
+
+use crate::sentences::{is_one, sentence_start, words};
+
+/// Verbs before what may, should or will be.
+const MODALS: &[&str] = &["may", "might", "could", "should", "would", "must", "shall", "will", "'ll"];
+/// Verbs of what somebody has: who may sell a car has it.
+const GIVING_UP: &[&str] = &["sell", "quit", "leave", "lose", "give", "drop", "stop", "keep", "stay"];
+/// Verbs of wishing and planning.
+const WISHES: &[&str] = &[
+    "want",
+    "wants",
+    "wanted",
+    "hope",
+    "hopes",
+    "hoped",
+    "hoping",
+    "wish",
+    "wishes",
+    "wished",
+    "plan",
+    "plans",
+    "planned",
+    "planning",
+    "intend",
+    "intends",
+    "intended",
+    "considers",
+    "considering",
+    "thinking",
+    "dreams",
+    "dreaming",
+    "aims",
+];
+/// Words before a clause that holds only in a case.
+const CONDITIONS: &[&str] = &["if", "unless", "whether", "suppose", "supposing", "imagine", "assuming"];
+/// Words before a clause that somebody doubts or wishes.
+const DOUBTS: &[&str] = &[
+    "doubt",
+    "doubts",
+    "doubted",
+    "deny",
+    "denies",
+    "denied",
+    "wonder",
+    "wonders",
+    "wondered",
+    "hope",
+    "hopes",
+    "hoped",
+    "wish",
+    "wishes",
+    "wished",
+    "pretend",
+    "pretends",
+    "pretended",
+    "unlikely",
+    "unclear",
+];
+/// Subjects that make a verb untrue of everybody or of most.
+const NOBODY: &[&str] = &["nobody", "none", "neither", "few", "nothing"];
+/// Words before "few" that make it some.
+const SOME: &[&str] = &["a", "the", "last", "past", "next", "first"];
+/// Words that begin another clause.
+const BREAKS: &[&str] = &[
+    ",", "who", "which", "that", "whose", "where", "when", "while", "and", "but", "or", "because", "so", "since", "as", "although",
+    "though", "except", "besides",
+];
+/// Words of orders to write the example after them.
+const FILLING: &[&str] = &["fill", "enter", "write", "type", "insert"];
+/// Whether a text does not state a relation between two parties, each given by its span; `None` is the speaker.
+pub(crate) fn is_unasserted(text: &[char], subject: Option<Span>, object: Option<Span>, polarity: Polarity) -> bool {
+    let (first, second) = match (subject, object) {
+        (Some(a), Some(b)) if b.start < a.start => (Some(b), a),
+        (Some(a), Some(b)) => (Some(a), b),
+        (None, Some(only)) | (Some(only), None) => (None, only),
+        (None, None) => return false,
+    };
+    if polarity != Polarity::Affirmed {
+        return false;
+    }
+    let begin = sentence_start(text, second.start);
+    let before = |end: u32| words(&text[begin..(end as usize).clamp(begin, text.len())]);
+    let all = before(second.start);
+    if is_example(&all) || first.is_some_and(|f| is_example(&words(&text[sentence_start(text, f.start)..f.start as usize]))) {
+        return true;
+    }
+    let Some(first) = first else {
+        let own = ["i", "we", "my", "our"];
+        let clause = last_clause(&all);
+        return has_wish(clause) || clause.windows(2).any(|w| own.contains(&w[1].as_str()) && is_one(&w[..1], CONDITIONS));
+    };
+    if (first.start as usize) < begin {
+        return false;
+    }
+    let head = before(first.start);
+    let rest = words(&text[(first.end.min(second.start)) as usize..second.start as usize]);
+    let (head_clause, between) = (last_clause(&head), last_clause(&rest));
+    let is_doubted = || {
+        let outer = match head.split_last() {
+            Some((that, outer)) if matches!(that.as_str(), "that" | "whether" | "if") => outer,
+            _ => &head[..],
+        };
+        outer.last().is_some_and(|w| DOUBTS.contains(&w.as_str())) && !outer.iter().any(|w| w == "no")
+    };
+    let is_open = is_one(between, MODALS) && !is_one(between, GIVING_UP);
+    is_open || has_wish(between) || is_one(head_clause, CONDITIONS) || is_doubted() || has_nobody(head_clause) || has_nobody(between)
+}
+
+/// Returns the words of the clause at the end.
+fn last_clause(words: &[String]) -> &[String] {
+    let from = words.iter().rposition(|w| w == ":" || BREAKS.contains(&w.as_str())).map_or(0, |i| i + 1);
+    &words[from..]
+}
+
+/// "wants to", "is thinking of", "would like to"
+fn has_wish(words: &[String]) -> bool {
+    let is_wished = |w: &str| matches!(w, "to" | "of") || w.ends_with("ing");
+    words.windows(2).any(|w| WISHES.contains(&w[0].as_str()) && is_wished(&w[1]))
+        || words.windows(3).any(|w| matches!(w[0].as_str(), "would" | "i'd") && matches!(w[1].as_str(), "like" | "love") && w[2] == "to")
+}
+
+/// "nobody", "none", "no one", "few", but not "a few"
+fn has_nobody(words: &[String]) -> bool {
+    (0..words.len()).any(|i| {
+        let is_some = i > 0 && SOME.contains(&words[i - 1].as_str());
+        NOBODY.contains(&words[i].as_str()) && !is_some || words[i] == "no" && words.get(i + 1).is_some_and(|w| w == "one")
+    })
+}
+
+/// Whether words announce an example: "e.g.", "Example:", "Fill in your name:".
+fn is_example(words: &[String]) -> bool {
+    let word = |i: usize| words.get(i).map_or("", String::as_str);
+    let first = usize::from(matches!(word(0), "then" | "please" | "and" | "now" | "for"));
+    let order = &words[first.min(words.len())..words.iter().rposition(|w| w == ":").unwrap_or(0).max(first).min(words.len())];
+    let is_filling = order.first().is_some_and(|w| FILLING.contains(&w.as_str()));
+    matches!(word(0), "e.g")
+        || matches!(word(first), "example" | "sample") && word(first + 1) == ":"
+        || is_filling && (order.iter().any(|w| w == "your" || w == "in") || order.len() == 1 && word(first) != "type")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_unasserted_between(text: &str, a: &str, b: &str) -> bool {
+        let span = |name: &str| {
+            let start = text.find(name).map_or(0, |at| text[..at].chars().count()) as u32;
+            (!name.is_empty()).then(|| Span { start, end: start + name.chars().count() as u32 })
+        };
+        is_unasserted(&text.chars().collect::<Vec<_>>(), span(a), span(b), Polarity::Affirmed)
+    }
+
+    #[test]
+    fn wishes_conditions_doubts_and_examples_state_nothing() {
+        for (text, a, b) in [
+            ("Mia may join Nestlé in 2030.", "Mia", "Nestlé"),
+            ("Mia would love to live in Rome.", "Mia", "Rome"),
+            ("Mia is thinking of moving to Rome.", "Mia", "Rome"),
+            ("If Mia works for Bosch, she gets a car.", "Mia", "Bosch"),
+            ("I asked whether Mia works for Bosch.", "Mia", "Bosch"),
+            ("If I join Bosch, I get a car.", "", "Bosch"),
+            ("Al denies that Mia works for Bosch.", "Mia", "Bosch"),
+            ("No one at Bosch uses Emacs.", "Bosch", "Emacs"),
+            ("Few people at Bosch use Emacs.", "Bosch", "Emacs"),
+            ("Example: \"Mia works for Bosch.\"", "Mia", "Bosch"),
+            ("He is in Rome. Fill in the form: My name is Mia.", "Rome", "Mia"),
+        ] {
+            assert!(is_unasserted_between(text, a, b), "{text}");
+        }
+    }
+
+    #[test]
+    fn statements_next_to_them_are_asserted() {
+        for (text, a, b) in [
+            ("Mia works for Bosch.", "Mia", "Bosch"),
+            ("Mia, who might come later, works for Bosch.", "Mia", "Bosch"),
+            ("Mia might sell her Tesla.", "Mia", "Tesla"),
+            ("If anyone asks, Mia works for Bosch.", "Mia", "Bosch"),
+            ("No doubt Mia works for Bosch.", "Mia", "Bosch"),
+            ("The tool that nobody likes except Mia, who works for Bosch.", "Mia", "Bosch"),
+            ("A few people at Bosch use Emacs.", "Bosch", "Emacs"),
+            ("If it rains I like jazz", "", "jazz"),
+            ("Type: Mia works for Bosch", "Mia", "Bosch"),
+        ] {
+            assert!(!is_unasserted_between(text, a, b), "{text}");
+        }
+    }
+}

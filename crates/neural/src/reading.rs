@@ -475,11 +475,15 @@ mod tests {
             "Nobody at Acme uses Windows.",
             "If Kim works for Nokia, she gets a discount.",
             "Suppose Kim works for Nokia.",
+            "Our hosting provider is Hetzner. Payments are processed by Stripe. Crash reports go to Sentry.",
         ] {
             let found = reread(&network(), &ontology(), text, rules(text));
             let is_note = |f: &CandidateFact| matches!(f.value, Some(CandidateValue::Note(_)));
             assert!(found.facts.iter().all(is_note), "{text}: {:?}", found.facts);
         }
+        let text = "Peter works with Ann. Laura would like to work for Siemens.";
+        let relations: Vec<_> = reread(&network(), &ontology(), text, rules(text)).facts.into_iter().map(|f| f.relation).collect();
+        assert!(relations.contains(&"WORKS_WITH".to_owned()) && !relations.contains(&"WORKS_FOR".to_owned()), "{relations:?}");
     }
 
     #[test]

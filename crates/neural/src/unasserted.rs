@@ -4,7 +4,7 @@
 
 use recall_domain::{Polarity, Span};
 
-use crate::sentences::{is_one, sentence_start, words};
+use crate::sentences::{are_joined, is_one, sentence_start, words};
 
 /// Verbs before what may, should or will be.
 const MODALS: &[&str] = &["may", "might", "could", "should", "would", "must", "shall", "will", "'ll"];
@@ -72,7 +72,8 @@ const BREAKS: &[&str] = &[
 ];
 /// Words of orders to write the example after them.
 const FILLING: &[&str] = &["fill", "enter", "write", "type", "insert"];
-/// Whether a text does not state a relation between two parties, each given by its span; `None` is the speaker.
+/// Whether a text does not state a relation between two parties, each given by its span; `None` is the speaker. What is denied or over
+/// only needs a link between its names.
 pub(crate) fn is_unasserted(text: &[char], subject: Option<Span>, object: Option<Span>, polarity: Polarity) -> bool {
     let (first, second) = match (subject, object) {
         (Some(a), Some(b)) if b.start < a.start => (Some(b), a),
@@ -80,6 +81,9 @@ pub(crate) fn is_unasserted(text: &[char], subject: Option<Span>, object: Option
         (None, Some(only)) | (Some(only), None) => (None, only),
         (None, None) => return false,
     };
+    if first.is_some_and(|f| !are_joined(text, f, second)) {
+        return true;
+    }
     if polarity != Polarity::Affirmed {
         return false;
     }
@@ -189,5 +193,13 @@ mod tests {
         ] {
             assert!(!is_unasserted_between(text, a, b), "{text}");
         }
+    }
+
+    #[test]
+    fn ends_need_a_link_between_their_names() {
+        let text: Vec<char> = "Al may join Bosch. Mia quit Ford.".chars().collect();
+        let span = |start, end| Some(Span { start, end });
+        assert!(is_unasserted(&text, span(19, 22), span(12, 17), Polarity::Ended));
+        assert!(!is_unasserted(&text, span(0, 2), span(12, 17), Polarity::Ended));
     }
 }

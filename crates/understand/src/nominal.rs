@@ -109,6 +109,11 @@ impl Reader<'_> {
         confidence: f64,
         words: (usize, usize),
     ) -> bool {
+        // "Their owners" says only that somebody owns them.
+        let owns = cue.inverse && !self.cues.relations[cue.relation].possessed.is_empty();
+        if owns && matches!(other, Referent::Entity(i, _) if !self.registry.named[i]) {
+            return false;
+        }
         let (subject, object) = if cue.inverse { (other, possessor) } else { (possessor, other) };
         let span = self.span(words.0, words.1);
         self.add_fact(FactDraft { relation: cue.relation, subject, object, polarity, confidence, weak: false, span })

@@ -146,3 +146,10 @@ fn what_is_only_doubted_or_shown_states_nothing() {
     let read = pipeline().read("Al doubts that Mia works for Bosch.");
     assert!(read.mentions.iter().any(|m| m.name == "Al"), "{:?}", read.mentions);
 }
+
+#[test]
+fn owners_without_names_own_nothing() {
+    for text in ["Cats may come in. Their owners must register them.", "Cats sleep here on Fridays. Their owners register them."] {
+        assert!(!facts(text).iter().any(|f| f.contains("OWNS")), "{text}: {:?}", facts(text));
+    }
+}

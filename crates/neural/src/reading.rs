@@ -69,7 +69,9 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
         }
     }
     // A question states nothing, also if it presumes something: "Where does my sister live?"
-    if kind != MessageKind::Question {
+    if kind == MessageKind::Question {
+        facts.retain(|f| !matches!(f.value, Some(CandidateValue::Note(_))));
+    } else {
         add_new_facts(&mut facts, &mut names, ontology, &ranges, &scores);
     }
     if tokens.len() == MAX_TOKENS {
@@ -484,6 +486,22 @@ mod tests {
         let text = "Peter works with Ann. Laura would like to work for Siemens.";
         let relations: Vec<_> = reread(&network(), &ontology(), text, rules(text)).facts.into_iter().map(|f| f.relation).collect();
         assert!(relations.contains(&"WORKS_WITH".to_owned()) && !relations.contains(&"WORKS_FOR".to_owned()), "{relations:?}");
+    }
+
+    #[test]
+    fn question_keeps_no_note() {
+        let note = CandidateFact {
+            subject: Party::Speaker,
+            relation: "NOTE".to_owned(),
+            object: Party::Speaker,
+            value: Some(CandidateValue::Note(recall_domain::FactValue::of_text("where does ann live"))),
+            polarity: Polarity::Affirmed,
+            confidence: 0.6,
+            span: Span { start: 0, end: 19 },
+        };
+        let text = "where does ann live";
+        let found = reread(&network(), &ontology(), text, Extraction { facts: vec![note], ..Extraction::empty(MessageKind::Statement) });
+        assert_eq!((found.kind, found.facts), (MessageKind::Question, Vec::new()));
     }
 
     #[test]

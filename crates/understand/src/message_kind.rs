@@ -77,15 +77,30 @@ pub(crate) fn is_question(sentence: &Sentence) -> bool {
         .skip_while(|t| matches!(t.pos, Pos::Intj | Pos::Cconj) || matches!(t.norm.as_str(), "so" | "well" | "wait" | "quick"))
         .collect();
     let (Some(a), Some(b)) = (content.first(), content.get(1)) else { return false };
-    let inverted = requests::is_inverted(&content, sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!')));
+    let exclaims = sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!'));
     let wh = matches!(a.norm.as_str(), "what" | "where" | "who" | "why" | "how" | "when" | "which" | "whats" | "whose");
-    inverted
+    requests::is_inverted(&content, exclaims)
         || requests::is_request(&content.iter().map(|t| t.norm.as_str()).skip_while(|w| *w == "please").collect::<Vec<_>>())
         || wh
             && (b.pos == Pos::Aux
                 || b.is("is")
                 || content.get(2).is_some_and(|c| c.pos == Pos::Aux) && matches!(a.norm.as_str(), "how" | "what" | "which"))
-            && !sentence.tokens.last().is_some_and(|t| t.norm.starts_with('!'))
+            && !exclaims
+        || !exclaims && asks_for_noun(&content)
+}
+
+/// Whether a question word stands before a noun: "which article weighs 13 kg", "what person lives there". "What people like is jazz" tells.
+fn asks_for_noun(content: &[&Token]) -> bool {
+    let [word, rest @ ..] = content else { return false };
+    let modifiers = rest.iter().take_while(|t| matches!(t.pos, Pos::Adj | Pos::Num)).count();
+    let has_noun = rest.get(modifiers).is_some_and(|t| !t.capital && matches!(t.pos, Pos::Noun | Pos::Propn));
+    let after = rest.get(modifiers + 1..).unwrap_or_default();
+    has_noun
+        && match word.norm.as_str() {
+            "which" | "whose" => true,
+            "what" => after.first().is_some_and(|t| t.pos == Pos::Verb) && !after.iter().any(|t| t.lemma == "be" || t.is("'s")),
+            _ => false,
+        }
 }
 
 /// Returns the speech act of a sentence. `facts` is the number of facts found in it.
@@ -329,6 +344,26 @@ mod tests {
         ] {
             let (rules, act) = read(text);
             assert!(rules.contains(&rule) && act == SpeechAct::Filler, "{text}: {rules:?} {act:?}");
+        }
+    }
+
+    #[test]
+    fn question_words_before_nouns_ask() {
+        for (text, expected) in [
+            ("which parcel weighs 7 kg", true),
+            ("which python version do i need", true),
+            ("which hotel in Rome", true),
+            ("what bike belongs to me", true),
+            ("may i bring my own laptop", true),
+            ("who runs the choir", true),
+            ("What people like is jazz", false),
+            ("Which reminds me of Al", false),
+            ("When I was in Rome I met Al", false),
+            ("May I introduce Ann, she lives in Rome", false),
+            ("Which great news!", false),
+        ] {
+            let sentence = Sentence { tokens: tagged(text), question_mark: false, to_remember: false };
+            assert_eq!(is_question(&sentence), expected, "{text}");
         }
     }
 

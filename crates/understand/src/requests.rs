@@ -46,11 +46,14 @@ pub(super) fn is_inverted(content: &[&Token], exclaims: bool) -> bool {
             "might",
         ],
     );
+    let permission = is(a, &["may", "must"]) && is(b, &["i", "we", "they", "he", "she", "my", "our"])
+        // "May I introduce Ann, she lives in Rome": it tells.
+        && !content.get(2).is_some_and(|t| is(t, &["introduce", "say", "add", "mention", "remind", "present"]));
     let noun = is(a, &["does", "is", "are", "did", "was", "were", "can", "could", "should", "would", "will", "has"])
         && (b.pos == Pos::Propn
             || is(b, &["the", "my", "our", "this", "that", "any", "his", "her", "their"]) && !is(a, &["did", "was", "were", "has"]));
     let mass = is(a, &["does", "do", "is", "are"]) && b.pos == Pos::Noun && content.len() > 3;
-    if auxiliary && (pronoun || noun || mass) && !exclaims {
+    if (permission || auxiliary && (pronoun || noun || mass)) && !exclaims {
         return true;
     }
     let rest = |k: usize| content.get(k).map_or("", |t| t.norm.as_str());

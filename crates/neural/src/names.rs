@@ -1,6 +1,6 @@
 //! Collects the mentions of an extraction.
 
-use recall_domain::{CandidateFact, EntityType, Extraction, Mention, MessageKind, NameStatement, Party, PossibleEnd};
+use recall_domain::{CandidateFact, EntityType, Extraction, Mention, MessageKind, NameStatement, Party, PossibleEnd, Span};
 
 use crate::marks::TYPES;
 use crate::reading::{Range, SPEAKER, Tagged, span_of};
@@ -8,6 +8,18 @@ use crate::tokens::Token;
 
 /// Confidence of a mention that no rule found.
 const MENTION_CONFIDENCE: f64 = 0.8;
+
+/// Codes of currencies, which are no names.
+const CURRENCIES: &[&str] =
+    &["EUR", "USD", "GBP", "CHF", "JPY", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "CAD", "AUD", "NZD", "CNY", "INR"];
+
+/// Whether a part of the text can be a name that no rule knows: a code such as "E2", a currency, or a question word is none.
+pub(crate) fn is_name(text: &str, span: Span) -> bool {
+    let name: String = text.chars().skip(span.start as usize).take((span.end - span.start) as usize).collect();
+    name.chars().filter(|c| c.is_alphabetic()).count() > 1
+        && !CURRENCIES.contains(&name.as_str())
+        && !matches!(name.as_str(), "Who" | "What" | "Which" | "Where" | "When" | "Why" | "How")
+}
 
 /// Collects mentions, one for each name.
 pub(crate) struct Names<'a> {
@@ -101,5 +113,17 @@ impl Names<'_> {
         facts.sort_by_key(|f| f.span.start);
         let mut mentions: Vec<Option<Mention>> = self.mentions.into_iter().map(Some).collect();
         Extraction { kind, mentions: order.into_iter().filter_map(|i| mentions[i].take()).collect(), facts, possible_ends, names }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_currencies_and_question_words_are_no_names() {
+        for (name, expected) in [("Mia", true), ("WHO", true), ("E2", false), ("H", false), ("/", false), ("SEK", false), ("Who", false)] {
+            assert_eq!(is_name(name, Span { start: 0, end: name.len() as u32 }), expected, "{name}");
+        }
     }
 }

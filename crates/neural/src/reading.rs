@@ -7,7 +7,7 @@ use recall_domain::{CandidateFact, CandidateValue, Extraction, MessageKind, Onto
 use crate::coordination::{are_coordinated, is_coordinated_with_speaker};
 use crate::kinds::kind_of;
 use crate::marks::{KINDS, POLARITIES, RELATIONS, TYPES, covered, is_pronoun, marks, place};
-use crate::names::Names;
+use crate::names::{Names, is_name};
 use crate::network::{Network, Pair, PairScores, States, TAGS};
 use crate::quotations::quotations;
 use crate::tokens::{MAX_TOKENS, Token, tokenise};
@@ -57,7 +57,7 @@ pub(crate) fn reread(network: &Network, ontology: &Ontology, text: &str, rules: 
     let scores = scores_of_pairs(network, &states, &pairs_of_rules(&rules, &of_rules, &ranges), &ranges);
 
     let mut names = Names { text, tokens: &tokens, rules: &rules, of_rules: &of_rules, tagged: &tagged, mentions: Vec::new() };
-    for t in &tagged {
+    for t in tagged.iter().filter(|t| of_rules.contains(&Some(t.range)) || is_name(text, span_of(&tokens, t.range))) {
         names.party(t.range);
     }
     let (mut facts, doubted_ends) = likely_facts_of_rules(&mut names, &ranges, &scores);

@@ -49,6 +49,17 @@ pub(super) fn build(
     }
 }
 
+/// Codes of currencies.
+const CURRENCIES: &[&str] =
+    &["EUR", "USD", "GBP", "CHF", "JPY", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "CAD", "AUD", "NZD", "CNY", "INR"];
+
+/// Whether words can be a name that is kept without a fact. A code such as "E2", a currency and a question word are none unless they are listed.
+pub(crate) fn is_name(name: &str) -> bool {
+    let has_letters = name.chars().filter(|c| c.is_alphabetic()).count() > 1;
+    let is_word = CURRENCIES.contains(&name) || matches!(name, "Who" | "What" | "Which" | "Where" | "When" | "Why" | "How");
+    !lexicon().get(&name.to_lowercase()).is_empty() || has_letters && !is_word
+}
+
 /// Returns the tokens as written, with single spaces.
 pub(crate) fn text_of(tokens: &[Token], s: usize, e: usize) -> String {
     let mut out = String::new();

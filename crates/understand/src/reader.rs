@@ -54,6 +54,8 @@ pub(crate) struct FactDraft {
     pub(crate) span: Span,
 }
 
+/// Certainty of a type that only capital letters show.
+const GUESSED: f64 = 0.7;
 /// Least confidence of a fact; see the thresholds of the crate `facts`.
 const LEAST_CONFIDENCE: f64 = 0.5;
 
@@ -219,7 +221,10 @@ impl<'a> Reader<'a> {
         if determined {
             return None;
         }
-        let index = self.registry.add(&named, named.proper)?;
+        // Two capitals in a row of a table are no name: "| Property Value |".
+        let is_row = self.phrases.verbs.is_empty() && self.tokens.iter().any(|t| t.is("|"));
+        let is_guess = is_row && named.ty == EntityType::Person && named.strength <= GUESSED;
+        let index = self.registry.add(&named, named.proper && !is_guess && mentions::is_name(&named.name))?;
         Some(Referent::Entity(index, named.group))
     }
 

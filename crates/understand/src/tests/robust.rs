@@ -160,3 +160,17 @@ fn owners_without_names_own_nothing() {
         assert!(!facts(text).iter().any(|f| f.contains("OWNS")), "{text}: {:?}", facts(text));
     }
 }
+
+#[test]
+fn codes_and_currencies_are_no_names() {
+    let names = |text: &str| pipeline().read(text).mentions.into_iter().map(|m| m.name).collect::<Vec<_>>();
+    assert!(names("Choose B7 or Q2. Pay in SEK.").is_empty(), "{:?}", names("Choose B7 or Q2. Pay in SEK."));
+    assert_eq!(names("Anna sings."), ["Anna"]);
+}
+
+#[test]
+fn nouns_of_a_table_row_are_no_people() {
+    let names = |text: &str| pipeline().read(text).mentions.into_iter().map(|m| m.name).collect::<Vec<_>>();
+    assert!(names("| Tokens | Field Width | Extra Choices |").is_empty(), "{:?}", names("| Tokens | Field Width | Extra Choices |"));
+    assert_eq!(names("| Anna Berg | developer |"), ["Anna Berg"]);
+}

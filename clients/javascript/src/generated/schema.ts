@@ -1389,7 +1389,7 @@ export interface SendMessageInput {
   sourceMetadata?: unknown | null;
   /** The client's own id. Sending the same id again in a session returns the first message. */
   clientMessageId?: string | null;
-  /** What the answer may use. Default: messages and documents. */
+  /** What the answer may use. Default: messages and documents. A message that is limited to documents is a question whatever its words are, and nothing is learned from it. */
   sources?: SearchSource[] | null;
   /** The answer may use only documents of these collections, at most 100. Default: of all. */
   collections?: string[] | null;

@@ -127,14 +127,15 @@ fn left_out_point(left_out: &HashMap<(PointKind, bool), usize>, is_asked: bool) 
     let parts = [
         counted(of(PointKind::Similarity, true), "similarity", "similarities"),
         counted(of(PointKind::Difference, true), "contradiction", "contradictions"),
-        counted(of(PointKind::Difference, false), "statement of one document", "statements of one document"),
+        // Whether the other documents are silent was not checked.
+        counted(of(PointKind::Difference, false), "statement of one document", "statements of one document").map(|n| format!("up to {n}")),
         counted(of(PointKind::Insight, true) + of(PointKind::Insight, false), "insight", "insights"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let (last, others) = parts.split_last()?;
     let listed = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
     let advice = if is_asked { "" } else { ". Ask a question to see what bears on it" };
-    let text = format!("The report leaves out less important points: up to {listed}{advice}");
+    let text = format!("The report leaves out less important points: {listed}{advice}");
     Some(ComparisonPoint { kind: PointKind::Insight, text: text.into(), citations: Vec::new(), silent: Vec::new(), importance: 0.0 })
 }
 
@@ -210,7 +211,7 @@ mod tests {
         let left_out =
             HashMap::from([((PointKind::Difference, true), 1), ((PointKind::Difference, false), 4), ((PointKind::Similarity, true), 2)]);
         let text = left_out_point(&left_out, false).unwrap().text;
-        assert!(text.as_str().contains(": up to 2 similarities, 1 contradiction and 4 statements of one document."), "{}", text.as_str());
+        assert!(text.as_str().contains(": 2 similarities, 1 contradiction and up to 4 statements of one document."), "{}", text.as_str());
     }
 
     #[test]

@@ -333,7 +333,7 @@ async fn assert_retracted_duplicate_hides_nothing(w: World) {
     let (hannah, susanna) = (w.entity("Hannah").await, w.entity("Susanna").await);
     let (facts, evidence, sides) = w.facts(&[susanna.id]).await;
     for fact in &facts {
-        let retraction = edit::Retraction { fact, rivals: &[], evidence: &evidence, sides: &sides };
+        let retraction = edit::EditedFact { fact, rivals: &[], evidence: &evidence, sides: &sides };
         let plan = edit::retract(&w.occasion().await, &retraction, &mut || w.ids.fresh());
         w.commit(&plan).await;
     }

@@ -6,8 +6,7 @@ import type { AnswerDelta } from "./events.ts";
 import * as operations from "./generated/operations.ts";
 import type { CitationFields, DocumentFields, EntityFields, FactFields, ForgottenFields, MessageFields, SessionFields } from "./generated/operations.ts";
 import type {
-  AddDocumentInput, AssertFactInput, CompareDocumentsInput, ContextInput, DocumentFilter, EntityFilter, FactFilter, ForgetInput, ImportedMessage, MergeEntitiesInput, RenameEntityInput, ResolveEntityInput,
-  SendMessageInput, UpdateSessionInput,
+  AddDocumentInput, AssertFactInput, CompareDocumentsInput, ContextInput, DocumentFilter, EntityFilter, FactFilter, ForgetInput, ImportedMessage, MergeEntitiesInput, RenameEntityInput, ResolveEntityInput, SendMessageInput, UpdateSessionInput,
 } from "./generated/schema.ts";
 import { RecallError, graphql, type Endpoint, type TypedDocument } from "./graphql.ts";
 import { MemoryStream, type MemoryStreamOptions } from "./memory-stream.ts";

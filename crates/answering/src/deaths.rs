@@ -20,7 +20,7 @@ const BETWEEN: &[&str] = &["has", "had", "have", "is", "are", "was", "just", "sa
 /// Words of a sentence that only supposes a death.
 const SUPPOSED: &[&str] = &["if", "would", "imagine", "dreamt", "dreamed", "dream", "fear", "afraid"];
 
-/// Returns the messages that tell that somebody has died of whom a question asks whether the user has them: "Do I have a gran?"
+/// Returns the message about the death of a relative, if a question asks whether the user has this relative: "Do I have a gran?"
 pub(super) fn told_deaths<'m>(question: &Question, facts: &[&RankedFact], ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
     let asks_for_having = question.words.iter().any(|w| matches!(w.plain.as_str(), "have" | "has" | "got"));
     if question.kind != QuestionKind::YesNo || !asks_for_having {

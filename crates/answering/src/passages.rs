@@ -22,7 +22,7 @@ use super::{
 use recall_domain::{
     Chunk, Message, MessageId, UserText,
     context::{Context, RankedChunk, RankedMessage},
-    time_words::month_number,
+    time_words::named_month,
 };
 use recall_ports::{AnswerError, AnswerVerifier, EmbedError, PassageEncoder};
 
@@ -252,24 +252,30 @@ fn is_of_other_time(question: &Question, chunk: &str) -> bool {
     ];
     const RANGE: [&str; 5] = ["to", "until", "till", "through", "and"];
     let said = words(chunk);
-    let month = |words: &[Word], i: usize| month_number(&words[i].plain).filter(|_| is_month(words, i));
-    let asked = (0..question.words.len()).find_map(|i| month(&question.words, i));
-    let named: Vec<(usize, u32)> = (0..said.len()).filter_map(|i| Some((i, month(&said, i)?))).collect();
-    let is_range =
-        chunk.contains('–') || named.windows(2).any(|pair| (pair[0].0..pair[1].0).any(|i| RANGE.contains(&said[i].plain.as_str())));
-    let is_other = |asked: u32| !named.is_empty() && !is_range && !named.iter().any(|(_, month)| *month == asked);
-    let is_other_date = |asked: u32| named.is_empty() && has_numeric_month(chunk) && !is_numeric_month(chunk, asked);
-    asked.is_some_and(|asked| is_other(asked) && !is_numeric_month(chunk, asked) || is_other_date(asked))
-        || !question.successor.is_empty() && !EARLIER.into_iter().any(|word| said.iter().any(|w| w.plain == word))
+    let has_any = |words: &[Word], wanted: &[&str]| words.iter().any(|w| wanted.contains(&w.plain.as_str()));
+    let named: Vec<(usize, u32)> = (0..said.len()).filter_map(|i| Some((i, month_at(&said, i)?))).collect();
+    let is_range = chunk.contains('–') || named.windows(2).any(|pair| has_any(&said[pair[0].0..pair[1].0], &RANGE));
+    let months: Vec<u32> = named.iter().map(|(_, month)| *month).chain(numeric_months(chunk)).collect();
+    let asked = (0..question.words.len()).find_map(|i| month_at(&question.words, i));
+    asked.is_some_and(|asked| !months.is_empty() && !is_range && !months.contains(&asked))
+        || !question.successor.is_empty() && !has_any(&said, &EARLIER)
 }
 
-/// Whether a text has a date of a month in digits: "2025-08-27", "27/08/2025".
-fn is_numeric_month(text: &str, month: u32) -> bool {
-    ["-", "/", "."].iter().any(|mark| text.contains(&format!("{mark}{month:02}{mark}")) || text.contains(&format!("{mark}{month}{mark}")))
+/// Returns the month that a word names. "Jan" may be a person, so a short form needs a number next to it.
+fn month_at(words: &[Word], at: usize) -> Option<u32> {
+    let is_number = |i: usize| words.get(i).is_some_and(|w| w.plain.starts_with(|c: char| c.is_ascii_digit()));
+    let is_dated = is_number(at + 1) || at.checked_sub(1).is_some_and(is_number);
+    named_month(&words[at].plain).filter(|month| if month.is_short { is_dated } else { is_month(words, at) }).map(|month| month.number)
 }
 
-fn has_numeric_month(text: &str) -> bool {
-    (1..=12).any(|month| is_numeric_month(text, month))
+/// Returns the months of dates in digits, which have a year: "2025-08-27", "27/08/2025". "3.1.0" is a version.
+fn numeric_months(text: &str) -> impl Iterator<Item = u32> {
+    let dates = text.split(|c: char| !(c.is_ascii_digit() || matches!(c, '-' | '/' | '.'))).filter_map(|date| {
+        let parts: Vec<&str> = date.trim_matches(['-', '/', '.']).split(['-', '/', '.']).collect();
+        let [first, month, last] = parts.as_slice() else { return None };
+        (first.len() == 4 || last.len() == 4).then(|| month.parse().ok()).flatten()
+    });
+    dates.filter(|month| (1..=12).contains(month))
 }
 
 impl QuoteFinder<'_> {
@@ -498,6 +504,7 @@ cues.verbs = ["like"]
             ("What time does the fair in July start?", "The fair on 13 June starts at 11 am.", "The fair on 13 July starts at 11 am."),
             ("Is the pool open in July?", "The pool opens on 1 June.", "The pool is open from May to September."),
             ("When was the release in August published?", "It was published on 2025-07-27.", "It was published on 2025-08-27."),
+            ("Which version was released in August 2025?", "Version 3 was released on 1.2.2025.", "Jan released version 3.1.0 in 2025."),
             (
                 "Who chaired the council before Susan Bell?",
                 "The council is chaired by Susan Bell.",

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, collections::HashMap, sync::LazyLock};
 
 use recall_text::terms;
 
-/// Groups of synonyms. Words with several common meanings are left out, because a false pair is worse than none.
+/// Groups of words that mean the same in such texts. Some also have other meanings: "leave", "flat".
 const GROUPS: &[&str] = &[
     "employee staff personnel worker",
     "leave vacation",

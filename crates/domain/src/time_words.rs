@@ -6,10 +6,20 @@ const MONTHS: [&str; 12] =
     ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
 const PARTS_OF_DAYS: [&str; 6] = ["weekends", "mornings", "afternoons", "evenings", "nights", "night"];
 
-/// Returns the number of a month, 1 to 12, from its lower-case name or the first three or four letters of it.
-pub fn month_number(word: &str) -> Option<u32> {
-    let is_name = |month: &str| month == word || (3..=4).contains(&word.len()) && month.starts_with(word);
-    (1..).zip(MONTHS).find(|(_, month)| is_name(month)).map(|(number, _)| number)
+/// A month that a word names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedMonth {
+    /// 1 to 12.
+    pub number: u32,
+    /// Whether the word is a short form: "aug", "sept".
+    pub is_short: bool,
+}
+
+/// Returns the month that a lower-case word names, in full or by its short form. "May" is in full.
+pub fn named_month(word: &str) -> Option<NamedMonth> {
+    let is_short = |month: &str| month != word && (word == "sept" || word.len() == 3) && month.starts_with(word);
+    let (number, month) = (1..).zip(MONTHS).find(|(_, month)| *month == word || is_short(month))?;
+    Some(NamedMonth { number, is_short: is_short(month) })
 }
 
 /// Whether a lower-case word is a weekday or a month.
@@ -44,6 +54,13 @@ mod tests {
 
     fn words(text: &str) -> Vec<&str> {
         text.split(' ').collect()
+    }
+
+    #[test]
+    fn months_have_names_and_short_forms() {
+        let found = |word| named_month(word).map(|month| (month.number, month.is_short));
+        assert_eq!(["may", "august", "aug", "sept"].map(found), [Some((5, false)), Some((8, false)), Some((8, true)), Some((9, true))]);
+        assert_eq!(["marc", "ju", "monday", ""].map(found), [None; 4]);
     }
 
     #[test]

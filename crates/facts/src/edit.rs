@@ -32,7 +32,7 @@ pub struct EditContext<'a> {
 
 /// A fact to retract or to restore, with its rivals and evidence.
 #[derive(Debug)]
-pub struct Retraction<'a> {
+pub struct EditedFact<'a> {
     /// The fact.
     pub fact: &'a Fact,
     /// Facts that may be its rivals.
@@ -47,7 +47,7 @@ pub struct Retraction<'a> {
 ///
 /// The fact stays readable with its evidence, and a later statement restores it. Its statements no longer oppose its rivals, which
 /// are re-weighed.
-pub fn retract(at: &EditContext<'_>, r: &Retraction<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
+pub fn retract(at: &EditContext<'_>, r: &EditedFact<'_>, ids: &mut dyn FnMut() -> Uuid) -> KnowledgeCommit {
     let EditContext { version, session, ontology, now } = *at;
     let fact = Fact { status: FactStatus::Retracted, valid_to: Some(now), updated_at: now, ..r.fact.clone() };
     let (mut facts, mut dropped) = (vec![fact], Vec::new());
@@ -67,7 +67,7 @@ pub fn retract(at: &EditContext<'_>, r: &Retraction<'_>, ids: &mut dyn FnMut() -
 }
 
 /// Returns the events of a fact that changed by hand, and of its re-weighed rivals.
-fn events(at: &EditContext<'_>, r: &Retraction<'_>, facts: &[Fact], change: FactChange, ids: &mut dyn FnMut() -> Uuid) -> Vec<EventDraft> {
+fn events(at: &EditContext<'_>, r: &EditedFact<'_>, facts: &[Fact], change: FactChange, ids: &mut dyn FnMut() -> Uuid) -> Vec<EventDraft> {
     let EditContext { session, ontology, now, .. } = *at;
     let names: HashMap<EntityId, &Entity> = r.sides.iter().map(|e| (e.id, e)).collect();
     let others: Vec<Fact> = facts.iter().chain(r.rivals.iter().filter(|o| !facts.iter().any(|f| f.id == o.id))).cloned().collect();
@@ -95,7 +95,7 @@ pub enum NotRestorable {
 ///
 /// # Errors
 /// If there is no retraction by hand to undo.
-pub fn restore(at: &EditContext<'_>, r: &Retraction<'_>, ids: &mut dyn FnMut() -> Uuid) -> Result<KnowledgeCommit, NotRestorable> {
+pub fn restore(at: &EditContext<'_>, r: &EditedFact<'_>, ids: &mut dyn FnMut() -> Uuid) -> Result<KnowledgeCommit, NotRestorable> {
     let EditContext { version, session, ontology, now } = *at;
     let Some(retracted_at) = r.fact.valid_to.filter(|_| r.fact.status == FactStatus::Retracted) else {
         return Err(NotRestorable::NotRetracted);
@@ -138,7 +138,7 @@ pub fn restore(at: &EditContext<'_>, r: &Retraction<'_>, ids: &mut dyn FnMut() -
 /// Returns the rows by which the statements of a fact oppose its rival, as far as the rival does not have them.
 ///
 /// A statement opposes the rivals that are active at its time, and a new fact gets what was stated of its active rivals before.
-fn opposing_rows(rival: &Fact, fact: &Fact, r: &Retraction<'_>, ontology: &Ontology) -> Vec<Evidence> {
+fn opposing_rows(rival: &Fact, fact: &Fact, r: &EditedFact<'_>, ontology: &Ontology) -> Vec<Evidence> {
     let first = r.of(rival.id).filter(|e| e.span.is_some()).map(order).min();
     let has_row = |message: MessageId| r.of(rival.id).any(|e| e.message == message && e.stance != Stance::Supports);
     let opposes = |e: &Evidence| match (first, r.status_before(rival, order(e), ontology)) {
@@ -160,7 +160,7 @@ fn order(e: &Evidence) -> (Timestamp, MessageId) {
     (e.created_at, e.message)
 }
 
-impl Retraction<'_> {
+impl EditedFact<'_> {
     fn of(&self, fact: FactId) -> impl Iterator<Item = &Evidence> {
         self.evidence.iter().filter(move |e| e.fact == fact)
     }
@@ -180,7 +180,7 @@ impl Retraction<'_> {
 }
 
 /// Splits a rival's evidence: messages that oppose it only by stating the fact, and the remaining evidence.
-fn evidence_without(rival: &Fact, r: &Retraction<'_>, ontology: &Ontology) -> (Vec<MessageId>, Vec<Evidence>) {
+fn evidence_without(rival: &Fact, r: &EditedFact<'_>, ontology: &Ontology) -> (Vec<MessageId>, Vec<Evidence>) {
     let states = |e: &Evidence, f: &Fact| e.fact == f.id && e.stance == Stance::Supports;
     let by_fact: HashSet<MessageId> = r.evidence.iter().filter(|e| states(e, r.fact)).map(|e| e.message).collect();
     // A message may state two rivals of the same fact.

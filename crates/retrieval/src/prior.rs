@@ -1,7 +1,7 @@
 //! The part of a message's score that does not depend on the question.
 //!
-//! Longer messages and messages with names say more. A message that is a question seldom answers one. Least says a question to the server, or its
-//! answer: it has the words of the next question, and repeats what other texts tell.
+//! Longer messages and messages with names say more. A message that is a question seldom answers one. A question to the
+//! server and its answer count least: they repeat the next question and what other texts tell.
 
 use super::rank::Tuning;
 use recall_text::{ASKS, CONSULTS, NAMES};

@@ -34,8 +34,9 @@ pub struct Tuning {
     pub length: f32,
     /// Penalty of a row that is a question.
     pub asks: f32,
-    /// Penalty of a message that is a question to the server, and of an answer that quotes. A question that is asked again has all words of the first time, so it is larger than
-    /// what the words of a good hit can differ by.
+    /// Penalty of a question to the server, and of an answer that only quotes.
+    ///
+    /// A repeated question has all words of the first one. So the penalty is larger than the difference between good hits.
     pub consults: f32,
     /// Minimum number of rows from each ranking. Min-max scaling over few candidates would exaggerate their differences.
     pub pool: usize,

@@ -89,7 +89,7 @@ fn share_objects(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
     }
 }
 
-/// Lets "it" stand for the subject of which the clause before says what was or is not so: "My boss used to be Greg but it's Calvin".
+/// Gives "it" the subject of the clause before, which says what is no longer so: "My boss used to be Greg but it's Calvin".
 fn continue_contrasts(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
     for i in 1..clauses.len() {
         let [before, clause] = [&clauses[i - 1], &clauses[i]];

@@ -75,9 +75,6 @@ const REQUESTS: &[&str] = &[
 /// Words after a question that say nothing about it.
 const TAILS: &[&str] =
     &["thank you very much", "thank you so much", "thank you", "many thanks", "thanks a lot", "thanks", "thx", "cheers", "please", "pls"];
-/// Words that open a question.
-const QUESTION_WORDS: &[&str] =
-    &["who", "whom", "whose", "what", "which", "where", "when", "why", "how", "what's", "who's", "where's", "when's"];
 /// Words for the text that a question is about, if it has no other name.
 const THIS_TEXT: &[&str] = &["document", "file", "text", "pdf", "page"];
 /// Most words of the name of a document.
@@ -183,8 +180,16 @@ fn split_at_word<'t>(text: &'t str, word: &str) -> Option<(&'t str, &'t str)> {
     Some((text.get(..at)?, text.get(at + word.len() + 2..)?))
 }
 
+/// Whether a text begins with a question word: "who", "what's".
 fn opens_question(text: &str) -> bool {
-    QUESTION_WORDS.iter().any(|word| after(text, word).is_some())
+    let first = text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    is_question_word(first)
+}
+
+/// Whether a word asks for something.
+pub(super) fn is_question_word(word: &str) -> bool {
+    const WORDS: [&str; 9] = ["who", "whom", "whose", "what", "which", "where", "when", "why", "how"];
+    WORDS.iter().any(|asking| asking.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

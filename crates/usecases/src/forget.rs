@@ -110,6 +110,7 @@ impl UseCases {
         Ok(Some(Forgotten { facts, messages, token: Some(plan.id.to_string()), undo_until: Some(plan.until) }))
     }
 
+    /// Returns an id for a forgetting that no message commanded.
     pub(super) fn fresh_forgetting(&self) -> ForgettingId {
         ForgettingId(self.parts.ids.fresh())
     }

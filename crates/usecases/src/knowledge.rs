@@ -209,7 +209,7 @@ impl UseCases {
         &self,
         caller: &Caller,
         id: FactId,
-        plan: impl Fn(&edit::EditContext<'_>, &edit::Retraction<'_>, &mut dyn FnMut() -> Uuid) -> Result<Option<KnowledgeCommit>, UseCaseError>
+        plan: impl Fn(&edit::EditContext<'_>, &edit::EditedFact<'_>, &mut dyn FnMut() -> Uuid) -> Result<Option<KnowledgeCommit>, UseCaseError>
         + Send
         + Sync,
     ) -> Result<Fact, UseCaseError> {
@@ -230,7 +230,7 @@ impl UseCases {
             let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "fact" })?;
             let mut fresh = || self.parts.ids.fresh();
             let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
-            let retraction = edit::Retraction { fact: &fact, rivals: &rivals, evidence: &evidence, sides: &sides };
+            let retraction = edit::EditedFact { fact: &fact, rivals: &rivals, evidence: &evidence, sides: &sides };
             let Some(plan) = plan(&at, &retraction, &mut fresh)? else { return Ok(fact) };
             let heard = Heard::of(&evidence);
             heard.add_sessions(&plan, &mut sessions, MAX_SESSIONS as usize);

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::core_question::is_question_word;
 use recall_domain::{Entity, EntityId, EntityKey, Fact, FactStatus, FirstPerson, Ontology, Relation, RelationName, Timestamp};
 use recall_facts::standing;
 use recall_text::terms;
@@ -54,10 +55,9 @@ impl QuestionTerms {
     }
 }
 
-/// Whether a word opens a question for something.
+/// Whether a word asks for something.
 fn asks(word: &str) -> bool {
-    let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    matches!(word.as_str(), "who" | "whom" | "whose" | "what" | "which" | "where" | "when" | "why" | "how")
+    is_question_word(word.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 
 /// The cues of the relations as terms. They are computed once, because stemming them for each fact was the largest cost.

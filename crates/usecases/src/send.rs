@@ -159,7 +159,7 @@ impl UseCases {
             .enumerate()
             .map(|(i, (((mut m, mining), speaker), mut prepared))| {
                 let answer_from = if mining == FollowUp::FactsAndAnswer { m.answer_from } else { SearchSources::default() };
-                // Who asks for documents only asks, even with a few words to search for.
+                // A message that is limited to documents is a search, also if it is only a few words.
                 let is_search = answer_from.names_documents() || !answer_from.include(SearchSource::Messages);
                 // What is told before a question is no part of it.
                 let is_question = prepared.terms.iter().any(|(term, _)| term == ASKS) && m.text.unicode_sentences().count() == 1;

@@ -18,6 +18,7 @@ const MIN_MONOSPACE: usize = 6;
 /// Largest size of the number of a note, and how far it is raised at least, in sizes of the text.
 const NOTE_SIZE: f32 = 0.85;
 const NOTE_RAISED: f32 = 0.15;
+
 /// A part of a line, or after [`super::order`] a whole line.
 #[derive(Clone, Debug)]
 pub(super) struct Line {

@@ -1,18 +1,18 @@
 //! Tests that restoring a fact undoes its retraction by hand.
 
 use super::*;
-use crate::edit::{EditContext, NotRestorable, Retraction, restore, retract};
+use crate::edit::{EditContext, EditedFact, NotRestorable, restore, retract};
 
 /// Retracted or restored on the day.
 type Edit = Result<KnowledgeCommit, NotRestorable>;
 
 impl TestMemory {
-    fn edit(&mut self, id: FactId, on: i64, plan: impl Fn(&EditContext<'_>, &Retraction<'_>, &mut dyn FnMut() -> Uuid) -> Edit) -> Edit {
+    fn edit(&mut self, id: FactId, on: i64, plan: impl Fn(&EditContext<'_>, &EditedFact<'_>, &mut dyn FnMut() -> Uuid) -> Edit) -> Edit {
         let ontology = ontology();
         let (fact, rivals): (Vec<Fact>, Vec<Fact>) = self.facts.values().cloned().partition(|f| f.id == id);
         let sides: Vec<Entity> = self.entities.values().cloned().collect();
         let at = EditContext { version: 0, session: SessionId(Uuid::nil()), ontology: &ontology, now: day(on) };
-        let input = Retraction { fact: &fact[0], rivals: &rivals, evidence: &self.evidence, sides: &sides };
+        let input = EditedFact { fact: &fact[0], rivals: &rivals, evidence: &self.evidence, sides: &sides };
         let plan = plan(&at, &input, &mut || Uuid::nil())?;
         self.facts.extend(plan.facts.iter().map(|f| (f.id, f.clone())));
         self.evidence.extend(plan.evidence.iter().cloned());

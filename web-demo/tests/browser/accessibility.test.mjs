@@ -57,7 +57,7 @@ for (const [size, options] of Object.entries(SIZES)) {
       }
       await openTab("Chat");
       await page.locator(".message .mention", { hasText: "Mary" }).first().click();
-      await waitForElement(page.getByRole("heading", { name: "Mary", level: 1 }), "the entity");
+      await waitForElement(page.getByRole("heading", { name: "Mary", level: 1, exact: true }), "the entity");
       await check("an entity");
       const id = await page.evaluate(() => document.querySelector(".back").getAttribute("href"));
       await page.goto(`${server.url}/${id}`);

@@ -76,6 +76,20 @@ test("an entity that was opened stays readable, and another one comes when the l
   await tab.context.close();
 });
 
+test("an entity keeps its page while it cannot be read again", async () => {
+  const tab = await openChat([["Rosa likes chess.", "Rosa", "chess"]]);
+  const { page } = tab;
+  await page.locator(".message .mention", { hasText: "Rosa" }).first().click();
+  const heading = page.getByRole("heading", { name: "Rosa", level: 1, exact: true });
+  await waitForElement(heading, "the entity");
+  await page.route("**/graphql", (route) => (route.request().postData()?.includes("EntityPage") ? route.fulfill({ json: { errors: [{ message: "Too much at once.", extensions: { code: "RATE_LIMITED" } }] } }) : route.fallback()));
+  const session = await page.evaluate(() => document.querySelector(".back").getAttribute("href").split("/").at(-1));
+  await server.say(session, "Rosa lives in Ghent.");
+  await waitForElement(page.locator(".page .trouble"), "the notice that it is older");
+  assert.equal(await heading.count(), 1, "what was read stays");
+  await tab.context.close();
+});
+
 for (const [size, options] of Object.entries({ desktop: {}, phone: PHONE })) {
   test(`documents that were opened stay readable, and others come when the line is back, on a ${size}`, async () => {
     const own = await Server.start();

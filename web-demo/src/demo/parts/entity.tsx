@@ -1,5 +1,6 @@
 // The page of one entity: its facts in all sessions, and its mentions.
 import { useEffect, useState } from "preact/hooks";
+import { Unopened } from "../common/parts/unopened.tsx";
 import { EntityPage, type EntityPageResult } from "../generated/operations.ts";
 import { memory, sessionId, showMessage } from "../state/current-session.ts";
 import { count, day } from "../state/format.ts";
@@ -21,27 +22,32 @@ export function EntityView({ id }: { id: string }) {
   const isOffline = knownAt.value !== null;
   useEffect(() => {
     let stale = false;
-    const show = (found: typeof entity, trouble: string | null) => {
+    const show = (found: Loaded | "missing") => {
       if (stale) return;
       setEntity(found);
-      setError(trouble);
+      setError(null);
     };
+    // What is shown stays when it cannot be read again.
     read(EntityPage, { id }).then(
-      (result) => show(result.entity ?? "missing", null),
-      (cause: unknown) => ((cause as { code?: string }).code === "INVALID_ID" ? show("missing", null) : show(null, handleError(cause))),
+      (result) => show(result.entity ?? "missing"),
+      (cause: unknown) => {
+        if ((cause as { code?: string }).code === "INVALID_ID") show("missing");
+        else if (!stale) setError(handleError(cause));
+      },
     );
     return () => { stale = true; };
     // Reload when the open session changes: a new fact may be about this entity.
   }, [id, version, isOffline]);
 
   const back = <a class="quiet back" href={sessionId.value ? sessionHref(sessionId.value) : "#/"}><Icon name="back" />Back to the conversation</a>;
-  if (entity === null) return <div class="page" aria-busy={!error}>{back}{error && <p class="soft" role="status">{error}</p>}</div>;
-  if (entity === "missing") return <div class="page">{back}<p class="trouble">There is no entity at this address.</p></div>;
+  if (entity === null) return <div class="page" aria-busy={!error}>{back}{error ? <Unopened what="entity" why={error} /> : <h1 class="unseen">Entity</h1>}</div>;
+  if (entity === "missing") return <div class="page">{back}<h1>There is no such entity</h1><p class="soft">It was forgotten, or it belongs to another user.</p></div>;
   // Convert facts of other sessions for display without adding them to this session.
   const facts = [...entity.facts.nodes, ...entity.notes.nodes].filter((f) => f.status !== "RETRACTED").map((row) => known.facts.get(row.id) ?? known.toFact(row));
   return (
     <div class="page entity">
       {back}
+      {error && <p class="trouble" role="alert">{error}</p>}
       <header>
         <span class="avatar" data-type={entity.type.toLowerCase()} aria-hidden="true">{(entity.isViewer ? "you" : entity.name).slice(0, entity.isViewer ? 3 : 1)}</span>
         <div>

@@ -18,7 +18,7 @@ import { Ask } from "./ask.tsx";
 import { DeleteButton } from "./delete-button.tsx";
 import { Badges, ProgressBar } from "./document-item.tsx";
 import { TextView } from "./text-view.tsx";
-import { Unopened } from "./unopened.tsx";
+import { Unopened } from "../../common/parts/unopened.tsx";
 
 type Version = VersionsResult["documents"]["nodes"][number];
 

@@ -13,7 +13,7 @@ import { DELETION } from "./comparisons-list.tsx";
 import { DeleteButton } from "./delete-button.tsx";
 import { ProgressBar } from "./document-item.tsx";
 import { Point } from "./points.tsx";
-import { Unopened } from "./unopened.tsx";
+import { Unopened } from "../../common/parts/unopened.tsx";
 
 const GROUPS = [
   { name: "Similarities", about: "What the documents agree on.", pointsOf: (r: OpenedComparison) => r.similarities },

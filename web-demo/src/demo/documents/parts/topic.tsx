@@ -9,7 +9,7 @@ import { GetTopic, Topics as TopicsQuery, type GetTopicResult, type TopicName } 
 import { own } from "../state/library.ts";
 import { useReadingOnReturn } from "../state/return.ts";
 import { Messages, Names, Topics } from "./about.tsx";
-import { Unopened } from "./unopened.tsx";
+import { Unopened } from "../../common/parts/unopened.tsx";
 
 const MAX_LISTED = 12;
 type Loaded = NonNullable<GetTopicResult["topic"]>;

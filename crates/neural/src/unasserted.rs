@@ -96,7 +96,9 @@ pub(crate) fn is_unasserted(text: &[char], subject: Option<Span>, object: Option
     let Some(first) = first else {
         let own = ["i", "we", "my", "our"];
         let clause = last_clause(&all);
-        return has_wish(clause) || clause.windows(2).any(|w| own.contains(&w[1].as_str()) && is_one(&w[..1], CONDITIONS));
+        // "My sister hopes Anna joins us"
+        let is_doubted = clause.last().is_some_and(|w| DOUBTS.contains(&w.as_str())) && clause.first().is_none_or(|w| w != "no");
+        return is_doubted || has_wish(clause) || clause.windows(2).any(|w| own.contains(&w[1].as_str()) && is_one(&w[..1], CONDITIONS));
     };
     if (first.start as usize) < begin {
         return false;
@@ -168,6 +170,7 @@ mod tests {
             ("If Mia works for Bosch, she gets a car.", "Mia", "Bosch"),
             ("I asked whether Mia works for Bosch.", "Mia", "Bosch"),
             ("If I join Bosch, I get a car.", "", "Bosch"),
+            ("My sister hopes Anna joins Bosch.", "", "Anna"),
             ("Al denies that Mia works for Bosch.", "Mia", "Bosch"),
             ("No one at Bosch uses Emacs.", "Bosch", "Emacs"),
             ("Few people at Bosch use Emacs.", "Bosch", "Emacs"),

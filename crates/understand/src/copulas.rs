@@ -3,7 +3,7 @@
 use recall_domain::{EntityType, Polarity};
 
 use super::clauses::{Clause, Subject};
-use super::cues::Rel;
+use super::cues::{NounCue, Rel};
 use super::lexicon::lexicon;
 use super::mentions::{Named, text_of};
 use super::naming::describe;
@@ -118,6 +118,12 @@ impl Reader<'_> {
         }
     }
 
+    /// "My old boss was Greta" tells what is over, whatever the tense of its verb.
+    fn polarity_of_role(&self, copula: &Copula<'_>, np: &NounPhrase, cue: NounCue, k: usize) -> Polarity {
+        let is_over = copula.polarity == Polarity::Affirmed && self.is_former(np, cue, k);
+        if is_over { Polarity::Ended } else { copula.polarity }
+    }
+
     /// Reads the name of the subject: "my name is Ann", "our dog is Rex". Returns whether it is one.
     fn read_name_of_subject(&mut self, copula: &Copula<'_>) -> bool {
         let [subject] = copula.subjects[..] else { return false };
@@ -139,8 +145,9 @@ impl Reader<'_> {
         if subject.proper_name.is_some() || self.tokens[subject.head].pos == Pos::Propn {
             return false;
         }
-        let Some((cue, _)) = self.find_noun_cue(subject) else { return false };
+        let Some((cue, k)) = self.find_noun_cue(subject) else { return false };
         let Some(possessor) = self.possessor(s) else { return false };
+        let polarity = self.polarity_of_role(copula, subject, cue, k);
         let personal = is_personal(self.cues, cue.relation, cue.inverse);
         // "My roommate is a DJ" gives an occupation, not a name.
         if personal && self.is_indefinite(copula.at) {
@@ -151,9 +158,9 @@ impl Reader<'_> {
         items.extend(self.coordinated_adjective(copula).filter(|_| !personal));
         for (item, end) in items {
             let fits = !personal || matches!(item, Referent::Entity(i, _) if self.registry.kept[i]);
-            let added = fits && self.add_noun_fact(cue, possessor, item, copula.polarity, copula.confidence, (copula.words.0, end));
+            let added = fits && self.add_noun_fact(cue, possessor, item, polarity, copula.confidence, (copula.words.0, end));
             // "My mother is Viorica": the role of a name.
-            if let (Referent::Entity(i, _), true) = (item, added && personal && copula.polarity == Polarity::Affirmed) {
+            if let (Referent::Entity(i, _), true) = (item, added && personal && polarity == Polarity::Affirmed) {
                 let role = &self.tokens[self.phrases.nouns[s].head].lemma;
                 self.registry.mentions[i].description.get_or_insert_with(|| role.clone());
             }
@@ -199,16 +206,18 @@ impl Reader<'_> {
 
     /// Adds the facts of a predicate with a possessor: "X is my boss". Returns whether it is one.
     fn read_possessed_predicate(&mut self, copula: &Copula<'_>, predicate: usize) -> bool {
-        let Some((cue, _)) = self.find_noun_cue(&self.phrases.nouns[predicate]) else { return false };
+        let np = &self.phrases.nouns[predicate];
+        let Some((cue, k)) = self.find_noun_cue(np) else { return false };
         let Some(possessor) = self.possessor(predicate) else { return false };
+        let polarity = self.polarity_of_role(copula, np, cue, k);
         for &s in copula.subjects {
             // "She's not my sister": without an antecedent the sentence names nobody.
-            self.covered[predicate] |= self.phrases.nouns[s].pronoun || copula.polarity != Polarity::Affirmed;
+            self.covered[predicate] |= self.phrases.nouns[s].pronoun || polarity != Polarity::Affirmed;
             if let Some(referent) = self.referents[s] {
-                let added = self.add_noun_fact(cue, possessor, referent, copula.polarity, copula.confidence, copula.words);
+                let added = self.add_noun_fact(cue, possessor, referent, polarity, copula.confidence, copula.words);
                 self.covered[predicate] |= added;
                 // "Anna is my sister-in-law": the role of a name.
-                let is_role = added && copula.polarity == Polarity::Affirmed && is_personal(self.cues, cue.relation, cue.inverse);
+                let is_role = added && polarity == Polarity::Affirmed && is_personal(self.cues, cue.relation, cue.inverse);
                 if let (Referent::Entity(i, _), true) = (referent, is_role && possessor == Referent::Speaker) {
                     let role = &self.tokens[self.phrases.nouns[predicate].head].lemma;
                     self.registry.mentions[i].description.get_or_insert_with(|| role.clone());

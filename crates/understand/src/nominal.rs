@@ -176,6 +176,20 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether the cue at token `k` of a noun phrase tells what is over: "my former boss", "my ex-wife".
+    pub(super) fn is_former(&self, np: &NounPhrase, cue: NounCue, k: usize) -> bool {
+        let personal = is_personal(self.cues, cue.relation, cue.inverse);
+        // An old boss is a former one, an old friend is not.
+        let former = (np.core..k).any(|t| match self.tokens[t].norm.as_str() {
+            "former" | "ex" | "previous" => true,
+            // "my 60 year old boss"
+            "old" => personal && cue.inverse && t == np.core,
+            _ => false,
+        });
+        let friend_like = matches!(self.tokens[k].lemma.as_str(), "roommate" | "neighbor" | "neighbour" | "classmate" | "flatmate");
+        (former || self.tokens[k].norm.starts_with("ex-") || self.tokens[k].is("ex")) && !friend_like
+    }
+
     /// Adds the facts of all possessives of the sentence.
     pub(crate) fn read_possessives(&mut self) {
         let appositives: Vec<(usize, usize)> =
@@ -197,16 +211,7 @@ impl Reader<'_> {
                 if !personal && !named {
                     continue;
                 }
-                // An old boss is a former one, an old friend is not.
-                let former = (np.core..k).any(|t| match self.tokens[t].norm.as_str() {
-                    "former" | "ex" | "previous" => true,
-                    // "my 60 year old boss"
-                    "old" => personal && cue.inverse && t == np.core,
-                    _ => false,
-                }) || self.tokens[k].norm.starts_with("ex-")
-                    || self.tokens[k].is("ex");
-                let friend_like = matches!(self.tokens[k].lemma.as_str(), "roommate" | "neighbor" | "neighbour" | "classmate" | "flatmate");
-                let polarity = if former && !friend_like { Polarity::Ended } else { Polarity::Affirmed };
+                let polarity = if self.is_former(&np, cue, k) { Polarity::Ended } else { Polarity::Affirmed };
                 self.add_noun_fact(cue, possessor, other, polarity, 1.0, (start, np.end));
                 self.read_listed_names(n, cue, possessor, k);
                 continue;

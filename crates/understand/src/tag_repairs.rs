@@ -113,6 +113,7 @@ const RULES: &[(&str, Rule)] = &[
     ("gerund_after_verb", gerund_after_verb),
     ("gerund_with_object", gerund_with_object),
     ("verb_after_name", verb_after_name),
+    ("verb_before_clause", verb_before_clause),
     ("coordinated_base_form", coordinated_base_form),
     ("coordinated_third_person", coordinated_third_person),
     ("noun_after_determiner", noun_after_determiner),
@@ -235,7 +236,9 @@ fn verb_after_preposition(w: &Word<'_>) -> Option<Pos> {
 
 /// "my favourite colour is blue"
 fn colour_after_auxiliary(w: &Word<'_>) -> Option<Pos> {
-    let colour = w.pos() == Pos::Adj && w.previous_is(Pos::Aux) && lexicon().has(WordList::Concept, w.norm());
+    // "it's green", but not "Anna's green bike"
+    let after = w.previous_is(Pos::Aux) || w.previous().is_some_and(|t| t.is("'s")) && !w.next_is_nominal();
+    let colour = w.pos() == Pos::Adj && after && lexicon().has(WordList::Concept, w.norm());
     (colour && names_colour(w.tokens)).then_some(Pos::Noun)
 }
 
@@ -308,6 +311,17 @@ fn verb_after_name(w: &Word<'_>) -> Option<Pos> {
     (candidate && w.previous_is(Pos::Propn) && object_follows(w.tokens, w.i)).then_some(Pos::Verb)
 }
 
+/// "My boss hopes Anna joins us": a verb of saying or hoping between a noun and a clause.
+fn verb_before_clause(w: &Word<'_>) -> Option<Pos> {
+    let (lemma, form) = w.known[w.i].as_ref()?;
+    let candidate =
+        *form == VerbForm::ThirdPerson && w.pos() == Pos::Noun && w.previous_is(Pos::Noun) && w.next_is(&[Pos::Propn, Pos::Pron]);
+    let after = (w.i + 1..w.tokens.len()).find(|&k| !matches!(w.tokens[k].pos, Pos::Propn | Pos::Pron))?;
+    let is_clause = w.tokens[after].pos == Pos::Aux || matches!(w.known[after], Some((_, VerbForm::ThirdPerson | VerbForm::Past)));
+    let is_of_clause = ["say", "doubt"].iter().any(|set| lexicon().in_set(set, lemma));
+    (candidate && is_clause && is_of_clause).then_some(Pos::Verb)
+}
+
 /// "I work at X and report to Y"
 fn coordinated_base_form(w: &Word<'_>) -> Option<Pos> {
     let earlier = &w.tokens[..w.before?];
@@ -369,6 +383,7 @@ mod tests {
             ("like", &[("i", Pron), ("like", Adp)], 1, Verb),
             ("auxiliary", &[("has", Verb)], 0, Aux),
             ("gerund_subject", &[("cooking", Verb), ("is", Aux)], 0, Noun),
+            ("verb_before_clause", &[("boss", Noun), ("hopes", Noun), ("Anna", Propn), ("joins", Verb)], 1, Verb),
             ("in_love", &[("in", Adp), ("love", Verb)], 1, Noun),
             ("adjective_as_subject", &[("my", Det), ("favorite", Adj), ("is", Aux)], 1, Noun),
             ("interjection_after_determiner", &[("my", Det), ("bro", Intj)], 1, Noun),

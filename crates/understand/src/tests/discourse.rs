@@ -57,6 +57,10 @@ fn what_replaces_something_is_read_with_its_end() {
         ("Tom doesn't live in Oulu anymore, Tampere now.", vec!["Tom LIVES_IN Oulu ended", "Tom LIVES_IN Tampere affirmed"]),
         ("Samir is neither my manager nor my colleague now.", vec!["Samir MANAGES user ended", "user WORKS_WITH Samir ended"]),
         ("Friday was my last day at Airbus.", vec!["user WORKS_FOR Airbus ended"]),
+        ("My old boss was Greta. My new boss is Henrik.", vec!["Greta MANAGES user ended", "Henrik MANAGES user affirmed"]),
+        ("Greta is my former boss.", vec!["Greta MANAGES user ended"]),
+        ("My favourite colour used to be green but it's orange now", vec!["user LIKES green ended", "user LIKES orange affirmed"]),
+        ("My boss hopes Anna joins Siemens.", vec!["boss MANAGES user affirmed"]),
         ("Anna left Marco in March.", vec!["Anna FAMILY_OF Marco ended"]),
         ("Anna left Marco with Jules for the weekend.", vec![]),
     ] {
@@ -174,12 +178,13 @@ fn own_names_are_read_from_requests_and_greetings() {
     for text in ["call me Lexi, everybody does", "You can call me Lexi", "I'm called Lexi"] {
         assert_eq!(values(text), ["user NAME Lexi affirmed"], "{text}");
     }
-    for text in ["hi it's Marta again", "Hello, it's Marta here", "hi its Marta", "Hey, this is Marta!"] {
+    for text in ["hi it's Marta again", "Hello, it's Marta here", "hi its Marta", "Hey, this is Marta!", "Hi, it's Marta from accounting"] {
         assert_eq!(values(text), ["user NAME Marta affirmed"], "{text}");
     }
     for text in [
         "hi it's Monday",
         "hi it's raining",
+        "It's Marta from accounting",
         "It's Marta",
         "Hi Marta",
         "hi, its Marta's birthday",

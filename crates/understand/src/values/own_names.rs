@@ -46,7 +46,7 @@ impl Reader<'_> {
         self.add_own_name(relation, n, g.start);
     }
 
-    /// Reads a greeting that says who writes: "hi, it's Ann again", "this is Ann here".
+    /// Reads a greeting that says who writes: "hi, it's Ann again", "this is Ann here", "hello, this is Tom from accounting".
     pub(super) fn read_introduction(&mut self, relation: &ValueRelation) {
         let words: Vec<usize> = (0..self.tokens.len()).filter(|&i| self.tokens[i].pos != Pos::Punct).collect();
         let greetings = words.iter().take_while(|&&i| GREETINGS.contains(&self.tokens[i].norm.as_str())).count();
@@ -62,7 +62,9 @@ impl Reader<'_> {
         let Some(n) = self.phrases.nouns.iter().position(|np| np.start <= at && at <= np.head) else { return };
         let last = words.iter().position(|&i| i == self.phrases.nouns[n].head).unwrap_or(greetings + name) - greetings;
         let end = word(last + 1);
-        let closes = end.is_empty() || matches!(end, "again" | "here") && word(last + 2).is_empty();
+        // "Tom from accounting" says where he is from, too.
+        let is_placed = matches!(end, "from" | "at" | "of" | "with") && greetings > 0;
+        let closes = end.is_empty() || is_placed || matches!(end, "again" | "here") && word(last + 2).is_empty();
         let is_person = self.referents[n].is_some_and(|r| self.type_of(r).0 == EntityType::Person);
         if closes && is_person && (greetings > 0 || end == "here") {
             self.add_own_name(relation, n, first);

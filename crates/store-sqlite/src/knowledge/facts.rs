@@ -22,13 +22,12 @@ pub(in super::super) const FACTS_OF_SUBJECT: &str =
 pub(in super::super) const FACTS_OF_OBJECT: &str =
     "SELECT * FROM facts INDEXED BY facts_of_object WHERE user_id = ? AND object_id = ? ORDER BY support DESC, id LIMIT ?";
 
-/// The strongest facts of each of some relations. The index has all that is needed to choose them, so that the other facts are not read.
-pub(in super::super) const FACTS_OF_SUBJECT_AND_RELATIONS: &str = "SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT id FROM (
-         SELECT id, row_number() OVER (PARTITION BY relation ORDER BY support DESC, id) AS place FROM facts INDEXED BY facts_of_subject
-         WHERE user_id = ?1 AND subject_id = ?2 AND relation IN (SELECT value FROM json_each(?3))) WHERE place <= ?4)";
-pub(in super::super) const FACTS_OF_OBJECT_AND_RELATIONS: &str = "SELECT * FROM facts WHERE user_id = ?1 AND id IN (SELECT id FROM (
-         SELECT id, row_number() OVER (PARTITION BY relation ORDER BY support DESC, id) AS place FROM facts INDEXED BY facts_of_object
-         WHERE user_id = ?1 AND object_id = ?2 AND relation IN (SELECT value FROM json_each(?3))) WHERE place <= ?4)";
+/// The strongest facts of a relation of a subject.
+pub(in super::super) const FACTS_OF_SUBJECT_AND_RELATION: &str = "SELECT * FROM facts INDEXED BY facts_of_subject_and_relation
+     WHERE user_id = ? AND subject_id = ? AND relation = ? ORDER BY support DESC, id LIMIT ?";
+/// The strongest facts of a relation of an object.
+pub(in super::super) const FACTS_OF_OBJECT_AND_RELATION: &str = "SELECT * FROM facts INDEXED BY facts_of_object_and_relation
+     WHERE user_id = ? AND object_id = ? AND relation = ? ORDER BY support DESC, id LIMIT ?";
 
 /// Finds facts by their keys. Each form of a key uses all of its columns: a well-known subject costs no more than an unknown one. Several
 /// keys may find the same fact.
@@ -91,13 +90,13 @@ impl FactStore for SqliteStore {
         relations: &[RelationName],
         limit: u32,
     ) -> Result<Vec<Fact>, StoreError> {
-        let (user, entities, relations) = (caller.user(), entities.to_vec(), json(relations, "relations").map_err(StoreError::from)?);
+        let (user, entities, relations) = (caller.user(), entities.to_vec(), relations.to_vec());
         let read = move |db: &mut Db| {
             let mut found = Vec::new();
-            for entity in &entities {
-                let values = (user.0, entity.0, relations.as_str(), limit);
-                found.extend(db.rows("facts", FACTS_OF_SUBJECT_AND_RELATIONS, values, rows::fact)?);
-                found.extend(db.rows("facts", FACTS_OF_OBJECT_AND_RELATIONS, values, rows::fact)?);
+            for (entity, relation) in entities.iter().flat_map(|entity| relations.iter().map(move |relation| (entity, relation))) {
+                let values = (user.0, entity.0, relation.as_str(), limit);
+                found.extend(db.rows("facts", FACTS_OF_SUBJECT_AND_RELATION, values, rows::fact)?);
+                found.extend(db.rows("facts", FACTS_OF_OBJECT_AND_RELATION, values, rows::fact)?);
             }
             Ok(strongest_first(found))
         };

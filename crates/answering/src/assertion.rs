@@ -40,10 +40,25 @@ pub(super) fn opens_like_question(sentence: &str) -> bool {
     words(sentence).iter().take(2).any(|w| list_contains(OPENERS, &w.plain))
 }
 
+/// Whether a sentence has the form of a question and tells what follows: "Did I tell you that I passed?"
+fn tells(sentence: &str) -> bool {
+    const OPENERS: [&str; 7] = [
+        "did i tell you",
+        "did i mention",
+        "have i told you",
+        "have i mentioned",
+        "did you know",
+        "can you remember",
+        "could you remember",
+    ];
+    let lower = sentence.trim_start().to_lowercase();
+    OPENERS.iter().filter_map(|opener| lower.strip_prefix(opener)).any(|rest| words(rest).len() > 3)
+}
+
 /// Whether a sentence is a question. "Theo loves swimming now??" is none.
 pub(super) fn is_question(sentence: &str) -> bool {
     let sentence = sentence.trim_end();
-    sentence.ends_with('?') && (!sentence.ends_with("??") || opens_like_question(sentence))
+    sentence.ends_with('?') && !tells(sentence) && (!sentence.ends_with("??") || opens_like_question(sentence))
 }
 
 /// Whether a word negates.

@@ -107,7 +107,10 @@ fn told_end(clause: &str, said_at: Timestamp) -> Option<Ending> {
     if let Some((words, period)) = relative.or_else(named) {
         return Some(if lasted { Ending::Unknown } else { Ending::Told(end_of(&words, &period)) });
     }
-    let is_of_old = has_pair("used", "to")
+    // "My ex is called Paul", "my former boss"
+    let is_former = said.iter().any(|w| matches!(w.plain.as_str(), "ex" | "former" | "previous") || w.plain.starts_with("ex-"));
+    let is_of_old = is_former
+        || has_pair("used", "to")
         || has_pair("growing", "up")
         || (lasted && said.iter().any(|w| w.plain == "ago"))
         || ((0..said.len()).any(|i| matches!(plain(i), "when" | "while") && matches!(plain(i + 2), "was" | "were")));
@@ -147,7 +150,13 @@ mod tests {
             let told = told_end(clause_at(text, 0), said_at).map(|end| end.words().unwrap_or_default());
             assert_eq!(told.as_deref(), expected, "{text}");
         }
-        for text in ["I had a cat growing up", "I used to live in Bath", "I lived in Bath when I was 25", "I had a car in 2010"] {
+        for text in [
+            "I had a cat growing up",
+            "I used to live in Bath",
+            "I lived in Bath when I was 25",
+            "I had a car in 2010",
+            "My ex is called Paul",
+        ] {
             assert_eq!(told_end(clause_at(text, 0), said_at), Some(Ending::Unknown), "{text}");
         }
     }

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use super::{
     assertion,
+    changes::changes,
     evidence::is_told_by,
     excerpts::shorten,
     lexicon::is_function_word,
@@ -117,7 +118,9 @@ pub(super) fn after_facts<'m>(
         let names = |e: &Entity| words(&e.name).iter().any(|n| text.iter().any(|w| w.stem == n.stem));
         denied && facts.iter().any(|f| if f.subject.is_viewer { of_viewer() } else { names(&f.subject) })
     };
-    let corrected = evidence.flat_map(|m| corrections(m, ranked)).filter(of_side).find(|c| !is_evidence(c.message));
+    let said: Vec<Vec<Word>> = evidence.clone().map(|m| words(m.text.as_str())).collect();
+    let is_change = |c: &Quote<'_>| said.iter().any(|said| changes(&words(c.message.text.as_str()), said, false));
+    let corrected = evidence.flat_map(|m| corrections(m, ranked)).filter(|c| of_side(c) || is_change(c)).find(|c| !is_evidence(c.message));
     let told = facts.iter().flat_map(|f| &f.evidence).map(|e| e.created_at).max();
     let is_newer = |q: &Quote<'_>| q.coverage >= COVERAGE && told.is_some_and(|told| q.message.sent_at > told) && !is_evidence(q.message);
     let newer = corrected.or_else(|| quotes.into_iter().filter(is_newer).max_by_key(|q| q.message.sent_at));
@@ -127,7 +130,7 @@ pub(super) fn after_facts<'m>(
     newer.or_else(|| newest().filter(|_| is_wanted()).map(quote_all))
 }
 
-/// Returns the messages that correct an earlier one: they deny a name of it and say another instead, or call off what it is about.
+/// Returns the messages that correct an earlier one: they deny a name of it and say another instead, or call off or change what it is about.
 fn corrections<'m>(earlier: &Message, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
     let said = words(earlier.text.as_str());
     let is_later = |m: &&Message| {
@@ -143,6 +146,7 @@ fn corrections<'m>(earlier: &Message, ranked: &'m [RankedMessage]) -> Vec<Quote<
         let is_next = m.session == earlier.session && m.position - earlier.position <= NEAR;
         denied_name(&text, &said).is_some_and(|denied| is_next || shares_word(&text, &said, denied))
             || calls_off(&text, &said)
+            || changes(&text, &said, is_next)
             || is_next && replaces_number(&text, &said)
     };
     let mut found: Vec<&Message> = ranked.iter().map(|r| &r.message).filter(is_later).filter(corrects).collect();

@@ -25,6 +25,7 @@ mod answer_type;
 mod asking;
 mod assertion;
 mod called;
+mod changes;
 mod citations;
 mod class;
 mod clause;

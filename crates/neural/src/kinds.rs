@@ -6,19 +6,27 @@ use recall_domain::{Extraction, MessageKind};
 const REQUESTS: &[&str] =
     &["know", "find", "understand", "learn", "see", "check", "figure", "decide", "choose", "write", "translate", "hear"];
 
+/// Past forms with which people begin to tell what they did, besides those in "-ed".
+const DEEDS: &[&str] = &[
+    "bought", "got", "paid", "went", "met", "made", "sold", "lost", "found", "left", "gave", "took", "saw", "had", "sent", "began",
+    "spent", "lent", "ate", "ran", "won", "built", "wrote", "taught", "drove", "flew",
+];
+
 /// Returns the kind that the network says, unless it takes for a question what the speaker tells.
 pub(crate) fn kind_of(text: &str, rules: &Extraction, by_network: MessageKind) -> MessageKind {
     let is_told = rules.kind == MessageKind::Statement && !rules.facts.is_empty() && declares(text);
     if by_network == MessageKind::Question && is_told { rules.kind } else { by_network }
 }
 
-/// Whether the first words of a text say that it tells something: "I need to call the plumber", "Did I mention that …". What somebody needs
+/// Whether the first words of a text say that it tells something: "I need to call the plumber", "Did I mention that …", "Ordered a sofa". What somebody needs
 /// to know, or needs without a verb, is a request to the assistant.
 fn declares(text: &str) -> bool {
     let text = text.trim_start().to_lowercase().replace('’', "'");
     let after = |beginnings: &[&str]| beginnings.iter().find_map(|beginning| text.strip_prefix(beginning)?.strip_prefix(' '));
     let is_request = |rest: &str| REQUESTS.contains(&rest.split(' ').next().unwrap_or_default());
     after(&["i need to", "we need to"]).is_some_and(|rest| !is_request(rest) && !text.contains('?'))
+        || !text.contains('?')
+            && text.split(' ').next().is_some_and(|first| first.len() > 4 && first.ends_with("ed") || DEEDS.contains(&first))
         || after(&["did i", "have i", "can you", "could you", "remind me that"]).is_some()
 }
 
@@ -31,6 +39,9 @@ mod tests {
         for (text, expected) in [
             ("I need to call the plumber on Monday", true),
             ("Did I mention my brother Al is a pilot?", true),
+            ("ordered a sofa from Ikea", true),
+            ("Bought a bike today.", true),
+            ("Need a recipe for bread", false),
             ("I need to know where Ann lives", false),
             ("I need a recipe for lasagne", false),
             ("I'm looking for a restaurant in Porto", false),

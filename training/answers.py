@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from train import BATCH, HIDDEN, ROOT, adam_for, add_layers, add_linear, base_weights, build, chunks, rounded, rounded_layer, transformer, write_model
+from train import BATCH, HIDDEN, ROOT, adam_for, add_layers, add_linear, base_weights, build, chunks, layers_of, read_model, rounded, rounded_layer, transformer, write_model
 
 MODEL = ROOT / "models/minilm-answers"
 APART = ("dalia", "farid", "gia")  # authors of messages that are for measuring only
@@ -158,6 +158,12 @@ def fresh(rng, base):
     }
 
 
+def kept():
+    """The trained weights of the network of the repository, rounded as they are there. The words that answer are not part of it."""
+    t = read_model(MODEL)
+    return {"layers": layers_of(t, range(FROZEN, LAYERS)), "marks": t["marks"], "answers": t["answers"], "answers_bias": t["answers.bias"]}
+
+
 def vectors(base, texts, wanted):
     """The meaning of each text: the mean of the states of the base network."""
     import jax
@@ -200,9 +206,14 @@ def train(args, questions):
     asked = nearest(base, texts, questions, HARD)
     lower, upper, loss = network(args.dropout)
     base = jax.tree.map(jax.numpy.asarray, base)
+    is_newest = lambda group: group[0]["by"] in args.newest.split(",")
+    newest, others = ([group for group in asked if is_newest(group) == wanted] for wanted in (True, False))
+    drawn = min(len(newest) or len(others), len(others))
     start = pickle.load(open(args.start, "rb")) if args.start else fresh(np.random.default_rng(args.seed), base)
+    if newest:
+        start |= kept()
     params = jax.tree.map(jax.numpy.asarray, start)
-    optimiser = adam_for(args, params, args.epochs * -(-len(asked) * (1 + OTHERS) // BATCH))
+    optimiser = adam_for(args, params, args.epochs * -(-(len(newest) + drawn) * (1 + OTHERS) // BATCH))
     state = optimiser.init(params)
 
     @jax.jit
@@ -215,7 +226,7 @@ def train(args, questions):
     key, began = jax.random.key(args.seed), time.time()
     for epoch in range(args.epochs):
         pairs = []
-        for q, near in asked:
+        for q, near in newest + rng.sample(others, drawn):
             pairs.append(texts.pair(q["question"], q["text"], q["answer"]))
             parts = q.get("parts", ())
             pairs += [texts.pair(q["question"], text) for text in rng.sample(near, OTHERS - bool(parts))]
@@ -267,7 +278,7 @@ def measure(args, questions):
     """Prints how the network finds the message and the words that answer, among those nearest to the question."""
     import pickle
 
-    texts, base, params = Texts(args.prepared), base_weights(LAYERS), pickle.load(open(args.weights, "rb"))
+    texts, base, params = Texts(args.prepared), base_weights(LAYERS), pickle.load(open(args.weights, "rb")) if args.weights else fresh(np.random.default_rng(0), base_weights(LAYERS)) | kept()
     asked, pairs = nearest(base, texts, questions, 11), []
     for q, near in asked:
         pairs.append([texts.pair(q["question"], q["text"], q["answer"]), *(texts.pair(q["question"], text) for text in near)])
@@ -333,7 +344,9 @@ def main():
     parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--head-rate", type=float, default=1e-3)
     parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--newest", default="", help="train the network of the repository further: all questions of these authors, and as many of the others")
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--on", default="", help="authors of questions to measure on, instead of those who are set aside")
     parser.add_argument("--every", type=int, default=400, help="which questions `reference` writes")
     args = parser.parse_args()
     if args.what == "texts":
@@ -347,7 +360,8 @@ def main():
     if args.what == "measure":
         for name, has_parts in (("in one step", False), ("in two steps", True)):
             print(f"Questions {name}:")
-            measure(args, [q for q in labels() if is_apart(q) and ("parts" in q) == has_parts])
+            measured = lambda q: q["by"] in args.on.split(",") if args.on else is_apart(q)
+            measure(args, [q for q in labels() if measured(q) and ("parts" in q) == has_parts])
         return None
     questions = [q for q in labels() if not is_apart(q) and q["by"] not in args.without.split(",")]
     print(f"{len(questions)} questions by {len({q['by'] for q in questions})} authors", flush=True)

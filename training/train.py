@@ -371,12 +371,16 @@ def train(args, examples, checkpoint=None):
 
     rng = random.Random(args.seed)
     relations, mark_count = len(examples[0].relations), examples[0].m["seen"]["mark_count"]
+    is_newest = lambda e: e.author in args.newest.split(",")
+    newest, others = ([e for e in examples if is_newest(e) == wanted] for wanted in (True, False))
+    drawn = min(len(newest) or len(others), len(others))
     symmetric = {i for i, r in enumerate(examples[0].relations) if r in SYMMETRIC}
     base = base_weights(args.layers)
     lower, upper, loss = build(args, mark_count, relations)
     states = lower_states(lower, base, examples)
-    params = jax.tree.map(jax.numpy.asarray, fresh(np.random.default_rng(args.seed), base, args.frozen, mark_count, relations))
-    optimiser = adam_for(args, params, args.epochs * -(-len(examples) // BATCH))
+    start = kept(args) if newest else fresh(np.random.default_rng(args.seed), base, args.frozen, mark_count, relations)
+    params = jax.tree.map(jax.numpy.asarray, start)
+    optimiser = adam_for(args, params, args.epochs * -(-(len(newest) + drawn) // BATCH))
     state = optimiser.init(params)
 
     @jax.jit
@@ -388,7 +392,7 @@ def train(args, examples, checkpoint=None):
     key, began = jax.random.key(args.seed), time.time()
     for epoch in range(args.epochs):
         # Batches of similar length, in random order.
-        shuffled = sorted(examples, key=lambda e: (len(e.ids) + rng.uniform(-4, 4)))
+        shuffled = sorted(newest + rng.sample(others, drawn), key=lambda e: (len(e.ids) + rng.uniform(-4, 4)))
         batches = chunks(shuffled)
         rng.shuffle(batches)
         total = 0.0
@@ -401,6 +405,17 @@ def train(args, examples, checkpoint=None):
         if checkpoint:
             checkpoint(epoch, params)
     return base, jax.tree.map(np.asarray, params)
+
+
+def average(args):
+    """Averages the weights of the repository with those trained further: a model soup (Wortsman et al., 2022, arXiv:2203.05482)."""
+    import pickle
+
+    import jax
+
+    trained, params = pickle.load(open(args.weights, "rb"))
+    before = kept(argparse.Namespace(**trained))
+    pickle.dump((trained, jax.tree.map(lambda a, b: ((a + b) / 2).astype(np.float32), before, params)), open(args.out, "wb"))
 
 
 # ---- Results of the network on messages
@@ -568,7 +583,7 @@ def measure(args, examples):
     """Prints what each learned part changes, and what thresholds do, on messages that were not trained on."""
     import pickle
 
-    trained, params = pickle.load(open(args.weights, "rb"))
+    trained, params = pickle.load(open(args.weights, "rb")) if args.weights else (vars(args), kept(args))
     for name in ("layers", "frozen", "dropout"):
         setattr(args, name, trained[name])
     results = predict(args, base_weights(args.layers), params, examples)
@@ -611,6 +626,35 @@ def rounded(w):
 
 def rounded_layer(p):
     return {k: rounded(v) if v.ndim == 2 else v for k, v in p.items()}
+
+
+def read_model(folder):
+    """The tensors of a model of the repository, with its matrices as inputs x outputs."""
+    from safetensors.numpy import load_file
+
+    tensors = load_file(folder / "model.safetensors")
+    scales = {name: tensors.pop(name) for name in [*tensors] if name.endswith(".scales")}
+    matrix = lambda name: (tensors[name] * scales[name + ".scales"][:, None]).T.astype(np.float32)
+    return {name: matrix(name) if name + ".scales" in scales else t for name, t in tensors.items()}
+
+
+def layers_of(tensors, numbers):
+    """The layers with these numbers."""
+    def layer(i):
+        found = {}
+        for part in ("qkv", "out", "up", "down"):
+            found[part], found[part + "_bias"] = tensors[f"layer{i}.{part}"], tensors[f"layer{i}.{part}.bias"]
+        return found | {at + k: tensors[f"layer{i}.norm{k}.{at}"] for k in "12" for at in ("scale", "shift")}
+
+    return [layer(i) for i in numbers]
+
+
+def kept(args):
+    """The trained weights of the reader of the repository, rounded as they are there."""
+    t = read_model(MODEL)
+    heads = {name: t[name] for name in ("marks", "kind", "tags", "subject", "object", "said", "facts")}
+    biases = {name + "_bias": t[name + ".bias"] for name in ("kind", "tags", "subject", "facts")}
+    return {"layers": layers_of(t, range(args.frozen, args.layers))} | heads | biases
 
 
 def add_linear(tensors, name, w, bias):
@@ -709,9 +753,9 @@ def reference(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["vocabulary", "encoder", "composed", "train", "measure", "export", "reference"])
+    parser.add_argument("what", choices=["vocabulary", "encoder", "composed", "train", "average", "measure", "export", "reference"])
     parser.add_argument("--prepared", type=pathlib.Path)
-    parser.add_argument("--weights", type=pathlib.Path, help="what `train` kept in --out")
+    parser.add_argument("--weights", type=pathlib.Path, help="what `train` kept in --out; `measure` takes the reader of the repository without it")
     parser.add_argument("--sweep", action="store_true", help="also try thresholds; not on authors who are set aside")
     parser.add_argument("--on", default="", help="authors to measure on")
     parser.add_argument("--out", type=pathlib.Path, help="where the trained weights are kept")
@@ -723,6 +767,7 @@ def main():
     parser.add_argument("--head-rate", type=float, default=1e-3)
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--mark-dropout", type=float, default=0.15)
+    parser.add_argument("--newest", default="", help="train the reader of the repository further: all messages of these authors, and as many of the others")
     parser.add_argument("--seed", type=int, default=7)
     args = parser.parse_args()
     if args.what == "vocabulary":
@@ -733,6 +778,8 @@ def main():
         return composed()
     import pickle
 
+    if args.what == "average":
+        return average(args)
     if args.what == "export":
         return export(args)
     if args.what == "reference":

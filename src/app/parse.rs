@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{adapters, output};
 use crate::config::Config;
-use recall_documents::{ChildLimits, child};
+use recall_documents::{ChildLimits, TextKind, child};
 use recall_ports::{Chunking, ParsedDocument};
 
 /// Characters of a chunk that are shown.
@@ -18,6 +18,9 @@ const SHOWN: usize = 100;
 pub(super) struct ChildArgs {
     #[arg(long)]
     markdown: bool,
+    /// Whether the file is a table of separated values, by the ending of its name.
+    #[arg(long)]
+    table: bool,
     #[arg(long)]
     chunk_chars: usize,
     #[arg(long)]
@@ -32,7 +35,12 @@ impl ChildArgs {
     /// Parses standard input.
     pub(super) fn run(self) -> anyhow::Result<()> {
         let chunking = Chunking { size: self.chunk_chars, overlap: self.chunk_overlap };
-        Ok(child::run(self.markdown, chunking, ChildLimits { memory: self.memory, seconds: self.seconds, children: 1 })?)
+        let kind = match (self.markdown, self.table) {
+            (true, _) => TextKind::Markdown,
+            (_, true) => TextKind::SeparatedValues,
+            _ => TextKind::Plain,
+        };
+        Ok(child::run(kind, chunking, ChildLimits { memory: self.memory, seconds: self.seconds, children: 1 })?)
     }
 }
 

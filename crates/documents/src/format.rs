@@ -56,6 +56,45 @@ pub(crate) fn is_markdown(name: &str) -> bool {
     ["md", "markdown", "mdown", "mkd"].contains(&ending.as_str())
 }
 
+/// What the name of a file tells of a text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TextKind {
+    /// Text without marks.
+    Plain,
+    /// Markdown.
+    Markdown,
+    /// A table whose cells are separated by commas or other signs.
+    SeparatedValues,
+}
+
+impl TextKind {
+    /// Returns what a file name tells.
+    pub(crate) fn of(name: &str) -> Self {
+        if is_markdown(name) {
+            Self::Markdown
+        } else if is_separated_values(name) {
+            Self::SeparatedValues
+        } else {
+            Self::Plain
+        }
+    }
+
+    /// Returns a name that tells the same and nothing else.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Markdown => "document.md",
+            Self::SeparatedValues => "document.csv",
+        }
+    }
+}
+
+/// Whether a file name has an ending of a table of separated values.
+pub(crate) fn is_separated_values(name: &str) -> bool {
+    let ending = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
+    ["csv", "tsv", "tab"].contains(&ending.as_str())
+}
+
 /// Whether a text begins like HTML. Markdown may begin with an element too, but not with a document type.
 fn is_html(head: &[u8], markdown: bool) -> bool {
     const DOCUMENT: [&str; 4] = ["<!doctype html", "<html", "<head", "<body"];
@@ -104,6 +143,15 @@ mod tests {
         assert_eq!(found(b"# A", "a.MD"), Ok(Content::Text(DocumentFormat::Markdown)));
         assert_eq!(found(b"# A", "a.txt"), Ok(Content::Text(DocumentFormat::PlainText)));
         assert_eq!(found(b"<p align=\"center\">\n\n# A", "README.md"), Ok(Content::Text(DocumentFormat::Markdown)));
+    }
+
+    #[test]
+    fn kind_of_a_text_survives_without_its_name() {
+        for (name, kind) in
+            [("a.md", TextKind::Markdown), ("B.CSV", TextKind::SeparatedValues), ("csv", TextKind::Plain), ("", TextKind::Plain)]
+        {
+            assert_eq!((TextKind::of(name), TextKind::of(kind.name())), (kind, kind), "{name}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use encoding_rs::Encoding;
 use scraper::{Html, Node, node::Element};
 
 use crate::draft::{Draft, Kind};
-use crate::title;
+use crate::{notes, rows, title};
 
 /// Bytes in which the encoding is declared.
 const HEAD: usize = 1024;
@@ -54,6 +54,13 @@ struct Reader {
     /// The number of the next item of each open list; none for a list with bullets.
     lists: Vec<Option<u64>>,
     cells: Vec<String>,
+    /// How many of the cells are names of columns or rows.
+    named_cells: usize,
+    /// The names of the columns of the open table.
+    header: Vec<String>,
+    /// Where the open raised text begins, and whether it is a link within the page, as the mark of a note is.
+    raised: Option<(usize, bool)>,
+    in_local_link: bool,
     /// The depth of open cells. Blocks in a cell are part of its text.
     in_cell: usize,
     in_title: bool,
@@ -94,7 +101,17 @@ impl Reader {
             "a" => {
                 if let Some(link) = element.attr("href") {
                     self.draft.links.push(link.to_owned());
+                    self.in_local_link = link.starts_with('#');
                 }
+                if let Some((_, is_link)) = &mut self.raised {
+                    *is_link |= self.in_local_link;
+                }
+            }
+            "sup" if self.preformatted == 0 => self.raised = Some((self.text.len(), self.in_local_link)),
+            // Cells of a table within a cell are text of that cell.
+            "table" if self.in_cell == 0 => {
+                self.header.clear();
+                self.block(if self.lists.is_empty() { Kind::Paragraph } else { Kind::Line });
             }
             "br" => self.text.push('\n'),
             "ul" | "menu" | "ol" => {
@@ -114,6 +131,7 @@ impl Reader {
                 self.in_cell += 1;
                 if self.in_cell == 1 {
                     self.text.clear();
+                    self.named_cells += usize::from(name == "th");
                 }
             }
             _ if is_block(name) => self.block(if self.lists.is_empty() { Kind::Paragraph } else { Kind::Line }),
@@ -152,12 +170,9 @@ impl Reader {
                     self.cells.push(cell.split_whitespace().collect::<Vec<_>>().join(" "));
                 }
             }
-            "tr" if self.in_cell == 0 => {
-                let cells = std::mem::take(&mut self.cells);
-                if cells.iter().any(|cell| !cell.is_empty()) {
-                    self.draft.push(Kind::Line, &cells.join(" | "));
-                }
-            }
+            "a" => self.in_local_link = false,
+            "sup" => self.end_raised(),
+            "tr" if self.in_cell == 0 => self.end_row(),
             _ if is_block(name) => self.block(if self.lists.is_empty() { Kind::Paragraph } else { Kind::Line }),
             _ => {}
         }
@@ -179,6 +194,27 @@ impl Reader {
                     self.text.push(c);
                 }
             }
+        }
+    }
+
+    fn end_row(&mut self) {
+        let cells = std::mem::take(&mut self.cells);
+        let is_header = std::mem::take(&mut self.named_cells) == cells.len() && rows::names_columns(&cells);
+        if cells.iter().all(String::is_empty) {
+        } else if is_header {
+            self.draft.push(Kind::Line, &cells.join(" | "));
+            self.header = cells;
+        } else {
+            self.draft.push(Kind::Line, &rows::row(&self.header, &cells));
+        }
+    }
+
+    fn end_raised(&mut self) {
+        let Some((start, is_link)) = self.raised.take() else { return };
+        // A block within it has ended the text before.
+        if let Some((before, text)) = self.text.split_at_checked(start) {
+            let written = notes::raised(before, text, is_link);
+            self.text.replace_range(start.., &written);
         }
     }
 
@@ -302,10 +338,28 @@ mod tests {
             (Line, "- b"),
             (Line, "3. x"),
             (Line, "k | v"),
-            (Line, "1 | 2"),
+            (Line, "k: 1 | v: 2"),
             (Paragraph, "a\n  b"),
         ];
         assert_eq!(blocks(page), expected.map(|(kind, text)| (kind, text.to_owned())));
+    }
+
+    #[test]
+    fn raised_marks_of_notes_do_not_join_words_and_numbers() {
+        let page = "<p>Within 30<sup>1</sup> days<sup>2</sup> of 10<sup>6</sup> m<sup>2</sup>, on the 1<sup>st</sup>, with 30<sup><a href='#n3'>3</a></sup> pets\
+            <a href='#n4'><sup>[4]</sup></a> and H<sub>2</sub>O.</p>";
+        let expected = "Within 30¹ days of 10⁶ m², on the 1st, with 30 pets and H2O.";
+        assert_eq!(blocks(page), [(Kind::Paragraph, expected.to_owned())]);
+    }
+
+    #[test]
+    fn rows_have_the_names_of_their_columns() {
+        let page = "<table><thead><tr><th>Plan</th><th>Price</th></tr></thead><tr><td>Pro</td><td>€20</td></tr><tr><td>Team</td><td></td></tr></table>\
+            <table><tr><th></th><th>Basic</th></tr><tr><th>Price</th><td>€10</td></tr></table>\
+            <table><tr><th>Deposit</th><td>€500</td></tr><tr><td>Rent</td><td>€900</td></tr></table>";
+        let lines =
+            ["Plan | Price", "Plan: Pro | Price: €20", "Plan: Team", " | Basic", "Price | Basic: €10", "Deposit | €500", "Rent | €900"];
+        assert_eq!(blocks(page), lines.map(|line| (Kind::Line, line.to_owned())));
     }
 
     #[test]

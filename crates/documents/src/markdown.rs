@@ -1,18 +1,17 @@
 //! Reads Markdown.
 
-use pulldown_cmark::{Event, HeadingLevel, MetadataBlockKind, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::draft::{Draft, Kind};
-use crate::html;
-use crate::title;
+use crate::{html, notes, rows, title};
 
-/// Reads a Markdown text. The title is that of its metadata, or else its first heading of the highest level.
+/// Most lines of front matter. More are text between two rules.
+const MAX_FRONT_MATTER: usize = 200;
+
+/// Reads a Markdown text. The title is that of its front matter, or else its first heading of the highest level.
 pub(crate) fn read(text: &str) -> Draft {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+    let (front_matter, text) = split_front_matter(text);
+    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut reader = Reader::default();
     for event in Parser::new_ext(text, options) {
         reader.event(event);
@@ -20,8 +19,55 @@ pub(crate) fn read(text: &str) -> Draft {
     reader.flush(Kind::Paragraph);
     let mut draft = reader.draft;
     let first = draft.blocks.iter().find(|block| block.kind == Kind::Heading(1)).map(|block| block.text.clone());
-    draft.title = title::stated(reader.stated_title).or(first);
+    draft.title = title::stated(front_matter.and_then(stated_title)).or(first);
     draft
+}
+
+/// Splits a text into its front matter, without the lines around it, and the rest. YAML stands between lines of "---", TOML between lines of "+++".
+///
+/// Text between two rules is no front matter, so each line must look like a part of it.
+fn split_front_matter(text: &str) -> (Option<&str>, &str) {
+    let start = text.len() - text.trim_start().len();
+    let mut lines = text[start..].split_inclusive('\n');
+    let Some(fence) = lines.next().filter(|line| matches!(line.trim_end(), "---" | "+++")) else { return (None, text) };
+    let begin = start + fence.len();
+    let (mut end, mut has_key) = (begin, false);
+    for line in lines.take(MAX_FRONT_MATTER) {
+        let bare = line.trim_end();
+        if bare == fence.trim_end() || (bare == "..." && fence.starts_with('-')) {
+            return if has_key { (text.get(begin..end), &text[end + line.len()..]) } else { (None, text) };
+        }
+        let is_key = key_and_value(bare).is_some();
+        has_key |= is_key;
+        if !is_key && !bare.is_empty() && !bare.starts_with([' ', '\t', '#', '-', '[', ']', '{', '}']) {
+            break;
+        }
+        end += line.len();
+    }
+    (None, text)
+}
+
+/// Splits a line of front matter such as "title: A plan" or "title = 'A plan'".
+fn key_and_value(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_at_checked(line.find([':', '='])?)?;
+    let key = key.trim_end().trim_matches(['"', '\'']);
+    let is_key = key.starts_with(char::is_alphabetic) && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    is_key.then_some((key, value[1..].trim()))
+}
+
+/// Returns the title that front matter states.
+fn stated_title(front_matter: &str) -> Option<String> {
+    let mut lines = front_matter.lines();
+    let is_title = |line: &str| key_and_value(line).filter(|(key, _)| key.eq_ignore_ascii_case("title")).map(|(_, value)| value.to_owned());
+    let value = lines.find_map(is_title)?;
+    // A longer title may stand in the next lines.
+    let value = if value.starts_with(['>', '|']) {
+        lines.take_while(|line| line.starts_with([' ', '\t'])).map(str::trim).collect::<Vec<_>>().join(" ")
+    } else {
+        value
+    };
+    let quoted = ['"', '\''].into_iter().find_map(|mark| value.strip_prefix(mark)?.split(mark).next().map(str::to_owned));
+    Some(quoted.unwrap_or_else(|| value.split(" #").next().unwrap_or_default().trim().to_owned()))
 }
 
 #[derive(Default)]
@@ -33,10 +79,11 @@ struct Reader {
     lists: Vec<Option<u64>>,
     /// HTML of the open block.
     html: String,
-    in_metadata: bool,
-    stated_title: Option<String>,
-    /// Cells of the open row.
+    /// Cells of the open row, and the names of the columns of the open table.
     cells: Vec<String>,
+    header: Vec<String>,
+    /// Where the open raised text begins.
+    raised: Option<usize>,
 }
 
 impl Reader {
@@ -44,13 +91,16 @@ impl Reader {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) if self.in_metadata => self.metadata(&text),
             Event::Text(text) | Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => self.text.push_str(&text),
             Event::Html(part) => self.html.push_str(&part),
             // Tags within a paragraph; their text comes as text.
             Event::InlineHtml(tag) => {
                 if tag.starts_with("<br") {
                     self.text.push('\n');
+                } else if tag.starts_with("<sup") {
+                    self.raised = Some(self.text.len());
+                } else if tag.starts_with("</sup") {
+                    self.end_raised();
                 }
             }
             Event::SoftBreak => self.text.push(' '),
@@ -63,7 +113,6 @@ impl Reader {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::MetadataBlock(MetadataBlockKind::YamlStyle) => self.in_metadata = true,
             Tag::List(first) => {
                 // The text of the item that contains this list.
                 self.flush(Kind::Line);
@@ -93,7 +142,6 @@ impl Reader {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::MetadataBlock(_) => self.in_metadata = false,
             TagEnd::Heading(level) => self.flush(Kind::Heading(depth(level))),
             TagEnd::Paragraph if self.lists.is_empty() => self.flush(Kind::Paragraph),
             // A loose item may have several paragraphs.
@@ -109,8 +157,13 @@ impl Reader {
                 self.draft.links.extend(block.links);
             }
             TagEnd::TableCell => self.cells.push(std::mem::take(&mut self.text).trim().to_owned()),
-            TagEnd::TableHead | TagEnd::TableRow => {
-                self.text = std::mem::take(&mut self.cells).join(" | ");
+            TagEnd::TableHead => {
+                self.header = std::mem::take(&mut self.cells);
+                self.text = self.header.join(" | ");
+                self.flush(Kind::Line);
+            }
+            TagEnd::TableRow => {
+                self.text = rows::row(&self.header, &std::mem::take(&mut self.cells));
                 self.flush(Kind::Line);
             }
             _ => {}
@@ -125,11 +178,11 @@ impl Reader {
         }
     }
 
-    /// Reads the title of a metadata block.
-    fn metadata(&mut self, text: &str) {
-        let title = text.lines().find_map(|line| line.strip_prefix("title:"));
-        if let Some(title) = title {
-            self.stated_title = Some(title.trim().trim_matches(['"', '\'']).to_owned());
+    fn end_raised(&mut self) {
+        let parts = self.raised.take().and_then(|start| Some((start, self.text.split_at_checked(start)?)));
+        if let Some((start, (before, text))) = parts {
+            let written = notes::raised(before, text, false);
+            self.text.replace_range(start.., &written);
         }
     }
 }
@@ -171,12 +224,40 @@ mod tests {
                 (Line, "3. x"),
                 (Line, "4. y"),
                 (Line, "a | b"),
-                (Line, "1 | 2"),
+                (Line, "a: 1 | b: 2"),
                 (Paragraph, "fn main() {\n    x();\n}"),
                 (Paragraph, "In HTML"),
                 (Paragraph, "Note[1]."),
                 (Paragraph, "[1] The note."),
             ]
         );
+    }
+
+    #[test]
+    fn front_matter_gives_the_title_and_no_text() {
+        for front_matter in [
+            "---\nTitle: 'A Plan' # draft\n\nauthor: Ann Lee\ntags:\n- a\n- b\n---",
+            "\n---\r\nsummary: It is short.\r\ntitle: A Plan # draft\r\n...\r\n",
+            "---\ntitle: >-\n  A\n  Plan\ndate: 2026-01-01\n---",
+            "+++\ntitle = \"A Plan\"\n[params]\nauthor = 'x'\n+++",
+        ] {
+            let draft = read(&format!("{front_matter}\n# One\nText."));
+            let texts: Vec<&str> = draft.blocks.iter().map(|block| block.text.as_str()).collect();
+            assert_eq!((draft.title.as_deref(), texts.as_slice()), (Some("A Plan"), ["One", "Text."].as_slice()), "{front_matter}");
+        }
+    }
+
+    #[test]
+    fn text_between_rules_is_read() {
+        for text in ["---\nIt costs: nothing.\n\nSo we go.\n\n---\nEnd.", "# One\n\n---\nfee: 5 euros\n\n---\nEnd.", "---\nfee: 5 euros"] {
+            let read = read(text).blocks.iter().map(|block| block.text.clone()).collect::<String>();
+            assert!(read.contains("It costs") || read.contains("fee: 5 euros"), "{text}");
+        }
+    }
+
+    #[test]
+    fn raised_marks_of_notes_do_not_join_numbers() {
+        let draft = read("Within 30<sup>1</sup> days<sup>2</sup> of use.");
+        assert_eq!(draft.blocks[0].text, "Within 30¹ days of use.");
     }
 }

@@ -2,9 +2,9 @@
 
 use recall_ports::{Chunking, DocumentFormat, ParseError};
 
-use crate::format::{Content, recognise};
+use crate::format::{Content, is_separated_values, recognise};
 use crate::wire::Parsed;
-use crate::{assemble, docx, encoding, html, markdown, pdf, plain};
+use crate::{assemble, docx, encoding, html, markdown, pdf, plain, rows};
 
 /// Parses a file in this process, without limits of the system. A hostile file may panic, exhaust the memory or never end.
 ///
@@ -25,7 +25,9 @@ pub(crate) fn parse_to_wire(bytes: Vec<u8>, name: &str, chunking: Chunking) -> R
         Content::Text(format) => {
             let text = encoding::decode(&bytes, None).ok_or(ParseError::UnknownFormat)?;
             drop(bytes);
-            (format, if format == DocumentFormat::Markdown { markdown::read(&text) } else { plain::read(&text) })
+            let table = if is_separated_values(name) { rows::read_file(&text) } else { None };
+            let other = || if format == DocumentFormat::Markdown { markdown::read(&text) } else { plain::read(&text) };
+            (format, table.unwrap_or_else(other))
         }
     };
     assemble::assemble(format, draft, chunking)

@@ -14,6 +14,7 @@ use nix::unistd::{Pid, getppid};
 use recall_ports::{Chunking, ParseError};
 
 use super::ChildLimits;
+use crate::format::TextKind;
 use crate::parse::parse_to_wire;
 use crate::wire::Outcome;
 
@@ -31,7 +32,7 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// If no result could be written.
-pub fn run(is_markdown: bool, chunking: Chunking, limits: ChildLimits) -> io::Result<()> {
+pub fn run(kind: TextKind, chunking: Chunking, limits: ChildLimits) -> io::Result<()> {
     let parent = getppid();
     close_inherited();
     // The message of a panic could contain text, and nobody reads it.
@@ -41,11 +42,10 @@ pub fn run(is_markdown: bool, chunking: Chunking, limits: ChildLimits) -> io::Re
         if restrict(limits).is_err() {
             return None;
         }
-        let name = if is_markdown { "document.md" } else { "" };
         let parsed = catch_unwind(AssertUnwindSafe(|| {
             let mut bytes = Vec::new();
             io::stdin().lock().read_to_end(&mut bytes).map_err(|e| ParseError::Transient(format!("the file cannot be read: {e}")))?;
-            parse_to_wire(bytes, name, chunking)
+            parse_to_wire(bytes, kind.name(), chunking)
         }));
         // A parser that panics did not expect this file.
         let outcome = Outcome::from(parsed.unwrap_or(Err(ParseError::Damaged)));

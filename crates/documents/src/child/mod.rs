@@ -22,7 +22,7 @@ use tracing::warn;
 
 use recall_ports::{Chunking, DocumentParser, ParseError, ParsedDocument};
 
-use crate::format::is_markdown;
+use crate::format::TextKind;
 use crate::wire::Outcome;
 
 pub use inside::run;
@@ -81,8 +81,10 @@ impl ChildParser {
         let mut command = Command::new(&self.program);
         command.arg0("recall").arg(COMMAND);
         // The name itself is private, and other users of the machine see arguments.
-        if is_markdown(name) {
-            command.arg("--markdown");
+        match TextKind::of(name) {
+            TextKind::Plain => {}
+            TextKind::Markdown => drop(command.arg("--markdown")),
+            TextKind::SeparatedValues => drop(command.arg("--table")),
         }
         let numbers =
             [chunking.size.to_string(), chunking.overlap.to_string(), self.limits.memory.to_string(), self.limits.seconds.to_string()];

@@ -9,7 +9,8 @@ use super::numbering::Numbering;
 use super::styles::{self, Styles};
 use super::xml::{Token, attribute, is_on};
 use crate::draft::{Draft, Kind};
-use crate::notes::{ends_before_note, is_note_number};
+use crate::notes::raised;
+use crate::rows;
 
 /// Deepest nesting of paragraphs, as of text boxes within each other.
 const MAX_NESTED: usize = 64;
@@ -33,6 +34,9 @@ struct Paragraph {
 struct Table {
     cells: Vec<String>,
     cell: String,
+    /// The names of the columns, if a row is marked as a header.
+    header: Vec<String>,
+    is_header: bool,
 }
 
 /// Reads the main part.
@@ -95,17 +99,23 @@ impl Body {
                 if self.skipped > 0 {
                 } else if self.in_instruction {
                     self.instruction.push_str(text);
-                } else if self.in_text && !self.is_hidden && !self.is_note_mark(text) {
-                    self.append(text);
+                } else if self.in_text && !self.is_hidden {
+                    self.append_run(text);
                 }
                 Ok(())
             }
         }
     }
 
-    /// Whether a text is the raised number of a note that somebody has written by hand.
-    fn is_note_mark(&self, text: &str) -> bool {
-        self.is_raised && is_note_number(text.trim()) && self.paragraphs.last().is_some_and(|paragraph| ends_before_note(&paragraph.text))
+    /// Appends a text as it is shown: raised numbers of notes, which somebody has written by hand, are left out.
+    fn append_run(&mut self, text: &str) {
+        match self.paragraphs.last_mut() {
+            Some(paragraph) if self.is_raised => {
+                let written = raised(&paragraph.text, text, false);
+                paragraph.text.push_str(&written);
+            }
+            _ => self.append(text),
+        }
     }
 
     fn append(&mut self, text: &str) {
@@ -132,6 +142,11 @@ impl Body {
             "r" => (self.in_run, self.is_hidden, self.is_raised) = (true, false, false),
             "vertAlign" if self.in_run => self.is_raised = value().as_deref() == Some("superscript"),
             "t" => self.in_text = true,
+            "tblHeader" => {
+                if let Some(table) = self.tables.last_mut() {
+                    table.is_header = is_on(element);
+                }
+            }
             "instrText" => self.in_instruction = true,
             "vanish" if self.in_run => self.is_hidden = is_on(element),
             // The properties of a paragraph define positions of tabs with the same name.
@@ -193,7 +208,11 @@ impl Body {
                 let nested = self.tables.len() > 1;
                 let Some(table) = self.tables.last_mut() else { return };
                 let cells = std::mem::take(&mut table.cells);
-                let row = cells.join(" | ");
+                let is_header = std::mem::take(&mut table.is_header);
+                let row = if is_header || nested { cells.join(" | ") } else { rows::row(&table.header, &cells) };
+                if is_header {
+                    table.header.clone_from(&cells);
+                }
                 if cells.iter().all(String::is_empty) {
                 } else if nested {
                     self.add_to_outer_cell(&row);

@@ -2,6 +2,7 @@
 
 mod body;
 mod numbering;
+mod running;
 mod styles;
 mod xml;
 
@@ -13,9 +14,10 @@ use std::{
 use recall_ports::ParseError;
 use zip::{ZipArchive, result::ZipError};
 
-use crate::draft::Draft;
+use crate::draft::{Block, Draft, Kind};
 use crate::title;
 use body::Body;
+use running::Running;
 use xml::{Token, attribute, each_token};
 
 /// Largest size of the main part when it is unpacked, in bytes. More is a bomb.
@@ -45,13 +47,17 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Draft, ParseError> {
     let (folder, file) = main.rsplit_once('/').unwrap_or(("", &main));
     let beside = |name: &str| format!("{folder}/{name}");
 
-    let mut links = HashMap::new();
+    let (mut links, mut running_parts) = (HashMap::new(), Vec::new());
     each_in(&mut archive, &format!("{folder}/_rels/{file}.rels"), MAX_PART, |token| {
         if let Token::Start("Relationship", element) = token
             && attribute(element, "TargetMode").as_deref() == Some("External")
             && let (Some(id), Some(target)) = (attribute(element, "Id"), attribute(element, "Target"))
         {
             links.insert(id, target);
+        } else if let Token::Start("Relationship", element) = token
+            && attribute(element, "Type").is_some_and(|kind| kind.ends_with("/header") || kind.ends_with("/footer"))
+        {
+            running_parts.extend(attribute(element, "Target").filter(|_| running_parts.len() < running::MAX_PARTS));
         }
         Ok(())
     })?;
@@ -66,6 +72,14 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Draft, ParseError> {
         return Err(ParseError::Damaged);
     }
     let mut draft = body.finish();
+    let mut running = Running::default();
+    running_parts.sort_by_key(|part| (!part.contains("header"), part.clone()));
+    for part in running_parts {
+        each_in(&mut archive, &beside(&part), MAX_PART, |token| running.token(token))?;
+    }
+    // The text may repeat them, as most title pages do.
+    running.texts.retain(|text| !draft.blocks.iter().any(|block| block.text.trim() == text));
+    draft.blocks.splice(0..0, running.texts.into_iter().map(|text| Block::new(Kind::Paragraph, text)));
     if let Some(title) = title::stated(stated_title(&mut archive)?) {
         draft.title = Some(title);
     }

@@ -99,7 +99,39 @@ fn raised_numbers_of_notes_are_left_out() {
         raised("1"),
         raised("2")
     );
-    assert_eq!(blocks(&docx(&body)), [(Paragraph, "Maria Castellanos has 20 m2".to_owned())]);
+    assert_eq!(blocks(&docx(&body)), [(Paragraph, "Maria Castellanos has 20 m²".to_owned())]);
+}
+
+#[test]
+fn header_row_names_the_cells_below() {
+    let row = |properties: &str, cells: [&str; 2]| {
+        let cells = cells.map(|cell| format!("<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>")).concat();
+        format!("<w:tr><w:trPr>{properties}</w:trPr>{cells}</w:tr>")
+    };
+    let table = |properties: &str| format!("<w:tbl>{}{}</w:tbl>", row(properties, ["Plan", "Price"]), row("", ["Pro", "20"]));
+    let lines = |texts: [&str; 2]| texts.map(|text| (Line, text.to_owned()));
+    assert_eq!(blocks(&docx(&table("<w:tblHeader/>"))), lines(["Plan | Price", "Plan: Pro | Price: 20"]));
+    assert_eq!(blocks(&docx(&table(""))), lines(["Plan | Price", "Pro | 20"]));
+}
+
+#[test]
+fn headers_and_footers_are_read_once() {
+    let text = |text: &str| format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>");
+    let page = "<w:p><w:r><w:t>Page</w:t></w:r><w:r><w:instrText> PAGE </w:instrText></w:r><w:r><w:t>7 of many</w:t></w:r></w:p>";
+    let header = format!("<w:hdr>{}{}{}{page}</w:hdr>", text("Acme  Ltd, version 3"), text("Garden rules"), text("–"));
+    let footer = format!("<w:ftr>{}{}</w:ftr>", text("Acme Ltd, version 3"), text("Valid from May 2026"));
+    let relation = |kind: &str, target: &str| format!("<Relationship Id=\"{target}\" Type=\"http://x/{kind}\" Target=\"{target}\"/>");
+    let rels = [relation("header", "header1.xml"), relation("header", "header2.xml"), relation("footer", "footer1.xml")].concat();
+    let rels = format!("<Relationships>{rels}</Relationships>");
+    let parts: [(&str, &[u8]); 4] = [
+        ("word/_rels/document.xml.rels", rels.as_bytes()),
+        ("word/header1.xml", header.as_bytes()),
+        ("word/header2.xml", header.as_bytes()),
+        ("word/footer1.xml", footer.as_bytes()),
+    ];
+    let file = docx_with(&[text("Garden rules"), text("Water the plants.")].concat(), &parts);
+    let expected = ["Acme Ltd, version 3", "Valid from May 2026", "Garden rules", "Water the plants."];
+    assert_eq!(blocks(&file), expected.map(|text| (Paragraph, text.to_owned())));
 }
 
 #[test]

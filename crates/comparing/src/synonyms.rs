@@ -1,54 +1,15 @@
-//! Words that mean the same in rules, contracts and descriptions, so that sentences in other words are paired.
+//! The terms by which sentences are paired: one for all words that mean the same.
 
-use std::{collections::BTreeSet, collections::HashMap, sync::LazyLock};
+use std::collections::BTreeSet;
 
-use recall_text::terms;
+use recall_text::{concepts, is_stop_word};
+use unicode_segmentation::UnicodeSegmentation;
 
-/// Groups of words that mean the same in such texts. Some also have other meanings: "leave", "flat".
-const GROUPS: &[&str] = &[
-    "employee staff personnel worker",
-    "leave vacation",
-    "get receive obtain",
-    "tenant lessee renter",
-    "landlord lessor",
-    "flat apartment",
-    "salary wage remuneration",
-    "begin start commence",
-    "end terminate finish",
-    "buy purchase",
-    "phone telephone",
-    "email e-mail",
-    "customer client",
-    "illness sickness",
-    "doctor physician",
-    "bicycle bike",
-    "repair mend",
-    "child kid",
-    "car automobile",
-    "film movie",
-    "help assist",
-    "reimburse refund",
-    "prohibit forbid",
-    "guest visitor",
-    "garage carport",
-    "cellar basement",
-    "rubbish garbage trash waste",
-];
-
-/// The term that stands for each term of a group.
-static FIRST: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
-    let stems =
-        |group: &&str| -> Vec<String> { group.split(' ').filter_map(|word| terms(word).into_iter().next()).map(|(t, _)| t).collect() };
-    let pairs = |stems: Vec<String>| {
-        let first = stems.first().cloned().unwrap_or_default();
-        stems.into_iter().skip(1).map(move |stem| (stem, first.clone()))
-    };
-    GROUPS.iter().map(stems).flat_map(pairs).collect()
-});
-
-/// Returns the terms of a text, one for all synonyms.
+/// Returns the terms of a text without stop words, one for all synonyms.
 pub(super) fn common_terms(text: &str) -> BTreeSet<String> {
-    terms(text).into_iter().map(|(term, _)| FIRST.get(&term).cloned().unwrap_or(term)).collect()
+    let words: Vec<&str> = text.unicode_words().collect();
+    let is_stop = |word: &str| is_stop_word(word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word));
+    concepts(words.iter().copied()).into_iter().zip(&words).filter(|(_, word)| !is_stop(word)).map(|(term, _)| term).collect()
 }
 
 #[cfg(test)]
@@ -57,7 +18,8 @@ mod tests {
 
     #[test]
     fn synonyms_have_one_term() {
-        assert_eq!(common_terms("Staff receive vacations"), common_terms("Employees get leave"));
+        assert_eq!(common_terms("Staff receive vacations"), common_terms("Employees get annual leave"));
         assert_ne!(common_terms("guests"), common_terms("employees"));
+        assert!(common_terms("the of and who’s").is_empty());
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! The model is part of the binary; there is no neural network to run and no file or service to read. Its table is mapped, not copied.
 
+use std::{collections::HashSet, sync::Arc};
+
 use async_trait::async_trait;
 use model2vec_rs::model::StaticModel;
 use safetensors::{Dtype, SafeTensors};
@@ -30,6 +32,8 @@ const INLINE_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug)]
 pub struct LocalEmbedder {
     model: StaticModel,
+    /// The words among its tokens. The others are parts of words, signs and numbers.
+    words: Arc<HashSet<Box<str>>>,
 }
 
 impl LocalEmbedder {
@@ -45,9 +49,16 @@ impl LocalEmbedder {
         let (Dtype::I8, [rows, DIMENSION]) = (table.dtype(), table.shape()) else {
             return Err(damaged(&"the table has another shape or type"));
         };
+        let is_word = |token: &String| token.chars().all(char::is_alphabetic);
+        let words = tokenizer.get_vocab(false).into_keys().filter(is_word).map(String::into_boxed_str).collect();
         let values = bytemuck::cast_slice(table.data());
         let model = StaticModel::from_borrowed_i8(tokenizer, values, *rows, DIMENSION, true, None, None).map_err(|e| damaged(&e))?;
-        Ok(Self { model })
+        Ok(Self { model, words: Arc::new(words) })
+    }
+
+    /// Whether the model has a vector for a word in small letters, and not only for its parts: it is one of 22,000 common words.
+    pub fn knows(&self, word: &str) -> bool {
+        self.words.contains(word)
     }
 
     /// Returns the vector of a text: of unit length, or zero if no token is known.
@@ -103,6 +114,14 @@ mod tests {
         let header: serde_json::Value = serde_json::from_slice(&MODEL[8..8 + header_len]).unwrap();
         assert_eq!(header["embeddings"]["shape"], serde_json::json!([29_525, DIMENSION]));
         assert_eq!(header["embeddings"]["dtype"], "I8");
+    }
+
+    #[test]
+    fn common_words_are_known_and_parts_and_typing_errors_are_not() {
+        let model = LocalEmbedder::load().unwrap();
+        assert!(
+            model.knows("deposit") && model.knows("vacation") && !model.knows("depsoit") && !model.knows("##ing") && !model.knows("2023")
+        );
     }
 
     #[test]

@@ -25,6 +25,11 @@ impl Marks {
         Self(names | bit(ASKS, ASKS_BIT) | bit(CONSULTS, CONSULTS_BIT))
     }
 
+    /// Whether the message is a question, or a question to the server or its answer.
+    pub(super) fn is_question(self) -> bool {
+        self.0 & (ASKS_BIT | CONSULTS_BIT) != 0
+    }
+
     /// Returns the prior of a message with `length` terms. It is negative for a short question, and for one to the server.
     pub(super) fn prior(self, length: f32, tuning: &Tuning) -> f32 {
         let names = f32::from(self.0 & !(ASKS_BIT | CONSULTS_BIT)) / f32::from(MOST_NAMES);

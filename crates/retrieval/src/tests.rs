@@ -407,3 +407,24 @@ async fn concurrent_searches_see_every_message_stored_before() {
         done.unwrap();
     }
 }
+
+#[tokio::test]
+async fn word_with_a_typing_error_finds_what_is_meant() {
+    let feed = Arc::new(MemoryFeed::default());
+    add(&feed, 1, 0, 7, None, "The deposit is 900 euros.");
+    add(&feed, 2, 0, 9, None, "The puppy chews the couch.");
+    let index = index(&feed, PLENTY);
+    let found = async |text: &str, exclude: Option<usize>| {
+        let query = IndexQuery { methods: vec![Method::Keyword], exclude: exclude.map(message), ..question(text) };
+        hits(&index, 0, &query).await.into_iter().map(|hit| hit.message).collect::<Vec<_>>()
+    };
+    assert_eq!(found("How much is the depsoit?", None).await, [message(1)]);
+    assert_eq!(found("How much is the Depsoit?", None).await, []);
+    // The question itself is a message, and so are those before it.
+    add(&feed, 3, 0, 8, None, "How much is the depsoit?");
+    add(&feed, 4, 0, 8, None, "depsoit");
+    assert_eq!(found("depsoit", Some(4)).await[0], message(1));
+    // A word that somebody has told is a word.
+    add(&feed, 5, 0, 8, None, "My depsoit is a pet name.");
+    assert!(!found("depsoit", None).await.contains(&message(1)));
+}

@@ -2,7 +2,9 @@
 //!
 //! Pure: it gets rows and queries. Other modules read the rows and check who may search.
 
-use std::collections::HashMap;
+mod question;
+
+use std::{collections::HashMap, time::Instant};
 
 use super::{
     bm25::{self, Totals, Weighted},
@@ -16,12 +18,11 @@ use super::{
     vectors::{Probe, Vectors},
 };
 use recall_domain::{
-    DocumentId, FirstPerson, MessageId, Role, SessionId, Timestamp,
+    DocumentId, MessageId, Role, SessionId, Timestamp,
     context::{Method, Scope},
 };
 use recall_ports::{FeedRow, IndexQuery, index::IndexResult};
 use recall_text::terms;
-use std::time::Instant;
 
 /// Numbers of the speakers without a name.
 const VIEWER: u32 = 0;
@@ -191,18 +192,6 @@ impl UserIndex {
         number
     }
 
-    /// Returns the speakers that a question names, by a word of their name or by "I".
-    fn named_speakers(&self, text: &str, words: &[String]) -> Vec<u32> {
-        let first_person =
-            text.split(|c: char| !c.is_alphanumeric()).any(|w| FirstPerson::of(&w.to_lowercase()).is_some_and(|p| !p.plural));
-        let by_name = self.speaker_names.iter().enumerate().filter(|(_, name)| name.iter().any(|part| words.contains(part)));
-        let mut named: Vec<u32> = by_name.filter_map(|(i, _)| u32::try_from(i).ok()).collect();
-        if first_person {
-            named.push(VIEWER);
-        }
-        named
-    }
-
     /// Returns the best messages.
     pub(super) fn search(&self, request: SearchRequest<'_>, tuning: &Tuning) -> IndexResult {
         joint::rank(&[self.find_candidates(request, None, true, tuning)], request.query, tuning)
@@ -227,9 +216,10 @@ impl UserIndex {
     /// whether "I" in the query is the speaker without a name here.
     fn find_candidates(&self, request: SearchRequest<'_>, other: Option<&Self>, is_viewers: bool, tuning: &Tuning) -> Pool<'_> {
         let SearchRequest { query, nearest } = request;
-        let words: Vec<String> = terms(&query.text).into_iter().map(|(term, _)| term).collect();
+        let mut words: Vec<String> = terms(&query.text).into_iter().map(|(term, _)| term).collect();
         let mut named = self.named_speakers(&query.text, &words);
         named.retain(|speaker| is_viewers || *speaker != VIEWER);
+        words.extend(self.meant_terms(query, other));
         let filter = self.filter(query);
         let size = tuning.pool.max(query.first.saturating_mul(2));
 

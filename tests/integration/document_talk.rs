@@ -98,6 +98,39 @@ async fn earlier_questions_do_not_hide_what_answers_them() {
 }
 
 #[tokio::test]
+async fn typing_errors_in_questions_are_corrected_by_the_document() {
+    let chat = Chat::of(&[]).await;
+    let lease = chat.add_document("lease.md", LEASE).await;
+    // The second time, an earlier question has the same error.
+    for _ in 0..2 {
+        let answer = chat.ask("How much is the depsoit?").await;
+        assert!(answer.contains("2,700"), "{answer}");
+    }
+    let answer = chat.ask_in(&lease, "How high is the monhtly rent?").await;
+    assert!(answer.contains("1,350"), "{answer}");
+    // A word that is none of the document's stays what it is.
+    let answer = chat.ask_in(&lease, "How much is the debit?").await;
+    assert!(!answer.contains("2,700"), "{answer}");
+}
+
+#[tokio::test]
+async fn question_with_a_synonym_is_answered_from_the_document() {
+    let chat = Chat::of(&[]).await;
+    let contract = "# Contract\n\n## Notice\n\nBoth parties may end the contract with a notice period of three months.\n\n## Pay\n\nThe salary is paid monthly.\n";
+    let contract = chat.add_document("contract.md", contract).await;
+    let answer = chat.ask_in(&contract, "How long is the cancellation period?").await;
+    assert!(answer.contains("three months"), "{answer}");
+}
+
+#[tokio::test]
+async fn row_of_a_table_is_quoted_with_the_names_of_its_columns() {
+    let chat = Chat::of(&[]).await;
+    let plans = chat.add_document("plans.csv", "Plan,Price per month,Users\nBasic,€10,1\nPro,€20,5\nTeam,€50,20\n").await;
+    let answer = chat.ask_in(&plans, "What does the Pro plan cost?").await;
+    assert!(answer.contains("“Plan: Pro | Price per month: €20 | Users: 5”"), "{answer}");
+}
+
+#[tokio::test]
 async fn who_asks_although_a_document_names_the_who() {
     let chat = Chat::of(&["My dentist is Dr Lowe."]).await;
     chat.add_document("who.md", "The WHO is in Geneva.\n").await;

@@ -18,7 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("documents", &["domain", "ports"]),
     ("embedding", &["domain", "ports"]),
     ("retrieval", &["domain", "ports", "text"]),
-    ("answering", &["domain", "ports", "embedding"]),
+    ("answering", &["domain", "ports", "embedding", "text"]),
     ("comparing", &["domain", "ports", "embedding", "text"]),
     ("models", &["domain", "ports"]),
     ("neural", &["domain", "ports", "text"]),

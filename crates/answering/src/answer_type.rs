@@ -107,7 +107,10 @@ impl AnswerType {
             if let Some(i) = near(&["reason"]) {
                 return (Self::Reason, vec![i]);
             }
+            // "What does the Pro plan cost?"
+            let cost = question.len().checked_sub(1).filter(|last| plain(*last) == "cost");
             if let Some(i) = near(&["price", "cost", "salary", "rent", "budget"])
+                .or(cost)
                 .filter(|i| plain(i + 1) != "for" && question.get(i + 1).is_none_or(is_function_word))
             {
                 // The word itself is content of the question, so its position is not returned.
@@ -324,6 +327,7 @@ mod tests {
             ("What does Erik do", AnswerType::Occupation),
             ("What do I do for a living", AnswerType::Occupation),
             ("What is Ada's job", AnswerType::Occupation),
+            ("What does the big plan for teams cost?", AnswerType::Amount),
             ("Who knows when it starts", AnswerType::Person),
             ("Do you know where I live", AnswerType::Place),
             ("How come I was late", AnswerType::Reason),

@@ -18,7 +18,7 @@
 //! - `passages` selects the chunk of a document if no message fits.
 //! - `values` answers about values: ages, dates, amounts, jobs.
 //! - `sources` answers "how do you know" with the messages that say so.
-//! - `rephrase` replaces "my sister" by her name, and `path` other descriptions.
+//! - `spelling` corrects typing errors, `synonyms` asks in the words of documents, `rephrase` replaces "my sister" by her name, and `path` other descriptions.
 
 mod about;
 mod answer_type;
@@ -54,6 +54,8 @@ mod roles;
 mod sides;
 mod smalltalk;
 mod sources;
+mod spelling;
+mod synonyms;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -266,7 +268,7 @@ impl ExtractiveAnswerer {
         let message = candidate.chunk.as_message().message;
         let (by_words, coverage) = finder.find_passage(candidate.chunk, &message)?;
         let excerpt = candidate.excerpt(&asked.text, &question, by_words, coverage, &self.networks).await?;
-        let versions = candidate.other_versions(&excerpt.text);
+        let versions = candidate.other_versions(&question, &excerpt.text);
         let messages: Vec<Message> = versions.iter().map(|(version, _)| version.as_message().message).collect();
         let excerpts = std::iter::once(excerpt).chain(versions.into_iter().map(|(_, excerpt)| excerpt));
         let quote =
@@ -393,11 +395,15 @@ impl Answerer for ExtractiveAnswerer {
     }
 
     fn rephrase(&self, asked: &Asked, context: &Context) -> Option<UserText> {
-        let question = self.parse_question(asked, context);
         let text = asked.text.as_str();
+        if let Some(corrected) = spelling::correct(text, context, |word| self.embedder.knows(word)) {
+            return Some(corrected.into());
+        }
+        let question = self.parse_question(asked, context);
         rephrase::replace_role(text, &question, &context.facts, &self.cue_index)
             .or_else(|| path::replace_description(text, &question, &Asking { answerer: self, asked, context }))
             .or_else(|| rephrase::add_occupation_words(&question))
+            .or_else(|| synonyms::replace(text, &question, context))
             .filter(|rephrased| rephrased != text)
             .map(UserText::from)
     }

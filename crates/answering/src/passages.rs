@@ -15,6 +15,7 @@ use super::{
     answer_type::AnswerType,
     excerpts::{quoted_range, shorten},
     exclusion::is_month,
+    lexicon::is_function_word,
     question::{Question, QuestionKind},
     quotes::{QuoteFinder, Term, YES_NO_COVERAGE},
     words::{Word, is_first_person, words},
@@ -94,11 +95,11 @@ pub(super) fn find_candidate<'c>(question: &Question, chunks: &'c [RankedChunk],
 
 impl<'c> CandidatePassage<'c> {
     /// Returns what the other versions of the passage say instead of an excerpt. Those that say the same are left out.
-    pub(super) fn other_versions(&self, excerpt: &str) -> Vec<(&'c RankedChunk, Excerpt)> {
+    pub(super) fn other_versions(&self, question: &Question, excerpt: &str) -> Vec<(&'c RankedChunk, Excerpt)> {
         let wanted = stems(excerpt);
         let nearest = |version: &&'c RankedChunk| {
             let likeness = |e: &Excerpt| likeness(&stems(&e.text), &wanted);
-            let excerpt = Excerpts::of(version).all().map(|(_, e)| e).max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+            let excerpt = Excerpts::of(version, question).all().map(|(_, e)| e).max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
             Some((*version, excerpt))
         };
         let mut said = HashSet::from([without_space(excerpt)]);
@@ -118,7 +119,7 @@ impl<'c> CandidatePassage<'c> {
             return Some(by_words);
         }
         let mut excerpts = vec![by_words];
-        for (_, excerpt) in Excerpts::of(self.chunk).all() {
+        for (_, excerpt) in Excerpts::of(self.chunk, question).all() {
             if excerpts.len() < MAX_EXCERPTS && !excerpts.contains(&excerpt) {
                 excerpts.push(excerpt);
             }
@@ -193,13 +194,17 @@ pub(super) struct Excerpt {
 struct Excerpts<'c> {
     chunk: &'c RankedChunk,
     sentences: Vec<&'c str>,
+    /// Rows of tables that have a word of the question which another row lacks. They are quoted alone.
+    single_rows: HashSet<usize>,
 }
 
 impl<'c> Excerpts<'c> {
-    fn of(chunk: &'c RankedChunk) -> Self {
+    fn of(chunk: &'c RankedChunk, question: &Question) -> Self {
         let text = chunk.chunk.text.as_str();
         let body = text.get(chunk.chunk.headings().len()..).filter(|body| !body.trim().is_empty()).unwrap_or(text);
-        Self { chunk, sentences: body.unicode_sentences().collect() }
+        let sentences: Vec<&str> = body.unicode_sentences().collect();
+        let single_rows = single_rows(&sentences, question);
+        Self { chunk, sentences, single_rows }
     }
 
     /// Returns what is quoted at a sentence: those around it, without questions before the answer. A question without one answers nothing.
@@ -209,7 +214,8 @@ impl<'c> Excerpts<'c> {
         let is_question = |i: &usize| self.sentences.get(*i).is_some_and(|s| s.trim_end().ends_with('?') || is_number(s));
         // In a list of questions, the answer comes after the question.
         let nearest = (sentence..self.sentences.len()).find(|i| !is_question(i))?;
-        let (first, last) = quoted_range(&self.sentences, nearest);
+        let is_single = self.single_rows.contains(&nearest);
+        let (first, last) = if is_single { (nearest, nearest) } else { quoted_range(&self.sentences, nearest) };
         let first = (first..=nearest).rev().take_while(|i| !is_question(i)).last().unwrap_or(nearest);
         let without_headings = |text: &str| self.chunk.chunk.without_headings(text).trim().to_owned();
         let text = without_headings(&shorten(&self.sentences.get(first..=last)?.concat()));
@@ -220,6 +226,16 @@ impl<'c> Excerpts<'c> {
     fn all(&self) -> impl Iterator<Item = (usize, Excerpt)> {
         (0..self.sentences.len()).filter_map(|i| Some((i, self.at(i)?)))
     }
+}
+
+/// Returns the rows of a table that have a content word of the question which another row lacks: "Pro | €20" for the price of Pro, and not "Team | €50".
+fn single_rows(sentences: &[&str], question: &Question) -> HashSet<usize> {
+    let is_row = |sentence: &str| sentence.contains(" | ");
+    let rows: Vec<(usize, HashSet<String>)> =
+        sentences.iter().enumerate().filter(|(_, sentence)| is_row(sentence)).map(|(at, row)| (at, stems(row))).collect();
+    let is_told = |word: &&Word| !is_function_word(word) && !rows.iter().all(|(_, row)| row.contains(&word.stem));
+    let telling: Vec<&String> = question.words.iter().filter(is_told).map(|word| &word.stem).collect();
+    rows.iter().filter(|(_, row)| telling.iter().any(|stem| row.contains(*stem))).map(|(at, _)| *at).collect()
 }
 
 /// Whether a text of a chunk may answer a question: it has a number, a price or a time if one is asked for, or the heading above it has. "When should I" asks
@@ -288,7 +304,7 @@ impl QuoteFinder<'_> {
         let heading = chunk.chunk.heading.as_ref().map_or("", |h| h.as_str());
         let title = chunk.document.title.as_ref().map_or("", |t| t.as_str());
         let topic = self.read_sentence(&format!("{heading} {title} {}", chunk.document.filename.as_str()), true);
-        let (terms, excerpts) = (self.terms(), Excerpts::of(chunk));
+        let (terms, excerpts) = (self.terms(), Excerpts::of(chunk, self.question));
         let shares = |s: &&str| -> Vec<f32> {
             let sentence = self.read_sentence(s, true);
             terms.iter().map(|t| self.share(t, &sentence, message)).collect()
@@ -353,7 +369,7 @@ fn addresses_reader(chunk: &RankedChunk) -> bool {
 }
 
 /// Whether a question is about the user. In "how can I", "what should I", "do I need" and "if I lose my key", "I" is anybody.
-fn is_personal(question: &Question) -> bool {
+pub(super) fn is_personal(question: &Question) -> bool {
     const BEFORE_ANYBODY: [&str; 10] = ["can", "could", "may", "might", "must", "shall", "should", "would", "if", "unless"];
     let plain = |i: usize| question.words.get(i).map_or("", |w| w.plain.as_str());
     let is_anybody = |i: usize| {
@@ -454,6 +470,46 @@ cues.verbs = ["like"]
         let found = answer("What should I do about lost keys of the office?", &[chunk(1, 0.6, KEYS), chunk(5, 0.5, "Dogs are welcome.")]);
         assert!(found.starts_with("In handbook.pdf: “The reception hands out keys"), "{found}");
         assert!(found.contains("must be reported"), "{found}");
+    }
+
+    #[test]
+    fn row_of_a_table_is_quoted_alone_if_it_is_asked_for() {
+        let table = "Plan | Price\nPlan: Basic | Price: €10\nPlan: Pro | Price: €20\nPlan: Team | Price: €50";
+        let chunks = [RankedChunk { relevance: Some(0.9), ..chunk(1, 0.6, table) }];
+        assert_eq!(answer("What does the Pro plan cost?", &chunks), "In handbook.pdf: “Plan: Pro | Price: €20” [1].");
+        let found = answer("What is the price of each plan?", &chunks);
+        assert!(found.contains("€10") && found.contains("€50"), "{found}");
+    }
+
+    #[test]
+    fn synonyms_are_the_same_words() {
+        // The verifier doubts, and is asked only about a chunk in other words.
+        let networks = Networks { verifier: Some(Arc::new(Says(Some(0.01)))), ..Networks::default() };
+        let answerer = ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), networks);
+        let best = RankedChunk { relevance: Some(0.7), ..chunk(1, 0.6, "Staff are entitled to 25 days of annual leave.") };
+        let context = Context { chunks: vec![best], ..Context::default() };
+        let answer = |question: &str| answer_now(&answerer, &crate::tests::asked(question), &context).text.into_string();
+        assert!(answer("How many days of vacation are employees entitled to?").contains("25 days"));
+        assert!(!answer("How many days of training are employees entitled to?").contains("25 days"));
+    }
+
+    #[test]
+    fn question_is_asked_in_the_words_of_the_documents() {
+        let text = "Both parties keep a notice period of three months. A medical certificate is needed. You may leave the flat on Sundays.";
+        let context = Context { chunks: vec![chunk(1, 0.6, text)], ..Context::default() };
+        let rephrased = |question: &str| ANSWERER.rephrase(&crate::tests::asked(question), &context).map(UserText::into_string);
+        for (question, expected) in [
+            ("How long is the cancellation period?", Some("How long is the notice period?")),
+            ("When do I need a doctor's note?", Some("When do I need a medical certificate?")),
+            ("How long is the notice period?", None),
+            // "Leave" and "flat" have other meanings.
+            ("How much vacation do I get?", None),
+            ("How big is the apartment?", None),
+            // The user's own things, and names.
+            ("Where is my doctor's note?", None),
+        ] {
+            assert_eq!(rephrased(question).as_deref(), expected, "{question}");
+        }
     }
 
     #[test]

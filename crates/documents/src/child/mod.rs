@@ -81,11 +81,11 @@ impl ChildParser {
         let mut command = Command::new(&self.program);
         command.arg0("recall").arg(COMMAND);
         // The name itself is private, and other users of the machine see arguments.
-        match TextKind::of(name) {
-            TextKind::Plain => {}
-            TextKind::Markdown => drop(command.arg("--markdown")),
-            TextKind::SeparatedValues => drop(command.arg("--table")),
-        }
+        command.args(match TextKind::of(name) {
+            TextKind::Plain => None,
+            TextKind::Markdown => Some("--markdown"),
+            TextKind::SeparatedValues => Some("--table"),
+        });
         let numbers =
             [chunking.size.to_string(), chunking.overlap.to_string(), self.limits.memory.to_string(), self.limits.seconds.to_string()];
         command.args(["--chunk-chars", &numbers[0], "--chunk-overlap", &numbers[1], "--memory", &numbers[2], "--seconds", &numbers[3]]);

@@ -1,4 +1,4 @@
-//! Finds the message that tells that a relative has died. Kinship does not end, so no fact says it.
+//! Finds the message that tells that somebody has died. Kinship does not end, so no fact says it.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -11,7 +11,7 @@ use super::{
     words::{Word, words},
 };
 use recall_domain::{
-    Entity, EntityType, FirstPerson, Role,
+    EntityType, FirstPerson, Role,
     context::{RankedFact, RankedMessage},
 };
 
@@ -20,28 +20,44 @@ const BETWEEN: &[&str] = &["has", "had", "have", "is", "are", "was", "just", "sa
 /// Words of a sentence that only supposes a death.
 const SUPPOSED: &[&str] = &["if", "would", "imagine", "dreamt", "dreamed", "dream", "fear", "afraid"];
 
-/// Returns the message about the death of a relative, if a question asks whether the user has this relative: "Do I have a gran?"
+/// Returns the message about the death of somebody, if a question asks whether the user has this relative ("Do I have a gran?") or whether somebody is
+/// alive ("Is my gran still alive?").
 pub(super) fn told_deaths<'m>(question: &Question, facts: &[&RankedFact], ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
-    let asks_for_having = question.words.iter().any(|w| matches!(w.plain.as_str(), "have" | "has" | "got"));
-    if question.kind != QuestionKind::YesNo || !asks_for_having {
+    let has = |words: &[&str]| question.words.iter().any(|w| words.contains(&w.plain.as_str()));
+    let names: Vec<String> = if question.kind != QuestionKind::YesNo {
         return Vec::new();
-    }
-    let persons = facts.iter().filter(|f| holds(f)).flat_map(|f| [&f.subject, &f.object]);
-    let persons: Vec<&Entity> = persons.filter(|e| e.entity_type == EntityType::Person && !e.is_viewer).collect();
+    } else if has(&["alive", "dead", "living", "died"]) {
+        names_asked(&question.words)
+    } else if has(&["have", "has", "got"]) {
+        let persons = facts.iter().filter(|f| holds(f)).flat_map(|f| [&f.subject, &f.object]);
+        persons.filter(|e| e.entity_type == EntityType::Person && !e.is_viewer).map(|e| e.name.to_string()).collect()
+    } else {
+        return Vec::new();
+    };
     let messages = ranked.iter().map(|r| &r.message).filter(|m| m.role == Role::User);
     let quotes = messages.filter_map(|message| {
         let text = without_quotations(message.text.as_str());
-        let told = text.unicode_sentences().find(|s| persons.iter().any(|person| tells_death(&words(s), person)))?;
+        let told = text.unicode_sentences().find(|s| names.iter().any(|name| tells_death(&words(s), name)))?;
         Some(Quote { message, excerpt: shorten(told.trim()), sentence: None, verdict: None, coverage: 1.0 })
     });
     quotes.take(1).collect()
 }
 
+/// Returns the person that a question names: a name, or the word after "my".
+fn names_asked(question: &[Word]) -> Vec<String> {
+    let own = question.windows(2).filter(|w| FirstPerson::is_determiner(&w[0].plain)).map(|w| w[1].plain.clone());
+    let named = question.iter().filter(|w| w.proper).map(|w| {
+        let mut letters = w.plain.chars();
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    });
+    named.chain(own).collect()
+}
+
 /// Whether a sentence says that a person has died.
-fn tells_death(sentence: &[Word], person: &Entity) -> bool {
-    let name = words(&person.name);
+fn tells_death(sentence: &[Word], person: &str) -> bool {
+    let name = words(person);
     let Some(last) = name.last() else { return false };
-    let is_named = person.name.starts_with(char::is_uppercase);
+    let is_named = person.starts_with(char::is_uppercase);
     let is_person = |i: usize| {
         let word = &sentence[i];
         // "My gran", but not "Ann's gran".
@@ -65,7 +81,12 @@ fn tells_death(sentence: &[Word], person: &Entity) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::person;
+
+    #[test]
+    fn question_for_life_names_a_person() {
+        assert_eq!(names_asked(&words("Is my gran still alive?")), ["gran"]);
+        assert_eq!(names_asked(&words("Is Rex alive?")), ["Rex"]);
+    }
 
     #[test]
     fn death_of_a_person_is_told_by_its_verb() {
@@ -82,7 +103,7 @@ mod tests {
             ("If my gran died I would move", "gran", false),
             ("My gran says that Tom died", "gran", false),
         ] {
-            assert_eq!(tells_death(&words(text), &person(name)), expected, "{text}");
+            assert_eq!(tells_death(&words(text), name), expected, "{text}");
         }
     }
 }

@@ -217,6 +217,7 @@ const BROADER: &[&str] = &[
     "grandparent grandmother grandfather grandma grandpa",
     "grandchild grandson granddaughter",
     "grandchildren grandson granddaughter",
+    "money cash quid pound euro dollar buck",
 ];
 
 /// Whether a word of a message answers a word of the question: equal, synonymous or narrower.

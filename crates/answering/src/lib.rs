@@ -216,7 +216,7 @@ impl ExtractiveAnswerer {
             let mut found = facts::find_answer(&question, context, &self.cue_index, &self.embedder);
             let deaths = deaths::told_deaths(&question, &found.facts, &context.messages);
             // Of several relatives, the others are told too.
-            if !deaths.is_empty() && found.facts.len() == 1 {
+            if !deaths.is_empty() && found.facts.len() <= 1 {
                 return write_quotes(&question, context, deaths, cited);
             }
             let after = if question.is_general() || found.facts.is_empty() || question.is_about_past() {

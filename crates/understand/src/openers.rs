@@ -216,7 +216,7 @@ mod tests {
             ("Can you please remember that Ann likes tea?", "Ann likes tea ?"),
             ("Can you remember Ann?", "Can you remember Ann ?"),
             ("Can you remember my bike is at Tom's", "my bike is at Tom 's"),
-            ("Can you remember I've a meeting at 3?", "I have a meeting at 3 ?"),
+            ("Can you remember I've a meeting at 3?", "I 've a meeting at 3 ?"),
             ("Can you remember my name?", "Can you remember my name ?"),
             ("Can you remember the film that we saw?", "Can you remember the film that we saw ?"),
             ("Oh, and btw I moved", "I moved"),

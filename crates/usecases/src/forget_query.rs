@@ -7,6 +7,7 @@ use super::{
     forget::{MAX_FORGOTTEN, Target},
     forget_command::{after, forget_command, strip_command},
     named_relation::{NamedSide, RequestWords},
+    own_things::{owned_noun, tells_own, tells_with, verbs_of},
     rank::QuestionTerms,
     use_cases::UseCases,
 };
@@ -182,8 +183,9 @@ impl UseCases {
         if !says_enough || wanted.iter().all(is_name) || names_relation || request.asks() {
             return Ok(Target::default());
         }
+        let verbs = owned.as_deref().map_or(&[][..], verbs_of);
         let query = IndexQuery {
-            text: words.into(),
+            text: [&[words], verbs].concat().join(" ").as_str().into(),
             embedding: None,
             model: self.parts.index.model(caller),
             scope: Scope::User,
@@ -203,9 +205,10 @@ impl UseCases {
                 !about || words.split_whitespace().filter(|w| w.starts_with(char::is_uppercase)).all(|name| m.text.as_str().contains(name));
             let same = has_names && wanted.iter().all(|term| said.contains(term)) && is_negated(m.text.as_str()) == is_negated(words);
             let is_told = owned.as_deref().is_none_or(|noun| tells_own(m.text.as_str(), noun));
+            let is_told = same && is_told || tells_with(m.text.as_str(), verbs);
             // A question tells nothing.
             let tells = m.role == Role::User && m.kind != Some(MessageKind::Question);
-            same && is_told && tells && forget_command(m.text.as_str()).is_none()
+            is_told && tells && forget_command(m.text.as_str()).is_none()
         };
         let found = self.parts.store.messages_by_id(caller, &hits).await?;
         let mentioning: HashSet<MessageId> = found.iter().filter(|m| says(m)).map(|m| m.id).collect();
@@ -336,25 +339,6 @@ fn is_of_someone_else(words: &str, names: &[&str]) -> bool {
     owners.any(|owner| !NO_OWNERS.contains(&owner) && !is_named(owner))
 }
 
-/// Returns the noun of "my address", if it is all that the words say.
-fn owned_noun(words: &str) -> Option<String> {
-    let words = words.to_lowercase();
-    let noun = words.strip_prefix("my ").or_else(|| words.strip_prefix("our "))?.trim();
-    (!noun.is_empty() && noun.chars().all(char::is_alphanumeric)).then(|| noun.to_owned())
-}
-
-/// Whether a text tells what the user's own thing is: "My address is …", but not "my address book is …".
-fn tells_own(text: &str, noun: &str) -> bool {
-    let text = text.to_lowercase();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let is_colon = |word: &str| word.strip_suffix([':', '=']).is_some_and(|bare| bare == noun);
-    let is_verb = |word: Option<&&str>| matches!(word, Some(&("is" | "was" | "=" | ":" | "will" | "has" | "are" | "were")));
-    words
-        .windows(2)
-        .enumerate()
-        .any(|(i, pair)| matches!(pair[0], "my" | "our") && (pair[1] == noun && is_verb(words.get(i + 2)) || is_colon(pair[1])))
-}
-
 fn is_negated(text: &str) -> bool {
     let negates = |word: &str| matches!(word, "not" | "no" | "never" | "cannot" | "without") || word.ends_with("n't");
     text.to_lowercase().replace('’', "'").split(|c: char| !(c.is_alphanumeric() || c == '\'')).any(negates)
@@ -392,14 +376,6 @@ mod tests {
         assert_eq!(words_meant("Thatcher"), ("Thatcher", false));
         assert_eq!(words_meant("forget"), ("", false));
         assert_eq!(words_meant("Öffne"), ("Öffne", false));
-    }
-
-    #[test]
-    fn own_things_are_told_with_a_verb() {
-        assert_eq!(owned_noun("my address").as_deref(), Some("address"));
-        assert_eq!([owned_noun("my home address"), owned_noun("the address"), owned_noun("my ")], [None, None, None]);
-        assert!(tells_own("Hi, my address is 5 Elm Street", "address") && tells_own("My PIN: 4471", "pin"));
-        assert!(!tells_own("I lost my address book", "address") && !tells_own("The address is known", "address"));
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod manual_edits;
 mod memory;
 mod named_relation;
 mod named_source;
+mod own_things;
 mod rank;
 mod reading;
 mod refinement;

@@ -29,7 +29,7 @@ pub(crate) fn find_clauses(tokens: &[Token], p: &Phrases) -> Vec<Clause> {
             previous.end = previous.end.min(edge.max(previous.at + 1));
             mark_complement_clause(tokens, p, previous, &mut clause, edge);
         }
-        clause.unasserted |= is_doubted(&tokens[..clause.start_token]);
+        clause.unasserted |= is_doubted(&tokens[..clause.start_token]) || is_dreamt(&tokens[..clause.start_token]);
         out.push(clause);
     }
     share_objects(tokens, p, &mut out);
@@ -73,6 +73,16 @@ fn is_doubted(before: &[Token]) -> bool {
     that.is("that") && is_doubt && !rest.last().is_some_and(|t| t.is("no"))
 }
 
+/// Whether the words before a clause make it the contents of a dream: "a dream where …", "the nightmare in which …".
+fn is_dreamt(before: &[Token]) -> bool {
+    // "A dream last night that …"
+    let is_time = |t: &Token| lexicon().in_set("time", &t.norm) || matches!(t.norm.as_str(), "last" | "the" | "other");
+    let is_link = |t: &&Token| matches!(t.norm.as_str(), "that" | "where" | "in" | "which" | "," | ":" | "about" | "when") || is_time(t);
+    let links = before.iter().rev().take_while(is_link).count();
+    let noun = before[..before.len() - links].last();
+    noun.is_some_and(|t| t.nominal() && matches!(t.lemma.as_str(), "dream" | "nightmare" | "daydream"))
+}
+
 /// Lets coordinated verbs share their objects: "love and hate Berlin".
 fn share_objects(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
     for i in (1..clauses.len()).rev() {
@@ -87,6 +97,11 @@ fn share_objects(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
             first.shares = Some(p.chunks[at].end);
         }
     }
+}
+
+/// Whether a clause says that its subject has another value: "my number changed, it's …".
+fn is_change(old: &VerbGroup) -> bool {
+    matches!(old.lemma.as_str(), "change" | "update") && !old.negated && !old.progressive && old.modal.is_none()
 }
 
 /// Gives "it" the subject of the clause before, which says what is no longer so: "My boss used to be Greg but it's Calvin".
@@ -107,6 +122,11 @@ fn continue_contrasts(tokens: &[Token], p: &Phrases, clauses: &mut [Clause]) {
             || between.iter().any(|t| t.is("but") || t.is("now"))
             || tokens[new.end..].iter().any(|t| t.is("now"));
         let is_contrast = turns && (old.used_to || old.past || old.negated) && !new.past && !new.used_to && !new.negated;
+        let follows_change = is_change(old) && is_copula(new) && is_described && !new.negated && !new.past;
+        if follows_change && p.nouns[*it].pronoun && tokens[p.nouns[*it].head].is("it") {
+            clauses[i].subject = before.subject.clone();
+            continue;
+        }
         if is_copula(old) && is_copula(new) && is_described && is_contrast && p.nouns[*it].pronoun && tokens[p.nouns[*it].head].is("it") {
             let subject = before.subject.clone();
             clauses[i - 1].is_over = !old.negated;

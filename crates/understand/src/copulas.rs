@@ -48,6 +48,7 @@ impl Reader<'_> {
             return;
         }
         self.read_home(clause, subjects);
+        self.read_predecessor(clause);
         let Some(at) = self.complement(clause) else { return };
         let chunk = self.phrases.chunks[at];
         let polarity = self.polarity_of_copula(clause, g);
@@ -57,6 +58,9 @@ impl Reader<'_> {
             return;
         }
         let ChunkKind::Noun(predicate) = chunk.kind else { return };
+        if polarity == Polarity::Affirmed {
+            self.read_model_of_subject(subjects, predicate, clause.start_token);
+        }
         if self.read_owned_subject(&copula, predicate) {
             return;
         }
@@ -66,6 +70,10 @@ impl Reader<'_> {
         // "my manager and my friend", "neither my manager nor my colleague"
         for c in (at + 2..clause.end).step_by(2) {
             let (ChunkKind::Conj, ChunkKind::Noun(n)) = (self.phrases.chunks[c - 1].kind, self.phrases.chunks[c].kind) else { break };
+            // "My dad is 70 and my mum 68"
+            if matches!(self.phrases.chunks.get(c + 1).map(|next| next.kind), Some(ChunkKind::Noun(_))) {
+                break;
+            }
             if self.phrases.nouns[n].possessor == Possessor::Unmarked || self.phrases.nouns[n].proper_name.is_some() {
                 break;
             }
@@ -208,7 +216,8 @@ impl Reader<'_> {
     fn read_possessed_predicate(&mut self, copula: &Copula<'_>, predicate: usize) -> bool {
         let np = &self.phrases.nouns[predicate];
         let Some((cue, k)) = self.find_noun_cue(np) else { return false };
-        let Some(possessor) = self.possessor(predicate) else { return false };
+        let possessor = self.possessor(predicate).or_else(|| self.owner_of_new_role(np, cue));
+        let Some(possessor) = possessor else { return false };
         let polarity = self.polarity_of_role(copula, np, cue, k);
         for &s in copula.subjects {
             // "She's not my sister": without an antecedent the sentence names nobody.

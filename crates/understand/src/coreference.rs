@@ -3,8 +3,8 @@
 use recall_domain::EntityType;
 
 use super::cues::Rel;
-use super::lexicon::VerbForm;
-use super::phrases::{ChunkKind, NounPhrase, Possessor};
+use super::lexicon::{VerbForm, lexicon};
+use super::phrases::{ChunkKind, NounPhrase, Possessor, VerbKind};
 use super::pronouns::{self, AntecedentKind};
 use super::reader::{Reader, Referent};
 use super::tokens::Pos;
@@ -79,7 +79,8 @@ impl Reader<'_> {
         // "Rosa says she …": a subject has no clause mates yet.
         let subject = matches!(self.tokens[at].norm.as_str(), "he" | "she" | "they")
             || self.tokens.get(at + 1).is_some_and(|t| matches!(t.pos, Pos::Aux) || t.form == Some(VerbForm::ThirdPerson));
-        let but = if owns || subject { Vec::new() } else { self.clause_mates(at) };
+        let mut but = if owns || subject { Vec::new() } else { self.clause_mates(at) };
+        but.extend(self.reporter_before(at));
         let found = self.registry.antecedents(antecedent_kind, &but);
         if found.is_empty() {
             self.registry.unresolved += 1;
@@ -91,6 +92,22 @@ impl Reader<'_> {
             self.registry.refer(i, antecedent_kind, span);
         }
         found.into_iter().map(|i| Referent::Entity(i, None)).collect()
+    }
+
+    /// Returns who says what a pronoun is part of, if only a job names them: in "the nurse said he is ill", "he" is not the nurse.
+    fn reporter_before(&self, at: usize) -> Option<usize> {
+        let chunks = &self.phrases.chunks;
+        let is_saying = |k: &usize| match chunks[*k].kind {
+            ChunkKind::Verb(v) => self.phrases.verbs[v].kind == VerbKind::Finite && lexicon().in_set("say", &self.phrases.verbs[v].lemma),
+            _ => false,
+        };
+        let said = (1..self.chunk_at(at)?).rev().find(is_saying)?;
+        let ChunkKind::Noun(n) = chunks[..said].iter().rev().find(|c| c.kind != ChunkKind::Adverb)?.kind else { return None };
+        let np = &self.phrases.nouns[n];
+        match self.referents[n]? {
+            Referent::Entity(i, _) if !self.registry.named[i] && np.proper_name.is_none() && self.find_noun_cue(np).is_none() => Some(i),
+            _ => None,
+        }
     }
 
     /// Returns what "there" means as the object of a relation: the place or organization named last.

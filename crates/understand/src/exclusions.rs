@@ -10,6 +10,7 @@ use super::mentions::WEAK;
 use super::phrases::{ChunkKind, Possessor, VerbGroup};
 use super::reader::{Reader, Referent};
 use super::singular::singular;
+use super::time_limits::{is_awaited, is_of_limited_time};
 use super::tokens::{Pos, Token};
 use super::verbal::Frame;
 
@@ -17,17 +18,31 @@ use super::verbal::Frame;
 const MAX_OBJECT_WORDS: usize = 5;
 
 impl Reader<'_> {
-    /// Whether a stay is temporary: "I was in Rome", "I'm in Rome for the weekend".
+    /// Whether a stay is temporary: "I was in Rome", "I'm in Rome for the weekend", "she's staying in Rome until Friday".
     pub(super) fn is_temporary_stay(&self, cue: &Cue, g: &VerbGroup, limit: usize) -> bool {
         let rel = &self.cues.relations[cue.relation];
-        if !(cue.weak && rel.functional && rel.object_types == [EntityType::Place]) {
+        let is_of_homes = rel.functional && rel.object_types == [EntityType::Place];
+        if !(is_of_homes && (cue.weak || g.lemma == "stay")) {
             return false;
+        }
+        let tail = &self.tokens[g.end.min(limit)..(limit + 2).min(self.tokens.len())];
+        let begins = self.phrases.verbs.first().is_some_and(|first| first.start == g.start);
+        if !g.used_to && (is_of_limited_time(tail) || begins && is_of_limited_time(&self.tokens[..g.start.min(3)])) {
+            return true;
         }
         let tail = &self.tokens[g.end.min(limit)..limit];
         let short = |t: &Token| lexicon().in_set("time", &t.norm) || lexicon().in_set("occasions", &t.norm);
         let lasting = tail.iter().any(|t| t.is("years") || t.is("now"));
-        g.past && !g.used_to
+        cue.weak && g.past && !g.used_to
             || !lasting && (1..=3).any(|far| tail.windows(far + 1).any(|w| matches!(w[0].norm.as_str(), "for" | "on") && short(&w[far])))
+    }
+
+    /// Whether a cue tells no home and no possession: where somebody was born, and what was ordered and is not there yet.
+    pub(super) fn is_birth_or_order(&self, cue: &Cue, g: &VerbGroup) -> bool {
+        let rel = &self.cues.relations[cue.relation];
+        let is_birth = rel.functional && cue.rest.iter().any(|w| w == "born");
+        let is_order = !rel.possessed.is_empty() && g.lemma == "order" && cue.effect == Effect::States;
+        is_birth || is_order && is_awaited(self.tokens.get(g.end..).unwrap_or_default())
     }
 
     /// Whether the present tense of a verb of motion tells a plan: "We fly to Tbilisi in May".
@@ -210,7 +225,9 @@ impl Reader<'_> {
         let present = matches!(self.tokens[g.main].form, Some(VerbForm::Base | VerbForm::ThirdPerson)) && g.start == g.main;
         let has_form = !present || matches!(g.lemma.as_str(), "quit" | "split" | "shut" | "be" | "cut");
         let is_had_again = !self.cues.relations[cue.relation].possessed.is_empty() && self.is_found_again(g);
-        has_form && !is_had_again && !self.is_for_a_while(g) && !self.is_end_of_shift(cue, g)
+        // Who has handed in the notice still works there.
+        let is_notice = cue.rest.iter().any(|w| w == "notice");
+        has_form && !is_notice && !is_had_again && !self.is_for_a_while(g) && !self.is_end_of_shift(cue, g)
     }
 
     /// Whether the past tense tells of studies, which are over: "I studied at Oxford", "she went to school at St Anne's".
@@ -235,10 +252,10 @@ impl Reader<'_> {
     /// Whether what was lost is there again: "lost Rex but found him", "they stole my bike, but I got it back".
     pub(super) fn is_found_again(&self, g: &VerbGroup) -> bool {
         let tail = self.tokens.get(g.end..).unwrap_or_default();
-        let is_loss = g.lemma == "lose" || self.is_of_class("stealing", g);
+        let is_loss = g.lemma == "lose" || self.is_of_class("stealing", g) || self.is_of_class("straying", g);
         let is_pronoun = |t: Option<&Token>| t.is_some_and(|t| matches!(t.norm.as_str(), "it" | "him" | "her" | "them"));
         (0..tail.len()).any(|i| match tail[i].norm.as_str() {
-            "found" | "retrieved" | "recovered" => is_pronoun(tail.get(i + 1)),
+            "found" | "retrieved" | "recovered" | "caught" => is_pronoun(tail.get(i + 1)),
             "got" | "bought" | "had" | "gave" | "brought" | "handed" | "sent" => {
                 is_pronoun(tail.get(i + 1)) && tail.get(i + 2).is_some_and(|t| t.is("back"))
             }

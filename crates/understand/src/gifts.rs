@@ -9,6 +9,9 @@ use super::phrases::{ChunkKind, Possessor, VerbGroup};
 use super::reader::{FactDraft, Reader, Referent};
 use super::verbal::Frame;
 
+/// Those who take back what they sold.
+const SELLERS: &[&str] = &["shop", "store", "dealer", "dealership", "seller", "shelter", "breeder", "retailer"];
+
 impl Reader<'_> {
     /// Replaces a plural that is owned by the names of its members.
     pub(super) fn replace_by_members(&mut self, cue: &Cue, items: Vec<Object>) -> Vec<Object> {
@@ -97,10 +100,15 @@ impl Reader<'_> {
     pub(super) fn read_return(&mut self, clause: &Clause, at: usize, g: &VerbGroup, frame: &Frame) -> bool {
         let after = self.phrases.chunks[clause.end.max(1) - 1].end;
         let back = (g.end..after).find(|&k| self.tokens[k].is("back"));
+        // "Took it back to the shop", but not "for repair".
+        let is_taken_back = self.tokens[g.end..after].iter().any(|t| SELLERS.contains(&t.norm.as_str()))
+            && back.is_some_and(|k| self.tokens.get(k + 1).is_some_and(|t| t.is("to")))
+            && !self.tokens[g.end..].iter().any(|t| t.is("for") || t.is("repair"));
         let gives_back = match g.lemma.as_str() {
             "return" => true,
             // "Sent it back for repair"
             "send" | "hand" | "give" | "sell" => back.is_some_and(|k| self.tokens.get(k + 1).is_none_or(|t| !t.is("for"))),
+            "take" | "bring" => is_taken_back,
             _ => false,
         };
         let Some(ChunkKind::Noun(n)) = self.phrases.chunks.get(at + 1).filter(|_| at + 1 < clause.end).map(|c| c.kind) else {
@@ -108,7 +116,8 @@ impl Reader<'_> {
         };
         let np = &self.phrases.nouns[n];
         // "I returned the book to the shelf" puts it in its place.
-        let is_meant = np.pronoun || back.is_some() && np.determiner.is_some_and(|d| self.tokens[d].is("the"));
+        let is_own = is_taken_back && np.possessor == Possessor::Speaker;
+        let is_meant = np.pronoun || is_own || back.is_some() && np.determiner.is_some_and(|d| self.tokens[d].is("the"));
         let happened = g.past && !g.passive && frame.polarity == Polarity::Affirmed;
         let Some(relation) = self.cues.relations.iter().position(|r| !r.possessed.is_empty()) else { return false };
         let types = &self.cues.relations[relation].object_types;

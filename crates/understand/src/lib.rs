@@ -5,11 +5,11 @@
 //! 1. Text to sentences of tokens: `normalise`, `tokens`, `sentences`, `openers`, `compounds`, `language`, `samples`.
 //! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
 //! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
-//!    makes `clauses`, with `subjects`.
+//!    makes `clauses`, with `subjects` and `retractions`.
 //! 4. Referents of noun phrases: `reader`, `naming` (`proper_names`, `name_types`, `common_nouns`), `registry`, `coreference`, `antecedents`,
 //!    `pronouns`. Referents of omitted subjects: `topic`.
 //! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `copulas`, `nominal`, `reciprocal`, `switch_verbs`,
-//!    `adjacent_phrases`. All of them add facts through `reader`. Ends of what is known: `possible_ends`, `working_days`.
+//!    `adjacent_phrases`. All of them add facts through `reader`. Ends of what is known: `possible_ends`, `working_days`. Models and successors: `models`, `successors`.
 //! 6. Facts with values: `values`.
 //! 7. The kind of the message: `message_kind`. A statement without facts is a note: `notes`.
 //! 8. Corrections of the message before, and replies to it: `corrections` and `replies` with `questions`, which `dialogue` applies with any extractor.
@@ -46,6 +46,7 @@ mod lexicon;
 mod mentions;
 mod message_kind;
 mod missing_verbs;
+mod models;
 mod name_types;
 mod naming;
 mod nominal;
@@ -67,11 +68,13 @@ mod reciprocal;
 mod registry;
 mod replies;
 mod requests;
+mod retractions;
 mod samples;
 mod sentences;
 mod singular;
 mod steps;
 mod subjects;
+mod successors;
 mod switch_verbs;
 mod tag_conditions;
 mod tag_repairs;
@@ -176,7 +179,8 @@ impl Pipeline {
         let mut previous = 0;
         let mut all = tokens::tokenise(&clean);
         quotations::remove_quotations(&mut all);
-        for mut sentence in sentences::split(all) {
+        let mut sentences = sentences::split(all).into_iter().peekable();
+        while let Some(mut sentence) = sentences.next() {
             foreign = language::is_foreign(&sentence, foreign);
             if foreign {
                 language::add_listed_names(&sentence.tokens, &mut registry);
@@ -185,7 +189,8 @@ impl Pipeline {
             }
             self.prepare(&mut sentence);
             let phrases = chunker::chunk(&sentence.tokens);
-            let clauses = clause_finder::find_clauses(&sentence.tokens, &phrases);
+            let mut clauses = clause_finder::find_clauses(&sentence.tokens, &phrases);
+            retractions::mark_retracted(&sentence.tokens, sentences.peek().map(|next| next.tokens.as_slice()), &phrases, &mut clauses);
             if endings::ends_previous(&sentence.tokens) {
                 fact_set.end_since(previous);
                 continue;

@@ -37,7 +37,22 @@ pub(crate) fn describe(tokens: &[Token], np: &NounPhrase, is_role: &dyn Fn(&str)
         return None;
     }
     if tokens[np.head].pos == Pos::Propn {
-        return proper_name(tokens, np, is_role);
+        return proper_name(tokens, np, is_role).map(|named| with_number(tokens, np, named));
     }
     common_name(tokens, np, is_role)
+}
+
+/// Adds the number of a model to its name: "a Pixel 7". "A Vespa 2 years ago" has none.
+fn with_number(tokens: &[Token], np: &NounPhrase, mut named: Named) -> Named {
+    let number = tokens.get(np.head + 1).filter(|t| {
+        let is_short = t.text.len() <= 2 && t.text.chars().all(|c| c.is_ascii_digit());
+        t.pos == Pos::Num && is_short && t.space_before
+    });
+    let is_closed = tokens.get(np.head + 2).is_none_or(|t| matches!(t.pos, Pos::Punct | Pos::Cconj | Pos::Adv | Pos::Sconj | Pos::Pron));
+    let is_thing = named.ty == EntityType::Thing && np.determiner.is_some() && np.proper_name.is_none();
+    if let Some(number) = number.filter(|_| is_closed && is_thing) {
+        named.name = format!("{} {}", named.name, number.text);
+        named.span.end = number.end;
+    }
+    named
 }

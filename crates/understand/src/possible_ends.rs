@@ -190,7 +190,8 @@ impl Reader<'_> {
     /// have been the speaker's.
     pub(super) fn read_loss(&mut self, clause: &Clause, g: &VerbGroup, frame: &Frame) -> bool {
         let lost_by_others = g.passive && self.is_of_class("losing", g);
-        let lost = lost_by_others || self.is_of_class("ceasing", g);
+        let is_stray = self.is_of_class("straying", g) && !self.is_found_again(g);
+        let lost = lost_by_others || is_stray || self.is_of_class("ceasing", g);
         let Subject::Nouns(nouns) = &clause.subject else { return false };
         if !lost || frame.polarity != Polarity::Affirmed || g.progressive {
             return false;
@@ -202,7 +203,7 @@ impl Reader<'_> {
             let (Some(object), owner) = (self.referents[n], self.possessor(n)) else { continue };
             let Referent::Entity(i, _) = object else { continue };
             let (entity_type, strength) = self.type_of(object);
-            if entity_type == EntityType::Person && strength >= WEAK && !g.passive {
+            if entity_type == EntityType::Person && strength >= WEAK && !g.passive && !is_stray {
                 any |= self.add_ends_of_life(object, frame.confidence, span);
             }
             // What breaks is still there: "my Tesla died".
@@ -213,7 +214,7 @@ impl Reader<'_> {
             let is_named_thing = owner.is_some() && lexicon().get(&name).iter().any(|e| rel.possessed.iter().any(|p| p == e.group.file()));
             let is_listed = (is_named_thing || self.is_possession(rel, object)) && entity_type != EntityType::Person;
             let is_lifeless = (is_listed || strength >= WEAK && entity_type != EntityType::Person) && !is_animal;
-            if !lost_by_others && is_lifeless {
+            if !lost_by_others && (is_lifeless || is_stray && !is_animal) {
                 continue;
             }
             // "My laptop got stolen": whose it is, the text says.
@@ -250,7 +251,7 @@ mod tests {
     fn ending_verbs_without_object_are_possible_ends() {
         for (text, expected) in [
             ("Rima has quit.", vec!["Rima WORKS_FOR ?"]),
-            ("My boss Otilia retired last month.", vec!["Otilia WORKS_FOR ?"]),
+            ("My boss Otilia retired last month.", vec!["Otilia WORKS_FOR ?", "Otilia OCCUPATION ?"]),
             ("I got laid off this morning.", vec!["I WORKS_FOR ?"]),
             ("My brother moved out on Saturday.", vec!["brother LIVES_IN ?"]),
             ("We broke up in August.", vec!["I FAMILY_OF ?"]),
@@ -278,6 +279,21 @@ mod tests {
             ("Someone stole my canoe.", vec!["I OWNS canoe"]),
             ("They nicked my bike last night.", vec!["I OWNS bike"]),
             ("Grandpa passed away.", vec!["Grandpa WORKS_FOR ?", "Grandpa LIVES_IN ?"]),
+            ("My cat Miso ran away.", vec!["I OWNS Miso"]),
+            ("My budgie Kiki flew away last week.", vec!["I OWNS Kiki"]),
+            ("Our dog escaped.", vec!["I OWNS dog"]),
+            ("Our dog ran away but we found him.", vec![]),
+            ("My brother ran away.", vec![]),
+            ("I took the Vespa back to the shop.", vec!["I OWNS Vespa"]),
+            ("Brought my laptop back to the store.", vec!["I OWNS laptop"]),
+            ("I took the Vespa back to the garage.", vec![]),
+            ("I took the Vespa back to the shop for repair.", vec![]),
+            ("Ben retired last year.", vec!["Ben WORKS_FOR ?", "Ben OCCUPATION ?"]),
+            ("My dad is retired.", vec!["dad WORKS_FOR ?", "dad OCCUPATION ?"]),
+            ("Ben retired his old laptop.", vec![]),
+            ("Kim became a doctor.", vec!["Kim OCCUPATION ?"]),
+            ("I retrained, I'm a teacher now.", vec!["I OCCUPATION ?"]),
+            ("I'm a teacher.", vec![]),
             ("Somebody almost stole my canoe.", vec![]),
             ("Someone stole a canoe.", vec![]),
         ] {

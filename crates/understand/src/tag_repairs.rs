@@ -93,7 +93,9 @@ const RULES: &[(&str, Rule)] = &[
     ("both", both),
     ("function_word", function_word),
     ("like", like),
+    ("month_after_number", month_after_number),
     ("auxiliary", auxiliary),
+    ("separated", separated),
     ("gerund_subject", gerund_subject),
     ("in_love", in_love),
     ("adjective_as_subject", adjective_as_subject),
@@ -181,6 +183,19 @@ fn function_word(w: &Word<'_>) -> Option<Pos> {
 /// "like" is a verb after a subject, else a preposition.
 fn like(w: &Word<'_>) -> Option<Pos> {
     (w.norm() == "like").then(|| if like_is_verb(w.tokens, w.before) { Pos::Verb } else { Pos::Adp })
+}
+
+/// "3 may"
+fn month_after_number(w: &Word<'_>) -> Option<Pos> {
+    let is_date = w.previous().is_some_and(|p| p.pos == Pos::Num) && !w.next_is(&[Pos::Verb]);
+    (w.norm() == "may" && is_date).then_some(Pos::Noun)
+}
+
+/// "Ben and Ida divorced in May"
+fn separated(w: &Word<'_>) -> Option<Pos> {
+    let is_of_people = w.previous().is_some_and(|p| p.pos == Pos::Propn || p.is("i") || p.is("parents"));
+    let is_last = w.next().is_none_or(|n| matches!(n.pos, Pos::Punct | Pos::Adp | Pos::Adv | Pos::Cconj));
+    (w.is_one_of(&["divorced", "separated"]) && w.pos() == Pos::Adj && is_of_people && is_last).then_some(Pos::Verb)
 }
 
 /// The forms of "have", "do" and "be" are auxiliaries.

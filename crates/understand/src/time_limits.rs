@@ -33,6 +33,33 @@ pub(super) fn is_to_come(sentence: &[Token], g: &VerbGroup) -> bool {
     is_present && is_change && time_words::has_day_to_come(&norms(sentence), is_date)
 }
 
+/// Whether words limit a stay: "this week", "until Friday", "today", "all weekend", "over Christmas". "This year" may be a home.
+pub(super) fn is_of_limited_time(words: &[Token]) -> bool {
+    let is_short = |t: &Token| {
+        lexicon().in_set("time", &t.norm) && !matches!(t.norm.as_str(), "year" | "years" | "time" | "moment")
+            || lexicon().in_set("occasions", &t.norm)
+    };
+    let is_single = |t: &Token| matches!(t.norm.as_str(), "today" | "tonight" | "tomorrow" | "yesterday" | "temporarily") || is_until(t);
+    words.iter().any(is_single)
+        || words.windows(2).any(|w| matches!(w[0].norm.as_str(), "this" | "all" | "over" | "next") && is_short(&w[1]))
+        || words.windows(3).any(|w| matches!(w[0].norm.as_str(), "over" | "at") && w[1].is("the") && is_short(&w[2]))
+}
+
+/// Whether the words after an order say that it is still to come: "arrives next week", "it comes on Monday", "hasn't arrived".
+pub(super) fn is_awaited(words: &[Token]) -> bool {
+    let is_present = |t: &Token| {
+        matches!(t.norm.as_str(), "arrives" | "arriving" | "arrive" | "comes" | "coming" | "ships" | "shipping" | "lands" | "deliver")
+    };
+    let word = |w: &[&str]| words.iter().any(|t| w.contains(&t.norm.as_str()));
+    let pair = |a: &str, b: &str| words.windows(2).any(|w| w[0].is(a) && w[1].is(b));
+    words.iter().any(is_present)
+        || word(&["due", "awaiting", "delivery", "eta", "will", "pre-order", "should"])
+        || pair("waiting", "for")
+        || pair("its", "way")
+        || pair("the", "way")
+        || word(&["not"]) && words.iter().any(|t| matches!(t.norm.as_str(), "arrived" | "come" | "yet" | "here" | "got"))
+}
+
 fn norms(tokens: &[Token]) -> Vec<&str> {
     tokens.iter().map(|t| t.norm.as_str()).collect()
 }

@@ -144,7 +144,7 @@ impl Reader<'_> {
         if unreal || (g.progressive && PLANS.contains(&g.lemma.as_str())) || is_to_come(self.tokens, &g) {
             return false;
         }
-        if self.read_switch(clause, at, &g, frame) || self.read_gift(clause, at, &g, frame) {
+        if self.read_switch(clause, at, &g, frame) || self.read_gift(clause, at, &g, frame) || self.read_new_partner(clause, &g, frame) {
             return true;
         }
         if self.match_verb_cues(clause, at, &g, frame)
@@ -253,6 +253,7 @@ impl Reader<'_> {
             || !self.is_completed(cue, g)
             || self.is_temporary_stay(cue, g, frame.limit)
             || self.is_planned_trip(cue, g)
+            || self.is_birth_or_order(cue, g)
         {
             return false;
         }
@@ -320,6 +321,7 @@ impl Reader<'_> {
             self.read_correction(clause, cue, &items, last_end, &frame);
             self.read_gapped(clause, cue, last_end, &frame);
             self.read_purpose(clause, cue, &items, last_end, &frame);
+            self.read_model_after(cue, last_end, &frame);
         }
         any
     }

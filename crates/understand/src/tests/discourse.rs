@@ -242,3 +242,85 @@ fn question_whether_something_was_told_asks_nothing() {
         assert_eq!((fact_lines(&found), found.kind), (vec!["user OWNS parrot affirmed".to_owned()], expected), "{text}");
     }
 }
+
+#[test]
+fn dreams_jokes_and_near_misses_state_nothing() {
+    for text in [
+        "I dreamt I had a dog",
+        "I dreamt I lived in Oslo",
+        "last night I dreamt that Tom works at Siemens",
+        "I daydreamed that I owned a yacht",
+        "I had this dream where I worked at Google",
+        "I had a dream last night that I owned a horse",
+        "I joked that I live in Rome",
+        "I nearly moved to Bath",
+        "I pretended I live in Rome",
+        "Steve says he owns a Tesla lol, obviously joking",
+        "Ed told people he lives in Rome, total lie",
+        "I own a yacht, just kidding",
+        "Steve says he owns a Tesla. Just kidding.",
+    ] {
+        assert_eq!(facts(text), Vec::<String>::new(), "{text}");
+    }
+    assert_eq!(facts("Steve says he lives in Rome, no joke"), ["Steve LIVES_IN Rome affirmed"]);
+    assert_eq!(facts("I love Rome but Steve says he owns a Tesla, total lie"), ["user LIKES Rome affirmed"]);
+    for text in [
+        "Steve says he's a secret agent lol, obviously joking",
+        "Ed told people he's a pilot, total lie",
+        "Steve says he's a pilot but that's a joke",
+    ] {
+        assert_eq!(values(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn notices_stays_births_and_orders_are_no_facts() {
+    for (text, expected) in [
+        ("handed in my notice at Tesco today", &[][..]),
+        ("Kim is in Paris this week", &[]),
+        ("my dad's in Hull until friday", &["user FAMILY_OF dad affirmed"]),
+        ("I'm staying in Paris until friday", &[]),
+        ("this week Kim is in Paris", &[]),
+        ("Kim is in Paris now", &["Kim LIVES_IN Paris affirmed"]),
+        ("I live in Paris until friday", &["user LIVES_IN Paris affirmed"]),
+        ("I was born in Norwich", &[]),
+        ("I grew up in Norwich", &["user LIVES_IN Norwich affirmed"]),
+        ("ordered a bike, arrives next week", &[]),
+        ("I ordered a phone, it hasn't arrived yet", &[]),
+        ("I ordered a bike", &["user OWNS bike affirmed"]),
+    ] {
+        assert_eq!(facts(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn pronoun_after_a_role_that_speaks_is_not_that_role() {
+    for (text, expected) in [
+        ("the nurse said he is allergic to latex", &[][..]),
+        ("the vet said he's allergic to chicken", &[]),
+        ("Tom is ill, the nurse said he is allergic to latex", &["Tom ALLERGIC_TO latex affirmed"]),
+        ("my mum says she's allergic to cats", &["mum ALLERGIC_TO cats affirmed"]),
+    ] {
+        assert_eq!(values(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn models_and_successors_are_read() {
+    for (text, expected) in [
+        ("my phone is a Pixel 7", &["user OWNS Pixel 7 affirmed", "user OWNS phone affirmed"][..]),
+        ("my van is a white Transit", &["user OWNS Transit affirmed", "user OWNS van affirmed"]),
+        ("bought a used car today, a Skoda Fabia", &["user OWNS Skoda Fabia affirmed", "user OWNS car affirmed"]),
+        ("my dog is a Labrador", &["user OWNS dog affirmed"]),
+        ("my phone is a mess", &["user OWNS phone affirmed"]),
+        ("Tess and I broke up, I'm with Lena now", &["user FAMILY_OF Lena affirmed", "user FAMILY_OF Tess ended"]),
+        ("Ben and Ida divorced, Ben's with Eva now", &["Ben FAMILY_OF Eva affirmed", "Ben FAMILY_OF Ida ended"]),
+        ("I'm with Lena now", &[]),
+        ("Priya left, Oliver is the new boss", &["Oliver MANAGES user affirmed", "Priya MANAGES user ended"]),
+        ("Priya was fired, my new boss is Oliver", &["Oliver MANAGES user affirmed", "Priya MANAGES user ended"]),
+        ("Priya left early, my boss is Oliver", &["Oliver MANAGES user affirmed"]),
+        ("Oliver is the new boss of Aldi", &["Oliver MANAGES Aldi affirmed"]),
+    ] {
+        assert_eq!(facts(text), expected, "{text}");
+    }
+}

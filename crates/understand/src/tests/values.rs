@@ -162,3 +162,35 @@ fn what_the_speaker_asks_to_remember_is_kept() {
         assert_eq!((found.facts[0].subject, found.kind), (Party::Speaker, MessageKind::Statement), "{text}");
     }
 }
+
+#[test]
+fn values_of_further_subjects_are_read() {
+    for (text, expected) in [
+        ("my dad is 70 and my mum 68", ["dad AGE 70 affirmed", "mum AGE 68 affirmed"]),
+        ("my sister is 30, my brother 25", ["brother AGE 25 affirmed", "sister AGE 30 affirmed"]),
+        ("my mum is a nurse and my dad a baker", ["dad OCCUPATION baker affirmed", "mum OCCUPATION nurse affirmed"]),
+        ("Anna's birthday is 3 may, Ben's is 4 june", ["Anna BIRTHDAY 3 May affirmed", "Ben BIRTHDAY 4 June affirmed"]),
+        ("Anna's number is 0151 7788, mine is 0151 9900", ["Anna PHONE 0151 7788 affirmed", "user PHONE 0151 9900 affirmed"]),
+    ] {
+        assert_eq!(values(text), expected, "{text}");
+    }
+    assert_eq!(facts("my dad is 70 and my mum 68"), ["user FAMILY_OF dad affirmed", "user FAMILY_OF mum affirmed"]);
+    assert_eq!(values("my dad is 70 and my mum drives 68 miles"), ["dad AGE 70 affirmed"]);
+}
+
+#[test]
+fn new_contacts_are_read() {
+    for (text, expected) in [
+        ("my number changed, it's 0151 7788", "user PHONE 0151 7788 affirmed"),
+        ("got a new number, 0151 7788", "user PHONE 0151 7788 affirmed"),
+        ("I have a new number, it's 0151 7788", "user PHONE 0151 7788 affirmed"),
+        ("I have a new number now: 0151 7788", "user PHONE 0151 7788 affirmed"),
+        ("I changed my number, it's 0151 7788", "user PHONE 0151 7788 affirmed"),
+        ("new email, al@y.org", "user EMAIL al@y.org affirmed"),
+    ] {
+        assert_eq!(values(text), [expected], "{text}");
+    }
+    for text in ["I need a new number, 0151 7788 is full of spam", "my number didn't change, it's late", "the shop got a new number"] {
+        assert_eq!(values(text), Vec::<String>::new(), "{text}");
+    }
+}

@@ -64,8 +64,7 @@ impl Reader<'_> {
                 entity_type == EntityType::Person && strength >= WEAK || self.registry.traits[i].animal
             }
         });
-        let age = (1.0..=OLDEST).contains(&number.as_f64()) && !number.as_str().contains('.');
-        if living && age && self.ends_value(end) && !self.is_clock(end) {
+        if living && is_age(&number) && self.ends_value(end) && !self.is_clock(end) {
             self.add_age(relation, frame, &number, "year", end);
         }
     }
@@ -97,7 +96,7 @@ impl Reader<'_> {
                 let open = self.tokens.get(np.end).filter(|t| person && (t.is("(") || t.is(",")))?;
                 let age = self.tokens.get(np.end + 1).filter(|t| t.pos == Pos::Num || Decimal::parse(&t.norm).is_some())?;
                 let close = self.tokens.get(np.end + 2)?;
-                let number = Decimal::parse(&age.norm).filter(|n| (1.0..=OLDEST).contains(&n.as_f64()) && !n.as_str().contains('.'))?;
+                let number = Decimal::parse(&age.norm).filter(is_age)?;
                 let closed = open.is("(") && close.is(")") || open.is(",") && close.is(",");
                 closed.then_some(((number, "year"), np.end + 3))
             };
@@ -127,6 +126,13 @@ impl Reader<'_> {
         self.add_value(relation, frame, &CandidateValue::Known(value), end);
     }
 
+    /// Adds an age in years if the number can be one.
+    pub(super) fn add_bare_age(&mut self, relation: &ValueRelation, frame: &ValueFrame, number: &Decimal, end: usize) {
+        if is_age(number) {
+            self.add_age(relation, frame, number, "year", end);
+        }
+    }
+
     /// Reads "S is 1.80 m tall".
     pub(super) fn read_measure(&mut self, relation: &ValueRelation, clause: &Clause, frame: &ValueFrame) {
         let g = &self.phrases.verbs[clause.verb];
@@ -154,4 +160,9 @@ impl Reader<'_> {
             self.add_value(relation, frame, &CandidateValue::Known(value.labelled(Some(label))), at + 1);
         }
     }
+}
+
+/// Whether a number without a unit can be an age in years.
+fn is_age(number: &Decimal) -> bool {
+    (1.0..=OLDEST).contains(&number.as_f64()) && !number.as_str().contains('.')
 }

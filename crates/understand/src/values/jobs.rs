@@ -1,11 +1,11 @@
 //! Occupations: "I'm a nurse", "before that I was a barista".
 
-use recall_domain::Polarity;
+use recall_domain::{CandidateFact, Polarity};
 
 use super::{ValueFrame, ValueRelation};
 use crate::clauses::Clause;
 use crate::lexicon::{WordList, lexicon};
-use crate::mentions::text_of;
+use crate::mentions::{text_of, time_expression};
 use crate::phrases::{ChunkKind, Possessor};
 use crate::reader::Reader;
 use crate::tokens::{Pos, Token};
@@ -53,6 +53,32 @@ impl Reader<'_> {
         if let Some(job) = self.job_of_phrase(n) {
             let polarity = if is_over { Polarity::Ended } else { frame.polarity };
             self.add_text(relation, &ValueFrame { polarity, ..frame.clone() }, &job, end);
+        }
+    }
+
+    /// Adds that a known occupation has ended, if somebody retired or has learned another: "Ben retired", "I retrained, I'm a teacher now".
+    pub(super) fn read_end_of_occupation(&mut self, relation: &ValueRelation, clause: &Clause, frame: &ValueFrame) {
+        let g = &self.phrases.verbs[clause.verb];
+        let is_perfect = self.tokens[g.start].lemma == "have" && g.main > g.start;
+        let happened = (g.past || is_perfect) && !g.progressive;
+        let object = self.phrases.nouns.iter().find(|np| np.start == g.end);
+        let is_bare = object.is_none_or(|np| time_expression(self.tokens, np));
+        let retires = g.lemma == "retire" && is_bare && (happened || g.passive);
+        let learns = matches!(g.lemma.as_str(), "retrain" | "requalify") && is_bare && happened;
+        let states = |f: &CandidateFact| f.relation == relation.name && f.polarity == Polarity::Affirmed && f.value.is_some();
+        let is_next = || {
+            let begin = self.span(frame.start, frame.start + 1).start;
+            let is_now = self.tokens[g.end..].iter().any(|t| t.is("now"));
+            let is_stated = self.facts.facts.iter().any(|f| states(f) && f.span.start == begin);
+            is_stated && (g.lemma == "become" && happened || g.lemma == "be" && !g.past && is_now)
+        };
+        if frame.polarity != Polarity::Affirmed || !(retires || learns || is_next()) {
+            return;
+        }
+        let Some(index) = self.cues.relations.iter().position(|r| r.name == relation.name) else { return };
+        let span = self.span(frame.start, g.end);
+        for &subject in &frame.subjects {
+            self.add_possible_end(index, subject, None, frame.confidence, span);
         }
     }
 

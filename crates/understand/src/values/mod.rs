@@ -5,11 +5,13 @@
 //!
 //! - `nouns`: "S's noun is V", "the noun of S is V", "S has a noun of V", "my noun: V".
 //! - `verbs`: "S verb V", and adjectives that are values.
+//! - `gapping`: further subjects and owners, "my dad is 70 and my mum 68".
 //! - `ages`, `jobs`, `health`, `own_names`: the patterns of single readings.
 //! - `parse`: the value at a token.
 
 mod ages;
 mod contacts;
+mod gapping;
 mod health;
 mod jobs;
 mod nouns;
@@ -155,8 +157,15 @@ impl Reader<'_> {
                 let Some(frame) = frame else { continue };
                 self.read_verb_values(relation, clause, frame, text);
                 match relation.reading {
-                    Some(Reading::Age) => self.read_age(relation, clause, frame),
-                    Some(Reading::Occupation) => self.read_occupation(relation, clause, frame),
+                    Some(Reading::Age) => {
+                        self.read_age(relation, clause, frame);
+                        self.read_gapped_values(relation, clause, frame);
+                    }
+                    Some(Reading::Occupation) => {
+                        self.read_occupation(relation, clause, frame);
+                        self.read_gapped_values(relation, clause, frame);
+                        self.read_end_of_occupation(relation, clause, frame);
+                    }
                     Some(Reading::Allergy) => self.read_allergy(relation, clause, frame),
                     Some(Reading::Size) => self.read_measure(relation, clause, frame),
                     _ => {}

@@ -36,13 +36,18 @@ impl Reader<'_> {
             });
             let mut announced: Vec<(ValueFrame, usize)> = announced.collect();
             if announced.is_empty() {
-                announced.extend(self.possession(n, end, clauses));
+                announced.extend(self.possession(n, end, clauses).or_else(|| self.new_contact(relation, n, end, clauses)));
             }
+            let mut after = None;
             for (frame, at) in announced {
                 for (value, last) in self.values_at(relation, at, text) {
                     let value = if relation.labels { labelled(value, &label) } else { value };
                     self.add_value(relation, &frame, &value, last);
+                    after = Some(last).filter(|_| frame.polarity == Polarity::Affirmed);
                 }
+            }
+            if let Some(after) = after {
+                self.read_other_owners(relation, &label, after, text);
             }
         }
     }
@@ -124,7 +129,7 @@ impl Reader<'_> {
     }
 }
 
-fn labelled(value: CandidateValue, label: &str) -> CandidateValue {
+pub(super) fn labelled(value: CandidateValue, label: &str) -> CandidateValue {
     match value {
         CandidateValue::Known(value) => CandidateValue::Known(FactValue::labelled(value, Some(label))),
         relative => relative,

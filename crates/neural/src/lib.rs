@@ -21,6 +21,7 @@ mod marks;
 mod matmul;
 mod names;
 mod network;
+mod others;
 mod projection;
 mod quotations;
 mod reading;

@@ -34,6 +34,8 @@ const WISHES: &[&str] = &[
     "thinking",
     "dreams",
     "dreaming",
+    "dreamt",
+    "dreamed",
     "aims",
 ];
 /// Words before a clause that holds only in a case.
@@ -61,6 +63,108 @@ const DOUBTS: &[&str] = &[
     "unlikely",
     "unclear",
 ];
+/// Verbs of what is only dreamt, imagined or told as a joke.
+const UNREAL: &[&str] = &[
+    "dreamt",
+    "dreamed",
+    "dream",
+    "dreaming",
+    "daydream",
+    "daydreamed",
+    "imagined",
+    "fantasised",
+    "fantasized",
+    "hallucinated",
+    "pretend",
+    "pretends",
+    "pretended",
+    "pretending",
+    "joked",
+    "lied",
+];
+/// Verbs of what somebody says or thinks.
+const SAYING: &[&str] = &[
+    "says",
+    "said",
+    "say",
+    "thinks",
+    "think",
+    "thought",
+    "believes",
+    "believed",
+    "knows",
+    "knew",
+    "heard",
+    "hears",
+    "tells",
+    "told",
+    "claims",
+    "claimed",
+    "reckons",
+    "reckoned",
+    "guesses",
+    "guessed",
+    "swears",
+    "swore",
+    "insists",
+    "insisted",
+    "assumes",
+    "assumed",
+    "suspects",
+    "suspected",
+];
+/// The same of what somebody takes for true, which the speaker may know better.
+const OPINIONS: &[&str] =
+    &["thinks", "think", "believes", "believe", "believed", "reckons", "reckon", "guesses", "assumes", "assume", "assumed", "suspects"];
+/// Subjects of a clause that are not the one who says it.
+const OTHERS: &[&str] = &["i", "i'm", "i've", "i'd", "we", "we're", "you", "you're", "my", "our", "your", "it", "it's"];
+/// Words before a verb of what did not happen.
+const NEAR_MISSES: &[&str] = &["almost", "nearly"];
+/// Words after them that are no verb: "almost always", "nearly ten years".
+const DEGREES: &[&str] = &[
+    "a",
+    "an",
+    "the",
+    "all",
+    "any",
+    "always",
+    "every",
+    "everyone",
+    "everybody",
+    "everything",
+    "each",
+    "never",
+    "no",
+    "nobody",
+    "exclusively",
+    "entirely",
+    "only",
+    "daily",
+    "as",
+    "half",
+    "twice",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "twenty",
+    "thirty",
+    "forty",
+    "fifty",
+    "certainly",
+    "finished",
+    "done",
+    "ready",
+    "there",
+    "impossible",
+    "too",
+];
 /// Subjects that make a verb untrue of everybody or of most.
 const NOBODY: &[&str] = &["nobody", "none", "neither", "few", "nothing"];
 /// Words before "few" that make it some.
@@ -84,12 +188,15 @@ pub(crate) fn is_unasserted(text: &[char], subject: Option<Span>, object: Option
     if first.is_some_and(|f| !are_joined(text, f, second)) {
         return true;
     }
-    if polarity != Polarity::Affirmed {
-        return false;
-    }
     let begin = sentence_start(text, second.start);
     let before = |end: u32| words(&text[begin..(end as usize).clamp(begin, text.len())]);
     let all = before(second.start);
+    if polarity != Polarity::Negated && is_near_miss(last_clause(&all)) {
+        return true;
+    }
+    if polarity != Polarity::Affirmed {
+        return false;
+    }
     if is_example(&all) || first.is_some_and(|f| is_example(&words(&text[sentence_start(text, f.start)..f.start as usize]))) {
         return true;
     }
@@ -98,7 +205,11 @@ pub(crate) fn is_unasserted(text: &[char], subject: Option<Span>, object: Option
         let clause = last_clause(&all);
         // "My sister hopes Anna joins us"
         let is_doubted = clause.last().is_some_and(|w| DOUBTS.contains(&w.as_str())) && clause.first().is_none_or(|w| w != "no");
-        return is_doubted || has_wish(clause) || clause.windows(2).any(|w| own.contains(&w[1].as_str()) && is_one(&w[..1], CONDITIONS));
+        return is_doubted
+            || is_unreal(&all)
+            || is_opinion_of_others(&all)
+            || has_wish(clause)
+            || clause.windows(2).any(|w| own.contains(&w[1].as_str()) && is_one(&w[..1], CONDITIONS));
     };
     if (first.start as usize) < begin {
         return false;
@@ -114,7 +225,15 @@ pub(crate) fn is_unasserted(text: &[char], subject: Option<Span>, object: Option
         outer.last().is_some_and(|w| DOUBTS.contains(&w.as_str())) && !outer.iter().any(|w| w == "no")
     };
     let is_open = is_one(between, MODALS) && !is_one(between, GIVING_UP);
-    is_open || has_wish(between) || is_one(head_clause, CONDITIONS) || is_doubted() || has_nobody(head_clause) || has_nobody(between)
+    is_open
+        || is_unreal(&head)
+        || is_unreal(&rest)
+        || is_said_of_others(&rest)
+        || has_wish(between)
+        || is_one(head_clause, CONDITIONS)
+        || is_doubted()
+        || has_nobody(head_clause)
+        || has_nobody(between)
 }
 
 /// Returns the words of the clause at the end.
@@ -123,11 +242,44 @@ fn last_clause(words: &[String]) -> &[String] {
     &words[from..]
 }
 
+/// Whether a clause follows a verb of dreaming or pretending: "I dreamt I had", "she pretended that she lived".
+fn is_unreal(words: &[String]) -> bool {
+    let is_clause = |next: &str| !matches!(next, "." | "," | "and" | "but" | "last" | "to");
+    words.windows(2).any(|w| UNREAL.contains(&w[0].as_str()) && is_clause(&w[1]))
+        || words.last().is_some_and(|w| UNREAL.contains(&w.as_str()))
+}
+
+/// Whether somebody says something of another: "my brother thinks I bought".
+fn is_said_of_others(words: &[String]) -> bool {
+    (0..words.len()).any(|i| {
+        let that = usize::from(words.get(i + 1).is_some_and(|w| w == "that"));
+        SAYING.contains(&words[i].as_str()) && words.get(i + 1 + that).is_some_and(|w| OTHERS.contains(&w.as_str()))
+    })
+}
+
+/// Whether others take something of the speaker for true: "my brother thinks I bought".
+fn is_opinion_of_others(words: &[String]) -> bool {
+    (1..words.len()).any(|i| {
+        let that = usize::from(words.get(i + 1).is_some_and(|w| w == "that"));
+        let is_own = matches!(words[i - 1].as_str(), "i" | "we" | "also" | "still" | "really" | "don't" | "to");
+        let of_speaker = words.get(i + 1 + that).is_some_and(|w| matches!(w.as_str(), "i" | "i'm" | "i've" | "we" | "my" | "our"));
+        OPINIONS.contains(&words[i].as_str()) && !is_own && of_speaker
+    })
+}
+
+/// Whether a verb tells what nearly happened: "I nearly moved", "was almost fired".
+fn is_near_miss(words: &[String]) -> bool {
+    let is_degree = |w: &str| DEGREES.contains(&w) || w.starts_with(|c: char| c.is_ascii_digit());
+    words.windows(2).any(|w| NEAR_MISSES.contains(&w[0].as_str()) && !is_degree(&w[1]))
+        || words.windows(3).any(|w| w[0] == "came" && w[1] == "close" && w[2] == "to")
+}
+
 /// "wants to", "is thinking of", "would like to"
 fn has_wish(words: &[String]) -> bool {
-    let is_wished = |w: &str| matches!(w, "to" | "of") || w.ends_with("ing");
+    let is_wished = |w: &str| matches!(w, "to" | "of" | "about") || w.ends_with("ing");
     words.windows(2).any(|w| WISHES.contains(&w[0].as_str()) && is_wished(&w[1]))
         || words.windows(3).any(|w| matches!(w[0].as_str(), "would" | "i'd") && matches!(w[1].as_str(), "like" | "love") && w[2] == "to")
+        || words.iter().any(|w| w == "gonna")
 }
 
 /// "nobody", "none", "no one", "few", but not "a few"
@@ -175,6 +327,16 @@ mod tests {
             ("No one at Bosch uses Emacs.", "Bosch", "Emacs"),
             ("Few people at Bosch use Emacs.", "Bosch", "Emacs"),
             ("Example: \"Mia works for Bosch.\"", "Mia", "Bosch"),
+            ("I dreamt I lived in Rome.", "", "Rome"),
+            ("I dreamed that Mia works for Bosch.", "Mia", "Bosch"),
+            ("Mia dreamt she lived in Rome.", "Mia", "Rome"),
+            ("I pretended I live in Rome.", "", "Rome"),
+            ("I nearly moved to Rome.", "", "Rome"),
+            ("I almost married Mia.", "", "Mia"),
+            ("Mia came close to joining Bosch.", "Mia", "Bosch"),
+            ("My sister Mia thinks I bought a Tesla.", "Mia", "Tesla"),
+            ("My sister thinks I bought a Tesla.", "", "Tesla"),
+            ("I'm gonna buy the Tesla.", "", "Tesla"),
             ("He is in Rome. Fill in the form: My name is Mia.", "Rome", "Mia"),
         ] {
             assert!(is_unasserted_between(text, a, b), "{text}");
@@ -192,6 +354,11 @@ mod tests {
             ("The tool that nobody likes except Mia, who works for Bosch.", "Mia", "Bosch"),
             ("A few people at Bosch use Emacs.", "Bosch", "Emacs"),
             ("If it rains I like jazz", "", "jazz"),
+            ("I've worked for almost ten years at Bosch.", "", "Bosch"),
+            ("I almost always use Emacs.", "", "Emacs"),
+            ("Mia says she works for Bosch.", "Mia", "Bosch"),
+            ("I think I like Emacs.", "", "Emacs"),
+            ("Mia dreams big and works for Bosch.", "Mia", "Bosch"),
             ("Type: Mia works for Bosch", "Mia", "Bosch"),
         ] {
             assert!(!is_unasserted_between(text, a, b), "{text}");
@@ -204,5 +371,7 @@ mod tests {
         let span = |start, end| Some(Span { start, end });
         assert!(is_unasserted(&text, span(19, 22), span(12, 17), Polarity::Ended));
         assert!(!is_unasserted(&text, span(0, 2), span(12, 17), Polarity::Ended));
+        let nearly: Vec<char> = "I was nearly fired from Aldi".chars().collect();
+        assert!(is_unasserted(&nearly, None, span(24, 28), Polarity::Ended));
     }
 }

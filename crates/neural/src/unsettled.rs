@@ -59,6 +59,200 @@ const MISTAKES: &[&str] = &[
     "in my game",
     "feel like i 'm",
     "feels like i 'm",
+    "had a dream",
+    "had this dream",
+    "weird dream",
+    "nightmare",
+];
+/// Remarks that take back what was said.
+const RETRACTIONS: &[&str] = &[
+    "yeah right",
+    "yea right",
+    "just kidding",
+    "only kidding",
+    "obviously joking",
+    "clearly joking",
+    "only joking",
+    "just joking",
+    "is joking",
+    "was joking",
+    "'s joking",
+    "'s a joke",
+    "is a joke",
+    "was a joke",
+    "total lie",
+    "complete lie",
+    "'s a lie",
+    "is a lie",
+    "was a lie",
+    "not true",
+    "isn't true",
+    "wasn't true",
+    "made it up",
+    "making it up",
+    "jk",
+];
+/// Words of somebody who does not work for a while, or still works until the end of the notice.
+const ABSENCES: &[&str] = &[
+    "notice",
+    "maternity leave",
+    "paternity leave",
+    "parental leave",
+    "sick leave",
+    "garden leave",
+    "gardening leave",
+    "unpaid leave",
+    "annual leave",
+    "on leave",
+    "sabbatical",
+    "furlough",
+    "secondment",
+    "on holiday",
+    "career break",
+    "off sick",
+];
+/// Verbs of trips that did not happen.
+const CANCELLED: &[&str] = &[
+    "cancelled",
+    "canceled",
+    "cancel",
+    "called off",
+    "call off",
+    "postponed",
+    "fell through",
+    "missed my",
+    "missed our",
+    "missed the",
+    "missed his",
+    "missed her",
+    "couldn't go",
+    "couldn't make it",
+    "can't make it",
+    "didn't happen",
+    "never happened",
+    "never went",
+    "never made it",
+];
+/// Past forms of irregular verbs that tell of a trip.
+const PAST_FORMS: &[&str] = &[
+    "was", "were", "went", "had", "did", "been", "got", "came", "took", "saw", "spent", "flew", "drove", "rode", "ran", "met", "made",
+    "ate", "swam", "slept", "left", "found", "brought", "back", "caught", "loved", "won", "lost", "sang", "gave", "bought",
+];
+/// Words of a stay with a limit.
+const STAYS: &[&str] = &[
+    "this week",
+    "this weekend",
+    "this month",
+    "this morning",
+    "this afternoon",
+    "this evening",
+    "next week",
+    "until",
+    "till",
+    "today",
+    "tonight",
+    "tomorrow",
+    "for the weekend",
+    "for the week",
+    "for a week",
+    "for a few days",
+    "for the day",
+    "for work",
+    "on business",
+    "on holiday",
+    "on vacation",
+];
+/// Words of a home.
+const HOMES: &[&str] = &["live", "lives", "living", "lived", "moved", "moving", "home", "based", "rent", "renting", "flat", "settled"];
+/// Words of an order that is still to come.
+const DELIVERIES: &[&str] = &[
+    "arrives",
+    "arriving",
+    "arrive",
+    "comes",
+    "coming",
+    "ships",
+    "shipping",
+    "due",
+    "waiting for",
+    "its way",
+    "the way",
+    "delivery",
+    "will",
+    "should",
+    "hasn't",
+    "haven't",
+    "not arrived",
+];
+/// What people do together in their free time, before "with".
+const PASTIMES: &[&str] = &[
+    "run",
+    "ran",
+    "running",
+    "jog",
+    "jogging",
+    "jogged",
+    "swim",
+    "swam",
+    "swimming",
+    "climb",
+    "climbed",
+    "climbing",
+    "hike",
+    "hiked",
+    "hiking",
+    "cycle",
+    "cycled",
+    "cycling",
+    "ride",
+    "rode",
+    "riding",
+    "ski",
+    "skiing",
+    "dance",
+    "danced",
+    "dancing",
+    "sing",
+    "sang",
+    "singing",
+    "walk",
+    "walked",
+    "walking",
+    "play",
+    "played",
+    "playing",
+    "train",
+    "trained",
+    "training",
+    "box",
+    "boxing",
+    "surf",
+    "surfing",
+    "sail",
+    "sailing",
+    "row",
+    "rowing",
+    "game",
+    "gaming",
+    "cook",
+    "cooked",
+    "cooking",
+    "drink",
+    "drinking",
+    "lunch",
+    "dinner",
+    "travel",
+    "travelled",
+    "gym",
+    "yoga",
+    "tennis",
+    "football",
+    "chess",
+    "squash",
+    "golf",
+    "live",
+    "living",
+    "lived",
 ];
 /// Verbs that change where somebody works or lives, as plans in the progressive: "I'm starting there in March".
 const CHANGES: &[&str] = &["starting", "joining", "leaving", "quitting", "moving", "retiring", "relocating"];
@@ -71,6 +265,15 @@ const WORKING: &[&str] = &["work in", "works in", "worked in", "working in", "st
 const LIVING_AND_WORKING: &[&str] = &["live and work", "lives and works", "lived and worked", "living and working"];
 /// Words of somebody who has not been at an event yet.
 const TICKETS: &[&str] = &["ticket for", "tickets for", "ticket to", "tickets to"];
+/// Whether a text begins with a short sentence that takes back what was said before it: "Just kidding.", "That's a lie."
+pub(crate) fn is_taken_back(after: &str) -> bool {
+    let plain = after.to_lowercase().replace('’', "'").replace("'s", " 's");
+    let first = plain.split(['.', '!', '?', '\n']).map(str::trim).find(|sentence| !sentence.is_empty());
+    let words: Vec<&str> = first.into_iter().flat_map(str::split_whitespace).collect();
+    let spoken = format!(" {} ", words.join(" "));
+    words.len() <= 5 && RETRACTIONS.iter().any(|remark| spoken.contains(&format!(" {remark} ")))
+}
+
 /// Whether the words of a sentence leave a fact of a relation open.
 pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -> bool {
     let mut plain = sentence.to_lowercase().replace('’', "'");
@@ -87,8 +290,18 @@ pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -
         let is_change_to_come = || has_one(CHANGES_TO_COME) && has_day_to_come(&words, is_weekday_or_month);
         is_of_life && (has_pair(BE, CHANGES) || is_change_to_come())
     };
+    // "My trip to Oslo is in May" has no past verb.
+    let is_trip_to_come = || {
+        let is_past = |w: &&str| PAST_FORMS.contains(w) || w.ends_with("ed") && w.len() > 4;
+        !words.iter().any(is_past) && has_day_to_come(&words, is_weekday_or_month)
+    };
     match polarity {
-        Polarity::Affirmed if has_one(MISTAKES) => true,
+        Polarity::Affirmed if has_one(MISTAKES) || has_one(RETRACTIONS) || spoken.ends_with(" as if ") => true,
+        // Where somebody was born, and where somebody stays this week, is no home.
+        Polarity::Affirmed if relation == "LIVES_IN" && (has("born") && !has("raised") || has_one(STAYS)) && !has_one(HOMES) => true,
+        Polarity::Affirmed if relation == "VISITED" && (has_one(CANCELLED) || is_trip_to_come()) => true,
+        Polarity::Affirmed if relation == "OWNS" && (has("ordered") || has("preordered")) && has_one(DELIVERIES) => true,
+        Polarity::Affirmed if relation == "WORKS_WITH" && has_pair(PASTIMES, &["with"]) => true,
         // "I live in Reading but work in London"
         Polarity::Affirmed if relation == "LIVES_IN" && has_one(WORKING) && !has_one(LIVING_AND_WORKING) => true,
         Polarity::Affirmed if relation == "VISITED" && has_one(TICKETS) => true,
@@ -97,6 +310,7 @@ pub(crate) fn is_unsettled(sentence: &str, relation: &str, polarity: Polarity) -
         Polarity::Affirmed => relation == "WORKS_FOR" && has_one(APPLICATIONS) || is_planned(),
         // What crashed can be repaired.
         Polarity::Ended if relation == "OWNS" && has_one(&["crashed"]) => true,
+        Polarity::Ended if relation == "WORKS_FOR" && has_one(ABSENCES) => true,
         Polarity::Ended if relation == "WORKS_FOR" && has("left") && has_one(&["without the", "without my"]) => true,
         Polarity::Ended if has_one(&["pages", "chapters", "episodes"]) => true,
         Polarity::Ended if is_planned() => true,
@@ -128,6 +342,19 @@ mod tests {
             ("I live in Reading but work in London", "LIVES_IN"),
             ("tickets for Glastonbury are £360", "VISITED"),
             ("I have three sisters and no brothers", "FAMILY_OF"),
+            ("I had a dream I lived in Kent", "LIVES_IN"),
+            ("apparently Ed works for the CIA, yeah right", "WORKS_FOR"),
+            ("Steve says he owns a yacht but that's a joke", "OWNS"),
+            ("Steve says he lives in Monaco, as if!", "LIVES_IN"),
+            ("Kim is in Paris this week", "LIVES_IN"),
+            ("My dad's in Hull until Friday", "LIVES_IN"),
+            ("I was born in Norwich", "LIVES_IN"),
+            ("Our trip to Oslo got cancelled", "VISITED"),
+            ("My trip to Oslo is in May", "VISITED"),
+            ("Missed my trip to Kiel because I was ill", "VISITED"),
+            ("Staying at Hotel Mundial for 4 nights in May", "VISITED"),
+            ("Ordered a bike, arrives next week", "OWNS"),
+            ("I run with Aisha every Sunday morning", "WORKS_WITH"),
         ] {
             assert!(is_unsettled(text, relation, Polarity::Affirmed), "{text}");
         }
@@ -144,6 +371,36 @@ mod tests {
             assert!(is_unsettled(text, "WORKS_FOR", Polarity::Ended), "{text}");
         }
         assert!(is_unsettled("I crashed my bike", "OWNS", Polarity::Ended));
+    }
+
+    #[test]
+    fn next_sentence_takes_back_what_was_said() {
+        for (text, expected) in [
+            (" Just kidding.", true),
+            (" That's a lie!", true),
+            ("... yeah right", true),
+            (" My boss is a joke and so is Ed.", false),
+            (" It's true.", false),
+        ] {
+            assert_eq!(is_taken_back(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn trips_and_stays_that_are_told_are_facts() {
+        for (text, relation) in [
+            ("I went to Oslo in May", "VISITED"),
+            ("We stayed at Hotel Mundial for 4 nights in May", "VISITED"),
+            ("I live in Paris until Friday", "LIVES_IN"),
+            ("I was born and raised in Leeds", "LIVES_IN"),
+            ("I ordered a bike and love it", "OWNS"),
+            ("I work with Aisha", "WORKS_WITH"),
+        ] {
+            assert!(!is_unsettled(text, relation, Polarity::Affirmed), "{text}");
+        }
+        for text in ["Jo is on maternity leave from Siemens", "I handed in my notice at Tesco today"] {
+            assert!(is_unsettled(text, "WORKS_FOR", Polarity::Ended), "{text}");
+        }
     }
 
     #[test]

@@ -84,19 +84,19 @@ impl Reader<'_> {
         if !leaves {
             return false;
         }
-        let Referent::Entity(i, _) = object else { return false };
+        // "I left Tom a note", "Tom left me a note"
+        let gives =
+            g.lemma == "leave" && self.tokens.get(g.main + 2).is_some_and(|t| matches!(t.norm.as_str(), "a" | "an" | "some" | "my"));
+        let kin = rel.object_types == [EntityType::Person] && rel.symmetric;
+        let Referent::Entity(i, _) = object else { return kin && gives };
         let name = self.registry.mentions[i].name.to_lowercase();
         let head = name.rsplit(' ').next().unwrap_or_default();
         let group = lexicon().in_set("memberships", head) || lexicon().in_set("memberships", &singular(head)) || self.is_membership(object);
         // "quit Twitter", but not "quit smoking"
         let tool = lexicon().get(&name).iter().any(|e| e.group == WordList::Tool);
         let uses = rel.object_types.first() == Some(&EntityType::Tool);
-        let kin = rel.object_types == [EntityType::Person] && rel.symmetric;
         // "I left him with Marco while we were away"
         let entrusts = g.lemma == "leave" && self.tokens.iter().skip(g.main + 2).take(3).any(|t| t.is("with"));
-        // "I left Tom a note"
-        let gives =
-            g.lemma == "leave" && self.tokens.get(g.main + 2).is_some_and(|t| matches!(t.norm.as_str(), "a" | "an" | "some" | "my"));
         // "quit sugar", but "left school"
         let is_bare = |n: usize| {
             let np = &self.phrases.nouns[n];

@@ -125,7 +125,8 @@ impl MessageEntities {
             };
             let fits = |f: &&Fact| {
                 f.relation == end.relation
-                    && f.value.is_none()
+                    // "He retired" ends what he does, which is a value.
+                    && (object.is_none() || f.value.is_none())
                     && f.status == FactStatus::Active
                     && f.last_support.is_some_and(|at| at <= s.at)
                     && sides(f)
@@ -137,7 +138,7 @@ impl MessageEntities {
                     subject: f.subject,
                     relation: f.relation.clone(),
                     object: f.object,
-                    value: None,
+                    value: f.value.clone(),
                     stance: Stance::Ends,
                     confidence: end.confidence.min(1.0),
                     span: end.span,

@@ -216,20 +216,23 @@ impl UseCases {
         if mentioning.len() > MAX_SAYING {
             Ok(Target::default())
         } else {
-            let facts = self.only_fact_of(caller, &mentioning).await?;
+            let facts = self.facts_only_of(caller, &mentioning, if verbs.is_empty() { 1 } else { usize::MAX }).await?;
             Ok(Target { facts, mentioning, is_by_words: true, ..Target::default() })
         }
     }
 
-    /// Returns the fact of a single message that states nothing else, if no other message states it: "my favourite colour".
-    async fn only_fact_of(&self, caller: &Caller, messages: &HashSet<MessageId>) -> Result<Vec<Fact>, UseCaseError> {
+    /// Returns the facts of a single message that no other message states, if it states at most so many: "my favourite colour".
+    async fn facts_only_of(&self, caller: &Caller, messages: &HashSet<MessageId>, most: usize) -> Result<Vec<Fact>, UseCaseError> {
         let store = &self.parts.store;
         let [message] = messages.iter().copied().collect::<Vec<_>>()[..] else { return Ok(Vec::new()) };
         let stated: HashSet<FactId> = store.facts_in(caller, &[message]).await?.into_iter().map(|(_, fact, _)| fact).collect();
-        let [fact] = stated.into_iter().collect::<Vec<_>>()[..] else { return Ok(Vec::new()) };
-        let evidence = store.evidence_of(caller, &[fact], STATEMENTS_READ).await?;
-        let is_only = evidence.iter().all(|e| e.message == message && e.stance == Stance::Supports);
-        Ok(if is_only { store.facts_by_id(caller, &[fact]).await? } else { Vec::new() })
+        if stated.len() > most {
+            return Ok(Vec::new());
+        }
+        let mut stated: Vec<FactId> = stated.into_iter().collect();
+        let evidence = store.evidence_of(caller, &stated, STATEMENTS_READ).await?;
+        stated.retain(|fact| evidence.iter().filter(|e| e.fact == *fact).all(|e| e.message == message && e.stance == Stance::Supports));
+        Ok(store.facts_by_id(caller, &stated).await?)
     }
 
     /// Returns the entities that the words name. Of two names at one place, the longer one counts.

@@ -208,6 +208,8 @@ def train(args, questions):
     base = jax.tree.map(jax.numpy.asarray, base)
     is_newest = lambda group: group[0]["by"] in args.newest.split(",")
     newest, others = ([group for group in asked if is_newest(group) == wanted] for wanted in (True, False))
+    if args.newest and not newest:
+        sys.exit(f"There are no questions of {args.newest}.")
     drawn = min(len(newest) or len(others), len(others))
     start = pickle.load(open(args.start, "rb")) if args.start else fresh(np.random.default_rng(args.seed), base)
     if newest:
@@ -250,6 +252,8 @@ def average(args):
     import jax
 
     several = [pickle.load(open(path, "rb")) for path in args.of]
+    if len(several) == 1:
+        several.append(several[0] | kept())
     pickle.dump(jax.tree.map(lambda *each: np.mean(np.stack(each), 0).astype(np.float32), *several), open(args.weights, "wb"))
 
 
@@ -338,13 +342,13 @@ def main():
     parser.add_argument("--prepared", type=pathlib.Path)
     parser.add_argument("--weights", type=pathlib.Path)
     parser.add_argument("--start", type=pathlib.Path, help="weights to train further; default: those of the base")
-    parser.add_argument("--of", type=pathlib.Path, nargs="*", default=[], help="weights that `average` reads")
+    parser.add_argument("--of", type=pathlib.Path, nargs="*", default=[], help="weights that `average` reads; one is averaged with the network of the repository")
     parser.add_argument("--without", default="", help="authors of questions that are left out")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--head-rate", type=float, default=1e-3)
     parser.add_argument("--dropout", type=float, default=0.1)
-    parser.add_argument("--newest", default="", help="train the network of the repository further: all questions of these authors, and as many of the others")
+    parser.add_argument("--newest", default="", help="train the network of the repository further, instead of --start: all questions of these authors, and as many of the others")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--on", default="", help="authors of questions to measure on, instead of those who are set aside")
     parser.add_argument("--every", type=int, default=400, help="which questions `reference` writes")

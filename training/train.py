@@ -373,6 +373,8 @@ def train(args, examples, checkpoint=None):
     relations, mark_count = len(examples[0].relations), examples[0].m["seen"]["mark_count"]
     is_newest = lambda e: e.author in args.newest.split(",")
     newest, others = ([e for e in examples if is_newest(e) == wanted] for wanted in (True, False))
+    if args.newest and not newest:
+        sys.exit(f"There are no messages of {args.newest}.")
     drawn = min(len(newest) or len(others), len(others))
     symmetric = {i for i, r in enumerate(examples[0].relations) if r in SYMMETRIC}
     base = base_weights(args.layers)

@@ -74,7 +74,7 @@ enum Command {
     ///
     /// Uses the same child process, limits and chunk size as the server. Opens no database.
     Parse {
-        /// The document: PDF, DOCX, HTML, Markdown or plain text
+        /// The document: PDF, DOCX, HTML, Markdown, CSV or plain text
         file: PathBuf,
         /// Print the whole result as JSON instead
         #[arg(long)]

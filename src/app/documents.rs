@@ -23,7 +23,7 @@ const READ_BYTES: usize = 64 * 1024;
 
 #[derive(Subcommand)]
 pub(super) enum DocumentsCommand {
-    /// Add files: PDF, DOCX, HTML, Markdown or plain text
+    /// Add files: PDF, DOCX, HTML, Markdown, CSV or plain text
     ///
     /// A file with known content is recognised. New content of the same path makes a new version.
     Add {

@@ -276,7 +276,7 @@ export class RecallClient {
     return { ...resultOrThrow(addDocument.document, addDocument.errors), duplicate: addDocument.duplicate };
   }
 
-  /** Adds a file (PDF, DOCX, HTML, Markdown or text) as a document and returns at once. In Node: `await openAsBlob(path)` of `node:fs`. */
+  /** Adds a file (PDF, DOCX, HTML, Markdown, CSV or text) as a document and returns at once. In Node: `await openAsBlob(path)` of `node:fs`. */
   async uploadDocument(file: Blob, options: UploadOptions = {}): Promise<AddedDocument> {
     const { id, duplicate } = await upload(this.endpoint, file, options);
     return { ...(await this.#existingDocument(id)), duplicate };

@@ -40,8 +40,8 @@ pub(super) fn opens_like_question(sentence: &str) -> bool {
     words(sentence).iter().take(2).any(|w| list_contains(OPENERS, &w.plain))
 }
 
-/// Whether a sentence has the form of a question and tells what follows: "Did I tell you that I passed?"
-fn tells(sentence: &str) -> bool {
+/// Whether a sentence has the form of a question and states what follows: "Did I tell you that I passed?"
+fn states_in_question(sentence: &str) -> bool {
     const OPENERS: [&str; 7] = [
         "did i tell you",
         "did i mention",
@@ -52,13 +52,17 @@ fn tells(sentence: &str) -> bool {
         "could you remember",
     ];
     let lower = sentence.trim_start().to_lowercase();
-    OPENERS.iter().filter_map(|opener| lower.strip_prefix(opener)).any(|rest| words(rest).len() > 3)
+    OPENERS.iter().filter_map(|opener| lower.strip_prefix(opener)).any(|rest| {
+        let told = words(rest);
+        let asks = |w: &Word| list_contains("who whom whose what which when where why how if whether", &w.plain);
+        told.len() > 3 && !told.first().is_some_and(asks)
+    })
 }
 
 /// Whether a sentence is a question. "Theo loves swimming now??" is none.
 pub(super) fn is_question(sentence: &str) -> bool {
     let sentence = sentence.trim_end();
-    sentence.ends_with('?') && !tells(sentence) && (!sentence.ends_with("??") || opens_like_question(sentence))
+    sentence.ends_with('?') && !states_in_question(sentence) && (!sentence.ends_with("??") || opens_like_question(sentence))
 }
 
 /// Whether a word negates.

@@ -2,12 +2,17 @@
 //!
 //! Both statements are quoted then, the newer one first.
 
-use super::{lexicon::is_function_word, words::Word};
+use std::collections::HashSet;
+
+use super::{
+    lexicon::{is_function_word, is_person_noun},
+    words::Word,
+};
 
 /// Stems of what is done to an appointment, a price or a habit that becomes another or ends.
 const CHANGES: [&str; 23] = [
     "move",
-    "change",
+    "chang",
     "reschedul",
     "postpon",
     "shift",
@@ -28,49 +33,60 @@ const CHANGES: [&str; 23] = [
     "extend",
     "delay",
     "renam",
-    "relocat",
+    "reloc",
 ];
 /// Words of what goes another way without an object: "The rent went up".
 const DIRECTIONS: [&str; 6] = ["up", "down", "back", "forward", "online", "elsewhere"];
 /// Words between a thing and what is done to it: "has been moved", "is now".
-const AUXILIARIES: [&str; 12] = ["got", "gets", "is", "was", "are", "were", "has", "have", "been", "be", "just", "being"];
+const LINKS: [&str; 12] = ["got", "gets", "is", "was", "are", "were", "has", "have", "been", "be", "just", "being"];
 /// Words between a change and its object: "stopped taking the aspirin".
 const BEFORE_OBJECTS: [&str; 12] = ["the", "my", "our", "his", "her", "their", "a", "an", "all", "playing", "doing", "taking"];
-/// Words at the beginning of what puts the statement before right.
+/// Words at the beginning of what corrects the statement before.
 const TURNS: [&str; 5] = ["no", "wait", "sorry", "oops", "nope"];
-/// Words of a state to which people come back.
+/// Words that go on after such a turn with what is so: "no, it's in my bag", "sorry, not Friday", "no, we'll call him Elias".
+const CORRECTED: [&str; 16] =
+    ["it's", "it", "that's", "its", "thats", "not", "i'm", "we're", "we'll", "i'll", "he's", "she's", "they're", "i", "we", "actually"];
+/// States from which people come back, and words of what they are then: "Leo is better again" after "Leo is ill".
+const STATES: [&str; 13] =
+    ["ill", "sick", "unwell", "injured", "hospital", "vegetarian", "vegan", "single", "separated", "unemployed", "off", "leave", "sober"];
 const RETURNS: [&str; 14] = [
     "better", "well", "fine", "healthy", "home", "eat", "eats", "eating", "drinks", "drinking", "smokes", "smoking", "together", "working",
 ];
-/// Most words of a message that only puts right the one before.
+/// Most words of a message that only corrects the one before.
 const SHORT: usize = 16;
+/// Most words of a text that are looked at.
+const MOST_WORDS: usize = 200;
 
 /// Whether a text changes what an earlier one of the same speaker says. `is_next`: it follows at once.
 pub(super) fn changes(text: &[Word], earlier: &[Word], is_next: bool) -> bool {
-    let is_shared = |w: &Word| is_thing(w) && earlier.iter().any(|e| e.stem == w.stem);
-    (0..text.len()).any(|i| is_shared(&text[i]) && (is_changed(text, i) || is_given_up(text, i)))
+    let (text, earlier) = (&text[..text.len().min(MOST_WORDS)], &earlier[..earlier.len().min(MOST_WORDS)]);
+    let said: HashSet<&str> = earlier.iter().map(|e| e.stem.as_str()).collect();
+    let is_shared = |i: usize| is_thing(text, i) && said.contains(text[i].stem.as_str());
+    (0..text.len()).any(|i| is_shared(i) && (is_changed(text, i) || is_given_up(text, i)))
         || returns(text, earlier)
-        || is_next && (puts_right(text) || changes_it(text))
+        || is_next && (corrects_itself(text) || changes_it(text))
 }
 
-/// Whether a word can name what changes. People change otherwise: "My sister moved to Rome" leaves what she likes.
-fn is_thing(w: &Word) -> bool {
-    !is_function_word(w) && !w.capital && w.plain.len() > 2 && !w.plain.starts_with(|c: char| c.is_ascii_digit())
+/// Whether a word names what is moved or given up. People move otherwise: "My sister has moved to Rome" leaves what she likes.
+fn is_thing(text: &[Word], at: usize) -> bool {
+    let w = &text[at];
+    let is_number = w.plain.starts_with(|c: char| c.is_ascii_digit());
+    !is_function_word(w) && !w.proper && !is_person_noun(&w.plain) && w.plain.len() > 2 && !is_number
 }
 
 fn is_change(w: &Word) -> bool {
-    CHANGES.iter().any(|change| w.stem == *change || w.stem.strip_prefix(change).is_some_and(|rest| rest.len() < 3))
+    CHANGES.contains(&w.stem.as_str())
 }
 
 /// Whether a thing is moved or raised: "yoga got moved", "the rent went up", "the meeting is now on Tuesdays".
 fn is_changed(text: &[Word], at: usize) -> bool {
     let after = &text[at + 1..];
-    let verbs = after.iter().take_while(|w| AUXILIARIES.contains(&w.plain.as_str())).count();
+    let verbs = after.iter().take_while(|w| LINKS.contains(&w.plain.as_str())).count();
     let next = |i: usize| after.get(verbs + i);
     let is = |i: usize, word: &str| next(i).is_some_and(|w| w.plain == word);
     let has_verb = verbs > 0 || text[at].possessive;
     let goes = is(0, "went") || is(0, "goes") || is(0, "gone");
-    (has_verb && (next(0).is_some_and(is_change) || is(0, "now")))
+    (has_verb && (next(0).is_some_and(is_change) || is(0, "now") && next(1).is_some_and(|w| w.plain != "due")))
         || is(0, "changed")
         || goes && next(1).is_some_and(|w| DIRECTIONS.contains(&w.plain.as_str()))
 }
@@ -81,29 +97,32 @@ fn is_given_up(text: &[Word], at: usize) -> bool {
     (at - between).checked_sub(1).is_some_and(|i| is_change(&text[i]))
 }
 
-/// Whether the subject of both texts is back in an old state: "Leo is better again" after "Leo is ill", or had the child that was expected.
+/// Whether the subject of both texts has left a state ("Leo is better again" after "Leo is ill"), or had the child that was expected.
 fn returns(text: &[Word], earlier: &[Word]) -> bool {
     let subject = |words: &[Word]| words.iter().find(|w| !is_function_word(w) || w.plain == "i").map(|w| w.stem.clone());
-    let has = |word: &str| text.iter().any(|w| w.plain == word);
-    let is_back = has("again") && text.iter().any(|w| RETURNS.contains(&w.plain.as_str()));
-    let expected = earlier.iter().any(|w| matches!(w.plain.as_str(), "pregnant" | "expecting"));
-    let is_born = expected && has("baby") && (has("had") || has("lost") || has("born"));
-    (is_back || is_born || has("recovered")) && subject(text).is_some_and(|s| subject(earlier) == Some(s))
+    let has = |words: &[Word], wanted: &[&str]| words.iter().any(|w| wanted.contains(&w.plain.as_str()));
+    let is_back = has(text, &["again"]) && has(text, &RETURNS) || has(text, &["recovered"]);
+    let is_born = has(earlier, &["pregnant", "expecting"]) && has(text, &["baby"]) && has(text, &["had", "lost", "born"]);
+    (is_born || is_back && has(earlier, &STATES)) && subject(text).is_some_and(|s| subject(earlier) == Some(s))
 }
 
-/// Whether a short text begins as people do who put right what they said just before: "Wait no, that's Kate", "Changed our minds, it's Greece".
-fn puts_right(text: &[Word]) -> bool {
+/// Whether a short text begins as people do who correct what they said just before: "Wait no, that's Kate", "Changed our minds, it's Greece".
+fn corrects_itself(text: &[Word]) -> bool {
     let word = |i: usize| text.get(i).map_or("", |w| w.plain.as_str());
     let changes_mind = (0..3).any(|i| word(i) == "changed" && text.iter().skip(i).take(4).any(|w| w.stem.starts_with("mind")));
     let scratches = word(0) == "scratch" && word(1) == "that";
-    let turns = TURNS.contains(&word(0)) && (text.len() > 2);
-    (2..=SHORT).contains(&text.len()) && (changes_mind || scratches || turns)
+    let turns = text.iter().take_while(|w| TURNS.contains(&w.plain.as_str())).count();
+    let goes_on =
+        || CORRECTED.contains(&word(turns)) && !matches!(word(turns + 1), "gotta" | "got" | "have" | "need" | "can't" | "don't" | "didn't");
+    text.len() <= SHORT && (changes_mind || scratches || turns > 0 && turns + 1 < text.len() && goes_on())
 }
 
-/// Whether somebody changes what was spoken of just before: "Rajesh moved it to Tuesdays".
+/// Whether somebody changes what was spoken of just before: "Rajesh moved it to Tuesdays", "it's moved to 21 March".
 fn changes_it(text: &[Word]) -> bool {
-    text.windows(2).any(|pair| is_change(&pair[0]) && matches!(pair[1].plain.as_str(), "it" | "that"))
-        || text.windows(3).any(|w| matches!(w[0].plain.as_str(), "it's" | "it") && w.iter().any(is_change))
+    let is_it = |w: &Word| w.plain == "it";
+    let moved = |w: &Word| is_change(w) && !w.plain.ends_with("ing") && w.stem != "stop" && w.stem != "end";
+    text.windows(2).any(|pair| moved(&pair[0]) && is_it(&pair[1]) || pair[0].plain == "it's" && moved(&pair[1]))
+        || text.windows(3).any(|w| is_it(&w[0]) && LINKS.contains(&w[1].plain.as_str()) && moved(&w[2]))
 }
 
 #[cfg(test)]
@@ -117,6 +136,8 @@ mod tests {
             ("yoga got moved to 7", "yoga is at 6"),
             ("The team meeting is now on Tuesdays", "team meeting is mondays at 10"),
             ("rent went up to 990", "The rent is 950"),
+            ("Rent went up to 990.", "The rent is 950"),
+            ("The plan was changed", "The plan is to meet at 6"),
             ("I moved the passport to the safe", "my passport is in the drawer"),
             ("stopped the aspirin", "I take aspirin every day"),
             ("Anna stopped violin, she's doing cello now", "Anna plays the violin"),
@@ -148,6 +169,18 @@ mod tests {
             ("The yoga teacher is nice", "yoga is at 6"),
             ("I like football now", "my son plays football"),
             ("No.", "We went to Rome"),
+            ("My sister has stopped smoking", "My sister likes chess"),
+            ("My sister is now in Rome", "My sister likes chess"),
+            ("I dropped my kids at school", "My kids like chess"),
+            ("The rent is now due", "The rent is 950"),
+            ("No plans for the weekend", "The passport is in the blue drawer"),
+            ("Sorry, gotta go now", "The passport is in the blue drawer"),
+            ("Sorry I have to go", "The passport is in the blue drawer"),
+            ("Wait, what time is yoga", "The passport is in the blue drawer"),
+            ("It stopped raining", "The passport is in the blue drawer"),
+            ("I can't stop that", "The passport is in the blue drawer"),
+            ("I recovered my old email account", "I live in Leeds"),
+            ("I baked raisin bread", "I like bread"),
         ] {
             assert!(!changes(&words(text), &words(earlier), true), "{text}");
         }

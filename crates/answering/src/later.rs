@@ -14,7 +14,7 @@ use super::{
     words::{Word, is_first_person, words},
 };
 use recall_domain::{
-    Entity, EntityType, Message, MessageId, Role,
+    Entity, EntityType, Message, MessageId, MessageKind, Role,
     context::{Context, RankedFact, RankedMessage},
     number_word,
 };
@@ -58,7 +58,9 @@ pub(super) fn taken_back(context: &Context, ranked: &[RankedMessage]) -> Vec<Tak
 pub(super) fn with_corrections<'m>(quotes: Vec<Quote<'m>>, ranked: &'m [RankedMessage], taken_back: &'m [TakenBack]) -> Vec<Quote<'m>> {
     let mut all: Vec<Quote<'m>> = Vec::new();
     for quote in quotes {
+        // The quote itself stays, however many say that it has changed.
         let mut corrections = corrections(quote.message, ranked);
+        corrections.truncate(MAX_QUOTES - 1);
         let of_quote = taken_back.iter().filter(|t| t.statement == quote.message.id).map(|t| quote_all(&t.correction));
         corrections.extend(of_quote.filter(|q| q.message.id != quote.message.id));
         corrections.dedup_by_key(|c| c.message.id);
@@ -135,6 +137,7 @@ fn corrections<'m>(earlier: &Message, ranked: &'m [RankedMessage]) -> Vec<Quote<
     let said = words(earlier.text.as_str());
     let is_later = |m: &&Message| {
         m.role == Role::User
+            && m.kind != Some(MessageKind::Question)
             && m.speaker == earlier.speaker
             && m.id != earlier.id
             && m.sent_at >= earlier.sent_at

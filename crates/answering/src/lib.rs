@@ -10,8 +10,8 @@
 //!   `endings` says when something was over, and `citations` collects the marks.
 //! - `past` selects what held in a period, and what came before something else.
 //! - `evidence` and `members` check what the evidence of a fact says, and whether it belongs to the class asked for.
-//! - `deaths` finds the message about the death of a relative.
-//! - `later` adds what was said after the statement that an answer rests on.
+//! - `deaths` finds the message about somebody's death.
+//! - `later` adds what was said after the statement that an answer rests on; `changes` recognises what changes it in other words.
 //! - `quotes` selects messages about what the question names (`about`); `assertion` rejects wishes, denials and statements about others, `exclusion` what is
 //!   about something else, and `clause` says yes or no.
 //! - `verified` selects messages with a network if none has the words of the question.

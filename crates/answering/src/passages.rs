@@ -491,16 +491,29 @@ cues.verbs = ["like"]
         let answer = |question: &str| answer_now(&answerer, &crate::tests::asked(question), &context).text.into_string();
         assert!(answer("How many days of vacation are employees entitled to?").contains("25 days"));
         assert!(!answer("How many days of training are employees entitled to?").contains("25 days"));
+        // A phrase is one only as a whole, and "leave" has other meanings.
+        for (question, text, wrong) in [
+            ("How many days of annual leave do employees get?", "Parental leave is 10 days.", "10 days"),
+            ("How high is the damage deposit?", "The rental deposit is €500.", "€500"),
+        ] {
+            let best = RankedChunk { relevance: Some(0.7), ..chunk(1, 0.6, text) };
+            let context = Context { chunks: vec![best], ..Context::default() };
+            let found = answer_now(&answerer, &crate::tests::asked(question), &context).text.into_string();
+            assert!(!found.contains(wrong), "{found}");
+        }
     }
 
     #[test]
     fn question_is_asked_in_the_words_of_the_documents() {
-        let text = "Both parties keep a notice period of three months. A medical certificate is needed. You may leave the flat on Sundays.";
+        let text = "Both parties keep a notice period of three months. A medical certificate is needed. You may leave the flat on Sundays. \
+            The tenant pays.";
         let context = Context { chunks: vec![chunk(1, 0.6, text)], ..Context::default() };
         let rephrased = |question: &str| ANSWERER.rephrase(&crate::tests::asked(question), &context).map(UserText::into_string);
         for (question, expected) in [
             ("How long is the cancellation period?", Some("How long is the notice period?")),
             ("When do I need a doctor's note?", Some("When do I need a medical certificate?")),
+            ("How high are the lessee's costs?", Some("How high are the tenant's costs?")),
+            ("How high are the lessee’s costs?", Some("How high are the tenant’s costs?")),
             ("How long is the notice period?", None),
             // "Leave" and "flat" have other meanings.
             ("How much vacation do I get?", None),

@@ -23,7 +23,7 @@ use super::{
 };
 use recall_domain::{Entity, Message, MessageKind, Role, context::RankedMessage};
 use recall_embedding::LocalEmbedder;
-use recall_text::concepts;
+use recall_text::sure_concepts;
 
 /// Maximum number of quotes in one answer.
 pub(super) const MAX_QUOTES: usize = 3;
@@ -64,8 +64,8 @@ pub(super) struct Term {
     stem: String,
     pub(super) plain: String,
     vector: Vec<f32>,
-    /// What it means in documents; synonyms have the same.
-    concept: String,
+    /// What it means in documents, or the phrase that it is in; synonyms have the same.
+    concept: Option<&'static str>,
     pub(super) is_name: bool,
     /// Whether it is a class noun: "which instrument".
     is_class: bool,
@@ -87,7 +87,7 @@ pub(super) struct Sentence {
     words: Vec<Word>,
     vectors: Vec<Option<Vec<f32>>>,
     /// What its words mean in documents.
-    concepts: Vec<String>,
+    concepts: Vec<Option<&'static str>>,
 }
 
 impl QuoteFinder<'_> {
@@ -145,7 +145,7 @@ impl QuoteFinder<'_> {
         const VAGUE: [&str; 4] = ["new", "recent", "latest", "last"];
         let q = self.question;
         let mut terms: Vec<Term> = Vec::new();
-        let concepts = concepts(q.words.iter().map(|w| w.plain.as_str()));
+        let concepts = sure_concepts(q.words.iter().map(|w| w.plain.as_str()));
         for (i, word) in q.words.iter().enumerate() {
             let relations: Vec<(usize, bool)> = q
                 .cues
@@ -167,7 +167,7 @@ impl QuoteFinder<'_> {
                 stem: word.stem.clone(),
                 plain: word.plain.clone(),
                 vector: self.embedder.vector(&word.plain).0,
-                concept: concepts.get(i).cloned().unwrap_or_default(),
+                concept: concepts.get(i).copied().flatten(),
                 // "My shop" is the name of an entity, but the word is also content.
                 is_name: !in_period && word.capital && (q.in_name(i) || (word.proper && relations.is_empty())),
                 is_class: q.class.positions.contains(&i) || q.attribute == Some(i),
@@ -282,7 +282,7 @@ impl QuoteFinder<'_> {
             .enumerate()
             .map(|(i, w)| (by_meaning && i < 200 && !is_function_word(w)).then(|| self.embedder.vector(&w.plain).0))
             .collect();
-        let concepts = concepts(words.iter().map(|w| w.plain.as_str()));
+        let concepts = sure_concepts(words.iter().map(|w| w.plain.as_str()));
         Sentence { words, vectors, concepts }
     }
 
@@ -296,7 +296,8 @@ impl QuoteFinder<'_> {
             let on_it = wanted.period.has(message.sent_at) || named() || days().iter().any(|(_, p)| p.overlaps(&wanted.period));
             return if on_it { 1.0 } else { 0.0 };
         }
-        let is_synonym = || message.role == Role::Document && !term.is_name && sentence.concepts.contains(&term.concept);
+        let has_concept = || term.concept.is_some() && sentence.concepts.contains(&term.concept);
+        let is_synonym = || message.role == Role::Document && !term.is_name && has_concept();
         if any(&|w| w.stem == term.stem || is_answered_by(&term.plain, &w.plain)) || is_synonym() {
             return 1.0;
         }

@@ -5,8 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::words::{Word, singular, stem, words};
-use recall_domain::{Message, MessageKind, Role, UserText, context::Context};
+use super::{
+    lexicon::is_person_noun,
+    words::{Word, singular, stem, words},
+};
+use recall_domain::{EntityType, Message, MessageKind, Role, UserText, context::Context};
 use recall_text::{TypingError, may_be_mistyped, meant_words};
 
 /// Most words of a question that are corrected.
@@ -17,6 +20,9 @@ const SUFFIXES: [&str; 12] = ["s", "es", "ed", "ing", "er", "or", "ee", "ly", "n
 /// Fewest letters of the word that is left.
 const LEAST_PREFIXED: usize = 3;
 const LEAST_SUFFIXED: usize = 4;
+/// Letters at the end of a word where another vowel makes another word: "stationery" is not "stationary".
+const ENDING: usize = 4;
+const VOWELS: &[u8] = b"aei";
 
 /// Returns a question with its typing errors corrected; `None` if it has none. `is_listed` tells whether a word in small letters is a common one.
 pub(super) fn correct(question: &str, context: &Context, is_listed: impl Fn(&str) -> bool) -> Option<String> {
@@ -70,6 +76,10 @@ struct ToldWords {
     common: HashSet<String>,
     /// Words with a capital at the beginning of a sentence, a line or a cell, which may be names.
     headings: HashSet<String>,
+    /// Words with a capital within a sentence.
+    capitalised: HashSet<String>,
+    /// Words of the names of entities.
+    names: HashSet<String>,
 }
 
 impl ToldWords {
@@ -86,8 +96,20 @@ impl ToldWords {
             texts.into_iter().flatten().map(UserText::as_str).for_each(|text| told.add(text));
         }
         let entities = context.entities.iter().chain(context.facts.iter().flat_map(|f| [&f.subject, &f.object]));
-        let names = entities.flat_map(|entity| std::iter::once(&entity.name).chain(&entity.aliases));
-        told.all.extend(names.flat_map(|name| words(name)).flat_map(|word| [word.plain, word.stem]));
+        for entity in entities {
+            for word in std::iter::once(&entity.name).chain(&entity.aliases).flat_map(|name| words(name)) {
+                // "The tenant" and "Deposit" are entities as well.
+                let is_name = match entity.entity_type {
+                    EntityType::Person => !is_person_noun(&word.plain),
+                    _ => word.capital && !told.common.contains(&word.plain),
+                };
+                if is_name {
+                    told.names.insert(word.plain.clone());
+                }
+                told.all.extend([word.plain, word.stem]);
+            }
+        }
+        told.headings.retain(|word| !told.capitalised.contains(word));
         told
     }
 
@@ -104,6 +126,8 @@ impl ToldWords {
                     .is_none_or(|text| text.trim_end_matches(' ').ends_with(['\n', '|', '-', '•', '.', '!', '?', ':']) || text.is_empty())
                 {
                     self.headings.insert(word.plain.clone());
+                } else {
+                    self.capitalised.insert(word.plain.clone());
                 }
             }
             self.all.insert(word.stem);
@@ -115,7 +139,10 @@ impl ToldWords {
     /// Returns the only word that a mistyped one may stand for. With the same error, it may stand for no other.
     fn meant_by(&self, typed: &str, is_listed: &impl Fn(&str) -> bool) -> Option<String> {
         let meant = meant_words(typed);
-        let forms: HashMap<String, TypingError> = meant.into_iter().filter(|(word, _)| self.has_form(word, is_listed)).collect();
+        let may_be_meant = |word: &str, error: TypingError| {
+            self.has_form(word, is_listed) && !(error == TypingError::Replaced && has_other_ending(typed, word))
+        };
+        let forms: HashMap<String, TypingError> = meant.into_iter().filter(|(word, error)| may_be_meant(word, *error)).collect();
         // A name is nearer to others than common words are.
         let is_sure = |(word, error): &(&String, &TypingError)| **error < TypingError::Replaced || self.has_common_form(word);
         let best = forms.iter().filter(is_sure).map(|(_, error)| *error).min()?;
@@ -126,12 +153,20 @@ impl ToldWords {
     }
 
     fn has_form(&self, word: &str, is_listed: &impl Fn(&str) -> bool) -> bool {
-        self.has_common_form(word) || (is_listed(word) && forms(word).iter().any(|form| self.headings.contains(form)))
+        let is_heading = || is_listed(word) && forms(word).iter().any(|form| self.headings.contains(form));
+        !forms(word).iter().any(|form| self.names.contains(form)) && (self.has_common_form(word) || is_heading())
     }
 
     fn has_common_form(&self, word: &str) -> bool {
         forms(word).iter().any(|form| self.common.contains(form))
     }
+}
+
+/// Whether two words of the same length differ by a vowel at the end.
+fn has_other_ending(typed: &str, meant: &str) -> bool {
+    let mut letters = typed.bytes().zip(meant.bytes()).enumerate();
+    let is_vowel = |letter: u8| VOWELS.contains(&letter);
+    letters.any(|(at, (a, b))| a != b && at + ENDING >= typed.len() && is_vowel(a) && is_vowel(b))
 }
 
 /// Returns a noun with and without the ending of the plural.
@@ -212,6 +247,24 @@ mod tests {
         assert_eq!(correct(&context), None);
         context.messages[0].message.kind = Some(MessageKind::Question);
         assert_eq!(correct(&context).as_deref(), Some("Where is the deposit?"));
+    }
+
+    #[test]
+    fn names_take_the_place_of_no_word() {
+        let correct = |question: &str, context: &Context| correct(question, context, |word| !matches!(word, "elissa" | "landlrod"));
+        let mut context = told("elisa lives in Linz. The landlord is away.");
+        context.entities.push(crate::tests::person("Elisa"));
+        assert_eq!(correct("where does elissa live", &context), None);
+        assert_eq!(correct("where is the landlrod", &context).as_deref(), Some("where is the landlord"));
+        let context = told("Elisa lives in Linz. We met Elisa.");
+        assert_eq!(correct("where does elissa live", &context), None);
+    }
+
+    #[test]
+    fn word_with_another_ending_is_kept() {
+        let correct = |question: &str| correct(question, &told("The stationary bike is separate."), |word| !word.starts_with('s'));
+        assert_eq!(correct("Where is the stationery?"), None);
+        assert_eq!(correct("Is the bike seperate?").as_deref(), Some("Is the bike separate?"));
     }
 
     #[test]

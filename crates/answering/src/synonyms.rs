@@ -8,7 +8,10 @@ use super::{
     words::{Word, is_first_person, stem, words},
 };
 use recall_domain::{Role, context::Context};
-use recall_text::{concepts, phrases_of};
+use recall_text::{phrases_of, sure_concepts};
+
+/// Most words of a question that are read. More are a pasted text.
+const MAX_WORDS: usize = 64;
 
 /// Returns a question with words of the found chunks in the place of synonyms that nothing found has; `None` if it has no such words.
 ///
@@ -18,18 +21,19 @@ pub(super) fn replace(text: &str, question: &Question, context: &Context) -> Opt
     if context.chunks.is_empty() || is_personal(question) || question.named.iter().any(|name| is_named(name.start)) {
         return None;
     }
-    let asked = words(text);
-    let concepts = concepts(asked.iter().map(|word| word.plain.as_str()));
+    let mut asked = words(text);
+    asked.truncate(MAX_WORDS);
+    let concepts = sure_concepts(asked.iter().map(|word| word.plain.as_str()));
     let mut found: Vec<(std::ops::Range<usize>, &str)> = Vec::new();
     let mut told = None;
     let mut start = 0;
     while start < asked.len() {
         let end = (start + 1..asked.len()).find(|at| concepts[*at] != concepts[start]).unwrap_or(asked.len());
-        let phrases = phrases_of(&concepts[start]);
+        let phrases = concepts[start].map(phrases_of).unwrap_or_default();
         if phrases.len() > 1 && asked[start..end].iter().all(|word| !word.capital) {
             let told: &Told = told.get_or_insert_with(|| Told::of(context));
-            if let Some(phrase) = told.phrase_for(&asked[start..end], &phrases) {
-                found.push((asked[start].span.0..asked[end - 1].span.1, phrase));
+            if let Some(phrase) = told.phrase_for(&asked[start..end], phrases) {
+                found.push((asked[start].span.0..end_without_possessive(text, &asked[end - 1]), phrase));
             }
         }
         start = end;
@@ -39,6 +43,13 @@ pub(super) fn replace(text: &str, question: &Question, context: &Context) -> Opt
         replaced.replace_range(span.clone(), phrase);
     }
     (!found.is_empty()).then_some(replaced)
+}
+
+/// Returns where a word ends, without the "'s" of an owner.
+fn end_without_possessive(text: &str, word: &Word) -> usize {
+    let written = text.get(word.span.0..word.span.1).unwrap_or_default();
+    let ending = ["'s", "’s"].iter().find(|ending| written.ends_with(**ending)).map_or(0, |ending| ending.len());
+    word.span.1 - ending
 }
 
 /// The stems of what was found.

@@ -58,6 +58,10 @@ struct Reader {
     named_cells: usize,
     /// The names of the columns of the open table.
     header: Vec<String>,
+    /// The depth of open tables.
+    tables: usize,
+    /// Whether the outermost open table has merged cells, so that the columns of a row are not sure.
+    has_merged: bool,
     /// Where the open raised text begins, and whether it is a link within the page, as the mark of a note is.
     raised: Option<(usize, bool)>,
     in_local_link: bool,
@@ -75,7 +79,12 @@ impl Reader {
         for edge in root.traverse() {
             match edge {
                 ego_tree::iter::Edge::Open(node) => match node.value() {
-                    Node::Element(element) => reader.open(element),
+                    Node::Element(element) => {
+                        if element.name() == "table" && reader.tables == 0 && reader.skipped == 0 {
+                            reader.has_merged = node.descendants().any(|part| part.value().as_element().is_some_and(is_merged));
+                        }
+                        reader.open(element);
+                    }
                     Node::Text(text) => reader.text(text),
                     _ => {}
                 },
@@ -96,6 +105,7 @@ impl Reader {
             self.skipped += 1;
             return;
         }
+        self.tables += usize::from(name == "table");
         match name {
             "title" => self.in_title = true,
             "a" => {
@@ -145,6 +155,7 @@ impl Reader {
             return;
         }
         let name = element.name();
+        self.tables = self.tables.saturating_sub(usize::from(name == "table"));
         match name {
             "title" => {
                 self.in_title = false;
@@ -203,7 +214,9 @@ impl Reader {
         if cells.iter().all(String::is_empty) {
         } else if is_header {
             self.draft.push(Kind::Line, &cells.join(" | "));
-            self.header = cells;
+            if !self.has_merged {
+                self.header = cells;
+            }
         } else {
             self.draft.push(Kind::Line, &rows::row(&self.header, &cells));
         }
@@ -262,6 +275,11 @@ fn is_left_out(element: &Element) -> bool {
         || element.attr("hidden").is_some()
         || element.attr("aria-hidden") == Some("true")
         || element.attr("style").is_some_and(|style| style.replace(' ', "").contains("display:none"))
+}
+
+/// Whether a cell takes the place of several.
+fn is_merged(cell: &Element) -> bool {
+    ["colspan", "rowspan"].iter().filter_map(|name| cell.attr(name)).any(|span| !matches!(span.trim(), "" | "1"))
 }
 
 fn is_block(name: &str) -> bool {
@@ -360,6 +378,18 @@ mod tests {
         let lines =
             ["Plan | Price", "Plan: Pro | Price: €20", "Plan: Team", " | Basic", "Price | Basic: €10", "Deposit | €500", "Rent | €900"];
         assert_eq!(blocks(page), lines.map(|line| (Kind::Line, line.to_owned())));
+    }
+
+    #[test]
+    fn rows_of_tables_with_merged_cells_have_no_names() {
+        for (merged, row) in [("colspan=2", "Pro | €20"), ("rowspan=\"2\"", "Pro | €20"), ("colspan=1", "Plan: Pro | Price: €20")] {
+            let page = format!(
+                "<table><tr><th>Plan<th>Price<tr><td>Pro<td>€20<tr><td {merged}>On request</table>\
+                <table><tr><th>Size<th>Fee<tr><td>Big<td>€9</table>"
+            );
+            let lines = ["Plan | Price", row, "On request", "Size | Fee", "Size: Big | Fee: €9"];
+            assert_eq!(blocks(&page), lines.map(|line| (Kind::Line, line.to_owned())), "{merged}");
+        }
     }
 
     #[test]

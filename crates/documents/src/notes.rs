@@ -3,6 +3,10 @@
 /// Fewest letters of a word with a note. Shorter ones are units and symbols, whose numbers are exponents.
 const NOTED_LETTERS: usize = 4;
 
+/// Lengths whose raised 2 or 3 is an exponent behind a number: "20 metres²". Shorter names are no notes anyway.
+const LENGTHS: [&str; 6] = ["metre", "meter", "mile", "foot", "inch", "yard"];
+const PREFIXES: [&str; 4] = ["kilo", "centi", "milli", "deci"];
+
 /// Letters for ™, which is raised already, and endings of ordinal numbers, which belong to them.
 const TRADE_MARKS: [(&str, &str); 3] = [("TM", "™"), ("SM", "℠"), ("R", "®")];
 const ORDINALS: [&str; 4] = ["st", "nd", "rd", "th"];
@@ -13,7 +17,8 @@ pub(crate) fn raised(before: &str, text: &str, is_link: bool) -> String {
     let mark = text.trim();
     let bare = mark.trim_matches(['[', ']', '(', ')']);
     let may_be_note = is_note_number(bare) || bare.chars().count() == 1;
-    if is_link && may_be_note || is_note_number(bare) && (ends_before_note(before) || bare.len() < mark.len()) {
+    let is_power = matches!(mark, "2" | "3") && ends_with_unit(before);
+    if is_link && may_be_note || is_note_number(bare) && (ends_before_note(before) && !is_power || bare.len() < mark.len()) {
         return String::new();
     }
     if let Some((_, sign)) = TRADE_MARKS.iter().find(|(letters, _)| *letters == mark) {
@@ -22,7 +27,7 @@ pub(crate) fn raised(before: &str, text: &str, is_link: bool) -> String {
     if let Some(exponent) = mark.chars().map(exponent).collect::<Option<String>>() {
         return exponent;
     }
-    let joins = before.ends_with(char::is_alphanumeric) && mark.starts_with(char::is_alphanumeric);
+    let joins = before.ends_with(char::is_alphanumeric) && text.starts_with(char::is_alphanumeric);
     let is_ordinal = before.ends_with(|c: char| c.is_ascii_digit()) && ORDINALS.contains(&mark);
     if joins && !is_ordinal { format!("^{text}") } else { text.to_owned() }
 }
@@ -34,6 +39,17 @@ fn exponent(c: char) -> Option<char> {
         '-' | '−' => Some('⁻'),
         c => RAISED.get(usize::try_from(c.to_digit(10)?).ok()?).copied(),
     }
+}
+
+/// Whether a text ends with a unit of length behind a number, or behind "per" or a slash.
+fn ends_with_unit(text: &str) -> bool {
+    let before = text.trim_end_matches(char::is_alphabetic);
+    let unit = text[before.len()..].to_lowercase();
+    let number = before.trim_end().rsplit(char::is_whitespace).next().unwrap_or_default();
+    let is_measured = number == "per" || before.ends_with('/') || number.ends_with(|c: char| c.is_ascii_digit());
+    let bare = PREFIXES.iter().find_map(|prefix| unit.strip_prefix(prefix)).unwrap_or(&unit);
+    let is_length = |name: &&str| bare.strip_prefix(*name).is_some_and(|ending| matches!(ending, "" | "s" | "es"));
+    is_measured && (bare == "feet" || LENGTHS.iter().any(is_length))
 }
 
 /// Whether a raised text may be the number of a note.
@@ -71,6 +87,13 @@ mod tests {
             ("the 1", "st", "st"),
             ("Brand", "TM", "™"),
             ("x", "n", "^n"),
+            ("20 metres", "2", "²"),
+            ("€5 per Yard", "3", "³"),
+            ("€5/metre", "2", "²"),
+            ("20 metres", "4", ""),
+            ("the last metre", "2", ""),
+            ("20 tenants", "2", ""),
+            ("a word", " see note", " see note"),
         ] {
             assert_eq!(raised(before, text, false), expected, "{before} {text}");
         }

@@ -1,5 +1,7 @@
 //! Writes rows of tables, and reads tables of values separated by commas.
 
+use std::collections::HashSet;
+
 use crate::draft::{Draft, Kind};
 
 /// Longest name of a column, in characters. A longer one is no name.
@@ -10,6 +12,18 @@ const MAX_NAMED_FILE: usize = 1 << 20;
 const REGULAR_PERCENT: usize = 90;
 /// What separates the cells of a file.
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
+/// Names that columns usually have.
+const USUAL_NAMES: [&str; 33] = [
+    "id", "nr", "number", "name", "title", "type", "kind", "category", "status", "role", "date", "time", "month", "year", "due", "price",
+    "cost", "fee", "amount", "total", "quantity", "plan", "product", "item", "city", "country", "address", "street", "email", "e-mail",
+    "mail", "phone", "notes",
+];
+/// Most words of such a name: "Date of birth" has three.
+const MAX_NAME_WORDS: usize = 3;
+/// Words that amounts of money and months begin with.
+const CURRENCIES: [&str; 4] = ["eur", "usd", "gbp", "chf"];
+const MONTHS: [&str; 12] =
+    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
 
 /// Writes a row. With a header for the same columns, each cell has the name of its column, so that a row says by itself what it means: "Plan: Pro | Price: €20".
 pub(crate) fn row(header: &[String], cells: &[String]) -> String {
@@ -41,13 +55,38 @@ pub(crate) fn read_file(text: &str) -> Option<Draft> {
     if rows.len() < 2 || regular * 100 < rows.len() * REGULAR_PERCENT {
         return None;
     }
-    let is_value = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '€' | '$' | '£' | '-' | '+'));
-    let header = rows.first().filter(|first| text.len() <= MAX_NAMED_FILE && !first.iter().any(is_value)).cloned().unwrap_or_default();
+    let header = rows.split_first().filter(|(first, below)| text.len() <= MAX_NAMED_FILE && is_header(first, below));
+    let header = header.map(|(first, _)| first.clone()).unwrap_or_default();
     let mut draft = Draft::default();
     for (at, cells) in rows.iter().enumerate() {
         draft.push(Kind::Line, &row(if at == 0 { &[] } else { &header }, cells));
     }
     Some(draft)
+}
+
+/// Whether the first row of a file looks like a header of the rows below: its cells are different texts, and a usual name is among them or one is above
+/// values.
+fn is_header(first: &[String], below: &[Vec<String>]) -> bool {
+    let distinct: HashSet<String> = first.iter().map(|cell| cell.to_lowercase()).collect();
+    let is_text = |cell: &String| cell.contains(char::is_alphabetic) && !is_value(cell);
+    let is_usual = |name: &String| {
+        let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric() && c != '-').filter(|word| !word.is_empty()).collect();
+        words.len() <= MAX_NAME_WORDS && words.iter().any(|word| USUAL_NAMES.contains(word))
+    };
+    let has_values = |column: usize| {
+        let values = below.iter().filter(|cells| cells.get(column).is_some_and(|cell| is_value(cell))).count();
+        values * 2 > below.len()
+    };
+    distinct.len() == first.len() && first.iter().all(is_text) && (distinct.iter().any(is_usual) || (0..first.len()).any(has_values))
+}
+
+/// Whether a cell is a number, an amount of money or a date.
+fn is_value(cell: &str) -> bool {
+    let bare = cell.trim_start_matches(['€', '$', '£', '-', '+', '(', '~', ' ']);
+    let first = bare.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
+    let is_month = || first.len() >= 3 && MONTHS.iter().any(|month| *month == first || month.get(..3) == Some(first.as_str()));
+    let has_digit = bare.contains(|c: char| c.is_ascii_digit());
+    bare.starts_with(|c: char| c.is_ascii_digit()) || has_digit && (CURRENCIES.contains(&first.as_str()) || is_month())
 }
 
 /// Splits a file into rows and cells. A cell in quotes may contain separators, line breaks, and quotes that are doubled (RFC 4180).
@@ -105,6 +144,25 @@ mod tests {
         assert_eq!(lines("1,2\n3,4").unwrap(), ["1 | 2", "3 | 4"]);
         for text in ["", "One line, with a comma", "Dear Ann,\nit rains, snows, and hails.\nYours"] {
             assert_eq!(lines(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn cells_are_named_by_a_first_row_that_looks_like_a_header() {
+        for (file, expected) in [
+            ("City,Mayor\nLinz,Ann", "City: Linz | Mayor: Ann"),
+            ("Due date;Payer\nsoon;Ann", "Due date: soon | Payer: Ann"),
+            ("Gadget,Cheapest\nDrill,EUR 20\nSaw,€9", "Gadget: Drill | Cheapest: EUR 20"),
+            ("Gadget,Bought\nDrill,May 2025\nSaw,2025-06-01", "Gadget: Drill | Bought: May 2025"),
+            // The first row is one like the others, or has a number, a date, an empty cell or one cell twice.
+            ("Ann,Linz\nBen,Graz", "Ben | Graz"),
+            ("Drill,€5\nSaw,€9", "Saw | €9"),
+            ("Price,May 2025\nSaw,€9", "Saw | €9"),
+            ("Name,\nSaw,€9", "Saw | €9"),
+            ("Name,name\nSaw,€9", "Saw | €9"),
+            ("Gadget,Cheapest\nDrill,none\nSaw,€9", "Drill | none"),
+        ] {
+            assert_eq!(lines(file).unwrap()[1], expected, "{file}");
         }
     }
 

@@ -204,7 +204,7 @@ pub(crate) fn is_unasserted(text: &[char], subject: Option<Span>, object: Option
         let own = ["i", "we", "my", "our"];
         let clause = last_clause(&all);
         // "My sister hopes Anna joins us"
-        let is_doubted = clause.last().is_some_and(|w| DOUBTS.contains(&w.as_str())) && clause.first().is_none_or(|w| w != "no");
+        let is_doubted = clause.last().is_some_and(|w| DOUBTS.contains(&w.as_str())) && !clause.iter().any(|w| w == "no");
         return is_doubted
             || is_unreal(&all)
             || is_opinion_of_others(&all)
@@ -351,6 +351,7 @@ mod tests {
             ("Mia might sell her Tesla.", "Mia", "Tesla"),
             ("If anyone asks, Mia works for Bosch.", "Mia", "Bosch"),
             ("No doubt Mia works for Bosch.", "Mia", "Bosch"),
+            ("I have no doubt Mia is my best friend.", "", "Mia"),
             ("The tool that nobody likes except Mia, who works for Bosch.", "Mia", "Bosch"),
             ("A few people at Bosch use Emacs.", "Bosch", "Emacs"),
             ("If it rains I like jazz", "", "jazz"),

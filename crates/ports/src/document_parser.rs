@@ -99,7 +99,7 @@ pub trait DocumentParser: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum ParseError {
     /// The content has none of the known formats.
-    #[error("The format of this file is not supported. Supported formats: PDF, DOCX, HTML, Markdown and plain text.")]
+    #[error("The format of this file is not supported. Supported formats: PDF, DOCX, HTML, Markdown, CSV and plain text.")]
     UnknownFormat,
     /// The content contradicts its format.
     #[error("The file is damaged and cannot be read.")]

@@ -12,5 +12,5 @@ pub use marks::{ASKS, CONSULTS, NAMES, index_terms, is_mark};
 pub use sensitive::{Finding, Masked, PatternError, SensitiveKind, SensitivePatterns};
 pub use spelling::{TypingError, may_be_mistyped, meant_words};
 pub use summary::summarize;
-pub use synonyms::{concepts, phrases_of};
+pub use synonyms::{concepts, phrases_of, sure_concepts};
 pub use terms::{is_stop_word, terms, words};

@@ -26,7 +26,7 @@ const GROUPS: &[&str] = &[
     "landlord, lessor",
     "flat, apartment",
     "lease, lease agreement, rental agreement, rental contract, tenancy agreement",
-    "deposit, security deposit, rental deposit, damage deposit",
+    "deposit, security deposit, rental deposit",
     "sublet, sublease",
     "roommate, flatmate, housemate",
     "parking space, parking spot, parking place",
@@ -68,26 +68,51 @@ const GROUPS: &[&str] = &[
     "film, movie",
 ];
 
-/// Words of the list that also have other meanings. They never take the place of another word.
-const AMBIGUOUS: [&str; 17] = [
-    "leave", "flat", "staff", "end", "finish", "begin", "start", "commence", "get", "receive", "obtain", "help", "bill", "waste", "lease",
-    "mend", "film",
+/// Words of the list that also have other meanings. They never take the place of another word, and are none of its synonyms in a sentence.
+const AMBIGUOUS: [&str; 16] = [
+    "leave", "flat", "end", "finish", "begin", "start", "commence", "get", "receive", "obtain", "help", "bill", "waste", "lease", "mend",
+    "film",
 ];
+/// Words that never take the place of another one, because they have no singular.
+const COLLECTIVES: [&str; 1] = ["staff"];
 
 /// Most words of a phrase.
 const LONGEST: usize = 4;
 
-/// The concept of each phrase, both by their stems.
-static CONCEPTS: LazyLock<HashMap<Vec<String>, String>> = LazyLock::new(|| {
+/// What all phrases of a group mean.
+struct Concept {
+    term: String,
+    /// Whether the phrase is a word that also has other meanings.
+    is_ambiguous: bool,
+}
+
+/// The concept of each phrase, by the stems of its words.
+static CONCEPTS: LazyLock<HashMap<Vec<String>, Concept>> = LazyLock::new(|| {
     let stemmer = Stemmer::create(Algorithm::English);
-    let stems = |phrase: &str| -> Vec<String> { phrase.split([' ', '-']).map(|word| stem(&stemmer, word)).collect() };
-    let of_group = |group: &&'static str| {
-        let phrases: Vec<Vec<String>> = group.split(", ").map(stems).collect();
-        let concept = phrases.first().map(|first| first.join(" ")).unwrap_or_default();
-        phrases.into_iter().map(move |phrase| (phrase, concept.clone()))
+    let of_group = |group: &&'static str| -> Vec<(Vec<String>, Concept)> {
+        let term = group.split(", ").next().map(|first| stems(&stemmer, first).join(" ")).unwrap_or_default();
+        let concept = |phrase| Concept { term: term.clone(), is_ambiguous: AMBIGUOUS.contains(&phrase) };
+        group.split(", ").map(|phrase| (stems(&stemmer, phrase), concept(phrase))).collect()
     };
     GROUPS.iter().flat_map(of_group).collect()
 });
+
+/// The phrases of each group that may take the place of each other, by the term of the group, longest first.
+static PHRASES: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| {
+    let stemmer = Stemmer::create(Algorithm::English);
+    let of_group = |group: &&'static str| {
+        let first = group.split(", ").next()?;
+        let mut phrases: Vec<&'static str> = group.split(", ").collect();
+        phrases.retain(|phrase| !AMBIGUOUS.contains(phrase) && !COLLECTIVES.contains(phrase));
+        phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.split(' ').count()));
+        Some((stems(&stemmer, first).join(" "), phrases))
+    };
+    GROUPS.iter().filter_map(of_group).collect()
+});
+
+fn stems(stemmer: &Stemmer, phrase: &str) -> Vec<String> {
+    phrase.split([' ', '-']).map(|word| stem(stemmer, word)).collect()
+}
 
 fn stem(stemmer: &Stemmer, word: &str) -> String {
     let lower = word.to_lowercase().replace('’', "'");
@@ -97,25 +122,31 @@ fn stem(stemmer: &Stemmer, word: &str) -> String {
 /// Returns for each of the words, which follow each other in a text, the term of what it means: one for all words and phrases that mean the same. All
 /// words of a phrase have its term; any other word has its stem.
 pub fn concepts<'w>(words: impl IntoIterator<Item = &'w str>) -> Vec<String> {
+    read(words).into_iter().map(|(stem, concept)| concept.map_or(stem, |concept| concept.term.clone())).collect()
+}
+
+/// Returns the same terms for words and phrases that always mean the same; `None` for any other word, also for "leave" and "flat" without a phrase.
+pub fn sure_concepts<'w>(words: impl IntoIterator<Item = &'w str>) -> Vec<Option<&'static str>> {
+    let term = |concept: Option<&'static Concept>| concept.filter(|concept| !concept.is_ambiguous).map(|concept| concept.term.as_str());
+    read(words).into_iter().map(|(_, concept)| term(concept)).collect()
+}
+
+/// Returns the stem of each word, and the concept of the longest phrase that it is in.
+fn read<'w>(words: impl IntoIterator<Item = &'w str>) -> Vec<(String, Option<&'static Concept>)> {
     let stemmer = Stemmer::create(Algorithm::English);
     let stems: Vec<String> = words.into_iter().map(|word| stem(&stemmer, word)).collect();
-    let mut found: Vec<String> = Vec::with_capacity(stems.len());
+    let mut found: Vec<(String, Option<&'static Concept>)> = Vec::with_capacity(stems.len());
     while let Some(rest) = stems.get(found.len()..).filter(|rest| !rest.is_empty()) {
         let phrase = (1..=LONGEST.min(rest.len())).rev().find_map(|length| Some((length, CONCEPTS.get(&rest[..length])?)));
-        match phrase {
-            Some((length, concept)) => found.extend(std::iter::repeat_n(concept.clone(), length)),
-            None => found.push(rest[0].clone()),
-        }
+        let (length, concept) = phrase.map_or((1, None), |(length, concept)| (length, Some(concept)));
+        found.extend(rest[..length].iter().map(|stem| (stem.clone(), concept)));
     }
     found
 }
 
 /// Returns the phrases with a term of [`concepts`] that may take the place of each other, longest first; none if no other phrase has it.
-pub fn phrases_of(concept: &str) -> Vec<&'static str> {
-    let mut phrases: Vec<&str> = GROUPS.iter().flat_map(|group| group.split(", ")).filter(|phrase| !AMBIGUOUS.contains(phrase)).collect();
-    phrases.retain(|phrase| concepts(phrase.split([' ', '-'])).first().is_some_and(|of| of == concept));
-    phrases.sort_by_key(|phrase| std::cmp::Reverse(phrase.split(' ').count()));
-    phrases
+pub fn phrases_of(concept: &str) -> &'static [&'static str] {
+    PHRASES.get(concept).map(Vec::as_slice).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -153,11 +184,23 @@ mod tests {
     }
 
     #[test]
+    fn words_with_other_meanings_are_sure_only_in_a_phrase() {
+        let sure = |text: &'static str| sure_concepts(text.split(' '));
+        assert_eq!(sure("annual leave"), [Some("leav"), sure("vacation")[0]]);
+        for text in ["Parental leave", "leave early", "flat fee", "damage", "unknown word"] {
+            assert!(sure(text).iter().all(Option::is_none), "{text}");
+        }
+        assert_ne!(of("damage deposit"), of("rental deposit"));
+    }
+
+    #[test]
     fn phrases_take_the_place_of_each_other_unless_they_mean_more() {
         assert_eq!(phrases_of(&of("illness")[0]), ["illness", "sickness"]);
         assert_eq!(phrases_of(&of("apartment")[0]), ["apartment"]);
         assert!(phrases_of("unknown").is_empty());
-        assert!(AMBIGUOUS.iter().all(|word| GROUPS.iter().any(|group| group.split(", ").any(|phrase| phrase == *word))));
+        assert_eq!(phrases_of(&of("staff")[0]), ["employee", "personnel", "worker"]);
+        let is_listed = |word: &&str| GROUPS.iter().any(|group| group.split(", ").any(|phrase| phrase == *word));
+        assert!(AMBIGUOUS.iter().chain(&COLLECTIVES).all(is_listed));
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl UploadServices {
 #[derive(ToSchema)]
 #[allow(dead_code)]
 pub(super) struct UploadForm {
-    /// The file: PDF, DOCX, HTML, Markdown or plain text. Its content decides.
+    /// The file: PDF, DOCX, HTML, Markdown, CSV or plain text. Its content decides.
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
     /// The collection: letters, digits, hyphens and underscores. Default: `default`.

@@ -37,6 +37,10 @@ struct Table {
     /// The names of the columns, if a row is marked as a header.
     header: Vec<String>,
     is_header: bool,
+    /// The blocks of rows with named cells, each with its text without the names.
+    named: Vec<(usize, String)>,
+    /// Whether cells are merged, so that the columns of a row are not sure.
+    has_merged: bool,
 }
 
 /// Reads the main part.
@@ -147,6 +151,11 @@ impl Body {
                     table.is_header = is_on(element);
                 }
             }
+            "gridSpan" | "vMerge" | "hMerge" => {
+                if let Some(table) = self.tables.last_mut().filter(|_| name != "gridSpan" || value().as_deref() != Some("1")) {
+                    table.has_merged = true;
+                }
+            }
             "instrText" => self.in_instruction = true,
             "vanish" if self.in_run => self.is_hidden = is_on(element),
             // The properties of a paragraph define positions of tabs with the same name.
@@ -213,15 +222,23 @@ impl Body {
                 if is_header {
                     table.header.clone_from(&cells);
                 }
+                let is_named = !is_header && !nested && !table.header.is_empty();
                 if cells.iter().all(String::is_empty) {
                 } else if nested {
                     self.add_to_outer_cell(&row);
                 } else {
+                    if is_named {
+                        table.named.push((self.draft.blocks.len(), cells.join(" | ")));
+                    }
                     self.draft.push(Kind::Line, &row);
                 }
             }
             "tbl" => {
-                self.tables.pop();
+                for (at, unnamed) in self.tables.pop().filter(|table| table.has_merged).into_iter().flat_map(|table| table.named) {
+                    if let Some(block) = self.draft.blocks.get_mut(at) {
+                        block.text = unnamed;
+                    }
+                }
             }
             _ => {}
         }

@@ -7,7 +7,7 @@ mod styles;
 mod xml;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io::{BufReader, Cursor, Read},
 };
 
@@ -75,10 +75,16 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Draft, ParseError> {
     let mut running = Running::default();
     running_parts.sort_by_key(|part| (!part.contains("header"), part.clone()));
     for part in running_parts {
-        each_in(&mut archive, &beside(&part), MAX_PART, |token| running.token(token))?;
+        // A target may be absolute: "/word/header1.xml".
+        let part = part.trim_start_matches('/');
+        let part = part.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).unwrap_or(part);
+        // Without a damaged one, the document is still read.
+        each_in(&mut archive, &beside(part), MAX_PART, |token| running.token(token)).ok();
+        running = running.next_part();
     }
     // The text may repeat them, as most title pages do.
-    running.texts.retain(|text| !draft.blocks.iter().any(|block| block.text.trim() == text));
+    let told: HashSet<&str> = draft.blocks.iter().map(|block| block.text.trim()).collect();
+    running.texts.retain(|text| !told.contains(text.as_str()));
     draft.blocks.splice(0..0, running.texts.into_iter().map(|text| Block::new(Kind::Paragraph, text)));
     if let Some(title) = title::stated(stated_title(&mut archive)?) {
         draft.title = Some(title);

@@ -112,19 +112,31 @@ fn header_row_names_the_cells_below() {
     let lines = |texts: [&str; 2]| texts.map(|text| (Line, text.to_owned()));
     assert_eq!(blocks(&docx(&table("<w:tblHeader/>"))), lines(["Plan | Price", "Plan: Pro | Price: 20"]));
     assert_eq!(blocks(&docx(&table(""))), lines(["Plan | Price", "Pro | 20"]));
+    // Cells of a table with merged cells may be below those of others.
+    for merged in ["<w:vMerge/>", "<w:gridSpan w:val=\"2\"/>"] {
+        let cell = format!("<w:tr><w:tc><w:tcPr>{merged}</w:tcPr><w:p><w:r><w:t>Team</w:t></w:r></w:p></w:tc></w:tr></w:tbl>");
+        let found = blocks(&docx(&table("<w:tblHeader/>").replace("</w:tbl>", &cell)));
+        assert_eq!(found, ["Plan | Price", "Pro | 20", "Team"].map(|text| (Line, text.to_owned())), "{merged}");
+    }
+    let single = table("<w:tblHeader/>").replace("<w:p>", "<w:tcPr><w:gridSpan w:val=\"1\"/></w:tcPr><w:p>");
+    assert_eq!(blocks(&docx(&single)), lines(["Plan | Price", "Plan: Pro | Price: 20"]));
 }
 
 #[test]
 fn headers_and_footers_are_read_once() {
     let text = |text: &str| format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>");
     let page = "<w:p><w:r><w:t>Page</w:t></w:r><w:r><w:instrText> PAGE </w:instrText></w:r><w:r><w:t>7 of many</w:t></w:r></w:p>";
-    let header = format!("<w:hdr>{}{}{}{page}</w:hdr>", text("Acme  Ltd, version 3"), text("Garden rules"), text("–"));
+    let hidden = "<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>Hidden remark</w:t></w:r></w:p>";
+    let header = format!("<w:hdr>{}{}{}{hidden}{page}</w:hdr>", text("Acme  Ltd, version 3"), text("Garden rules"), text("–"));
     let footer = format!("<w:ftr>{}{}</w:ftr>", text("Acme Ltd, version 3"), text("Valid from May 2026"));
     let relation = |kind: &str, target: &str| format!("<Relationship Id=\"{target}\" Type=\"http://x/{kind}\" Target=\"{target}\"/>");
-    let rels = [relation("header", "header1.xml"), relation("header", "header2.xml"), relation("footer", "footer1.xml")].concat();
+    let targets = [("header", "header0.xml"), ("header", "header1.xml"), ("header", "header2.xml"), ("footer", "/word/footer1.xml")];
+    let rels = targets.map(|(kind, target)| relation(kind, target)).concat();
     let rels = format!("<Relationships>{rels}</Relationships>");
-    let parts: [(&str, &[u8]); 4] = [
+    let parts: [(&str, &[u8]); 5] = [
         ("word/_rels/document.xml.rels", rels.as_bytes()),
+        // A damaged one is left out.
+        ("word/header0.xml", b"<w:hdr><w:p><w:del></w:hdr>"),
         ("word/header1.xml", header.as_bytes()),
         ("word/header2.xml", header.as_bytes()),
         ("word/footer1.xml", footer.as_bytes()),

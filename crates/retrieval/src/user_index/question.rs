@@ -1,5 +1,7 @@
 //! Reads a question with what the index knows: the speakers that it names, and the words that it has with typing errors.
 
+use std::collections::HashSet;
+
 use super::{UserIndex, VIEWER};
 use recall_domain::FirstPerson;
 use recall_ports::IndexQuery;
@@ -28,15 +30,15 @@ impl UserIndex {
     pub(super) fn meant_terms(&self, query: &IndexQuery, other: Option<&Self>) -> Vec<String> {
         let is_told = |term: &str| self.is_told(term, query) || other.is_some_and(|other| other.is_told(term, query));
         let unknown = words(&query.text).filter(|(term, written)| may_be_mistyped(written) && !is_told(term)).take(MAX_UNKNOWN);
-        let mut found = Vec::new();
+        let mut found: Vec<String> = Vec::new();
         for (_, written) in unknown {
             let term_of = |word: &str| terms(word).into_iter().next().map(|(term, _)| term);
             let meant = meant_words(written).into_iter().filter_map(|(word, error)| Some((error, term_of(&word)?)));
-            let mut meant: Vec<(TypingError, String)> = meant.filter(|(_, term)| is_told(term)).collect();
-            meant.sort();
-            meant.dedup_by(|a, b| a.1 == b.1);
-            found.extend(meant.into_iter().map(|(_, term)| term).take(MAX_MEANT));
+            let meant: Vec<(TypingError, String)> = meant.filter(|(_, term)| is_told(term)).collect();
+            found.extend(most_certain(meant));
         }
+        let mut seen = HashSet::new();
+        found.retain(|term| seen.insert(term.clone()));
         found
     }
 
@@ -46,5 +48,26 @@ impl UserIndex {
         let entries = self.postings.entries(term);
         let tells = |row: u32| Some(&row) != asked && !self.marks.get(row as usize).is_some_and(|marks| marks.is_question());
         entries.len() > MAX_ROWS || entries.iter().any(|entry| self.is_chunk(entry.row()) || tells(entry.row()))
+    }
+}
+
+/// Returns the terms with the most certain errors, each once: "separated" and "separate" are one term.
+fn most_certain(mut meant: Vec<(TypingError, String)>) -> impl Iterator<Item = String> {
+    meant.sort_by(|(error, term), (other_error, other)| (term, error).cmp(&(other, other_error)));
+    meant.dedup_by(|later, kept| later.1 == kept.1);
+    meant.sort();
+    meant.into_iter().map(|(_, term)| term).take(MAX_MEANT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meant_term_counts_once_with_its_most_certain_error() {
+        use TypingError::{Doubled, Dropped, Replaced, Swapped};
+        let meant = [(Swapped, "b"), (Dropped, "a"), (Doubled, "b"), (Replaced, "a"), (Replaced, "c"), (Replaced, "d")];
+        let meant = meant.map(|(error, term)| (error, term.to_owned())).to_vec();
+        assert_eq!(most_certain(meant).collect::<Vec<_>>(), ["b", "a", "c"]);
     }
 }

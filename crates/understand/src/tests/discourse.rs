@@ -185,6 +185,8 @@ fn own_names_are_read_from_requests_and_greetings() {
         "hi it's Monday",
         "hi it's raining",
         "It's Marta from accounting",
+        "Hi, it's Marta at the door, she wants her keys",
+        "Hi, it's Marta from next door who wants her keys",
         "It's Marta",
         "Hi Marta",
         "hi, its Marta's birthday",

@@ -62,8 +62,8 @@ impl Reader<'_> {
         let Some(n) = self.phrases.nouns.iter().position(|np| np.start <= at && at <= np.head) else { return };
         let last = words.iter().position(|&i| i == self.phrases.nouns[n].head).unwrap_or(greetings + name) - greetings;
         let end = word(last + 1);
-        // "Tom from accounting" says where he is from, too.
-        let is_placed = matches!(end, "from" | "at" | "of" | "with") && greetings > 0;
+        // "Tom from accounting" says where he is from, too. "Marta at the door" is somebody else.
+        let is_placed = end == "from" && greetings > 0 && (last + 3..last + 5).any(|k| word(k).is_empty());
         let closes = end.is_empty() || is_placed || matches!(end, "again" | "here") && word(last + 2).is_empty();
         let is_person = self.referents[n].is_some_and(|r| self.type_of(r).0 == EntityType::Person);
         if closes && is_person && (greetings > 0 || end == "here") {

@@ -83,7 +83,7 @@ impl Default for SqliteConfig {
             readers: 4,
             busy_timeout: Duration::from_secs(5),
             acquire_timeout: Duration::from_secs(10),
-            cache_kib: 2 * 1024,
+            cache_kib: 8 * 1024,
             migrate: true,
         }
     }

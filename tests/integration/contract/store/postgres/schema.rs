@@ -169,11 +169,11 @@ async fn frequent_statements_use_their_index() {
         ("SELECT id FROM facts WHERE user_id = $U AND object_id = $U ORDER BY support DESC, id LIMIT 9", "facts_of_object"),
         (
             "SELECT id FROM facts WHERE user_id = $U AND subject_id = $U AND relation = 'LIKES' ORDER BY support DESC, id LIMIT 9",
-            "facts_of_subject_and_relation",
+            "facts_of_subject",
         ),
         (
             "SELECT id FROM facts WHERE user_id = $U AND object_id = $U AND relation = 'LIKES' ORDER BY support DESC, id LIMIT 9",
-            "facts_of_object_and_relation",
+            "facts_of_object",
         ),
         ("SELECT * FROM entities WHERE user_id = $U ORDER BY mention_count DESC, id DESC LIMIT 9", "entities_most_mentioned"),
         (

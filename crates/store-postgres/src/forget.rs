@@ -211,7 +211,9 @@ impl WriteTransaction<'_> {
     pub(super) async fn erase_message_texts(&mut self, user: UserId, messages: &[MessageId]) -> Result<(), Failure> {
         let ids: &[Uuid] = &column(messages, |m| m.0);
         let texts = sqlx::query!(
-            "UPDATE messages SET text = '', source_metadata = NULL, citations = '[]', forgetting_id = NULL WHERE user_id = $1 AND id = ANY($2)",
+            "UPDATE messages SET text = '', source_metadata = NULL, citations = '[]', forgetting_id = NULL,
+                 status = CASE status WHEN 'processing' THEN 'processed' ELSE status END
+             WHERE user_id = $1 AND id = ANY($2)",
             user.0,
             ids,
         );

@@ -155,7 +155,8 @@ impl WriteTransaction<'_> {
     pub(super) fn erase_message_texts(&mut self, user: UserId, messages: &[MessageId]) -> Result<(), Failure> {
         let list = id_list(ids(messages));
         for sql in [
-            "UPDATE messages SET text = '', source_metadata = NULL, citations = '[]', forgetting_id = NULL
+            "UPDATE messages SET text = '', source_metadata = NULL, citations = '[]', forgetting_id = NULL,
+                 status = CASE status WHEN 'processing' THEN 'processed' ELSE status END
              WHERE user_id = ?1 AND id IN (SELECT unhex(value) FROM json_each(?2))",
             "DELETE FROM message_vectors WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",
             "DELETE FROM passage_vectors WHERE user_id = ?1 AND message_id IN (SELECT unhex(value) FROM json_each(?2))",

@@ -114,7 +114,7 @@ fn remark_start(tokens: &[Token]) -> Option<usize> {
     let opens = |i: usize| i == 0 || is_mark(&tokens[i]) || OPENERS.contains(&tokens[i].norm.as_str());
     let start = (from..tokens.len()).find(|&i| opens(i))?;
     let words: Vec<&str> = tokens[start..].iter().filter(|t| !is_mark(t)).map(|t| t.norm.as_str()).collect();
-    let is_denied = |i: usize| words[i.saturating_sub(3)..i].iter().any(|w| *w == "not");
+    let is_denied = |i: usize| words[i.saturating_sub(3)..i].contains(&"not");
     let calls = (0..words.len()).any(|i| CALLS.contains(&words[i]) && !is_denied(i));
     let has_pair = words.windows(2).any(|w| PAIRS.contains(&(w[0], w[1])));
     // "As if" alone, but not "as if it was".

@@ -311,6 +311,20 @@ pub(super) async fn forgetting_waits_for_the_reply_to_its_command(store: Arc<dyn
     assert!(store.forgetting(c, forget.id).await.unwrap().is_none());
 }
 
+/// Its job ends with the forgetting, so nothing else would end its processing.
+pub(super) async fn erased_message_is_no_longer_processed(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    let command = w.append(new_message(known.session, "Forget it.")).await;
+    let c = &w.caller;
+    assert_eq!(store.messages_by_id(c, &[command.id]).await.unwrap()[0].status, MessageStatus::Processing);
+    let forget = ForgetPlan { hidden: Vec::new(), redacted: vec![command.id], ..plan(&w, known.session, &[command.id]).await };
+    store.forget(c, &forget).await.unwrap();
+    store.purge_forgotten(c, forget.id, at(UNTIL)).await.unwrap();
+    let shown = store.messages_by_id(c, &[command.id]).await.unwrap().remove(0);
+    assert_eq!((shown.text.as_str(), shown.status), ("", MessageStatus::Processed));
+}
+
 pub(super) async fn reply_to_a_command_says_that_it_was_undone(store: Arc<dyn Store>) {
     let w = World::new(&store);
     let known = w.john_likes_mary().await;

@@ -184,6 +184,7 @@ macro_rules! store_contract {
             forget::forgettings_of_others_are_hidden_and_protected,
             forget::deleted_session_takes_its_forgotten_messages_along,
             forget::forgetting_waits_for_the_reply_to_its_command,
+            forget::erased_message_is_no_longer_processed,
             forget::reply_to_a_command_says_that_it_was_undone,
             forget::session_title_can_be_changed,
             erasure::erasure_removes_all_data_of_one_user_only,

@@ -170,6 +170,14 @@ async fn fact_goes_with_the_only_message_that_has_the_words() {
 }
 
 #[tokio::test]
+async fn address_goes_with_all_that_its_message_tells() {
+    let chat = Chat::of(&["I live in 12 Rose Lane"]).await;
+    assert!(chat.ask("Forget my address.").await.contains("1 message"));
+    let answer = chat.ask("Where do I live?").await;
+    assert!(!answer.contains("Rose Lane"), "{answer}");
+}
+
+#[tokio::test]
 async fn last_message_is_taken_back() {
     let chat = Chat::of(&["I own a bike.", "I own a drone."]).await;
     assert!(chat.ask("Scratch that.").await.contains("I forgot 1 fact and 1 message"));

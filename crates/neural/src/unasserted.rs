@@ -2,7 +2,7 @@
 //!
 //! The rules know this from their clauses. The network sees only words, so its new facts are checked against them.
 
-use recall_domain::{Polarity, Span};
+use recall_domain::{Polarity, Span, number_word};
 
 use crate::sentences::{are_joined, is_one, sentence_start, words};
 
@@ -143,20 +143,6 @@ const DEGREES: &[&str] = &[
     "as",
     "half",
     "twice",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "twenty",
-    "thirty",
-    "forty",
-    "fifty",
     "certainly",
     "finished",
     "done",
@@ -176,6 +162,7 @@ const BREAKS: &[&str] = &[
 ];
 /// Words of orders to write the example after them.
 const FILLING: &[&str] = &["fill", "enter", "write", "type", "insert"];
+
 /// Whether a text does not state a relation between two parties, each given by its span; `None` is the speaker. What is denied or over
 /// only needs a link between its names.
 pub(crate) fn is_unasserted(text: &[char], subject: Option<Span>, object: Option<Span>, polarity: Polarity) -> bool {
@@ -269,7 +256,7 @@ fn is_opinion_of_others(words: &[String]) -> bool {
 
 /// Whether a verb tells what nearly happened: "I nearly moved", "was almost fired".
 fn is_near_miss(words: &[String]) -> bool {
-    let is_degree = |w: &str| DEGREES.contains(&w) || w.starts_with(|c: char| c.is_ascii_digit());
+    let is_degree = |w: &str| DEGREES.contains(&w) || number_word(w).is_some() || w.starts_with(|c: char| c.is_ascii_digit());
     words.windows(2).any(|w| NEAR_MISSES.contains(&w[0].as_str()) && !is_degree(&w[1]))
         || words.windows(3).any(|w| w[0] == "came" && w[1] == "close" && w[2] == "to")
 }

@@ -12,7 +12,7 @@ use super::{
     use_cases::UseCases,
 };
 use recall_domain::{
-    Caller, Entity, EntityId, EntityKey, Fact, FactId, FactStatus, Message, MessageId, MessageKind, Page, Role, Stance,
+    Caller, Entity, EntityId, EntityKey, Evidence, Fact, FactId, FactStatus, Message, MessageId, MessageKind, Page, Role, Stance,
     context::{Method, Scope},
     names_user,
 };
@@ -216,22 +216,25 @@ impl UseCases {
         if mentioning.len() > MAX_SAYING {
             Ok(Target::default())
         } else {
-            let facts = self.facts_only_of(caller, &mentioning, if verbs.is_empty() { 1 } else { usize::MAX }).await?;
+            let facts = self.facts_only_of(caller, &mentioning, verbs).await?;
             Ok(Target { facts, mentioning, is_by_words: true, ..Target::default() })
         }
     }
 
-    /// Returns the facts of a single message that no other message states, if it states at most so many: "my favourite colour".
-    async fn facts_only_of(&self, caller: &Caller, messages: &HashSet<MessageId>, most: usize) -> Result<Vec<Fact>, UseCaseError> {
+    /// Returns the facts that only these messages state. If the messages do not tell them by `verbs`, it must be one fact of one message: "my favourite
+    /// colour".
+    async fn facts_only_of(&self, caller: &Caller, messages: &HashSet<MessageId>, verbs: &[&str]) -> Result<Vec<Fact>, UseCaseError> {
         let store = &self.parts.store;
-        let [message] = messages.iter().copied().collect::<Vec<_>>()[..] else { return Ok(Vec::new()) };
-        let stated: HashSet<FactId> = store.facts_in(caller, &[message]).await?.into_iter().map(|(_, fact, _)| fact).collect();
-        if stated.len() > most {
+        let ids: Vec<MessageId> = messages.iter().copied().collect();
+        let stated: HashSet<FactId> = store.facts_in(caller, &ids).await?.into_iter().map(|(_, fact, _)| fact).collect();
+        if verbs.is_empty() && (messages.len(), stated.len()) != (1, 1) {
             return Ok(Vec::new());
         }
         let mut stated: Vec<FactId> = stated.into_iter().collect();
-        let evidence = store.evidence_of(caller, &stated, STATEMENTS_READ).await?;
-        stated.retain(|fact| evidence.iter().filter(|e| e.fact == *fact).all(|e| e.message == message && e.stance == Stance::Supports));
+        // One more than there are messages shows a fact that another one states.
+        let evidence = store.evidence_of(caller, &stated, MAX_SAYING as u32 + 1).await?;
+        let is_of_them = |e: &Evidence| messages.contains(&e.message) && e.stance == Stance::Supports;
+        stated.retain(|fact| evidence.iter().filter(|e| e.fact == *fact).all(is_of_them));
         Ok(store.facts_by_id(caller, &stated).await?)
     }
 

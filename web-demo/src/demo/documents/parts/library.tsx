@@ -16,7 +16,7 @@ import { DocumentItem } from "./document-item.tsx";
 import { TopicsList } from "./topic.tsx";
 import { UploadItem } from "./upload-item.tsx";
 
-const ACCEPTED = ".pdf,.docx,.html,.htm,.md,.markdown,.txt,text/*,application/pdf";
+const ACCEPTED = ".pdf,.docx,.html,.htm,.md,.markdown,.csv,.tsv,.txt,text/*,application/pdf";
 
 function AddFiles() {
   const [isShared, setShared] = useState(false);
@@ -31,7 +31,7 @@ function AddFiles() {
           event.currentTarget.value = "";
         }}
       />
-      <p class="soft">PDF, DOCX, HTML, Markdown or text.<span class="by-mouse"> You can also drop files anywhere on this page.</span></p>
+      <p class="soft">PDF, DOCX, HTML, Markdown, CSV or text.<span class="by-mouse"> You can also drop files anywhere on this page.</span></p>
       {mayWrite(true) && (
         <label class="check"><input type="checkbox" checked={isShared} onChange={(event) => setShared(event.currentTarget.checked)} />Share new files with all users</label>
       )}

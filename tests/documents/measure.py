@@ -175,6 +175,8 @@ class Measurement:
             cited = [citation["chunk"] for citation in answer.get("citations") or [] if citation.get("chunk")]
             row["cited"] = [self._place(chunk) for chunk in cited]
             row["pages_right"] = [is_right(row["sources"], place["document"], place["pages"], place["text"]) for place in row["cited"]]
+            nearest = [self._place(citation["chunk"]) for citation in answer.get("nearest") or [] if citation.get("chunk")]
+            row["nearest"] = [is_right(row["sources"], place["document"], place["pages"], place["text"]) for place in nearest]
             row["has_words"] = any(contains(row["text"] or "", words) for words in row["answer"])
         for session in sessions:
             self._server.query(
@@ -200,6 +202,9 @@ class Measurement:
         figures["page right, first citation"] = share([row["pages_right"][0] for row in cited])
         figures["page right, any citation"] = share([any(row["pages_right"]) for row in cited])
         figures["expected words in answers"] = share([row["has_words"] for row in asked if row["answered"]])
+        unknown = [row for row in asked if not row["answered"]]
+        figures["unknown, with a nearest page"] = share([bool(row["nearest"]) for row in unknown])
+        figures["nearest page right"] = share([row["nearest"][0] for row in unknown if row["nearest"]])
         unanswerable = [row["answered"] for row in rows if row["kind"] == "unanswerable"]
         figures[f"unanswerable answered ({len(unanswerable)})"] = share(unanswerable)
         return figures

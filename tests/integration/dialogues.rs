@@ -4,7 +4,7 @@
 //! wrong route or get no right answer. `DIALOGUES` names a folder with further dialogues of the same form.
 //!
 //! The right route follows from the labels, not from the words of a question: which facts and messages its answer needs. An answer is right
-//! if it has the labelled words. See docs/evaluation.md.
+//! if it has the labelled words and cites something. What only comes nearest to an answer is counted apart. See docs/evaluation.md.
 
 use std::{
     collections::BTreeMap,
@@ -154,14 +154,19 @@ struct Asked<'d> {
 }
 
 impl Asked<'_> {
-    /// Whether the answer has the labelled words; without any, whether it cites nothing.
+    /// Whether the answer cites something and has the labelled words; without any, whether it cites nothing.
     fn is_right(&self) -> bool {
+        self.answer.cited == self.question.answerable && (!self.question.answerable || self.has_gold())
+    }
+
+    /// Whether the answer does not know, but says the labelled words as what comes nearest.
+    fn is_near(&self) -> bool {
+        !self.answer.cited && self.has_gold()
+    }
+
+    fn has_gold(&self) -> bool {
         let has = |gold: &String| has_words(&self.answer.text, gold);
-        match (self.question.answerable, self.question.any_of) {
-            (false, _) => !self.answer.cited,
-            (true, true) => self.question.gold.iter().any(has),
-            (true, false) => self.question.gold.iter().all(has),
-        }
+        if self.question.any_of { self.question.gold.iter().any(has) } else { self.question.gold.iter().all(has) }
     }
 }
 
@@ -242,6 +247,7 @@ async fn routes_fit_and_answers_are_right() {
                 add(format!("right routes of {right_route}"), right_route == taken_route);
                 add("right answers".to_owned(), asked.is_right());
                 add(format!("right answers, {}", question.r#type), asked.is_right());
+                add("unknown, but nearest".to_owned(), asked.is_near());
                 if is_shown && right_route != taken_route {
                     println!("  {right_route}, took {taken_route}: {}", question.text);
                 }

@@ -24,8 +24,8 @@ export interface RecallClientOptions {
   readonly csrfToken?: () => string | undefined;
 }
 
-/** An answer with its sources. */
-export type Answer = MessageFields & { citations: CitationFields[] };
+/** An answer with its sources. `nearest` is what comes nearest to an answer, if nothing answers the question. */
+export type Answer = MessageFields & { citations: CitationFields[]; nearest: CitationFields[] };
 export type ContextResult = operations.GetContextResult["context"];
 /** What one message says about a fact. */
 export type FactEvidence = NonNullable<operations.GetEvidenceResult["fact"]>["evidence"]["nodes"][number];

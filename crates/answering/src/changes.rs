@@ -39,6 +39,9 @@ const CHANGES: [&str; 23] = [
 const DIRECTIONS: [&str; 6] = ["up", "down", "back", "forward", "online", "elsewhere"];
 /// Words between a thing and what is done to it: "has been moved", "is now".
 const LINKS: [&str; 12] = ["got", "gets", "is", "was", "are", "were", "has", "have", "been", "be", "just", "being"];
+/// Verbs before what something is now, and the most words of it.
+const BEING: [&str; 4] = ["is", "are", "became", "becomes"];
+const MOST_VALUE_WORDS: usize = 2;
 /// Words between a change and its object: "stopped taking the aspirin".
 const BEFORE_OBJECTS: [&str; 12] = ["the", "my", "our", "his", "her", "their", "a", "an", "all", "playing", "doing", "taking"];
 /// Words at the beginning of what corrects the statement before.
@@ -86,7 +89,11 @@ fn is_changed(text: &[Word], at: usize) -> bool {
     let is = |i: usize, word: &str| next(i).is_some_and(|w| w.plain == word);
     let has_verb = verbs > 0 || text[at].possessive;
     let goes = is(0, "went") || is(0, "goes") || is(0, "gone");
+    // "My favourite colour is green now", but not "the soup is ready, come now".
+    let ends_with_now = (1..=MOST_VALUE_WORDS).any(|i| is(i, "now") && next(i + 1).is_none());
+    let becomes = |i: usize| BEING.contains(&after.get(i).map_or("", |w| w.plain.as_str()));
     (has_verb && (next(0).is_some_and(is_change) || is(0, "now") && next(1).is_some_and(|w| w.plain != "due")))
+        || becomes(0) && ends_with_now && !is(0, "due")
         || is(0, "changed")
         || goes && next(1).is_some_and(|w| DIRECTIONS.contains(&w.plain.as_str()))
 }
@@ -136,6 +143,7 @@ mod tests {
             ("yoga got moved to 7", "yoga is at 6"),
             ("The team meeting is now on Tuesdays", "team meeting is mondays at 10"),
             ("rent went up to 990", "The rent is 950"),
+            ("my favourite colour is green now", "My favourite colour is red"),
             ("Rent went up to 990.", "The rent is 950"),
             ("The plan was changed", "The plan is to meet at 6"),
             ("I moved the passport to the safe", "my passport is in the drawer"),
@@ -173,6 +181,8 @@ mod tests {
             ("My sister is now in Rome", "My sister likes chess"),
             ("I dropped my kids at school", "My kids like chess"),
             ("The rent is now due", "The rent is 950"),
+            ("The rent is due now", "The rent is 950"),
+            ("The rent is paid, call me now", "The rent is 950"),
             ("No plans for the weekend", "The passport is in the blue drawer"),
             ("Sorry, gotta go now", "The passport is in the blue drawer"),
             ("Sorry I have to go", "The passport is in the blue drawer"),

@@ -132,6 +132,26 @@ pub(super) fn after_facts<'m>(
     newer.or_else(|| newest().filter(|_| is_wanted()).map(quote_all))
 }
 
+/// Drops facts that the message of another one replaces: "My favourite colour is green now" replaces red.
+pub(super) fn drop_replaced(facts: &mut Vec<&RankedFact>, ranked: &[RankedMessage]) {
+    let messages = |f: &RankedFact| -> Vec<&Message> {
+        let is_evidence = |m: &&Message| is_told_by(f, m.id);
+        ranked.iter().map(|r| &r.message).filter(is_evidence).collect()
+    };
+    let is_replaced = |old: &RankedFact, new: &RankedFact| {
+        let is_other = old.fact.subject == new.fact.subject && old.fact.relation == new.fact.relation && old.fact.id != new.fact.id;
+        let replaces = |after: &Message, before: &Message| {
+            (after.sent_at, after.position) > (before.sent_at, before.position)
+                && after.speaker == before.speaker
+                && changes(&words(after.text.as_str()), &words(before.text.as_str()), false)
+        };
+        let told = messages(old);
+        is_other && !told.is_empty() && told.iter().all(|before| messages(new).iter().any(|after| replaces(after, before)))
+    };
+    let all = facts.clone();
+    facts.retain(|old| !all.iter().any(|new| is_replaced(old, new)));
+}
+
 /// Returns the messages that correct an earlier one: they deny a name of it and say another instead, or call off or change what it is about.
 fn corrections<'m>(earlier: &Message, ranked: &'m [RankedMessage]) -> Vec<Quote<'m>> {
     let said = words(earlier.text.as_str());

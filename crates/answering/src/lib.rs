@@ -73,14 +73,17 @@ use self::{
     citations::CitationList,
     cues::CueIndex,
     evidence::is_told_by,
-    grammar::day,
-    passages::Excerpt,
+    grammar::{capital, day},
+    passages::{Excerpt, Judged},
     phrasing::FactWriter,
     question::{Question, QuestionKind},
     quotes::{Quote, QuoteFinder},
     values::ValueIndex,
 };
-use recall_domain::{Caller, Citation, Entity, Message, Ontology, UserText, context::Context};
+use recall_domain::{
+    Caller, Citation, Entity, Message, Ontology, UserText,
+    context::{Context, RankedFact},
+};
 use recall_embedding::LocalEmbedder;
 use recall_ports::{AnswerDraft, AnswerError, AnswerSink, AnswerVerifier, Answerer, Asked, PassageEncoder};
 
@@ -110,33 +113,35 @@ impl ExtractiveAnswerer {
         Self { cue_index: CueIndex::new(ontology), values: ValueIndex::new(ontology), embedder, networks }
     }
 
-    /// Returns the answer of the first source that has one.
+    /// Returns the answer of the first source that has one, or says what comes nearest.
     ///
     /// These are facts and the words of messages, then a passage of a document, then messages in other words than the question.
     async fn find_answer(&self, asked: &Asked, context: &Context) -> AnswerDraft {
         if let Some(reply) = smalltalk::reply(asked.text.as_str()) {
-            return ungrounded(reply);
+            return AnswerDraft::ungrounded(reply);
         }
-        let mut found = self.answer_by_facts_and_quotes(asked, context);
-        if found.is_none() {
-            found = self.answer_by_passage(asked, context).await;
+        if let Some(found) = self.answer_by_facts_and_quotes(asked, context) {
+            return found;
         }
-        if found.is_none() {
-            found = self.answer_by_verified_messages(asked, context).await;
+        let passage = self.answer_by_passage(asked, context).await;
+        if let Some(found) = passage.as_ref().filter(|found| found.grounded) {
+            return found.clone();
         }
-        found.unwrap_or_else(|| ungrounded(UNKNOWN))
+        let message = self.answer_by_verified_messages(asked, context).await;
+        message.or(passage).unwrap_or_else(|| AnswerDraft::ungrounded(UNKNOWN))
     }
 
-    /// Returns an answer with the messages that the verifier is sure of, if there are any.
+    /// Returns an answer with the messages that the verifier is sure of, or says which one comes nearest.
     async fn answer_by_verified_messages(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let verifier = self.networks.verifier.as_deref()?;
+        let mut nearest: Option<AnswerDraft> = None;
         // Some messages say "Maren", and others "my sister".
         for text in std::iter::once(&asked.text).chain(&asked.original) {
             let question = self.parse_question(&Asked { text: text.clone(), ..asked.clone() }, context);
             let finder =
                 QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
-            let quotes = match finder.find_verified(verifier, text, &context.messages).await {
-                Ok(quotes) => quotes,
+            let verified = match finder.find_verified(verifier, text, &context.messages).await {
+                Ok(verified) => verified,
                 Err(cause) => {
                     warn!(%cause, "no message is quoted that has other words than the question");
                     return None;
@@ -144,13 +149,14 @@ impl ExtractiveAnswerer {
             };
             let mut cited = CitationList::new(context);
             let taken_back = later::taken_back(context, &context.messages);
-            let quotes = later::with_corrections(quotes, &context.messages, &taken_back);
+            let quotes = later::with_corrections(verified.quotes, &context.messages, &taken_back);
             let sentences = write_quotes(&question, context, quotes, &mut cited);
             if let Some(draft) = grounded(&sentences, cited, context) {
                 return Some(draft);
             }
+            nearest = nearest.or_else(|| verified.nearest.map(|quote| unknown_but(context, &quote)));
         }
-        None
+        nearest
     }
 
     /// Returns what facts and the words of messages answer: a pure function of question and context.
@@ -201,8 +207,14 @@ impl ExtractiveAnswerer {
         let is_of_end = |c: &cues::CueMatch| c.form == cues::Form::Ending;
         let quotes_first = matches!(question.answer_type, AnswerType::Time | AnswerType::Count(_) | AnswerType::Occupation)
             || (question.kind != QuestionKind::YesNo && question.cues.iter().any(is_of_end));
-        let values = self.values.answer(&question, &context.facts, asked.at, cited);
+        let is_changed = |f: &RankedFact| later::after_facts(&[f], false, Vec::new(), &passages).is_some();
+        let cited_before = cited.citations.len();
+        let mut values = self.values.answer(&question, &context.facts, asked.at, &is_changed, cited);
         if !values.is_empty() {
+            let told: HashSet<_> = cited.citations.iter().skip(cited_before).filter_map(|c| c.fact_id).collect();
+            let told: Vec<&RankedFact> = context.facts.iter().filter(|f| told.contains(&f.fact.id)).collect();
+            let after = later::after_facts(&told, false, Vec::new(), &passages);
+            values.extend(write_quotes(&question, context, after.into_iter().collect(), cited));
             return values;
         }
         let asking = Asking { answerer: self, asked, context };
@@ -214,6 +226,9 @@ impl ExtractiveAnswerer {
         let mut sentences = if quotes_first { write_quotes(&question, context, quotes(), cited) } else { Vec::new() };
         if sentences.is_empty() {
             let mut found = facts::find_answer(&question, context, &self.cue_index, &self.embedder);
+            if !question.is_about_past() {
+                later::drop_replaced(&mut found.facts, &passages);
+            }
             let deaths = deaths::told_deaths(&question, &found.facts, &context.messages);
             // Of several relatives, the others are told too.
             if !deaths.is_empty() && found.facts.len() <= 1 {
@@ -259,15 +274,22 @@ impl ExtractiveAnswerer {
         sentences
     }
 
-    /// Returns an answer with the best chunk, if it is sure enough. The relevance of chunks is that for the whole question, so none is quoted for a
-    /// part of it.
+    /// Returns an answer with the best chunk, or says that it comes nearest if it is not sure enough. The relevance of chunks is that for the whole
+    /// question, so none is quoted for a part of it.
     async fn answer_by_passage(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
         let question = self.parse_question(asked, context);
         let candidate = passages::find_candidate(&question, &context.chunks, &self.networks)?;
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
         let message = candidate.chunk.as_message().message;
         let (by_words, coverage) = finder.find_passage(candidate.chunk, &message)?;
-        let excerpt = candidate.excerpt(&asked.text, &question, by_words, coverage, &self.networks).await?;
+        let excerpt = match candidate.excerpt(&asked.text, &question, by_words, coverage, &self.networks).await {
+            Judged::Answers(excerpt) => excerpt,
+            Judged::Near(Excerpt { text: excerpt, sentence }) => {
+                let quote = Quote { message: &message, excerpt, sentence: Some(sentence), verdict: None, coverage };
+                return Some(unknown_but(context, &quote));
+            }
+            Judged::Neither => return None,
+        };
         let versions = candidate.other_versions(&question, &excerpt.text);
         let messages: Vec<Message> = versions.iter().map(|(version, _)| version.as_message().message).collect();
         let excerpts = std::iter::once(excerpt).chain(versions.into_iter().map(|(_, excerpt)| excerpt));
@@ -302,13 +324,8 @@ impl ExtractiveAnswerer {
 fn grounded(sentences: &[String], cited: CitationList<'_>, context: &Context) -> Option<AnswerDraft> {
     let mut citations = cited.citations;
     context.cite_chunks(&mut citations);
-    let draft = AnswerDraft { text: sentences.join(" ").into(), citations, grounded: true, answerer: None };
+    let draft = AnswerDraft { text: sentences.join(" ").into(), citations, nearest: Vec::new(), grounded: true, answerer: None };
     (!sentences.is_empty()).then_some(draft)
-}
-
-/// Returns an answer that nothing supports.
-fn ungrounded(text: &str) -> AnswerDraft {
-    AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None }
 }
 
 /// Questions within a question, asked of the same context.
@@ -341,43 +358,57 @@ fn other_names(question: &Question, context: &Context) -> Option<String> {
 fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, cited: &mut CitationList<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for quote in quotes {
-        let message = quote.message;
-        let chunk = context.chunk(message.id);
-        let excerpt = chunk.map_or(quote.excerpt.as_str(), |chunk| chunk.chunk.without_headings(&quote.excerpt));
-        let who = message.speaker.as_deref().unwrap_or("you");
-        let mark = cited.cite(Citation {
-            chunk: None,
-            index: 0,
-            message_id: Some(message.id),
-            fact_id: None,
-            excerpt: UserText::from(quote.sentence.as_deref().unwrap_or(excerpt)),
-            shared: false,
-        });
-        if let Some(chunk) = chunk {
-            let verdict = match quote.verdict {
-                Some(true) => "Yes: in",
-                Some(false) => "No: in",
-                None => "In",
-            };
-            // "Not allowed" above "Dogs in the office" turns what it says.
-            let title = chunk.document.title.as_ref().map(UserText::as_str);
-            let heading = chunk.chunk.heading.as_ref().map(|h| h.as_str()).filter(|h| Some(*h) != title && !h.trim().is_empty());
-            let under = heading.map(|heading| format!(", “{heading}”")).unwrap_or_default();
-            sentences.push(format!("{verdict} {}{under}: “{}” {mark}.", chunk.cited().place(), excerpt));
-            continue;
-        }
-        let verdict = match quote.verdict {
-            Some(true) => "Yes: on",
-            Some(false) => "No: on",
-            None => "On",
+        let mark = cited.cite(citation(context, &quote));
+        let source = quoted_source(context, &quote);
+        let said = match quote.verdict {
+            Some(true) => format!("Yes: {source}"),
+            Some(false) => format!("No: {source}"),
+            None => capital(&source),
         };
         // "Yesterday" is relative to the day of the message.
-        let when = if question.kind == QuestionKind::When { period::relatives(excerpt, message.sent_at) } else { Vec::new() };
+        let is_dated = question.kind == QuestionKind::When && context.chunk(quote.message.id).is_none();
+        let when = if is_dated { period::relatives(&quote.excerpt, quote.message.sent_at) } else { Vec::new() };
         let when: Vec<String> = when.iter().map(|(words, period)| format!("{words}: {}", period.words())).collect();
         let when = if when.is_empty() { String::new() } else { format!(" ({})", when.join(", ")) };
-        sentences.push(format!("{verdict} {} {who} said: “{}” {mark}{when}.", day(message.sent_at), excerpt));
+        sentences.push(format!("{said} {mark}{when}."));
     }
     sentences
+}
+
+/// Returns an answer that says what comes nearest to one.
+fn unknown_but(context: &Context, quote: &Quote<'_>) -> AnswerDraft {
+    let mut nearest = vec![Citation { index: 1, ..citation(context, quote) }];
+    context.cite_chunks(&mut nearest);
+    AnswerDraft { nearest, ..AnswerDraft::ungrounded(format!("{UNKNOWN} Nearest to it: {}.", quoted_source(context, quote))) }
+}
+
+fn citation(context: &Context, quote: &Quote<'_>) -> Citation {
+    Citation {
+        chunk: None,
+        index: 0,
+        message_id: Some(quote.message.id),
+        fact_id: None,
+        excerpt: UserText::from(quote.sentence.as_deref().unwrap_or_else(|| without_headings(context, quote))),
+        shared: false,
+    }
+}
+
+/// Returns the excerpt of a quote with its source: "on 8 May 2026 you said: “…”", or "in handbook.pdf, page 3: “…”".
+fn quoted_source(context: &Context, quote: &Quote<'_>) -> String {
+    let excerpt = without_headings(context, quote);
+    let Some(chunk) = context.chunk(quote.message.id) else {
+        let who = quote.message.speaker.as_deref().unwrap_or("you");
+        return format!("on {} {who} said: “{excerpt}”", day(quote.message.sent_at));
+    };
+    // "Not allowed" above "Dogs in the office" turns what it says.
+    let title = chunk.document.title.as_ref().map(UserText::as_str);
+    let heading = chunk.chunk.heading.as_ref().map(|h| h.as_str()).filter(|h| Some(*h) != title && !h.trim().is_empty());
+    let under = heading.map(|heading| format!(", “{heading}”")).unwrap_or_default();
+    format!("in {}{under}: “{excerpt}”", chunk.cited().place())
+}
+
+fn without_headings<'q>(context: &'q Context, quote: &'q Quote<'_>) -> &'q str {
+    context.chunk(quote.message.id).map_or(quote.excerpt.as_str(), |chunk| chunk.chunk.without_headings(&quote.excerpt))
 }
 
 #[async_trait]

@@ -44,6 +44,8 @@ const MAX_VERSIONS: usize = 2;
 const SURE: f64 = 0.8;
 /// Least of that sum and of the weighted log odds that the verifier gives, if there is a verifier. Chosen with the same questions.
 const SURE_WITH_ODDS: f64 = 0.78;
+/// How far below an answer a chunk may be that is shown as what comes nearest to one.
+const NEAR: f64 = -0.2;
 /// Weight of the log odds.
 const LOG_ODDS_WEIGHT: f64 = 0.06;
 /// Bounds of a probability whose odds count: a probability of one is no proof.
@@ -106,7 +108,7 @@ impl<'c> CandidatePassage<'c> {
         self.versions.iter().filter_map(nearest).filter(|(_, other)| said.insert(without_space(&other.text))).take(MAX_VERSIONS).collect()
     }
 
-    /// Returns what to quote of the chunk: where the networks find the answer, or `by_words` without them. Returns nothing if the chunk is not sure enough.
+    /// Returns what to quote of the chunk: where the networks find the answer, or `by_words` without them, or if the chunk is not sure enough to answer.
     pub(super) async fn excerpt(
         &self,
         asked: &UserText,
@@ -114,11 +116,11 @@ impl<'c> CandidatePassage<'c> {
         by_words: Excerpt,
         coverage: f32,
         networks: &Networks,
-    ) -> Option<Excerpt> {
+    ) -> Judged {
         if self.chunk.relevance.is_none() {
-            return Some(by_words);
+            return Judged::Answers(by_words);
         }
-        let mut excerpts = vec![by_words];
+        let mut excerpts = vec![by_words.clone()];
         for (_, excerpt) in Excerpts::of(self.chunk, question).all() {
             if excerpts.len() < MAX_EXCERPTS && !excerpts.contains(&excerpt) {
                 excerpts.push(excerpt);
@@ -132,7 +134,7 @@ impl<'c> CandidatePassage<'c> {
             excerpts.retain(has_exact);
         }
         let texts: Vec<UserText> = excerpts.iter().map(|e| e.text.as_str().into()).collect();
-        let has_same_words = coverage >= SAME_WORDS && self.is_sure(None);
+        let has_same_words = coverage >= SAME_WORDS && self.sureness(None) >= 0.0;
         let probability = match networks.verifier.as_deref().filter(|_| !has_same_words) {
             Some(verifier) => greatest_probability(verifier, asked, &texts).await.unwrap_or_else(|cause| {
                 warn!(%cause, "a passage is judged by its relevance alone");
@@ -140,8 +142,9 @@ impl<'c> CandidatePassage<'c> {
             }),
             None => None,
         };
-        if !self.is_sure(probability) {
-            return None;
+        let sureness = self.sureness(probability);
+        if sureness < 0.0 {
+            return if sureness >= NEAR { Judged::Near(by_words) } else { Judged::Neither };
         }
         let nearest = match networks.passages.as_deref() {
             Some(encoder) => nearest(encoder, asked, &texts).await.unwrap_or_else(|cause| {
@@ -151,22 +154,35 @@ impl<'c> CandidatePassage<'c> {
             None => None,
         };
         // The chunk may be about the same, but have no answer.
-        let mut found = Some(excerpts.swap_remove(nearest.unwrap_or(0))).filter(|e| may_answer(question, &self.chunk.chunk, &e.text))?;
+        let mut found = excerpts.swap_remove(nearest.unwrap_or(0));
+        if !may_answer(question, &self.chunk.chunk, &found.text) {
+            return Judged::Near(by_words);
+        }
         let sentences: Vec<UserText> = found.text.unicode_sentences().map(UserText::from).collect();
         if let Some(encoder) = networks.passages.as_deref().filter(|_| sentences.len() > 1)
             && let Ok(Some(place)) = self::nearest(encoder, asked, &sentences).await
         {
             found.sentence = sentences[place].as_str().trim().to_owned();
         }
-        Some(found)
+        Judged::Answers(found)
     }
 
-    /// Whether the chunk is sure enough to be quoted, with the probability that it answers if that is known.
-    fn is_sure(&self, probability: Option<f32>) -> bool {
-        let Some(probability) = probability else { return self.score >= SURE };
+    /// Returns how far the chunk is above what an answer needs, with the probability that it answers if that is known.
+    fn sureness(&self, probability: Option<f32>) -> f64 {
+        let Some(probability) = probability else { return self.score - SURE };
         let probability = f64::from(probability).clamp(PROBABILITIES.0, PROBABILITIES.1);
-        self.score + LOG_ODDS_WEIGHT * (probability / (1.0 - probability)).ln() >= SURE_WITH_ODDS
+        self.score + LOG_ODDS_WEIGHT * (probability / (1.0 - probability)).ln() - SURE_WITH_ODDS
     }
+}
+
+/// What a chunk is worth, with what to quote of it.
+pub(super) enum Judged {
+    /// It answers.
+    Answers(Excerpt),
+    /// It only comes near to an answer.
+    Near(Excerpt),
+    /// It is about something else.
+    Neither,
 }
 
 /// Returns the probability of the excerpt that most probably answers.
@@ -488,7 +504,9 @@ cues.verbs = ["like"]
         let answerer = ExtractiveAnswerer::new(&Ontology::parse(ONTOLOGY).unwrap(), LocalEmbedder::load().unwrap(), networks);
         let best = RankedChunk { relevance: Some(0.7), ..chunk(1, 0.6, "Staff are entitled to 25 days of annual leave.") };
         let context = Context { chunks: vec![best], ..Context::default() };
-        let answer = |question: &str| answer_now(&answerer, &crate::tests::asked(question), &context).text.into_string();
+        let draft = |question: &str, context: &Context| answer_now(&answerer, &crate::tests::asked(question), context);
+        let answer =
+            |question: &str| Some(draft(question, &context)).filter(|d| d.grounded).map_or(String::new(), |d| d.text.into_string());
         assert!(answer("How many days of vacation are employees entitled to?").contains("25 days"));
         assert!(!answer("How many days of training are employees entitled to?").contains("25 days"));
         // A phrase is one only as a whole, and "leave" has other meanings.
@@ -498,8 +516,8 @@ cues.verbs = ["like"]
         ] {
             let best = RankedChunk { relevance: Some(0.7), ..chunk(1, 0.6, text) };
             let context = Context { chunks: vec![best], ..Context::default() };
-            let found = answer_now(&answerer, &crate::tests::asked(question), &context).text.into_string();
-            assert!(!found.contains(wrong), "{found}");
+            let found = draft(question, &context);
+            assert!(!found.grounded, "{question} {wrong}: {found:?}");
         }
     }
 

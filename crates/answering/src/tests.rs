@@ -216,6 +216,7 @@ impl TestMemory {
             external_id: None,
             answer_to: None,
             citations: Vec::new(),
+            nearest: Vec::new(),
             remembered: true,
         };
         self.messages.push(RankedMessage { message, score: 0.9, methods: Vec::new(), shared: false });
@@ -1028,4 +1029,46 @@ proptest::proptest! {
             proptest::prop_assert!(said.iter().any(|s| s.contains(citation.excerpt.as_str().trim_end_matches('…'))));
         }
     }
+}
+
+#[test]
+fn value_that_a_later_message_changes_is_neither_yes_nor_no() {
+    const DIET: &str = r#"
+[[relation]]
+name = "DIET"
+phrase = "has the diet"
+description = "What somebody does not eat."
+value_types = ["text"]
+half_life_days = 1095.0
+cues.nouns = ["diet"]
+cues.adjectives = ["vegetarian"]
+"#;
+    use recall_domain::{FactValue, ValueType};
+    let ontology = Ontology::parse(&format!("{ONTOLOGY}{DIET}")).unwrap();
+    let answerer = ExtractiveAnswerer::new(&ontology, LocalEmbedder::load().unwrap(), Networks::default());
+    let mut w = test_memory();
+    w.add_fact("Mary", "DIET", "office", "Mary is vegetarian").fact.value = FactValue::parse("vegetarian", &[ValueType::Text]);
+    w.add_message(None, "Mary is vegetarian");
+    let answer = |w: &TestMemory| {
+        let context = Context { facts: w.facts.clone(), entities: w.entities.clone(), messages: w.messages.clone(), ..Context::default() };
+        answer_now(&answerer, &asked("Is Mary vegetarian?"), &context).text.into_string()
+    };
+    assert_eq!(answer(&w), "Yes, Mary's diet is vegetarian [1].");
+    w.add_message(None, "Mary eats meat again");
+    assert_eq!(answer(&w), "Mary's diet is vegetarian [1]. On 8 May 2026 you said: “Mary eats meat again” [2].");
+}
+
+#[test]
+fn statement_that_is_replaced_is_left_out() {
+    let mut w = test_memory();
+    w.facts.clear();
+    w.entities.push(entity("green", EntityType::Concept));
+    for (object, said) in [("sushi", "My favourite dish is sushi"), ("green", "My favourite dish is green now")] {
+        w.add_fact("You", "LIKES", object, said);
+        w.add_message(None, said);
+    }
+    assert_eq!(w.answer("What do I like?").text.as_str(), "You like green [1].");
+    w.messages.pop();
+    w.add_message(None, "My favourite dish is green");
+    assert_eq!(w.answer("What do I like?").text.as_str(), "You like sushi [1] and green [2].");
 }

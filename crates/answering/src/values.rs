@@ -67,7 +67,16 @@ impl ValueIndex {
     }
 
     /// Returns the sentences that answer a question about a value; none if it asks for something else.
-    pub(super) fn answer(&self, question: &Question, facts: &[RankedFact], now: Timestamp, cited: &mut CitationList<'_>) -> Vec<String> {
+    ///
+    /// What `is_changed` by a later message is said without a yes or a no.
+    pub(super) fn answer(
+        &self,
+        question: &Question,
+        facts: &[RankedFact],
+        now: Timestamp,
+        is_changed: &dyn Fn(&RankedFact) -> bool,
+        cited: &mut CitationList<'_>,
+    ) -> Vec<String> {
         if question.named.is_empty() || question.is_general() || question.kind == QuestionKind::Who {
             return Vec::new();
         }
@@ -98,7 +107,8 @@ impl ValueIndex {
                     let is_named = |f: &&&RankedFact| !rest.is_empty() || names_value(question, f) || has_value(question, f);
                     let asked: Vec<&RankedFact> = asked.iter().filter(is_named).copied().collect();
                     let yes = asked.iter().any(|f| holds(f));
-                    verdict(yes, self.write(relation, &asked, now, cited))
+                    let said = self.write(relation, &asked, now, cited);
+                    if asked.iter().any(|f| is_changed(f)) { said } else { verdict(yes, said) }
                 }
                 // "Is Leo 8?" is answered with his age.
                 QuestionKind::YesNo if relation.functional && !rest.is_empty() && rest.iter().all(|w| is_value_like(w)) => {

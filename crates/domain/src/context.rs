@@ -295,6 +295,7 @@ impl RankedChunk {
             external_id: None,
             answer_to: None,
             citations: Vec::new(),
+            nearest: Vec::new(),
             remembered: true,
         };
         RankedMessage { message, score: self.score, methods: self.methods.clone(), shared: self.shared }

@@ -307,6 +307,9 @@ pub struct AnswerCompleted {
     pub text: UserText,
     /// The sources of the marks.
     pub citations: Vec<Citation>,
+    /// What comes nearest to an answer, if nothing answers the question. The text quotes it without a mark.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nearest: Vec<Citation>,
     /// Whether stored knowledge supports it. `false` means that the answer is not known.
     pub grounded: bool,
     /// The answerer: `extractive`, a model's name, or `command` for the reply to a command.

@@ -95,6 +95,8 @@ pub struct Message {
     pub answer_to: Option<MessageId>,
     /// The sources of an answer.
     pub citations: Vec<Citation>,
+    /// What comes nearest to an answer, if nothing answers the question. The text quotes it without a mark.
+    pub nearest: Vec<Citation>,
     /// Whether it may be learned from and found. False for a message that was stored while remembering was paused.
     pub remembered: bool,
 }

@@ -342,6 +342,7 @@ pub(crate) mod tests {
             external_id: None,
             answer_to: None,
             citations: Vec::new(),
+            nearest: Vec::new(),
             remembered: true,
         }
     }

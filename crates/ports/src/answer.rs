@@ -68,10 +68,24 @@ pub struct AnswerDraft {
     pub text: UserText,
     /// The sources of the marks.
     pub citations: Vec<Citation>,
+    /// What comes nearest to an answer, if the context supports none. The text quotes it without a mark.
+    pub nearest: Vec<Citation>,
     /// Whether the context supports the answer.
     pub grounded: bool,
     /// The actual answerer, if it is not the one that was called.
     pub answerer: Option<String>,
+}
+
+impl AnswerDraft {
+    /// Creates an answer that rests on nothing.
+    pub fn ungrounded(text: impl Into<UserText>) -> Self {
+        Self { text: text.into(), citations: Vec::new(), nearest: Vec::new(), grounded: false, answerer: None }
+    }
+
+    /// Returns everything that the answer quotes.
+    pub fn quoted_mut(&mut self) -> impl Iterator<Item = &mut Citation> {
+        self.citations.iter_mut().chain(&mut self.nearest)
+    }
 }
 
 /// Why there is no answer.

@@ -254,6 +254,8 @@ pub struct AnsweredQuestion {
     pub question: MessageId,
     /// The sources. The answer vanishes with any of them.
     pub citations: Vec<Citation>,
+    /// What comes nearest to an answer, if nothing answers. The answer vanishes with any of it.
+    pub nearest: Vec<Citation>,
 }
 
 /// The work that follows the storing of a message.

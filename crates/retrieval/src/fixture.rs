@@ -110,6 +110,7 @@ impl MessageStore for MemoryFeed {
             external_id: None,
             answer_to: None,
             citations: Vec::new(),
+            nearest: Vec::new(),
             remembered: true,
         };
         Ok(found.map(message).collect())

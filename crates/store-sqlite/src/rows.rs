@@ -156,6 +156,7 @@ pub(super) fn session(c: &Columns<'_, '_>) -> Result<Session, Failure> {
 
 /// Reads all columns of `messages`.
 pub(super) fn message(c: &Columns<'_, '_>) -> Result<Message, Failure> {
+    let (citations, nearest) = recall_store::split_quoted(c.json("citations")?);
     Ok(Message {
         id: MessageId(c.id("id")?),
         session: SessionId(c.id("session_id")?),
@@ -173,7 +174,8 @@ pub(super) fn message(c: &Columns<'_, '_>) -> Result<Message, Failure> {
         },
         external_id: c.opt_text("external_id")?,
         answer_to: c.opt_id("answer_to")?.map(MessageId),
-        citations: c.json("citations")?,
+        citations,
+        nearest,
         remembered: !c.opt_flag("unremembered")?,
     })
 }

@@ -16,7 +16,7 @@ use recall_domain::{
     Caller, Citation, Decision, Entity, EntityId, EntityKey, Evidence, Fact, FactId, Mention, Message, MessageId, MessageKind, SessionId,
     Stance, UserId,
 };
-use recall_ports::{AnswerCommit, Claim, KnowledgeCommit, KnowledgeReads, MessagePlanner, NewMessage};
+use recall_ports::{AnswerCommit, AnsweredQuestion, Claim, KnowledgeCommit, KnowledgeReads, MessagePlanner, NewMessage};
 
 /// A transaction that has planned messages for this long takes no more of them: other writes of the user wait for it.
 const BATCH_TIME: Duration = Duration::from_millis(10);
@@ -265,7 +265,7 @@ pub async fn commit_answer<T: KnowledgeStatements>(
     let (session, now) = (message.session, message.created_at);
     // The question must be in the same session, because the messages of a session are deleted together.
     let may_be_remembered = tx.is_remembered(user, answers.question, session).await?.ok_or(Refusal::NotFound)?;
-    reject_forgotten_sources(tx, user, &answers.citations).await?;
+    reject_forgotten_sources(tx, user, answers).await?;
     let new = PendingMessage { message, may_be_remembered };
     let stored = messages::store(tx, caller, session, &[new]).await?.pop().ok_or(Refusal::NotFound)?;
     append_events(tx, user, session, events, now).await?;
@@ -274,8 +274,8 @@ pub async fn commit_answer<T: KnowledgeStatements>(
 }
 
 /// Refuses an answer that cites what was forgotten while it was made. The job is retried.
-async fn reject_forgotten_sources<T: KnowledgeStatements>(tx: &mut T, user: UserId, citations: &[Citation]) -> Result<(), T::Error> {
-    let own = || citations.iter().filter(|c| !c.shared);
+async fn reject_forgotten_sources<T: KnowledgeStatements>(tx: &mut T, user: UserId, answer: &AnsweredQuestion) -> Result<(), T::Error> {
+    let own = || answer.citations.iter().chain(&answer.nearest).filter(|c| !c.shared);
     let cited = |c: &Citation| c.message_id.or(c.chunk.as_ref().map(|chunk| chunk.chunk_id));
     let messages: Vec<MessageId> = own().filter_map(cited).collect();
     let mut forgotten = !messages.is_empty() && tx.any_hidden(user, &messages).await?;

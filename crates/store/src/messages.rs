@@ -254,6 +254,7 @@ fn as_stored<T: Transaction>(new: &PendingMessage<'_>, session: SessionId, posit
         external_id: m.external_id.clone(),
         answer_to: m.answers.as_ref().map(|a| a.question),
         citations: m.answers.as_ref().map(|a| a.citations.clone()).unwrap_or_default(),
+        nearest: m.answers.as_ref().map(|a| a.nearest.clone()).unwrap_or_default(),
         remembered: new.may_be_remembered && (!paused || m.role == Role::Document || m.mining == FollowUp::Asserted),
     }
 }

@@ -37,6 +37,7 @@ const GROUPS: &[&str] = &[
     "guest, visitor",
     // Contracts.
     "begin, start, commence",
+    "expire, run out",
     "end, terminate, finish",
     "notice period, period of notice, cancellation period",
     "late fee, late charge, late payment fee, late payment charge",

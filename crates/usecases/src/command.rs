@@ -51,7 +51,7 @@ pub(super) struct CarriedOut {
 
 /// The reply to a command. It answers no question, so it is not an answerer's.
 pub(super) fn reply(text: String) -> AnswerDraft {
-    AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: Some("command".to_owned()) }
+    AnswerDraft { answerer: Some("command".to_owned()), ..AnswerDraft::ungrounded(text) }
 }
 
 impl UseCases {

@@ -97,6 +97,7 @@ mod tests {
             external_id: None,
             answer_to: None,
             citations: Vec::new(),
+            nearest: Vec::new(),
             remembered: true,
         }
     }

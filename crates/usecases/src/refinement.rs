@@ -187,6 +187,7 @@ mod tests {
             external_id: None,
             answer_to: None,
             citations: Vec::new(),
+            nearest: Vec::new(),
             remembered: true,
         };
         RankedMessage { message, score, methods: vec![Method::Keyword], shared: false }

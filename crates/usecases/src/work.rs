@@ -149,7 +149,7 @@ impl UseCases {
         let asked = Asked { message: Some(id), text: question.text.clone(), original: None, at: question.sent_at };
         let sources = self.parts.store.answer_sources(&job.caller, id).await?;
         if let Some(text) = self.not_yet_read(&job.caller, &sources).await? {
-            let draft = AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None };
+            let draft = AnswerDraft::ungrounded(text);
             return self.commit_answer(job, id, draft, Timings::default(), None).await;
         }
         let sink = Deltas { announcer: self.parts.announcer.as_ref(), caller: job.caller, session: job.session, question: id };
@@ -186,10 +186,11 @@ impl UseCases {
         let timings = context.timings;
         let context = shared::name_shared_speakers(context);
         let mut draft = self.parts.answerer.answer(&job.caller, &asked, &context, sink).await?;
-        for citation in &mut draft.citations {
+        for citation in draft.quoted_mut() {
             citation.shared = context.is_shared(citation);
         }
         self.cite_documents(&job.caller, &mut draft.citations).await?;
+        self.cite_documents(&job.caller, &mut draft.nearest).await?;
         Ok((draft, timings))
     }
 
@@ -225,7 +226,7 @@ impl UseCases {
         let prepared = self.prepare(std::slice::from_ref(&draft.text)).await?.into_iter().next();
         let mut prepared = prepared.ok_or(Failure::Permanent("EMBEDDER", "no vector came back".into()))?;
         // What a model writes may be new.
-        if draft.grounded && self.parts.answerer.only_quotes() {
+        if (draft.grounded || !draft.nearest.is_empty()) && self.parts.answerer.only_quotes() {
             mark_consultation(&mut prepared);
         }
         let answer_id = MessageId(self.parts.ids.fresh());
@@ -235,6 +236,7 @@ impl UseCases {
             answer_to: id,
             text: draft.text.clone(),
             citations: draft.citations.clone(),
+            nearest: draft.nearest.clone(),
             grounded: draft.grounded,
             answerer: draft.answerer.clone().unwrap_or_else(|| self.parts.answerer.name().to_owned()),
             timings,
@@ -258,7 +260,7 @@ impl UseCases {
                 event: EventId(self.parts.ids.fresh()),
                 title: None,
                 text: draft.text,
-                answers: Some(AnsweredQuestion { question: id, citations: draft.citations }),
+                answers: Some(AnsweredQuestion { question: id, citations: draft.citations, nearest: draft.nearest }),
             },
             events: vec![EventDraft { id: EventId(self.parts.ids.fresh()), body: EventBody::AnswerCompleted(completed) }],
         };

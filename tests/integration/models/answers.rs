@@ -39,7 +39,7 @@ impl Answerer for Plain {
         "plain"
     }
     async fn answer(&self, _: &Caller, _: &Asked, _: &Context, _: &dyn AnswerSink) -> Result<AnswerDraft, AnswerError> {
-        Ok(AnswerDraft { text: "plainly".into(), citations: Vec::new(), grounded: true, answerer: None })
+        Ok(AnswerDraft { grounded: true, ..AnswerDraft::ungrounded("plainly") })
     }
 }
 
@@ -60,6 +60,7 @@ fn message(n: u128, text: &str, score: f64) -> RankedMessage {
         external_id: None,
         answer_to: None,
         citations: Vec::new(),
+        nearest: Vec::new(),
         remembered: true,
     };
     RankedMessage { message, score, methods: Vec::new(), shared: false }

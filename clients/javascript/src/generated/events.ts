@@ -405,6 +405,10 @@ export interface AnswerCompleted {
    */
   message_id: string;
   /**
+   * What comes nearest to an answer, if nothing answers the question. The text quotes it without a mark.
+   */
+  nearest?: Citation[];
+  /**
    * The session.
    */
   session_id: string;

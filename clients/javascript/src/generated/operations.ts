@@ -56,9 +56,9 @@ export type GetMessageResult = { message: (MessageFields & { sourceMetadata: unk
 export type GetMessageVariables = { id: string };
 export const GetMessage = "query GetMessage($id:ID!){message(id:$id){...MessageFields sourceMetadata}}fragment MessageFields on Message{id externalId role speaker text kind status sentAt createdAt shared session{id}}" as TypedDocument<GetMessageResult, GetMessageVariables>;
 
-export type GetAnswerResult = { message: ({ kind: MessageKind | null; status: MessageStatus; answer: (MessageFields & { citations: CitationFields[] }) | null }) | null };
+export type GetAnswerResult = { message: ({ kind: MessageKind | null; status: MessageStatus; answer: (MessageFields & { citations: CitationFields[]; nearest: CitationFields[] }) | null }) | null };
 export type GetAnswerVariables = { id: string };
-export const GetAnswer = "query GetAnswer($id:ID!){message(id:$id){kind status answer{...MessageFields citations(first:100){...CitationFields}}}}fragment CitationFields on Citation{index excerpt shared message{id}fact{id}chunk{id}document{...DocumentName}pages{first last}}fragment DocumentName on Document{id filename version}fragment MessageFields on Message{id externalId role speaker text kind status sentAt createdAt shared session{id}}" as TypedDocument<GetAnswerResult, GetAnswerVariables>;
+export const GetAnswer = "query GetAnswer($id:ID!){message(id:$id){kind status answer{...MessageFields citations(first:100){...CitationFields}nearest(first:1){...CitationFields}}}}fragment CitationFields on Citation{index excerpt shared message{id}fact{id}chunk{id}document{...DocumentName}pages{first last}}fragment DocumentName on Document{id filename version}fragment MessageFields on Message{id externalId role speaker text kind status sentAt createdAt shared session{id}}" as TypedDocument<GetAnswerResult, GetAnswerVariables>;
 
 export type GetMessagesResult = { session: { messages: { nodes: MessageFields[]; pageInfo: PageFields } } | null };
 export type GetMessagesVariables = { sessionId: string; first?: number | null; after?: string | null };

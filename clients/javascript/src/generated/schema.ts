@@ -1025,6 +1025,8 @@ export interface Message {
   forgettingUndoneAt: DateTime | null;
   /** The sources of an answer, in the order of the numbers in its text. */
   citations: Citation[];
+  /** What comes nearest to an answer, if nothing answers the question. The text quotes it. Empty if something answers, or if nothing is near. */
+  nearest: Citation[];
   /** Tokens that model servers used to process and answer this message; null if none was called. */
   usage: TokenUsage | null;
   /** The entities that the message mentions, each once, in order of appearance. */

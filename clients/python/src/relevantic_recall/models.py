@@ -133,6 +133,8 @@ class Answer:
 
     message: Message
     citations: tuple[Citation, ...]
+    nearest: tuple[Citation, ...] = ()
+    """What comes nearest to an answer, if nothing answers the question."""
 
     @property
     def text(self) -> str:
@@ -141,7 +143,7 @@ class Answer:
 
     @classmethod
     def parse(cls, data: Json) -> Answer:
-        return cls(Message.parse(data), tuple(map(Citation.parse, data["citations"])))
+        return cls(Message.parse(data), *(tuple(map(Citation.parse, data[key])) for key in ("citations", "nearest")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,9 @@ impl Keeper {
             match (&self.remembering, &self.titled) {
                 (Some(chat), _) => {
                     let (text, model) = (self.answer.text(), &self.answer.model);
-                    usecases.remember_answer(&self.caller, &chat.stored, text, chat.recollection.citations_of(text), model).await
+                    usecases
+                        .remember_answer(&self.caller, &chat.stored, text, (chat.recollection.citations_of(text), Vec::new()), model)
+                        .await
                 }
                 (None, Some(chat)) => match title_in(self.answer.text()) {
                     Some(title) => usecases.title_conversation(&self.caller, chat, &title).await,

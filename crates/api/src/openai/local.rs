@@ -47,13 +47,16 @@ pub(super) async fn answer(
     let openai = &handlers.openai;
     let draft = handlers.usecases.answer_conversation(caller, conversation, stored, openai.answerer.as_ref(), openai.extractor.as_ref());
     let draft = draft.await?;
-    handlers.usecases.remember_answer(caller, stored, draft.text.as_str(), draft.citations.clone(), LOCAL_MODEL).await?;
+    handlers
+        .usecases
+        .remember_answer(caller, stored, draft.text.as_str(), (draft.citations.clone(), draft.nearest.clone()), LOCAL_MODEL)
+        .await?;
     Ok(write(handlers, &draft, form))
 }
 
 /// Returns a fixed answer, for requests that are neither remembered nor answered from the memory.
 pub(super) fn say(handlers: &Handlers, text: &str, form: Form) -> Response {
-    write(handlers, &AnswerDraft { text: text.into(), citations: Vec::new(), grounded: false, answerer: None }, form)
+    write(handlers, &AnswerDraft::ungrounded(text), form)
 }
 
 fn write(handlers: &Handlers, draft: &AnswerDraft, form: Form) -> Response {

@@ -113,6 +113,9 @@ pub(super) struct ChatResponse {
     /// The sources of the numbers in the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     citations: Option<Vec<Citation>>,
+    /// What comes nearest to an answer, if nothing answers the question.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nearest: Vec<Citation>,
     /// Whether stored knowledge supports the answer. `false` means that the answer is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     grounded: Option<bool>,
@@ -136,6 +139,7 @@ impl ChatResponse {
             message_id: message.id,
             answer_id: None,
             citations: None,
+            nearest: Vec::new(),
             grounded: None,
             answerer: None,
             forgetting: None,
@@ -152,6 +156,7 @@ impl ChatResponse {
                 self.llm_response = Some(answer.text.into_string());
                 self.answer_id = Some(answer.message_id);
                 self.citations = Some(answer.citations);
+                self.nearest = answer.nearest;
                 self.grounded = Some(answer.grounded);
                 self.answerer = Some(answer.answerer);
                 self.forgetting = answer.forgetting;

@@ -84,6 +84,9 @@ pub(super) struct MessageView {
     answer_to: Option<MessageId>,
     /// The sources of an answer, in the order of the numbers in its text.
     citations: Vec<Citation>,
+    /// What comes nearest to an answer, if nothing answers the question.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nearest: Vec<Citation>,
     /// Whether it belongs to shared memory.
     shared: bool,
 }
@@ -104,6 +107,7 @@ impl MessageView {
             external_id: m.external_id,
             answer_to: m.answer_to,
             citations: m.citations,
+            nearest: m.nearest,
         }
     }
 }

@@ -119,9 +119,9 @@ impl ModelAnswerer {
         if citations.is_empty() {
             // Without citations the answer cannot be verified.
             metrics::counter!("recall_answers_uncited_total").increment(1);
-            return Ok(AnswerDraft { text: UNKNOWN.into(), citations, grounded: false, answerer: None });
+            return Ok(AnswerDraft::ungrounded(UNKNOWN));
         }
-        Ok(AnswerDraft { text: text.trim().into(), citations, grounded: true, answerer: None })
+        Ok(AnswerDraft { text: text.trim().into(), citations, nearest: Vec::new(), grounded: true, answerer: None })
     }
 }
 

@@ -245,6 +245,7 @@ mod tests {
             external_id: None,
             answer_to,
             citations: Vec::new(),
+            nearest: Vec::new(),
             remembered: true,
         };
         RankedMessage { message, score, methods: Vec::new(), shared: false }

@@ -133,6 +133,7 @@ macro_rules! messages {
 impl MessageRow {
     pub(super) fn read(self) -> Result<Message, Failure> {
         let of = |column| Column("messages", column);
+        let (citations, nearest) = recall_store::split_quoted(of("citations").json(&self.citations)?);
         Ok(Message {
             id: MessageId(self.id),
             session: SessionId(self.session_id),
@@ -147,7 +148,8 @@ impl MessageRow {
             source_metadata: self.source_metadata.map(|json| of("source_metadata").json(&json)).transpose()?,
             external_id: of("external_id").opt_text(self.external_id)?,
             answer_to: self.answer_to.map(MessageId),
-            citations: of("citations").json(&self.citations)?,
+            citations,
+            nearest,
             remembered: self.unremembered.is_none(),
         })
     }

@@ -1,6 +1,6 @@
 //! Answers the last message of a conversation without a model server.
 
-use recall_domain::{Caller, MessageKind, UserText, context::SearchSources};
+use recall_domain::{Caller, MessageKind, context::SearchSources};
 use recall_ports::{AnswerDraft, AnswerSink, Answerer, Asked, ExtractInput, Extractor};
 
 use super::{Conversation, Remembered, block};
@@ -32,7 +32,7 @@ impl UseCases {
         let text = conversation.question().cloned().unwrap_or_default();
         // Without a text, such as for an image, nothing is asked.
         let Some(question) = stored.question().filter(|_| !text.as_str().trim().is_empty()) else {
-            return Ok(AnswerDraft { text: UserText::from(""), citations: Vec::new(), grounded: false, answerer: None });
+            return Ok(AnswerDraft::ungrounded(""));
         };
         if let Some(meant) = forget_command(text.as_str()) {
             return self.answer_command_at_once(caller, meant, question).await;
@@ -40,16 +40,16 @@ impl UseCases {
         let input = ExtractInput { text: text.clone(), ..ExtractInput::default() };
         let kind = extractor.extract(caller, &input).await.map(|extraction| extraction.kind);
         if matches!(kind, Ok(MessageKind::Statement)) {
-            return Ok(AnswerDraft { text: NOTED.into(), citations: Vec::new(), grounded: false, answerer: None });
+            return Ok(AnswerDraft::ungrounded(NOTED));
         }
         let text = block::searchable(&text);
         let asked = Asked { message: Some(question), text, original: None, at: self.now() };
-        let mut draft = AnswerDraft { text: UserText::from(""), citations: Vec::new(), grounded: false, answerer: None };
+        let mut draft = AnswerDraft::ungrounded("");
         for (mut asked, sources) in self.attempts(caller, asked, SearchSources::default()).await? {
             let context = self.context_of_question(caller, answerer, &mut asked, question, sources).await?;
             let answer = answerer.answer(caller, &asked, &context, &Whole).await;
             draft = answer.map_err(|error| UseCaseError::Internal { cause: error.into() })?;
-            for citation in &mut draft.citations {
+            for citation in draft.quoted_mut() {
                 citation.shared = context.is_shared(citation);
             }
             if draft.grounded {
@@ -57,6 +57,7 @@ impl UseCases {
             }
         }
         self.cite_documents(caller, &mut draft.citations).await?;
+        self.cite_documents(caller, &mut draft.nearest).await?;
         Ok(draft)
     }
 }

@@ -294,7 +294,7 @@ impl UseCases {
         caller: &Caller,
         to: &Remembered,
         text: &str,
-        citations: Vec<Citation>,
+        (citations, nearest): (Vec<Citation>, Vec<Citation>),
         model: &str,
     ) -> Result<(), UseCaseError> {
         let text = chain::storable(block::without_sources(text));
@@ -312,7 +312,7 @@ impl UseCases {
             resources: Vec::new(),
             answer_from: recall_domain::context::SearchSources::default(),
         };
-        let answers = to.question.map(|question| AnsweredQuestion { question, citations });
+        let answers = to.question.map(|question| AnsweredQuestion { question, citations, nearest });
         for key in [Some(chain::answer_key(&to.last, 0)), None] {
             let mut answer = self.new_messages(caller, to.session, vec![(message(key), FollowUp::Nothing)]).await?;
             answer.iter_mut().for_each(|answer| answer.answers = answers.clone());
@@ -326,7 +326,7 @@ impl UseCases {
 
     /// Deletes an answer of which a source was forgotten while it was written. A later forgetting finds the stored answer.
     async fn drop_if_source_is_gone(&self, caller: &Caller, answer: &Message) -> Result<(), UseCaseError> {
-        let own = || answer.citations.iter().filter(|c| !c.shared);
+        let own = || answer.citations.iter().chain(&answer.nearest).filter(|c| !c.shared);
         let cited: HashSet<MessageId> = own().filter_map(|c| c.message_id.or(c.chunk.as_ref().map(|chunk| chunk.chunk_id))).collect();
         let facts: HashSet<FactId> = own().filter_map(|c| c.fact_id).collect();
         let store = &self.parts.store;

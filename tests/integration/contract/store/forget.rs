@@ -335,7 +335,7 @@ pub(super) async fn reply_to_a_command_says_that_it_was_undone(store: Arc<dyn St
         role: Role::Assistant,
         mining: FollowUp::Nothing,
         source_metadata: Some(told.to_metadata()),
-        answers: Some(AnsweredQuestion { question: command.id, citations: Vec::new() }),
+        answers: Some(AnsweredQuestion { question: command.id, citations: Vec::new(), nearest: Vec::new() }),
         ..new_message(known.session, "Done.")
     };
     let reply = w.append(reply).await;

@@ -88,7 +88,7 @@ pub(super) fn resources() -> Vec<Resource> {
 
 /// The answer to a question, with its sources.
 pub(super) fn answer_of(question: MessageId, text: &str, citations: Vec<Citation>, session: SessionId) -> NewMessage {
-    let answers = Some(AnsweredQuestion { question, citations });
+    let answers = Some(AnsweredQuestion { question, citations, nearest: Vec::new() });
     NewMessage { role: Role::Assistant, mining: FollowUp::Nothing, answers, ..new_message(session, text) }
 }
 

@@ -6,7 +6,9 @@ use crate::planned::Finish;
 use recall_domain::{
     Citation, Entity, EntityKey, EntityType, EventId, Evidence, Fact, FactStatus, MessageId, MessageKind, MessageStatus, Page, Stance,
 };
-use recall_ports::{AnswerCommit, CommitError, EntityFilter, FactFilter, FactKey, JobWork, KnowledgeCommit, NewMessage, Store};
+use recall_ports::{
+    AnswerCommit, AnsweredQuestion, CommitError, EntityFilter, FactFilter, FactKey, JobWork, KnowledgeCommit, NewMessage, Store,
+};
 
 use super::given::{World, answer_of, at, entity, event, evidence, fact, fresh, mention, new_message};
 
@@ -358,14 +360,20 @@ pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>)
     assert_eq!(job.work, JobWork::Answer(question.id));
     let citation =
         Citation { index: 1, message_id: Some(question.id), fact_id: None, chunk: None, excerpt: "John \0".into(), shared: true };
-    let message = |question| NewMessage { created_at: at(5), ..answer_of(question, "Mary [1]", vec![citation.clone()], session) };
+    let nearest = Citation { message_id: Some(MessageId(fresh())), shared: true, ..citation.clone() };
+    let answers = |question| Some(AnsweredQuestion { question, citations: vec![citation.clone()], nearest: vec![nearest.clone()] });
+    let message =
+        |question| NewMessage { created_at: at(5), answers: answers(question), ..answer_of(question, "Mary [1]", vec![], session) };
     let answer = AnswerCommit { message: message(question.id), events: vec![event(session)] };
     let nowhere = AnswerCommit { message: message(MessageId(fresh())), ..answer.clone() };
     assert!(matches!(store.commit_answer(&w.caller, &nowhere, &job.claim).await, Err(CommitError::Store(_))));
     let stored = store.commit_answer(&w.caller, &answer, &job.claim).await.unwrap();
     assert_eq!((stored.answer_to, stored.citations.as_slice(), stored.position), (Some(question.id), std::slice::from_ref(&citation), 2));
     assert_eq!(store.answers_to(&w.caller, &[question.id, stored.id]).await.unwrap(), [(question.id, stored.clone())]);
-    assert_eq!(store.answers_citing(&w.caller, &[question.id], &[], 10).await.unwrap(), [stored.id]);
+    assert_eq!(stored.nearest.as_slice(), std::slice::from_ref(&nearest));
+    for quoted in [&citation, &nearest].map(|c| c.message_id.unwrap()) {
+        assert_eq!(store.answers_citing(&w.caller, &[quoted], &[], 10).await.unwrap(), [stored.id]);
+    }
     assert_eq!(store.messages_by_id(&w.caller, &[stored.id]).await.unwrap(), [stored]);
     let kinds: Vec<_> = store.events_after(&w.caller, session, 1, 10).await.unwrap().into_iter().map(|e| (e.seq, e.kind)).collect();
     assert_eq!(kinds, [(2, "message_stored".to_owned()), (3, "answer_failed".to_owned())]);

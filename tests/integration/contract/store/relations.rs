@@ -6,7 +6,7 @@ use recall_domain::{
     Caller, Citation, CitedChunk, Document, DocumentId, EntityId, Message, MessageId, MessageKind, Page, SessionId, Slice, UserId,
     UserText, ViewerRole,
 };
-use recall_ports::{AnswerCommit, JobWork, KnowledgeCommit, Store, StoreError};
+use recall_ports::{AnswerCommit, AnsweredQuestion, JobWork, KnowledgeCommit, NewMessage, Store, StoreError};
 
 use super::{
     documents::store_document,
@@ -24,6 +24,11 @@ fn cited(document: DocumentId) -> Citation {
 
 /// Asks and answers. Returns the question and the answer.
 pub(super) async fn answered(w: &World, session: SessionId, documents: &[DocumentId]) -> (Message, Message) {
+    answered_from(w, session, documents, &[]).await
+}
+
+/// Asks, and answers with these sources, or with what only comes nearest.
+async fn answered_from(w: &World, session: SessionId, documents: &[DocumentId], nearest: &[DocumentId]) -> (Message, Message) {
     let question = w.ask(session, "What does it say?").await;
     let waiting = w.claim(100_000).await;
     let job = waiting.iter().find(|job| matches!(job.work, JobWork::Understand { message, .. } if message == question.id)).unwrap();
@@ -33,8 +38,10 @@ pub(super) async fn answered(w: &World, session: SessionId, documents: &[Documen
     let job = jobs.iter().find(|job| job.work == JobWork::Answer(question.id)).unwrap();
     let others: Vec<_> = waiting.iter().chain(&jobs).filter(|j| j.session != session).map(|j| j.claim.clone()).collect();
     w.store.release(&others).await.unwrap();
-    let citations = documents.iter().copied().map(cited).collect();
-    let answer = AnswerCommit { message: answer_of(question.id, "It says so [1].", citations, session), events: vec![] };
+    let of = |documents: &[DocumentId]| documents.iter().copied().map(cited).collect();
+    let answers = Some(AnsweredQuestion { question: question.id, citations: of(documents), nearest: of(nearest) });
+    let message = NewMessage { answers, ..answer_of(question.id, "It says so [1].", vec![], session) };
+    let answer = AnswerCommit { message, events: vec![] };
     let answer = w.store.commit_answer(&w.caller, &answer, &job.claim).await.unwrap();
     (question, answer)
 }
@@ -60,7 +67,8 @@ pub(super) async fn citations_lead_from_a_document_to_questions_and_answers(stor
     let (first, one) = answered(&w, session, &[document, document]).await;
     let (second, two) = answered(&w, session, &[other]).await;
     let (third, three) = answered(&w, session, &[other, document]).await;
-    answered(&w, session, &[]).await;
+    let (_, unknown) = answered_from(&w, session, &[], &[document]).await;
+    assert!(unknown.citations.is_empty() && unknown.nearest.len() == 1, "{unknown:?}");
     assert_eq!(citing(&w, document).await, (vec![third.id, first.id], vec![three.id, one.id]));
     assert_eq!(citing(&w, other).await, (vec![third.id, second.id], vec![three.id, two.id]));
     assert_eq!(citing(&w, DocumentId(fresh())).await, (vec![], vec![]));

@@ -62,14 +62,15 @@ function showSource(citation: CitationView) {
   if (citation.factId) openFact.value = citation.factId;
 }
 
-function Sources({ message }: { message: Message }) {
-  if (message.citations.length === 0) return null;
+/** `isNearest`: they answer nothing, so the text has no marks for them. */
+function Sources({ citations, isNearest = false }: { citations: CitationView[]; isNearest?: boolean }) {
+  if (citations.length === 0) return null;
   return (
-    <ol class="sources" aria-label="Sources">
-      {message.citations.map((citation) => (
+    <ol class="sources" aria-label={isNearest ? "Nearest" : "Sources"}>
+      {citations.map((citation) => (
         <li key={citation.index}>
           <button type="button" onClick={() => showSource(citation)}>
-            <b>{citation.index}</b>
+            <b aria-hidden={isNearest}>{isNearest ? "?" : citation.index}</b>
             <q>{citation.excerpt}</q>
             {citation.shared && <i class="badge">shared</i>}
             {citation.passage && <cite>{placeLabel(citation.passage)}</cite>}
@@ -134,7 +135,8 @@ function Bubble({ message, memory: known, settled }: { message: Message; memory:
       {isForgotten(message)
         ? <p class="text soft">Forgotten</p>
         : <p class="text" data-streaming={message.stage === "streaming" || undefined}><RichText message={message} onCite={cite} /></p>}
-      <Sources message={message} />
+      <Sources citations={message.citations} />
+      <Sources citations={message.nearest} isNearest />
       {message.role === "assistant" && <UndoForgetting message={message} memory={known} />}
       {message.problem && (
         <p class={message.stage === "unsent" ? "soft" : "trouble"}>{message.problem} {message.stage === "unsent" && <button type="button" onClick={sendWaiting}>Send now</button>}</p>

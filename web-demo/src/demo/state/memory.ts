@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import type { EventMeta, EventOf, RecallEvent } from "@relevantic/recall";
 import type { AroundResult, FactRow, LaterResult, MessageRow, SnapshotResult } from "../generated/operations.ts";
-import { type Change, type Entity, type Fact, type Forgetting, type Message, type Pulse, valueText } from "./model.ts";
+import { type Change, type CitationView, type Entity, type Fact, type Forgetting, type Message, type Pulse, valueText } from "./model.ts";
 import { phraseFromName } from "./format.ts";
 import { Redraws } from "./redraws.ts";
 
@@ -194,10 +194,7 @@ export class Memory {
       stage: row.status === "PROCESSED" ? "processed" : row.status === "FAILED" ? "failed" : "stored",
       kind: row.kind && lower(row.kind), answerTo: row.answerTo?.id ?? null, forgetting: row.forgetting, isUndone: row.forgettingUndoneAt !== null,
       mentions: row.mentions.map((m) => ({ entityId: m.entity.id, name: m.entity.name, type: lower(m.entity.type), start: m.start, end: m.end })),
-      citations: row.citations.map((c) => ({
-        index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null, shared: c.shared,
-        passage: c.chunk && c.document ? { chunkId: c.chunk.id, documentId: c.document.id, filename: c.document.filename, pages: c.pages } : null,
-      })),
+      citations: row.citations.map(citationOfRow), nearest: row.nearest.map(citationOfRow),
       learned: new Map(row.evidence.map(({ fact, stance }) => [fact.id, this.#changeOf(fact.id, stance, row.sentAt)])),
     });
   }
@@ -366,16 +363,20 @@ export class Memory {
     this.#stopAsking(event.answer_to);
   }
 
+  #citationOfEvent(c: EventOf<"answer_completed">["citations"][number]): CitationView {
+    return {
+      index: c.index, messageId: c.message_id ?? null, factId: c.fact_id ?? null, excerpt: c.excerpt, sentAt: this.byId(c.message_id)?.sentAt ?? null, shared: c.shared ?? false,
+      passage: c.chunk ? { chunkId: c.chunk.chunk_id, documentId: c.chunk.document_id, filename: c.chunk.filename, pages: c.chunk.pages ?? null } : null,
+    };
+  }
+
   #applyAnswer(event: EventOf<"answer_completed">) {
     this.#stopAsking(event.answer_to);
     const message = this.byId(event.message_id) ?? this.messages.get(streamKey(event.answer_to));
     if (!message) return;
     this.#edit(message, {
       text: event.text, stage: "processed",
-      citations: event.citations.map((c) => ({
-        index: c.index, messageId: c.message_id ?? null, factId: c.fact_id ?? null, excerpt: c.excerpt, sentAt: this.byId(c.message_id)?.sentAt ?? null, shared: c.shared ?? false,
-        passage: c.chunk ? { chunkId: c.chunk.chunk_id, documentId: c.chunk.document_id, filename: c.chunk.filename, pages: c.chunk.pages ?? null } : null,
-      })),
+      citations: event.citations.map((c) => this.#citationOfEvent(c)), nearest: (event.nearest ?? []).map((c) => this.#citationOfEvent(c)),
       answerer: { name: event.answerer, totalMs: event.timings.total_ms, grounded: event.grounded },
       forgetting: event.forgetting ? { token: event.forgetting.token, undoUntil: event.forgetting.undo_until } : null,
     });
@@ -385,7 +386,12 @@ export class Memory {
 const keyOf = (row: MessageRow) => row.externalId ?? row.id;
 const streamKey = (questionId: string) => `answer:${questionId}`;
 
+const citationOfRow = (c: MessageRow["citations"][number]): CitationView => ({
+  index: c.index, messageId: c.message?.id ?? null, factId: c.fact?.id ?? null, excerpt: c.excerpt, sentAt: c.message?.sentAt ?? null, shared: c.shared,
+  passage: c.chunk && c.document ? { chunkId: c.chunk.id, documentId: c.document.id, filename: c.document.filename, pages: c.pages } : null,
+});
+
 const blankMessage = (key: string, text: string): Message => ({
-  key, id: null, role: "user", speaker: null, text, sentAt: new Date().toISOString(), stage: "sending", kind: null, mentions: [], citations: [],
+  key, id: null, role: "user", speaker: null, text, sentAt: new Date().toISOString(), stage: "sending", kind: null, mentions: [], citations: [], nearest: [],
   answerTo: null, forgetting: null, isUndone: false, learned: new Map(), roundTripMs: null, asking: false, remembered: true, answerer: null, problem: null,
 });

@@ -113,6 +113,8 @@ export interface Message {
   kind: string | null;
   mentions: Mention[];
   citations: CitationView[];
+  /** What comes nearest to an answer, if nothing answers. */
+  nearest: CitationView[];
   answerTo: string | null;
   /** null also in copies for reading without the server. */
   forgetting: Forgetting | null;

@@ -137,6 +137,16 @@ impl MessageNode {
         Ok(cited.map(|c| CitationNode(c.clone(), self.1.clone())).collect())
     }
 
+    /// What comes nearest to an answer, if nothing answers the question. The text quotes it. Empty if something answers, or if nothing is near.
+    #[graphql(complexity = "list_cost(first, child_complexity)")]
+    async fn nearest(
+        &self,
+        #[graphql(desc = "Maximum number of items, 1 to 100. Default: 20.")] first: Option<i32>,
+    ) -> async_graphql::Result<Vec<CitationNode>> {
+        let nearest = self.0.nearest.iter().take(page::list_size(first)?);
+        Ok(nearest.map(|c| CitationNode(c.clone(), self.1.clone())).collect())
+    }
+
     /// Tokens that model servers used to process and answer this message; null if none was called.
     async fn usage(&self) -> async_graphql::Result<Option<TokenUsage>> {
         Ok(self.1.load.load_one(UsageOf(self.0.id)).await?.map(Into::into))

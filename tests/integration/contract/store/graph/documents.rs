@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use recall_domain::{Citation, CitedChunk, Document, DocumentStatus, Message, MessageId, MessageKind, Page, PageRange, SessionId};
-use recall_ports::{AnswerCommit, GraphChunk, GraphMessage, GraphTopic, JobWork, KnowledgeCommit, NodeId, NodeState, Store};
+use recall_ports::{
+    AnswerCommit, AnsweredQuestion, GraphChunk, GraphMessage, GraphTopic, JobWork, KnowledgeCommit, NewMessage, NodeId, NodeState, Store,
+};
 
 use super::{
     super::{
@@ -38,6 +40,11 @@ pub(super) fn citing(document: &Document, chunk: MessageId, shared: bool) -> Cit
 
 /// Asks a question and answers it with these citations.
 pub(super) async fn answered(w: &World, citations: Vec<Citation>) -> Answered {
+    answered_from(w, citations, Vec::new()).await
+}
+
+/// Asks a question and answers it with these citations, or says what comes nearest.
+async fn answered_from(w: &World, citations: Vec<Citation>, nearest: Vec<Citation>) -> Answered {
     let session = w.session().await;
     let question = w.note(session, "What does it say?").await;
     let plan = KnowledgeCommit {
@@ -48,7 +55,9 @@ pub(super) async fn answered(w: &World, citations: Vec<Citation>) -> Answered {
     w.commit(plan).await;
     let (own, others): (Vec<_>, Vec<_>) = w.claim(0).await.into_iter().partition(|job| job.work == JobWork::Answer(question.id));
     w.store.release(&others.into_iter().map(|job| job.claim).collect::<Vec<_>>()).await.unwrap();
-    let answer = AnswerCommit { message: answer_of(question.id, "It says so [1].", citations, session), events: vec![event(session)] };
+    let answers = Some(AnsweredQuestion { question: question.id, citations, nearest });
+    let message = NewMessage { answers, ..answer_of(question.id, "It says so [1].", vec![], session) };
+    let answer = AnswerCommit { message, events: vec![event(session)] };
     let answer = w.store.commit_answer(&w.caller, &answer, &own[0].claim).await.unwrap();
     Answered { session, question, answer }
 }
@@ -107,6 +116,11 @@ pub(in super::super) async fn feed_lists_documents_with_chunks_and_citations(sto
     let question = message(&folder, &w, mark, answered.question.id).await.unwrap();
     assert_eq!((&question.cited[..], &question.answered_by[..], question.asks()), (&[][..], &[document.id][..], true));
     assert_eq!(folder.feed().size(&w.caller).await.unwrap(), (1 + 1 + 4 + 1 + 1 + 3, 1 + 4 + 1 + 1 + 2 + 1 + 1));
+
+    let unknown = answered_from(&w, vec![], vec![citing(&document, chunks[0], false)]).await;
+    assert!(message(&folder, &w, mark, unknown.answer.id).await.unwrap().cited.is_empty(), "what is nearest has answered nothing");
+    assert!(message(&folder, &w, mark, unknown.question.id).await.unwrap().answered_by.is_empty());
+    w.store.delete_session(&w.caller, unknown.session, at(9), &|_, _| None).await.unwrap();
 
     w.store.delete_session(&w.caller, document.id.session(), at(9), &|_, _| None).await.unwrap();
     let all = changes(&folder, &w, 0).await;

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use super::{
     lexicon::{is_function_word, is_person_noun},
+    times::is_time,
     words::Word,
 };
 
@@ -35,6 +36,18 @@ const CHANGES: [&str; 23] = [
     "renam",
     "reloc",
 ];
+/// Verbs of giving away, with what is gone then: "sold the Skoda" after "my car is a red Skoda".
+const LOSSES: [&str; 7] = ["sold", "lost", "scrapped", "returned", "donated", "ditched", "traded"];
+/// Verbs of making more or less of something: "upped my dose to 40 mg".
+const AMOUNTS: [&str; 6] = ["upped", "doubled", "halved", "bumped", "tripled", "adjusted"];
+/// Verbs before what somebody has again: "got my glasses back".
+const RETRIEVALS: [&str; 8] = ["got", "have", "has", "took", "picked", "found", "brought", "gave"];
+/// Words of what somebody does in place of something else, if they speak of the same time or thing: "booked Wales for June instead".
+const REPLACEMENTS: [&str; 1] = ["instead"];
+/// Words of somebody's death.
+const DEATHS: [&str; 3] = ["died", "dead", "passed"];
+/// Nouns of events with the stems of the verbs that announce them: "postponed the wedding" after "Gaz is getting married on 5 May".
+const EVENTS: [(&str, &str); 2] = [("wedding", "marri"), ("move", "move")];
 /// Words of what goes another way without an object: "The rent went up".
 const DIRECTIONS: [&str; 6] = ["up", "down", "back", "forward", "online", "elsewhere"];
 /// Words between a thing and what is done to it: "has been moved", "is now".
@@ -64,8 +77,15 @@ const MOST_WORDS: usize = 200;
 pub(super) fn changes(text: &[Word], earlier: &[Word], is_next: bool) -> bool {
     let (text, earlier) = (&text[..text.len().min(MOST_WORDS)], &earlier[..earlier.len().min(MOST_WORDS)]);
     let said: HashSet<&str> = earlier.iter().map(|e| e.stem.as_str()).collect();
-    let is_shared = |i: usize| is_thing(text, i) && said.contains(text[i].stem.as_str());
-    (0..text.len()).any(|i| is_shared(i) && (is_changed(text, i) || is_given_up(text, i)))
+    let is_told = |w: &Word| said.contains(w.stem.as_str()) || EVENTS.iter().any(|(noun, stem)| w.plain == *noun && said.contains(stem));
+    let is_shared = |i: usize| is_thing(text, i) && is_told(&text[i]);
+    // Who is moved to a time is an appointment: "they moved the dentist to 19 March".
+    let is_appointment =
+        |i: usize| said.contains(text[i].stem.as_str()) && is_person_noun(&text[i].plain) && has_time(&text[i..]) && has_time(earlier);
+    (0..text.len()).any(|i| is_shared(i) && (is_changed(text, i) || is_given_up(text, i) || is_back(text, i)))
+        || (0..text.len()).any(|i| is_appointment(i) && (is_changed(text, i) || is_given_up(text, i)))
+        || (0..text.len()).any(|i| said.contains(text[i].stem.as_str()) && (is_lost(text, i) || dies(text, i)))
+        || replaces(text, &said)
         || returns(text, earlier)
         || is_next && (corrects_itself(text) || changes_it(text))
 }
@@ -101,7 +121,47 @@ fn is_changed(text: &[Word], at: usize) -> bool {
 /// Whether somebody moves or gives up a thing: "moved the passport", "stopped taking aspirin".
 fn is_given_up(text: &[Word], at: usize) -> bool {
     let between = text[..at].iter().rev().take_while(|w| BEFORE_OBJECTS.contains(&w.plain.as_str())).count();
-    (at - between).checked_sub(1).is_some_and(|i| is_change(&text[i]))
+    let verb = (at - between).checked_sub(1).map(|i| &text[i]);
+    verb.is_some_and(|verb| is_change(verb) || between > 0 && AMOUNTS.contains(&verb.plain.as_str()))
+}
+
+/// Whether somebody sells or loses a thing: "sold the Skoda". Nobody sells people, so their names are left out only after "lost".
+fn is_lost(text: &[Word], at: usize) -> bool {
+    let between = text[..at].iter().rev().take_while(|w| BEFORE_OBJECTS.contains(&w.plain.as_str())).count();
+    let verb = (at - between).checked_sub(1).map(|i| text[i].plain.as_str());
+    let is_noun = !is_function_word(&text[at]) && !is_person_noun(&text[at].plain) && text[at].plain.len() > 2;
+    is_noun && between > 0 && verb.is_some_and(|verb| LOSSES.contains(&verb))
+}
+
+/// Whether somebody has a thing again: "got my glasses back".
+fn is_back(text: &[Word], at: usize) -> bool {
+    let between = text[..at].iter().rev().take_while(|w| BEFORE_OBJECTS.contains(&w.plain.as_str())).count();
+    let verb = (at - between).checked_sub(1).map(|i| text[i].plain.as_str());
+    let follows = text.get(at + 1).is_some_and(|w| w.plain == "back");
+    follows && verb.is_some_and(|verb| RETRIEVALS.contains(&verb))
+}
+
+/// Whether somebody dies: "Rex died last week", "my gran passed away".
+fn dies(text: &[Word], at: usize) -> bool {
+    let after = &text[at + 1..];
+    let verbs = after.iter().take_while(|w| LINKS.contains(&w.plain.as_str())).count();
+    let is = |i: usize, wanted: &[&str]| after.get(verbs + i).is_some_and(|w| wanted.contains(&w.plain.as_str()));
+    !is_function_word(&text[at]) && is(0, &DEATHS) && (!is(0, &["passed"]) || is(1, &["away"]))
+}
+
+/// Whether something is done in place of something else that was said of the same time or thing: "booked a cottage in Wales for June instead".
+fn replaces(text: &[Word], said: &HashSet<&str>) -> bool {
+    let is_of = |i: usize| text.get(i + 1).is_some_and(|w| w.plain == "of");
+    let is_instead = |(i, w): (usize, &Word)| REPLACEMENTS.contains(&w.plain.as_str()) && !is_of(i);
+    let is_same = |w: &Word| {
+        said.contains(w.stem.as_str()) && !is_function_word(w) && !is_person_noun(&w.plain) && !REPLACEMENTS.contains(&w.plain.as_str())
+    };
+    text.iter().enumerate().any(is_instead) && text.iter().any(is_same)
+}
+
+/// Whether a text has a day or an hour.
+fn has_time(text: &[Word]) -> bool {
+    text.iter().any(|w| is_time(&w.plain) || w.plain.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Whether the subject of both texts has left a state ("Leo is better again" after "Leo is ill"), or had the child that was expected.
@@ -144,6 +204,14 @@ mod tests {
             ("The team meeting is now on Tuesdays", "team meeting is mondays at 10"),
             ("rent went up to 990", "The rent is 950"),
             ("my favourite colour is green now", "My favourite colour is red"),
+            ("they moved the dentist to 19 march 2:30pm", "dentist appointment is on 12 march at 10am"),
+            ("dr patel upped my lisinopril to 40mg", "i take 20mg of lisinopril every morning"),
+            ("booked a cottage in wales for june instead", "we're planning to go to Lisbon in june"),
+            ("gaz and steph postponed the wedding to next april", "gaz is getting married to steph on 5 september in york"),
+            ("sold the skoda, got a blue Honda Jazz", "my car is a red Skoda"),
+            ("got my glasses back from nina", "left my glasses at Nina's"),
+            ("Rex died last week", "Mrs Doyle has two dogs, Rex and Bella"),
+            ("our cat passed away", "our cat sleeps on the sofa"),
             ("Rent went up to 990.", "The rent is 950"),
             ("The plan was changed", "The plan is to meet at 6"),
             ("I moved the passport to the safe", "my passport is in the drawer"),
@@ -191,6 +259,11 @@ mod tests {
             ("I can't stop that", "The passport is in the blue drawer"),
             ("I recovered my old email account", "I live in Leeds"),
             ("I baked raisin bread", "I like bread"),
+            ("they moved my dad to a home", "my dad likes chess at 5"),
+            ("we had soup instead of bread", "I like bread"),
+            ("Rex passed his exam", "Mrs Doyle has two dogs, Rex and Bella"),
+            ("pick up my kids at 5", "my kids like chess"),
+            ("got back from Rome", "We went to Rome"),
         ] {
             assert!(!changes(&words(text), &words(earlier), true), "{text}");
         }

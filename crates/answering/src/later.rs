@@ -14,13 +14,15 @@ use super::{
     words::{Word, is_first_person, words},
 };
 use recall_domain::{
-    Entity, EntityType, Message, MessageId, MessageKind, Role,
+    Entity, EntityType, Evidence, FactStatus, Message, MessageId, MessageKind, Role, Stance,
     context::{Context, RankedFact, RankedMessage},
     number_word,
 };
 
 /// Share of the question's content words that a newer statement must contain.
 const COVERAGE: f32 = 0.8;
+/// Most words of a text that calls something off at its beginning.
+const SHORT: usize = 16;
 /// Messages after which a correction is taken for one of what was said just before.
 const NEAR: u64 = 3;
 /// Words with which people correct what they said.
@@ -40,11 +42,11 @@ pub(super) struct TakenBack {
     correction: Message,
 }
 
-/// Returns the messages that take back statements of these messages.
+/// Returns the messages that take back statements of these messages, or end all facts that one states: "I'm now a planner at DHL".
 pub(super) fn taken_back(context: &Context, ranked: &[RankedMessage]) -> Vec<TakenBack> {
-    let found = context.withdrawn.iter().filter_map(|w| {
-        let e = &w.correction;
-        let m = &ranked.iter().find(|r| r.message.id == w.message)?.message;
+    let withdrawn = context.withdrawn.iter().map(|w| (w.message, &w.correction));
+    let found = withdrawn.chain(ended(context, ranked)).filter_map(|(statement, e)| {
+        let m = &ranked.iter().find(|r| r.message.id == statement)?.message;
         // A correction that was found too says what it means: "[The dentist is on] Tuesday".
         let found = ranked.iter().find(|r| r.message.id == e.message).map(|r| r.message.text.clone());
         let (text, sent_at) = (found.unwrap_or_else(|| e.excerpt.clone()), e.created_at);
@@ -52,6 +54,19 @@ pub(super) fn taken_back(context: &Context, ranked: &[RankedMessage]) -> Vec<Tak
         Some(TakenBack { statement: m.id, correction })
     });
     found.collect()
+}
+
+/// Returns the messages of which another one ends every known fact, each with that evidence.
+fn ended<'c>(context: &'c Context, ranked: &[RankedMessage]) -> Vec<(MessageId, &'c Evidence)> {
+    let end_of = |message: MessageId| {
+        let supports = |f: &&RankedFact| f.evidence.iter().any(|e| e.message == message && e.stance == Stance::Supports);
+        let stated: Vec<&RankedFact> = context.facts.iter().filter(supports).collect();
+        let ends = |f: &&'c RankedFact| f.evidence.iter().find(|e| e.stance == Stance::Ends && e.message != message);
+        let is_over = |f: &&RankedFact| f.fact.status == FactStatus::Ended;
+        let latest = context.facts.iter().filter(supports).filter_map(|f| ends(&f)).max_by_key(|e| e.created_at)?;
+        stated.iter().all(is_over).then_some((message, latest))
+    };
+    ranked.iter().filter_map(|r| end_of(r.message.id)).collect()
 }
 
 /// Puts before each quote the messages that correct it.
@@ -186,7 +201,8 @@ fn calls_off(text: &[Word], earlier: &[Word]) -> bool {
         let Some(noun) = (end - verbs).checked_sub(1).and_then(|i| text.get(i)) else { return false };
         // "The wedding's off" has its verb in the noun, and only plans fall through.
         let is_verbal = if text[end].plain == "through" { text[end - 1].plain == "fell" } else { verbs > 0 || noun.possessive };
-        let is_last = text.len() <= end + 3;
+        // At the beginning of a text, a reason may follow: "Lisbon is off, flights were too expensive".
+        let is_last = text.len() <= end + 3 || (end <= 4 && text.len() <= SHORT);
         is_verbal && is_last && !noun.proper && !is_function_word(noun) && earlier.iter().any(|w| w.stem == noun.stem)
     })
 }
@@ -241,6 +257,7 @@ mod tests {
             ("Our trip got cancelled", "The trip to Faro starts on Monday", true),
             ("The sale fell through", "I signed the sale of the flat", true),
             ("The concert has been called off.", "The concert begins at 8", true),
+            ("lisbon is off, flights were too expensive", "we're planning to go to Lisbon in june", true),
             ("The wedding was lovely", "The wedding is on 3 June", false),
             ("We set off for the wedding", "The wedding is on 3 June", false),
             ("The oven is off", "The wedding is on 3 June", false),

@@ -45,7 +45,8 @@ const SURE: f64 = 0.8;
 /// Least of that sum and of the weighted log odds that the verifier gives, if there is a verifier. Chosen with the same questions.
 const SURE_WITH_ODDS: f64 = 0.78;
 /// How far below an answer a chunk may be that is shown as what comes nearest to one.
-const NEAR: f64 = -0.2;
+const NEAR: f64 = -9.0;
+const NEAR_FIT: f64 = 0.0;
 /// Weight of the log odds.
 const LOG_ODDS_WEIGHT: f64 = 0.06;
 /// Bounds of a probability whose odds count: a probability of one is no proof.
@@ -72,11 +73,15 @@ pub(super) struct CandidatePassage<'c> {
     pub(super) chunk: &'c RankedChunk,
     /// The same passage in other documents, such as versions of a file, best first.
     versions: Vec<&'c RankedChunk>,
+    /// How well it fits.
+    fit: f64,
     /// How well it fits, plus its lead over the next passage.
     score: f64,
+    /// Whether it may be sure enough to answer.
+    may_answer: bool,
 }
 
-/// Returns the best chunk, if its fit and its lead over the next passage are high enough, or may be so together with the odds that a verifier gives.
+/// Returns the best chunk, and whether its fit and its lead over the next passage are high enough, or may be so together with the odds that a verifier gives.
 pub(super) fn find_candidate<'c>(question: &Question, chunks: &'c [RankedChunk], networks: &Networks) -> Option<CandidatePassage<'c>> {
     let is_ordered = chunks.iter().any(|c| c.relevance.is_some());
     let fits = |c: &RankedChunk| if is_ordered { c.relevance.unwrap_or_default() } else { c.score };
@@ -92,7 +97,8 @@ pub(super) fn find_candidate<'c>(question: &Question, chunks: &'c [RankedChunk],
     let mut before = chunks.iter().take_while(|c| c.chunk.id != best.chunk.id);
     let is_rivalled = is_ordered && before.any(|c| c.relevance.is_none());
     let may_concern = !is_personal(question) || addresses_reader(best);
-    (is_likely && !is_rivalled && may_concern).then_some(CandidatePassage { chunk: best, versions, score })
+    let may_answer = is_likely && !is_rivalled;
+    may_concern.then_some(CandidatePassage { chunk: best, versions, fit: fits(best), score, may_answer })
 }
 
 impl<'c> CandidatePassage<'c> {
@@ -117,6 +123,14 @@ impl<'c> CandidatePassage<'c> {
         coverage: f32,
         networks: &Networks,
     ) -> Judged {
+        if !self.may_answer {
+            let is_near = self.chunk.relevance.is_some() && self.fit >= NEAR_FIT;
+            return if is_near {
+                Judged::Near(Excerpt { text: format!("{} r={:.2}", by_words.text, self.fit), ..by_words })
+            } else {
+                Judged::Neither
+            };
+        }
         if self.chunk.relevance.is_none() {
             return Judged::Answers(by_words);
         }
@@ -144,7 +158,11 @@ impl<'c> CandidatePassage<'c> {
         };
         let sureness = self.sureness(probability);
         if sureness < 0.0 {
-            return if sureness >= NEAR { Judged::Near(by_words) } else { Judged::Neither };
+            return if sureness >= NEAR {
+                Judged::Near(Excerpt { text: format!("{} s={sureness:.2}", by_words.text), ..by_words })
+            } else {
+                Judged::Neither
+            };
         }
         let nearest = match networks.passages.as_deref() {
             Some(encoder) => nearest(encoder, asked, &texts).await.unwrap_or_else(|cause| {

@@ -1072,3 +1072,18 @@ fn statement_that_is_replaced_is_left_out() {
     w.add_message(None, "My favourite dish is green");
     assert_eq!(w.answer("What do I like?").text.as_str(), "You like sushi [1] and green [2].");
 }
+
+#[test]
+fn message_of_ended_facts_comes_with_the_message_that_ended_them() {
+    const NOW: &str = "I'm now a driver at Globex";
+    let mut w = test_memory();
+    w.facts.clear();
+    let fact = w.add_fact("You", "WORKS_FOR", "Acme", "I work at Acme as a cook");
+    fact.fact.status = FactStatus::Ended;
+    let end = Evidence { message: MessageId(id(NOW)), stance: Stance::Ends, excerpt: NOW.into(), ..fact.evidence[0].clone() };
+    fact.evidence.push(end);
+    w.add_message(None, "I work at Acme as a cook");
+    w.add_message(None, NOW);
+    let text = w.answer("What's my job?").text.into_string();
+    assert!(text.find("driver").unwrap() < text.find("cook").unwrap_or(usize::MAX), "{text}");
+}

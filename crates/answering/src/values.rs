@@ -19,7 +19,7 @@ use super::{
     words::{Word, stem, words},
 };
 use recall_domain::{
-    FactStatus, Ontology, Relation, Timestamp, ValueData, ValueType,
+    FactStatus, Ontology, Relation, Stance, Timestamp, ValueData, ValueType,
     context::{RankedFact, RankedMessage},
 };
 
@@ -222,7 +222,7 @@ impl ValueIndex {
             let text = text.trim_end_matches('.');
             let text = if relation.phrase.ends_with(" as") { with_article(text) } else { text.to_owned() };
             let text = rate_told(f, &text, &cited.context.messages).map_or(text.clone(), |rate| format!("{text} {rate}"));
-            let told = f.evidence.first().map(|e| e.created_at);
+            let told = f.evidence.iter().find(|e| e.stance == Stance::Supports).map(|e| e.created_at);
             let dated = told.filter(|t| relation.functional && (now - *t).num_days() > DATED_AFTER_DAYS);
             let dated = dated.map_or_else(String::new, |t| format!(" (told on {})", day(t)));
             format!("{text} {}{dated}", cited.cite_fact(f, &relation.phrase))

@@ -186,6 +186,27 @@ test("the focus stays where people go on", async () => {
   await tab.context.close();
 });
 
+test("an answer that is not known links to what comes nearest", async () => {
+  const { id } = await server.newSession();
+  const tab = await open(id, US);
+  const { page } = tab;
+  await say(tab, "Leo is in Japan until 5 May");
+  await waitForElement(own(page, "Leo is in Japan"), "the message");
+  await say(tab, "When is Leo back?");
+  const nearest = page.getByRole("list", { name: "Nearest" }).getByRole("button");
+  await waitForElement(nearest, "what comes nearest");
+  assert.match(await page.locator(".message.assistant .text").innerText(), /^I don't know.*Nearest to it:.*Leo is in Japan until 5 May/s);
+  assert.match(await nearest.innerText(), /Leo is in Japan until 5 May/);
+  assert.equal(await page.getByRole("list", { name: "Sources" }).count(), 0);
+  assert.deepEqual(await findViolations(tab, "an answer that is not known"), []);
+  await page.reload();
+  await waitForElement(nearest, "what comes nearest, after a reload");
+  await nearest.click();
+  await focusOn(own(page, "Leo is in Japan"), "the message");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
 test("shared sessions explain themselves to everybody", async () => {
   const tab = await open((await server.newSession()).id);
   const { page } = tab;

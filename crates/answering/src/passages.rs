@@ -44,9 +44,9 @@ const MAX_VERSIONS: usize = 2;
 const SURE: f64 = 0.8;
 /// Least of that sum and of the weighted log odds that the verifier gives, if there is a verifier. Chosen with the same questions.
 const SURE_WITH_ODDS: f64 = 0.78;
-/// How far below an answer a chunk may be that is shown as what comes nearest to one.
-const NEAR: f64 = -9.0;
-const NEAR_FIT: f64 = 0.0;
+/// Least relevance of a chunk that is shown as what comes nearest to an answer. Of the development questions without an answer, its page is right for three of
+/// four.
+const NEAR: f64 = 0.5;
 /// Weight of the log odds.
 const LOG_ODDS_WEIGHT: f64 = 0.06;
 /// Bounds of a probability whose odds count: a probability of one is no proof.
@@ -124,12 +124,7 @@ impl<'c> CandidatePassage<'c> {
         networks: &Networks,
     ) -> Judged {
         if !self.may_answer {
-            let is_near = self.chunk.relevance.is_some() && self.fit >= NEAR_FIT;
-            return if is_near {
-                Judged::Near(Excerpt { text: format!("{} r={:.2}", by_words.text, self.fit), ..by_words })
-            } else {
-                Judged::Neither
-            };
+            return self.near(by_words);
         }
         if self.chunk.relevance.is_none() {
             return Judged::Answers(by_words);
@@ -148,7 +143,7 @@ impl<'c> CandidatePassage<'c> {
             excerpts.retain(has_exact);
         }
         let texts: Vec<UserText> = excerpts.iter().map(|e| e.text.as_str().into()).collect();
-        let has_same_words = coverage >= SAME_WORDS && self.sureness(None) >= 0.0;
+        let has_same_words = coverage >= SAME_WORDS && self.is_sure(None);
         let probability = match networks.verifier.as_deref().filter(|_| !has_same_words) {
             Some(verifier) => greatest_probability(verifier, asked, &texts).await.unwrap_or_else(|cause| {
                 warn!(%cause, "a passage is judged by its relevance alone");
@@ -156,13 +151,8 @@ impl<'c> CandidatePassage<'c> {
             }),
             None => None,
         };
-        let sureness = self.sureness(probability);
-        if sureness < 0.0 {
-            return if sureness >= NEAR {
-                Judged::Near(Excerpt { text: format!("{} s={sureness:.2}", by_words.text), ..by_words })
-            } else {
-                Judged::Neither
-            };
+        if !self.is_sure(probability) {
+            return self.near(by_words);
         }
         let nearest = match networks.passages.as_deref() {
             Some(encoder) => nearest(encoder, asked, &texts).await.unwrap_or_else(|cause| {
@@ -174,7 +164,7 @@ impl<'c> CandidatePassage<'c> {
         // The chunk may be about the same, but have no answer.
         let mut found = excerpts.swap_remove(nearest.unwrap_or(0));
         if !may_answer(question, &self.chunk.chunk, &found.text) {
-            return Judged::Near(by_words);
+            return self.near(by_words);
         }
         let sentences: Vec<UserText> = found.text.unicode_sentences().map(UserText::from).collect();
         if let Some(encoder) = networks.passages.as_deref().filter(|_| sentences.len() > 1)
@@ -185,11 +175,16 @@ impl<'c> CandidatePassage<'c> {
         Judged::Answers(found)
     }
 
-    /// Returns how far the chunk is above what an answer needs, with the probability that it answers if that is known.
-    fn sureness(&self, probability: Option<f32>) -> f64 {
-        let Some(probability) = probability else { return self.score - SURE };
+    /// Whether the chunk is sure enough to be quoted, with the probability that it answers if that is known.
+    fn is_sure(&self, probability: Option<f32>) -> bool {
+        let Some(probability) = probability else { return self.score >= SURE };
         let probability = f64::from(probability).clamp(PROBABILITIES.0, PROBABILITIES.1);
-        self.score + LOG_ODDS_WEIGHT * (probability / (1.0 - probability)).ln() - SURE_WITH_ODDS
+        self.score + LOG_ODDS_WEIGHT * (probability / (1.0 - probability)).ln() >= SURE_WITH_ODDS
+    }
+
+    fn near(&self, excerpt: Excerpt) -> Judged {
+        let is_near = self.chunk.relevance.is_some() && self.fit >= NEAR;
+        if is_near { Judged::Near(excerpt) } else { Judged::Neither }
     }
 }
 
@@ -793,6 +788,11 @@ cues.verbs = ["like"]
         let networks = || Networks { verifier: Some(Arc::new(Says(Some(0.01)))), ..Networks::default() };
         let found = answer_at(0.7, networks(), "Which key must be reported at once when it is lost?").await;
         assert!(found.contains("A key that is lost"), "the chunk has the words of the question: {found}");
+        // What is not sure enough comes nearest, if it is relevant.
+        let doubts = || Networks { verifier: Some(Arc::new(Says(Some(0.3)))), ..Networks::default() };
+        let found = answer_at(0.6, doubts(), "What unlocks an entrance?").await;
+        assert!(found.starts_with("I don't know") && found.contains("Nearest to it: in handbook.pdf: “"), "{found}");
+        assert!(!answer_at(0.4, doubts(), "What unlocks an entrance?").await.contains("Nearest"));
         // Neither decides alone.
         assert!(!is_quoted(0.52, Some(1.0)).await && is_quoted(0.9, Some(0.0)).await);
     }

@@ -1,6 +1,6 @@
 //! Splits questions and messages into words with stems. The module `lexicon` has their classes.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
@@ -70,8 +70,37 @@ pub(super) fn is_past_form(word: &str) -> bool {
 const IRREGULAR_PLURALS: [(&str, &str); 5] =
     [("children", "child"), ("grandchildren", "grandchild"), ("wives", "wife"), ("men", "man"), ("women", "woman")];
 
-/// Returns the stem of a lower-case word.
+/// Beginnings of words that British English spells with "our" and American English with "or".
+const SPELLED_WITH_OUR: [&str; 14] = [
+    "armour",
+    "behaviour",
+    "colour",
+    "favour",
+    "flavour",
+    "harbour",
+    "honour",
+    "humour",
+    "labour",
+    "neighbour",
+    "odour",
+    "rumour",
+    "savour",
+    "vapour",
+];
+
+/// Returns the American spelling of a word: "favorite" for "favourite".
+fn american(word: &str) -> Cow<'_, str> {
+    let is_british = SPELLED_WITH_OUR.iter().any(|start| word.starts_with(start));
+    if is_british { Cow::Owned(word.replacen("our", "or", 1)) } else { Cow::Borrowed(word) }
+}
+
+/// Question words that are often typed with "is" but without its apostrophe: "whats my code".
+const WITHOUT_APOSTROPHE: [(&str, &str); 5] = [("whats", "what"), ("whos", "who"), ("wheres", "where"), ("whens", "when"), ("hows", "how")];
+
+/// Returns the stem of a lower-case word. British and American spellings have the same stem.
 pub(super) fn stem(word: &str) -> String {
+    let american = american(word);
+    let word = american.as_ref();
     let word = IRREGULAR_PLURALS.iter().find(|(plural, _)| *plural == word).map_or(word, |(_, singular)| *singular);
     let base = LEMMAS.get(word).copied().filter(|base| *base != "be").unwrap_or(word);
     Stemmer::create(Algorithm::English).stem(base).into_owned()
@@ -103,6 +132,8 @@ pub(super) fn words(text: &str) -> Vec<Word> {
         .enumerate()
         .map(|(position, (start, word))| {
             let lower = word.to_lowercase().replace('’', "'");
+            let bare_question = WITHOUT_APOSTROPHE.iter().find(|(typed, _)| *typed == lower);
+            let lower = bare_question.map_or(lower, |(_, plain)| (*plain).to_owned());
             let (plain, possessive) = match lower.strip_suffix("'s") {
                 Some(bare @ ("what" | "who" | "where" | "how" | "when")) => (bare.to_owned(), false),
                 Some(bare) if !matches!(bare, "it" | "that" | "there" | "he" | "she" | "let") => (bare.to_owned(), true),
@@ -143,6 +174,10 @@ mod tests {
         for (a, b) in [("went", "going"), ("bought", "buys"), ("lives", "live"), ("chosen", "choose"), ("had", "has")] {
             assert_eq!(stem(a), stem(b));
         }
+        for (a, b) in [("favourite", "favorite"), ("neighbours", "neighbor"), ("colour", "colors")] {
+            assert_eq!(stem(a), stem(b), "the spelling differs only by country");
+        }
+        assert_ne!(stem("hour"), stem("hor"));
     }
 
     #[test]
@@ -152,6 +187,12 @@ mod tests {
         assert!(!found[5].possessive && !found[6].possessive);
         assert!(words("my parents' house")[1].possessive && words("my parents’ house")[1].possessive);
         assert!(!words("'my parents'")[0].possessive);
+    }
+
+    #[test]
+    fn question_words_need_no_apostrophe() {
+        assert_eq!(words("whats my code")[0].plain, "what");
+        assert_eq!(words("Whos there")[0].plain, "who");
     }
 
     #[test]

@@ -7,7 +7,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
     lexicon::{are_siblings, class_named, classes_of, entity_types_of, is_answered_by, is_function_word},
-    question::Question,
+    question::{Question, QuestionKind},
+    times::is_time,
     words::{Word, is_first_person, is_first_person_subject, words},
 };
 use recall_domain::FirstPerson;
@@ -33,7 +34,13 @@ pub(super) fn is_excluded(question: &Question, text: &str) -> bool {
 }
 
 fn excludes(question: &Question, text: &[Word]) -> bool {
-    has_other_member(question, text) || has_other_noun(question, text) || is_of_others(question, text) || is_reversed(question, text)
+    has_other_member(question, text)
+        || has_other_noun(question, text)
+        || has_other_favourite(question, text)
+        || has_other_object(question, text)
+        || is_of_possession(question, text)
+        || is_of_others(question, text)
+        || is_reversed(question, text)
 }
 
 /// Whether a text has another member of a class than the question: "my wife" and not "my husband", "the second" and not "the first".
@@ -92,6 +99,59 @@ fn has_other_noun(question: &Question, text: &[Word]) -> bool {
     })
 }
 
+/// Whether a text calls only something else a favourite: "my favourite film" for "my favourite song" or "my favourite actor".
+fn has_other_favourite(question: &Question, text: &[Word]) -> bool {
+    let favourites = |words: &[Word]| -> Vec<Vec<Word>> {
+        let places = (0..words.len()).filter(|i| matches!(words[*i].stem.as_str(), "favorit" | "fave"));
+        places.map(|i| words[i + 1..].iter().take_while(|w| !is_function_word(w)).take(3).cloned().collect()).collect()
+    };
+    let asked = favourites(&question.words);
+    let Some(noun) = asked.first().and_then(|phrase| phrase.last()) else { return false };
+    let class = class_named(&noun.plain);
+    let is_same = |w: &Word| {
+        w.stem == noun.stem
+            || is_answered_by(&noun.plain, &w.plain)
+            || class.is_some_and(|class| class_named(&w.plain) == Some(class) || classes_of(&w.plain).contains(&class))
+    };
+    // "Paddington is my favourite" may be any favourite.
+    let mut said = favourites(text).into_iter().peekable();
+    said.peek().is_some() && said.all(|phrase| !phrase.is_empty() && !phrase.iter().any(is_same))
+}
+
+/// Whether a text tells of another object of the verb of a yes-or-no question: "I don't drink coffee" for "Do I drink alcohol?"
+fn has_other_object(question: &Question, text: &[Word]) -> bool {
+    let words = &question.words;
+    let is_auxiliary = words.first().is_some_and(|w| matches!(w.plain.as_str(), "do" | "does" | "did"));
+    if question.kind != QuestionKind::YesNo || !is_auxiliary {
+        return false;
+    }
+    let is_content = |w: &Word| !is_function_word(w) && !is_time(&w.plain);
+    // Only "do I drink alcohol": a question with more words may be answered by any of them.
+    let content: Vec<&Word> = words.iter().enumerate().filter(|(i, w)| is_content(w) && !question.in_name(*i)).map(|(_, w)| w).collect();
+    let [verb, object] = content.as_slice() else { return false };
+    let class = class_named(&object.plain);
+    let is_same = |w: &Word| {
+        w.stem == object.stem
+            || is_answered_by(&object.plain, &w.plain)
+            || is_answered_by(&w.plain, &object.plain)
+            || class.is_some_and(|class| classes_of(&w.plain).contains(&class))
+    };
+    let has_object = |at: usize| text[at + 1..].iter().take(3).any(is_content);
+    text.iter().enumerate().any(|(i, w)| w.stem == verb.stem && has_object(i)) && !text.iter().any(is_same)
+}
+
+/// Whether a text measures only something that belongs to the speaker, who is to be measured: "my boots are size 9" for "how tall am I".
+fn is_of_possession(question: &Question, text: &[Word]) -> bool {
+    const MEASURES: [&str; 6] = ["height", "weight", "size", "age", "bmi", "birthday"];
+    let is_own_measure = |w: &[Word]| w[0].plain == "how" && matches!(w[2].plain.as_str(), "am" | "was") && w[3].plain == "i";
+    let plain = |i: usize| text.get(i).map_or("", |w| w.plain.as_str());
+    let is_possession =
+        |i: usize| plain(i) == "my" && !MEASURES.contains(&plain(i + 1)) && matches!(plain(i + 2), "is" | "are" | "was" | "were");
+    question.words.windows(4).any(is_own_measure)
+        && (0..text.len()).any(is_possession)
+        && !text.iter().any(|w| is_first_person_subject(&w.plain))
+}
+
 /// Whether what is the speaker's in the question is only somebody else's in a text: "my son's birthday" is not "my birthday".
 pub(super) fn is_of_others(question: &Question, text: &[Word]) -> bool {
     let is_own = |i: usize| question.words.get(i).is_some_and(|w| is_first_person(&w.plain));
@@ -119,21 +179,24 @@ fn is_determiner(word: &str) -> bool {
 fn is_reversed(question: &Question, text: &[Word]) -> bool {
     let words = &question.words;
     let is_auxiliary = |w: &Word| matches!(w.plain.as_str(), "do" | "does" | "did" | "have" | "has" | "had");
-    let is_person = |w: &&Word| !w.possessive && !FirstPerson::is_determiner(&w.plain) && (is_first_person(&w.plain) || w.proper);
-    let Some(subject_at) = words.iter().position(is_auxiliary).map(|i| i + 1) else { return false };
-    let Some(subject) = words.get(subject_at).filter(is_person) else { return false };
+    // Many people write names without a capital, so any word may be a name.
+    let is_name = |w: &&Word| !w.possessive && (is_first_person(&w.plain) || !is_function_word(w));
+    let is_determiner = |w: &Word| FirstPerson::is_determiner(&w.plain) || is_determiner(&w.plain);
+    let skip_determiners = |from: usize| (from..words.len()).find(|i| !is_determiner(&words[*i]));
+    let subject_at = words.iter().position(is_auxiliary).and_then(|i| skip_determiners(i + 1));
+    let Some((subject_at, subject)) = subject_at.map(|i| (i, &words[i])).filter(|(_, w)| is_name(w)) else { return false };
     let is_content = |i: &usize| !words[*i].proper && !is_function_word(&words[*i]);
     let Some(verb_at) = (subject_at + 1..words.len()).find(is_content) else { return false };
-    let after = words.get(verb_at + 1..).unwrap_or_default();
-    let object = after.first().filter(is_person).or_else(|| after.get(1).filter(is_person).filter(|_| after[0].plain == "to"));
-    let Some(object) = object else { return false };
+    let object_at = verb_at + 1 + usize::from(words.get(verb_at + 1).is_some_and(|w| w.plain == "to"));
+    let Some(object) = skip_determiners(object_at).map(|i| &words[i]).filter(is_name) else { return false };
+    let is_called = |w: &Word, named: &Word| !w.possessive && (w.stem == named.stem || is_answered_by(&named.plain, &w.plain));
     let is_subject = |w: &Word, named: &Word| match is_first_person(&named.plain) {
         true => is_first_person_subject(&w.plain),
-        false => !w.possessive && w.stem == named.stem,
+        false => is_called(w, named),
     };
     let is_object = |w: &Word, named: &Word| match is_first_person(&named.plain) {
         true => matches!(w.plain.as_str(), "me" | "us"),
-        false => !w.possessive && w.stem == named.stem,
+        false => is_called(w, named),
     };
     let is_reversed_at = |at: usize| {
         let clause = text[..at].iter().rposition(|w| CONJUNCTIONS.contains(&w.plain.as_str())).map_or(0, |i| i + 1);
@@ -183,6 +246,15 @@ mod tests {
             ("What did I give Jess?", "Jess gave me a mug for christmas"),
             ("How much do I owe Rafael?", "Rafael owes me 50 pounds"),
             ("What did Jess give me?", "I gave Jess a mug"),
+            ("What did dad give me?", "i gave dad a whisky for xmas"),
+            ("What did my father give me?", "i gave my dad a whisky for xmas"),
+            ("what did i give dad?", "dad gave me a watch"),
+            ("what did sarah tell me?", "i told sarah a secret"),
+            ("do i drink alcohol?", "i dont drink coffee anymore"),
+            ("Do I speak Spanish?", "I speak a little French"),
+            ("how tall am i?", "my boots are size 9"),
+            ("What's my favourite song?", "my favorite film is Alien"),
+            ("What is my favourite actor?", "my favourite film is Alien"),
             ("When is Leo's birthday, June or so?", "Leo's birthday is in may"),
         ] {
             assert!(is_about_other(question, text), "{question} {text}");
@@ -202,6 +274,15 @@ mod tests {
             ("What car do I have?", "My car is a Jag"),
             ("What did Jess give me?", "Jess gave me a mug for christmas"),
             ("What did Jess give me?", "I was given a mug by Jess"),
+            ("what did dad give me?", "dad gave me a watch"),
+            ("what did i give dad?", "i gave my father a whisky for xmas"),
+            ("what did dad give me?", "i gave dad a whisky and dad gave me a watch"),
+            ("Do I play an instrument?", "I play the piano"),
+            ("Do I smoke cigarettes?", "I don't smoke anymore"),
+            ("how tall am i?", "my height is 180 cm"),
+            ("how tall am i?", "i'm 180 cm and my boots are size 9"),
+            ("What is my favourite food?", "my favourite pizza is the one with figs"),
+            ("What is my favourite film?", "Alien is my favourite of all films"),
             ("What did I give Jess?", "Jess gave me a mug and I gave Jess a book"),
             ("When is our flight, June or so?", "Our flight may be late this summer"),
             ("May I bring my dog to the office?", "I bring my dog to the office in June"),

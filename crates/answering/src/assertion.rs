@@ -308,7 +308,7 @@ fn is_subject_like(sentence: &[Word], i: usize) -> bool {
         return true;
     }
     let before = i.checked_sub(1).and_then(|j| sentence.get(j));
-    if word.possessive || before.is_some_and(|w| is_particle(&w.plain) || w.plain == "the") {
+    if word.possessive || before.is_some_and(|w| is_particle(&w.plain) || matches!(w.plain.as_str(), "the" | "a" | "an")) {
         return false;
     }
     // Every first word has a capital; a verb after it indicates a name.

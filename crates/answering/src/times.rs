@@ -45,6 +45,19 @@ pub(super) fn tells_time(text: &str, asked: &[Word]) -> bool {
     (0..said.len()).any(is_told) || is_dated_by_event(text, asked)
 }
 
+/// Whether the words from a position, after a preposition, are a time and no place: "at 3pm", "in the morning", "to next April", "in two weeks".
+pub(super) fn is_time_phrase(said: &[Word], from: usize) -> bool {
+    const BEFORE_TIMES: &str = "the a an next last this that every each about around half early late mid my";
+    let start = (from..said.len()).find(|i| !list_contains(BEFORE_TIMES, &said[*i].plain)).unwrap_or(said.len());
+    let Some(word) = said.get(start) else { return false };
+    let is_digits = word.plain.starts_with(|c: char| c.is_ascii_digit());
+    let is_unit = is_unit_of_time(&word.plain) || classes_of(&word.plain).contains(&"meal");
+    let is_span = is_number(&word.plain) && is_unit_of_time(plain(said, start + 1));
+    let ends = |i: usize| ends_number(said, i) || plain(said, i).starts_with(|c: char| c.is_ascii_digit());
+    // "Spring Gardens" and "10 Downing Street" are places.
+    is_span || ((is_digits || is_unit || is_time(&word.plain)) && ends(start + 1))
+}
+
 fn plain(said: &[Word], i: usize) -> &str {
     said.get(i).map_or("", |w| w.plain.as_str())
 }

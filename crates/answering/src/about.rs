@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use super::{
     exclusion::is_passed_over,
-    lexicon::is_function_word,
+    lexicon::{is_function_word, is_person_noun},
     names::NameMention,
     quotes::QuoteFinder,
     words::{Word, is_first_person, is_we, same_noun, words},
 };
-use recall_domain::{Message, context::SHARED_SPEAKER};
+use recall_domain::{Entity, EntityType, Message, context::SHARED_SPEAKER};
 
 impl QuoteFinder<'_> {
     /// Whether the message is by or about each entity that the question names, or if `with_descriptions` is false, each with a proper name.
@@ -56,6 +56,14 @@ impl QuoteFinder<'_> {
     pub(super) fn other_names(&self, named: &NameMention) -> impl Iterator<Item = Vec<Word>> {
         let own = self.entities.iter().filter(move |e| named.entities.len() == 1 && named.entities.contains(&e.id));
         own.flat_map(|e| std::iter::once(&e.name).chain(&e.aliases)).map(|name| words(name)).filter(|name| !name.is_empty())
+    }
+
+    /// Whether a word of the question is the name of a person, also without a capital. "Dad" is a role, and its word is content.
+    pub(super) fn names_person(&self, position: usize) -> bool {
+        let named = self.question.named.iter().find(|n| (n.start..n.end).contains(&position));
+        let is_person = |e: &Entity| e.entity_type == EntityType::Person && !e.is_viewer;
+        let is_word_of_role = self.question.words.get(position).is_none_or(|w| is_person_noun(&w.plain));
+        !is_word_of_role && named.is_some_and(|n| self.entities.iter().any(|e| n.entities.contains(&e.id) && is_person(e)))
     }
 
     /// Whether a word is also the first name of another entity.

@@ -5,7 +5,7 @@ use super::{
     lexicon::{entity_types_of, is_function_word, is_particle, names_class_of_things},
     words::Word,
 };
-use recall_domain::EntityType;
+use recall_domain::{EntityType, FirstPerson};
 
 /// The class that the answer belongs to: "which city", "what kind of dog", "the clubs and choirs".
 #[derive(Clone, Default, Debug)]
@@ -85,5 +85,21 @@ pub(super) fn attribute(words: &[Word]) -> Option<usize> {
     let is_noun = words.get(at).is_some_and(|w| !is_function_word(w));
     let is_copula = words.get(at + 1).is_some_and(|w| matches!(w.plain.as_str(), "is" | "are" | "was" | "were"));
     let is_open = words.last().is_some_and(|w| is_particle(&w.plain) || is_function_word(w));
-    (is_noun && is_copula && !is_open).then_some(at)
+    (is_noun && is_copula && !is_open).then_some(at).or_else(|| owned_noun(words, at))
+}
+
+/// Returns the position of the noun in "what is my role" and "what is Ann's personal best".
+fn owned_noun(words: &[Word], at: usize) -> Option<usize> {
+    let is_owner = |w: &Word| w.possessive || FirstPerson::is_determiner(&w.plain);
+    // In "what's my role", the copula is a part of the question word.
+    let start = match words.get(at)?.plain.as_str() {
+        "is" | "are" | "was" | "were" => at + 1,
+        _ if is_owner(&words[at]) => at,
+        _ => return None,
+    };
+    let ends = |i: &usize| is_function_word(&words[*i]) && !is_owner(&words[*i]);
+    let end = (start..words.len()).find(ends).unwrap_or(words.len());
+    let owner = (start..end).rev().find(|i| is_owner(&words[*i]))?;
+    // "My phone is 0171…" tells the number of a phone without the word.
+    (owner + 1..end).next_back().filter(|i| words[*i].plain != "number")
 }

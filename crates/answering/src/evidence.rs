@@ -6,10 +6,10 @@ use super::{
     cues::CueMatch,
     excerpts::without_quotations,
     lexicon::{class_named, classes_of, is_answered_by},
-    words::{Word, words},
+    words::{Word, stem, words},
 };
 use recall_domain::{
-    Evidence, MessageId, Stance,
+    EntityType, Evidence, MessageId, Stance,
     context::{RankedFact, RankedMessage},
 };
 
@@ -55,6 +55,35 @@ pub(super) fn sentences_of(evidence: &Evidence, ranked: &[RankedMessage]) -> Vec
     let Some(found) = ranked.iter().find(|m| m.message.id == evidence.message).filter(|_| !excerpt.is_empty()) else { return Vec::new() };
     let text = without_quotations(found.message.text.as_str());
     text.unicode_sentences().filter(|s| s.contains(excerpt)).map(str::to_owned).collect()
+}
+
+/// Words that say more than the relation of which they are cues: what somebody hates is not what frightens them, and who is
+/// engaged is not married.
+const NARROWER: [&[&str]; 4] = [
+    &["afraid", "scared", "terrified", "frightened", "petrified", "phobia", "fear", "dread", "scare", "terrify", "frighten"],
+    &["tired", "sick", "bored", "fed"],
+    &["annoyed", "annoy", "annoying", "peeve"],
+    &["wedding", "wed", "marry", "marriage", "husband", "wife", "spouse", "partner", "anniversary"],
+];
+/// Words of people who have a home in common.
+const SHARE_HOME: &[&str] = &["live", "move", "share", "flatmate", "roommate", "housemate", "lodger"];
+
+/// Whether the evidence of a fact tells what a word of the question says, if that is more than the relation.
+pub(super) fn tells_narrower(f: &RankedFact, word: &str) -> bool {
+    let told: Vec<Word> = f.evidence.iter().flat_map(|e| words(e.excerpt.as_str())).collect();
+    let shares_home = f.object.entity_type != EntityType::Person || has_group_of(&[SHARE_HOME], word, &told);
+    shares_home && has_narrower(word, &told)
+}
+
+/// Whether a text has a word of the narrower group that a word of the question belongs to, if it belongs to one.
+pub(super) fn has_narrower(word: &str, text: &[Word]) -> bool {
+    has_group_of(&NARROWER, word, text)
+}
+
+fn has_group_of(groups: &[&[&str]], word: &str, text: &[Word]) -> bool {
+    let asked = stem(word);
+    let group = groups.iter().find(|group| group.iter().any(|w| stem(w) == asked));
+    group.is_none_or(|group| text.iter().any(|said| group.iter().any(|w| stem(w) == said.stem)))
 }
 
 /// Whether evidence, names or descriptions contain the word, a word with this stem, or a narrower word.

@@ -9,7 +9,7 @@ use super::{
     answer_type::AnswerType,
     called::find_named_possessions,
     cues::{CueIndex, CueMatch, Form},
-    evidence::{covers_words, evidence_has_word, is_side_named},
+    evidence::{covers_words, evidence_has_word, is_side_named, tells_narrower},
     lexicon::{is_manner_of_moving, is_specific_class},
     members::keep_class_members,
     names::NameMention,
@@ -346,7 +346,7 @@ fn has_expected_type(f: &RankedFact, question: &Question, cue: &CueMatch, sides:
     if cue.weak && !sides.are_both_named() && cue.stem != "have" && !evidence_has_word(f, cue_word(question, cue), &cue.stem) {
         return false;
     }
-    if !tells_asked_origin(f, question, cue_index.relation(cue.relation)) {
+    if !tells_asked_origin(f, question, cue_index.relation(cue.relation)) || !tells_narrower(f, cue_word(question, cue)) {
         return false;
     }
     // Who visited Porto did not necessarily drive there.

@@ -86,6 +86,11 @@ pub(super) fn is_light_verb(stem: &str) -> bool {
     matches!(stem, "happen" | "go" | "get" | "take" | "make" | "give" | "tri" | "come" | "put" | "let")
 }
 
+/// Whether a word only says that something was arranged for a time.
+pub(super) fn is_appointment(word: &str) -> bool {
+    matches!(word, "appointment" | "appt" | "booking" | "slot")
+}
+
 /// Whether a verb, given by its stem, tells by what means somebody moved.
 pub(super) fn is_manner_of_moving(stem: &str) -> bool {
     matches!(stem, "drive" | "fli" | "fly" | "sail" | "cycl" | "ride" | "walk" | "hike" | "swim" | "run" | "hitchhik")
@@ -217,6 +222,7 @@ const BROADER: &[&str] = &[
     "grandparent grandmother grandfather grandma grandpa",
     "grandchild grandson granddaughter",
     "grandchildren grandson granddaughter",
+    "school academy primary secondary nursery kindergarten",
     "money cash quid pound euro dollar buck",
 ];
 

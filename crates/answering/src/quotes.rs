@@ -8,14 +8,18 @@ use std::collections::HashSet;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    answer_type::AnswerType,
+    answer_type::{AnswerType, tells_sum},
     assertion::{self, Statement},
     clause,
     cues::{CueIndex, Form},
+    evidence::has_narrower,
     excerpts::{MAX_EXCERPT, quoted_range, shorten, without_quotations},
     exclusion::is_excluded,
     later,
-    lexicon::{are_siblings, class_named, classes_of, is_answered_by, is_asking_word, is_function_word, is_light_verb, is_specific_class},
+    lexicon::{
+        are_siblings, class_named, classes_of, is_answered_by, is_appointment, is_asking_word, is_function_word, is_light_verb,
+        is_specific_class,
+    },
     names::NameMention,
     period,
     question::{Question, QuestionKind},
@@ -37,6 +41,9 @@ const CHUNK_COVERAGE: f32 = 0.8;
 ///
 /// Unrelated words have less than 0.3; inflections and close synonyms have more than 0.6.
 const SIMILAR: f32 = 0.6;
+/// The same for a word that an answer depends on: the only content word of a question, and the object of a yes-or-no question. "Engaged" tells nothing of a
+/// wedding, and coffee is no alcohol.
+const VERY_SIMILAR: f32 = 0.75;
 /// Score of another word of the same relation: enough for a quote, not for a yes or no.
 const SAME_RELATION_SCORE: f32 = 0.7;
 /// Score of a member of the class asked for: enough if the other words match as well, or if there are none.
@@ -64,6 +71,8 @@ pub(super) struct Term {
     stem: String,
     pub(super) plain: String,
     vector: Vec<f32>,
+    /// Cosine similarity from which another word may replace it in a message.
+    least: f32,
     /// What it means in documents, or the phrase that it is in; synonyms have the same.
     concept: Option<&'static str>,
     pub(super) is_name: bool,
@@ -158,6 +167,8 @@ impl QuoteFinder<'_> {
             let sort = q.answer_type == AnswerType::Amount && matches!(word.stem.as_str(), "cost" | "price" | "worth" | "charg");
             let sort = sort
                 || (q.answer_type == AnswerType::Occupation && matches!(word.stem.as_str(), "work" | "job" | "live" | "occup" | "profess"));
+            // "When is my hairdresser appointment?": "hairdresser is on the 20th" tells it.
+            let sort = sort || (q.answer_type == AnswerType::Time && i > 0 && is_appointment(&word.plain) && !q.is_filler(i - 1));
             let filler = sort || q.is_filler(i) || is_asking_word(word) || is_first_person(&word.plain) || light;
             if (filler && !in_period) || terms.iter().any(|t| t.stem == word.stem || (t.in_period && in_period)) {
                 continue;
@@ -167,13 +178,20 @@ impl QuoteFinder<'_> {
                 stem: word.stem.clone(),
                 plain: word.plain.clone(),
                 vector: self.embedder.vector(&word.plain).0,
+                least: SIMILAR,
                 concept: concepts.get(i).copied().flatten(),
                 // "My shop" is the name of an entity, but the word is also content.
-                is_name: !in_period && word.capital && (q.in_name(i) || (word.proper && relations.is_empty())),
+                is_name: !in_period && (word.capital && (q.in_name(i) || (word.proper && relations.is_empty())) || self.names_person(i)),
                 is_class: q.class.positions.contains(&i) || q.attribute == Some(i),
                 relations,
                 in_period,
             });
+        }
+        let mut content: Vec<&mut Term> = terms.iter_mut().filter(|t| !t.is_name && !t.in_period).collect();
+        // The first word of a yes-or-no question is its verb.
+        let verbs = usize::from(content.len() > 1);
+        if content.len() == 1 || q.kind == QuestionKind::YesNo {
+            content.iter_mut().skip(verbs).for_each(|t| t.least = VERY_SIMILAR);
         }
         terms
     }
@@ -324,8 +342,14 @@ impl QuoteFinder<'_> {
         if assertion::is_wish(&term.plain) && any(&|w| assertion::is_wish(&w.plain)) {
             return SAME_RELATION_SCORE;
         }
-        let soft = self.nearest(term, sentence).map_or(0.0, |(_, alike)| alike);
-        if term.relations.iter().any(|(r, ending)| self.cue_index.find_verb(*r, *ending, &sentence.words).is_some()) {
+        // "Who do I owe money to?" is answered by "I owe my mum 200".
+        if term.plain == "money" && tells_sum(&sentence.words) {
+            return 1.0;
+        }
+        let least = if message.role == Role::Document { SIMILAR } else { term.least };
+        let soft = self.nearest(term, sentence, least).map_or(0.0, |(_, alike)| alike);
+        let is_related = |(r, ending): &(usize, bool)| self.cue_index.find_verb(*r, *ending, &sentence.words).is_some();
+        if term.relations.iter().any(is_related) && has_narrower(&term.plain, &sentence.words) {
             return soft.max(SAME_RELATION_SCORE);
         }
         // The vectors of "buy" and "sell" are similar, but the meaning is opposite.
@@ -333,12 +357,14 @@ impl QuoteFinder<'_> {
     }
 
     /// Returns the position and similarity of the word most similar to a term, if any is similar enough.
-    fn nearest(&self, term: &Term, sentence: &Sentence) -> Option<(usize, f32)> {
+    fn nearest(&self, term: &Term, sentence: &Sentence, least: f32) -> Option<(usize, f32)> {
         let cosine = |v: &[f32]| v.iter().zip(&term.vector).map(|(a, b)| a * b).sum::<f32>();
         let near = sentence.vectors.iter().enumerate().filter_map(|(i, v)| Some((i, cosine(v.as_ref()?))));
         // "What breed is the dog": a dog is no breed.
         let stands_for_itself = |i: usize| self.question.words.iter().any(|w| w.stem != term.stem && w.stem == sentence.words[i].stem);
-        let near = near.filter(|(i, alike)| *alike >= SIMILAR && !stands_for_itself(*i));
+        // The vectors of unknown words with digits say nothing: "5k" is no "pb".
+        let has_digit = |i: usize| sentence.words[i].plain.chars().any(char::is_numeric);
+        let near = near.filter(|(i, alike)| *alike >= least && !stands_for_itself(*i) && !has_digit(*i));
         // A father is neither a brother nor the family.
         let is_kin = |word: &str| classes_of(word).contains(&"kin") || word == "family";
         let is_other = |word: &str| are_siblings(&term.plain, word) || (is_kin(&term.plain) && is_kin(word));
@@ -352,7 +378,7 @@ impl QuoteFinder<'_> {
         let subject_before =
             self.question.kind == QuestionKind::Who || self.question.named.iter().any(|n| n.end <= term.position && !n.possessive);
         let own = || sentence.words.iter().position(|w| w.stem == term.stem);
-        let near = || self.nearest(term, sentence).map(|(i, _)| i);
+        let near = || self.nearest(term, sentence, term.least).map(|(i, _)| i);
         let related = || term.relations.iter().find_map(|(r, ending)| self.cue_index.find_verb(*r, *ending, &sentence.words));
         subject_before.then(|| own().or_else(near).or_else(related)).flatten()
     }

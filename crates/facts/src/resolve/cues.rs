@@ -51,6 +51,8 @@ pub(crate) struct NameCues {
     pub(crate) other: bool,
     /// "I'm John", "call me Jo"
     pub(crate) speaker: bool,
+    /// "John is my colleague too"
+    pub(crate) adds_role: bool,
 }
 
 impl NameCues {
@@ -155,6 +157,7 @@ impl Text {
         // "He's also a Martin", "the landlord is also called Sam".
         cues.another |= matches!((word(1), word(0)), ("also", "a" | "called" | "named"));
         cues.other = word(0) == "other" && word(1) == "the";
+        cues.adds_role = super::roles::is_added(&after);
         cues
     }
 

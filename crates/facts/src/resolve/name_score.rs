@@ -85,6 +85,9 @@ impl Resolver<'_> {
     pub(super) fn score_cues(&self, cues: &NameCues, known: &NameCues, e: &Entity, certain: bool) -> Option<(f64, &'static str)> {
         let unlike = |reason| if certain { Some((-CONFLICT_PENALTY, reason)) } else { None };
         let here = self.recent.contains_key(&e.id);
+        if cues.adds_role {
+            return Some((0.0, ""));
+        }
         let mut total = (0.0, "");
         if let (Some(word), Some((_, known))) = (&cues.qualifier, &known.role) {
             match (Role::of(word), Role::of(known)) {

@@ -113,6 +113,13 @@ impl Role {
     }
 }
 
+/// Whether the words after a name give a further role to a known person: "is also my boss", "is my colleague too".
+pub(crate) fn is_added(after: &[String]) -> bool {
+    let next = |i: usize| after.get(i).map_or("", String::as_str);
+    let is_copula = matches!(next(0), "is" | "was" | "'s");
+    is_copula && (next(1) == "also" || (3..=4).any(|i| next(i) == "too" || next(i) == "as" && next(i + 1) == "well"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -97,6 +97,19 @@ fn incompatible_roles_are_two_people() {
 }
 
 #[test]
+fn further_role_is_of_the_known_person() {
+    let known = known_entities(&[described("Tom", "brother", 1)]);
+    for (text, expected) in [
+        ("My colleague Tom is allergic to nuts.", None),
+        ("Tom is my colleague too.", Some(1)),
+        ("Tom is also my colleague.", Some(1)),
+        ("Tom is my colleague as well.", Some(1)),
+    ] {
+        assert_eq!(person(text, "Tom", None, &known), expected, "{text}");
+    }
+}
+
+#[test]
 fn cue_or_recent_mention_decides_between_two() {
     let mut known = known_entities(&[described("John", "brother", 1), described("John", "from accounting", 2)]);
     assert_eq!(person("John from accounting called.", "John", None, &known), Some(2));

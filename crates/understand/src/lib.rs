@@ -6,7 +6,7 @@
 //! 2. Parts of speech: `tags`, corrected by `tag_repairs` (with `tag_conditions`) and `missing_verbs`.
 //! 3. Phrases: `chunker` makes `phrases`, with `noun_phrases`, `verb_groups` and `appositions`. Clauses: `clause_finder`
 //!    makes `clauses`, with `subjects` and `retractions`.
-//! 4. Referents of noun phrases: `reader`, `naming` (`proper_names`, `name_types`, `common_nouns`), `registry`, `coreference`, `antecedents`,
+//! 4. Referents of noun phrases: `reader`, `naming` (`proper_names`, `name_types`, `common_nouns`), `registry` (with `namesakes`), `coreference`, `antecedents`,
 //!    `pronouns`. Referents of omitted subjects: `topic`.
 //! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `copulas`, `nominal`, `reciprocal`, `switch_verbs`,
 //!    `adjacent_phrases`. All of them add facts through `reader`. Ends of what is known: `possible_ends`, `working_days`. Models and successors: `models`, `successors`.
@@ -48,6 +48,7 @@ mod message_kind;
 mod missing_verbs;
 mod models;
 mod name_types;
+mod namesakes;
 mod naming;
 mod nominal;
 mod normalise;

@@ -1,11 +1,12 @@
 //! Collects the mentions of a message: one for each name, with its properties.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 use recall_domain::{EntityKey, EntityType, Mention, Span};
 
 use super::lexicon::WordList;
 use super::mentions::{Named, WEAK};
+use super::namesakes::are_two_people;
 use super::pronouns::{AntecedentKind, Traits, gender_of};
 use super::topic::Topic;
 
@@ -19,6 +20,8 @@ pub(crate) struct Registry {
     /// Whether the mention is part of a fact or a name, so that the extraction keeps it.
     pub(crate) kept: Vec<bool>,
     by_key: HashMap<EntityKey, usize>,
+    /// Further entries with a key that has an entry: other people of the same name.
+    namesakes: HashMap<EntityKey, Vec<usize>>,
     /// The properties that pronoun resolution needs.
     pub(crate) traits: Vec<Traits>,
     /// Coordinated persons with the number of their sentence, as antecedents of "they".
@@ -41,7 +44,7 @@ impl Registry {
         if !key.as_str().chars().any(char::is_alphanumeric) {
             return None;
         }
-        let index = *self.by_key.entry(key).or_insert_with(|| {
+        let index = self.entry_of(&key, named.role.as_deref()).unwrap_or_else(|| {
             self.mentions.push(Mention {
                 name: named.name.clone(),
                 entity_type: named.ty,
@@ -58,7 +61,14 @@ impl Registry {
                 animal: named.group == Some(WordList::Animal),
                 ..Traits::default()
             });
-            self.mentions.len() - 1
+            let index = self.mentions.len() - 1;
+            match self.by_key.entry(key) {
+                Entry::Vacant(first) => {
+                    first.insert(index);
+                }
+                Entry::Occupied(first) => self.namesakes.entry(first.key().clone()).or_default().push(index),
+            }
+            index
         });
         let traits = &mut self.traits[index];
         traits.sentence = self.sentence;
@@ -79,6 +89,19 @@ impl Registry {
         }
         self.kept[index] |= keep;
         Some(index)
+    }
+
+    /// Returns the entry of a name. After "my mum Anna and my daughter Anna", a name alone means neither of them.
+    fn entry_of(&self, key: &EntityKey, role: Option<&str>) -> Option<usize> {
+        let first = *self.by_key.get(key)?;
+        let namesakes = self.namesakes.get(key).map(Vec::as_slice).unwrap_or_default();
+        let mut entries = std::iter::once(first).chain(namesakes.iter().copied());
+        let description = |i: usize| self.mentions[i].description.as_deref();
+        match role {
+            Some(role) => entries.find(|&i| !description(i).is_some_and(|known| are_two_people(known, role))),
+            None if namesakes.is_empty() => Some(first),
+            None => entries.find(|&i| description(i).is_none()),
+        }
     }
 
     /// Returns the last thing or person with a common noun as its name ("a puppy").

@@ -1,6 +1,9 @@
 //! Conditions on the neighbours of a word, for the rules in `tag_repairs`.
 
+use super::closed_classes::closed_class;
+use super::lemma;
 use super::lexicon::{VerbForm, WordList, lexicon};
+use super::namesakes::precedes_names;
 use super::tokens::{Pos, Token};
 
 /// Whether a base form ends a compound noun: after a determiner and a singular noun, without an object.
@@ -42,8 +45,8 @@ pub(super) fn noun_slot(tokens: &[Token], i: usize, verbish: Option<VerbForm>) -
             )
     });
     let colour = lexicon().in_set("plain_adjectives", &tokens[i].norm);
-    let transitive = b.pos == Pos::Verb
-        && super::lemma::known_verb(&b.norm, &|_| false).is_some_and(|(lemma, _)| lexicon().in_set("takes_noun", &lemma));
+    let transitive =
+        b.pos == Pos::Verb && lemma::known_verb(&b.norm, &|_| false).is_some_and(|(lemma, _)| lexicon().in_set("takes_noun", &lemma));
     let listed_concept = transitive && lexicon().has(WordList::Concept, &tokens[i].norm);
     let of_colour = matches!(b.norm.as_str(), "color" | "colour") && lexicon().has(WordList::Concept, &tokens[i].norm);
     if alone && (listed_concept || of_colour) {
@@ -152,4 +155,29 @@ pub(super) fn listed_infinitive(tokens: &[Token], i: usize, b: usize) -> bool {
     let governed = (from + 1..i).any(|k| tokens[k].pos == Pos::Verb && (tokens[k - 1].is("to") && tokens[k - 1].pos == Pos::Part));
     let broken = tokens[from..i].iter().any(|t| matches!(t.norm.as_str(), ";" | "." | "—"));
     governed && !broken && !lexicon().has(WordList::Activity, &tokens[i].norm) && !lexicon().has(WordList::Food, &tokens[i].norm)
+}
+
+/// Whether a given name in lower case that is also a word stands between a role and a verb: "my niece rose is 4", but not "my niece rose early".
+pub(super) fn is_name_after_role(tokens: &[Token], i: usize) -> bool {
+    let is_role = |t: &Token| t.pos == Pos::Noun && precedes_names(&t.norm);
+    let is_own = |t: &Token| t.pos == Pos::Det && !matches!(t.norm.as_str(), "a" | "an" | "the") || t.is("'s");
+    let after_role = i > 1 && is_role(&tokens[i - 1]) && (is_own(&tokens[i - 2]) || i > 2 && is_own(&tokens[i - 3]));
+    let t = &tokens[i];
+    let is_name = after_role && !t.capital && lexicon().has(WordList::Given, &t.norm) && closed_class(&t.norm).is_none();
+    is_name && is_finite(&tokens[i + 1])
+}
+
+/// Whether a word is a verb that a name in the singular can have: "is", "has", "lives", "moved".
+fn is_finite(t: &Token) -> bool {
+    let of_name = ["is", "was", "has", "had", "'s", "does", "did", "will", "can", "isn't", "wasn't"];
+    let form = lemma::known_verb(&t.norm, &|_| false).map(|(_, form)| form);
+    of_name.contains(&t.norm.as_str()) || form == Some(VerbForm::ThirdPerson) || form == Some(VerbForm::Past) && t.pos == Pos::Verb
+}
+
+/// Whether a given name in lower case follows "with", or another name of a list: "with raj and wei".
+pub(super) fn is_companion(tokens: &[Token], i: usize) -> bool {
+    let is_given = |t: &Token| !t.capital && lexicon().has(WordList::Given, &t.norm);
+    let listed = i > 1 && (tokens[i - 1].is("and") || tokens[i - 1].is(",")) && tokens[i - 2].pos == Pos::Propn && is_given(&tokens[i - 2]);
+    let ends = tokens.get(i + 1).is_none_or(|n| !n.nominal());
+    i > 0 && tokens[i].pos == Pos::Noun && is_given(&tokens[i]) && ends && (tokens[i - 1].is("with") || listed)
 }

@@ -10,6 +10,7 @@ use super::lexicon::{VerbForm, WordList, lexicon};
 use super::missing_verbs::restore_missing_verb;
 use super::sentences::Sentence;
 use super::singular::singular;
+use super::tag_conditions::{is_companion, is_name_after_role};
 use super::tag_repairs::repair_tags;
 use super::tokens::{Pos, Token, inside_unit};
 
@@ -193,6 +194,8 @@ fn tag_proper_nouns(tokens: &mut [Token]) {
             Pos::Propn
         } else if !t.capital && t.pos == Pos::Propn {
             if lex.has(WordList::Given, &t.norm) && !is_plain_word(&t.norm) { Pos::Propn } else { Pos::Noun }
+        } else if is_companion(tokens, i) && !is_plain_word(&t.norm) {
+            Pos::Propn
         } else {
             continue;
         };
@@ -237,6 +240,9 @@ fn tag_given_names(tokens: &mut [Token], extra: ExtraVerb<'_>) {
         } else if i == 0 && is_verb_of_place(&tokens[0]) && tokens[1].pos == Pos::Adp {
             // "Lives in Oslo."
             tokens[0].pos = Pos::Verb;
+        } else if is_name_after_role(tokens, i) {
+            tokens[i].pos = Pos::Propn;
+            tag_verb_after_name(&mut tokens[i + 1]);
         } else if is_unknown_word(&tokens[i], extra) && (is_described(tokens, i) || is_actor(tokens, i, extra)) {
             tokens[i].pos = Pos::Propn;
         }
@@ -259,6 +265,13 @@ fn is_actor(tokens: &[Token], i: usize, extra: ExtraVerb<'_>) -> bool {
     let verb = lemma::known_verb(&tokens[i + 1].norm, extra);
     let acts = matches!(verb, Some((word, VerbForm::ThirdPerson)) if word != "be" && word != "have");
     opens && acts && !tokens[i].norm.ends_with('s')
+}
+
+/// Tags the verb after a name, which the tagger takes for a plural: "rose lives".
+fn tag_verb_after_name(t: &mut Token) {
+    if t.pos == Pos::Noun && matches!(lemma::known_verb(&t.norm, &|_| false), Some((_, VerbForm::ThirdPerson))) {
+        t.pos = Pos::Verb;
+    }
 }
 
 /// Whether "(my …" follows a word.

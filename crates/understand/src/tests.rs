@@ -250,6 +250,7 @@ fn message_kind_is_recognised() {
     }
 }
 
+mod chat;
 mod discourse;
 mod ontology;
 mod pronouns;

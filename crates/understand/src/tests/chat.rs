@@ -1,0 +1,30 @@
+//! Tests how people write in a chat: without capitals, with fragments, and with namesakes.
+
+use super::*;
+
+#[test]
+fn kin_with_one_name_are_two_people() {
+    let found = pipeline().read("my mum Anna lives in Leeds and my daughter Anna likes tea");
+    let people: Vec<_> = found.mentions.iter().filter(|m| m.name == "Anna").map(|m| m.description.as_deref()).collect();
+    assert_eq!(people, [Some("mum"), Some("daughter")]);
+    let of = |relation: &str| found.facts.iter().find(|f| f.relation == relation).unwrap().subject;
+    assert_ne!(of("LIVES_IN"), of("LIKES"));
+    assert_eq!(found.facts.iter().filter(|f| f.relation == "FAMILY_OF").count(), 2);
+    // One role in other words, or none, means the same person.
+    for text in ["my mum Anna lives in Leeds and my mother Anna likes tea", "my mum Anna lives in Leeds and Anna likes tea"] {
+        assert_eq!(pipeline().read(text).mentions.iter().filter(|m| m.name == "Anna").count(), 1, "{text}");
+    }
+    // A name alone means neither of two.
+    let found = pipeline().read("my mum Anna and my daughter Anna live in Leeds. Anna likes tea.");
+    assert_eq!(found.mentions.iter().filter(|m| m.name == "Anna").count(), 3);
+}
+
+#[test]
+fn word_between_a_role_and_a_verb_is_a_name() {
+    assert_eq!(facts("my niece rose is 4"), ["user FAMILY_OF rose affirmed"]);
+    assert_eq!(values("my niece rose is 4"), ["rose AGE 4 affirmed"]);
+    assert_eq!(values("our daughter lily is lactose intolerant"), ["lily ALLERGIC_TO lactose affirmed"]);
+    assert_eq!(facts("my grandma rose lives in Hull").len(), 2);
+    assert_eq!(facts("my grandma rose early today"), ["user FAMILY_OF grandma affirmed"]);
+    assert!(pipeline().read("my vet bill is 200 euros").mentions.iter().all(|m| m.name != "bill"));
+}

@@ -11,7 +11,7 @@
 //! 5. Facts: `verbal` with `cue_matching`, `exclusions` and `adjuncts`; `copulas`, `nominal`, `reciprocal`, `switch_verbs`,
 //!    `adjacent_phrases`. All of them add facts through `reader`. Ends of what is known: `possible_ends`, `working_days`. Models and successors: `models`, `successors`.
 //! 6. Facts with values: `values`.
-//! 7. The kind of the message: `message_kind`. A statement without facts is a note: `notes`.
+//! 7. The kind of the message: `message_kind`. A statement without facts is a note: `notes` (with `records`).
 //! 8. Corrections of the message before, and replies to it: `corrections` and `replies` with `questions`, which `dialogue` applies with any extractor.
 //!
 //! The relations and their cues are data (`data/ontology.toml`), and so are the word lists (`data/lexicon`).
@@ -66,6 +66,7 @@ mod questions;
 mod quotations;
 mod reader;
 mod reciprocal;
+mod records;
 mod registry;
 mod replies;
 mod requests;

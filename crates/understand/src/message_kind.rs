@@ -5,6 +5,7 @@ use recall_domain::{FirstPerson, MessageKind};
 use super::clauses::{Clause, Subject};
 use super::lexicon::lexicon;
 use super::phrases::{Chunk, ChunkKind, NounPhrase, Phrases, Possessor, VerbGroup};
+use super::records::is_record;
 use super::requests;
 use super::sentences::Sentence;
 use super::tokens::{Pos, Token};
@@ -295,7 +296,7 @@ impl ClauseAct<'_> {
     fn of_other_subject(&self) -> SpeechAct {
         let (subject, g) = (self.subject, self.g);
         let name = self.head().pos == Pos::Propn;
-        if subject.possessor == Possessor::Speaker && !subject.pronoun {
+        if subject.possessor == Possessor::Speaker && !subject.pronoun || is_record(self.tokens, self.p, self.clause) {
             return SpeechAct::SelfStatement;
         }
         let demonstrative =

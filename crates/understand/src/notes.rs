@@ -6,6 +6,7 @@ use super::clauses::{Clause, Subject};
 use super::corrections::has_value;
 use super::message_kind::SpeechAct;
 use super::reader::{Reader, Referent};
+use super::records::is_record;
 
 /// Confidence of a note: nobody has checked what it says.
 const CONFIDENCE: f64 = 0.6;
@@ -54,13 +55,14 @@ impl Reader<'_> {
         self.facts.notes += 1;
     }
 
-    /// Whether a clause tells a date, a time or a number of something of the speaker: "My dentist appointment is on Monday".
+    /// Whether a clause tells a date, a time or a number of something of the speaker, or a record: "My dentist appointment is on Monday".
     fn tells_own_value(&self, clauses: &[Clause], text: &str) -> bool {
         let is_own = |c: &Clause| match &c.subject {
             Subject::Nouns(nouns) => nouns.iter().any(|&n| self.possessor(n) == Some(Referent::Speaker)),
             _ => false,
         };
-        clauses.iter().any(|c| !c.unasserted && is_own(c)) && has_value(text)
+        let is_told = clauses.iter().any(|c| !c.unasserted && is_own(c)) && has_value(text);
+        is_told || clauses.iter().any(|c| is_record(self.tokens, self.phrases, c))
     }
 
     /// Returns the speaker if a clause is about them, and what the sentence names.

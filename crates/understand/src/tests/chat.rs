@@ -28,3 +28,12 @@ fn word_between_a_role_and_a_verb_is_a_name() {
     assert_eq!(facts("my grandma rose early today"), ["user FAMILY_OF grandma affirmed"]);
     assert!(pipeline().read("my vet bill is 200 euros").mentions.iter().all(|m| m.name != "bill"));
 }
+
+#[test]
+fn records_are_kept_as_notes() {
+    for text in ["hotel confirmation number is QX7781", "the meeting is at 3pm on thursday"] {
+        let found = pipeline().read(text);
+        let is_note = found.facts.iter().any(|f| matches!(f.value, Some(CandidateValue::Note(_))));
+        assert!(is_note && found.kind == MessageKind::Statement, "{text}");
+    }
+}

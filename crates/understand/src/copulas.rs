@@ -115,7 +115,7 @@ impl Reader<'_> {
     fn polarity_of_copula(&self, clause: &Clause, g: &VerbGroup) -> Polarity {
         let limit = self.phrases.chunks[clause.end - 1].end.max(g.end);
         let (tail, after) = (&self.tokens[g.end..limit], &self.tokens[limit..]);
-        let until = g.past && !g.negated && self.has_end(tail.iter().chain(after.iter().take(2)));
+        let until = g.past && !g.negated && self.has_end(&self.tokens[g.end..(limit + 2).min(self.tokens.len())]);
         let negated = g.negated || clause.denied || tail.iter().any(|t| t.is("neither"));
         if g.used_to || g.no_longer || until || clause.is_over || negated && is_over(tail, after) {
             Polarity::Ended

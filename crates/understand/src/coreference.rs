@@ -81,6 +81,9 @@ impl Reader<'_> {
             || self.tokens.get(at + 1).is_some_and(|t| matches!(t.pos, Pos::Aux) || t.form == Some(VerbForm::ThirdPerson));
         let mut but = if owns || subject { Vec::new() } else { self.clause_mates(at) };
         but.extend(self.reporter_before(at));
+        if matches!(antecedent_kind, AntecedentKind::Singular(_)) {
+            but.extend(self.visited_before(at));
+        }
         let found = self.registry.antecedents(antecedent_kind, &but);
         if found.is_empty() {
             self.registry.unresolved += 1;
@@ -108,6 +111,27 @@ impl Reader<'_> {
             Referent::Entity(i, _) if !self.registry.named[i] && np.proper_name.is_none() && self.find_noun_cue(np).is_none() => Some(i),
             _ => None,
         }
+    }
+
+    /// Returns who is visited with somebody whose name may be a common noun: in "we took pickle to the vet and she weighs 4 kg", "she" may be Pickle.
+    fn visited_before(&self, at: usize) -> Option<usize> {
+        let before = &self.phrases.chunks[..self.chunk_at(at)?];
+        before.windows(4).rev().find_map(|c| {
+            let (ChunkKind::Verb(_), ChunkKind::Noun(taken), ChunkKind::Prep, ChunkKind::Noun(visited)) =
+                (c[0].kind, c[1].kind, c[2].kind, c[3].kind)
+            else {
+                return None;
+            };
+            let (taken, job) = (&self.phrases.nouns[taken], &self.phrases.nouns[visited]);
+            let head = &self.tokens[taken.head];
+            let is_bare = taken.start == taken.head && !taken.pronoun && taken.proper_name.is_none();
+            let may_be_name = is_bare && head.pos == Pos::Noun && head.lemma == head.norm;
+            let is_some_job = job.possessor == Possessor::Unmarked && job.determiner.is_some_and(|d| self.tokens[d].is("the"));
+            match self.referents[visited]? {
+                Referent::Entity(i, _) if may_be_name && is_some_job && self.tokens[c[2].start].is("to") => Some(i),
+                _ => None,
+            }
+        })
     }
 
     /// Returns what "there" means as the object of a relation: the place or organization named last.

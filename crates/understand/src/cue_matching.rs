@@ -74,6 +74,12 @@ impl Reader<'_> {
                 found.next += 1;
                 continue;
             }
+            let is_from = search.g.lemma == "be" && word == "from";
+            // The comma of "I'm Fiona, from Glasgow"
+            if is_from && is_last && t.is(",") && self.tokens.get(found.next + 1).is_some_and(|t| t.is(word)) {
+                found.next += 1;
+                continue;
+            }
             let chunk = self.chunk_at(found.next)?;
             if is_last && let Some(object) = self.object_before_particle(chunk, word) {
                 return Some(CueMatch { next: object.1, factor: 1.0, object: Some(object) });
@@ -81,7 +87,7 @@ impl Reader<'_> {
             if !preposition(word) || jumps == 2 || chunk >= search.clause.end {
                 return None;
             }
-            let (next, factor) = self.jump_noun(search, word, chunk).or_else(|| self.jump_adjunct(chunk))?;
+            let (next, factor) = self.jump_noun(search, word, chunk).or_else(|| if is_from { None } else { self.jump_adjunct(chunk) })?;
             found = CueMatch { next, factor: found.factor * factor, ..found };
             jumps += 1;
         }
@@ -107,12 +113,15 @@ impl Reader<'_> {
         // "I do my mockups in Figma": only if the object certainly has the right type.
         let across = || {
             let ty = rel.object_types.first().filter(|_| !search.cue.weak);
-            ty.is_some_and(|&ty| self.is_followed_by_type(chunk.end, word, ty, search.limit))
+            // "I'm Fiona, from Glasgow"
+            let comma = usize::from(search.g.lemma == "be" && word == "from" && self.tokens.get(chunk.end).is_some_and(|t| t.is(",")));
+            ty.is_some_and(|&ty| self.is_followed_by_type(chunk.end + comma, word, ty, search.limit))
         };
         (self.is_skippable(np, rel) || search.g.lemma == "spend" || across()).then_some((chunk.end, 0.95))
     }
 
-    /// Jumps over another preposition with its noun: "live with my wife in", "grew up on a farm in".
+    /// Jumps over another preposition with its noun: "live with my wife in", "grew up on a farm in". In "it's with the people from", "from" is
+    /// about the people.
     fn jump_adjunct(&self, chunk: usize) -> Option<(usize, f64)> {
         let (prep, noun) = (self.phrases.chunks[chunk], self.phrases.chunks.get(chunk + 1)?);
         let (ChunkKind::Prep, ChunkKind::Noun(np)) = (prep.kind, noun.kind) else { return None };

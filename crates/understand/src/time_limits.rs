@@ -4,7 +4,7 @@ use recall_domain::time_words;
 
 use super::lexicon::{VerbForm, lexicon};
 use super::phrases::VerbGroup;
-use super::tokens::Token;
+use super::tokens::{Pos, Token};
 
 /// Whether the words after a negated verb say that something was so before: "anymore", "any longer", "these days", "since the move".
 pub(super) fn is_over(tail: &[Token], after: &[Token]) -> bool {
@@ -62,6 +62,15 @@ pub(super) fn is_awaited(words: &[Token]) -> bool {
 
 fn norms(tokens: &[Token]) -> Vec<&str> {
     tokens.iter().map(|t| t.norm.as_str()).collect()
+}
+
+/// Whether words after a verb give its end: "until May". In "a laptop, warranty until March", the end is that of another noun.
+pub(super) fn has_limit(words: &[Token]) -> bool {
+    words.iter().position(is_until).is_some_and(|until| {
+        let fragment = words[..until].iter().rposition(|t| t.is(",")).map_or(&[][..], |comma| &words[comma + 1..until]);
+        let is_noun = |t: &Token| t.nominal() && !lexicon().in_set("time", &t.norm);
+        fragment.first().is_none_or(|t| t.pos == Pos::Adp) || !fragment.iter().any(is_noun)
+    })
 }
 
 /// Whether a word says until when.

@@ -11,12 +11,12 @@ use super::past_times::is_of_past_time;
 use super::phrases::{ChunkKind, VerbGroup, VerbKind};
 use super::reader::{FactDraft, Reader, Referent};
 use super::steps;
-use super::time_limits::{is_of_some_days, is_over, is_to_come, is_until};
+use super::time_limits::{has_limit, is_of_some_days, is_over, is_to_come, is_until};
 use super::tokens::Token;
 
 /// Verbs of change; in the progressive they are plans ("I'm moving to Oslo").
 const PLANS: &[&str] = &[
-    "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come",
+    "bring", "move", "relocate", "go", "travel", "fly", "visit", "attend", "join", "leave", "buy", "get", "sell", "adopt", "marry", "come",
     "switch", "migrate", "meet", "quit", "drive", "start", "head", "try", "return", "take", "replace",
 ];
 
@@ -96,8 +96,7 @@ impl Reader<'_> {
         let previously = g.past
             && (self.tokens.iter().any(|t| matches!(t.norm.as_str(), "previously" | "formerly"))
                 || self.tokens.windows(2).any(|t| t[0].is("before") && t[1].is("that")));
-        let after = &self.tokens[limit..];
-        let until = g.past && !g.negated && self.has_end(tail.iter().chain(after.iter().take(2)));
+        let until = g.past && !g.negated && self.has_end(&self.tokens[g.end.min(limit)..(limit + 2).min(self.tokens.len())]);
         let of_past = is_of_past_time(self.tokens, g) || self.was_partner(g);
         if g.used_to && !g.negated || g.no_longer || g.negated && anymore || until || previously || of_past {
             Polarity::Ended
@@ -116,8 +115,8 @@ impl Reader<'_> {
     }
 
     /// Whether "until" gives the end of the clause: "I worked there until May", "Until May I worked there".
-    pub(super) fn has_end<'t>(&self, mut words: impl Iterator<Item = &'t Token>) -> bool {
-        words.any(is_until) || self.tokens.first().is_some_and(is_until)
+    pub(super) fn has_end(&self, words: &[Token]) -> bool {
+        has_limit(words) || self.tokens.first().is_some_and(is_until)
     }
 
     /// Adds the facts of the verb at a chunk, or of the non-finite verb that depends on it.
@@ -188,6 +187,9 @@ impl Reader<'_> {
         if let Some(be) = g.be {
             for cue in cues.verb_cues("be") {
                 if self.apply_cue(clause, cue, be, g, frame) {
+                    if g.progressive {
+                        self.read_other_prepositions(clause, at, cue, g, frame);
+                    }
                     return true;
                 }
             }

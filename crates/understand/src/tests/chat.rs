@@ -30,6 +30,37 @@ fn word_between_a_role_and_a_verb_is_a_name() {
 }
 
 #[test]
+fn names_after_with_are_people() {
+    let expected = ["user WORKS_ON project falcon affirmed", "user WORKS_WITH raj affirmed", "user WORKS_WITH wei affirmed"];
+    assert_eq!(facts("im working on project falcon with raj and wei"), expected);
+}
+
+#[test]
+fn limit_of_another_noun_ends_nothing() {
+    assert_eq!(facts("bought a laptop, warranty until march"), ["user OWNS laptop affirmed"]);
+    assert_eq!(facts("I worked at Tesco until May"), ["user WORKS_FOR Tesco ended"]);
+    assert_eq!(facts("I worked at Tesco, until May"), ["user WORKS_FOR Tesco ended"]);
+}
+
+#[test]
+fn pronoun_after_a_visit_is_not_who_is_visited() {
+    assert_eq!(values("we took pickle to the vet on tuesday and she weighs 4.2 kg"), Vec::<String>::new());
+}
+
+#[test]
+fn preposition_of_another_noun_is_no_cue() {
+    let previous = vec![UserText::from("the meeting is at 3pm")];
+    let found = pipeline().extract(&ExtractInput { previous, ..input("it's with the people from acme") });
+    assert_eq!(fact_lines(&found), Vec::<String>::new());
+    assert_eq!(facts("I'm Fiona, from Glasgow"), ["user LIVES_IN Glasgow affirmed"]);
+}
+
+#[test]
+fn progressive_of_bringing_is_a_plan() {
+    assert_eq!(facts("I'm bringing a cake to Kate's party"), Vec::<String>::new());
+}
+
+#[test]
 fn records_are_kept_as_notes() {
     for text in ["hotel confirmation number is QX7781", "the meeting is at 3pm on thursday"] {
         let found = pipeline().read(text);

@@ -61,6 +61,18 @@ fn progressive_of_bringing_is_a_plan() {
 }
 
 #[test]
+fn job_at_an_employer_is_read() {
+    for (text, job) in [
+        ("I'm now a logistics planner at DHL", "logistics planner"),
+        ("i work at Tesco as a shift manager", "shift manager"),
+        ("I work at Tesco as a nurse", "nurse"),
+    ] {
+        assert_eq!(values(text), [format!("user OCCUPATION {job} affirmed")], "{text}");
+    }
+    assert_eq!(values("I'm a customer at DHL"), Vec::<String>::new());
+}
+
+#[test]
 fn records_are_kept_as_notes() {
     for text in ["hotel confirmation number is QX7781", "the meeting is at 3pm on thursday"] {
         let found = pipeline().read(text);

@@ -1,6 +1,6 @@
 //! Occupations: "I'm a nurse", "before that I was a barista".
 
-use recall_domain::{CandidateFact, Polarity};
+use recall_domain::{CandidateFact, EntityType, Polarity};
 
 use super::{ValueFrame, ValueRelation};
 use crate::clauses::Clause;
@@ -28,6 +28,42 @@ const JOB_ADJECTIVES: &[&str] = &[
     "certified",
     "full-time",
     "part-time",
+];
+
+/// Endings of nouns for somebody who does something.
+const AGENT_ENDINGS: &[&str] = &["er", "or", "ist", "ian", "yst"];
+/// Such nouns that are no jobs.
+const NO_JOBS: &[&str] = &[
+    "beginner",
+    "believer",
+    "collaborator",
+    "competitor",
+    "coworker",
+    "co-worker",
+    "cyclist",
+    "customer",
+    "dancer",
+    "founder",
+    "gamer",
+    "hiker",
+    "investor",
+    "member",
+    "neighbor",
+    "newcomer",
+    "order",
+    "outsider",
+    "owner",
+    "partner",
+    "prisoner",
+    "runner",
+    "shareholder",
+    "stranger",
+    "subscriber",
+    "supporter",
+    "user",
+    "vegetarian",
+    "visitor",
+    "winner",
 ];
 
 impl Reader<'_> {
@@ -82,6 +118,18 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether a noun for somebody who does something stands before an employer: "a planner at DHL".
+    fn is_agent_at_employer(&self, n: usize) -> bool {
+        let np = &self.phrases.nouns[n];
+        let head = &self.tokens[np.head];
+        let is_agent = head.pos == Pos::Noun && AGENT_ENDINGS.iter().any(|end| head.lemma.ends_with(end)) && head.lemma == head.norm;
+        let is_no_job = NO_JOBS.contains(&head.lemma.as_str());
+        let follows = self.tokens.get(np.end).is_some_and(|t| t.is("at") || t.is("for"));
+        let employer = (0..self.phrases.nouns.len()).find(|&m| self.phrases.nouns[m].start == np.end + 1);
+        let is_group = |m: usize| self.referents[m].is_some_and(|r| self.type_of(r).0 == EntityType::Organization);
+        is_agent && !is_no_job && follows && employer.is_some_and(is_group)
+    }
+
     /// Whether a clause begins with words for an earlier time: "before that I was a barista".
     fn follows_former_time(&self, clause: &Clause) -> bool {
         let before = &self.tokens[..clause.start_token];
@@ -103,13 +151,15 @@ impl Reader<'_> {
         let known = two.as_deref().is_some_and(listed) || listed(&head.lemma) || listed(&head.norm);
         let core = np.core.min(np.head);
         let fits = self.tokens[core..np.head].iter().all(|t| match t.pos {
-            Pos::Noun | Pos::Propn => !lex.in_set("vague", &t.norm) || lex.head(&t.norm).is_some(),
+            // "A shift manager": a word that is vague alone tells which job.
+            Pos::Noun | Pos::Propn => listed(&head.lemma) || !lex.in_set("vague", &t.norm) || lex.head(&t.norm).is_some(),
             Pos::Adj | Pos::Verb => {
                 JOB_ADJECTIVES.contains(&t.norm.as_str()) || !lex.in_set("plain_adjectives", &t.norm) && t.pos == Pos::Adj
             }
             Pos::Punct => t.is("-"),
             _ => false,
         });
+        let known = known || self.is_agent_at_employer(n);
         (known && fits && np.head - core <= 3).then(|| text_of(self.tokens, core, np.head + 1))
     }
 }

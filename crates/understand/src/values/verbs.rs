@@ -4,6 +4,7 @@ use recall_domain::Polarity;
 
 use super::{Reading, ValueFrame, ValueRelation};
 use crate::clauses::Clause;
+use crate::phrases::ChunkKind;
 use crate::reader::Reader;
 use crate::tokens::Pos;
 
@@ -51,12 +52,24 @@ impl Reader<'_> {
             while at < limit && !self.fits(at, word) && skips(self.tokens.get(at)?) {
                 at += 1;
             }
+            // "Works at Tesco as a manager"
+            if word == "as" && !self.fits(at, word) {
+                at = self.after_employer(at).unwrap_or(at);
+            }
             if at >= limit.max(g.end + rest.len()).min(self.tokens.len()) || !self.fits(at, word) {
                 return None;
             }
             at += 1;
         }
         (at >= g.end).then_some(at)
+    }
+
+    /// Returns the token after "at Tesco" or "for the council" that begins at a token.
+    fn after_employer(&self, at: usize) -> Option<usize> {
+        let chunk = self.chunk_at(at)?;
+        let (prep, noun) = (self.phrases.chunks[chunk], self.phrases.chunks.get(chunk + 1)?);
+        let is_employer = prep.kind == ChunkKind::Prep && matches!(self.tokens[prep.start].norm.as_str(), "at" | "for" | "in" | "with");
+        (is_employer && matches!(noun.kind, ChunkKind::Noun(_))).then_some(noun.end)
     }
 
     fn fits(&self, at: usize, word: &str) -> bool {

@@ -316,7 +316,9 @@ impl ExtractiveAnswerer {
         let excerpts = context.facts.iter().flat_map(|f| &f.evidence).map(|e| e.excerpt.as_str());
         let texts = context.messages.iter().map(|m| m.message.text.as_str()).chain(excerpts);
         let texts: Vec<Vec<words::Word>> = texts.map(words::words).collect();
-        Question::read(asked.text.as_str(), asked.at, &known, &texts, &self.cue_index)
+        let mut question = Question::read(asked.text.as_str(), asked.at, &known, &texts, &self.cue_index);
+        names::keep_meant(&question.words, &mut question.named, &context.facts);
+        question
     }
 }
 

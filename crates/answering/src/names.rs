@@ -6,7 +6,7 @@ use super::{
     lexicon::{is_function_word, is_question_word},
     words::{Word, same_noun, words},
 };
-use recall_domain::{Entity, EntityId, EntityType, names_user};
+use recall_domain::{Entity, EntityId, EntityType, context::RankedFact, names_user};
 
 /// A name in a question.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +74,23 @@ pub(super) fn find_names(question: &[Word], known: &[(u8, &Entity)], taken: &mut
         }
     }
     found
+}
+
+/// Of namesakes, keeps those with the role before the name: "my colleague Tom" is not my brother. What was told of them has the role.
+pub(super) fn keep_meant(question: &[Word], named: &mut [NameMention], facts: &[RankedFact]) {
+    for name in named.iter_mut().filter(|name| name.entities.len() > 1) {
+        let Some(role) = name.start.checked_sub(1).map(|i| &question[i]).filter(|w| !is_function_word(w) && !w.possessive) else {
+            continue;
+        };
+        let has_role = |id: &EntityId| {
+            let of_entity = facts.iter().filter(|f| f.fact.subject == *id || f.fact.object == *id);
+            of_entity.flat_map(|f| &f.evidence).any(|e| words(e.excerpt.as_str()).iter().any(|w| w.stem == role.stem))
+        };
+        let meant: Vec<EntityId> = name.entities.iter().copied().filter(has_role).collect();
+        if !meant.is_empty() {
+            name.entities = meant;
+        }
+    }
 }
 
 /// Extends names by what the texts have beside them: "Velden" to "Velden Shipyard", "Wren" to "Wren the luthier".

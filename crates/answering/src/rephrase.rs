@@ -55,14 +55,28 @@ pub(super) fn replace_role(text: &str, question: &Question, facts: &[RankedFact]
         }
         // Before the name was known, the role stood for one.
         candidates.retain(|c| !words(&c.name).iter().any(|w| w.plain == role.plain));
-        if let [thing] = candidates.as_slice() {
+        // "My colleague Tom" has the name already.
+        let is_named = question.named.iter().any(|n| n.start == at + 1);
+        if let [thing] = candidates.as_slice()
+            && !is_named
+        {
             let start = part.start + question.words.get(owner.start)?.span.0;
             let end = part.start + role.span.1;
             let possessive = if role.possessive { "'s" } else { "" };
-            return Some(format!("{}{}{possessive}{}", text.get(..start)?, thing.name, text.get(end..)?));
+            // Of namesakes, only the role says which one is meant.
+            let owner_and_role = format!("{}{} ", text.get(start..part.start + role.span.0)?, role.plain);
+            let kept = if has_namesake(thing, facts) { owner_and_role.as_str() } else { "" };
+            return Some(format!("{}{kept}{}{possessive}{}", text.get(..start)?, thing.name, text.get(end..)?));
         }
     }
     None
+}
+
+/// Whether another entity of the facts has the same first name.
+fn has_namesake(entity: &Entity, facts: &[RankedFact]) -> bool {
+    let first = |e: &Entity| words(&e.name).into_iter().next().map(|w| w.plain);
+    let others = facts.iter().flat_map(|f| [&f.subject, &f.object]).filter(|e| e.id != entity.id && !e.is_viewer);
+    first(entity).is_some_and(|name| others.into_iter().any(|e| first(e).as_deref() == Some(name.as_str())))
 }
 
 /// Words before a role that has ended.

@@ -1136,3 +1136,22 @@ fn message_of_ended_facts_comes_with_the_message_that_ended_them() {
     let text = w.answer("What's my job?").text.into_string();
     assert!(text.find("driver").unwrap() < text.find("cook").unwrap_or(usize::MAX), "{text}");
 }
+
+#[test]
+fn role_before_a_name_tells_namesakes_apart() {
+    let mut w = test_memory();
+    w.facts.clear();
+    w.entities.push(person("Tom"));
+    w.add_fact("Tom", "WORKS_FOR", "Acme", "my brother Tom works at Acme");
+    let other = Entity { id: EntityId(id("another Tom")), ..person("Tom") };
+    let fact = w.add_fact("Tom", "LIKES", "sushi", "my colleague Tom likes sushi");
+    (fact.fact.subject, fact.subject) = (other.id, other.clone());
+    w.entities.push(other);
+    assert!(w.answer("Does my colleague Tom like sushi?").grounded && w.answer("Does my brother Tom work at Acme?").grounded);
+    assert!(!w.answer("Does my brother Tom like sushi?").grounded && !w.answer("Does my colleague Tom work at Acme?").grounded);
+    w.add_fact("You", "FAMILY_OF", "Tom", "my brother Tom works at Acme");
+    let context = Context { facts: w.facts.clone(), entities: w.entities.clone(), ..Context::default() };
+    let rephrased = |question: &str| ANSWERER.rephrase(&asked(question), &context).map(UserText::into_string);
+    assert_eq!(rephrased("Where does my brother work?").as_deref(), Some("Where does my brother Tom work?"));
+    assert_eq!(rephrased("Where does my brother Tom work?"), None);
+}

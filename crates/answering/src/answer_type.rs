@@ -2,11 +2,9 @@
 //!
 //! A message about the right entities but without a number does not answer "how many".
 
-use unicode_segmentation::UnicodeSegmentation;
-
 use super::{
-    assertion::is_negation,
     lexicon::{is_function_word, is_occupation, is_particle, is_person_noun},
+    reasons,
     times::{is_time, is_time_phrase, is_unit_of_time, tells_time},
     words::{Word, is_first_person_subject, same_noun, words},
 };
@@ -214,7 +212,7 @@ impl AnswerType {
                 any(&|i, w| {
                     (list_contains(REASONS, &w.plain) && !(w.plain == "so" && is_adjective_after_so(&said, i)))
                         || (w.plain == "to" && i > 0 && matches!(at(i - 1), "order"))
-                }) || tells_reason_of_end(text, question_words)
+                }) || reasons::tells_reason_of_end(text, question_words)
             }
             Self::Name => {
                 any(&|i, w| (w.proper && !is_asked(w) && is_naming(&said, i, question_words)) || is_called(&said, i, question_words))
@@ -223,6 +221,9 @@ impl AnswerType {
         }
     }
 }
+
+/// Housework, which is no occupation.
+const CHORES: &str = "dishes dish laundry washing cleaning cooking shopping ironing hoovering vacuuming housework garden school groceries";
 
 /// Whether the words at a position state an occupation: "is a carpenter", "works at", "got promoted to".
 fn is_work(said: &[Word], i: usize, word: &str) -> bool {
@@ -238,8 +239,8 @@ fn is_work(said: &[Word], i: usize, word: &str) -> bool {
         }
         "promoted" | "hired" => matches!(at(i + 1), "to" | "as" | "at" | "by"),
         "job" => matches!(at(i + 1), "as" | "at" | "is" | "in" | "with"),
-        // "Raj does the backend".
-        "does" | "do" => matches!(at(i + 1), "the" | "all" | "our"),
+        // "Raj does the backend", but not the dishes.
+        "does" | "do" => matches!(at(i + 1), "the" | "all" | "our") && !list_contains(CHORES, at(i + 2)),
         "career" => true,
         _ => false,
     }
@@ -295,28 +296,6 @@ fn tells_person_by_place(said: &[Word], question_words: &[Word]) -> bool {
     let verb = verb.filter(|w| !is_function_word(w));
     let is_told_before = |asked: &Word| (1..said.len()).any(|i| said[i].stem == asked.stem && may_name(&said[i - 1]));
     preposition.is_some_and(is_told_after) || verb.is_some_and(is_told_before)
-}
-
-/// Whether a sentence says in a clause of its own why something is over or not so: "Lisbon is off, flights were too expensive", "I don't drink coffee, it
-/// gives me headaches".
-fn tells_reason_of_end(text: &str, question_words: &[Word]) -> bool {
-    const ENDS: &str = "off cancelled canceled postponed anymore stopped quit over";
-    const CONJUNCTIONS: &str = "so but and or";
-    let content: Vec<&Word> = question_words.iter().filter(|w| !is_function_word(w) && !is_negation(&w.plain)).collect();
-    text.unicode_sentences().any(|sentence| {
-        let said = words(sentence);
-        (1..said.len()).any(|i| {
-            let between = sentence.get(said[i - 1].span.1..said[i].span.0).unwrap_or_default();
-            let (what, why) = said.split_at(i);
-            let is_end = what.iter().any(|w| list_contains(ENDS, &w.plain) || is_negation(&w.plain));
-            let is_asked = content.iter().all(|asked| what.iter().any(|w| w.stem == asked.stem));
-            let tells_excess = || why.windows(2).any(|pair| pair[0].plain == "too" && !is_function_word(&pair[1]));
-            let tells_effect = why.len() > 2 && list_contains("it it's that that's they they're", &why[0].plain);
-            let is_other =
-                || list_contains(CONJUNCTIONS, &why[0].plain) || why.iter().any(|w| matches!(w.plain.as_str(), "now" | "instead"));
-            between.contains([',', ';']) && is_end && is_asked && (tells_effect || tells_excess()) && !is_other()
-        })
-    })
 }
 
 /// Whether "so" modifies the next word, as in "so cute", and gives no reason.

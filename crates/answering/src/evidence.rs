@@ -70,7 +70,12 @@ const SHARE_HOME: &[&str] = &["live", "move", "share", "flatmate", "roommate", "
 
 /// Whether the evidence of a fact tells what a word of the question says, if that is more than the relation.
 pub(super) fn tells_narrower(f: &RankedFact, word: &str) -> bool {
-    let told: Vec<Word> = f.evidence.iter().flat_map(|e| words(e.excerpt.as_str())).collect();
+    let described = [&f.subject.description, &f.object.description].into_iter().flatten().map(String::as_str);
+    let told: Vec<Word> = f.evidence.iter().map(|e| e.excerpt.as_str()).chain(described).flat_map(words).collect();
+    // The words may be forgotten, or be synonyms: "my girlfriend" is a partner.
+    if told.is_empty() || told.iter().any(|w| is_answered_by(word, &w.plain)) {
+        return true;
+    }
     let shares_home = f.object.entity_type != EntityType::Person || has_group_of(&[SHARE_HOME], word, &told);
     shares_home && has_narrower(word, &told)
 }

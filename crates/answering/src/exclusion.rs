@@ -137,13 +137,17 @@ fn has_other_object(question: &Question, text: &[Word]) -> bool {
             || class.is_some_and(|class| classes_of(&w.plain).contains(&class))
     };
     let has_object = |at: usize| text[at + 1..].iter().take(3).any(is_content);
-    text.iter().enumerate().any(|(i, w)| w.stem == verb.stem && has_object(i)) && !text.iter().any(is_same)
+    // "Remotely" may be told as "from home".
+    let is_manner = object.plain.ends_with("ly");
+    !is_manner && text.iter().enumerate().any(|(i, w)| w.stem == verb.stem && has_object(i)) && !text.iter().any(is_same)
 }
 
 /// Whether a text measures only something that belongs to the speaker, who is to be measured: "my boots are size 9" for "how tall am I".
 fn is_of_possession(question: &Question, text: &[Word]) -> bool {
     const MEASURES: [&str; 6] = ["height", "weight", "size", "age", "bmi", "birthday"];
-    let is_own_measure = |w: &[Word]| w[0].plain == "how" && matches!(w[2].plain.as_str(), "am" | "was") && w[3].plain == "i";
+    let is_measure = |w: &Word| matches!(w.plain.as_str(), "tall" | "old" | "heavy" | "big" | "high" | "large");
+    let is_own_measure =
+        |w: &[Word]| w[0].plain == "how" && is_measure(&w[1]) && matches!(w[2].plain.as_str(), "am" | "was") && w[3].plain == "i";
     let plain = |i: usize| text.get(i).map_or("", |w| w.plain.as_str());
     let is_possession =
         |i: usize| plain(i) == "my" && !MEASURES.contains(&plain(i + 1)) && matches!(plain(i + 2), "is" | "are" | "was" | "were");

@@ -44,27 +44,34 @@ pub(super) struct TakenBack {
 
 /// Returns the messages that take back statements of these messages, or end all facts that one states: "I'm now a planner at DHL".
 pub(super) fn taken_back(context: &Context, ranked: &[RankedMessage]) -> Vec<TakenBack> {
-    let withdrawn = context.withdrawn.iter().map(|w| (w.message, &w.correction));
-    let found = withdrawn.chain(ended(context, ranked)).filter_map(|(statement, e)| {
-        let m = &ranked.iter().find(|r| r.message.id == statement)?.message;
+    let message = |id: MessageId| ranked.iter().map(|r| &r.message).find(|m| m.id == id);
+    let withdrawn = context.withdrawn.iter().filter_map(|w| {
+        let (e, m) = (&w.correction, message(w.message)?);
         // A correction that was found too says what it means: "[The dentist is on] Tuesday".
-        let found = ranked.iter().find(|r| r.message.id == e.message).map(|r| r.message.text.clone());
-        let (text, sent_at) = (found.unwrap_or_else(|| e.excerpt.clone()), e.created_at);
+        let (text, sent_at) = (message(e.message).map_or(&e.excerpt, |found| &found.text).clone(), e.created_at);
         let correction = Message { id: e.message, session: e.session, text, sent_at, position: m.position + 1, ..m.clone() };
         Some(TakenBack { statement: m.id, correction })
     });
-    found.collect()
+    let ended = ended(context, ranked).into_iter().filter_map(|(statement, end)| {
+        let (said, correction) = (message(statement)?, message(end)?);
+        let is_same = said.speaker == correction.speaker && said.role == correction.role;
+        is_same.then(|| TakenBack { statement, correction: correction.clone() })
+    });
+    withdrawn.chain(ended).collect()
 }
 
-/// Returns the messages of which another one ends every known fact, each with that evidence.
-fn ended<'c>(context: &'c Context, ranked: &[RankedMessage]) -> Vec<(MessageId, &'c Evidence)> {
+/// Returns the messages of which another one ends every fact of the context, each with the latest that does.
+fn ended(context: &Context, ranked: &[RankedMessage]) -> Vec<(MessageId, MessageId)> {
     let end_of = |message: MessageId| {
         let supports = |f: &&RankedFact| f.evidence.iter().any(|e| e.message == message && e.stance == Stance::Supports);
         let stated: Vec<&RankedFact> = context.facts.iter().filter(supports).collect();
-        let ends = |f: &&'c RankedFact| f.evidence.iter().find(|e| e.stance == Stance::Ends && e.message != message);
+        let is_end = |e: &&Evidence| e.stance == Stance::Ends && e.message != message;
         let is_over = |f: &&RankedFact| f.fact.status == FactStatus::Ended;
-        let latest = context.facts.iter().filter(supports).filter_map(|f| ends(&f)).max_by_key(|e| e.created_at)?;
-        stated.iter().all(is_over).then_some((message, latest))
+        let latest = stated
+            .iter()
+            .filter_map(|f| f.evidence.iter().filter(|e| is_end(e)).max_by_key(|e| e.created_at))
+            .max_by_key(|e| e.created_at)?;
+        stated.iter().all(is_over).then_some((message, latest.message))
     };
     ranked.iter().filter_map(|r| end_of(r.message.id)).collect()
 }
@@ -147,7 +154,11 @@ pub(super) fn after_facts<'m>(
     newer.or_else(|| newest().filter(|_| is_wanted()).map(quote_all))
 }
 
-/// Drops facts that the message of another one replaces: "My favourite colour is green now" replaces red.
+fn names_favourite(message: &Message) -> bool {
+    words(message.text.as_str()).iter().any(|w| w.stem == "favorit")
+}
+
+/// Drops favourites that the message of another one replaces: "My favourite colour is green now" replaces red.
 pub(super) fn drop_replaced(facts: &mut Vec<&RankedFact>, ranked: &[RankedMessage]) {
     let messages = |f: &RankedFact| -> Vec<&Message> {
         let is_evidence = |m: &&Message| is_told_by(f, m.id);
@@ -158,11 +169,14 @@ pub(super) fn drop_replaced(facts: &mut Vec<&RankedFact>, ranked: &[RankedMessag
         let replaces = |after: &Message, before: &Message| {
             (after.sent_at, after.position) > (before.sent_at, before.position)
                 && after.speaker == before.speaker
+                && names_favourite(after)
+                && names_favourite(before)
                 && changes(&words(after.text.as_str()), &words(before.text.as_str()), false)
         };
         let told = messages(old);
         is_other && !told.is_empty() && told.iter().all(|before| messages(new).iter().any(|after| replaces(after, before)))
     };
+    // Other facts of the same message may still hold: "I sold the car" leaves the bike.
     let all = facts.clone();
     facts.retain(|old| !all.iter().any(|new| is_replaced(old, new)));
 }
@@ -201,8 +215,8 @@ fn calls_off(text: &[Word], earlier: &[Word]) -> bool {
         let Some(noun) = (end - verbs).checked_sub(1).and_then(|i| text.get(i)) else { return false };
         // "The wedding's off" has its verb in the noun, and only plans fall through.
         let is_verbal = if text[end].plain == "through" { text[end - 1].plain == "fell" } else { verbs > 0 || noun.possessive };
-        // At the beginning of a text, a reason may follow: "Lisbon is off, flights were too expensive".
-        let is_last = text.len() <= end + 3 || (end <= 4 && text.len() <= SHORT);
+        // A reason may follow a name at the beginning: "Lisbon is off, flights were too expensive".
+        let is_last = text.len() <= end + 3 || (end == verbs + 1 && text.len() <= SHORT);
         is_verbal && is_last && !noun.proper && !is_function_word(noun) && earlier.iter().any(|w| w.stem == noun.stem)
     })
 }
@@ -261,6 +275,7 @@ mod tests {
             ("The wedding was lovely", "The wedding is on 3 June", false),
             ("We set off for the wedding", "The wedding is on 3 June", false),
             ("The oven is off", "The wedding is on 3 June", false),
+            ("my phone was off, so I missed the call", "My phone is a Pixel 8", false),
             ("The train took off from the wedding venue in the end", "The train is late", false),
         ] {
             assert_eq!(calls_off(&words(text), &words(earlier)), expected, "{text}");

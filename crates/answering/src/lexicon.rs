@@ -212,6 +212,8 @@ const SYNONYMS: &[&str] = &[
 
 /// Groups of a broader word and its narrower words. A question with the first may be answered with the others.
 const BROADER: &[&str] = &[
+    "alcohol wine beer cider whisky whiskey gin rum vodka cocktail prosecco champagne spirits",
+    "meat chicken beef pork lamb ham bacon sausage steak turkey duck",
     "sibling sister brother twin",
     "parent mother father mom mum dad",
     "child son daughter baby",

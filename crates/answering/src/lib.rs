@@ -14,6 +14,7 @@
 //! - `later` adds what was said after the statement that an answer rests on; `changes` recognises what changes it in other words.
 //! - `quotes` selects messages about what the question names (`about`); `assertion` rejects wishes, denials and statements about others, `exclusion` what is
 //!   about something else, and `clause` says yes or no.
+//! - `reasons` finds reasons that are told without a "because".
 //! - `verified` selects messages with a network if none has the words of the question.
 //! - `passages` selects the chunk of a document if no message fits.
 //! - `values` answers about values: ages, dates, amounts, jobs.
@@ -49,6 +50,7 @@ mod period;
 mod phrasing;
 mod question;
 mod quotes;
+mod reasons;
 mod rephrase;
 mod roles;
 mod sides;
@@ -154,7 +156,10 @@ impl ExtractiveAnswerer {
             if let Some(draft) = grounded(&sentences, cited, context) {
                 return Some(draft);
             }
-            nearest = nearest.or_else(|| verified.nearest.map(|quote| unknown_but(context, &quote)));
+            if let (None, Some(quote)) = (&nearest, verified.nearest) {
+                let corrected = later::with_corrections(vec![quote], &context.messages, &taken_back);
+                nearest = corrected.first().map(|quote| unknown_but(context, quote));
+            }
         }
         nearest
     }
@@ -207,13 +212,15 @@ impl ExtractiveAnswerer {
         let is_of_end = |c: &cues::CueMatch| c.form == cues::Form::Ending;
         let quotes_first = matches!(question.answer_type, AnswerType::Time | AnswerType::Count(_) | AnswerType::Occupation)
             || (question.kind != QuestionKind::YesNo && question.cues.iter().any(is_of_end));
-        let is_changed = |f: &RankedFact| later::after_facts(&[f], false, Vec::new(), &passages).is_some();
+        let is_changed =
+            |f: &RankedFact| later::after_facts(&[f], false, Vec::new(), &passages).is_some_and(|q| !is_told_by(f, q.message.id));
         let cited_before = cited.citations.len();
         let mut values = self.values.answer(&question, &context.facts, asked.at, &is_changed, cited);
         if !values.is_empty() {
             let told: HashSet<_> = cited.citations.iter().skip(cited_before).filter_map(|c| c.fact_id).collect();
             let told: Vec<&RankedFact> = context.facts.iter().filter(|f| told.contains(&f.fact.id)).collect();
             let after = later::after_facts(&told, false, Vec::new(), &passages);
+            let after = after.filter(|q| !told.iter().any(|f| is_told_by(f, q.message.id)));
             values.extend(write_quotes(&question, context, after.into_iter().collect(), cited));
             return values;
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    lexicon::{is_function_word, is_question_word},
+    lexicon::{is_answered_by, is_function_word, is_person_noun, is_question_word},
     words::{Word, same_noun, words},
 };
 use recall_domain::{Entity, EntityId, EntityType, context::RankedFact, names_user};
@@ -76,15 +76,25 @@ pub(super) fn find_names(question: &[Word], known: &[(u8, &Entity)], taken: &mut
     found
 }
 
-/// Of namesakes, keeps those with the role before the name: "my colleague Tom" is not my brother. What was told of them has the role.
+/// Of namesakes, keeps those with the role before the name: "my colleague Tom" is not my brother. What was told of them, or their description, has the role
+/// before the name.
 pub(super) fn keep_meant(question: &[Word], named: &mut [NameMention], facts: &[RankedFact]) {
     for name in named.iter_mut().filter(|name| name.entities.len() > 1) {
-        let Some(role) = name.start.checked_sub(1).map(|i| &question[i]).filter(|w| !is_function_word(w) && !w.possessive) else {
+        let (Some(role), Some(first)) = (name.start.checked_sub(1).and_then(|i| question.get(i)), question.get(name.start)) else {
             continue;
         };
+        if !is_person_noun(&role.plain) || role.possessive {
+            continue;
+        }
+        let is_role = |w: &Word| w.stem == role.stem || is_answered_by(&role.plain, &w.plain);
         let has_role = |id: &EntityId| {
-            let of_entity = facts.iter().filter(|f| f.fact.subject == *id || f.fact.object == *id);
-            of_entity.flat_map(|f| &f.evidence).any(|e| words(e.excerpt.as_str()).iter().any(|w| w.stem == role.stem))
+            let of_entity = || facts.iter().filter(|f| f.fact.subject == *id || f.fact.object == *id);
+            let said = of_entity()
+                .flat_map(|f| &f.evidence)
+                .any(|e| words(e.excerpt.as_str()).windows(2).any(|pair| is_role(&pair[0]) && pair[1].plain == first.plain));
+            let described =
+                || of_entity().flat_map(|f| [&f.subject, &f.object]).filter(|e| e.id == *id).filter_map(|e| e.description.as_deref());
+            said || described().any(|text| words(text).iter().any(is_role))
         };
         let meant: Vec<EntityId> = name.entities.iter().copied().filter(has_role).collect();
         if !meant.is_empty() {

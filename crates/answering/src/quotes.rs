@@ -343,7 +343,7 @@ impl QuoteFinder<'_> {
             return SAME_RELATION_SCORE;
         }
         // "Who do I owe money to?" is answered by "I owe my mum 200".
-        if term.plain == "money" && tells_sum(&sentence.words) {
+        if term.plain == "money" && self.question.kind == QuestionKind::Who && tells_sum(&sentence.words) {
             return 1.0;
         }
         let least = if message.role == Role::Document { SIMILAR } else { term.least };

@@ -16,7 +16,7 @@ use super::{
     phrasing::{mood, subject_owner, subject_phrase},
     question::{Question, QuestionKind},
     times::{is_time, is_unit_of_time},
-    words::{Word, stem, words},
+    words::{Word, is_first_person, stem, words},
 };
 use recall_domain::{
     FactStatus, Ontology, Relation, Stance, Timestamp, ValueData, ValueType,
@@ -60,7 +60,10 @@ impl ValueIndex {
         let at = |cue: &[String]| {
             let free = |i: usize| !question.in_name(i);
             let mut starts = 0..(question.words.len() + 1).saturating_sub(cue.len());
-            starts.find(|s| cue.iter().enumerate().all(|(k, w)| question.words[s + k].stem == *w && free(s + k)))
+            // "What do I do at Acme" has a verb "do", and "what pets do I have" an auxiliary.
+            let ends = |s: usize| question.words.get(s + 1).is_none_or(|next| is_function_word(next) && !is_first_person(&next.plain));
+            let is_verb = |s: usize| cue != [stem("do")] || ends(s) && s > 1;
+            starts.find(|s| cue.iter().enumerate().all(|(k, w)| question.words[s + k].stem == *w && free(s + k)) && is_verb(*s))
         };
         let find = |cues: &[Vec<String>]| cues.iter().filter(|c| !c.is_empty()).find_map(|c| at(c).map(|s| (s..s + c.len()).collect()));
         self.relations.iter().filter(|(r, _)| !r.notes).filter_map(|(r, cues)| Some((r, find(cues)?))).collect()

@@ -100,7 +100,8 @@ impl ForgetStore for PostgresStore {
         let found = sqlx::query_scalar!(
             r#"SELECT m.id AS "id!" FROM visible_messages m WHERE m.user_id = $1 AND m.answer_to IS NOT NULL
              AND EXISTS (SELECT 1 FROM json_array_elements(replace(m.citations::text, '\u0000', '\u0001')::json) AS c (value)
-                         WHERE c.value ->> 'message_id' = ANY($2::text[]) OR c.value ->> 'fact_id' = ANY($2::text[]))
+                         WHERE c.value ->> 'message_id' = ANY($2::text[]) OR c.value ->> 'fact_id' = ANY($2::text[])
+                            OR c.value -> 'chunk' ->> 'chunk_id' = ANY($2::text[]))
              ORDER BY m.id LIMIT $3"#,
             caller.user().0,
             &cited[..],

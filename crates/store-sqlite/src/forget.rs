@@ -81,7 +81,8 @@ impl ForgetStore for SqliteStore {
             let sql = "WITH cited AS (SELECT value AS id FROM json_each(?2))
                  SELECT m.id FROM visible_messages m WHERE m.user_id = ?1 AND m.answer_to IS NOT NULL AND m.citations <> '[]'
                  AND EXISTS (SELECT 1 FROM json_each(m.citations) c
-                             WHERE c.value ->> 'message_id' IN (SELECT id FROM cited) OR c.value ->> 'fact_id' IN (SELECT id FROM cited))
+                             WHERE c.value ->> 'message_id' IN (SELECT id FROM cited) OR c.value ->> 'fact_id' IN (SELECT id FROM cited)
+                                OR c.value ->> '$.chunk.chunk_id' IN (SELECT id FROM cited))
                  ORDER BY m.id LIMIT ?3";
             db.rows("messages", sql, values, |c| Ok(MessageId(c.id("id")?)))
         });

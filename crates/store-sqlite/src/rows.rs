@@ -156,7 +156,7 @@ pub(super) fn session(c: &Columns<'_, '_>) -> Result<Session, Failure> {
 
 /// Reads all columns of `messages`.
 pub(super) fn message(c: &Columns<'_, '_>) -> Result<Message, Failure> {
-    let (citations, nearest) = recall_store::split_quoted(c.json("citations")?);
+    let (citations, nearest) = recall_domain::split_quoted(c.json("citations")?);
     Ok(Message {
         id: MessageId(c.id("id")?),
         session: SessionId(c.id("session_id")?),

@@ -27,7 +27,6 @@ mod memory_log;
 mod merge;
 mod messages;
 mod migrations;
-mod quoted;
 mod refusal;
 mod reweighing;
 mod round_robin;
@@ -58,7 +57,6 @@ pub use memory_log::{MemoryLogStatements, SessionChange, memory_epoch};
 pub use merge::{MergeStatements, Side, recorded_entities};
 pub use messages::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, append_messages};
 pub use migrations::check_migrations;
-pub use quoted::{quoted_by, split_quoted};
 pub use refusal::{Refusal, original_failure};
 pub use reweighing::{
     AffectedFacts, DeletionExtent, EvidenceKey, Reweighed, ReweighingReads, SessionDeleter, SessionDeletion, delete_session,

@@ -68,8 +68,9 @@ fn norms(tokens: &[Token]) -> Vec<&str> {
 pub(super) fn has_limit(words: &[Token]) -> bool {
     words.iter().position(is_until).is_some_and(|until| {
         let fragment = words[..until].iter().rposition(|t| t.is(",")).map_or(&[][..], |comma| &words[comma + 1..until]);
-        let is_noun = |t: &Token| t.nominal() && !lexicon().in_set("time", &t.norm);
-        fragment.first().is_none_or(|t| t.pos == Pos::Adp) || !fragment.iter().any(is_noun)
+        let is_noun = |t: &Token| t.pos == Pos::Noun && !t.capital && !lexicon().in_set("time", &t.norm);
+        // "Austin, Texas until 2019" and "Apple, Google and Meta until 2020" go on with names.
+        !fragment.iter().all(|t| is_noun(t) || t.pos == Pos::Det) || !fragment.iter().any(is_noun)
     })
 }
 

@@ -141,6 +141,7 @@ const CONTRACT: &[&str] = &[
     "Message.answer: Message",
     "Message.answerTo: Message",
     "Message.citations(first: Int): [Citation!]!",
+    "Message.nearest(first: Int): [Citation!]!",
     "Message.entities(first: Int): [Entity!]!",
     "Message.mentions(first: Int): [Mention!]!",
     "Message.facts(first: Int): [Fact!]!",

@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, sync::OnceLock};
 
+use recall_domain::FirstPerson;
+
 const ROLES: &str = include_str!("../../../../data/lexicon/roles.txt");
 
 /// The kind of a role.
@@ -117,7 +119,10 @@ impl Role {
 pub(crate) fn is_added(after: &[String]) -> bool {
     let next = |i: usize| after.get(i).map_or("", String::as_str);
     let is_copula = matches!(next(0), "is" | "was" | "'s");
-    is_copula && (next(1) == "also" || (3..=4).any(|i| next(i) == "too" || next(i) == "as" && next(i + 1) == "well"))
+    let is_role = |i: usize| Role::of(next(i)).is_some();
+    let is_owned = |i: usize| FirstPerson::is_determiner(next(i)) && is_role(i + 1);
+    let is_too = |i: usize| next(i) == "too" || next(i) == "also" || next(i) == "as" && next(i + 1) == "well";
+    is_copula && (next(1) == "also" && is_owned(2) || is_owned(1) && is_too(3))
 }
 
 #[cfg(test)]

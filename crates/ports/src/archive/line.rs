@@ -12,7 +12,7 @@ use super::{
     Owner,
     shape::{Field, Form, Holds, Record, Shape, Value},
 };
-use recall_domain::{Citation, FactValue, Timestamp, UserId, context::SearchSources};
+use recall_domain::{FactValue, Quoted, Timestamp, UserId, context::SearchSources};
 
 /// Name of the format, in the first line.
 pub const FORMAT: &str = "recall-archive";
@@ -240,7 +240,7 @@ fn well_formed(form: Form, raw: &RawValue) -> bool {
         Form::Any => is::<serde_json::Value>(raw),
         Form::Names => is::<Vec<String>>(raw),
         Form::Terms => is::<Vec<(String, u32)>>(raw),
-        Form::Citations => is::<Vec<Citation>>(raw),
+        Form::Citations => is::<Vec<Quoted>>(raw),
         Form::FactValue => FactValue::is_stored(raw.get()),
         Form::Sources => is::<SearchSources>(raw),
     }

@@ -14,9 +14,7 @@ use super::super::{
 };
 use recall_domain::{Message, MessageId, Resource, SessionId, UserId, context::SearchSources};
 use recall_ports::Embedding;
-use recall_store::{
-    Counters, FeedCounters, KnowledgeStatements, MessageStatements, NumbersWanted, PendingMessage, Refusal, quoted_by, role_columns,
-};
+use recall_store::{Counters, FeedCounters, KnowledgeStatements, MessageStatements, NumbersWanted, PendingMessage, Refusal, role_columns};
 
 #[async_trait]
 impl MessageStatements for WriteTransaction<'_> {
@@ -80,7 +78,7 @@ impl MessageStatements for WriteTransaction<'_> {
         let (mut metadata, mut citations) = (Vec::with_capacity(messages.len()), Vec::with_capacity(messages.len()));
         for m in messages {
             metadata.push(m.source_metadata.as_ref().map(|v| client_json(v, "source metadata")).transpose()?);
-            citations.push(Cow::Owned(json(&quoted_by(m), "citations")?));
+            citations.push(Cow::Owned(json(&recall_domain::quoted_by(m), "citations")?));
         }
         let insert = sqlx::query!(
             "INSERT INTO messages (user_id, session_id, position, feed_row, id, role, speaker, text, kind, status, sent_at, created_at,

@@ -133,7 +133,7 @@ macro_rules! messages {
 impl MessageRow {
     pub(super) fn read(self) -> Result<Message, Failure> {
         let of = |column| Column("messages", column);
-        let (citations, nearest) = recall_store::split_quoted(of("citations").json(&self.citations)?);
+        let (citations, nearest) = recall_domain::split_quoted(of("citations").json(&self.citations)?);
         Ok(Message {
             id: MessageId(self.id),
             session: SessionId(self.session_id),

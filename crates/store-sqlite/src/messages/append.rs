@@ -13,7 +13,7 @@ use super::{
 };
 use recall_domain::{Message, MessageId, Resource, SessionId, UserId, context::SearchSources};
 use recall_ports::Embedding;
-use recall_store::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, quoted_by, role_columns};
+use recall_store::{Counters, FeedCounters, MessageStatements, NumbersWanted, PendingMessage, role_columns};
 use rusqlite::params;
 
 #[async_trait]
@@ -87,7 +87,7 @@ impl MessageStatements for WriteTransaction<'_> {
                     metadata,
                     m.external_id,
                     m.answer_to.map(|id| id.0),
-                    json(&quoted_by(m), "citations")?,
+                    json(&recall_domain::quoted_by(m), "citations")?,
                     chunk,
                     (!m.remembered).then_some(true),
                 ],

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::planned::Finish;
 use recall_domain::{
-    Citation, Entity, EntityKey, EntityType, EventId, Evidence, Fact, FactStatus, MessageId, MessageKind, MessageStatus, Page, Stance,
+    Citation, CitedChunk, DocumentId, Entity, EntityKey, EntityType, EventId, Evidence, Fact, FactStatus, MessageId, MessageKind,
+    MessageStatus, Page, Stance,
 };
 use recall_ports::{
     AnswerCommit, AnsweredQuestion, CommitError, EntityFilter, FactFilter, FactKey, JobWork, KnowledgeCommit, NewMessage, Store,
@@ -360,7 +361,8 @@ pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>)
     assert_eq!(job.work, JobWork::Answer(question.id));
     let citation =
         Citation { index: 1, message_id: Some(question.id), fact_id: None, chunk: None, excerpt: "John \0".into(), shared: true };
-    let nearest = Citation { message_id: Some(MessageId(fresh())), shared: true, ..citation.clone() };
+    let chunk = CitedChunk { chunk_id: MessageId(fresh()), document_id: DocumentId(fresh()), filename: "a.txt".into(), pages: None };
+    let nearest = Citation { message_id: None, chunk: Some(chunk.clone()), shared: true, ..citation.clone() };
     let answers = |question| Some(AnsweredQuestion { question, citations: vec![citation.clone()], nearest: vec![nearest.clone()] });
     let message =
         |question| NewMessage { created_at: at(5), answers: answers(question), ..answer_of(question, "Mary [1]", vec![], session) };
@@ -371,7 +373,7 @@ pub(super) async fn answer_is_stored_once_with_its_events(store: Arc<dyn Store>)
     assert_eq!((stored.answer_to, stored.citations.as_slice(), stored.position), (Some(question.id), std::slice::from_ref(&citation), 2));
     assert_eq!(store.answers_to(&w.caller, &[question.id, stored.id]).await.unwrap(), [(question.id, stored.clone())]);
     assert_eq!(stored.nearest.as_slice(), std::slice::from_ref(&nearest));
-    for quoted in [&citation, &nearest].map(|c| c.message_id.unwrap()) {
+    for quoted in [question.id, chunk.chunk_id] {
         assert_eq!(store.answers_citing(&w.caller, &[quoted], &[], 10).await.unwrap(), [stored.id]);
     }
     assert_eq!(store.messages_by_id(&w.caller, &[stored.id]).await.unwrap(), [stored]);

@@ -124,6 +124,9 @@ fn unreadable_values_are_refused() {
     assert_eq!(refused(&message(&deep, "[]")), Damage::Field("source_metadata"));
     assert_eq!(refused(&message("\"\\ud800\"", "[]")), Damage::Field("source_metadata"));
     assert_eq!(refused(&message("1", "[{\"index\":\"one\"}]")), Damage::Field("citations"));
+    let nearest = |v: &str| format!(r#"[{{"index":1,"message_id":null,"fact_id":null,"excerpt":"x","nearest":{v}}}]"#);
+    assert!(Line::parse(&message("1", &nearest("true"))).is_ok());
+    assert_eq!(refused(&message("1", &nearest("1"))), Damage::Field("citations"));
     let index = |v: &str| format!(r#"{{"type":"index","message_id":"{ID}","model":"m","terms":[["a",1]],"embedding":{v}}}"#);
     assert!(Line::parse(&index("[1,0.5]")).is_ok());
     assert_eq!(refused(&index("[1e300]")), Damage::Field("embedding"));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use recall_domain::{Citation, Message};
+use super::{Citation, Message};
 
 /// A citation, or what only comes nearest to an answer. One column has both, because an answer vanishes with either.
 #[derive(Clone, Serialize, Deserialize)]

@@ -16,7 +16,7 @@
 //!   about something else, and `clause` says yes or no.
 //! - `reasons` finds reasons that are told without a "because".
 //! - `verified` selects messages with a network if none has the words of the question.
-//! - `passages` selects the chunk of a document if no message fits.
+//! - `passages` selects the chunk of a document if no message fits; `passage_times` leaves out those about another time.
 //! - `values` answers about values: ages, dates, amounts, jobs.
 //! - `sources` answers "how do you know" with the messages that say so.
 //! - `spelling` corrects typing errors, `synonyms` asks in the words of documents, `rephrase` replaces "my sister" by her name, and `path` other descriptions.
@@ -43,6 +43,7 @@ mod lexicon;
 mod members;
 mod names;
 mod parts;
+mod passage_times;
 mod passages;
 mod past;
 mod path;

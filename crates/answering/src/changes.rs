@@ -109,34 +109,37 @@ fn is_changed(text: &[Word], at: usize) -> bool {
     let goes = is(0, "went") || is(0, "goes") || is(0, "gone");
     // "My favourite colour is green now", but not "the soup is ready, come now".
     let ends_with_now = (1..=MOST_VALUE_WORDS).any(|i| is(i, "now") && next(i + 1).is_none());
-    let becomes = |i: usize| BEING.contains(&after.get(i).map_or("", |w| w.plain.as_str()));
+    let becomes = after.first().is_some_and(|w| BEING.contains(&w.plain.as_str()));
     (has_verb && (next(0).is_some_and(is_change) || is(0, "now") && next(1).is_some_and(|w| w.plain != "due")))
-        || becomes(0) && ends_with_now && !is(0, "due") && !is(0, "paid")
+        || becomes && ends_with_now && !is(0, "due") && !is(0, "paid")
         || is(0, "changed")
         || goes && next(1).is_some_and(|w| DIRECTIONS.contains(&w.plain.as_str()))
 }
 
+/// Returns the word before the object at a position and its determiners, and the number of these: "sold" of "sold the Skoda".
+fn verb_before(text: &[Word], at: usize) -> (Option<&Word>, usize) {
+    let between = text[..at].iter().rev().take_while(|w| BEFORE_OBJECTS.contains(&w.plain.as_str())).count();
+    ((at - between).checked_sub(1).map(|i| &text[i]), between)
+}
+
 /// Whether somebody moves or gives up a thing: "moved the passport", "stopped taking aspirin".
 fn is_given_up(text: &[Word], at: usize) -> bool {
-    let between = text[..at].iter().rev().take_while(|w| BEFORE_OBJECTS.contains(&w.plain.as_str())).count();
-    let verb = (at - between).checked_sub(1).map(|i| &text[i]);
+    let (verb, between) = verb_before(text, at);
     verb.is_some_and(|verb| is_change(verb) || between > 0 && AMOUNTS.contains(&verb.plain.as_str()))
 }
 
 /// Whether somebody sells or loses a thing: "sold the Skoda", but not "lost the dog's lead".
 fn is_lost(text: &[Word], at: usize) -> bool {
-    let between = text[..at].iter().rev().take_while(|w| BEFORE_OBJECTS.contains(&w.plain.as_str())).count();
-    let verb = (at - between).checked_sub(1).map(|i| text[i].plain.as_str());
+    let (verb, between) = verb_before(text, at);
     let is_noun = !is_function_word(&text[at]) && !is_person_noun(&text[at].plain) && !text[at].possessive && text[at].plain.len() > 2;
-    is_noun && between > 0 && verb.is_some_and(|verb| LOSSES.contains(&verb))
+    is_noun && between > 0 && verb.is_some_and(|verb| LOSSES.contains(&verb.plain.as_str()))
 }
 
 /// Whether somebody has a thing again: "got my glasses back".
 fn is_back(text: &[Word], at: usize) -> bool {
-    let between = text[..at].iter().rev().take_while(|w| BEFORE_OBJECTS.contains(&w.plain.as_str())).count();
-    let verb = (at - between).checked_sub(1).map(|i| text[i].plain.as_str());
+    let (verb, _) = verb_before(text, at);
     let follows = text.get(at + 1).is_some_and(|w| w.plain == "back");
-    follows && verb.is_some_and(|verb| RETRIEVALS.contains(&verb))
+    follows && verb.is_some_and(|verb| RETRIEVALS.contains(&verb.plain.as_str()))
 }
 
 /// Whether somebody dies: "Rex died last week", "my gran passed away".

@@ -85,7 +85,7 @@ use self::{
 };
 use recall_domain::{
     Caller, Citation, Entity, Message, Ontology, UserText,
-    context::{Context, RankedFact},
+    context::{Context, RankedFact, RankedMessage},
 };
 use recall_embedding::LocalEmbedder;
 use recall_ports::{AnswerDraft, AnswerError, AnswerSink, AnswerVerifier, Answerer, Asked, PassageEncoder};
@@ -213,16 +213,8 @@ impl ExtractiveAnswerer {
         let is_of_end = |c: &cues::CueMatch| c.form == cues::Form::Ending;
         let quotes_first = matches!(question.answer_type, AnswerType::Time | AnswerType::Count(_) | AnswerType::Occupation)
             || (question.kind != QuestionKind::YesNo && question.cues.iter().any(is_of_end));
-        let is_changed =
-            |f: &RankedFact| later::after_facts(&[f], false, Vec::new(), &passages).is_some_and(|q| !is_told_by(f, q.message.id));
-        let cited_before = cited.citations.len();
-        let mut values = self.values.answer(&question, &context.facts, asked.at, &is_changed, cited);
+        let values = self.sentences_of_values(&question, asked, context, &passages, cited);
         if !values.is_empty() {
-            let told: HashSet<_> = cited.citations.iter().skip(cited_before).filter_map(|c| c.fact_id).collect();
-            let told: Vec<&RankedFact> = context.facts.iter().filter(|f| told.contains(&f.fact.id)).collect();
-            let after = later::after_facts(&told, false, Vec::new(), &passages);
-            let after = after.filter(|q| !told.iter().any(|f| is_told_by(f, q.message.id)));
-            values.extend(write_quotes(&question, context, after.into_iter().collect(), cited));
             return values;
         }
         let asking = Asking { answerer: self, asked, context };
@@ -280,6 +272,29 @@ impl ExtractiveAnswerer {
             sentences.extend(other_names(&question, context));
         }
         sentences
+    }
+
+    /// Returns the sentences of values that answer, with the later message that changes them.
+    fn sentences_of_values(
+        &self,
+        question: &Question,
+        asked: &Asked,
+        context: &Context,
+        passages: &[RankedMessage],
+        cited: &mut CitationList<'_>,
+    ) -> Vec<String> {
+        let later_change = |facts: &[&RankedFact]| {
+            let after = later::after_facts(facts, false, Vec::new(), passages);
+            after.filter(|q| !facts.iter().any(|f| is_told_by(f, q.message.id)))
+        };
+        let cited_before = cited.citations.len();
+        let mut values = self.values.answer(question, &context.facts, asked.at, &|f| later_change(&[f]).is_some(), cited);
+        let told: HashSet<_> = cited.citations.iter().skip(cited_before).filter_map(|c| c.fact_id).collect();
+        let told: Vec<&RankedFact> = context.facts.iter().filter(|f| told.contains(&f.fact.id)).collect();
+        if !values.is_empty() {
+            values.extend(write_quotes(question, context, later_change(&told).into_iter().collect(), cited));
+        }
+        values
     }
 
     /// Returns an answer with the best chunk, or says that it comes nearest if it is not sure enough. The relevance of chunks is that for the whole

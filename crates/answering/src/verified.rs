@@ -22,7 +22,8 @@ use recall_ports::{AnswerError, AnswerVerifier};
 const SURE: f32 = 0.9;
 /// Least probability of two messages that are quoted together.
 const SURE_TOGETHER: f32 = 0.87;
-/// Least probability of a message that is shown as what comes nearest to an answer. On the development dialogues, half of these messages answer.
+/// Least probability of a message that is shown as what comes nearest to an answer. In the development dialogues, half of these messages have
+/// words of the answer, where there is one.
 const NEAR: f32 = 0.3;
 /// Most texts that the network reads for one wording of a question. Each takes some milliseconds.
 const MAX_TEXTS: usize = 40;

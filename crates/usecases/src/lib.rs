@@ -47,7 +47,7 @@ mod vectors;
 mod work;
 
 pub use cancel::CANCELLED;
-pub use conversation::{Conversation, Recognised, Recollection, Remembered, Source, Turn, write_sources};
+pub use conversation::{Conversation, Recognised, Recollection, Remembered, Source, Turn, WrittenAnswer, write_sources};
 pub use documents::{AddDocument, DocumentSettings, OriginalReader, OriginalSettings, Upload, WholeSnapshot};
 pub use entities::{MergeOutcome, Resolution};
 pub use error::UseCaseError;

@@ -190,7 +190,6 @@ impl UseCases {
             citation.shared = context.is_shared(citation);
         }
         self.cite_documents(&job.caller, &mut draft.citations).await?;
-        self.cite_documents(&job.caller, &mut draft.nearest).await?;
         Ok((draft, timings))
     }
 

@@ -9,7 +9,7 @@ use super::{Handlers, answer::AnswerCollector, options::Citations};
 use crate::rate::OpenStream;
 use recall_domain::{Caller, CitedChunk};
 use recall_ports::{ChatEndpoint, ChatUpstream, asked_by};
-use recall_usecases::{Recollection, Remembered, Source};
+use recall_usecases::{Recollection, Remembered, Source, WrittenAnswer};
 
 /// Longest time to store an answer. The client waits for it.
 const STORE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -52,9 +52,9 @@ impl Keeper {
             match (&self.remembering, &self.titled) {
                 (Some(chat), _) => {
                     let (text, model) = (self.answer.text(), &self.answer.model);
-                    usecases
-                        .remember_answer(&self.caller, &chat.stored, text, (chat.recollection.citations_of(text), Vec::new()), model)
-                        .await
+                    let citations = chat.recollection.citations_of(text);
+                    let written = WrittenAnswer { text, citations, nearest: Vec::new(), model };
+                    usecases.remember_answer(&self.caller, &chat.stored, written).await
                 }
                 (None, Some(chat)) => match title_in(self.answer.text()) {
                     Some(title) => usecases.title_conversation(&self.caller, chat, &title).await,

@@ -17,7 +17,7 @@ use super::{
 use crate::error::ApiError;
 use recall_domain::{Caller, Citation, CitedChunk};
 use recall_ports::{AnswerDraft, ChatEndpoint};
-use recall_usecases::{Conversation, Remembered, write_sources};
+use recall_usecases::{Conversation, Remembered, WrittenAnswer, write_sources};
 
 /// Estimated bytes of English text per token.
 const BYTES_PER_TOKEN: usize = 4;
@@ -47,10 +47,9 @@ pub(super) async fn answer(
     let openai = &handlers.openai;
     let draft = handlers.usecases.answer_conversation(caller, conversation, stored, openai.answerer.as_ref(), openai.extractor.as_ref());
     let draft = draft.await?;
-    handlers
-        .usecases
-        .remember_answer(caller, stored, draft.text.as_str(), (draft.citations.clone(), draft.nearest.clone()), LOCAL_MODEL)
-        .await?;
+    let (citations, nearest) = (draft.citations.clone(), draft.nearest.clone());
+    let written = WrittenAnswer { text: draft.text.as_str(), citations, nearest, model: LOCAL_MODEL };
+    handlers.usecases.remember_answer(caller, stored, written).await?;
     Ok(write(handlers, &draft, form))
 }
 

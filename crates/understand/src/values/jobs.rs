@@ -124,7 +124,7 @@ impl Reader<'_> {
         let head = &self.tokens[np.head];
         let is_agent = head.pos == Pos::Noun && AGENT_ENDINGS.iter().any(|end| head.lemma.ends_with(end)) && head.lemma == head.norm;
         let is_no_job = NO_JOBS.contains(&head.lemma.as_str());
-        let follows = self.tokens.get(np.end).is_some_and(|t| t.is("at") || t.is("for"));
+        let follows = self.tokens.get(np.end).is_some_and(|t| t.is("at"));
         let employer = (0..self.phrases.nouns.len()).find(|&m| self.phrases.nouns[m].start == np.end + 1);
         let is_group = |m: usize| self.referents[m].is_some_and(|r| self.type_of(r).0 == EntityType::Organization);
         is_agent && !is_no_job && follows && employer.is_some_and(is_group)

@@ -57,7 +57,6 @@ impl UseCases {
             }
         }
         self.cite_documents(caller, &mut draft.citations).await?;
-        self.cite_documents(caller, &mut draft.nearest).await?;
         Ok(draft)
     }
 }

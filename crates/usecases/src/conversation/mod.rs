@@ -92,6 +92,18 @@ impl Remembered {
     }
 }
 
+/// An answer to a conversation, as its client gets it.
+pub struct WrittenAnswer<'a> {
+    /// The text, which may end with a list of sources.
+    pub text: &'a str,
+    /// The sources of the marks in the text.
+    pub citations: Vec<Citation>,
+    /// What comes nearest to an answer, if nothing answers.
+    pub nearest: Vec<Citation>,
+    /// What wrote it.
+    pub model: &'a str,
+}
+
 impl UseCases {
     /// Finds the session of a conversation, and which of its messages are new. Creates the session if it is new.
     ///
@@ -289,14 +301,8 @@ impl UseCases {
     ///
     /// # Errors
     /// As [`UseCases::send`].
-    pub async fn remember_answer(
-        &self,
-        caller: &Caller,
-        to: &Remembered,
-        text: &str,
-        (citations, nearest): (Vec<Citation>, Vec<Citation>),
-        model: &str,
-    ) -> Result<(), UseCaseError> {
+    pub async fn remember_answer(&self, caller: &Caller, to: &Remembered, answer: WrittenAnswer<'_>) -> Result<(), UseCaseError> {
+        let WrittenAnswer { text, citations, nearest, model } = answer;
         let text = chain::storable(block::without_sources(text));
         if text.as_str().trim().is_empty() {
             return Ok(());

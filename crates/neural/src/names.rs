@@ -41,8 +41,12 @@ impl Names<'_> {
             return self.party_of_rules(Party::Mention(i));
         }
         let span = span_of(self.tokens, range);
+        let name: String = self.text.chars().skip(span.start as usize).take((span.end - span.start) as usize).collect();
+        if let Some(i) = self.namesake_at(&name, span) {
+            return self.party_of_rules(Party::Mention(i));
+        }
         self.add(Mention {
-            name: self.text.chars().skip(span.start as usize).take((span.end - span.start) as usize).collect(),
+            name,
             entity_type: self.type_of(range).unwrap_or(EntityType::Thing),
             span,
             confidence: MENTION_CONFIDENCE,
@@ -78,9 +82,26 @@ impl Names<'_> {
         self.tagged.iter().find(|t| t.range == range).map(|t| TYPES[t.entity_type])
     }
 
+    /// Returns who of several people with this name the rules mean at a place: the last one named before it.
+    fn namesake_at(&self, name: &str, span: Span) -> Option<usize> {
+        let namesakes = self.namesakes(name);
+        if namesakes.len() < 2 {
+            return None;
+        }
+        let start = |i: &usize| self.rules.mentions[*i].span.start;
+        namesakes.iter().copied().filter(|i| start(i) <= span.start).max_by_key(start).or(namesakes.first().copied())
+    }
+
+    /// Returns the mentions of the rules with a name. The rules have two only if two people share it.
+    fn namesakes(&self, name: &str) -> Vec<usize> {
+        let key = name.to_lowercase();
+        (0..self.rules.mentions.len()).filter(|&i| self.rules.mentions[i].name.to_lowercase() == key).collect()
+    }
+
     fn add(&mut self, mention: Mention) -> Party {
         let key = mention.name.to_lowercase();
-        let found = self.mentions.iter().position(|m| m.name.to_lowercase() == key);
+        let is_shared = self.namesakes(&mention.name).len() > 1;
+        let found = self.mentions.iter().position(|m| m.name.to_lowercase() == key && (!is_shared || m.span == mention.span));
         Party::Mention(found.unwrap_or_else(|| {
             self.mentions.push(mention);
             self.mentions.len() - 1

@@ -489,6 +489,16 @@ mod tests {
     }
 
     #[test]
+    fn people_of_one_name_stay_two() {
+        let text = "My brother Tom lives in Leeds and my colleague Tom lives in York.";
+        let found = reread(&network(), &ontology(), text, rules(text));
+        let toms = found.mentions.iter().filter(|m| m.name == "Tom").count();
+        let homes: Vec<_> = found.facts.iter().filter(|f| f.relation == "LIVES_IN").map(|f| f.subject).collect();
+        assert_eq!(toms, 2, "{:?}", found.mentions);
+        assert!(homes.len() == 2 && homes[0] != homes[1], "{:?}", found.facts);
+    }
+
+    #[test]
     fn question_keeps_no_note() {
         let note = CandidateFact {
             subject: Party::Speaker,

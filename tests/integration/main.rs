@@ -13,6 +13,7 @@ mod commands;
 mod comparison;
 mod contract;
 mod crash;
+mod dates;
 mod decisions;
 mod dialogues;
 mod document_talk;

@@ -1,4 +1,4 @@
-//! Says when what has ended was over, by the words of the message that told it.
+//! Says when a fact began, and when what has ended was over, by the words of the message that told it.
 //!
 //! The date of that message is only a bound: "My dog died in 2020" is told long after the end.
 
@@ -13,7 +13,7 @@ use super::{
     words::{Word, words},
 };
 use recall_domain::{
-    Timestamp,
+    Fact, Timestamp,
     context::{RankedFact, RankedMessage},
 };
 
@@ -49,9 +49,22 @@ impl Ending {
     }
 }
 
+/// Returns when a fact began, if a message tells it: "March 2026".
+pub(super) fn told_beginning(fact: &Fact) -> Option<String> {
+    fact.began()?.words()
+}
+
+/// Returns a beginning in brackets: " (since March 2026)".
+pub(super) fn since(beginning: Option<String>) -> Option<String> {
+    beginning.map(|from| format!(" (since {from})"))
+}
+
 /// Returns what is known of the end of a fact. `messages` are those found with the question.
 pub(super) fn ending(f: &RankedFact, messages: &[RankedMessage]) -> Ending {
     let Some(end) = f.fact.valid_to else { return Ending::Unknown };
+    if let Some(told) = f.fact.ended().and_then(|moment| moment.words()) {
+        return Ending::Told(told);
+    }
     let Some(evidence) = best_evidence(f) else { return Ending::Bound(end) };
     let said_at = messages.iter().find(|m| m.message.id == evidence.message).map_or(evidence.created_at, |m| m.message.sent_at);
     // An end on another day was resolved by the reader, or told by hand.

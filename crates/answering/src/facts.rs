@@ -147,10 +147,8 @@ fn match_cues<'a>(
     let mut matches = Matches { found: Vec::new(), contrary: Vec::new(), cue: None };
     for cue in cues {
         let relation = cue_index.relation(cue.relation);
-        // "When did I move to Ghent": the date of a message that says where I live is no answer.
-        if question.kind == QuestionKind::When && cue.form != Form::Ending && cue_index.is_state(cue.relation) {
-            continue;
-        }
+        // "When did I move to Ghent": the date of a message that says where I live is no answer, but a date that it tells is.
+        let asks_for_beginning = question.kind == QuestionKind::When && cue.form != Form::Ending && cue_index.is_state(cue.relation);
         let sides = Sides::of(question, cue, relation.symmetric);
         // "Who did I visit Rome with" names both sides, and asks for a third entity that no fact has.
         let asks_for_more =
@@ -176,7 +174,8 @@ fn match_cues<'a>(
             question.kind != QuestionKind::YesNo || !sides.objects.is_empty() || rest.is_empty() || rest.iter().any(|w| is_side_named(f, w))
         };
         let fits = |f: &&&RankedFact| {
-            sides.matches(f, relation)
+            (!asks_for_beginning || f.fact.said_period.from.is_some())
+                && sides.matches(f, relation)
                 && covers_words(f, ranked, &rest, cue)
                 && names_thing(f)
                 && has_expected_type(f, question, cue, &sides, cue_index)

@@ -5,6 +5,8 @@
 
 use std::{cmp::Reverse, collections::HashSet};
 
+use chrono::{Months, NaiveDate};
+
 use super::{
     cues::{CueIndex, CueMatch, Form},
     facts::is_denied,
@@ -15,7 +17,7 @@ use super::{
     words::{stem, words},
 };
 use recall_domain::{
-    Entity, EntityId, FactStatus, MessageId, Stance,
+    DatePrecision, DatedMoment, Entity, EntityId, FactStatus, MessageId, Stance,
     context::{RankedFact, RankedMessage},
 };
 
@@ -105,9 +107,20 @@ pub(super) fn is_verb_of_state(verb: &str) -> bool {
 
 /// Whether a fact held at some time in a period. Without a known beginning it held before its end.
 pub(super) fn held_during(f: &RankedFact, period: &Period) -> bool {
-    let (from, to) = (f.fact.valid_from, f.fact.valid_to);
+    let (from, to) = (f.fact.began(), f.fact.ended());
     (from.is_some() || to.is_some())
-        && from.is_none_or(|at| at.date_naive() <= period.last)
-        && to.is_none_or(|at| at.date_naive() >= period.first)
+        && from.is_none_or(|moment| moment.at.date_naive() <= period.last)
+        && to.is_none_or(|moment| last_day(moment) >= period.first)
         && !is_denied(f)
+}
+
+/// Returns the last day that a moment may mean.
+fn last_day(moment: DatedMoment) -> NaiveDate {
+    let first = moment.at.date_naive();
+    let months = match moment.precision {
+        DatePrecision::Year => 12,
+        DatePrecision::Month => 1,
+        DatePrecision::Day | DatePrecision::Unknown => return first,
+    };
+    first.checked_add_months(Months::new(months)).and_then(|next| next.pred_opt()).unwrap_or(first)
 }

@@ -6,7 +6,7 @@ use super::{
     answer_type::AnswerType,
     citations::CitationList,
     cues::{CueIndex, Form},
-    endings::{Ending, ending},
+    endings::{Ending, ending, since, told_beginning},
     evidence::sentences_of,
     excerpts::shorten,
     facts::{FactAnswer, Verdict, holds, is_denied},
@@ -94,7 +94,9 @@ impl FactWriter<'_> {
         let many_subjects = group.iter().any(|f| f.fact.subject != first.fact.subject);
         let when = |f: &RankedFact| match (self.question.kind, mood(f), f.fact.valid_to) {
             (_, Mood::Ended, Some(_)) => self.ending(f).until(),
-            (QuestionKind::When, Mood::Holds, _) => evidence_date(f).map_or_else(String::new, |at| format!(" (told on {})", day(at))),
+            (QuestionKind::When, Mood::Holds, _) => {
+                since(told_beginning(&f.fact)).or_else(|| evidence_date(f).map(|at| format!(" (told on {})", day(at)))).unwrap_or_default()
+            }
             _ if f.fact.flagged => " (not certain)".to_owned(),
             _ => String::new(),
         };
@@ -213,7 +215,7 @@ impl FactWriter<'_> {
             Ending::Bound(_) => fact.valid_from.map(month),
             told => told.words(),
         });
-        begun.map_or_else(String::new, |from| format!(" (since {from})"))
+        since(told_beginning(fact).or(begun)).unwrap_or_default()
     }
 
     fn ending(&self, f: &RankedFact) -> Ending {

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::*;
 use recall_domain::{
-    EntityId, EntityType, Evidence, Fact, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Role, SessionId, Span,
-    Stance, Timestamp,
+    EntityId, EntityType, Evidence, Fact, FactId, FactStatus, Message, MessageId, MessageKind, MessageStatus, Role, SaidPeriod, SessionId,
+    Span, Stance, Timestamp,
     context::{RankedFact, RankedMessage},
 };
 
@@ -182,6 +182,7 @@ impl TestMemory {
             flagged: false,
             valid_from: None,
             valid_to: None,
+            said_period: SaidPeriod::default(),
             last_support: None,
             created_at: at("2026-04-01"),
             updated_at: at("2026-04-01"),
@@ -194,6 +195,7 @@ impl TestMemory {
             confidence: 1.0,
             span: Some(Span { start: 0, end: said.len() as u32 }),
             excerpt: said.into(),
+            said_period: SaidPeriod::default(),
             created_at: at("2026-04-01"),
         }];
         self.facts.push(RankedFact { fact, subject, object, score: 0.5, evidence, shared: false });

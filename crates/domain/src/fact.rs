@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 use utoipa::ToSchema;
 
-use super::{EntityId, FactId, FactValue, MessageId, RelationName, SessionId, Span, Timestamp, UserText, belief, exact};
+use super::{
+    DatedMoment, EntityId, FactId, FactValue, MessageId, RelationName, SaidPeriod, SessionId, Span, Timestamp, UserText, belief, exact,
+};
 
 /// A fact: subject, relation and object, with support and opposition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +39,9 @@ pub struct Fact {
     pub valid_from: Option<Timestamp>,
     /// When a message said that it had ended: a bound, as it may have ended earlier.
     pub valid_to: Option<Timestamp>,
+    /// When it began and ended, as far as messages tell it. Absent in records of older servers.
+    #[serde(default, skip_serializing_if = "SaidPeriod::is_empty")]
+    pub said_period: SaidPeriod,
     /// Time of its latest supporting statement.
     pub last_support: Option<Timestamp>,
     /// When it was first recorded.
@@ -68,6 +73,27 @@ impl Fact {
     /// Returns the support that is left at a moment. At `weighed_at` and before, it is `support`.
     pub fn support_at(&self, at: Timestamp, half_life_days: f64) -> f64 {
         self.support * belief::decay(self.weighed_at, at, half_life_days)
+    }
+
+    /// Returns when it began: as a message tells it, or else when the first message stated it.
+    pub fn began(&self) -> Option<DatedMoment> {
+        self.valid_from.map(|bound| DatedMoment::of(self.said_period.from.as_ref(), bound))
+    }
+
+    /// Returns when it ended: as a message tells it, or else when a message said so.
+    pub fn ended(&self) -> Option<DatedMoment> {
+        self.valid_to.map(|bound| DatedMoment::of(self.said_period.to.as_ref(), bound))
+    }
+
+    /// Returns in words when it began and ended: "since March 2024" and "until 2019" if messages tell it, else "stated 8 May 2026" and "ended by 9 May 2026".
+    pub fn times(&self) -> Vec<String> {
+        let of = |moment: DatedMoment, said: &str, bound: &str| match moment.words() {
+            Some(words) => format!("{said} {words}"),
+            None => format!("{bound} {}", moment.at.format("%-d %B %Y")),
+        };
+        let end = if self.status == FactStatus::Retracted { "retracted" } else { "ended by" };
+        let began = self.began().map(|moment| of(moment, "since", "stated"));
+        began.into_iter().chain(self.ended().map(|moment| of(moment, "until", end))).collect()
     }
 
     /// Returns the belief at `weighed_at`.
@@ -122,6 +148,9 @@ pub struct Evidence {
     pub span: Option<Span>,
     /// The words.
     pub excerpt: UserText,
+    /// When the fact began or ended, as far as the message tells it. Absent in records of older servers.
+    #[serde(default, skip_serializing_if = "SaidPeriod::is_empty")]
+    pub said_period: SaidPeriod,
     /// When the message was said.
     pub created_at: Timestamp,
 }

@@ -75,7 +75,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use recall_domain::{EntityId, EntityType, SessionId, Span, Timestamp};
+    use recall_domain::{EntityId, EntityType, SaidPeriod, SessionId, Span, Timestamp};
 
     fn at(day: i64) -> Timestamp {
         Timestamp::from_timestamp(1_700_000_000 + day * 86_400, 0).unwrap()
@@ -149,6 +149,7 @@ half_life_days = 730
             flagged: false,
             valid_from: None,
             valid_to: None,
+            said_period: SaidPeriod::default(),
             last_support: None,
             created_at: at(0),
             updated_at: at(0),
@@ -164,6 +165,7 @@ half_life_days = 730
             confidence: 1.0,
             span: Some(Span { start: 0, end: 1 }),
             excerpt: "x".into(),
+            said_period: SaidPeriod::default(),
             created_at: at(day),
         }
     }

@@ -12,7 +12,8 @@ use super::{
     weigh::{rival_keys, stance_order},
 };
 use recall_domain::{
-    CandidateFact, Entity, EntityId, Fact, FactId, FactStatus, FactValue, Ontology, Party, Polarity, PossibleEnd, Span, Stance, Timestamp,
+    CandidateFact, Entity, EntityId, Fact, FactId, FactStatus, FactValue, Ontology, Party, Polarity, PossibleEnd, SaidPeriod, Span, Stance,
+    Timestamp,
     belief::{DOCUMENT_SHARE, DROP_BELOW, FLAG_BELOW},
 };
 use recall_ports::FactKey;
@@ -244,6 +245,7 @@ pub(super) fn new_fact(c: &ResolvedClaim, at: Timestamp, now: Timestamp) -> Fact
         flagged: c.confidence < FLAG_BELOW,
         valid_from: None,
         valid_to: None,
+        said_period: SaidPeriod::default(),
         last_support: None,
         created_at: now,
         updated_at: now,

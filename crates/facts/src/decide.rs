@@ -10,11 +10,13 @@ use super::{
     events::{FactEvent, entity_update, fact_event},
     message_entities::MessageEntities,
     origins,
+    said_period::said_period,
     statement::Statement,
-    weigh::{apply, is_predecessor, is_rival},
+    weigh::{apply, is_predecessor, is_rival, keep_period},
 };
 use recall_domain::{
-    Entity, EntityId, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Ontology, Stance, Timestamp, UserText,
+    Entity, EntityId, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Ontology, SaidPeriod, Stance, Timestamp,
+    UserText,
     belief::half_life,
     event::{EventMention, FactChange, MessageProcessed},
 };
@@ -201,6 +203,8 @@ impl Planner<'_> {
     fn apply_claim(&mut self, index: usize, claim: &ResolvedClaim) {
         let h = half_life(self.ontology.get(&claim.relation));
         let restored = apply(&mut self.facts[index], claim.stance, self.s.at, claim.confidence, h);
+        let said_period = self.said_period(claim, claim.stance);
+        keep_period(&mut self.facts[index], claim.stance, &said_period, restored);
         self.facts[index].updated_at = self.now;
         let change = match claim.stance {
             Stance::Supports if restored => FactChange::Restored,
@@ -217,6 +221,7 @@ impl Planner<'_> {
             confidence: claim.confidence,
             span: Some(claim.span),
             excerpt: self.excerpt(claim),
+            said_period,
             created_at: self.s.at,
         });
     }
@@ -241,6 +246,7 @@ impl Planner<'_> {
                 confidence: claim.confidence,
                 span: None,
                 excerpt: self.excerpt(claim),
+                said_period: SaidPeriod::default(),
                 created_at: self.s.at,
             });
         }
@@ -288,6 +294,9 @@ impl Planner<'_> {
             let h = half_life(self.ontology.get(&self.facts[i].relation));
             let stance = if sign == ChangeSign::Correction { Stance::Opposes } else { Stance::Ends };
             apply(&mut self.facts[i], stance, self.s.at, claim.confidence, h);
+            // What begins ends what it replaces.
+            let said_period = SaidPeriod { from: None, to: self.said_period(claim, claim.stance).from };
+            keep_period(&mut self.facts[i], stance, &said_period, false);
             self.facts[i].updated_at = self.now;
             let change = if sign == ChangeSign::Correction { FactChange::Retracted } else { FactChange::Ended };
             if sign == ChangeSign::Correction {
@@ -303,6 +312,7 @@ impl Planner<'_> {
                 confidence: claim.confidence,
                 span: None,
                 excerpt: self.excerpt(claim),
+                said_period,
                 created_at: self.s.at,
             });
         }
@@ -326,6 +336,16 @@ impl Planner<'_> {
             Some(c) if matches!(change, FactChange::Ended | FactChange::Retracted) => c.change = change,
             Some(_) => {}
         }
+    }
+
+    /// Returns when a fact began and ended, as the message tells it next to a claim. A document does not tell of when it was read, and a note tells its
+    /// dates itself.
+    fn said_period(&self, claim: &ResolvedClaim, stance: Stance) -> SaidPeriod {
+        let is_note = self.ontology.get(&claim.relation).is_some_and(|r| r.notes);
+        if self.s.is_of_document() || is_note {
+            return SaidPeriod::default();
+        }
+        said_period(self.s.text.as_str(), claim.span, stance, self.s.at)
     }
 
     fn excerpt(&self, claim: &ResolvedClaim) -> UserText {

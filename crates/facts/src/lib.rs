@@ -18,6 +18,7 @@ mod name_query;
 mod origins;
 pub mod processor;
 mod resolve;
+mod said_period;
 mod session_limits;
 mod stated_names;
 mod statement;

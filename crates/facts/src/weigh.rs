@@ -13,8 +13,9 @@
 //! change the result.
 
 use recall_domain::{
-    Evidence, Fact, FactStatus, Ontology, Relation, Stance, Timestamp,
+    Evidence, Fact, FactStatus, Ontology, Relation, SaidPeriod, Stance, Timestamp,
     belief::{DOCUMENT_MOST, FLAG_BELOW, belief, decay, half_life, is_of_document, uncertainty},
+    value::ValueDate,
 };
 use recall_ports::FactKey;
 
@@ -153,6 +154,20 @@ pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, ha
     false
 }
 
+/// Keeps when the fact began and ended, as a message that was just applied tells it. Of two dates the more exact one stays, and of two that are equally exact the
+/// later one, so that the order of messages makes no difference.
+pub fn keep_period(fact: &mut Fact, stance: Stance, told: &SaidPeriod, is_restored: bool) {
+    let known = if is_restored { SaidPeriod::default() } else { std::mem::take(&mut fact.said_period) };
+    let better = |a: Option<ValueDate>, b: &Option<ValueDate>| {
+        let rank = |date: &ValueDate| (date.precision(), date.as_str().to_owned());
+        a.into_iter().chain(b.clone()).max_by_key(rank)
+    };
+    let ends = stance == Stance::Ends && fact.status == FactStatus::Ended;
+    let from = if stance == Stance::Supports || ends { better(known.from, &told.from) } else { known.from };
+    let to = if ends { better(known.to, &told.to) } else { known.to };
+    fact.said_period = SaidPeriod { from, to };
+}
+
 /// Applies a statement of a document, which never ends or restores what people said, and adds up to little.
 fn apply_document(fact: &mut Fact, stance: Stance, at: Timestamp, counts: f64) {
     let add = |sum: f64| sum.max((sum + counts).min(DOCUMENT_MOST));
@@ -184,11 +199,13 @@ pub fn reweigh(fact: &Fact, evidence: &[Evidence], half_life_days: f64) -> Optio
         flagged: true,
         valid_from: None,
         valid_to: None,
+        said_period: SaidPeriod::default(),
         last_support: None,
         ..fact.clone()
     };
     for e in evidence {
-        apply(&mut fresh, e.stance, e.created_at, e.confidence, half_life_days);
+        let is_restored = apply(&mut fresh, e.stance, e.created_at, e.confidence, half_life_days);
+        keep_period(&mut fresh, e.stance, &e.said_period, is_restored);
     }
     fresh.flagged = fresh.flagged && fresh.support > 0.0;
     if fact.status == FactStatus::Retracted {
@@ -235,6 +252,7 @@ mod tests {
             flagged: true,
             valid_from: None,
             valid_to: None,
+            said_period: SaidPeriod::default(),
             last_support: None,
             created_at: at,
             updated_at: at,
@@ -250,6 +268,7 @@ mod tests {
             confidence,
             span: Some(recall_domain::Span { start: 0, end: 1 }),
             excerpt: "x".into(),
+            said_period: SaidPeriod::default(),
             created_at: Timestamp::UNIX_EPOCH,
         }
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::memories::{Memories, Memory};
 use recall_domain::{
-    Entity, EntityId, Evidence, Fact, FactStatus, FactValue, Message, MessageId, Ontology, Role, Timestamp, Word,
+    DatePrecision, Entity, EntityId, Evidence, Fact, FactStatus, FactValue, Message, MessageId, Ontology, Role, Timestamp, Word,
     context::{RankedChunk, RankedFact},
     entity::VIEWER_NAME,
 };
@@ -84,10 +84,19 @@ pub(crate) struct FactView {
     /// Probability that it holds.
     pub(crate) belief: f64,
     pub(crate) status: &'static str,
+    /// When it began; only a bound if the precision is "unknown".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) valid_from: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) valid_from_precision: Option<DatePrecision>,
+    /// When it ended; only a bound if the precision is "unknown".
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) valid_to: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) valid_to_precision: Option<DatePrecision>,
+    /// When it began and ended, in words.
+    #[serde(skip)]
+    pub(crate) times: Vec<String>,
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) shared: bool,
 }
@@ -108,8 +117,11 @@ impl FactView {
             value: fact.value.clone(),
             belief: standing(fact, relation, now).belief,
             status: fact.status.word(),
-            valid_from: fact.valid_from,
-            valid_to: fact.valid_to,
+            valid_from: fact.began().map(|m| m.at),
+            valid_from_precision: fact.began().map(|m| m.precision),
+            valid_to: fact.ended().map(|m| m.at),
+            valid_to_precision: fact.ended().map(|m| m.precision),
+            times: fact.times(),
             shared,
         }
     }
@@ -134,8 +146,7 @@ impl FactView {
         if self.status != FactStatus::Active.word() {
             notes.push(self.status.to_owned());
         }
-        notes.extend(self.valid_from.map(|t| format!("since {}", day(t))));
-        notes.extend(self.valid_to.map(|t| format!("until {}", day(t))));
+        notes.extend(self.times.iter().cloned());
         if self.shared {
             notes.push("shared memory".to_owned());
         }
@@ -307,7 +318,7 @@ fn is_false(value: &bool) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use recall_domain::{EntityType, FactId, MessageStatus, SessionId};
+    use recall_domain::{EntityType, FactId, MessageStatus, SaidPeriod, SessionId};
     use uuid::Uuid;
 
     pub(crate) fn entity(n: u128, name: &str) -> Entity {
@@ -361,6 +372,7 @@ pub(crate) mod tests {
             flagged: false,
             valid_from: Some(Timestamp::UNIX_EPOCH),
             valid_to: None,
+            said_period: SaidPeriod::default(),
             last_support: None,
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
@@ -382,7 +394,7 @@ pub(crate) mod tests {
         let (you, ghent) = (entity(1, VIEWER_NAME), entity(2, "Ghent"));
         let view = FactView::of(&fact(), [&you, &ghent], false, &ontology, Timestamp::UNIX_EPOCH);
         assert_eq!((view.text.as_str(), view.belief, view.status), ("the user lives in Ghent", 0.6667, "active"));
-        assert_eq!(view.line(), format!("- \"the user lives in Ghent\" (belief 0.67, since 1970-01-01; fact {})", fact().id));
+        assert_eq!(view.line(), format!("- \"the user lives in Ghent\" (belief 0.67, stated 1 January 1970; fact {})", fact().id));
     }
 
     #[test]

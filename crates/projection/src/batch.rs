@@ -26,6 +26,7 @@ pub(super) fn to_batch(after: u64, changes: Vec<Change>) -> GraphBatch {
 /// Weight and belief are those of the last change, because a graph cannot apply decay. The present values follow from
 /// `timestamp` and the half-life.
 fn to_graph_fact(f: Fact, source: Option<(MessageId, SessionId)>) -> GraphFact {
+    let (valid_from, valid_to) = (f.began().map(|m| m.at), f.ended().map(|m| m.at));
     GraphFact {
         belief: f.belief(),
         id: f.id,
@@ -39,8 +40,8 @@ fn to_graph_fact(f: Fact, source: Option<(MessageId, SessionId)>) -> GraphFact {
         flagged: f.flagged,
         source,
         timestamp: f.weighed_at,
-        valid_from: f.valid_from,
-        valid_to: f.valid_to,
+        valid_from,
+        valid_to,
         created_at: f.created_at,
         updated_at: f.updated_at,
     }

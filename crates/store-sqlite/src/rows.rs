@@ -10,8 +10,8 @@ use super::{
     failure::Failure,
 };
 use recall_domain::{
-    Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Resource, Session, SessionId, Span, StoredEvent,
-    Timestamp, UserText,
+    Decision, Entity, EntityId, Evidence, Fact, FactId, Mention, Message, MessageId, Resource, SaidPeriod, Session, SessionId, Span,
+    StoredEvent, Timestamp, UserText,
 };
 use recall_store::Refusal;
 
@@ -121,6 +121,13 @@ impl<'r, 's> Columns<'r, 's> {
     pub(super) fn opt_word<T: Word>(&self, column: &'static str) -> Result<Option<T>, Failure> {
         let word = self.row.get_ref(self.index(column)?)?.as_str_or_null().map_err(|_| self.damaged(column))?;
         word.map(|w| T::parse_word(w).ok_or_else(|| self.damaged(column))).transpose()
+    }
+
+    /// Reads the column `said_period`, which is null if no message tells a date.
+    fn said_period(&self) -> Result<SaidPeriod, Failure> {
+        let column = "said_period";
+        let stored = self.opt_text(column)?;
+        Ok(stored.map(|text| SaidPeriod::parse(&text).ok_or_else(|| self.damaged(column))).transpose()?.unwrap_or_default())
     }
 
     pub(super) fn json<T: serde::de::DeserializeOwned>(&self, column: &'static str) -> Result<T, Failure> {
@@ -234,6 +241,7 @@ pub(super) fn fact(c: &Columns<'_, '_>) -> Result<Fact, Failure> {
         flagged: c.flag("flagged")?,
         valid_from: c.opt_time("valid_from")?,
         valid_to: c.opt_time("valid_to")?,
+        said_period: c.said_period()?,
         last_support: c.opt_time("last_support")?,
         created_at: c.time("created_at")?,
         updated_at: c.time("updated_at")?,
@@ -258,6 +266,7 @@ pub(super) fn evidence(c: &Columns<'_, '_>) -> Result<Evidence, Failure> {
         confidence: c.real("confidence")?,
         span,
         excerpt: c.text("excerpt")?.into(),
+        said_period: c.said_period()?,
         created_at: c.time("created_at")?,
     })
 }

@@ -61,6 +61,8 @@ export interface AssertFactInput {
   subjectType?: EntityType | null;
   /** The type of the object, used if the entity is new. */
   objectType?: EntityType | null;
+  /** Why it is stated, up to 500 bytes. It becomes a part of the statement that is the evidence, and nothing else is learned from it. */
+  reason?: string | null;
 }
 
 /** The result of `assertFact`. */
@@ -365,6 +367,9 @@ export interface CreateSessionPayload {
   /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
+
+/** How exactly a date is known. */
+export type DatePrecision = "UNKNOWN" | "YEAR" | "MONTH" | "DAY";
 
 /** The comparison to delete. */
 export interface DeleteComparisonInput {
@@ -731,10 +736,18 @@ export interface Fact {
   status: FactStatus;
   /** Whether all its supporting evidence has low confidence. */
   flagged: boolean;
-  /** When the first message since its last end stated it: a bound, as it may have begun earlier. */
+  /** When the fact began, as messages tell it. If the precision is `UNKNOWN`, none does: then this is `statedAt`, a bound. */
   validFrom: DateTime | null;
-  /** When a message said that it had ended: a bound, as it may have ended earlier. */
+  /** How exactly `validFrom` is known; null without it. */
+  validFromPrecision: DatePrecision | null;
+  /** When the fact ended, as messages tell it. If the precision is `UNKNOWN`, none does: then this is `endStatedAt`, a bound. */
   validTo: DateTime | null;
+  /** How exactly `validTo` is known; null without it. */
+  validToPrecision: DatePrecision | null;
+  /** When the first message since its last end stated it. */
+  statedAt: DateTime | null;
+  /** When a message said that it had ended, or when it was retracted. */
+  endStatedAt: DateTime | null;
   /** When the fact was first recorded. */
   createdAt: DateTime;
   /** When the fact last changed. */
@@ -791,7 +804,7 @@ export interface FactFilter {
   minBelief?: number | null;
   /** The fact was known and held at this time. */
   asOf?: DateTime | null;
-  /** The name of the subject or object, or the value, contains this text, ignoring case. */
+  /** Each of these words, at most eight, is in the name of the subject or object, in the value, or begins a word of the relation. */
   text?: string | null;
 }
 

@@ -12,7 +12,7 @@ from .errors import (
     InvalidRequest, NotAllowed, NotAuthenticated, NotFound, RateLimited, RecallError, ServerUnavailable, TimedOut,
 )  # fmt: skip
 from .models import (
-    Answer, Candidate, Context, Entity, EntityRef, EntityType, Event, Evidence, Fact, FactStatus, FactValue, Forgotten,
+    Answer, Candidate, Context, DatePrecision, Entity, EntityRef, EntityType, Event, Evidence, Fact, FactStatus, FactValue, Forgotten,
     ImportedMessage, Message, MessageKind, MessageRole, MessageStatus, Page, RankedChunk, RankedFact, RankedMessage, Resolution,
     RetrievalMethod, Role, Session, Stance, Viewer, ViewerRole,
 )  # fmt: skip
@@ -20,7 +20,7 @@ from .models import (
 __all__ = [
     "Answer", "AsyncComparisons", "AsyncDocuments", "AsyncRecall", "Candidate", "Chunk", "Citation", "Comparison",
     "ComparisonPoint", "ComparisonReport", "Comparisons", "Context", "Document", "DocumentRef", "DocumentStatus", "Documents",
-    "Entity", "EntityRef", "EntityType", "Event", "Evidence", "Fact", "FactStatus", "FactValue", "Forgotten", "ImportedMessage",
+    "DatePrecision", "Entity", "EntityRef", "EntityType", "Event", "Evidence", "Fact", "FactStatus", "FactValue", "Forgotten", "ImportedMessage",
     "InvalidRequest", "Message", "MessageKind", "MessageRole", "MessageStatus", "NotAllowed", "NotAuthenticated", "NotFound",
     "Page", "PageRange", "RankedChunk", "RankedFact", "RankedMessage", "RateLimited", "Recall", "RecallError", "Resolution",
     "RetrievalMethod", "Role", "SearchSource", "ServerUnavailable", "Session", "Stance", "TimedOut", "Viewer", "ViewerRole",

@@ -13,6 +13,7 @@ T = TypeVar("T")
 
 EntityType = Literal["PERSON", "ORGANIZATION", "PLACE", "PROJECT", "TOOL", "CONCEPT", "EVENT", "THING"]
 FactStatus = Literal["ACTIVE", "ENDED", "RETRACTED"]
+DatePrecision = Literal["UNKNOWN", "YEAR", "MONTH", "DAY"]
 MessageKind = Literal["STATEMENT", "QUESTION", "MIXED", "OTHER"]
 MessageRole = Literal["USER", "ASSISTANT", "DOCUMENT"]
 """`DOCUMENT`: a chunk of a document, as evidence of facts."""
@@ -255,6 +256,9 @@ class Fact:
     updated_at: datetime
     value: FactValue | None = None
     """The value that the fact states of its subject, instead of an object."""
+    valid_from_precision: DatePrecision | None = None
+    """How exactly `valid_from` is known. UNKNOWN: no message tells it, and the moment is that of a message."""
+    valid_to_precision: DatePrecision | None = None
 
     def __str__(self) -> str:
         return f"{self.subject.name} {self.phrase} {self.object.name if self.object else self.value or ''}".rstrip()
@@ -269,6 +273,7 @@ class Fact:
             flagged=data["flagged"], shared=data["shared"], valid_from=optional_time(data["validFrom"]),
             valid_to=optional_time(data["validTo"]), created_at=parse_time(data["createdAt"]),
             updated_at=parse_time(data["updatedAt"]), value=FactValue.parse(value) if value else None,
+            valid_from_precision=data.get("validFromPrecision"), valid_to_precision=data.get("validToPrecision"),
         )  # fmt: skip
 
 

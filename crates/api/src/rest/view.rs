@@ -10,8 +10,8 @@ use crate::{
     graphql::{OperationScope, RivalsOf},
 };
 use recall_domain::{
-    Citation, Entity, EntityId, EntityType, Fact, FactId, FactStatus, FactValue, Message, MessageId, MessageKind, MessageStatus, Resource,
-    ResourceOrigin, Role, Session, SessionId, Timestamp, context::RankedFact,
+    Citation, DatePrecision, Entity, EntityId, EntityType, Fact, FactId, FactStatus, FactValue, Message, MessageId, MessageKind,
+    MessageStatus, Resource, ResourceOrigin, Role, Session, SessionId, Timestamp, context::RankedFact,
 };
 use recall_facts::weigh;
 
@@ -249,12 +249,14 @@ pub(super) struct FactView {
     status: FactStatus,
     /// Whether all its support has low confidence.
     flagged: bool,
-    /// When the first message since its last end stated it: a bound, as it may have begun earlier.
+    /// When it began. If the precision is `unknown`, no message tells it: this is when the first message since its last end stated it, a bound.
     #[schema(value_type = Option<String>, format = DateTime)]
     valid_from: Option<Timestamp>,
-    /// When a message said that it had ended: a bound, as it may have ended earlier.
+    valid_from_precision: Option<DatePrecision>,
+    /// When it ended. If the precision is `unknown`, no message tells it: this is when a message said so, or when it was retracted.
     #[schema(value_type = Option<String>, format = DateTime)]
     valid_to: Option<Timestamp>,
+    valid_to_precision: Option<DatePrecision>,
     /// When it was first recorded.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -295,8 +297,10 @@ impl FactView {
                 relative_weight: candidates.map_or(1.0, |of| of.relative_weight(fact, ontology, scope.now)),
                 status: fact.status,
                 flagged: fact.flagged,
-                valid_from: fact.valid_from,
-                valid_to: fact.valid_to,
+                valid_from: fact.began().map(|m| m.at),
+                valid_from_precision: fact.began().map(|m| m.precision),
+                valid_to: fact.ended().map(|m| m.at),
+                valid_to_precision: fact.ended().map(|m| m.precision),
                 created_at: fact.created_at,
                 updated_at: fact.updated_at,
                 shared: named.shared,

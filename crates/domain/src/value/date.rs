@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::DatePrecision;
+
 const MONTHS: [&str; 12] =
     ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
 
@@ -41,6 +43,22 @@ impl ValueDate {
     /// Returns the date in ISO 8601.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns how exactly it is known: a day, a month or a year. A yearly day and a period are none of these.
+    pub fn precision(&self) -> DatePrecision {
+        match parts(&self.0) {
+            Some((Some(_), Some(_), Some(_))) => DatePrecision::Day,
+            Some((Some(_), Some(_), None)) => DatePrecision::Month,
+            Some((Some(_), None, None)) => DatePrecision::Year,
+            _ => DatePrecision::Unknown,
+        }
+    }
+
+    /// Returns its first day, if it is a day, a month or a year.
+    pub fn first_day(&self) -> Option<NaiveDate> {
+        let (year, month, day) = parts(&self.0)?;
+        NaiveDate::from_ymd_opt(year?, month.unwrap_or(1), day.unwrap_or(1))
     }
 
     /// Returns the date in words: "1 March 2026".
@@ -220,12 +238,12 @@ impl SpokenDate {
     }
 }
 
-fn weekday(word: &str) -> Option<Weekday> {
+pub(super) fn weekday(word: &str) -> Option<Weekday> {
     word.parse().ok().filter(|_| word.len() > 3 || matches!(word, "mon" | "tue" | "wed" | "thu" | "fri"))
 }
 
 /// The number of a month by its name or usual short form.
-fn month(word: &str) -> Option<u32> {
+pub(super) fn month(word: &str) -> Option<u32> {
     let place = MONTHS.iter().position(|m| {
         let m = m.to_lowercase();
         word == m || (word.len() == 3 && m.starts_with(word)) || (word == "sept" && m == "september")
@@ -234,18 +252,18 @@ fn month(word: &str) -> Option<u32> {
 }
 
 /// The number of a day: "3", "3rd".
-fn day(word: &str) -> Option<u32> {
+pub(super) fn day(word: &str) -> Option<u32> {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let ending = &word[digits.len()..];
     (matches!(ending, "" | "st" | "nd" | "rd" | "th") && digits.len() <= 2).then(|| digits.parse().ok())?
 }
 
-fn year(word: &str) -> Option<i32> {
+pub(super) fn year(word: &str) -> Option<i32> {
     (word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit())).then(|| word.parse().ok())?.filter(|y| (1000..2200).contains(y))
 }
 
 /// A small number in digits or in words.
-fn count(word: &str) -> Option<u32> {
+pub(super) fn count(word: &str) -> Option<u32> {
     const WORDS: [&str; 13] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     match word {
         "a" | "an" => Some(1),

@@ -3,9 +3,11 @@
 mod date;
 mod decimal;
 mod parse;
+mod past;
 
 pub use date::{RelativeDate, SpokenDate, ValueDate};
 pub use decimal::Decimal;
+pub use past::{past_date, past_year};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
-use recall_domain::{Span, UserText};
+use recall_domain::{SaidPeriod, Span, UserText};
 
 fn ontology() -> Ontology {
     Ontology::parse(include_str!("../../../../data/ontology.toml")).unwrap()
@@ -51,6 +51,7 @@ impl Memory {
                 flagged: false,
                 valid_from: None,
                 valid_to: None,
+                said_period: SaidPeriod::default(),
                 last_support: None,
                 created_at: at(0),
                 updated_at: at(0),
@@ -63,6 +64,7 @@ impl Memory {
                 confidence: 0.9,
                 span: (about || stance != 1).then_some(Span { start: 0, end: 1 }),
                 excerpt: UserText::from("said"),
+                said_period: SaidPeriod::default(),
                 created_at: at(i64::from(said) * 86_400_000),
             };
             evidence.entry((id, message(said), stance)).or_insert(row);

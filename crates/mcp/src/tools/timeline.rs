@@ -90,7 +90,7 @@ impl Definition for Timeline {
 
 /// Returns the time by which a fact is sorted.
 fn begin(fact: &Fact) -> Timestamp {
-    fact.valid_from.unwrap_or(fact.created_at)
+    fact.began().map_or(fact.created_at, |m| m.at)
 }
 
 fn changes(evidence: &mut HashMap<FactId, Vec<Evidence>>, fact: &FactView) -> Vec<EvidenceView> {

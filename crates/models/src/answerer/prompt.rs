@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use recall_domain::{
-    Citation, EntityId, Evidence, FactStatus, MessageKind, Ontology, Stance, Timestamp,
+    Citation, DatedMoment, EntityId, Evidence, FactStatus, MessageKind, Ontology, Stance, Timestamp,
     context::{Context, RankedChunk, RankedFact, RankedMessage},
 };
 use recall_ports::Asked;
@@ -125,8 +125,13 @@ fn fact(n: usize, f: &RankedFact, ontology: &Ontology) -> (Value, Citation) {
     let words = evidence.map(|e| e.excerpt.clone()).filter(|e| !e.as_str().is_empty());
     let mut value = json!({ "n": n, "fact": fact_lines, "status": status, "belief": (f.fact.belief() * 100.0).round() / 100.0 });
     if let Some(fields) = value.as_object_mut() {
-        let dates = [("since", f.fact.valid_from), ("until", f.fact.valid_to), ("said_on", evidence.map(|e| e.created_at))];
-        fields.extend(dates.into_iter().filter_map(|(k, at)| Some((k.to_owned(), json!(day(at?))))));
+        // The date of a message is no date of the fact.
+        let dated = |moment: Option<DatedMoment>, said: &str, bound: &str| {
+            moment.map(|m| m.words().map_or_else(|| (bound.to_owned(), json!(day(m.at))), |words| (said.to_owned(), json!(words))))
+        };
+        fields.extend(dated(f.fact.began(), "since", "first_said_on"));
+        fields.extend(dated(f.fact.ended(), "until", "ended_by"));
+        fields.extend(evidence.map(|e| ("said_on".to_owned(), json!(day(e.created_at)))));
         fields.extend(words.iter().map(|w| ("words".to_owned(), json!(w.as_str()))));
         fields.extend(f.fact.flagged.then(|| ("unsure".to_owned(), json!(true))));
     }
@@ -188,7 +193,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use recall_domain::{Entity, EntityType, Fact, FactId, Message, MessageId, MessageStatus, Role, SessionId};
+    use recall_domain::{Entity, EntityType, Fact, FactId, Message, MessageId, MessageStatus, Role, SaidPeriod, SessionId};
     use recall_understand::default_ontology;
 
     fn entity(n: u128, name: &str) -> Entity {
@@ -222,6 +227,7 @@ mod tests {
             flagged: relation == "KNOWS",
             valid_from: None,
             valid_to: None,
+            said_period: SaidPeriod::default(),
             last_support: None,
             created_at: at,
             updated_at: at,

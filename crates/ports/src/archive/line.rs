@@ -12,7 +12,7 @@ use super::{
     Owner,
     shape::{Field, Form, Holds, Record, Shape, Value},
 };
-use recall_domain::{FactValue, Quoted, Timestamp, UserId, context::SearchSources};
+use recall_domain::{FactValue, Quoted, SaidPeriod, Timestamp, UserId, context::SearchSources};
 
 /// Name of the format, in the first line.
 pub const FORMAT: &str = "recall-archive";
@@ -218,6 +218,7 @@ fn parsed(holds: Holds, raw: &RawValue) -> Option<Value> {
         Holds::Weight => real(raw, HEAVIEST),
         Holds::Share => real(raw, 1.0),
         Holds::Text | Holds::Key => read(raw).map(Value::Text),
+        Holds::Interval => read(raw).filter(|text: &String| SaidPeriod::parse(text).is_some()).map(Value::Text),
         Holds::Word(words) => read::<String>(raw).filter(|w| words.contains(&w.as_str())).map(Value::Text),
         Holds::Flag => read(raw).map(Value::Flag),
         Holds::Json(form) => well_formed(form, raw).then(|| Value::Json(raw.get().to_owned())),

@@ -26,6 +26,8 @@ pub enum Holds {
     Share,
     /// Text.
     Text,
+    /// The dates at which a fact began and ended, as text.
+    Interval,
     /// A key that finds an entity. A store may keep a digest of a very long key.
     Key,
     /// One of these words.
@@ -288,12 +290,13 @@ pub static SHAPES: &[Shape] = &[
         id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Weight),
         one("opposition", Holds::Weight), time("weighed_at"), one("status", STATUS), one("flagged", Holds::Flag),
         maybe("valid_from", Holds::Time), maybe("valid_to", Holds::Time), maybe("last_support", Holds::Time), time("created_at"),
-        time("updated_at"), maybe("value", Holds::Json(Form::FactValue)),
+        time("updated_at"), maybe("value", Holds::Json(Form::FactValue)), maybe("said_period", Holds::Interval),
     }),
     shape!("evidence" in "evidence" by ["fact_id", "message_id", "stance"]
         ordered [id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
         id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Share),
         maybe("span_start", Holds::Small), maybe("span_end", Holds::Small), one("excerpt", Holds::Text), time("created_at"),
+        maybe("said_period", Holds::Interval),
     }),
     shape!("merged" in "entity_merges" by ["gone_id"] ordered [id("gone_id")] derived false { id("gone_id"), id("into_id") }),
     shape!("merge" in "merges" by ["gone_id"] ordered [id("gone_id")] derived false {
@@ -320,12 +323,13 @@ pub static SHAPES: &[Shape] = &[
         id("gone_id"), id("id"), id("subject_id"), one("relation", Holds::Text), id("object_id"), one("support", Holds::Weight),
         one("opposition", Holds::Weight), time("weighed_at"), one("status", STATUS), one("flagged", Holds::Flag),
         maybe("valid_from", Holds::Time), maybe("valid_to", Holds::Time), maybe("last_support", Holds::Time), time("created_at"),
-        time("updated_at"), maybe("value", Holds::Json(Form::FactValue)),
+        time("updated_at"), maybe("value", Holds::Json(Form::FactValue)), maybe("said_period", Holds::Interval),
     }),
     shape!("merge_evidence" in "merged_evidence" by ["gone_id", "fact_id", "message_id", "stance"]
         ordered [id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE)] derived false {
         id("gone_id"), id("fact_id"), id("message_id"), one("stance", STANCE), id("session_id"), one("confidence", Holds::Share),
         maybe("span_start", Holds::Small), maybe("span_end", Holds::Small), one("excerpt", Holds::Text), time("created_at"),
+        maybe("said_period", Holds::Interval),
     }),
     shape!("topic" in "topic_parts" by ["session_id", "part"] ordered [id("session_id"), one("part", Holds::Small)] derived false {
         id("session_id"), one("part", Holds::Small), id("topic_id"), one("name", Holds::Text), one("terms", Holds::Json(Form::Names)),

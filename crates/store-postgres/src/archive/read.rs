@@ -114,10 +114,10 @@ impl Bound {
             (Holds::Vector, _) => Self::Vector(None),
             (Holds::Bytes, Value::Bytes(b)) => Self::Bytes(Some(b.clone())),
             (Holds::Bytes, _) => Self::Bytes(None),
-            (Holds::Text, Value::Text(t)) => Self::Text(Some(codec::text(t).into_owned())),
+            (Holds::Text | Holds::Interval, Value::Text(t)) => Self::Text(Some(codec::text(t).into_owned())),
             (Holds::Key, Value::Text(t)) => Self::Text(Some(codec::moved_key(t).into_owned())),
             (Holds::Word(_), Value::Text(t)) | (Holds::Json(_), Value::Json(t)) => Self::Text(Some(t.clone())),
-            (Holds::Text | Holds::Key | Holds::Word(_) | Holds::Json(_), _) => Self::Text(None),
+            (Holds::Text | Holds::Key | Holds::Interval | Holds::Word(_) | Holds::Json(_), _) => Self::Text(None),
         }
     }
 }
@@ -143,7 +143,7 @@ fn read_value(row: &PgRow, shape: &Shape, field: &Field) -> Result<Option<Value>
         Holds::Count | Holds::Small => row.try_get::<Option<i64>, _>(field.name)?.map(Value::Count),
         Holds::Time => row.try_get::<Option<Timestamp>, _>(field.name)?.map(|t| Value::Count(codec::millis(t))),
         Holds::Weight | Holds::Share => row.try_get::<Option<f64>, _>(field.name)?.map(Value::Real),
-        Holds::Text | Holds::Key => match row.try_get::<Option<String>, _>(field.name)? {
+        Holds::Text | Holds::Key | Holds::Interval => match row.try_get::<Option<String>, _>(field.name)? {
             Some(text) => Some(Value::Text(codec::parse_text(text).ok_or_else(damaged)?)),
             None => None,
         },

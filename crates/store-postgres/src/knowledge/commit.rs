@@ -214,19 +214,20 @@ impl KnowledgeStatements for WriteTransaction<'_> {
             facts.iter().map(|f| f.value.as_ref().map(|v| codec::json(&v.stored(), "value")).transpose()).collect::<Result<_, _>>()?;
         let put = sqlx::query!(
             "INSERT INTO facts (user_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                                valid_from, valid_to, last_support, created_at, updated_at, value)
+                                valid_from, valid_to, last_support, created_at, updated_at, value, said_period)
              SELECT $1, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                    valid_from, valid_to, last_support, created_at, updated_at, value::json
+                    valid_from, valid_to, last_support, created_at, updated_at, value::json, said_period
              FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::double precision[], $7::double precision[],
                          $8::timestamptz[], $9::text[], $10::boolean[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[],
-                         $14::timestamptz[], $15::timestamptz[], $16::text[])
+                         $14::timestamptz[], $15::timestamptz[], $16::text[], $17::text[])
                   AS f (id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                        valid_from, valid_to, last_support, created_at, updated_at, value)
+                        valid_from, valid_to, last_support, created_at, updated_at, value, said_period)
              ON CONFLICT (user_id, id) DO UPDATE SET subject_id = excluded.subject_id, relation = excluded.relation,
                  object_id = excluded.object_id, support = excluded.support, opposition = excluded.opposition,
                  weighed_at = excluded.weighed_at, status = excluded.status, flagged = excluded.flagged,
                  valid_from = excluded.valid_from, valid_to = excluded.valid_to, last_support = excluded.last_support,
-                 created_at = excluded.created_at, updated_at = excluded.updated_at, value = excluded.value",
+                 created_at = excluded.created_at, updated_at = excluded.updated_at, value = excluded.value,
+                 said_period = excluded.said_period",
             user.0,
             &column(facts, |f| f.id.0)[..],
             &column(facts, |f| f.subject.0)[..],
@@ -244,6 +245,7 @@ impl KnowledgeStatements for WriteTransaction<'_> {
             &column(facts, |f| time(f.created_at))[..],
             &column(facts, |f| time(f.updated_at))[..],
             &values as &[Option<String>],
+            &column(facts, |f| f.said_period.text()) as &[Option<String>],
         );
         put.execute(&mut *self.0).await?;
         Ok(())
@@ -264,11 +266,12 @@ impl KnowledgeStatements for WriteTransaction<'_> {
 
     async fn insert_evidence(&mut self, user: UserId, evidence: &[Evidence]) -> Result<(), Failure> {
         let put = sqlx::query!(
-            "INSERT INTO evidence (user_id, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at)
-             SELECT $1, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at
+            "INSERT INTO evidence (user_id, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at,
+                                   said_period)
+             SELECT $1, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at, said_period
              FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::double precision[], $7::bigint[], $8::bigint[], $9::text[],
-                         $10::timestamptz[])
-                  AS v (fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at)
+                         $10::timestamptz[], $11::text[])
+                  AS v (fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at, said_period)
              ON CONFLICT (user_id, fact_id, message_id, stance) DO NOTHING",
             user.0,
             &column(evidence, |e| e.fact.0)[..],
@@ -280,6 +283,7 @@ impl KnowledgeStatements for WriteTransaction<'_> {
             &column(evidence, |e| e.span.map(|s| i64::from(s.end))) as &[Option<i64>],
             &column(evidence, |e| codec::text(e.excerpt.as_str()))[..],
             &column(evidence, |e| time(e.created_at))[..],
+            &column(evidence, |e| e.said_period.text()) as &[Option<String>],
         );
         put.execute(&mut *self.0).await?;
         Ok(())

@@ -133,9 +133,10 @@ impl MergeStatements for WriteTransaction<'_> {
         mentions.execute(&mut *self.0).await?;
         let facts = sqlx::query!(
             "INSERT INTO merged_facts (user_id, gone_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                                       valid_from, valid_to, last_support, created_at, updated_at, value)
+                                       valid_from, valid_to, last_support, created_at, updated_at, value, said_period)
              SELECT user_id, $2, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                    valid_from, valid_to, last_support, created_at, updated_at, value FROM facts WHERE user_id = $1 AND id = ANY($3)",
+                    valid_from, valid_to, last_support, created_at, updated_at, value, said_period
+             FROM facts WHERE user_id = $1 AND id = ANY($3)",
             user,
             gone,
             &touched[..],
@@ -143,8 +144,9 @@ impl MergeStatements for WriteTransaction<'_> {
         facts.execute(&mut *self.0).await?;
         let evidence = sqlx::query!(
             "INSERT INTO merged_evidence (user_id, gone_id, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt,
-                                          created_at)
-             SELECT user_id, $2, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at
+                                          created_at, said_period)
+             SELECT user_id, $2, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at,
+                    said_period
              FROM evidence WHERE user_id = $1 AND fact_id = ANY($3)",
             user,
             gone,

@@ -107,12 +107,13 @@ pub(in super::super) struct FactRow {
     pub(in super::super) created_at: Timestamp,
     pub(in super::super) updated_at: Timestamp,
     pub(in super::super) value: Option<JsonText>,
+    pub(in super::super) said_period: Option<String>,
 }
 
 /// The columns of a fact, for statements built at run time.
 pub(in super::super) const FACT: &str =
     "f.id, f.subject_id, f.relation, f.object_id, f.support, f.opposition, f.weighed_at, f.status, f.flagged,
-    f.valid_from, f.valid_to, f.last_support, f.created_at, f.updated_at, f.value";
+    f.valid_from, f.valid_to, f.last_support, f.created_at, f.updated_at, f.value, f.said_period";
 
 /// Selects facts. The arguments are a table and a condition; `WITH` adds a common table expression first.
 macro_rules! facts {
@@ -124,7 +125,7 @@ macro_rules! facts {
         sqlx::query_as!(
             $crate::rows::FactRow,
             $($before +)* "SELECT id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged, valid_from,
-                    valid_to, last_support, created_at, updated_at, value FROM " + $rest $(, $value)*
+                    valid_to, last_support, created_at, updated_at, value, said_period FROM " + $rest $(, $value)*
         )
     };
 }
@@ -134,7 +135,8 @@ macro_rules! facts_with {
     ($columns:literal, $rest:literal $(, $value:expr)* $(,)?) => {
         sqlx::query!(
             "SELECT " + $columns + ", f.id, f.subject_id, f.relation, f.object_id, f.support, f.opposition, f.weighed_at, f.status,
-                    f.flagged, f.valid_from, f.valid_to, f.last_support, f.created_at, f.updated_at, f.value " + $rest $(, $value)*
+                    f.flagged, f.valid_from, f.valid_to, f.last_support, f.created_at, f.updated_at, f.value,
+                    f.said_period " + $rest $(, $value)*
         )
     };
 }
@@ -158,6 +160,7 @@ macro_rules! fact_of {
             created_at: $row.created_at,
             updated_at: $row.updated_at,
             value: $row.value,
+            said_period: $row.said_period,
         }
         .read()
     };
@@ -182,6 +185,7 @@ impl FactRow {
             created_at: self.created_at,
             updated_at: self.updated_at,
             value: self.value.map(|v| of("value").json(&v)).transpose()?,
+            said_period: of("said_period").said_period(self.said_period)?,
         })
     }
 }
@@ -196,6 +200,7 @@ pub(in super::super) struct EvidenceRow {
     pub(in super::super) span_start: Option<i64>,
     pub(in super::super) span_end: Option<i64>,
     pub(in super::super) excerpt: String,
+    pub(in super::super) said_period: Option<String>,
     pub(in super::super) created_at: Timestamp,
 }
 
@@ -205,7 +210,7 @@ macro_rules! evidence {
         sqlx::query_as!(
             $crate::rows::EvidenceRow,
             r#"SELECT v.fact_id AS "fact_id!", v.message_id AS "message_id!", v.session_id AS "session_id!", v.stance AS "stance!",
-                    v.confidence AS "confidence!", v.span_start, v.span_end, v.excerpt AS "excerpt!", v.created_at AS "created_at!"
+                    v.confidence AS "confidence!", v.span_start, v.span_end, v.excerpt AS "excerpt!", v.said_period, v.created_at AS "created_at!"
              FROM "# + $rest $(, $value)*
         )
     };
@@ -224,6 +229,7 @@ impl EvidenceRow {
             confidence: self.confidence,
             span: start.zip(end).map(|(start, end)| Span { start, end }),
             excerpt: of("excerpt").text(self.excerpt)?.into(),
+            said_period: of("said_period").said_period(self.said_period)?,
             created_at: self.created_at,
         })
     }

@@ -13,7 +13,7 @@ use super::{
     codec::{self, JsonText, Word},
     failure::Failure,
 };
-use recall_domain::{Message, MessageId, Resource, Session, SessionId, StoredEvent, Timestamp, UserText};
+use recall_domain::{Message, MessageId, Resource, SaidPeriod, Session, SessionId, StoredEvent, Timestamp, UserText};
 use recall_store::Refusal;
 
 /// The table and column of a value, for reports of damage.
@@ -44,6 +44,11 @@ impl Column {
 
     pub(super) fn word<W: Word>(self, stored: &str) -> Result<W, Failure> {
         W::parse_word(stored).ok_or_else(|| self.damaged())
+    }
+
+    /// Reads a period, which is null if no message tells a date.
+    pub(super) fn said_period(self, stored: Option<String>) -> Result<SaidPeriod, Failure> {
+        Ok(stored.map(|text| SaidPeriod::parse(&text).ok_or_else(|| self.damaged())).transpose()?.unwrap_or_default())
     }
 
     pub(super) fn json<T: serde::de::DeserializeOwned>(self, stored: &JsonText) -> Result<T, Failure> {

@@ -112,7 +112,7 @@ fn read_value(c: &Columns<'_, '_>, field: &Field) -> Result<Option<Value>, Failu
         Holds::Id => c.opt_id(field.name)?.map(Value::Id),
         Holds::Count | Holds::Small | Holds::Time => c.get::<Option<i64>>(field.name)?.map(Value::Count),
         Holds::Weight | Holds::Share => c.get::<Option<f64>>(field.name)?.map(Value::Real),
-        Holds::Text | Holds::Key | Holds::Word(_) => c.opt_text(field.name)?.map(Value::Text),
+        Holds::Text | Holds::Key | Holds::Interval | Holds::Word(_) => c.opt_text(field.name)?.map(Value::Text),
         Holds::Flag => c.get::<Option<i64>>(field.name)?.map(|n| Value::Flag(n != 0)),
         Holds::Json(_) => c.opt_text(field.name)?.map(Value::Json),
         Holds::Vector => c.opt_vector(field.name)?.map(Value::Vector),

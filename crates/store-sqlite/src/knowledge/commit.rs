@@ -156,14 +156,15 @@ impl KnowledgeStatements for WriteTransaction<'_> {
         for f in facts {
             self.0.execute(
                 "INSERT INTO facts (user_id, id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged,
-                                    valid_from, valid_to, last_support, created_at, updated_at, value)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                                    valid_from, valid_to, last_support, created_at, updated_at, value, said_period)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                  ON CONFLICT (user_id, id) DO UPDATE SET subject_id = excluded.subject_id, relation = excluded.relation,
                      object_id = excluded.object_id, support = excluded.support, opposition = excluded.opposition,
                      weighed_at = excluded.weighed_at, status = excluded.status, flagged = excluded.flagged,
                      valid_from = excluded.valid_from, valid_to = excluded.valid_to, last_support = excluded.last_support,
-                     created_at = excluded.created_at, updated_at = excluded.updated_at, value = excluded.value",
-                (
+                     created_at = excluded.created_at, updated_at = excluded.updated_at, value = excluded.value,
+                     said_period = excluded.said_period",
+                rusqlite::params![
                     user.0,
                     f.id.0,
                     f.subject.0,
@@ -180,7 +181,8 @@ impl KnowledgeStatements for WriteTransaction<'_> {
                     millis(f.created_at),
                     millis(f.updated_at),
                     f.value.as_ref().map(|v| json(&v.stored(), "value")).transpose()?,
-                ),
+                    f.said_period.text(),
+                ],
             )?;
         }
         Ok(())
@@ -205,8 +207,9 @@ impl KnowledgeStatements for WriteTransaction<'_> {
     async fn insert_evidence(&mut self, user: UserId, evidence: &[Evidence]) -> Result<(), Failure> {
         for e in evidence {
             self.0.execute(
-                "INSERT INTO evidence (user_id, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, fact_id, message_id, stance) DO NOTHING",
+                "INSERT INTO evidence (user_id, fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at,
+                                       said_period)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, fact_id, message_id, stance) DO NOTHING",
                 (
                     user.0,
                     e.fact.0,
@@ -218,6 +221,7 @@ impl KnowledgeStatements for WriteTransaction<'_> {
                     e.span.map(|s| s.end),
                     e.excerpt.as_str(),
                     millis(e.created_at),
+                    e.said_period.text(),
                 ),
             )?;
         }

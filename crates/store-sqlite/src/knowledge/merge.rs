@@ -17,8 +17,8 @@ const ENTITY: &str =
     "id, name, entity_type, aliases, description, mention_count, confidence, is_viewer, first_message, created_at, updated_at";
 const FACT: &str =
     "id, subject_id, relation, object_id, support, opposition, weighed_at, status, flagged, valid_from, valid_to, last_support,
-                    created_at, updated_at, value";
-const EVIDENCE: &str = "fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at";
+                    created_at, updated_at, value, said_period";
+const EVIDENCE: &str = "fact_id, message_id, stance, session_id, confidence, span_start, span_end, excerpt, created_at, said_period";
 
 #[async_trait]
 impl MergeStatements for WriteTransaction<'_> {

@@ -227,8 +227,7 @@ fn fact(f: &RankedFact, ontology: &Ontology) -> Item {
     let object = f.fact.value.as_ref().map_or_else(|| name(&f.object), FactValue::shown);
     let words = format!("{} {phrase} {object}", name(&f.subject));
     let mut notes = vec![status.to_owned()];
-    notes.extend(f.fact.valid_from.map(|at| format!("since {}", day(at))));
-    notes.extend(f.fact.valid_to.map(|at| format!("until {}", day(at))));
+    notes.extend(f.fact.times());
     let text = format!("Fact: {} ({})", quoted(&words), notes.join(", "));
     let excerpt = evidence.map(|e| e.excerpt.clone()).filter(|e| !e.as_str().is_empty()).unwrap_or_else(|| words.into());
     let at = evidence.map(|e| e.created_at);

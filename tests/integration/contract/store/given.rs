@@ -10,8 +10,8 @@ use std::{
 
 use recall_domain::{
     Caller, Citation, Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, Mention,
-    Message, MessageId, MessageKind, Resource, ResourceOrigin, Role, SessionId, Span, Stance, StoredEvent, Timestamp, UserId, ViewerRole,
-    event::AnswerFailed,
+    Message, MessageId, MessageKind, Resource, ResourceOrigin, Role, SaidPeriod, SessionId, Span, Stance, StoredEvent, Timestamp, UserId,
+    ViewerRole, event::AnswerFailed,
 };
 use recall_ports::{AnsweredQuestion, Embedding, FollowUp, IndexEntry, Job, KnowledgeCommit, NewMessage, SessionUpdate, Store};
 use uuid::Uuid;
@@ -127,6 +127,7 @@ pub(super) fn fact(subject: &Entity, relation: &str, object: &Entity) -> Fact {
         flagged: false,
         valid_from: Some(at(0)),
         valid_to: None,
+        said_period: SaidPeriod::parse("2024-03/").unwrap(),
         last_support: Some(at(0)),
         created_at: at(0),
         updated_at: at(0),
@@ -142,6 +143,7 @@ pub(super) fn evidence(fact: &Fact, message: &Message, stance: Stance) -> Eviden
         confidence: 1.0,
         span: Some(Span { start: 0, end: 4 }),
         excerpt: "John".into(),
+        said_period: SaidPeriod::parse("2024-03/2025-06-30").unwrap(),
         created_at: message.sent_at,
     }
 }

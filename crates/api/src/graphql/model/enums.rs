@@ -176,6 +176,20 @@ pub(crate) enum FactStatus {
     Retracted,
 }
 
+/// How exactly a date is known.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "recall_domain::DatePrecision")]
+pub(crate) enum DatePrecision {
+    /// No message tells the date. The moment is that of a message, and only a bound.
+    Unknown,
+    /// The year; the moment is its beginning, in UTC.
+    Year,
+    /// The month; the moment is its beginning, in UTC.
+    Month,
+    /// The day; the moment is its beginning, in UTC.
+    Day,
+}
+
 /// The effect of a message on a fact.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::Stance")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_graphql::{Context, ID, Object};
 
 use super::{
-    enums::{EvidenceStance, FactStatus},
+    enums::{DatePrecision, EvidenceStance, FactStatus},
     nodes::{EntityNode, FactNode, MessageNode},
     value::FactValueNode,
 };
@@ -99,13 +99,33 @@ impl FactNode {
         self.0.flagged
     }
 
-    /// When the first message since its last end stated it: a bound, as it may have begun earlier.
+    /// When the fact began, as messages tell it. If the precision is `UNKNOWN`, none does: then this is `statedAt`, a bound.
     async fn valid_from(&self) -> Option<Timestamp> {
+        self.0.began().map(|moment| moment.at)
+    }
+
+    /// How exactly `validFrom` is known; null without it.
+    async fn valid_from_precision(&self) -> Option<DatePrecision> {
+        self.0.began().map(|moment| moment.precision.into())
+    }
+
+    /// When the fact ended, as messages tell it. If the precision is `UNKNOWN`, none does: then this is `endStatedAt`, a bound.
+    async fn valid_to(&self) -> Option<Timestamp> {
+        self.0.ended().map(|moment| moment.at)
+    }
+
+    /// How exactly `validTo` is known; null without it.
+    async fn valid_to_precision(&self) -> Option<DatePrecision> {
+        self.0.ended().map(|moment| moment.precision.into())
+    }
+
+    /// When the first message since its last end stated it.
+    async fn stated_at(&self) -> Option<Timestamp> {
         self.0.valid_from
     }
 
-    /// When a message said that it had ended: a bound, as it may have ended earlier.
-    async fn valid_to(&self) -> Option<Timestamp> {
+    /// When a message said that it had ended, or when it was retracted.
+    async fn end_stated_at(&self) -> Option<Timestamp> {
         self.0.valid_to
     }
 

@@ -15,6 +15,7 @@ fn value(field: &Field) -> BoxedStrategy<Value> {
         Holds::Weight => prop_oneof![0.0..1.0f64, 0.0..HEAVIEST, Just(5e-324)].prop_map(Value::Real).boxed(),
         Holds::Share => prop_oneof![0.0..=1.0f64, Just(5e-324)].prop_map(Value::Real).boxed(),
         Holds::Text | Holds::Key => any::<String>().prop_map(Value::Text).boxed(),
+        Holds::Interval => "(2[0-9]{3}(-0[1-9])?)?/(2[0-9]{3})?".prop_map(Value::Text).boxed(),
         Holds::Word(words) => proptest::sample::select(words).prop_map(|w| Value::Text(w.to_owned())).boxed(),
         Holds::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
         Holds::Json(Form::Any) => {

@@ -2,7 +2,7 @@
 
 use recall_domain::{
     EntityId, EntityType, Fact, FactStatus, FactValue, MessageId, Ontology, Relation, RelationName, SessionId, Timestamp,
-    context::SearchSource,
+    context::SearchSource, ontology::Cues,
 };
 
 /// A pattern of facts to look up.
@@ -126,13 +126,45 @@ pub struct FactFilter {
     pub min_belief: Option<f64>,
     /// Was known and held at this moment.
     pub as_of: Option<Timestamp>,
-    /// A name on either side or the value contains this, ignoring case.
-    pub text: Option<String>,
+    /// A name on either side, the value or the relation has each of these words.
+    pub text: Vec<TextWord>,
     /// Has one of these relations.
     pub relations: RelationFilter,
     /// The order of a list.
     pub order: FactOrder,
 }
+
+/// A word of a text that lists of facts are searched for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextWord {
+    /// The word: a name or a value may contain it, ignoring case.
+    pub word: String,
+    /// The relations that have the word.
+    pub relations: Vec<RelationName>,
+    /// Whether it means the user: "you".
+    pub is_viewer: bool,
+}
+
+impl TextWord {
+    /// Returns the first words of a text, at most [`MAX_TEXT_WORDS`]. A word stands for a relation if one of the words of the relation begins with it.
+    pub fn all(text: &str, ontology: &Ontology) -> Vec<Self> {
+        let word = |word: &str| {
+            let word = word.to_lowercase();
+            let has_word = |r: &&Relation| {
+                let Cues { verbs, nouns, inverse_nouns, .. } = &r.cues;
+                let phrases = r.wordings.iter().map(|w| &w.phrase).chain([&r.phrase]).chain(verbs).chain(nouns).chain(inverse_nouns);
+                phrases.into_iter().any(|phrase| phrase.split_whitespace().any(|w| w.to_lowercase().starts_with(&word)))
+            };
+            let relations = ontology.iter().filter(has_word).map(|r| r.name.clone()).collect();
+            let is_viewer = matches!(word.as_str(), "i" | "me" | "my" | "you" | "your");
+            Self { word, relations, is_viewer }
+        };
+        text.split_whitespace().take(MAX_TEXT_WORDS).map(word).collect()
+    }
+}
+
+/// Most words of a text that lists of facts are searched for. Each adds conditions to the statement.
+pub const MAX_TEXT_WORDS: usize = 8;
 
 /// The order of a list of facts. Facts that are equal in it are ordered by id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -57,7 +57,7 @@ pub use extract::{Background, EarlierMessage, ExtractError, ExtractInput, Extrac
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use files::{FileFolder, FileRegistry, Original};
-pub use filter::{EntityFilter, FactFilter, FactKey, FactOrder, RelationFilter, SessionFilter};
+pub use filter::{EntityFilter, FactFilter, FactKey, FactOrder, RelationFilter, SessionFilter, TextWord};
 pub use forget::{ForgetPlan, ForgetStore, Forgetting, ForgottenKnowledge, ForgottenMention, ReplacedTitle, RestorePlan};
 pub use graph::{
     Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphChunk, GraphContents, GraphCopy, GraphDocument,

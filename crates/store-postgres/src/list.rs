@@ -76,7 +76,9 @@ mod tests {
     use recall_domain::{
         Caller, EntityId, EntityType, FactStatus, MessageId, Page, SessionId, Timestamp, UserId, ViewerRole, context::SearchSource,
     };
-    use recall_ports::{EntityFilter, EntityStore, FactFilter, FactOrder, FactStore, Inspect, RelationFilter, SessionFilter, SessionStore};
+    use recall_ports::{
+        EntityFilter, EntityStore, FactFilter, FactOrder, FactStore, Inspect, RelationFilter, SessionFilter, SessionStore, TextWord,
+    };
     use recall_store::keys;
     use uuid::Uuid;
 
@@ -88,6 +90,7 @@ mod tests {
         fn given<T>(form: u32, bit: u32, value: T) -> Option<T> {
             (form >> bit & 1 == 1).then_some(value)
         }
+        let word = |word: &str, is_viewer| TextWord { word: word.to_owned(), relations: vec!["KNOWS".to_owned()], is_viewer };
         FactFilter {
             subject: given(form, 0, EntityId(Uuid::nil())),
             object: given(form, 1, EntityId(Uuid::nil())),
@@ -98,7 +101,7 @@ mod tests {
             message: given(form, 6, MessageId(Uuid::nil())),
             min_belief: given(form, 7, 0.5),
             as_of: given(form, 8, Timestamp::UNIX_EPOCH),
-            text: given(form, 9, "anna".to_owned()),
+            text: given(form, 9, vec![word("anna", false), word("you", true)]).unwrap_or_default(),
             relations: given(form, 10, RelationFilter::Except(vec!["NOTE".to_owned()])).unwrap_or_default(),
             entity_type: given(form, 11, EntityType::Person),
             source: given(form, 12, SearchSource::Documents),

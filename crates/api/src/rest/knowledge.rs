@@ -16,7 +16,7 @@ use crate::{
     graphql::{OperationScope, ResponseBudget, read_page},
 };
 use recall_domain::{FactStatus, Timestamp};
-use recall_ports::{EntityFilter, FactFilter, RelationFilter};
+use recall_ports::{EntityFilter, FactFilter, RelationFilter, TextWord};
 use recall_usecases::UseCases;
 
 /// Conditions on facts, all of which must hold, and a page of the list.
@@ -61,7 +61,7 @@ pub(super) struct FactsParameters {
     #[serde(default, deserialize_with = "time")]
     #[param(value_type = Option<String>, format = DateTime)]
     changed_before: Option<Timestamp>,
-    /// The name of the subject or object, or the value, contains this text, ignoring case.
+    /// Each of these words, at most eight, is in the name of the subject or object, in the value, or begins a word of the relation.
     text: Option<String>,
 }
 
@@ -86,7 +86,7 @@ impl FactsParameters {
             as_of: self.as_of,
             changed_since: self.changed_since,
             changed_before: self.changed_before,
-            text: self.text.clone(),
+            text: self.text.as_deref().map(|text| TextWord::all(text, usecases.ontology())).unwrap_or_default(),
             relations,
             ..FactFilter::default()
         })

@@ -17,7 +17,7 @@ use recall_domain::{
     Entity, EntityId, EntityType, Fact, FactId, FactStatus, Page, Timestamp,
     context::{ContextQuery, Method},
 };
-use recall_ports::{EntityFilter, FactFilter, GraphError, PathQuery, graph::MAX_HOPS};
+use recall_ports::{EntityFilter, FactFilter, GraphError, PathQuery, TextWord, graph::MAX_HOPS};
 use recall_usecases::UseCaseError;
 
 /// Facts in a result by default.
@@ -237,7 +237,7 @@ async fn find_by_query<'m>(call: &'m Call<'_>, conditions: &Conditions, query: &
         Some(_) => {}
         None => {
             for memory in call.memories.all() {
-                let filter = FactFilter { text: Some(query.to_owned()), ..conditions.filter() };
+                let filter = FactFilter { text: TextWord::all(query, call.memories.ontology()), ..conditions.filter() };
                 found.add_facts(memory, &filter, conditions).await?;
             }
         }

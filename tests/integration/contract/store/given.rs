@@ -13,7 +13,7 @@ use recall_domain::{
     Message, MessageId, MessageKind, Resource, ResourceOrigin, Role, SaidPeriod, SessionId, Span, Stance, StoredEvent, Timestamp, UserId,
     ViewerRole, event::AnswerFailed,
 };
-use recall_ports::{AnsweredQuestion, Embedding, FollowUp, IndexEntry, Job, KnowledgeCommit, NewMessage, SessionUpdate, Store};
+use recall_ports::{AnsweredQuestion, Embedding, FollowUp, IndexEntry, Job, KnowledgeCommit, NewMessage, SessionUpdate, Store, TextWord};
 use uuid::Uuid;
 
 pub(super) const MODEL: &str = "test-model-1";
@@ -132,6 +132,11 @@ pub(super) fn fact(subject: &Entity, relation: &str, object: &Entity) -> Fact {
         created_at: at(0),
         updated_at: at(0),
     }
+}
+
+/// A word that only names and values have.
+pub(super) fn word(word: &str) -> TextWord {
+    TextWord { word: word.into(), relations: Vec::new(), is_viewer: false }
 }
 
 pub(super) fn evidence(fact: &Fact, message: &Message, stance: Stance) -> Evidence {

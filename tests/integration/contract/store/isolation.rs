@@ -9,7 +9,7 @@ use recall_ports::{
     SessionFilter, Store, StoreError, Unmerge, UsageTotals,
 };
 
-use super::given::{MODEL, World, answer_of, at, event, mention, new_message, with_external_id};
+use super::given::{MODEL, World, answer_of, at, event, mention, new_message, with_external_id, word};
 
 const PAGE: Page = Page { first: 100, after: None };
 
@@ -103,7 +103,7 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
         FactFilter { subject: Some(known.john.id), ..FactFilter::default() },
         FactFilter { session: Some(known.session), ..FactFilter::default() },
         FactFilter { message: Some(known.message.id), ..FactFilter::default() },
-        FactFilter { text: Some("John".into()), ..FactFilter::default() },
+        FactFilter { text: vec![word("John")], ..FactFilter::default() },
     ] {
         assert!(s.list_facts(c, &filter, &PAGE).await.unwrap().items.is_empty());
         assert_eq!(s.count_facts(c, &filter).await.unwrap(), 0);

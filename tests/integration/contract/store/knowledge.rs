@@ -11,7 +11,7 @@ use recall_ports::{
     AnswerCommit, AnsweredQuestion, CommitError, EntityFilter, FactFilter, FactKey, JobWork, KnowledgeCommit, NewMessage, Store,
 };
 
-use super::given::{World, answer_of, at, entity, event, evidence, fact, fresh, mention, new_message};
+use super::given::{World, answer_of, at, entity, event, evidence, fact, fresh, mention, new_message, word};
 
 const PAGE: Page = Page { first: 100, after: None };
 
@@ -319,12 +319,12 @@ pub(super) async fn facts_and_entities_are_filtered(store: Arc<dyn Store>) {
         (FactFilter { message: Some(known.message.id), ..by() }, vec![likes.id]),
         (FactFilter { min_belief: Some(0.25), ..by() }, vec![weak.id, likes.id]),
         (FactFilter { min_belief: Some(0.26), ..by() }, vec![likes.id]),
-        (FactFilter { text: Some("éMILE".into()), ..by() }, vec![weak.id]),
-        (FactFilter { text: Some("grand".into()), ..by() }, vec![weak.id]),
-        (FactFilter { text: Some("0%_s".into()), ..by() }, vec![weak.id]),
-        (FactFilter { text: Some("%".into()), ..by() }, vec![weak.id]),
-        (FactFilter { text: Some("M_ry".into()), ..by() }, none.clone()),
-        (FactFilter { text: Some("' OR 1=1 --".into()), ..by() }, none.clone()),
+        (FactFilter { text: vec![word("éMILE")], ..by() }, vec![weak.id]),
+        (FactFilter { text: vec![word("grand")], ..by() }, vec![weak.id]),
+        (FactFilter { text: vec![word("0%_s")], ..by() }, vec![weak.id]),
+        (FactFilter { text: vec![word("%")], ..by() }, vec![weak.id]),
+        (FactFilter { text: vec![word("M_ry")], ..by() }, none.clone()),
+        (FactFilter { text: vec![word("' OR 1=1 --")], ..by() }, none.clone()),
         (FactFilter { subject: Some(emile.id), relation: Some("LIKES".into()), ..by() }, none),
     ] {
         let mut found: Vec<_> = store.list_facts(&w.caller, &filter, &PAGE).await.unwrap().items.into_iter().map(|i| i.1.id).collect();
@@ -442,7 +442,7 @@ pub(super) async fn any_unicode_text_round_trips_and_is_searchable(store: Arc<dy
         assert_eq!(store.evidence_of(c, &[stated.id], 10).await.unwrap(), [proof]);
         let key = FactKey { subject: thing.id, relation: stated.relation.clone(), object: None, value: None };
         assert_eq!(store.facts_by_key(c, &[key], 9).await.unwrap(), std::slice::from_ref(&stated));
-        let filter = FactFilter { relation: Some(stated.relation.clone()), text: Some(odd.into()), ..FactFilter::default() };
+        let filter = FactFilter { relation: Some(stated.relation.clone()), text: vec![word(odd)], ..FactFilter::default() };
         assert_eq!(store.count_facts(c, &filter).await.unwrap(), 1);
         let filter = EntityFilter { text: Some(odd.to_uppercase()), ..EntityFilter::default() };
         assert_eq!(store.list_entities(c, &filter, &PAGE).await.unwrap().items[0].1, thing);

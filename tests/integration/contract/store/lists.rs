@@ -3,11 +3,13 @@
 use std::{fmt::Debug, future::Future, sync::Arc};
 
 use recall_domain::{Entity, EntityKey, EntityType, Fact, MessageKind, Page, Role, Slice, Stance, context::SearchSource};
-use recall_ports::{EntityFilter, FactFilter, FactOrder, FollowUp, KnowledgeCommit, NewMessage, SessionFilter, Store, StoreError};
+use recall_ports::{
+    EntityFilter, FactFilter, FactOrder, FollowUp, KnowledgeCommit, NewMessage, SessionFilter, Store, StoreError, TextWord,
+};
 
 use super::{
     documents::document,
-    given::{World, at, entity, evidence, fact, mention, new_message},
+    given::{World, at, entity, evidence, fact, mention, new_message, word},
 };
 
 /// Reads all items in pages of `first`.
@@ -87,7 +89,7 @@ pub(super) async fn every_list_is_complete_for_any_page_size(store: Arc<dyn Stor
     assert!(entities.is_sorted_by(|a, b| a.mention_count >= b.mention_count));
     let facts = same_in_any_pages(10, async |p| s.list_facts(c, &FactFilter::default(), &p).await).await;
     assert!(facts.is_sorted_by(|a, b| a.updated_at >= b.updated_at));
-    let filtered = FactFilter { entity: Some(john.id), text: Some("E".into()), ..FactFilter::default() };
+    let filtered = FactFilter { entity: Some(john.id), text: vec![word("E")], ..FactFilter::default() };
     same_in_any_pages(10, async |p| s.list_facts(c, &filtered, &p).await).await;
     let evidence = same_in_any_pages(20, async |p| s.list_evidence(c, fact.id, &p).await).await;
     assert!(evidence.is_sorted_by(|a, b| a.created_at >= b.created_at));
@@ -216,6 +218,7 @@ pub(super) async fn facts_are_filtered_by_type_source_and_time(store: Arc<dyn St
     let (entities, facts) = (vec![john, mary, oslo], vec![likes.clone(), lives.clone()]);
     w.commit(KnowledgeCommit { entities, facts, evidence, ..w.plan(session).await }).await;
     let none = FactFilter::default;
+    let of_relation = |text: &str, relation: &str| TextWord { relations: vec![relation.into()], ..word(text) };
     for (filter, expected) in [
         (FactFilter { entity_type: Some(EntityType::Place), ..none() }, vec![lives.id]),
         (FactFilter { entity_type: Some(EntityType::Person), ..none() }, vec![lives.id, likes.id]),
@@ -225,6 +228,9 @@ pub(super) async fn facts_are_filtered_by_type_source_and_time(store: Arc<dyn St
         (FactFilter { changed_since: Some(at(20)), ..none() }, vec![lives.id]),
         (FactFilter { changed_before: Some(at(20)), ..none() }, vec![likes.id]),
         (FactFilter { changed_since: Some(at(10)), changed_before: Some(at(21)), ..none() }, vec![lives.id, likes.id]),
+        (FactFilter { text: vec![word("john"), word("OSL")], ..none() }, vec![lives.id]),
+        (FactFilter { text: vec![word("mary"), word("oslo")], ..none() }, vec![]),
+        (FactFilter { text: vec![of_relation("likes", "LIKES"), word("j")], ..none() }, vec![likes.id]),
     ] {
         let found = store.list_facts(&w.caller, &filter, &Page::first(10)).await.unwrap();
         assert_eq!(found.items.into_iter().map(|(_, fact)| fact.id).collect::<Vec<_>>(), expected, "{filter:?}");

@@ -7,7 +7,7 @@ use recall_ports::{FactFilter, FactKey, KnowledgeCommit, RelationFilter, Store};
 
 use super::{
     archive::{body, changed, export, import, other},
-    given::{World, entity, evidence, fact},
+    given::{World, entity, evidence, fact, word},
 };
 
 fn with_value(subject: &Entity, relation: &str, text: &str, of: ValueType, label: Option<&str>) -> Fact {
@@ -44,7 +44,7 @@ pub(super) async fn values_tell_facts_apart_and_are_found(store: Arc<dyn Store>)
         ids.sort();
         ids
     };
-    let text = |text: &str| FactFilter { text: Some(text.into()), ..FactFilter::default() };
+    let text = |text: &str| FactFilter { text: vec![word(text)], ..FactFilter::default() };
     assert_eq!(listed(text("RENT")).await, ids(&[0]));
     assert_eq!(listed(text("erdnüsse")).await, ids(&[2]));
     assert_eq!(listed(FactFilter { object: Some(ann.id), ..FactFilter::default() }).await, ids(&[4]), "a value is no object");

@@ -65,7 +65,7 @@ pub(crate) struct FactFilterInput {
     min_belief: Option<f64>,
     /// The fact was known and held at this time.
     as_of: Option<TimeInput>,
-    /// The name of the subject or object, or the value, contains this text, ignoring case.
+    /// Each of these words, at most eight, is in the name of the subject or object, in the value, or begins a word of the relation.
     text: Option<String>,
 }
 
@@ -92,7 +92,7 @@ impl FactFilterInput {
             changed_before: read_time(self.changed_before, "filter.changedBefore")?,
             min_belief: self.min_belief,
             as_of: read_time(self.as_of, "filter.asOf")?,
-            text: self.text,
+            text: self.text.map(|text| ports::TextWord::all(&text, usecases.ontology())).unwrap_or_default(),
             relations,
             order: order.into(),
         })

@@ -43,6 +43,22 @@ async fn own_name_and_what_bears_on_a_question_are_told() {
 }
 
 #[tokio::test]
+async fn reason_of_asserted_fact_is_evidence_and_teaches_nothing_else() {
+    let chat = Chat::of(&["I like sushi."]).await;
+    let ramen =
+        |reason: &str| json!({ "sessionId": chat.session, "subject": "I", "relation": "LIKES", "object": "ramen", "reason": reason });
+    let stated = chat.change("assertFact", ramen("I changed my mind after the trip to Japan.")).await;
+    let excerpt = stated["fact"]["evidence"]["nodes"][0]["excerpt"].as_str().unwrap();
+    assert!(excerpt.contains("ramen") && excerpt.ends_with("I changed my mind after the trip to Japan."), "{stated}");
+    chat.server.settle(&chat.session).await;
+    assert_eq!(chat.facts_with(json!({})).await.len(), 2, "sushi and ramen");
+    for (reason, code) in [(" ", "REASON_EMPTY"), (&"x".repeat(501), "REASON_TOO_LONG")] {
+        let refused = chat.change("assertFact", ramen(reason)).await;
+        assert_eq!((&refused["errors"][0]["code"], &refused["errors"][0]["path"][1]), (&json!(code), &json!("reason")), "{refused}");
+    }
+}
+
+#[tokio::test]
 async fn diet_answers_what_can_be_eaten() {
     let chat = Chat::of(&["I'm vegan."]).await;
     for question in ["What can I eat?", "What can I eat, I'm vegan?", "Can I eat cheese?"] {

@@ -8,6 +8,8 @@ use recall_domain::{
 
 /// Longest name of a person, entity or client id, in bytes.
 const MAX_NAME_BYTES: usize = 200;
+/// Longest reason for a fact, in bytes. Evidence keeps the first 300 characters of a statement.
+const MAX_REASON_BYTES: usize = 500;
 /// Longest question, in bytes.
 const MAX_QUERY_BYTES: usize = 4 * 1024;
 /// Largest `sourceMetadata` as JSON, in bytes.
@@ -35,6 +37,12 @@ pub(super) fn name(name: &str, path: &'static str) -> Result<String, UseCaseErro
         return Err(UseCaseError::invalid("NAME_CONTROL_CHARACTERS", path, message));
     }
     Ok(name.trim().to_owned())
+}
+
+/// Checks a reason and returns it on one line.
+pub(super) fn reason(reason: &str) -> Result<String, UseCaseError> {
+    plain(reason, "reason", MAX_REASON_BYTES, ["REASON_EMPTY", "REASON_TOO_LONG", "REASON_CONTROL_CHARACTERS"])?;
+    Ok(reason.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Checks the name of a collection.
@@ -96,6 +104,7 @@ fn noun(path: &str) -> &'static str {
         "value.label" => "The label",
         "mention" => "The mention",
         "path" => "The path",
+        "reason" => "The reason",
         "clientMessageId" => "The client's message id",
         _ => "The name",
     }

@@ -35,6 +35,8 @@ pub struct AssertFact {
     pub subject_type: Option<EntityType>,
     /// Type of the object; default: one that the relation allows.
     pub object_type: Option<EntityType>,
+    /// Why it is stated. It becomes a part of the statement, and nothing else is learned from it.
+    pub reason: Option<String>,
 }
 
 /// A value stated by hand.
@@ -106,6 +108,13 @@ impl UseCases {
             }
         };
         self.refuse_sensitive(&text, "value")?;
+        let text = match a.reason.as_deref().map(check::reason).transpose()? {
+            Some(reason) => {
+                self.refuse_sensitive(&reason, "reason")?;
+                format!("{text} {reason}")
+            }
+            None => text,
+        };
         let whole = Span { start: 0, end: text.chars().count() as u32 };
         let message = SendMessage {
             session: a.session,

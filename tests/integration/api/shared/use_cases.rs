@@ -48,6 +48,7 @@ async fn every_use_case_refuses_shared_reader() {
         value: None,
         subject_type: None,
         object_type: None,
+        reason: None,
     };
     let refusals = [
         c.create_session(reader, None).await.map(drop),

@@ -30,6 +30,8 @@ pub(crate) struct AssertFactInput {
     subject_type: Option<EntityType>,
     /// The type of the object, used if the entity is new.
     object_type: Option<EntityType>,
+    /// Why it is stated, up to 500 bytes. It becomes a part of the statement that is the evidence, and nothing else is learned from it.
+    reason: Option<String>,
 }
 
 /// The result of `assertFact`.
@@ -96,6 +98,7 @@ impl FactMutations {
                 value: input.value.map(Into::into),
                 subject_type: input.subject_type.map(Into::into),
                 object_type: input.object_type.map(Into::into),
+                reason: input.reason,
             };
             let fact = &fact;
             let assert = |caller| async move { s.usecases.assert_fact(&caller, fact.clone()).await.map_err(ApiError::from) };

@@ -253,6 +253,7 @@ async fn routes_fit_and_answers_are_right() {
                 }
             } else {
                 add("false answers".to_owned(), !asked.is_right());
+                add("nearest shown without an answer".to_owned(), !answer.cited && answer.text.contains("Nearest to it"));
             }
             if is_shown && !asked.is_right() {
                 println!("  {} {:?}: {}", question.text, question.gold, answer.text);

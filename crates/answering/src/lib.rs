@@ -92,6 +92,8 @@ use recall_ports::{AnswerDraft, AnswerError, AnswerSink, AnswerVerifier, Answere
 
 /// The answer if nothing supports one.
 const UNKNOWN: &str = "I don't know: nothing I was told answers that.";
+/// Most messages and passages that an answer names as what comes nearest.
+const MAX_NEAREST: usize = 3;
 
 /// An [`Answerer`] that extracts facts and quotes from the context.
 pub struct ExtractiveAnswerer {
@@ -126,18 +128,20 @@ impl ExtractiveAnswerer {
         if let Some(found) = self.answer_by_facts_and_quotes(asked, context) {
             return found;
         }
-        let passage = self.answer_by_passage(asked, context).await;
-        if let Some(found) = passage.as_ref().filter(|found| found.grounded) {
-            return found.clone();
+        let passages = match self.answer_by_passage(asked, context).await {
+            Found::Answer(answer) => return answer,
+            Found::Nearest(passages) => passages,
+        };
+        match self.answer_by_verified_messages(asked, context).await {
+            Found::Answer(answer) => answer,
+            Found::Nearest(messages) => unknown_but(context, with_passages(messages, passages)),
         }
-        let message = self.answer_by_verified_messages(asked, context).await;
-        message.or(passage).unwrap_or_else(|| AnswerDraft::ungrounded(UNKNOWN))
     }
 
-    /// Returns an answer with the messages that the verifier is sure of, or says which one comes nearest.
-    async fn answer_by_verified_messages(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
-        let verifier = self.networks.verifier.as_deref()?;
-        let mut nearest: Option<AnswerDraft> = None;
+    /// Returns an answer with the messages that the verifier is sure of, or those that come nearest.
+    async fn answer_by_verified_messages(&self, asked: &Asked, context: &Context) -> Found {
+        let mut nearest: Vec<Near> = Vec::new();
+        let Some(verifier) = self.networks.verifier.as_deref() else { return Found::Nearest(nearest) };
         // Some messages say "Maren", and others "my sister".
         for text in std::iter::once(&asked.text).chain(&asked.original) {
             let question = self.parse_question(&Asked { text: text.clone(), ..asked.clone() }, context);
@@ -147,7 +151,7 @@ impl ExtractiveAnswerer {
                 Ok(verified) => verified,
                 Err(cause) => {
                     warn!(%cause, "no message is quoted that has other words than the question");
-                    return None;
+                    return Found::Nearest(nearest);
                 }
             };
             let mut cited = CitationList::new(context);
@@ -155,14 +159,14 @@ impl ExtractiveAnswerer {
             let quotes = later::with_corrections(verified.quotes, &context.messages, &taken_back);
             let sentences = write_quotes(&question, context, quotes, &mut cited);
             if let Some(draft) = grounded(&sentences, cited, context) {
-                return Some(draft);
+                return Found::Answer(draft);
             }
-            if let (None, Some(quote)) = (&nearest, verified.nearest) {
-                let corrected = later::with_corrections(vec![quote], &context.messages, &taken_back);
-                nearest = corrected.first().map(|quote| unknown_but(context, quote));
+            if nearest.is_empty() {
+                let current = |quote| later::with_corrections(vec![quote], &context.messages, &taken_back).into_iter().next();
+                nearest = verified.nearest.into_iter().filter_map(current).map(|quote| Near::of(context, &quote)).collect();
             }
         }
-        nearest
+        Found::Nearest(nearest)
     }
 
     /// Returns what facts and the words of messages answer: a pure function of question and context.
@@ -297,21 +301,22 @@ impl ExtractiveAnswerer {
         values
     }
 
-    /// Returns an answer with the best chunk, or says that it comes nearest if it is not sure enough. The relevance of chunks is that for the whole
+    /// Returns an answer with the best chunk, or that chunk as what comes nearest if it is not sure enough. The relevance of chunks is that for the whole
     /// question, so none is quoted for a part of it.
-    async fn answer_by_passage(&self, asked: &Asked, context: &Context) -> Option<AnswerDraft> {
+    async fn answer_by_passage(&self, asked: &Asked, context: &Context) -> Found {
+        let none = Found::Nearest(Vec::new());
         let question = self.parse_question(asked, context);
-        let candidate = passages::find_candidate(&question, &context.chunks, &self.networks)?;
+        let Some(candidate) = passages::find_candidate(&question, &context.chunks, &self.networks) else { return none };
         let finder = QuoteFinder { question: &question, entities: &context.entities, cue_index: &self.cue_index, embedder: &self.embedder };
         let message = candidate.chunk.as_message().message;
-        let (by_words, coverage) = finder.find_passage(candidate.chunk, &message)?;
+        let Some((by_words, coverage)) = finder.find_passage(candidate.chunk, &message) else { return none };
         let excerpt = match candidate.excerpt(&asked.text, &question, by_words, coverage, &self.networks).await {
             Judged::Answers(excerpt) => excerpt,
             Judged::Near(Excerpt { text: excerpt, sentence }) => {
                 let quote = Quote { message: &message, excerpt, sentence: Some(sentence), verdict: None, coverage };
-                return Some(unknown_but(context, &quote));
+                return Found::Nearest(vec![Near::of(context, &quote)]);
             }
-            Judged::Neither => return None,
+            Judged::Neither => return none,
         };
         let versions = candidate.other_versions(&question, &excerpt.text);
         let messages: Vec<Message> = versions.iter().map(|(version, _)| version.as_message().message).collect();
@@ -321,7 +326,7 @@ impl ExtractiveAnswerer {
         let quotes = std::iter::once(&message).chain(&messages).zip(excerpts).map(quote).collect();
         let mut cited = CitationList::new(context);
         let sentences = write_quotes(&question, context, quotes, &mut cited);
-        grounded(&sentences, cited, context)
+        grounded(&sentences, cited, context).map_or(none, Found::Answer)
     }
 
     fn parse_question(&self, asked: &Asked, context: &Context) -> Question {
@@ -400,11 +405,43 @@ fn write_quotes(question: &Question, context: &Context, quotes: Vec<Quote<'_>>, 
     sentences
 }
 
-/// Returns an answer that says what comes nearest to one.
-fn unknown_but(context: &Context, quote: &Quote<'_>) -> AnswerDraft {
-    let mut nearest = vec![Citation { index: 1, ..citation(context, quote) }];
+/// What a source of answers found.
+enum Found {
+    Answer(AnswerDraft),
+    /// No answer, but what comes nearest to one, best first.
+    Nearest(Vec<Near>),
+}
+
+/// What comes nearest to an answer: the words of the text, and their source.
+struct Near {
+    quoted: String,
+    source: Citation,
+}
+
+impl Near {
+    fn of(context: &Context, quote: &Quote<'_>) -> Self {
+        Self { quoted: quoted_source(context, quote), source: citation(context, quote) }
+    }
+}
+
+/// Returns what comes nearest of messages and passages. What the messages leave free is for the passages, which have at least one place.
+fn with_passages(mut messages: Vec<Near>, mut passages: Vec<Near>) -> Vec<Near> {
+    passages.truncate(1);
+    messages.truncate(MAX_NEAREST - passages.len());
+    messages.extend(passages);
+    messages
+}
+
+/// Returns an answer that says that nothing answers, and what comes nearest.
+fn unknown_but(context: &Context, nearest: Vec<Near>) -> AnswerDraft {
+    if nearest.is_empty() {
+        return AnswerDraft::ungrounded(UNKNOWN);
+    }
+    let quoted: Vec<&str> = nearest.iter().map(|n| n.quoted.as_str()).collect();
+    let text = format!("{UNKNOWN} Nearest to it: {}.", quoted.join("; "));
+    let mut nearest: Vec<Citation> = (1..).zip(nearest).map(|(index, near)| Citation { index, ..near.source }).collect();
     context.cite_chunks(&mut nearest);
-    AnswerDraft { nearest, ..AnswerDraft::ungrounded(format!("{UNKNOWN} Nearest to it: {}.", quoted_source(context, quote))) }
+    AnswerDraft { nearest, ..AnswerDraft::ungrounded(text) }
 }
 
 fn citation(context: &Context, quote: &Quote<'_>) -> Citation {

@@ -213,9 +213,9 @@ test("shared sessions explain themselves to everybody", async () => {
   const { page } = tab;
   const button = page.getByRole("button", { name: "New shared session" });
   const about = page.locator(`#${await button.getAttribute("aria-describedby")}`);
-  assert.equal(await about.innerText(), "All logged-in users can read it. Only administrators can write it.");
+  assert.equal(await about.innerText(), "All users except visitors can read it. Only administrators can write it.");
   await button.click();
-  await waitForElement(page.locator(".session-notice", { hasText: "all logged-in users can read it. Answers here do not use your own memory." }), "the notice above the message field");
+  await waitForElement(page.locator(".session-notice", { hasText: "all users except visitors can read it. Answers here do not use your own memory." }), "the notice above the message field");
   await focusOn(field(page), "the message field");
   assert.deepEqual(await findViolations(tab, "a shared session"), []);
   await server.graphql("mutation ($id: ID!) { deleteSession(input: { id: $id }) { errors { code } } }", { id: await sessionIn(tab) });
@@ -240,3 +240,35 @@ test("on a phone, the hints can be hidden, and every control has a name of its o
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });
+
+for (const [size, options] of [["desktop", {}], ["phone", PHONE]]) {
+  test(`a message without a fact is removed from the chat on a ${size}, and comes back`, async () => {
+    const { id } = await server.newSession();
+    for (const text of ["My, what a day.", "Emil likes tea."]) await server.say(id, text);
+    await server.settledHead(id);
+    const tab = await open(id, options);
+    const { page } = tab;
+    const dialog = page.getByRole("dialog", { name: "Remove this message" });
+    const remove = page.getByRole("button", { name: "Remove: My, what a day." });
+    if (size === "phone") await remove.tap();
+    else {
+      await remove.focus();
+      await until(async () => (await remove.evaluate((node) => getComputedStyle(node).opacity)) === "1", "the focus to show the button");
+      await page.keyboard.press("Enter");
+    }
+    await waitForElement(dialog.getByText("1 message", { exact: true }), "the count");
+    assert.deepEqual(await findViolations(tab, "the dialog in the chat"), []);
+    await dialog.getByRole("button", { name: "Forget 1 message" }).click();
+    await until(async () => (await own(page, "what a day").count()) === 0, "the message to go");
+    await focusOn(page.locator(".log"), "the conversation");
+    const bar = page.locator(".undo-bar li").first();
+    const [box, below] = [await bar.boundingBox(), await field(page).boundingBox()];
+    assert.ok(box.y + box.height <= below.y, "the message field stays free");
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, "nothing is wider than the screen");
+    await bar.getByRole("button", { name: "Undo" }).click();
+    await waitForElement(own(page, "what a day"), "the message again");
+    await waitForElement(page.locator(".undo-bar", { hasText: "Restored: 1 message." }), "the notice");
+    assert.deepEqual(tab.problems, []);
+    await tab.context.close();
+  });
+}

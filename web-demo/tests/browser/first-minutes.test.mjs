@@ -10,6 +10,10 @@ withServerAndBrowser((started) => { ({ server, browser } = started); });
 
 const SIZES = { desktop: { viewport: { width: 1360, height: 850 } }, phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } };
 const chip = ({ page }, title) => page.locator(".hints .chip", { hasText: title });
+async function deleteSessions() {
+  const { sessions } = await server.graphql("{ sessions(first: 100) { nodes { id } } }");
+  for (const { id } of sessions.nodes) await server.graphql("mutation ($id: ID!) { deleteSession(input: { id: $id }) { deletedId } }", { id });
+}
 const openPage = async (options) => {
   const tab = await browser.visit(`${server.url}/`, options);
   await waitForPhase(tab, "live");
@@ -32,8 +36,7 @@ for (const [size, options] of Object.entries(SIZES)) {
     await until(() => page.locator(".facts .evidence q", { hasText: "I work at Siemens" }).isVisible(), "the sentence that the fact rests on");
     assert.deepEqual(own.problems, []);
     // The other size starts with an empty page, too.
-    const id = await page.evaluate(() => location.hash.split("/").at(-1));
-    await server.graphql("mutation ($id: ID!) { deleteSession(input: { id: $id }) { deletedId } }", { id });
+    await deleteSessions();
     await own.context.close();
   });
 }
@@ -61,6 +64,16 @@ test("the suggestions follow what was said, until each was tried", async () => {
   await waitForElement(page.locator(".message", { hasText: "Leo works" }).first(), "the conversation");
   assert.equal(await page.locator(".hints").count(), 0, "all steps are done");
   assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a user of whom something is known gets no examples to store", async () => {
+  const { id } = await server.newSession();
+  await server.say(id, "I work at Bosch.");
+  const tab = await openPage();
+  await waitForElement(tab.page.getByRole("heading", { name: /A new session/ }), "the empty session");
+  assert.equal(await tab.page.locator(".welcome li").count(), 0);
+  await deleteSessions();
   await tab.context.close();
 });
 

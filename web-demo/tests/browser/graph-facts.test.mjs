@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findViolations } from "./axe.mjs";
 import { waitForElement } from "./demo-page.mjs";
-import { assertKnown, importTexts, listedNames, nameOf, openGraph, pane, summary } from "./graph-page.mjs";
+import { assertKnown, importTexts, listedNames, listing, nameOf, openGraph, pane, summary } from "./graph-page.mjs";
 import { until, withServerAndBrowser } from "./harness.mjs";
 
 let server;
@@ -55,6 +55,17 @@ test("the details of a thing show its notes, which follow changes and filters", 
   await until(async () => /around Ghent/.test(await summary(tab)), "a thing without notes");
   assert.equal(await notes(tab).count(), 0);
   assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("the list says in words that a fact has ended", async () => {
+  const session = await importTexts(server, "Jobs", ["Gustav works for Siemens.", "Gustav no longer works for Siemens.", "Gustav lives in Ghent."]);
+  await server.settledHead(session);
+  const tab = await openGraph(browser, server, `/${await entityId("Gustav")}`);
+  await until(async () => (await listedNames(tab)).length === 3, "the neighbours");
+  const said = await listing(tab).locator("[data-row] small").allInnerTexts();
+  assert.ok(said.includes("Gustav works for Siemens (ended)"), said.join());
+  assert.ok(said.includes("Gustav lives in Ghent"), said.join());
   await tab.context.close();
 });
 

@@ -81,6 +81,24 @@ for (const delay of [60, 180]) {
   });
 }
 
+test("a date that a message tells is shown as exactly as the message tells it", async () => {
+  await sessionWith("Dates", ["I have lived in Ghent since March 2024.", "I like jazz."]);
+  // Where the year of UTC has not begun yet.
+  const tab = await openMemory({ locale: "en-GB", timezoneId: "America/Los_Angeles" });
+  const times = tab.page.locator(".pane .details");
+  for (const [words, shown, hidden] of [["you live in Ghent", /since\s+March 2024/i, /stated/i], ["you like jazz", /stated\s+today/i, /since/i]]) {
+    await row(tab, words).first().locator("[data-row]").click();
+    await waitForElement(tab.page.locator(".pane h2", { hasText: words }), "the details");
+    assert.match(await times.innerText(), shown);
+    assert.doesNotMatch(await times.innerText(), hidden);
+  }
+  // The focus stays in the list.
+  await tab.page.keyboard.press("Escape");
+  await until(async () => (await tab.page.locator(".pane h2").count()) === 0, "the details to close");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
 test("a wrong fact is corrected with a reason, and can be restored", async () => {
   const session = await sessionWith("Neighbours", ["Oskar lives in Bruges."]);
   const tab = await openMemory();
@@ -289,6 +307,34 @@ test("a session is renamed, and what was said in it is forgotten", async () => {
   await button(tab, "Forget its messages…").click();
   await page.getByRole("dialog").getByRole("button", { name: /^Forget 1 fact and 1 message/ }).click();
   await until(async () => (await row(tab, "Evenings at the opera").innerText()).includes("0 facts"), "the session to be empty");
+  await tab.context.close();
+});
+
+test("a pinned session comes first, and the filter offers an archived one", async () => {
+  const [pinned, archived] = [await sessionWith("Old and pinned", ["Piet likes tea."]), await sessionWith("Old and archived", ["Piet likes rye."])];
+  await sessionWith("Latest of all", ["Piet likes jam."]);
+  for (const input of [{ sessionId: pinned, pinned: true }, { sessionId: archived, archived: true }]) {
+    await server.graphql("mutation ($input: UpdateSessionInput!) { updateSession(input: $input) { errors { message } } }", { input });
+  }
+  const tab = await openMemory({}, "/sessions");
+  await until(async () => (await row(tab).first().innerText()).startsWith("Old and pinned"), "the pinned session");
+  await tab.page.goto(`${server.url}/#/memory`);
+  await waitForElement(tab.page.getByLabel("Session", { exact: true }).locator("option", { hasText: "Old and archived" }), "the archived session");
+  await tab.page.getByLabel("Session", { exact: true }).selectOption(archived);
+  await until(async () => (await row(tab).count()) === 1, "its facts");
+  await tab.context.close();
+});
+
+test("a retraction that was taken back offers no second restoring", async () => {
+  await sessionWith("Harbour", ["Okko likes barges."]);
+  const tab = await openMemory();
+  await search(tab, "Okko");
+  await open(tab, "Okko", "barges");
+  await tab.page.locator(".pane").getByRole("button", { name: "Retract", exact: true }).click();
+  await waitForElement(undoBar(tab).getByRole("button", { name: "Restore" }), "the offer");
+  await tab.page.locator(".pane").getByRole("button", { name: "Restore", exact: true }).click();
+  await waitForElement(undoBar(tab).getByText("Restored: Okko likes barges."), "the notice");
+  assert.equal(await undoBar(tab).getByRole("button", { name: "Restore" }).count(), 0);
   await tab.context.close();
 });
 

@@ -79,13 +79,13 @@ for (const [size, options, name, expected] of [["desktop", DESKTOP, "Wilma", 2],
     for (const known of ["Ghent", "React", "peanuts"]) await waitForElement(row(tab, name, known), known);
     await waitForElement(row(tab, name, "tea").locator(".badge", { hasText: "shared" }), "the shared fact");
     assert.equal(await row(tab, name, "Emacs").count(), 0, "a later fact is not listed");
-    assert.match(await row(tab, name, "React").innerText(), /since 11 Feb 2024\s+until 5 May 2024/);
+    assert.match(await row(tab, name, "React").innerText(), /stated 11 Feb 2024\s+ended by 5 May 2024/);
     assert.equal(await rows(tab).getByRole("checkbox").count(), 0, "nothing can be selected");
     assert.equal(await page.locator(".memory-page .bar").count(), 0, "no belief of today is shown as that of March");
     for (const action of ["Add a fact", "Forget…"]) assert.equal(await page.getByRole("button", { name: action }).count(), 0, action);
 
     await open(tab, name, "React");
-    assert.match(await page.locator(".verdict").innerText(), /On 31 Mar 2024 it held, stated 11 Feb 2024\. It ended 5 May 2024\./);
+    assert.match(await page.locator(".verdict").innerText(), /On 31 Mar 2024 it held, stated 11 Feb 2024\. It had ended by 5 May 2024\./);
     for (const action of ["Confirm", "Restore", "Correct…", "Retract", "Forget…", "Remove the message…"]) assert.equal(await page.locator(".pane").getByRole("button", { name: action, exact: true }).count(), 0, action);
     await page.getByRole("link", { name: "See the fact of today" }).click();
     await waitForElement(page.locator(".pane").getByRole("button", { name: "Restore" }), "what people can do with the fact of today");
@@ -111,9 +111,9 @@ test("what changed since lists differences to today, and counts what is the same
   const { page } = tab;
   await theSwitch(tab).click();
   await until(async () => (await total(tab)) === "1 learned, 1 ended, 1 retracted; 3 are the same", "the counts");
-  assert.match(await row(tab, "opera").innerText(), /learned\s+since 1 Jun 2024/);
-  assert.match(await row(tab, "React").innerText(), /ended\s+since 11 Feb 2024\s+until 5 May 2024/);
-  assert.match(await row(tab, "chess").innerText(), /retracted\s+since 1 Mar 2024/);
+  assert.match(await row(tab, "opera").innerText(), /learned\s+stated 1 Jun 2024/);
+  assert.match(await row(tab, "React").innerText(), /ended\s+stated 11 Feb 2024\s+ended by 5 May 2024/);
+  assert.match(await row(tab, "chess").innerText(), /retracted\s+stated 1 Mar 2024/);
   assert.equal(await rows(tab).count(), 3, "what was learned and has ended since is no difference");
 
   await open(tab, "opera");

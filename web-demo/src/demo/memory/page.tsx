@@ -39,6 +39,21 @@ function Title({ place }: { place: Place }) {
   );
 }
 
+/** Removes a message of the chat, and offers to undo it. null: asks for no message. */
+export function MessageRemoval({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const page = useMemo(createMemoryPage, []);
+  // The message goes with its button.
+  const focusChat = () => void setTimeout(() => document.querySelector<HTMLElement>(".log")?.focus());
+  return (
+    <MemoryPageProvider value={page}>
+      <div class="place-page">
+        {id && <ForgetDialog key={id} title="Remove this message" target={{ messageIds: [id] }} messageId={id} onClose={onClose} onDone={focusChat} />}
+        <UndoBar />
+      </div>
+    </MemoryPageProvider>
+  );
+}
+
 export function MemoryPage({ rest }: { rest: string }) {
   const page = useMemo(createMemoryPage, []);
   const lastVisit = useMemo(beginVisit, []);

@@ -8,9 +8,10 @@ import { placeLabel, type Change, type CitationView, type Fact, type Message } f
 import { sendWaiting, sentMessages } from "../state/outgoing.ts";
 import { openPassage } from "../state/passages.ts";
 import { sessions } from "../state/session-list.ts";
-import { completedSteps } from "../state/tour.ts";
+import { mayWrite } from "../state/viewer.ts";
 import { clock, count, day, dayName, milliseconds, phraseFor } from "../state/format.ts";
 import { Welcome } from "./hints.tsx";
+import { MessageRemoval } from "./lazy-place.tsx";
 import { RichText } from "./rich-text.tsx";
 import { SessionAbout } from "./session-about.tsx";
 import { UndoForgetting } from "./undo-forgetting.tsx";
@@ -88,8 +89,10 @@ function statusTexts(message: Message, paused: boolean): string[] {
   if (message.stage === "stored" && message.role === "user") out.push(paused ? "stored; the line is cut, so this page cannot see what was learned" : "reading");
   if (message.stage === "processed" && message.role === "user") {
     if (message.learned.size > 0) out.push(count(message.learned.size, "fact"));
-    else if (message.kind === "question" || message.kind === "mixed") out.push("question");
-    else if (message.remembered !== false) out.push("stored, no fact found in it");
+    else if (message.kind === "question" || message.kind === "mixed") {
+      // A request to forget is of the same kind, but asks nothing.
+      if (message.text.includes("?")) out.push("question");
+    } else if (message.remembered !== false) out.push("stored, no fact found in it");
   }
   // Copies that browsers kept before do not say whether.
   if (message.remembered === false) out.push("not remembered");
@@ -111,7 +114,7 @@ function Stop({ question }: { question: string | null }) {
 const isForgotten = ({ text, stage }: Message): boolean => text === "" && stage !== "streaming";
 
 /** `settled`: it was there when the session opened. Dozens of animations at once would slow the start of a phone down. */
-function Bubble({ message, memory: known, settled }: { message: Message; memory: Memory; settled: boolean }) {
+function Bubble({ message, memory: known, settled, onRemove }: { message: Message; memory: Memory; settled: boolean; onRemove: (id: string) => void }) {
   const [isSettled] = useState(settled);
   const ref = useRef<HTMLElement>(null);
   const wanted = wantedMessage.value !== null && wantedMessage.value === message.id;
@@ -129,6 +132,7 @@ function Bubble({ message, memory: known, settled }: { message: Message; memory:
   };
   const busy = message.stage === "sending" || message.stage === "stored" || message.stage === "streaming";
   const own = message.role === "user" && message.speaker === null;
+  const { id } = message;
   return (
     <article ref={ref} tabIndex={-1} class={`message ${own ? "own" : message.role}`} data-settled={isSettled || undefined} data-stage={message.stage} data-message={message.id ?? ""} aria-label={own ? "You" : (message.speaker ?? "Recall")}>
       {message.speaker && <b class="speaker">{message.speaker}</b>}
@@ -145,6 +149,7 @@ function Bubble({ message, memory: known, settled }: { message: Message; memory:
         <time dateTime={message.sentAt}>{clock(message.sentAt)}</time>
         {statusTexts(message, connection.value?.phase === "paused").map((part) => <span key={part}>{part}</span>)}
         {message.stage === "streaming" && <Stop question={message.answerTo} />}
+        {own && id && !isForgotten(message) && mayWrite(known.shared) && <button type="button" class="remove" aria-label={`Remove: ${message.text.slice(0, 60)}`} onClick={() => onRemove(id)}>Remove</button>}
       </footer>
       <Learned message={message} memory={known} />
     </article>
@@ -162,6 +167,7 @@ export function Chat() {
   const version = known?.version.value ?? 0;
   const { box, content } = useStickToEnd<HTMLDivElement, HTMLDivElement>(wantedMessage.value === null, { version, added: sentMessages.value });
   const messages = [...(known?.messages.values() ?? [])];
+  const [removing, setRemoving] = useState<string | null>(null);
   const drawn = useRef<Memory | null>(null);
   const isOpening = drawn.current !== known;
   useEffect(() => { drawn.current = known; }, [known]);
@@ -172,18 +178,19 @@ export function Chat() {
     {messages.length > 1 && sessionId.value && <SessionAbout key={sessionId.value} id={sessionId.value} version={version} />}
     <div class="log" ref={box} role="log" aria-label="Conversation" aria-live="polite" tabIndex={0}>
       <div class="turns" ref={content}>
-        {known && messages.length === 0 && <Welcome first={!completedSteps.value.has("tell")} />}
+        {known && messages.length === 0 && <Welcome />}
         {known?.earlier && <button type="button" class="earlier" onClick={() => void showEarlier()}>Show earlier messages</button>}
         {known && messages.map((message, index) => (
           <Fragment key={message.key}>
             <Day message={message} before={messages[index - 1]} />
-            <Bubble message={message} memory={known} settled={isOpening} />
+            <Bubble message={message} memory={known} settled={isOpening} onRemove={setRemoving} />
             {known.gap?.key === message.key && <button type="button" class="earlier" onClick={() => void showLater()}>Show the messages between</button>}
             {message.asking && <p class="thinking"><i /><i /><i /><span>looking through memory</span><Stop question={message.id} /></p>}
           </Fragment>
         ))}
       </div>
     </div>
+    <MessageRemoval id={removing} onClose={() => setRemoving(null)} />
     </>
   );
 }

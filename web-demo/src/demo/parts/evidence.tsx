@@ -12,16 +12,18 @@ type Loaded = NonNullable<FactEvidenceResult["fact"]>;
 const targetName = (fact: Pick<Loaded, "object" | "value">) => valueText(fact.value) ?? fact.object?.name ?? "";
 const stances = { SUPPORTS: ["for", "✓"], OPPOSES: ["against", "✗"], ENDS: ["ends it", "⊘"] } as const;
 
-function showItem({ id, chunk }: Loaded["evidence"]["nodes"][number]["message"], excerpt: string | null) {
+/** Shows a message, or a passage with the words that count. */
+export function showEvidence({ id, chunk }: { id: string; chunk: { document: { id: string } } | null }, excerpt: string | null) {
   if (chunk) openPassage(chunk.document.id, id, excerpt ?? undefined);
   else void showMessage(id);
 }
 
+export const sureness = (belief: number): string => (belief >= 0.7 ? "quite sure" : belief >= 0.55 ? "fairly sure" : belief > 0.45 ? "undecided" : "doubtful");
+
 function summary(fact: Loaded): string {
   const said = fact.evidence.nodes.filter((e) => e.stance === "SUPPORTS").length;
   const against = fact.evidence.nodes.length - said;
-  const sure = fact.belief >= 0.7 ? "quite sure" : fact.belief >= 0.55 ? "fairly sure" : fact.belief > 0.45 ? "undecided" : "doubtful";
-  return `${said === 0 ? "Never stated outright" : `Stated ${said === 1 ? "once" : count(said, "time")}`}${against > 0 ? `, contradicted ${against === 1 ? "once" : count(against, "time")}` : ""}. That makes me ${sure}: belief ${Math.round(fact.belief * 100)} %.`;
+  return `${said === 0 ? "Never stated outright" : `Stated ${said === 1 ? "once" : count(said, "time")}`}${against > 0 ? `, contradicted ${against === 1 ? "once" : count(against, "time")}` : ""}. That makes me ${sureness(fact.belief)}: belief ${Math.round(fact.belief * 100)} %.`;
 }
 
 function Retract({ factId }: { factId: string }) {
@@ -60,7 +62,7 @@ export function Evidence({ fact }: { fact: Fact }) {
           const [word, mark] = stances[item.stance];
           return (
             <li key={`${item.message.id}${item.createdAt}`} data-stance={item.stance}>
-              <button type="button" onClick={() => showItem(item.message, item.excerpt)} title={item.message.chunk ? "Show the passage" : "Show the message"}>
+              <button type="button" onClick={() => showEvidence(item.message, item.excerpt)} title={item.message.chunk ? "Show the passage" : "Show the message"}>
                 <i aria-label={word}>{mark}</i>
                 <q>{item.excerpt ?? item.message.text}</q>
                 {item.message.chunk ? <cite>{placeLabel({ filename: item.message.chunk.document.filename, pages: item.message.chunk.pages })}</cite> : <time dateTime={item.message.sentAt}>{day(item.message.sentAt)}</time>}

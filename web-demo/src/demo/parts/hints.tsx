@@ -2,17 +2,26 @@
 import { memory, openFact } from "../state/current-session.ts";
 import { send } from "../state/outgoing.ts";
 import { memoryFactHref, navigate } from "../state/route.ts";
+import { listing, sessions } from "../state/session-list.ts";
 import { completedSteps, completeStep, openSuggestions, progress, samples, skipTour, type SuggestedAction } from "../state/tour.ts";
 import { Icon } from "./icon.tsx";
 
 const SHOWN = 2;
 
-export function Welcome({ first }: { first: boolean }) {
+/** Whether the user has said nothing yet. False until the sessions are known. */
+const isNewcomer = () => {
+  const listed = sessions.value;
+  return listed.length > 0 && listing.value.archived === 0 && listed.every(({ shared, messages }) => shared || messages.nodes.length === 0);
+};
+
+/** Examples would be false facts about a user of whom something is known. */
+export function Welcome() {
+  const isNew = isNewcomer();
   return (
     <section class="welcome">
       <div class="constellation" aria-hidden="true"><i /><i /><i /><b /><b /></div>
-      <h1>{first ? "Tell me something." : "A fresh session."}<br /><span>I will remember it, and show you why I believe it.</span></h1>
-      <ol>
+      <h1>{isNew ? "Tell me something." : "A new session."}<br /><span>I remember what you tell me, and show you why I believe it.</span></h1>
+      {isNew && <ol>
         {samples.map(({ title, say, hint }) => (
           <li key={say}>
             <button type="button" disabled={memory.value === null} onClick={() => void send(say)}>
@@ -22,7 +31,7 @@ export function Welcome({ first }: { first: boolean }) {
             </button>
           </li>
         ))}
-      </ol>
+      </ol>}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 // Loads the code of a place when it is first opened.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { reportProblem } from "../state/problem.ts";
 
 type Page<Props> = (props: Props) => JSX.Element;
 
@@ -21,6 +22,15 @@ function LazyPlace<Props extends object>({ name, load, props }: { name: string; 
 
 const loadMemory = async () => (await import("../memory/page.tsx")).MemoryPage;
 export const MemoryPlace = (props: { rest: string }) => <LazyPlace name="The Memory page" load={loadMemory} props={props} />;
+
+/** Asks before a message of the chat is removed, with the code of the Memory page. */
+export function MessageRemoval({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const [page, setPage] = useState<typeof import("../memory/page.tsx") | null>(null);
+  useEffect(() => {
+    if (id && !page) import("../memory/page.tsx").then(setPage, (error: unknown) => { onClose(); reportProblem(error); });
+  }, [id]);
+  return page && <page.MessageRemoval id={id} onClose={onClose} />;
+}
 
 const loadGraph = async () => (await import("../graph/page.tsx")).GraphPage;
 export const GraphPlace = (props: { rest: string }) => <LazyPlace name="The graph" load={loadGraph} props={props} />;

@@ -6,7 +6,7 @@ import { mayWrite } from "../state/viewer.ts";
 
 /** Says who reads a shared session. */
 export const SharedNotice = () => (
-  <p class="session-notice">This session is shared: all logged-in users can read it. Answers here do not use your own memory.</p>
+  <p class="session-notice">This session is shared: all users except visitors can read it. Answers here do not use your own memory.</p>
 );
 
 /** The button is gone after its action. The user goes on to write. */

@@ -55,7 +55,7 @@ export function Sessions({ onChoose, onOpen }: Props) {
       {mayWrite(true) && (
         <>
           <button type="button" class="new shared" aria-describedby="about-shared" onClick={() => begin(true)}>New shared session</button>
-          <p id="about-shared" class="soft">All logged-in users can read it. Only administrators can write it.</p>
+          <p id="about-shared" class="soft">All users except visitors can read it. Only administrators can write it.</p>
         </>
       )}
       {(text !== null || listed.length >= SEARCHED_FROM) && (

@@ -1,18 +1,17 @@
 // Undo at the reply to "Forget …" in the chat. The button goes when the forgetting is undone, which the reply then says, or can no longer be.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { count } from "../state/format.ts";
+import { factsAndMessages } from "../state/format.ts";
 import { followForgetting, undoError, undoForgetting } from "../state/forget-undo.ts";
 import type { Memory } from "../state/memory.ts";
 import type { Message } from "../state/model.ts";
 import { mayWrite } from "../state/viewer.ts";
 
-/** "Undone. 1 fact and 2 messages are back." */
-function doneText(facts: number, messages: number): string {
-  const parts = [...(facts > 0 ? [count(facts, "fact")] : []), ...(messages > 0 ? [count(messages, "message")] : [])];
-  return `Undone. ${parts.join(" and ") || "Nothing"} ${facts + messages === 1 ? "is" : "are"} back.`;
-}
-
 const UNDONE = "This was undone: what was forgotten is back.";
+
+/** "Undone. 1 fact and 2 messages are back." */
+const doneText = (facts: number, messages: number): string =>
+  facts + messages > 0 ? `Undone. ${factsAndMessages(facts, messages)} ${facts + messages === 1 ? "is" : "are"} back.` : UNDONE;
+
 
 export function UndoForgetting({ message, memory: known }: { message: Message; memory: Memory }) {
   const { id, forgetting, isUndone } = message;

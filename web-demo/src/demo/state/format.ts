@@ -15,7 +15,12 @@ export function phraseFor(phrase: string, subjectIsViewer: boolean): string {
 /** "LIVES_IN" -> "lives in", for relations without a phrase. */
 export const phraseFromName = (name: string): string => name.toLowerCase().replaceAll("_", " ");
 
-export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? "" : "s"}`;
+/** "1 fact", "5,012 facts". */
+export const count = (n: number, noun: string): string => `${n.toLocaleString()} ${noun}${n === 1 ? "" : "s"}`;
+
+/** "3 facts and 2 messages". */
+export const factsAndMessages = (facts: number, messages: number): string =>
+  [...(facts > 0 ? [count(facts, "fact")] : []), ...(messages > 0 ? [count(messages, "message")] : [])].join(" and ") || "nothing";
 
 /** Formats of a style of dates. Swedish dates are those of ISO 8601. */
 function formatsOf(style: DateStyle) {
@@ -26,10 +31,15 @@ function formatsOf(style: DateStyle) {
     let write: ((time: Date) => string) | undefined;
     return (time: string | Date) => (write ??= new Intl.DateTimeFormat(locale, options).format)(new Date(time));
   };
-  const time = { hour: iso ? "2-digit" : "numeric", minute: "2-digit" } as const;
+  const digits = iso ? "2-digit" : "numeric";
+  const time = { hour: digits, minute: "2-digit" } as const;
   const dayOfYear = { day: "numeric", month: "short" } as const;
   const date = format(iso ? { dateStyle: "short" } : { ...dayOfYear, year: "numeric" });
-  return { clock: format(time), weekday: format({ ...time, weekday: "short" }), shortDate: iso ? date : format(dayOfYear), date };
+  // A date that messages tell begins in UTC.
+  const toldYear = { timeZone: "UTC", year: "numeric" } as const;
+  const toldMonth = { ...toldYear, month: iso ? "2-digit" : "long" } as const;
+  const told = { YEAR: format(toldYear), MONTH: format(toldMonth), DAY: format({ ...toldMonth, day: digits }) };
+  return { told, clock: format(time), weekday: format({ ...time, weekday: "short" }), shortDate: iso ? date : format(dayOfYear), date };
 }
 
 const formats = computed(() => formatsOf(dateStyle.current.value));
@@ -40,6 +50,8 @@ export const clock = (time: string | Date): string => formats.value.clock(time);
 export const weekday = (time: Date): string => formats.value.weekday(time);
 /** "3 Nov 2024" */
 export const date = (time: string): string => formats.value.date(time);
+/** "3 November 2024", "November 2024", "2024": a date that messages tell, as exactly as they tell it. */
+export const toldDate = (time: string, precision: "DAY" | "MONTH" | "YEAR"): string => formats.value.told[precision](time);
 /** "3 Nov 2024, 10:02". Default: in the chosen style. */
 export function moment(time: Date, style = dateStyle.current.value): string {
   const write = formatsOf(style);

@@ -7,7 +7,7 @@ import type { Snapshot } from "./memory.ts";
 const MOST_SESSIONS = 20;
 const MOST_ANSWERS = 500;
 /** Increase it when the form of what is kept changes. The browser then deletes what an older page kept. */
-const FORM = 3;
+const FORM = 4;
 
 export interface KeptPage {
   /** The id of the viewer. */

@@ -182,7 +182,7 @@ export class Memory {
       id: row.id, subject: this.#entity(row.subject), object: this.#entity(row.object ?? row.subject), value: valueText(row.value),
       relation: row.relation, phrase: this.#phrases.get(row.relation) ?? phraseFromName(row.relation),
       weight: row.weight, belief: row.belief, uncertainty: row.uncertainty, relativeWeight: row.relativeWeight, status: lower(row.status), shared: row.shared,
-      validFrom: row.validFrom,
+      statedAt: row.statedAt,
       rivals: known?.rivals ?? [], excerpt: known?.excerpt ?? null, change: known?.change ?? null,
       order: known?.order ?? order, pulse: known?.pulse ?? NO_PULSE,
     };
@@ -202,8 +202,8 @@ export class Memory {
   /** Derives how a message changed a fact. The first supporting message added it; later ones reinforced it. */
   #changeOf(factId: string, stance: MessageRow["evidence"][number]["stance"], sentAt: string): Change {
     if (stance !== "SUPPORTS") return stance === "ENDS" ? "ended" : "opposed";
-    const since = this.facts.get(factId)?.validFrom;
-    return since && Date.parse(sentAt) > Date.parse(since) ? "reinforced" : "added";
+    const first = this.facts.get(factId)?.statedAt;
+    return first && Date.parse(sentAt) > Date.parse(first) ? "reinforced" : "added";
   }
 
   #put(message: Message): Message {
@@ -344,7 +344,7 @@ export class Memory {
     this.facts.set(event.fact_id, {
       id: event.fact_id, subject: event.entity_id, object: event.target_id ?? event.entity_id, value: valueText(event.value), relation: event.relation_name, phrase: event.relation,
       weight: event.weight, belief: event.belief, uncertainty: event.uncertainty, relativeWeight: event.relative_weight, status: event.status, shared: this.shared,
-      validFrom: known?.validFrom ?? null,
+      statedAt: known?.statedAt ?? null,
       rivals: (event.rivals ?? []).map((r) => ({ factId: r.fact_id, target: r.target, share: r.relative_weight })),
       excerpt: event.excerpt ?? known?.excerpt ?? null, change: event.change,
       order: ++this.#order, pulse: this.#pulse(known?.pulse, faded ? "faded" : "learned", meta),

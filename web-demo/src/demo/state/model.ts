@@ -36,9 +36,9 @@ export interface Fact {
   uncertainty: number;
   relativeWeight: number;
   status: "active" | "ended" | "retracted";
-  /** null: unknown. */
-  validFrom: string | null;
-  /** Part of shared memory, which all signed-in users can read. */
+  /** When the first message since its last end stated it. null: unknown. */
+  statedAt: string | null;
+  /** Part of shared memory, which all users except visitors can read. */
   shared: boolean;
   rivals: Array<{ factId: string; target: string; share: number }>;
   excerpt: string | null;

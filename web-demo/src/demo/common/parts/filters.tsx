@@ -1,9 +1,12 @@
 // The parts of a filter bar. Filters are part of the URL, so that a reload, a link and the Back button keep them.
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
-import { sessions } from "../../state/session-list.ts";
+import { read } from "../../state/offline.ts";
+import { listing, sessions } from "../../state/session-list.ts";
+import { ArchivedSessions } from "../generated/operations.ts";
 import { useMemoryContext } from "../state/context.ts";
 import { today } from "../state/day.ts";
+import { useLoaded } from "../state/hooks.ts";
 import { countFilters, entityTypes, present, setFilters, statuses, withoutToday, type Filters } from "../state/place.ts";
 import { statusWord, typeWord } from "../state/words.ts";
 
@@ -90,8 +93,11 @@ export const ConfidenceChoice = ({ filters }: { filters: Filters }) =>
   <Choice filters={filters} name="belief" label="Confidence" any="Any confidence" options={[["50", "50 % or more"], ["70", "70 % or more"], ["90", "90 % or more"]]} />;
 
 export function SessionChoice({ filters }: { filters: Filters }) {
-  const options = sessions.value.map((s) => [s.id, `${s.title ?? s.messages.nodes[0]?.text ?? "New session"}${s.shared ? " (shared)" : ""}`.slice(0, 60)] as const);
-  // A link may lead to the facts of a session that is archived or far down.
+  const { archived } = listing.value;
+  const more = useLoaded(String(archived), async () => (archived > 0 ? (await read(ArchivedSessions, {})).sessions.nodes : []));
+  const list = new Map([...sessions.value, ...(more.phase === "ready" ? more.value : [])].map((s) => [s.id, s]));
+  const options = [...list.values()].map((s) => [s.id, `${s.title ?? s.messages.nodes[0]?.text ?? "New session"}${s.shared ? " (shared)" : ""}`.slice(0, 60)] as const);
+  // A link may lead to the facts of a session that is far down.
   if (filters.session && !options.some(([id]) => id === filters.session)) options.unshift([filters.session, "This session"]);
   return <Choice filters={filters} name="session" label="Session" any="Any session" options={options} />;
 }

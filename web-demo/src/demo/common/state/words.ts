@@ -1,5 +1,5 @@
 // Facts, entities and counts in words.
-import { count, phraseFor } from "../../state/format.ts";
+import { phraseFor } from "../../state/format.ts";
 import { valueText } from "../../state/model.ts";
 import type { KnownFact, Named } from "../generated/operations.ts";
 
@@ -21,12 +21,4 @@ export const typeWord = {
   PERSON: "person", ORGANIZATION: "organization", PLACE: "place", PROJECT: "project", TOOL: "tool", CONCEPT: "concept", EVENT: "event", THING: "thing",
 } as const;
 
-const plain = (n: number, noun: string) => count(n, noun).replace(/^\d+/, (digits) => Number(digits).toLocaleString());
-
-/** "3 facts and 2 messages". */
-export function factsAndMessages(facts: number, messages: number): string {
-  const parts = [...(facts > 0 ? [plain(facts, "fact")] : []), ...(messages > 0 ? [plain(messages, "message")] : [])];
-  return parts.join(" and ") || "nothing";
-}
-
-export const manyOf = plain;
+export { count as manyOf, factsAndMessages } from "../../state/format.ts";

@@ -1,7 +1,7 @@
 // The graph as a list with the same actions. Screen readers always find it; others show it with a button.
 import { useCallback, useMemo } from "preact/hooks";
 import { VirtualList } from "../../common/parts/virtual-list.tsx";
-import { lower, nameOf, sentence, typeWord } from "../../common/state/words.ts";
+import { lower, nameOf, sentence, statusWord, typeWord } from "../../common/state/words.ts";
 import { outline, type OutlineRow } from "../state/outline.ts";
 import { addressHref, type GraphAddress } from "../state/place.ts";
 import type { GraphStore } from "../state/store.ts";
@@ -15,7 +15,7 @@ const INDENT_PX = 18;
 /** Deeper rows are not indented further. */
 const MAX_INDENTS = 5;
 
-const factsText = ({ facts: [first, ...more] }: OutlineRow): string => (first ? `${sentence(first)}${more.length > 0 ? `, and ${more.length} more` : ""}` : "");
+const factsText = ({ facts: [first, ...more] }: OutlineRow): string => (first ? `${sentence(first)}${first.status === "ACTIVE" ? "" : ` (${statusWord[first.status]})`}${more.length > 0 ? `, and ${more.length} more` : ""}` : "");
 
 interface RowProps extends Props {
   row: OutlineRow;

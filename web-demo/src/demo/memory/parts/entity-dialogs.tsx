@@ -29,7 +29,7 @@ export function RenameDialog({ thing, onClose }: { thing: LoadedThing; onClose: 
         <ul class="changes" aria-label="What changes" aria-live="polite">
           <li>{manyOf(factCount(thing), "fact")} will say <b>{changes ? name.trim() : "the new name"}</b>.</li>
           <li><b>{thing.name}</b> becomes another name, so both names find it.</li>
-          <li>{manyOf(thing.mentionCount, "message")} that mention it keep their words.</li>
+          <li>The words of messages stay as they are.</li>
         </ul>
         <Trouble text={error} />
         <footer><button type="button" class="plain" onClick={onClose}>Cancel</button><button type="submit" class="strong" disabled={busy || !changes}>Rename</button></footer>

@@ -1,6 +1,6 @@
 // One fact: why the memory believes it, what contradicts it, how it came about, and what the reader can do about it.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { showMessage } from "../../state/current-session.ts";
+import { showEvidence, sureness } from "../../parts/evidence.tsx";
 import { day, formatDays } from "../../state/format.ts";
 import { FactEvidencePage, FactStory, type FactEvidencePageResult, type FactStoryResult, type KnownFact, type Named } from "../generated/operations.ts";
 import { client, handleError, mayWrite, problem, useMemoryPage } from "../state/context.ts";
@@ -13,6 +13,7 @@ import { manyOf, nameOf, otherSide, percent, sentence, statusWord } from "../../
 import { CorrectFact } from "./fact-form.tsx";
 import { ForgetDialog } from "./forget-dialog.tsx";
 import { Gone, Story } from "./pane.tsx";
+import { timesOf } from "../state/times.ts";
 import { PastVerdict } from "./past.tsx";
 
 type Loaded = NonNullable<FactStoryResult["fact"]>;
@@ -32,12 +33,11 @@ function Verdict({ fact, evidence }: { fact: Loaded; evidence: EvidencePage }) {
   const against = evidence.nodes.length - said;
   const more = evidence.pageInfo.hasNextPage ? "at least " : "";
   const times = (n: number) => (n === 1 && !more ? "once" : `${more}${manyOf(n, "time")}`);
-  const sure = fact.belief >= 0.7 ? "quite sure" : fact.belief >= 0.55 ? "fairly sure" : fact.belief > 0.45 ? "undecided" : "doubtful";
   return (
     <div class="verdict">
       <BeliefBar fact={fact} />
       <p>
-        {fact.status === "ACTIVE" ? <>I am <b>{sure}</b>: belief {percent(fact.belief)}. </> : <>It does not count: it is <b>{statusWord[fact.status]}</b>. </>}
+        {fact.status === "ACTIVE" ? <>I am <b>{sureness(fact.belief)}</b>: belief {percent(fact.belief)}. </> : <>It does not count: it is <b>{statusWord[fact.status]}</b>. </>}
         {said === 0 ? "Never stated outright" : `Stated ${times(said)}`}{against > 0 && `, contradicted ${times(against)}`}.
         {fact.flagged && " All of it is hearsay or uncertain."}
       </p>
@@ -111,11 +111,9 @@ function EvidenceItem({ item, writable }: { item: Item; writable: boolean }) {
   return (
     <li data-stance={stance}>
       <p class="what"><b>{wasAsserted(item) ? "stated by you" : stanceWord[stance]}</b> <time dateTime={message.sentAt}>{day(message.sentAt)}</time>, {sourceOf(item)}</p>
-      {message.chunk
-        ? <details><summary><q>{item.excerpt ?? message.text}</q></summary><p class="passage">{message.text}</p></details>
-        : <p><q>{item.excerpt ?? message.text}</q></p>}
+      <p><q>{item.excerpt ?? message.text}</q></p>
       <p class="links">
-        {!message.chunk && <button type="button" onClick={() => void showMessage(message.id)}>Show the message</button>}
+        <button type="button" onClick={() => showEvidence(message, item.excerpt)}>{message.chunk ? "Show the passage" : "Show the message"}</button>
         {writable && !message.chunk && <button type="button" onClick={() => setForgetting(true)}>Remove the message…</button>}
       </p>
       {forgetting && <ForgetDialog title="Remove this message" target={{ messageIds: [message.id] }} messageId={message.id} onClose={() => setForgetting(false)} />}
@@ -151,8 +149,7 @@ function Details({ fact, isPast }: { fact: Loaded; isPast: boolean }) {
   return (
     <dl class="details">
       <dt>About</dt><dd><Side entity={fact.subject} />{fact.object && <>, <Side entity={fact.object} /></>}</dd>
-      {fact.validFrom && <><dt>Known since</dt><dd><time dateTime={fact.validFrom}>{day(fact.validFrom)}</time></dd></>}
-      {fact.validTo && <><dt>Until</dt><dd><time dateTime={fact.validTo}>{day(fact.validTo)}</time></dd></>}
+      {timesOf(fact).map(([word, iso, text]) => <><dt>{word}</dt><dd><time dateTime={iso}>{text}</time></dd></>)}
       {!isPast && <><dt>Weight</dt><dd>{fact.weight.toFixed(2)}{halfLife !== undefined && fact.status === "ACTIVE" && `, halves every ${formatDays(halfLife)} unless it is said again`}</dd></>}
     </dl>
   );
@@ -167,7 +164,7 @@ export function FactDetail({ id, place }: { id: string; place: Place }) {
       {({ fact, evidence }) => (
         <article class="fact-detail" data-status={asOf ? undefined : fact.status}>
           <h2 tabIndex={-1}><Triple fact={fact} /></h2>
-          {fact.shared && <p><span class="badge">shared</span> <span class="soft">All signed-in users can read it.</span></p>}
+          {fact.shared && <p><span class="badge">shared</span> <span class="soft">All users except visitors can read it.</span></p>}
           {asOf ? <PastVerdict fact={fact} place={place} wasStated={evidence.nodes.some(({ stance, message }) => stance === "SUPPORTS" && isBy(message.sentAt, asOf))} /> : (
             <>
               <Verdict fact={fact} evidence={evidence} />

@@ -72,7 +72,7 @@ function SideField({ label, side, types, shared, first, onChange }: { label: str
         <label class="kind">
           If it is new, it is a
           <select value={side.type} onChange={(event) => onChange({ ...side, type: event.currentTarget.value as EntityType | "" })}>
-            <option value="">…</option>
+            <option value="">choose a type</option>
             {allowed.map((type) => <option key={type} value={type}>{typeWord[type]}</option>)}
           </select>
         </label>

@@ -1,6 +1,7 @@
 // One fact in the list: what it says, whether it holds, how sure the memory is.
-import { ago, day } from "../../state/format.ts";
+import { ago } from "../../state/format.ts";
 import { mayWrite } from "../state/context.ts";
+import { timesOf } from "../state/times.ts";
 import { BeliefBar, Triple } from "../../common/parts/fact-line.tsx";
 import type { KnownFact } from "../generated/operations.ts";
 import type { Place } from "../../common/state/place.ts";
@@ -34,15 +35,14 @@ export function FactRow({ fact, place, tabIndex, selected, isNew, showsLearned, 
 
 /** A fact of a past day, or what became of it since. Its belief at that time is not known. */
 export function PastFactRow({ fact, place, tabIndex, isChange }: Props & { isChange: boolean }) {
-  const { status, validFrom, validTo } = fact;
+  const { status } = fact;
   return (
     <Row place={place} id={fact.id} tabIndex={tabIndex} data-status={isChange ? status : "ACTIVE"}>
       <Triple fact={fact} />
       <span class="meta">
         {isChange && <span class={status === "ACTIVE" ? "new" : "badge"}>{changeWord[status]}</span>}
         {fact.shared && <span class="badge">shared</span>}
-        {validFrom && <span>since <time dateTime={validFrom}>{day(validFrom)}</time></span>}
-        {validTo && <span>until <time dateTime={validTo}>{day(validTo)}</time></span>}
+        {timesOf(fact).map(([word, iso, text]) => <span key={word}>{word} <time dateTime={iso}>{text}</time></span>)}
       </span>
     </Row>
   );

@@ -81,7 +81,7 @@ export function MergeDialog({ thing, onClose, onMerged }: { thing: LoadedThing; 
   const loaded = useLoaded(otherId ?? "", async () => (otherId ? loadThing(otherId) : null));
   const other = loaded.phase === "ready" ? loaded.value : null;
   return (
-    <Dialog title={`Merge ${thing.name} with the same under another name`} onClose={onClose}>
+    <Dialog title={`Merge ${thing.name} with a duplicate`} onClose={onClose}>
       <EntityField label="The other one" first text={text} shared={thing.shared} exclude={thing.id} onText={(typed) => { setText(typed); setOtherId(null); }} onChoose={(chosen) => { setText(chosen.name); setOtherId(chosen.id); }} />
       {other
         ? <Choice key={other.id} thing={thing} other={other} onClose={onClose} onMerged={onMerged} />

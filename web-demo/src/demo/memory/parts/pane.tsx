@@ -25,11 +25,15 @@ export function Pane({ place, hint, children }: { place: Place; hint: string; ch
     if (!id && wasOpen.current) document.querySelector<HTMLElement>('.memory-page [data-row][tabindex="0"]')?.focus();
     wasOpen.current = id !== null;
   }, [id, narrow]);
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Escape" && id && !(event.target as HTMLElement).closest("dialog")) close();
-  };
+  // Not only in the pane: on a wide screen, the focus stays in the list. Dialogs and fields have an Escape of their own.
+  useEffect(() => {
+    if (!id) return;
+    const onKeyDown = ({ key, target }: KeyboardEvent) => { if (key === "Escape" && !document.querySelector("dialog") && !(target as HTMLElement).closest(".filters, .sort")) close(); };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, [place]);
   return (
-    <section ref={pane} class="pane" aria-label="Details" tabIndex={0} onKeyDown={onKeyDown}>
+    <section ref={pane} class="pane" aria-label="Details" tabIndex={0}>
       {id && <button type="button" class="quiet back-to-list" onClick={close}><Icon name="back" />Back to the list</button>}
       {id ? children : <p class="soft hint">{hint}</p>}
     </section>

@@ -44,16 +44,16 @@ export function Changes({ list, filters }: { list: LiveList<KnownFact>; filters:
 
 /** What the fact was at the end of the day, and what it is now. `wasStated`: a message before that end stated it. */
 export function PastVerdict({ fact, wasStated, place }: { fact: KnownFact; wasStated: boolean; place: Place }) {
-  const { validFrom, validTo, status } = fact;
+  const { statedAt, endStatedAt, status } = fact;
   const { asOf } = place.filters;
-  const began = validFrom !== null && isBy(validFrom, asOf);
+  const began = statedAt !== null && isBy(statedAt, asOf);
   return (
     <div class="verdict">
       <p>
-        {began ? <>On {nameOfDay(asOf)} it <b>{isBy(validTo, asOf) ? "had ended" : "held"}</b>, stated {day(validFrom)}.</>
+        {began ? <>On {nameOfDay(asOf)} it <b>{isBy(endStatedAt, asOf) ? "had ended" : "held"}</b>, stated {day(statedAt)}.</>
           : wasStated ? <>It was <b>stated again</b> after {nameOfDay(asOf)}. Whether it held on that day is not known.</>
-          : <>On {nameOfDay(asOf)} it was <b>not known</b>{validFrom && `; it was stated ${day(validFrom)}`}.</>}
-        {" "}{status === "ACTIVE" ? "Today it holds." : `It ${status === "ENDED" ? "ended" : "was retracted"}${validTo ? ` ${day(validTo)}` : ""}.`}
+          : <>On {nameOfDay(asOf)} it was <b>not known</b>{statedAt && `; it was stated ${day(statedAt)}`}.</>}
+        {" "}{status === "ACTIVE" ? "Today it holds." : `It ${status === "ENDED" ? "had ended by" : "was retracted"} ${day(endStatedAt ?? fact.updatedAt)}.`}
       </p>
       <p class="soft">This is the past. <a href={todayHref(place)}>See the fact of today</a>, with its belief, to change it.</p>
     </div>

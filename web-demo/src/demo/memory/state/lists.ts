@@ -40,10 +40,11 @@ export function thingList({ text, type, session, whose }: Filters, { mayReadShar
   return new LiveList(() => new MergedPages(lists, (a, b) => a.mentionCount > b.mentionCount), null, handleError);
 }
 
-/** Sessions, latest message first. */
+/** Sessions: pinned ones, then the others, each with the latest message first. */
 export function sessionList({ text, pinned, archived, whose }: Filters, { mayReadShared }: Reader): LiveList<SessionItem> {
-  const filter: SessionFilter = { ...(text && { text }), ...(pinned && { pinned: pinned === "yes" }), ...(archived && { archived: archived === "yes" }) };
-  const lists = memories(whose, mayReadShared).map((shared): ReadPage<SessionItem> => async (after) => toPage((await client.graphql(SessionPage, { filter, after, shared, count: after === null })).sessions));
-  // A session that is renamed or pinned stays where it is.
-  return new LiveList(() => new MergedPages(lists, latestFirst), null, handleError);
+  const filter: SessionFilter = { ...(text && { text }), ...(archived && { archived: archived === "yes" }) };
+  // The server lists the latest first, whether pinned or not.
+  const kinds = [...(pinned === "no" ? [] : [true]), ...(pinned === "yes" ? [] : [false])].map((isPinned) => ({ ...filter, pinned: isPinned }));
+  const lists = memories(whose, mayReadShared).flatMap((shared) => kinds.map((kind): ReadPage<SessionItem> => async (after) => toPage((await client.graphql(SessionPage, { filter: kind, after, shared, count: after === null })).sessions)));
+  return new LiveList(() => new MergedPages(lists, (a, b) => (a.pinned === b.pinned ? latestFirst(a, b) : a.pinned)), null, handleError);
 }

@@ -1,17 +1,17 @@
-// What has changed since a past day. The server lists facts by when they were recorded, but a fact holds since the time of its message.
+// What has changed since a past day. The server lists facts by when they were recorded, but a fact is known since the time of its message.
 import { endOf, isBy } from "../../common/state/day.ts";
 import type { ReadPage } from "../../common/state/merged-pages.ts";
 import type { KnownFact } from "../generated/operations.ts";
 
 /** After so many pages without a find, the list goes on only if the reader asks for it. */
 const PAGES_WITHOUT_FIND = 10;
-/** The server takes messages from up to a day in the future. A fact may therefore begin after its last change. */
+/** The server takes messages from up to a day in the future. A fact may therefore be stated after its last change. */
 const AHEAD_MS = 24 * 60 * 60 * 1000;
 
 /** Whether a fact was learned or retracted after a day. What was learned and retracted after it is no difference to today. */
-function hasChanged({ status, validFrom, validTo }: KnownFact, asOf: string): boolean {
-  const held = isBy(validFrom, asOf) && !isBy(validTo, asOf);
-  return status === "ACTIVE" ? validFrom !== null && !isBy(validFrom, asOf) : held;
+function hasChanged({ status, statedAt, endStatedAt }: KnownFact, asOf: string): boolean {
+  const held = isBy(statedAt, asOf) && !isBy(endStatedAt, asOf);
+  return status === "ACTIVE" ? statedAt !== null && !isBy(statedAt, asOf) : held;
 }
 
 /** Before this time, nothing changed that is a difference to the end of the day. */

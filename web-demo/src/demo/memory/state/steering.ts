@@ -66,6 +66,8 @@ export class Steering {
   async restore(fact: KnownFact): Promise<void> {
     if (fact.status === "RETRACTED") await this.#restore(fact);
     else await this.#stateAgain(fact);
+    // What its retraction offers is done.
+    this.#parts.undo.remove(fact.id);
     this.#done(`Restored: ${sentence(fact)}.`);
   }
 
@@ -77,7 +79,7 @@ export class Steering {
       for (const fact of facts) await this.#restore(fact);
       this.#parts.changed();
       return facts.length === 1 ? "The fact holds again." : "The facts hold again.";
-    });
+    }, facts.map(({ id }) => id).join());
   }
 
   /** States the right fact and the reason, then retracts the wrong fact. If a step fails, the steps before it stay. */
@@ -85,13 +87,11 @@ export class Steering {
     const { client } = this.#parts;
     if (areSame(right, statementOf(wrong))) throw new RecallError("SAME_FACT", SAME_FACT, 200);
     const sessionId = await this.#sessionOf(wrong);
-    const fact = await this.#assert(right, sessionId);
+    const fact = await this.#assert(right, sessionId, reason);
     // Another spelling of the same names.
     if (fact.id === wrong.id) throw new RecallError("SAME_FACT", SAME_FACT, 200);
-    // The reason names the subject, so that forgetting the subject also forgets the reason.
-    if (reason) await client.sendMessage({ sessionId, text: `Correction about ${wrong.subject.isViewer ? "me" : wrong.subject.name}: ${reason}`, sourceMetadata: { reasonFor: fact.id, corrects: wrong.id } });
     await client.retractFact(wrong.id);
-    this.#parts.undo.add(`Corrected: ${sentence(fact)}.`, null, undefined, { href: placeHref({ view: "facts", id: fact.id }), label: "Open it" });
+    this.#parts.undo.add(`Corrected: ${sentence(fact)}.`, null, undefined, { link: { href: placeHref({ view: "facts", id: fact.id }), label: "Open it" } });
     this.#parts.changed();
   }
 
@@ -156,9 +156,9 @@ export class Steering {
     this.#parts.changed();
   }
 
-  #assert(statement: Statement, sessionId: string) {
+  #assert(statement: Statement, sessionId: string, reason = "") {
     const { subjectType, objectType, ...said } = statement;
-    const input: AssertFactInput = { ...said, sessionId, ...(subjectType ? { subjectType } : {}), ...(objectType ? { objectType } : {}) };
+    const input: AssertFactInput = { ...said, sessionId, ...(subjectType ? { subjectType } : {}), ...(objectType ? { objectType } : {}), ...(reason ? { reason } : {}) };
     return this.#parts.client.assertFact(input);
   }
 
@@ -186,8 +186,8 @@ export class Steering {
     return said?.message.session.id ?? this.#parts.homeSession();
   }
 
-  #done(text: string, label: string | null = null, undo?: () => Promise<string>) {
-    this.#parts.undo.add(text, label, undo);
+  #done(text: string, label: string | null = null, undo?: () => Promise<string>, key?: string) {
+    this.#parts.undo.add(text, label, undo, { key });
     this.#parts.changed();
   }
 }

@@ -19,14 +19,16 @@ export class UndoList {
   /** Latest first. */
   readonly items = signal<readonly Undoable[]>([]);
   readonly #undoForget: (token: string) => Promise<string>;
+  #count = 0;
 
   constructor(undoForget: (token: string) => Promise<string>) {
     this.#undoForget = undoForget;
     this.items.value = readTokens().map((stored) => this.#forgotten(stored)).slice(0, SHOWN);
   }
 
-  add(text: string, label: string | null = null, undo: Undoable["undo"] = async () => "", link?: Undoable["link"]): void {
-    this.#put({ key: crypto.getRandomValues(new Uint32Array(2)).join("-"), text, label, undo, link });
+  /** `key`: names the action, so that it is listed once and can be removed. */
+  add(text: string, label: string | null = null, undo: Undoable["undo"] = async () => "", { key = String(++this.#count), link }: { key?: string | undefined; link?: Undoable["link"] } = {}): void {
+    this.#put({ key, text, label, undo, link });
   }
 
   addForgotten(token: string, text: string): void {
@@ -44,6 +46,6 @@ export class UndoList {
   }
 
   #put(item: Undoable) {
-    this.items.value = [item, ...this.items.value.filter((other) => other.label !== null)].slice(0, SHOWN);
+    this.items.value = [item, ...this.items.value.filter((other) => other.label !== null && other.key !== item.key)].slice(0, SHOWN);
   }
 }

@@ -43,13 +43,17 @@ async fn own_name_and_what_bears_on_a_question_are_told() {
 }
 
 #[tokio::test]
-async fn reason_of_asserted_fact_is_evidence_and_teaches_nothing_else() {
+async fn reason_of_asserted_fact_is_kept_and_no_fact_is_read_from_it() {
     let chat = Chat::of(&["I like sushi."]).await;
     let ramen =
         |reason: &str| json!({ "sessionId": chat.session, "subject": "I", "relation": "LIKES", "object": "ramen", "reason": reason });
-    let stated = chat.change("assertFact", ramen("I changed my mind after the trip to Japan.")).await;
-    let excerpt = stated["fact"]["evidence"]["nodes"][0]["excerpt"].as_str().unwrap();
-    assert!(excerpt.contains("ramen") && excerpt.ends_with("I changed my mind after the trip to Japan."), "{stated}");
+    let stated = chat.change("assertFact", ramen("I changed my mind since March 2021, after the trip to Japan.")).await;
+    let query = "query($id: ID!) { fact(id: $id) { validFromPrecision evidence { nodes { excerpt message { text } } } } }";
+    let fact = chat.server.graphql(query, json!({ "id": stated["fact"]["id"] })).await["fact"].clone();
+    let evidence = &fact["evidence"]["nodes"][0];
+    assert!(evidence["message"]["text"].as_str().unwrap().ends_with("after the trip to Japan."), "{fact}");
+    assert!(!evidence["excerpt"].as_str().unwrap().contains("Japan"), "{fact}");
+    assert_eq!(fact["validFromPrecision"], "UNKNOWN", "the date is of the reason");
     chat.server.settle(&chat.session).await;
     assert_eq!(chat.facts_with(json!({})).await.len(), 2, "sushi and ramen");
     for (reason, code) in [(" ", "REASON_EMPTY"), (&"x".repeat(501), "REASON_TOO_LONG")] {

@@ -426,6 +426,9 @@ impl Near {
 
 /// Returns what comes nearest of messages and passages. What the messages leave free is for the passages, which have at least one place.
 fn with_passages(mut messages: Vec<Near>, mut passages: Vec<Near>) -> Vec<Near> {
+    // A correction may stand for several messages.
+    let mut seen = HashSet::new();
+    messages.retain(|near| seen.insert(near.source.message_id));
     passages.truncate(1);
     messages.truncate(MAX_NEAREST - passages.len());
     messages.extend(passages);

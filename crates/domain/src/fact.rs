@@ -77,12 +77,13 @@ impl Fact {
 
     /// Returns when it began: as a message tells it, or else when the first message stated it.
     pub fn began(&self) -> Option<DatedMoment> {
-        self.valid_from.map(|bound| DatedMoment::of(self.said_period.from.as_ref(), bound))
+        DatedMoment::of(self.said_period.from.as_ref(), self.valid_from)
     }
 
-    /// Returns when it ended: as a message tells it, or else when a message said so.
+    /// Returns when it ended: as a message tells it, or else when a message said so or it was retracted.
     pub fn ended(&self) -> Option<DatedMoment> {
-        self.valid_to.map(|bound| DatedMoment::of(self.said_period.to.as_ref(), bound))
+        let told = self.said_period.to.as_ref().filter(|_| self.status == FactStatus::Ended);
+        DatedMoment::of(told, self.valid_to)
     }
 
     /// Returns in words when it began and ended: "since March 2024" and "until 2019" if messages tell it, else "stated 8 May 2026" and "ended by 9 May 2026".

@@ -85,12 +85,9 @@ pub struct DatedMoment {
 
 impl DatedMoment {
     /// Returns the beginning of a date that was said, or else the time of the message, which is a bound.
-    pub(crate) fn of(said: Option<&ValueDate>, bound: Timestamp) -> Self {
-        let first = said.and_then(|date| Some((date.first_day()?, date.precision())));
-        match first.and_then(|(day, precision)| Some((midnight(day)?, precision))) {
-            Some((at, precision)) => Self { at, precision },
-            None => Self { at: bound, precision: DatePrecision::Unknown },
-        }
+    pub(crate) fn of(said: Option<&ValueDate>, bound: Option<Timestamp>) -> Option<Self> {
+        let told = said.and_then(|date| Some(Self { at: midnight(date.first_day()?)?, precision: date.precision() }));
+        told.or_else(|| bound.map(|at| Self { at, precision: DatePrecision::Unknown }))
     }
 
     /// Returns the date in words: "1 March 2026", "March 2026", "2026". Nothing if it is only a bound.
@@ -134,7 +131,7 @@ mod tests {
             (Some("2026-03-09"), "2026-03-09T00:00:00Z", Some("9 March 2026")),
             (None, "2026-05-08T12:00:00Z", None),
         ] {
-            let moment = DatedMoment::of(said.and_then(ValueDate::parse).as_ref(), bound);
+            let moment = DatedMoment::of(said.and_then(ValueDate::parse).as_ref(), Some(bound)).unwrap();
             assert_eq!((moment.at, moment.words().as_deref()), (at.parse().unwrap(), words), "{said:?}");
         }
     }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::resolve::{are_close_types, names};
 use super::weigh::{is_rival, reweigh};
-use recall_domain::{Entity, Evidence, Fact, FactId, FactStatus, MessageId, Ontology, Stance, belief::half_life};
+use recall_domain::{Entity, Evidence, Fact, FactId, FactStatus, MessageId, Ontology, SaidPeriod, Stance, belief::half_life};
 
 /// Finds the known entity that a visitor's entity is.
 ///
@@ -52,7 +52,17 @@ pub(super) fn add_mutual_opposition(
                 let mut known: HashSet<MessageId> = of(to).filter(|e| e.stance == Stance::Opposes).map(|e| e.message).collect();
                 known.extend(added.iter().filter(|e| e.fact == to).map(|e| e.message));
                 let supports = of(from).filter(|e| e.stance == Stance::Supports && known.insert(e.message));
-                added.extend(supports.map(|e| Evidence { fact: to, stance: Stance::Opposes, span: None, ..e.clone() }).collect::<Vec<_>>());
+                added.extend(
+                    supports
+                        .map(|e| Evidence {
+                            fact: to,
+                            stance: Stance::Opposes,
+                            span: None,
+                            said_period: SaidPeriod::default(),
+                            ..e.clone()
+                        })
+                        .collect::<Vec<_>>(),
+                );
             }
         }
     }
@@ -75,7 +85,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use recall_domain::{EntityId, EntityType, SaidPeriod, SessionId, Span, Timestamp};
+    use recall_domain::{EntityId, EntityType, SessionId, Span, Timestamp};
 
     fn at(day: i64) -> Timestamp {
         Timestamp::from_timestamp(1_700_000_000 + day * 86_400, 0).unwrap()

@@ -182,7 +182,7 @@ impl Planner<'_> {
             .iter()
             .chain(&self.evidence)
             .filter(|e| e.stance == Stance::Supports && against.contains(&e.fact))
-            .map(|e| Evidence { fact: id, stance: Stance::Opposes, span: None, ..e.clone() })
+            .map(|e| Evidence { fact: id, stance: Stance::Opposes, span: None, said_period: SaidPeriod::default(), ..e.clone() })
             .collect();
         self.evidence.extend(copies);
         self.facts.push(fact);
@@ -345,7 +345,7 @@ impl Planner<'_> {
         if self.s.is_of_document() || is_note {
             return SaidPeriod::default();
         }
-        said_period(self.s.text.as_str(), claim.span, stance, self.s.at)
+        said_period(self.s.text.as_str(), claim.span, &claim.relation, stance, self.s.at)
     }
 
     fn excerpt(&self, claim: &ResolvedClaim) -> UserText {

@@ -10,7 +10,7 @@ use super::resolve::names;
 use super::weigh::{is_rival, reweigh};
 use recall_domain::{
     Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, MessageId, Ontology,
-    SessionId, Stance, Timestamp,
+    SaidPeriod, SessionId, Stance, Timestamp,
     belief::{half_life, is_of_document},
     entity::VIEWER_NAME,
     event::{EntityChange, EntityUpdate, FactChange},
@@ -151,7 +151,8 @@ fn opposing_rows(rival: &Fact, fact: &Fact, r: &EditedFact<'_>, ontology: &Ontol
         (None, None) => false,
     };
     let states = |e: &&Evidence| e.stance == Stance::Supports && !has_row(e.message) && opposes(e);
-    let row = |e: &Evidence| Evidence { fact: rival.id, stance: Stance::Opposes, span: None, ..e.clone() };
+    let period = SaidPeriod::default;
+    let row = |e: &Evidence| Evidence { fact: rival.id, stance: Stance::Opposes, span: None, said_period: period(), ..e.clone() };
     r.of(fact.id).filter(states).map(row).collect()
 }
 

@@ -1,26 +1,68 @@
 //! Reads from the words of a message when a fact began or ended: "since March", "until 2019", "I moved there last month". Pure.
+//!
+//! A wrong date is worse than none. So a date counts only next to the words of the fact, and without "since" or "until" only with a verb that begins or ends
+//! facts of this relation.
 
 use recall_domain::{
     SaidPeriod, Span, Stance, Timestamp,
     value::{ValueDate, past_date, past_year},
 };
 
-/// Verbs that tell a beginning: the date next to them is that of the beginning.
-const BEGINNINGS: &[&str] = &[
-    "adopted", "became", "began", "begun", "bought", "changed", "founded", "got", "gotten", "hired", "joined", "married", "met", "moved",
-    "opened", "signed", "started", "switched", "took",
+/// Verbs that begin facts of a relation.
+const BEGINNINGS: &[(&str, &[&str])] = &[
+    ("LIVES_IN", &["moved", "settled"]),
+    ("WORKS_FOR", &["joined", "started", "hired", "began"]),
+    ("OWNS", &["bought", "got", "adopted"]),
+    ("USES", &["switched", "started"]),
+    ("PART_OF", &["joined"]),
+    ("FAMILY_OF", &["married"]),
+    ("KNOWS", &["met"]),
 ];
+/// Verbs that tell an end.
+const ENDINGS: &[&str] = &[
+    "broke",
+    "cancelled",
+    "canceled",
+    "deleted",
+    "died",
+    "divorced",
+    "dropped",
+    "ended",
+    "finished",
+    "gave",
+    "left",
+    "lost",
+    "quit",
+    "resigned",
+    "retired",
+    "separated",
+    "sold",
+    "split",
+    "stopped",
+    "uninstalled",
+];
+/// Participles of what lasts: "have lived there for two years".
+const LASTING: &[&str] = &["had", "known", "lived", "living", "owned", "used", "using", "worked", "working"];
+/// Words after "been" for what lasts.
+const AFTER_BEEN: &[&str] =
+    &["a", "an", "at", "dating", "in", "living", "married", "my", "playing", "seeing", "the", "together", "using", "with", "working"];
 /// Words after which a date is neither the beginning nor the end.
-const OTHER_TIMES: &[&str] = &["after", "around", "before", "by", "next", "than", "to"];
+const OTHER_TIMES: &[&str] = &["after", "before", "by", "next", "than", "to"];
 /// Words that begin another clause.
-const CLAUSES: &[&str] = &["and", "because", "but", "so", "then", "when", "where", "which", "while", "who"];
+const CLAUSES: &[&str] = &["and", "because", "but", "so", "that", "then", "when", "where", "which", "while", "who"];
+/// Words that may follow the year of "in 2019": "in 2000 condition" is no year.
+const AFTER_YEARS: &[&str] = &["as", "at", "for", "he", "i", "on", "she", "they", "to", "we", "with"];
+/// Short forms of months, which have a full stop.
+const ABBREVIATIONS: [&str; 12] = ["jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"];
 
 /// What a date is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cue {
     /// "Since March", "for two years".
     Since,
-    /// "Until March".
+    /// The first date of "from 2015 to 2019".
+    From,
+    /// "Until March", the last date of a range.
     Until,
     /// "In March", "last month".
     At,
@@ -41,43 +83,77 @@ struct Date {
     date: ValueDate,
 }
 
-/// Returns when the fact that a span of a message states or ends began and ended, as far as its sentence tells.
-pub(super) fn said_period(text: &str, span: Span, stance: Stance, at: Timestamp) -> SaidPeriod {
+/// Returns when the fact of a relation that a span of a message states or ends began and ended, as far as its sentence tells.
+pub(super) fn said_period(text: &str, span: Span, relation: &str, stance: Stance, at: Timestamp) -> SaidPeriod {
     let chars: Vec<char> = text.chars().collect();
-    let sentence = span.sentence(&chars);
+    let sentence = sentence_of(span, &chars);
     let words = words(&chars[sentence.clone()], sentence.start);
-    let fits = |d: &&Date| d.first == 0 || is_of_clause(&words, d, span);
-    let dates = dates(&words, at);
-    let find = |cue| dates.iter().filter(fits).find(|d| d.cue == cue).map(|d| d.date.clone());
+    let dates: Vec<(Date, std::ops::Range<usize>)> =
+        dates(&words, at).into_iter().filter_map(|date| clause_of(&words, &date, span).map(|clause| (date, clause))).collect();
+    let find = |cue| dates.iter().find(|(d, _)| d.cue == cue).map(|(d, _)| d.date.clone());
+    let with_verb = |verbs: &[&str]| {
+        let has_verb = |clause: &std::ops::Range<usize>| words[clause.clone()].iter().any(|w| verbs.contains(&w.plain.as_str()));
+        dates.iter().find(|(d, clause)| d.cue == Cue::At && has_verb(clause)).map(|(d, _)| d.date.clone())
+    };
     match stance {
         Stance::Supports => {
-            let begins = || words.iter().any(|w| BEGINNINGS.contains(&w.plain.as_str()));
-            SaidPeriod { from: find(Cue::Since).or_else(|| find(Cue::At).filter(|_| begins())), to: None }
+            let verbs = BEGINNINGS.iter().find(|(name, _)| *name == relation).map_or(&[][..], |(_, verbs)| verbs);
+            SaidPeriod { from: find(Cue::Since).or_else(|| with_verb(verbs)), to: None }
         }
-        Stance::Ends => match (find(Cue::Until), find(Cue::Since)) {
-            (Some(until), since) => SaidPeriod { from: since, to: Some(until) },
+        Stance::Ends => match find(Cue::Until) {
+            Some(until) => SaidPeriod { from: find(Cue::From), to: Some(until) },
             // "We have not used it since May."
-            (None, since) => SaidPeriod { from: None, to: find(Cue::At).or(since) },
+            None => SaidPeriod { from: None, to: with_verb(ENDINGS).or_else(|| find(Cue::Since).filter(|_| is_negated_perfect(&words))) },
         },
         Stance::Opposes => SaidPeriod::default(),
     }
 }
 
-/// Whether no other clause begins between a date and a span.
-fn is_of_clause(words: &[Word], date: &Date, span: Span) -> bool {
+/// Returns the sentence of a span. Unlike [`Span::sentence`] it does not end behind "Sept." or "3.".
+fn sentence_of(span: Span, chars: &[char]) -> std::ops::Range<usize> {
+    let mut sentence = span.sentence(chars);
+    while sentence.end < chars.len() && chars[sentence.end] == '.' {
+        let before: String = chars[..sentence.end].iter().rev().take_while(|c| c.is_alphanumeric()).collect();
+        let word: String = before.chars().rev().collect::<String>().to_lowercase();
+        let is_inside =
+            ABBREVIATIONS.contains(&word.as_str()) || (!word.is_empty() && word.len() < 3 && word.chars().all(|c| c.is_ascii_digit()));
+        if !is_inside {
+            break;
+        }
+        let next =
+            Span { start: (sentence.end + 1).try_into().unwrap_or(u32::MAX), end: (sentence.end + 1).try_into().unwrap_or(u32::MAX) };
+        sentence.end = next.sentence(chars).end.max(sentence.end + 1);
+    }
+    sentence
+}
+
+/// Returns the words from a span to a date, if no other clause begins between them.
+fn clause_of(words: &[Word], date: &Date, span: Span) -> Option<std::ops::Range<usize>> {
     let (start, end) = (span.start as usize, span.end as usize);
-    let first = words.iter().position(|w| w.span.1 > start).unwrap_or(words.len());
-    let last = words.iter().rposition(|w| w.span.0 < end).unwrap_or(0);
-    let (from, to) = if date.first > last { (last, date.first) } else { (date.end - 1, first) };
-    let between = words.get(from..to).unwrap_or_default();
-    !between.iter().any(|w| w.ends_clause) && !between.iter().skip(1).any(|w| CLAUSES.contains(&w.plain.as_str()))
+    let first = words.iter().position(|w| w.span.1 > start)?;
+    let last = words.iter().rposition(|w| w.span.0 < end)?;
+    let between = if date.first > last {
+        last + 1..date.first
+    } else if date.end <= first {
+        date.end..first
+    } else {
+        // The date is among the words of the fact.
+        return Some(first..last + 1);
+    };
+    // "In March 2024, I moved": a comma behind a date that opens the sentence.
+    let opens = date.first == 0 && date.end <= first;
+    let is_left = if date.first > last { words[last].ends_clause } else { words[date.end - 1].ends_clause && !opens };
+    let begins_clause = |w: &Word| w.ends_clause || CLAUSES.contains(&w.plain.as_str());
+    let is_apart = is_left || words[between].iter().any(begins_clause);
+    (!is_apart).then(|| date.first.min(first)..date.end.max(last + 1))
 }
 
 fn words(sentence: &[char], offset: usize) -> Vec<Word> {
     let mut words = Vec::new();
     let mut start = 0;
     for part in sentence.split(|c| c.is_whitespace()) {
-        let plain: String = part.iter().filter(|c| c.is_alphanumeric() || matches!(c, '\'' | '’')).collect::<String>().to_lowercase();
+        let plain: String = part.iter().filter(|c| c.is_alphanumeric() || matches!(c, '\'' | '’' | '-')).collect::<String>().to_lowercase();
+        let plain = plain.trim_matches('-').replace('’', "'");
         if !plain.is_empty() {
             let ends_clause = part.last().is_some_and(|c| matches!(c, ',' | ':' | ')' | '–' | '—'));
             words.push(Word { plain, span: (offset + start, offset + start + part.len()), ends_clause });
@@ -91,23 +167,29 @@ fn words(sentence: &[char], offset: usize) -> Vec<Word> {
 fn dates(words: &[Word], at: Timestamp) -> Vec<Date> {
     let today = at.date_naive();
     let plain: Vec<&str> = words.iter().map(|w| w.plain.as_str()).collect();
-    let is_perfect =
-        |i: usize| plain[..i].iter().any(|w| matches!(*w, "have" | "has" | "been") || w.ends_with("'ve") || w.ends_with("’ve"));
     let mut found: Vec<Date> = Vec::new();
     let mut i = 0;
     while i < plain.len() {
         let rest = |skipped: usize| plain.get(i + skipped..).unwrap_or_default();
         let dated = |skipped: usize| past_date(rest(skipped), today).or_else(|| past_year(rest(skipped), today));
-        let follows_start = found.last().is_some_and(|d| d.cue == Cue::Since && d.end == i);
+        let ends_range = found.last().is_some_and(|d| d.cue == Cue::From && d.end == i);
         let next = match plain[i] {
-            "since" | "from" => dated(1).map(|(n, date)| (1 + n, Cue::Since, date)),
+            "since" => dated(1).map(|(n, date)| (1 + n, Cue::Since, date)),
+            // "A bike from Jan", "from Monday": only a range tells when something began.
+            "from" => dated(1)
+                .filter(|(n, _)| matches!(rest(1 + n).first(), Some(&("to" | "until" | "till"))))
+                .map(|(n, date)| (1 + n, Cue::From, date)),
+            "to" if ends_range => dated(1).map(|(n, date)| (1 + n, Cue::Until, date)),
             "until" | "till" | "til" => dated(1).map(|(n, date)| (1 + n, Cue::Until, date)),
-            "to" if follows_start => dated(1).map(|(n, date)| (1 + n, Cue::Until, date)),
-            "for" if is_perfect(i) => match rest(1) {
-                [count, unit, ..] => past_date(&[count, unit, "ago"], today).map(|(_, date)| (3, Cue::Since, date)),
+            "for" if lasts(&plain[..i]) => match rest(1) {
+                [count, unit, ..] if unit.starts_with("year") || unit.starts_with("month") => {
+                    past_date(&[count, unit, "ago"], today).map(|(_, date)| (3, Cue::Since, date))
+                }
                 _ => None,
             },
-            "in" | "during" => dated(1).map(|(n, date)| (1 + n, Cue::At, date)),
+            "in" | "during" => past_date(rest(1), today)
+                .or_else(|| past_year(rest(1), today).filter(|(n, _)| is_complete(words, i + n, rest(1 + n))))
+                .map(|(n, date)| (1 + n, Cue::At, date)),
             word if OTHER_TIMES.contains(&word) => {
                 i += dated(1).map_or(0, |(n, _)| n);
                 None
@@ -128,49 +210,105 @@ fn dates(words: &[Word], at: Timestamp) -> Vec<Date> {
     found
 }
 
+/// Whether a year stands alone: nothing follows in its clause, or a word that begins another part of the sentence.
+fn is_complete(words: &[Word], year: usize, rest: &[&str]) -> bool {
+    let ends_clause = words.get(year).is_some_and(|w| w.ends_clause);
+    ends_clause || rest.first().is_none_or(|next| AFTER_YEARS.contains(next) || CLAUSES.contains(next))
+}
+
+fn is_have(word: &str) -> bool {
+    matches!(word, "have" | "has") || word.ends_with("'ve")
+}
+
+/// Whether words say that something lasts until now: "have lived", "has been in". "Have to work" and "have signed" do not.
+fn lasts(words: &[&str]) -> bool {
+    let is_adverb = |word: &str| matches!(word, "also" | "already" | "always" | "both" | "now" | "only");
+    (0..words.len()).filter(|i| is_have(words[*i]) || words[*i].ends_with("'s")).any(|i| {
+        let mut after = words[i + 1..].iter().copied().skip_while(|w| is_adverb(w));
+        match after.next() {
+            Some("been") => after.next().is_some_and(|w| AFTER_BEEN.contains(&w)),
+            Some(word) => LASTING.contains(&word),
+            None => false,
+        }
+    })
+}
+
+/// Whether words deny something in the perfect: "have not used", "haven't lived".
+fn is_negated_perfect(words: &[Word]) -> bool {
+    let is_not = |w: &Word| matches!(w.plain.as_str(), "not" | "never");
+    words.iter().any(|w| matches!(w.plain.as_str(), "haven't" | "hasn't"))
+        || words.windows(2).any(|pair| is_have(&pair[0].plain) && is_not(&pair[1]))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
-    fn read(text: &str, words: &str, stance: Stance) -> String {
+    fn read(text: &str, words: &str, relation: &str, stance: Stance) -> String {
         let start = text[..text.find(words).unwrap()].chars().count() as u32;
         let span = Span { start, end: start + words.chars().count() as u32 };
         // A Friday.
-        said_period(text, span, stance, "2026-05-08T12:00:00Z".parse().unwrap()).into()
+        said_period(text, span, relation, stance, "2026-05-08T12:00:00Z".parse().unwrap()).into()
     }
 
     #[test]
     fn beginning_is_read_from_the_clause_of_the_fact() {
-        for (text, words, expected) in [
-            ("I live in Ghent since March.", "I live in Ghent", "2026-03/"),
-            ("since 14 october i work at the Co-op", "i work at the Co-op", "2025-10-14/"),
-            ("Duarte has left: since the first of October he has worked for Sondamar", "he has worked for Sondamar", "2025-10-01/"),
-            ("I moved to Leipzig last month.", "I moved to Leipzig", "2026-04/"),
-            ("In 2019 I moved to Rome and joined Fiat.", "joined Fiat", "2019/"),
-            ("Ann has worked at Bosch for three years now", "Ann has worked at Bosch", "2023/"),
-            ("We've had Rex for two months", "had Rex", "2026-03/"),
-            ("I bought the bike yesterday", "I bought the bike", "2026-05-07/"),
-            ("Marta and I moved on the nineteenth of July to Cacilhas", "to Cacilhas", "2025-07-19/"),
-            ("I started at Barco on Monday", "I started at Barco", "2026-05-04/"),
+        for (text, words, relation, expected) in [
+            ("I live in Ghent since March.", "I live in Ghent", "LIVES_IN", "2026-03/"),
+            ("since 14 october i work at the Co-op", "i work at the Co-op", "WORKS_FOR", "2025-10-14/"),
+            (
+                "Duarte has left: since the first of October he has worked for Sondamar",
+                "he has worked for Sondamar",
+                "WORKS_FOR",
+                "2025-10-01/",
+            ),
+            ("I moved to Leipzig last month.", "I moved to Leipzig", "LIVES_IN", "2026-04/"),
+            ("In March 2019, I moved to Rome.", "I moved to Rome", "LIVES_IN", "2019-03/"),
+            ("Ann has worked at Bosch for three years now", "Ann has worked at Bosch", "WORKS_FOR", "2023/"),
+            ("We've had Rex for two months", "had Rex", "OWNS", "2026-03/"),
+            ("I bought the bike yesterday", "I bought the bike", "OWNS", "2026-05-07/"),
+            (
+                "Marta and I moved on the nineteenth of July to Cacilhas",
+                "I moved on the nineteenth of July to Cacilhas",
+                "LIVES_IN",
+                "2025-07-19/",
+            ),
+            ("I started at Barco on Monday", "I started at Barco", "WORKS_FOR", "2026-05-04/"),
+            ("I have lived in Riga since Sept. 2016", "I have lived in Riga", "LIVES_IN", "2016-09/"),
+            ("Ida plays chess since Feb. 3, 2019. Nice!", "Ida plays chess", "LIKES", "2019-02-03/"),
+            ("I live in Ghent since 2015-03-04", "I live in Ghent", "LIVES_IN", "2015-03-04/"),
+            ("I live in Ghent since about 2005", "I live in Ghent", "LIVES_IN", "2005/"),
         ] {
-            assert_eq!(read(text, words, Stance::Supports), expected, "{text}");
+            assert_eq!(read(text, words, relation, Stance::Supports), expected, "{text}");
         }
     }
 
     #[test]
     fn dates_of_something_else_are_no_beginning() {
-        for (text, words) in [
-            ("I live in Ghent.", "I live in Ghent"),
-            ("I live in Ghent and Ann has been in Rome since May.", "I live in Ghent"),
-            ("I moved to Ghent, and in March we go to Rome", "I moved to Ghent"),
-            ("I met April", "I met April"),
-            ("I bought 2 dogs", "I bought 2 dogs"),
-            ("I moved to Ghent before March", "I moved to Ghent"),
-            ("I moved to Ghent after last summer", "I moved to Ghent"),
-            ("I start at Barco in June 2027", "I start at Barco"),
+        for (text, words, relation) in [
+            ("I live in Ghent.", "I live in Ghent", "LIVES_IN"),
+            ("I live in Ghent and Ann has been in Rome since May.", "I live in Ghent", "LIVES_IN"),
+            ("I moved to Ghent, and in March we go to Rome", "I moved to Ghent", "LIVES_IN"),
+            ("I met April", "I met April", "KNOWS"),
+            ("I bought 2 dogs", "I bought 2 dogs", "OWNS"),
+            ("I moved to Ghent before March", "I moved to Ghent", "LIVES_IN"),
+            ("I moved to Ghent after last summer", "I moved to Ghent", "LIVES_IN"),
+            ("I start at Barco in June 2027", "I start at Barco", "WORKS_FOR"),
+            ("I have been to Rome for three days", "I have been to Rome", "VISITED"),
+            ("Yesterday I met Sara who works at Philips", "Sara who works at Philips", "WORKS_FOR"),
+            ("In 2019 I moved to Rome and now I live in Milan", "I live in Milan", "LIVES_IN"),
+            ("My brother Max moved to Leeds in 2017", "My brother Max", "FAMILY_OF"),
+            ("We took our dog Rocky to the vet on Tuesday", "our dog Rocky", "OWNS"),
+            ("I got promoted at Bosch in March", "I got promoted at Bosch", "WORKS_FOR"),
+            ("I got my bike from Jan", "I got my bike", "OWNS"),
+            ("From June I work at Bosch", "I work at Bosch", "WORKS_FOR"),
+            ("I own a Vespa from 1972", "I own a Vespa", "OWNS"),
+            ("I have to work at Lufthansa for two years", "I have to work at Lufthansa", "WORKS_FOR"),
+            ("I've been hired by Manpower for six months", "hired by Manpower", "WORKS_FOR"),
+            ("I got an Audi A4 in 2000 condition", "I got an Audi A4", "OWNS"),
         ] {
-            assert_eq!(read(text, words, Stance::Supports), "/", "{text}");
+            assert_eq!(read(text, words, relation, Stance::Supports), "/", "{text}");
         }
     }
 
@@ -184,9 +322,11 @@ mod tests {
             ("We have not used Jenkins since March", "We have not used Jenkins", "/2026-03"),
             ("Tom and I broke up on Saturday", "Tom and I", "/2026-05-02"),
             ("I no longer work at Bosch", "I no longer work at Bosch", "/"),
+            ("I left Varta after working there since 2010", "I left Varta", "/"),
+            ("I took a day off from Bosch on Monday", "I took a day off from Bosch", "/"),
         ] {
-            assert_eq!(read(text, words, Stance::Ends), expected, "{text}");
+            assert_eq!(read(text, words, "WORKS_FOR", Stance::Ends), expected, "{text}");
         }
-        assert_eq!(read("I never worked at Bosch in May", "I never worked at Bosch", Stance::Opposes), "/");
+        assert_eq!(read("I never worked at Bosch in May", "I never worked at Bosch", "WORKS_FOR", Stance::Opposes), "/");
     }
 }

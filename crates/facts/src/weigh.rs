@@ -154,18 +154,30 @@ pub fn apply(fact: &mut Fact, stance: Stance, at: Timestamp, confidence: f64, ha
     false
 }
 
-/// Keeps when the fact began and ended, as a message that was just applied tells it. Of two dates the more exact one stays, and of two that are equally exact the
-/// later one, so that the order of messages makes no difference.
+/// Keeps when the fact began and ended, as a message that was just applied tells it. Of a month and a day of it the day stays; else the earlier beginning and the
+/// later end, so that the order of messages makes no difference while the fact holds. No fact ends before it began.
 pub fn keep_period(fact: &mut Fact, stance: Stance, told: &SaidPeriod, is_restored: bool) {
     let known = if is_restored { SaidPeriod::default() } else { std::mem::take(&mut fact.said_period) };
-    let better = |a: Option<ValueDate>, b: &Option<ValueDate>| {
-        let rank = |date: &ValueDate| (date.precision(), date.as_str().to_owned());
-        a.into_iter().chain(b.clone()).max_by_key(rank)
-    };
     let ends = stance == Stance::Ends && fact.status == FactStatus::Ended;
-    let from = if stance == Stance::Supports || ends { better(known.from, &told.from) } else { known.from };
-    let to = if ends { better(known.to, &told.to) } else { known.to };
-    fact.said_period = SaidPeriod { from, to };
+    let from = if stance == Stance::Supports || ends { better(known.from, told.from.clone(), false) } else { known.from };
+    let to = if ends { better(known.to, told.to.clone(), true) } else { known.to };
+    let is_inverted =
+        |to: &ValueDate| from.as_ref().is_some_and(|from| to.as_str() < from.as_str() && !from.as_str().starts_with(to.as_str()));
+    fact.said_period = SaidPeriod { to: to.filter(|to| !is_inverted(to)), from };
+}
+
+/// Returns the better one of two dates: the more exact one if it lies within the other, else the later or the earlier one.
+fn better(a: Option<ValueDate>, b: Option<ValueDate>, later: bool) -> Option<ValueDate> {
+    let (a, b) = match (a, b) {
+        (Some(a), Some(b)) => (a, b),
+        (a, b) => return a.or(b),
+    };
+    let takes_b = if b.as_str().starts_with(a.as_str()) || a.as_str().starts_with(b.as_str()) {
+        b.as_str().len() > a.as_str().len()
+    } else {
+        (b.as_str() > a.as_str()) == later
+    };
+    Some(if takes_b { b } else { a })
 }
 
 /// Applies a statement of a document, which never ends or restores what people said, and adds up to little.
@@ -282,6 +294,29 @@ mod tests {
         let told: Vec<Evidence> = documents(Stance::Opposes).chain([evidence(1_000, Stance::Supports, DROP_BELOW)]).collect();
         let told = reweigh(&fact(), &told, HALF_LIFE).unwrap();
         assert!(told.belief() > 0.5 && told.support > told.opposition, "{told:?}");
+    }
+
+    #[test]
+    fn dates_of_a_fact_do_not_depend_on_the_order_of_messages() {
+        let period = |text: &str| SaidPeriod::parse(text).unwrap();
+        let told = |stance, text: &str| Evidence { said_period: period(text), ..evidence(1, stance, 1.0) };
+        for (texts, expected) in [
+            (["2019/", "2017/"], "2017/"),
+            (["2019/", "2019-03/"], "2019-03/"),
+            (["2010/", "2026-05-04/"], "2010/"),
+            (["2010/", "/"], "2010/"),
+        ] {
+            for order in [[0, 1], [1, 0]] {
+                let rows = order.map(|i| told(Stance::Supports, texts[i]));
+                assert_eq!(reweigh(&fact(), &rows, HALF_LIFE).unwrap().said_period, period(expected), "{texts:?}");
+            }
+        }
+        let later = Timestamp::UNIX_EPOCH + chrono::Duration::days(1);
+        let ended = |to: &str| {
+            let rows = [told(Stance::Supports, "2019/"), Evidence { created_at: later, ..told(Stance::Ends, to) }];
+            reweigh(&fact(), &rows, HALF_LIFE).unwrap().said_period
+        };
+        assert_eq!((ended("/2024"), ended("/2010"), ended("/2019")), (period("2019/2024"), period("2019/"), period("2019/2019")));
     }
 
     #[test]

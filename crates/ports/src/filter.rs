@@ -2,7 +2,7 @@
 
 use recall_domain::{
     EntityId, EntityType, Fact, FactStatus, FactValue, MessageId, Ontology, Relation, RelationName, SessionId, Timestamp,
-    context::SearchSource, ontology::Cues,
+    context::SearchSource,
 };
 
 /// A pattern of facts to look up.
@@ -146,21 +146,40 @@ pub struct TextWord {
 }
 
 impl TextWord {
-    /// Returns the first words of a text, at most [`MAX_TEXT_WORDS`]. A word stands for a relation if one of the words of the relation begins with it.
+    /// Returns the words of a text without those that only join others: "lives in Ghent". Behind [`MAX_TEXT_WORDS`], the rest is one word.
+    ///
+    /// A word stands for a relation whose phrase has the word or another form of it.
     pub fn all(text: &str, ontology: &Ontology) -> Vec<Self> {
-        let word = |word: &str| {
+        let word = |word: String| {
             let word = word.to_lowercase();
             let has_word = |r: &&Relation| {
-                let Cues { verbs, nouns, inverse_nouns, .. } = &r.cues;
-                let phrases = r.wordings.iter().map(|w| &w.phrase).chain([&r.phrase]).chain(verbs).chain(nouns).chain(inverse_nouns);
-                phrases.into_iter().any(|phrase| phrase.split_whitespace().any(|w| w.to_lowercase().starts_with(&word)))
+                let phrases = r.wordings.iter().map(|w| &w.phrase).chain([&r.phrase]);
+                phrases.into_iter().any(|phrase| phrase.split_whitespace().any(|w| are_forms(&w.to_lowercase(), &word)))
             };
             let relations = ontology.iter().filter(has_word).map(|r| r.name.clone()).collect();
             let is_viewer = matches!(word.as_str(), "i" | "me" | "my" | "you" | "your");
             Self { word, relations, is_viewer }
         };
-        text.split_whitespace().take(MAX_TEXT_WORDS).map(word).collect()
+        let all: Vec<&str> = text.split_whitespace().collect();
+        let telling: Vec<&str> = all.iter().copied().filter(|w| !JOINING_WORDS.contains(&w.to_lowercase().as_str())).collect();
+        let words = if telling.is_empty() { all } else { telling };
+        let (first, rest) = words.split_at(words.len().min(MAX_TEXT_WORDS - 1));
+        let rest = (!rest.is_empty()).then(|| rest.join(" "));
+        first.iter().map(|w| (*w).to_owned()).chain(rest).map(word).collect()
     }
+}
+
+/// Words that only join others. Nearly all facts have one of them in their relation.
+const JOINING_WORDS: [&str; 12] = ["a", "an", "and", "at", "for", "in", "is", "of", "on", "the", "to", "with"];
+
+/// Whether two words are forms of one: "live", "lives" and "lived".
+fn are_forms(one: &str, other: &str) -> bool {
+    let stem = |word: &str| {
+        let without = ["ed", "es", "s", "d"].into_iter().find_map(|ending| word.strip_suffix(ending));
+        without.filter(|stem| stem.len() > 2).unwrap_or(word).to_owned()
+    };
+    let (one, other) = (stem(one), stem(other));
+    one == other || one.strip_suffix('e') == Some(&*other) || other.strip_suffix('e') == Some(&*one)
 }
 
 /// Most words of a text that lists of facts are searched for. Each adds conditions to the statement.
@@ -178,4 +197,30 @@ pub enum FactOrder {
     MostBelieved,
     /// Lowest belief first, as of its last change.
     LeastBelieved,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_for_relations_with_other_forms_of_them() {
+        let ontology = Ontology::parse(
+            "[[relation]]\nname = \"LIVES_IN\"\nphrase = \"lives in\"\ndescription = \"Has a home.\"\nhalf_life_days = 10\n\
+             [[relation]]\nname = \"LIKES\"\nphrase = \"likes\"\ndescription = \"Is fond of.\"\nhalf_life_days = 10",
+        )
+        .unwrap();
+        let read = |text: &str| -> Vec<(String, Vec<String>)> {
+            TextWord::all(text, &ontology).into_iter().map(|w| (w.word, w.relations)).collect()
+        };
+        for word in ["live", "LIVES", "lived"] {
+            assert_eq!(read(word)[0].1, ["LIVES_IN"], "{word}");
+        }
+        assert_eq!(read("lives in Ghent").iter().map(|w| w.0.as_str()).collect::<Vec<_>>(), ["lives", "ghent"]);
+        assert_eq!((read("li")[0].1.len(), read("in").len(), read(" ").len()), (0, 1, 0));
+        let many = read(&"word ".repeat(20));
+        assert_eq!((many.len(), many[MAX_TEXT_WORDS - 1].0.split(' ').count()), (MAX_TEXT_WORDS, 13));
+        assert!(TextWord::all("you", &ontology)[0].is_viewer && !TextWord::all("young", &ontology)[0].is_viewer);
+    }
 }

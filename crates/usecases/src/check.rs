@@ -8,7 +8,7 @@ use recall_domain::{
 
 /// Longest name of a person, entity or client id, in bytes.
 const MAX_NAME_BYTES: usize = 200;
-/// Longest reason for a fact, in bytes. Evidence keeps the first 300 characters of a statement.
+/// Longest reason for a fact, in bytes.
 const MAX_REASON_BYTES: usize = 500;
 /// Longest question, in bytes.
 const MAX_QUERY_BYTES: usize = 4 * 1024;

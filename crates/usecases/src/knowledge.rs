@@ -35,7 +35,7 @@ pub struct AssertFact {
     pub subject_type: Option<EntityType>,
     /// Type of the object; default: one that the relation allows.
     pub object_type: Option<EntityType>,
-    /// Why it is stated. It becomes a part of the statement, and nothing else is learned from it.
+    /// Why it is stated. It is kept behind the statement in its message, and no fact is read from it.
     pub reason: Option<String>,
 }
 
@@ -108,6 +108,7 @@ impl UseCases {
             }
         };
         self.refuse_sensitive(&text, "value")?;
+        let whole = Span { start: 0, end: text.chars().count() as u32 };
         let text = match a.reason.as_deref().map(check::reason).transpose()? {
             Some(reason) => {
                 self.refuse_sensitive(&reason, "reason")?;
@@ -115,7 +116,6 @@ impl UseCases {
             }
             None => text,
         };
-        let whole = Span { start: 0, end: text.chars().count() as u32 };
         let message = SendMessage {
             session: a.session,
             text: text.clone(),

@@ -61,7 +61,7 @@ export interface AssertFactInput {
   subjectType?: EntityType | null;
   /** The type of the object, used if the entity is new. */
   objectType?: EntityType | null;
-  /** Why it is stated, up to 500 bytes. It becomes a part of the statement that is the evidence, and nothing else is learned from it. */
+  /** Why it is stated, up to 500 bytes. It is kept behind the statement in the message that is the evidence. No fact is read from it, but answers can quote it. */
   reason?: string | null;
 }
 
@@ -802,9 +802,9 @@ export interface FactFilter {
   changedBefore?: DateTime | null;
   /** The belief was at least this high when the fact last changed, 0 to 1. */
   minBelief?: number | null;
-  /** The fact was known and held at this time. */
+  /** The fact was known and held at this time, by the messages until then: it compares `statedAt` and `endStatedAt`. */
   asOf?: DateTime | null;
-  /** Each of these words, at most eight, is in the name of the subject or object, in the value, or begins a word of the relation. */
+  /** Each word of this text is in the name of the subject or object, in the value, or in the phrase of the relation. */
   text?: string | null;
 }
 

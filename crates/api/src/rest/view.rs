@@ -257,6 +257,12 @@ pub(super) struct FactView {
     #[schema(value_type = Option<String>, format = DateTime)]
     valid_to: Option<Timestamp>,
     valid_to_precision: Option<DatePrecision>,
+    /// When the first message since its last end stated it.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    stated_at: Option<Timestamp>,
+    /// When a message said that it had ended, or when it was retracted.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    end_stated_at: Option<Timestamp>,
     /// When it was first recorded.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -301,6 +307,8 @@ impl FactView {
                 valid_from_precision: fact.began().map(|m| m.precision),
                 valid_to: fact.ended().map(|m| m.at),
                 valid_to_precision: fact.ended().map(|m| m.precision),
+                stated_at: fact.valid_from,
+                end_stated_at: fact.valid_to,
                 created_at: fact.created_at,
                 updated_at: fact.updated_at,
                 shared: named.shared,

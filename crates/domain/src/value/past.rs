@@ -4,6 +4,7 @@ use chrono::{Datelike, Months, NaiveDate, TimeDelta};
 
 use super::ValueDate;
 use super::date::{count, day, month, weekday, year};
+use crate::DatePrecision;
 
 /// Words for the days of a month that are no numerals.
 const ORDINALS: [&str; 20] = [
@@ -29,7 +30,8 @@ const ORDINALS: [&str; 20] = [
     "twentieth",
 ];
 /// Words before a date that do not change it as far as it is kept: "at the end of June" is in June.
-const BEFORE: [&str; 13] = ["the", "of", "at", "in", "on", "end", "beginning", "start", "middle", "early", "mid", "late", "since"];
+const BEFORE: [&str; 15] =
+    ["the", "of", "at", "in", "on", "about", "around", "end", "beginning", "start", "middle", "early", "mid", "late", "roughly"];
 
 /// Returns the latest date, not after `today`, with which `words` begin, and how many of them it has: "3 March", "March 2024", "last month",
 /// "two years ago", "the end of June". Words are in small letters, without punctuation.
@@ -41,6 +43,10 @@ pub fn past_date(words: &[&str], today: NaiveDate) -> Option<(usize, ValueDate)>
 
 fn bare(words: &[&str], today: NaiveDate) -> Option<(usize, ValueDate)> {
     let word = |i: usize| words.get(i).copied().unwrap_or_default();
+    // "2015-03-04", "2015-03"; a year alone may count something.
+    if let Some(date) = ValueDate::parse(word(0)).filter(|date| date.precision() > DatePrecision::Year) {
+        return Some((1, date));
+    }
     let ordinal = |word: &str| ORDINALS.iter().position(|o| *o == word).and_then(|i| u32::try_from(i + 1).ok());
     let day_at = |i: usize| day(word(i)).or_else(|| ordinal(word(i)));
     let days_ago = |days: i64| Some(ValueDate::day(today.checked_sub_signed(TimeDelta::try_days(days)?)?));
@@ -152,6 +158,8 @@ mod tests {
             ("yesterday", Some((1, "2026-05-07"))),
             ("friday", Some((1, "2026-05-01"))),
             ("last tuesday", Some((2, "2026-05-05"))),
+            ("2015-03-04", Some((1, "2015-03-04"))),
+            ("around october 2020", Some((3, "2020-10"))),
             ("may 2027", None),
             ("31 february", None),
             ("soon", None),

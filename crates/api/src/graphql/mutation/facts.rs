@@ -30,7 +30,7 @@ pub(crate) struct AssertFactInput {
     subject_type: Option<EntityType>,
     /// The type of the object, used if the entity is new.
     object_type: Option<EntityType>,
-    /// Why it is stated, up to 500 bytes. It becomes a part of the statement that is the evidence, and nothing else is learned from it.
+    /// Why it is stated, up to 500 bytes. It is kept behind the statement in the message that is the evidence. No fact is read from it, but answers can quote it.
     reason: Option<String>,
 }
 

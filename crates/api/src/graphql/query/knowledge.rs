@@ -63,9 +63,9 @@ pub(crate) struct FactFilterInput {
     changed_before: Option<TimeInput>,
     /// The belief was at least this high when the fact last changed, 0 to 1.
     min_belief: Option<f64>,
-    /// The fact was known and held at this time.
+    /// The fact was known and held at this time, by the messages until then: it compares `statedAt` and `endStatedAt`.
     as_of: Option<TimeInput>,
-    /// Each of these words, at most eight, is in the name of the subject or object, in the value, or begins a word of the relation.
+    /// Each word of this text is in the name of the subject or object, in the value, or in the phrase of the relation.
     text: Option<String>,
 }
 

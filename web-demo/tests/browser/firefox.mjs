@@ -209,7 +209,10 @@ export class Firefox {
       const { Ci, Services } = window;
       const reported = (Services.console.getMessageArray() ?? []).filter((m) => m instanceof Ci.nsIScriptError && m.sourceName.startsWith(of) && !(m.flags & Ci.nsIScriptError.warningFlag));
       Services.console.reset();
-      return reported.map((m) => m.errorMessage);
+      const messages = reported.map((m) => m.errorMessage);
+      // A page that is left while its WebSocket connects reports two errors, which say nothing of the page.
+      const left = new Set(messages.filter((text) => text.endsWith("was interrupted while the page was loading.")).map((text) => text.match(/ws:\S+/)?.[0]));
+      return messages.filter((text) => !left.has(text.match(/ws:\S+/)?.[0]?.replace(/\.$/, "")));
     }, origin);
   }
 

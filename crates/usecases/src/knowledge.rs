@@ -109,16 +109,17 @@ impl UseCases {
         };
         self.refuse_sensitive(&text, "value")?;
         let whole = Span { start: 0, end: text.chars().count() as u32 };
-        let text = match a.reason.as_deref().map(check::reason).transpose()? {
+        // The message keeps the reason, but the plan does not read it: "He moved in May" would end what the new fact contradicts.
+        let with_reason = match a.reason.as_deref().map(check::reason).transpose()? {
             Some(reason) => {
                 self.refuse_sensitive(&reason, "reason")?;
                 format!("{text} {reason}")
             }
-            None => text,
+            None => text.clone(),
         };
         let message = SendMessage {
             session: a.session,
-            text: text.clone(),
+            text: with_reason,
             role: Role::User,
             speaker: None,
             sent_at: None,

@@ -347,7 +347,7 @@ test("the documents load again when the server returns", async () => {
     await waitForElement(page.locator(".news.lost"), "the notice");
     await own.run();
     await until(async () => (await page.locator(".news.lost").count()) === 0, "the notice to go", 60_000);
-    assert.equal(await trouble.count(), 0);
+    await until(async () => (await trouble.count()) === 0, "no failure to be shown", 60_000);
     assert.deepEqual(tab.problems, []);
     await tab.context.close();
   } finally {

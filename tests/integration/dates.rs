@@ -29,6 +29,7 @@ async fn facts_have_the_dates_that_messages_tell() {
     assert_eq!((&taste["validFrom"], &taste["validFromPrecision"]), (&taste["statedAt"], &json!("UNKNOWN")), "{taste}");
     let job = chat.dated("WORKS_FOR").await;
     assert_eq!(job["status"], "ENDED", "{job}");
+    assert_eq!((&job["validFrom"], &job["validFromPrecision"]), (&json!("2015-01-01T00:00:00+00:00"), &json!("YEAR")), "{job}");
     assert_eq!((&job["validTo"], &job["validToPrecision"]), (&json!("2019-01-01T00:00:00+00:00"), &json!("YEAR")), "{job}");
     assert!(job["endStatedAt"].as_str() > job["validTo"].as_str(), "{job}");
     for (question, expected) in [("Since when have I lived in Ghent?", "March 2024"), ("Until when did I work at Bosch?", "2019")] {

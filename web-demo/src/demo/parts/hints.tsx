@@ -14,7 +14,7 @@ const isNewcomer = () => {
   return listed.length > 0 && listing.value.archived === 0 && listed.every(({ shared, messages }) => shared || messages.nodes.length === 0);
 };
 
-/** Examples would be false facts about a user of whom something is known. */
+/** Greets the user. Only a newcomer sees examples, because they would add false facts about a known user. */
 export function Welcome() {
   const isNew = isNewcomer();
   return (

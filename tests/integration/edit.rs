@@ -49,6 +49,92 @@ async fn preview_of_a_merge_counts_what_the_merge_then_changes() {
 }
 
 #[tokio::test]
+async fn name_that_the_server_joined_is_separated_with_what_was_said_under_it() {
+    let told = Chat::of(&["Anna Schmidt works at Siemens.", "Anna likes tea.", "Anna Schmidt lives in Ghent."]).await;
+    let id = told.entity("Anna Schmidt").await;
+    let separate = async |name: &str, dry_run: bool| {
+        let query = "mutation($id: ID!, $name: String, $dryRun: Boolean) { unmergeEntities(input: { entityId: $id, name: $name, dryRun: $dryRun }) {
+            entity { name aliases mentionCount } from { name aliases mentionCount } mentionsMoved factsMoved errors { code path } } }";
+        told.server.graphql(query, json!({ "id": id, "name": name, "dryRun": dry_run })).await["unmergeEntities"].clone()
+    };
+    let before = told.beliefs().await;
+    assert!(before.iter().any(|f| f.starts_with("Anna Schmidt LIKES tea")), "the names were not joined: {before:?}");
+    let error = |code: &str| json!([{ "code": code, "path": ["input", "name"] }]);
+    assert_eq!(separate("Boris", true).await["errors"], error("NOT_AN_ALIAS"));
+    assert_eq!(separate("anna schmidt", true).await["errors"], error("NOT_AN_ALIAS"), "the name of the entity itself");
+    let preview = separate("Anna", true).await;
+    assert_eq!(told.beliefs().await, before, "a preview changed something");
+    let expected = json!({
+        "entity": { "name": "Anna", "aliases": [], "mentionCount": 1 }, "from": { "name": "Anna Schmidt", "aliases": [], "mentionCount": 2 },
+        "mentionsMoved": 1, "factsMoved": 1, "errors": [],
+    });
+    assert_eq!(preview, expected);
+    assert_eq!(separate("Anna", false).await, expected);
+    let words = async || told.server.facts().await.into_iter().map(|(words, ..)| words).collect::<Vec<_>>();
+    let separated = words().await;
+    assert!(
+        separated.contains(&"Anna LIKES tea".to_owned()) && separated.contains(&"Anna Schmidt LIVES_IN Ghent".to_owned()),
+        "{separated:?}"
+    );
+    // Later messages tell the two apart.
+    told.say("Anna likes chess.").await;
+    told.say("Anna Schmidt likes coffee.").await;
+    let later = words().await;
+    assert!(later.contains(&"Anna LIKES chess".to_owned()), "{later:?}");
+    assert!(later.contains(&"Anna Schmidt LIKES coffee".to_owned()), "{later:?}");
+    assert_eq!(separate("Anna", false).await["errors"], error("NOT_AN_ALIAS"));
+}
+
+#[tokio::test]
+async fn fact_is_denied_and_ended_by_hand() {
+    let told = Chat::of(&["Sarah lives in Lyon.", "Sarah uses Emacs."]).await;
+    let session = told.session.clone();
+    let state = async |object: &str, relation: &str, stance: &str| {
+        let query = "mutation($session: ID!, $object: String!, $relation: String!, $stance: EvidenceStance!) {
+            assertFact(input: { sessionId: $session, subject: \"Sarah\", relation: $relation, object: $object, stance: $stance }) {
+                fact { status belief evidence { nodes { stance message { text } } } } errors { code } } }";
+        let variables = json!({ "session": session, "object": object, "relation": relation, "stance": stance });
+        let data = told.server.graphql(query, variables).await["assertFact"].clone();
+        assert_eq!(data["errors"], json!([]), "{data:#}");
+        data["fact"].clone()
+    };
+    let denied = state("Lyon", "LIVES_IN", "OPPOSES").await;
+    assert_eq!(denied["status"], "ACTIVE");
+    assert!((0.4..0.55).contains(&denied["belief"].as_f64().unwrap()), "one voice for it, one against: {denied:#}");
+    let said = denied["evidence"]["nodes"].as_array().unwrap().iter().find(|e| e["stance"] == "OPPOSES").unwrap().clone();
+    assert_eq!(said["message"]["text"], "I deny that Sarah lives in Lyon.");
+    let ended = state("Emacs", "USES", "ENDS").await;
+    assert_eq!(ended["status"], "ENDED", "{ended:#}");
+    let confirmed = state("Lyon", "LIVES_IN", "SUPPORTS").await;
+    assert!(confirmed["belief"].as_f64().unwrap() > 0.55, "{confirmed:#}");
+}
+
+#[tokio::test]
+async fn facts_that_changed_between_two_times_are_listed() {
+    let told = Chat::of(&[]).await;
+    for (text, at) in [
+        ("Sarah lives in Lyon.", "2024-01-10T12:00:00Z"),
+        ("Sarah uses Emacs.", "2024-02-10T12:00:00Z"),
+        ("Sarah no longer uses Emacs.", "2024-04-10T12:00:00Z"),
+        ("Sarah likes chess.", "2024-05-10T12:00:00Z"),
+    ] {
+        told.say_at(text, Some(at)).await;
+    }
+    let between = async |from: &str, until: Option<&str>| {
+        let query = "query($span: TimeSpanInput!) { facts(filter: { differsBetween: $span }) { totalCount nodes { object { name } } } }";
+        let data = told.server.graphql(query, json!({ "span": { "from": from, "until": until } })).await;
+        let mut names: Vec<String> =
+            data["facts"]["nodes"].as_array().unwrap().iter().map(|f| f["object"]["name"].as_str().unwrap().to_owned()).collect();
+        names.sort();
+        assert_eq!(data["facts"]["totalCount"], names.len());
+        names
+    };
+    assert_eq!(between("2024-03-01T00:00:00Z", None).await, ["Emacs", "chess"]);
+    assert_eq!(between("2024-03-01T00:00:00Z", Some("2024-05-01T00:00:00Z")).await, ["Emacs"]);
+    assert_eq!(between("2024-01-01T00:00:00Z", Some("2024-03-01T00:00:00Z")).await, ["Emacs", "Lyon"]);
+}
+
+#[tokio::test]
 async fn type_that_the_user_gives_survives_later_mentions() {
     let told = Chat::of(&["John works at Basel Rowing."]).await;
     let id = told.entity("Basel Rowing").await;

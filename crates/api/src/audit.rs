@@ -4,14 +4,9 @@ use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 
-use axum::{
-    extract::{Request, State},
-    middleware::Next,
-    response::Response,
-};
 use tokio::time::Instant;
 
-use crate::auth::{Authenticated, Identity};
+use crate::auth::Identity;
 use recall_domain::{AuditAction, AuditDraft, AuditEntry, Caller, Page, Slice, Timestamp, UserId, ViewerRole};
 use recall_ports::{AuditLog, StoreError};
 use recall_usecases::UseCases;
@@ -82,8 +77,8 @@ pub(crate) struct Roles {
 }
 
 impl Roles {
-    pub(crate) fn new(auditor: Auditor, usecases: UseCases) -> Arc<Self> {
-        Arc::new(Self { auditor, usecases, seen: Mutex::default() })
+    pub(crate) fn new(auditor: Auditor, usecases: UseCases) -> Self {
+        Self { auditor, usecases, seen: Mutex::default() }
     }
 
     /// Writes an entry if the role of a user has changed. Personal access tokens have no role of their own and are ignored.
@@ -118,13 +113,4 @@ impl Roles {
             self.auditor.note_request(self.usecases.now(), identity, if now { admin } else { user }, None).await;
         }
     }
-}
-
-/// Middleware: records changes of roles. A WebSocket does this itself, because its token may arrive later.
-pub(crate) async fn watch_roles(State(roles): State<Arc<Roles>>, request: Request, next: Next) -> Response {
-    let identity = request.extensions().get::<Authenticated>().map(|a| a.0.clone());
-    if let Some(identity) = identity {
-        roles.note_role_change(&identity).await;
-    }
-    next.run(request).await
 }

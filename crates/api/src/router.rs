@@ -14,8 +14,9 @@ use crate::{
     account_deletion, audit,
     audit::Auditor,
     auth::{self, Authenticator, personal::AccessTokens, token::revocations::Revocations},
+    callers,
     config::{ApiConfig, ApiState},
-    event_stream, export, graphql, layers, mcp, openai, openapi, operations,
+    event_stream, export, front_ends, graphql, layers, mcp, openai, openapi, operations,
     operations::Check,
     rate, refused_body, rest, web, whip,
 };
@@ -29,7 +30,10 @@ pub fn router(state: ApiState) -> Router {
     let streams = graphql::Streams { hub: hub.clone(), signaling: signaling.clone(), ice_servers: config.ice_servers.clone() };
     let issuers = config.login.as_ref().map(|login| login.authorization_servers.clone()).unwrap_or_default();
     let auditor = Auditor::new(store.clone(), &config.instance);
-    let roles = audit::Roles::new(auditor.clone(), usecases.clone());
+    let callers = Arc::new(callers::CallerLog {
+        roles: audit::Roles::new(auditor.clone(), usecases.clone()),
+        front_ends: front_ends::FrontEnds::new(store.clone(), usecases.clone()),
+    });
     let visit_state = config.visits.map(|visits| auth::visit::routes::VisitState {
         visits,
         usecases: usecases.clone(),
@@ -42,6 +46,7 @@ pub fn router(state: ApiState) -> Router {
         graph,
         streams,
         access_tokens: AccessTokens(store.clone()),
+        front_ends: store.clone(),
         revocations: Revocations { issuers, store: store.clone() },
         auditor,
     };
@@ -90,11 +95,11 @@ pub fn router(state: ApiState) -> Router {
         true => api = api.merge(metrics.layer(from_extractor::<auth::Administrator>())),
         false => open = open.merge(metrics),
     }
-    let graphql = graphql_routes(engine, authenticator.clone(), roles.clone(), limiter.clone(), limit);
+    let graphql = graphql_routes(engine, authenticator.clone(), callers.clone(), limiter.clone(), limit);
     let api = api
         .layer(from_fn_with_state(deletion_state, account_deletion::refuse_during_deletion))
         .layer(from_fn_with_state(limiter, rate::limit_callers))
-        .layer(from_fn_with_state(roles, audit::watch_roles))
+        .layer(from_fn_with_state(callers, callers::log_caller))
         .layer(from_fn_with_state(authenticator, auth::authenticate));
     let mut api = api.merge(graphql);
     if let Some(resource) = config.login.clone().map(Arc::new) {
@@ -130,7 +135,7 @@ pub fn router(state: ApiState) -> Router {
 fn graphql_routes(
     engine: graphql::Engine,
     authenticator: Arc<dyn Authenticator>,
-    roles: Arc<audit::Roles>,
+    callers: Arc<callers::CallerLog>,
     limiter: Arc<rate::CallerLimits>,
     limit: Duration,
 ) -> Router {
@@ -139,9 +144,9 @@ fn graphql_routes(
         .layer(from_fn_with_state(limit, layers::enforce_timeout))
         .layer(layers::compression())
         .with_state(engine.clone())
-        .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone(), roles.clone())))
+        .merge(Router::new().route("/graphql/ws", get(graphql::open)).with_state((engine, authenticator.clone(), callers.clone())))
         .layer(from_fn_with_state(limiter, rate::limit_callers))
-        .layer(from_fn_with_state(roles, audit::watch_roles))
+        .layer(from_fn_with_state(callers, callers::log_caller))
         .layer(from_fn_with_state(authenticator, auth::authenticate_optionally))
 }
 

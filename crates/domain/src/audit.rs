@@ -44,6 +44,26 @@ actions! {
     SessionDeleted = "session.deleted",
     /// A message was deleted; the target is its id.
     MessageDeleted = "message.deleted",
+    /// A session got another title; the target is its id, as in all actions on own memory that follow.
+    SessionRenamed = "session.renamed",
+    /// A session was pinned or archived, or remembering was paused in it, or the reverse.
+    SessionUpdated = "session.updated",
+    /// A fact was retracted by hand.
+    FactRetracted = "fact.retracted",
+    /// The retraction of a fact was undone.
+    FactRestored = "fact.restored",
+    /// An entity was renamed by hand.
+    EntityRenamed = "entity.renamed",
+    /// An entity got another type by hand.
+    EntityRetyped = "entity.retyped",
+    /// Two entities were merged by hand; the target is the surviving one.
+    EntitiesMerged = "entities.merged",
+    /// A merge was undone, or a name was separated; the target is the restored or new entity.
+    EntitiesUnmerged = "entities.unmerged",
+    /// The actor paused remembering in all own sessions.
+    RememberingPaused = "remembering.paused",
+    /// The actor resumed remembering in all own sessions.
+    RememberingResumed = "remembering.resumed",
     /// Facts and messages were forgotten; the target is their numbers.
     MemoryForgotten = "memory.forgotten",
     /// A forgetting was undone; the target is the numbers of facts and messages.
@@ -80,7 +100,7 @@ actions! {
     SharedEntityRetyped = "shared.entity.retyped",
     /// Two entities of shared memory were merged; the target is the surviving one.
     SharedEntitiesMerged = "shared.entities.merged",
-    /// A merge in shared memory was undone; the target is the restored entity.
+    /// A merge in shared memory was undone, or a name was separated; the target is the restored or new entity.
     SharedEntitiesUnmerged = "shared.entities.unmerged",
     /// Unused sessions expired and were deleted; the target is their number.
     SessionsExpired = "sessions.expired",

@@ -37,7 +37,7 @@ pub mod visit;
 pub mod word;
 pub mod word_list;
 
-pub use access::{AccessToken, TokenDigest};
+pub use access::{AccessToken, FrontEnd, FrontEndKind, TokenDigest, UsedFrontEnd};
 pub use audit::{AuditAction, AuditDraft, AuditEntry};
 pub use caller::{Caller, ViewerRole};
 pub use candidate::{CandidateFact, Extraction, Mention, NameChange, NameStatement, Party, Polarity, PossibleEnd, Span};

@@ -19,6 +19,7 @@ mod origins;
 pub mod processor;
 mod resolve;
 mod said_period;
+pub mod separate;
 mod session_limits;
 mod stated_names;
 mod statement;

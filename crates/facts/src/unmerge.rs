@@ -19,7 +19,7 @@ use recall_domain::{
     entity::VIEWER_NAME,
     event::{EntityChange, FactChange},
 };
-use recall_ports::{KnowledgeCommit, MergeRecord, Unmerge};
+use recall_ports::{KnowledgeCommit, LostNames, MergeRecord, Unmerge};
 
 /// A merge to undo, with the present state of the surviving entity.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid
         fact_event(FactEvent { session, fact, others: &others, names: &names, ontology, change, message, excerpt, now })
     }));
     let keys = own_names(&survivor).filter_map(EntityKey::of).map(|k| (survivor.id, k)).collect();
-    let undo = Unmerge { gone: gone.id, from: survivor.id, mentions };
+    let undo = Unmerge { gone: gone.id, from: survivor.id, mentions, names: LostNames::Recorded };
     // Only one entity may be the user's own. The one that stops being it is written first.
     let entities = if gone.is_viewer { vec![survivor, gone] } else { vec![gone, survivor] };
     KnowledgeCommit {
@@ -122,7 +122,7 @@ pub fn unmerge(at: &EditContext<'_>, u: &Undo<'_>, ids: &mut dyn FnMut() -> Uuid
 }
 
 /// Returns the names of an entity, without the default name "You".
-fn own_names(e: &Entity) -> impl Iterator<Item = &str> {
+pub(super) fn own_names(e: &Entity) -> impl Iterator<Item = &str> {
     std::iter::once(&e.name).chain(&e.aliases).map(String::as_str).filter(|n| !(e.is_viewer && *n == VIEWER_NAME))
 }
 

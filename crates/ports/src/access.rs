@@ -1,9 +1,9 @@
-//! Stores personal access tokens, and the revoked tokens of issuers.
+//! Stores personal access tokens, the front ends of users, and the revoked tokens of issuers.
 
 use async_trait::async_trait;
 
 use super::StoreError;
-use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest};
+use recall_domain::{AccessToken, AccessTokenId, Caller, FrontEnd, Timestamp, TokenDigest, UsedFrontEnd};
 
 /// Stores personal access tokens.
 #[async_trait]
@@ -18,6 +18,19 @@ pub trait AccessTokenStore: Send + Sync {
     ///
     /// Like the job queue, it creates a caller instead of taking one.
     async fn use_access_token(&self, digest: TokenDigest, now: Timestamp) -> Result<Option<(Caller, AccessToken)>, StoreError>;
+}
+
+/// Most front ends that are stored of one user. The one that was not used for the longest time goes first.
+pub const MAX_FRONT_ENDS: u32 = 50;
+
+/// Stores which front ends users have used.
+#[async_trait]
+pub trait FrontEndStore: Send + Sync {
+    /// Records that the caller used a front end. Does nothing for a user without data, or whose data is being deleted or was deleted
+    /// lately.
+    async fn note_front_end(&self, caller: &Caller, front_end: &FrontEnd, now: Timestamp) -> Result<(), StoreError>;
+    /// Returns the caller's front ends, last used first.
+    async fn front_ends(&self, caller: &Caller) -> Result<Vec<UsedFrontEnd>, StoreError>;
 }
 
 /// Stores the revoked tokens of issuers. They belong to no user, because their owner is not known here.

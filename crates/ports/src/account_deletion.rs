@@ -51,6 +51,7 @@ pub static ERASED: &[&str] = &[
     "messages",
     "sessions",
     "access_tokens",
+    "front_ends",
     "logins",
     "visits",
     USAGE,

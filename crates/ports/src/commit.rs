@@ -36,7 +36,7 @@ pub struct KnowledgeCommit {
     pub merged: Vec<(EntityId, EntityId)>,
     /// The reason for the merge, stored in its record.
     pub merge_decision: Option<Decision>,
-    /// Merges to undo. The restored entity is in `entities` and gets back its keys, hints and mentions.
+    /// Merges to undo, and names to separate. The restored entity is in `entities` and gets its keys, hints and mentions.
     pub unmerged: Vec<Unmerge>,
     /// Facts merged into another fact, which gets their evidence.
     pub dropped_facts: Vec<(FactId, FactId)>,
@@ -52,15 +52,31 @@ pub struct KnowledgeCommit {
     pub now: Timestamp,
 }
 
-/// A merge to undo.
+/// A merge to undo, or a name to separate.
 #[derive(Clone, Debug)]
 pub struct Unmerge {
-    /// The merged entity.
+    /// The merged entity, or a new one for what was said under a name.
     pub gone: EntityId,
     /// The surviving entity.
     pub from: EntityId,
     /// All mentions that move to the restored entity: message and position.
     pub mentions: Vec<(MessageId, u32)>,
+    /// Which names the surviving entity loses.
+    pub names: LostNames,
+}
+
+/// The names that an entity loses when another one is separated from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LostNames {
+    /// Those in the record of the merge, which the restored entity gets back. The record ends.
+    Recorded,
+    /// These, of which there is no record. The other entity gets its names by `keys` and `hints` of the plan.
+    Given {
+        /// Keys that no other name of it has.
+        keys: Vec<EntityKey>,
+        /// Hints that no other name of it has.
+        hints: Vec<String>,
+    },
 }
 
 /// The state of two entities, their facts and mentions before their merge.

@@ -71,7 +71,7 @@ fn names(ontology: &Ontology, chosen: fn(&Relation) -> bool) -> Vec<RelationName
 /// Filters for sessions; all given ones must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFilter {
-    /// The title contains this, ignoring case.
+    /// The title contains this, ignoring case and accents.
     pub text: Option<String>,
     /// Pinned, or not.
     pub pinned: Option<bool>,
@@ -91,7 +91,7 @@ impl SessionFilter {
 pub struct EntityFilter {
     /// Only of this type.
     pub entity_type: Option<EntityType>,
-    /// Name or alias contains this, ignoring case.
+    /// Name or alias contains this, ignoring case and accents.
     pub text: Option<String>,
     /// Mentioned in this session.
     pub session: Option<SessionId>,
@@ -126,6 +126,8 @@ pub struct FactFilter {
     pub min_belief: Option<f64>,
     /// Was known and held at this moment.
     pub as_of: Option<Timestamp>,
+    /// Held at one of two moments, and not at the other.
+    pub differs: Option<TimeSpan>,
     /// A name on either side, the value or the relation has each of these words.
     pub text: Vec<TextWord>,
     /// Has one of these relations.
@@ -134,10 +136,19 @@ pub struct FactFilter {
     pub order: FactOrder,
 }
 
+/// Two moments between which facts are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSpan {
+    /// The earlier moment.
+    pub from: Timestamp,
+    /// The later moment; `None` for the present.
+    pub until: Option<Timestamp>,
+}
+
 /// A word of a text that lists of facts are searched for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextWord {
-    /// The word: a name or a value may contain it, ignoring case.
+    /// The word: a name may contain it, ignoring case and accents, or a value, ignoring case.
     pub word: String,
     /// The relations that have the word.
     pub relations: Vec<RelationName>,

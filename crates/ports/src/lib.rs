@@ -26,6 +26,7 @@ pub mod index;
 pub mod knowledge;
 pub mod learn;
 pub mod login;
+pub mod messages;
 pub mod passages;
 mod queue;
 pub mod session_deletion;
@@ -37,7 +38,7 @@ pub mod usage;
 pub mod vectors;
 pub mod visit;
 
-pub use access::{AccessTokenStore, RevocationStore};
+pub use access::{AccessTokenStore, FrontEndStore, MAX_FRONT_ENDS, RevocationStore};
 pub use account_deletion::{AccountDeletion, AccountDeletionStep, AccountDeletionStore};
 pub use allowance::{Allowances, Bucket, DrawOutcome};
 pub use answer::{AnswerDraft, AnswerError, AnswerSink, AnswerVerifier, Answerer, Asked};
@@ -45,7 +46,7 @@ pub use archive::{Archive, ArchiveError};
 pub use audit::AuditLog;
 pub use background_tasks::BackgroundTasks;
 pub use chat::{ChatEndpoint, ChatFailure, ChatReply, ChatRequest, ChatUpstream};
-pub use commit::{CommitError, KnowledgeCommit, MergeRecord, Merged, ProcessedMessage, Unmerge};
+pub use commit::{CommitError, KnowledgeCommit, LostNames, MergeRecord, Merged, ProcessedMessage, Unmerge};
 pub use comparisons::{
     ComparedDocument, ComparedPassage, ComparedPoints, Comparer, ComparisonStep, ComparisonStore, ComparisonTask, NewComparison,
 };
@@ -57,7 +58,7 @@ pub use extract::{Background, EarlierMessage, ExtractError, ExtractInput, Extrac
 pub use fair_share::{FairShare, asked_by};
 pub use fetch::{Fetch, FetchError, FormAnswer, PostForms};
 pub use files::{FileFolder, FileRegistry, Original};
-pub use filter::{EntityFilter, FactFilter, FactKey, FactOrder, RelationFilter, SessionFilter, TextWord};
+pub use filter::{EntityFilter, FactFilter, FactKey, FactOrder, RelationFilter, SessionFilter, TextWord, TimeSpan};
 pub use forget::{ForgetPlan, ForgetStore, Forgetting, ForgottenKnowledge, ForgottenMention, ReplacedTitle, RestorePlan};
 pub use graph::{
     Change, ChangeFeed, Checkpoint, Connections, Edge, ForeignElement, GraphBatch, GraphChunk, GraphContents, GraphCopy, GraphDocument,
@@ -69,14 +70,12 @@ pub use index::{IndexHit, IndexQuery, IndexSources, IndexedDocuments, MessageInd
 pub use knowledge::{AnswerCommit, EntityStore, EvidenceStore, FactStore, KnowledgeStore, MAX_BEARERS, MentionStore};
 pub use learn::{KnowledgeReads, MessagePlanner};
 pub use login::{LoggedOut, LoginStore, Renewed};
+pub use messages::{AnsweredQuestion, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageRange, MessageStore, NewMessage};
 pub use passages::{EncodedText, Passage, PassageEncoder, PassageStore, PassageVector, WordVectors};
 pub use queue::{Claim, ConnectionCounts, EventLog, Inspect, Job, JobQueue, JobWork, LogState};
 pub use session_deletion::{Reweigh, SessionDeletionStep, SessionDeletionStore, SessionRemainder};
 pub use spool::{Spool, SpooledFile};
-pub use store::{
-    Activity, AnsweredQuestion, Appended, FeedRow, FeedState, FollowUp, IndexEntry, MessageRange, MessageStore, NewMessage, SessionDeleted,
-    SessionStore, SessionUpdate, Store, StoreError,
-};
+pub use store::{Activity, SessionDeleted, SessionStore, SessionUpdate, Store, StoreError};
 pub use stream::{Announcer, CommitListener, LogEntry, SessionLogEntry};
 pub use topics::{SessionTopics, TopicPart, TopicStore, TopicText, TopicTexts};
 pub use usage::{UsageStore, UsageTotals};

@@ -1,11 +1,11 @@
-//! Stores personal access tokens, and the revoked tokens of identity providers.
+//! Stores personal access tokens, the front ends of users, and the revoked tokens of identity providers.
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{PostgresStore, codec, failure::Failure, row_security::RowAccess, rows::Column, transaction::WriteTransaction};
-use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText};
-use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
+use recall_domain::{AccessToken, AccessTokenId, Caller, FrontEnd, Timestamp, TokenDigest, UsedFrontEnd, UserId, UserText, Word};
+use recall_ports::{AccessTokenStore, FrontEndStore, MAX_FRONT_ENDS, RevocationStore, StoreError};
 use recall_store::{AccessStatements, LAST_USE_PRECISION, is_last_use_outdated, token_caller};
 
 /// A row of `access_tokens`.
@@ -73,6 +73,47 @@ impl AccessTokenStore for PostgresStore {
             noted.execute(self.pool.writing(UserId(user))).await.map_err(Failure::from)?;
         }
         Ok(Some((token_caller(UserId(user)), token)))
+    }
+}
+
+#[async_trait]
+impl FrontEndStore for PostgresStore {
+    async fn note_front_end(&self, caller: &Caller, front_end: &FrontEnd, now: Timestamp) -> Result<(), StoreError> {
+        // This insert does not wait for the disk.
+        let noted = sqlx::query!(
+            "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+             INSERT INTO front_ends AS f (user_id, kind, name, first_used_at, last_used_at)
+             SELECT id, $2, $3, $4, $4 FROM users, loosely
+             WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = $1)
+             ON CONFLICT (user_id, kind, name) DO UPDATE SET last_used_at = greatest(f.last_used_at, excluded.last_used_at)",
+            caller.user().0,
+            front_end.kind.word(),
+            &*codec::text(&front_end.name),
+            codec::time(now),
+        );
+        noted.execute(self.pool.writing(caller)).await.map_err(Failure::from)?;
+        let surplus = sqlx::query!(
+            "DELETE FROM front_ends WHERE user_id = $1 AND (kind, name) IN (
+                 SELECT kind, name FROM front_ends WHERE user_id = $1 ORDER BY last_used_at DESC, kind, name OFFSET $2)",
+            caller.user().0,
+            i64::from(MAX_FRONT_ENDS),
+        );
+        surplus.execute(self.pool.writing(caller)).await.map_err(Failure::from)?;
+        Ok(())
+    }
+
+    async fn front_ends(&self, caller: &Caller) -> Result<Vec<UsedFrontEnd>, StoreError> {
+        let found = sqlx::query!(
+            "SELECT kind, name, first_used_at, last_used_at FROM front_ends WHERE user_id = $1 ORDER BY last_used_at DESC, kind, name",
+            caller.user().0
+        );
+        let found = found.fetch_all(self.pool.reading(caller)).await.map_err(Failure::from)?.into_iter();
+        let used = found.map(|row| {
+            let front_end =
+                FrontEnd { kind: Column("front_ends", "kind").word(&row.kind)?, name: Column("front_ends", "name").text(row.name)? };
+            Ok(UsedFrontEnd { front_end, first_used_at: row.first_used_at, last_used_at: row.last_used_at })
+        });
+        Ok(used.collect::<Result<_, Failure>>()?)
     }
 }
 

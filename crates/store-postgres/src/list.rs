@@ -78,12 +78,13 @@ mod tests {
     };
     use recall_ports::{
         EntityFilter, EntityStore, FactFilter, FactOrder, FactStore, Inspect, RelationFilter, SessionFilter, SessionStore, TextWord,
+        TimeSpan,
     };
     use recall_store::keys;
     use uuid::Uuid;
 
     /// The number of fields of a filter of facts.
-    const FACT_FIELDS: u32 = 16;
+    const FACT_FIELDS: u32 = 17;
 
     /// A filter whose fields are set by the bits of `form`.
     fn fact_filter(form: u32) -> FactFilter {
@@ -108,6 +109,7 @@ mod tests {
             changed_since: given(form, 13, Timestamp::UNIX_EPOCH),
             changed_before: given(form, 14, Timestamp::UNIX_EPOCH),
             order: given(form, 15, FactOrder::LeastBelieved).unwrap_or_default(),
+            differs: given(form, 16, TimeSpan { from: Timestamp::UNIX_EPOCH, until: Some(Timestamp::UNIX_EPOCH) }),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Stores personal access tokens, and the revoked tokens of identity providers.
+//! Stores personal access tokens, the front ends of users, and the revoked tokens of identity providers.
 
 use async_trait::async_trait;
 
@@ -9,8 +9,8 @@ use super::{
     rows::Columns,
     transaction::{WriteTransaction, run},
 };
-use recall_domain::{AccessToken, AccessTokenId, Caller, Timestamp, TokenDigest, UserId, UserText};
-use recall_ports::{AccessTokenStore, RevocationStore, StoreError};
+use recall_domain::{AccessToken, AccessTokenId, Caller, FrontEnd, Timestamp, TokenDigest, UsedFrontEnd, UserId, UserText, Word};
+use recall_ports::{AccessTokenStore, FrontEndStore, MAX_FRONT_ENDS, RevocationStore, StoreError};
 use recall_store::{AccessStatements, is_last_use_outdated, token_caller};
 
 /// The stored form of "never expires".
@@ -53,6 +53,43 @@ impl AccessTokenStore for SqliteStore {
             noted.await?;
         }
         Ok(Some((token_caller(user), token)))
+    }
+}
+
+#[async_trait]
+impl FrontEndStore for SqliteStore {
+    async fn note_front_end(&self, caller: &Caller, front_end: &FrontEnd, now: Timestamp) -> Result<(), StoreError> {
+        let (user, kind, name) = (caller.user(), front_end.kind.word(), front_end.name.clone());
+        let noted = self.write_relaxed(move |tx| {
+            tx.0.execute(
+                "INSERT INTO front_ends (user_id, kind, name, first_used_at, last_used_at)
+                 SELECT id, ?2, ?3, ?4, ?4 FROM users WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = ?1)
+                 ON CONFLICT (user_id, kind, name) DO UPDATE SET last_used_at = max(last_used_at, excluded.last_used_at)",
+                (user.0, kind, &name, millis(now)),
+            )?;
+            tx.0.execute(
+                "DELETE FROM front_ends WHERE user_id = ?1 AND (kind, name) NOT IN (
+                     SELECT kind, name FROM front_ends WHERE user_id = ?1 ORDER BY last_used_at DESC, kind, name LIMIT ?2)",
+                (user.0, i64::from(MAX_FRONT_ENDS)),
+            )
+        });
+        noted.await?;
+        Ok(())
+    }
+
+    async fn front_ends(&self, caller: &Caller) -> Result<Vec<UsedFrontEnd>, StoreError> {
+        let user = caller.user();
+        let found = self.read(caller, move |db| {
+            let sql = "SELECT * FROM front_ends WHERE user_id = ? ORDER BY last_used_at DESC, kind, name";
+            db.rows("front_ends", sql, (user.0,), |c| {
+                Ok(UsedFrontEnd {
+                    front_end: FrontEnd { kind: c.word("kind")?, name: c.text("name")? },
+                    first_used_at: c.time("first_used_at")?,
+                    last_used_at: c.time("last_used_at")?,
+                })
+            })
+        });
+        Ok(found.await?)
     }
 }
 

@@ -64,7 +64,7 @@ pub async fn begin_account_deletion<T: AccountDeletionStatements>(
     }
     mark(tx, user, true).await?;
     let mut erasure = tx.insert_account_deletion(user, now).await?;
-    delete_tables(tx, user, now, &["access_tokens", "visits"], u32::MAX, &mut erasure).await?;
+    delete_tables(tx, user, now, &["access_tokens", "front_ends", "visits"], u32::MAX, &mut erasure).await?;
     save_progress(tx, user, &erasure, now).await?;
     Ok(erasure)
 }

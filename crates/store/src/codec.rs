@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use unicode_normalization::UnicodeNormalization;
 
 use super::Refusal;
 
@@ -44,12 +45,17 @@ pub fn client_json(value: &serde_json::Value, what: &'static str) -> Result<Stri
     Ok(text)
 }
 
-/// The form in which texts are searched: Unicode lower case, independent of the database.
+/// The form in which names and titles are searched: Unicode lower case without accents, independent of the database.
 pub(crate) fn folded(text: &str) -> String {
-    text.to_lowercase()
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    // Only these marks: those of other scripts are letters, such as the vowels of Devanagari.
+    let is_accent = |c: &char| ('\u{300}'..='\u{36f}').contains(c);
+    text.to_lowercase().nfd().filter(|c| !is_accent(c)).nfc().collect()
 }
 
-/// The text that entity searches look in: all names in lower case, one a line.
+/// The text that entity searches look in: all names as [`folded`], one a line.
 pub fn search_text(name: &str, aliases: &[String]) -> String {
     let names = std::iter::once(name).chain(aliases.iter().map(String::as_str));
     names.map(folded).collect::<Vec<_>>().join("\n")
@@ -58,6 +64,23 @@ pub fn search_text(name: &str, aliases: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn searches_ignore_case_and_accents() {
+        for (name, form) in [
+            ("José Núñez", "jose nunez"),
+            ("ŽIŽEK", "zizek"),
+            ("Łódź", "łodz"),
+            ("Straße", "straße"),
+            ("Anna", "anna"),
+            ("हिन्दी", "हिन्दी"),
+            ("한글", "한글"),
+        ] {
+            assert_eq!(folded(name), form);
+            assert_eq!(folded(&folded(name)), form);
+        }
+        assert_eq!(search_text("Zoë", &["Zoé B.".to_owned()]), "zoe\nzoe b.");
+    }
 
     #[test]
     fn too_deeply_nested_json_is_refused() {

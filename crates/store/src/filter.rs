@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{Refusal, codec::folded, keys};
 use recall_domain::{FactStatus, Page, Timestamp, UserId, Word, belief::PRIOR, context::SearchSource};
-use recall_ports::{EntityFilter, FactFilter, FactOrder, RelationFilter, SessionFilter, TextWord};
+use recall_ports::{EntityFilter, FactFilter, FactOrder, RelationFilter, SessionFilter, TextWord, TimeSpan};
 
 /// A statement that is built at run time: SQL, and values in the form that their columns store.
 pub trait ListSql {
@@ -177,10 +177,13 @@ pub fn fact_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilte
         sql.sql(" AND f.valid_from <= ").time(t).sql(" AND (f.valid_to IS NULL OR f.valid_to > ").time(t);
         sql.sql(") AND f.status <> ").text(FactStatus::Retracted.word());
     }
+    if let Some(span) = filter.differs {
+        difference_conditions(sql, span);
+    }
     for TextWord { word, relations, is_viewer } in &filter.text {
         sql.sql(" AND (EXISTS (SELECT 1 FROM entities e WHERE e.user_id = f.user_id AND e.id IN (f.subject_id, f.object_id) AND (");
         sql.sql(S::POSITION).sql("(e.search, ").text(&folded(word)).sql(if *is_viewer { ") > 0 OR e.is_viewer))" } else { ") > 0))" });
-        sql.sql(" OR ").sql(S::POSITION).sql("(COALESCE(f.value ->> 'search', ''), ").text(&folded(word)).sql(") > 0");
+        sql.sql(" OR ").sql(S::POSITION).sql("(COALESCE(f.value ->> 'search', ''), ").text(&word.to_lowercase()).sql(") > 0");
         sql.sql(" OR f.relation IN (''");
         for relation in relations {
             sql.sql(", ").text(relation);
@@ -197,4 +200,27 @@ pub fn fact_conditions<S: ListSql>(sql: &mut S, user: UserId, filter: &FactFilte
         sql.sql(", ").text(relation);
     }
     sql.sql(")");
+}
+
+/// Adds the condition that a fact held at one of two moments and not at the other.
+///
+/// The end of a retracted fact is its retraction. It was believed until then, so it differs if this was between the moments.
+fn difference_conditions<S: ListSql>(sql: &mut S, TimeSpan { from, until }: TimeSpan) {
+    let held = |sql: &mut S, t| {
+        sql.sql("(f.valid_from <= ").time(t).sql(" AND (f.valid_to IS NULL OR f.valid_to > ").time(t).sql("))");
+    };
+    sql.sql(" AND ");
+    held(sql, from);
+    sql.sql(" <> ");
+    match until {
+        Some(until) => {
+            held(sql, until);
+            sql.sql(" AND NOT (f.status = ").text(FactStatus::Retracted.word()).sql(" AND ");
+            held(sql, until);
+            sql.sql(")");
+        }
+        None => {
+            sql.sql("(f.status = ").text(FactStatus::Active.word()).sql(")");
+        }
+    }
 }

@@ -1,12 +1,12 @@
-//! Records the state before a merge of two entities, and undoes merges.
+//! Records the state before a merge of two entities, undoes merges, and separates names.
 
 use std::collections::HashMap;
 
 use async_trait::async_trait;
 
 use super::{Refusal, Transaction};
-use recall_domain::{Decision, Entity, EntityId, FactId, MessageId, Timestamp, UserId};
-use recall_ports::{KnowledgeCommit, Unmerge};
+use recall_domain::{Decision, Entity, EntityId, EntityKey, FactId, MessageId, Timestamp, UserId};
+use recall_ports::{KnowledgeCommit, LostNames, Unmerge};
 
 /// Which state of which entity a merge record holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub trait MergeStatements: Transaction {
     -> Result<(), Self::Error>;
     /// Gives the recorded keys, hints and earlier merges back to the entity `gone`, and ends the redirection of its id.
     async fn restore_entity_rows(&mut self, user: UserId, gone: EntityId, from: EntityId) -> Result<(), Self::Error>;
+    /// Takes keys and hints from an entity.
+    async fn delete_names(&mut self, user: UserId, entity: EntityId, keys: &[EntityKey], hints: &[String]) -> Result<(), Self::Error>;
 }
 
 /// Records the state before a merge, and redirects the merged id to the other entity.
@@ -80,13 +82,17 @@ pub(super) async fn record<T: MergeStatements>(
     tx.record_entity_rows(user, gone, into, &touched).await
 }
 
-/// Undoes a merge. The plan has already written both entities; it writes their facts and evidence next.
+/// Undoes a merge, or separates a name. The plan has already written both entities; it writes their facts and evidence next.
 pub(super) async fn undo<T: MergeStatements>(tx: &mut T, user: UserId, unmerge: &Unmerge) -> Result<(), T::Error> {
-    if !tx.has_merge_record(user, unmerge.gone).await? {
+    let Unmerge { gone, mentions, from, names } = unmerge;
+    if *names == LostNames::Recorded && !tx.has_merge_record(user, *gone).await? {
         return Err(Refusal::Stale.into());
     }
-    tx.move_mentions(user, unmerge.from, unmerge.gone, &unmerge.mentions).await?;
-    tx.restore_entity_rows(user, unmerge.gone, unmerge.from).await
+    tx.move_mentions(user, *from, *gone, mentions).await?;
+    match names {
+        LostNames::Recorded => tx.restore_entity_rows(user, *gone, *from).await,
+        LostNames::Given { keys, hints } => tx.delete_names(user, *from, keys, hints).await,
+    }
 }
 
 /// Finds the entities of a merge record by their side: the merged entity, then the surviving one before and after the merge.

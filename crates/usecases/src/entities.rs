@@ -1,4 +1,4 @@
-//! Renames, retypes, merges and separates entities, and resolves names.
+//! Renames, retypes and merges entities, and resolves names. For the undoing of merges, see `separation`.
 
 use std::collections::HashSet;
 
@@ -7,11 +7,11 @@ use uuid::Uuid;
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{check, error::UseCaseError, shared, use_cases::UseCases};
 use recall_domain::{Caller, Decision, Entity, EntityId, EntityKey, EntityType, Fact, FactId, Page, SessionId, names_user};
-use recall_facts::{CandidateEntity, KnownEntities, NameQuery, edit, merge, unmerge};
+use recall_facts::{CandidateEntity, KnownEntities, NameQuery, edit, merge};
 use recall_ports::{CommitError, EntityFilter, KnowledgeCommit};
 
-/// Most facts moved by one merge.
-const MAX_MERGED_FACTS: u32 = 10_000;
+/// Most facts moved by one merge or separation.
+pub(super) const MAX_MERGED_FACTS: u32 = 10_000;
 /// Most entities considered for one name.
 const MAX_LIKELY: u32 = 50;
 
@@ -198,63 +198,6 @@ impl UseCases {
         Ok(PlannedMerge { entity, moving, mentions: from.mention_count, heard: Heard::of(&evidence), plan, sessions })
     }
 
-    /// Undoes a merge and returns the restored and the surviving entity.
-    ///
-    /// The restored entity gets back its mentions, keys, facts and evidence. `id` is the merged entity, or the surviving one, whose latest
-    /// merge is undone.
-    ///
-    /// # Errors
-    /// `NotFound` if the entity does not exist, `Invalid` if nothing was merged into it or the merge was not recorded.
-    pub async fn unmerge_entities(&self, caller: &Caller, id: EntityId) -> Result<(Entity, Entity), UseCaseError> {
-        shared::may_write(caller)?;
-        let store = &self.parts.store;
-        let _guard = self.learner.lock_user(caller).await;
-        for _ in 0..MAX_STALE {
-            let version = store.knowledge_version(caller).await?;
-            let survivor = self.entity(caller, id).await?;
-            let gone = match store.merged_into(caller, &[survivor.id]).await?.first() {
-                Some((_, latest)) if survivor.id == id => latest.entity,
-                _ => id,
-            };
-            let record = store.merge_record(caller, gone).await?;
-            let record = record.filter(|r| r.holder == survivor.id).ok_or_else(|| {
-                UseCaseError::invalid(
-                    "NOT_MERGED",
-                    "entityId",
-                    "No merge of this entity is recorded. `Entity.merged` lists those that can be undone.",
-                )
-            })?;
-            let facts = store.facts_of_entities(caller, &[survivor.id], MAX_MERGED_FACTS).await?;
-            let ids: Vec<FactId> = facts.iter().map(|f| f.id).collect();
-            let evidence = store.evidence_of(caller, &ids, MAX_MERGED_FACTS).await?;
-            let mentions = store.mentions_of(caller, survivor.id).await?;
-            let mut named = sides(&facts);
-            named.extend(sides(&record.facts));
-            let sides = store.entities_by_id(caller, &named).await?;
-            let sessions = self.sessions_of_all(caller, &[survivor.id]).await?;
-            let session = sessions.first().copied().ok_or(UseCaseError::NotFound { noun: "entity" })?;
-            let undo = unmerge::Undo {
-                record: &record,
-                survivor: &survivor,
-                facts: &facts,
-                evidence: &evidence,
-                mentions: &mentions,
-                sides: &sides,
-            };
-            let mut fresh = || self.parts.ids.fresh();
-            let at = edit::EditContext { version, session, ontology: &self.parts.ontology, now: self.now() };
-            let plan = unmerge::unmerge(&at, &undo, &mut fresh);
-            let heard = Heard::of(&[evidence.as_slice(), record.evidence.as_slice(), plan.evidence.as_slice()].concat());
-            if self.commit_by_hand(caller, &plan, &sessions, Some(&heard)).await? {
-                let mut both = plan.entities;
-                let index = both.iter().position(|e| e.id == gone).ok_or(UseCaseError::NotFound { noun: "entity" })?;
-                let restored = both.swap_remove(index);
-                return both.pop().map(|survivor| (restored, survivor)).ok_or(UseCaseError::NotFound { noun: "entity" });
-            }
-        }
-        Err(CommitError::Stale.into())
-    }
-
     /// Resolves a mention to a known entity.
     ///
     /// # Errors
@@ -311,12 +254,12 @@ impl UseCases {
         Ok(Resolution { canonical_form: entity.as_ref().map(|e| e.name.clone()), entity, confidence, candidates })
     }
 
-    async fn entity(&self, caller: &Caller, id: EntityId) -> Result<Entity, UseCaseError> {
+    pub(super) async fn entity(&self, caller: &Caller, id: EntityId) -> Result<Entity, UseCaseError> {
         let found = self.parts.store.entities_by_id(caller, &[id]).await?;
         found.into_iter().next().ok_or(UseCaseError::NotFound { noun: "entity" })
     }
 
-    async fn sessions_of_all(&self, caller: &Caller, entities: &[EntityId]) -> Result<Vec<SessionId>, UseCaseError> {
+    pub(super) async fn sessions_of_all(&self, caller: &Caller, entities: &[EntityId]) -> Result<Vec<SessionId>, UseCaseError> {
         let mut sessions = Vec::new();
         for e in entities {
             sessions.extend(self.sessions_of(caller, *e).await?);
@@ -342,7 +285,8 @@ impl UseCases {
     }
 }
 
-fn sides(facts: &[Fact]) -> Vec<EntityId> {
+/// Returns the entities on either side of facts, each once.
+pub(super) fn sides(facts: &[Fact]) -> Vec<EntityId> {
     let mut sides: Vec<EntityId> = facts.iter().flat_map(|f| [f.subject, f.object]).collect();
     sides.sort();
     sides.dedup();

@@ -5,8 +5,8 @@ use uuid::Uuid;
 use super::manual_edits::{Heard, MAX_SESSIONS, MAX_STALE};
 use super::{check, error::UseCaseError, send::SendMessage, shared, use_cases::UseCases};
 use recall_domain::{
-    Caller, CandidateFact, CandidateValue, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, FactValue, Mention,
-    MessageKind, Party, Polarity, Relation, Role, SessionId, Similarity, Span, UserText, Word, names_user, nearest,
+    Caller, CandidateFact, CandidateValue, Entity, EntityId, EntityKey, EntityType, Extraction, Fact, FactId, FactStatus, FactValue,
+    Mention, MessageKind, Party, Polarity, Relation, Role, SessionId, Similarity, Span, Stance, UserText, Word, names_user, nearest,
 };
 use recall_facts::{
     LearnError, Statement,
@@ -35,6 +35,8 @@ pub struct AssertFact {
     pub subject_type: Option<EntityType>,
     /// Type of the object; default: one that the relation allows.
     pub object_type: Option<EntityType>,
+    /// Whether it is stated, denied, or stated to have ended.
+    pub stance: Stance,
     /// Why it is stated. It is kept behind the statement in its message, and no fact is read from it.
     pub reason: Option<String>,
 }
@@ -48,6 +50,13 @@ pub struct AssertedValue {
     pub label: Option<String>,
 }
 
+/// The sentence of a fact that is stated by hand, read by its parts.
+struct HandWritten {
+    text: String,
+    mentions: Vec<Mention>,
+    fact: CandidateFact,
+}
+
 /// The object or the value of a fact that is stated by hand, after the checks.
 enum Complement {
     Entity(String),
@@ -55,60 +64,16 @@ enum Complement {
 }
 
 impl UseCases {
-    /// Asserts a fact by hand. The statement is stored as a message of the session, which is the evidence.
+    /// Asserts, denies or ends a fact by hand. The statement is stored as a message of the session, which is the evidence.
     ///
     /// # Errors
     /// `Invalid` for an unknown relation or sides of a wrong type, `NotFound` for the session.
     pub async fn assert_fact(&self, caller: &Caller, a: AssertFact) -> Result<Fact, UseCaseError> {
         shared::may_write(caller)?;
         self.refuse_sensitive_parts(&a)?;
-        let subject = check::name(&a.subject, "subject")?;
         let relation = self.relation(&a.relation)?;
-        let complement = complement(relation, &a)?;
-        let object = if let Complement::Entity(object) = &complement { object.clone() } else { String::new() };
-        let own = |name: &str| names_user(name) || name.to_lowercase() == "you";
-        if caller.is_shared() && (own(&subject) || own(&object)) {
-            let path = if own(&subject) { "subject" } else { "object" };
-            return Err(UseCaseError::invalid("NOBODY_IN_PARTICULAR", path, "In shared memory nobody is “I”. Name who is meant."));
-        }
-        let mut keys: Vec<EntityKey> = [&subject, &object].into_iter().filter_map(|n| EntityKey::of(n)).collect();
-        keys.dedup();
-        let known = self.parts.store.entities_by_key(caller, &keys).await?;
-        let type_of = |name: &str, given: Option<EntityType>, allowed: &[EntityType], path| {
-            let existing = known.iter().find(|(k, _)| Some(k) == EntityKey::of(name).as_ref()).map(|(_, e)| e.entity_type);
-            let fallback = if allowed.is_empty() || allowed.contains(&EntityType::Thing) { EntityType::Thing } else { allowed[0] };
-            // A known entity keeps its type: with another one, the candidate would be dropped after its message was stored.
-            let t = if own(name) { EntityType::Person } else { existing.or(given).unwrap_or(fallback) };
-            match allowed.is_empty() || allowed.contains(&t) {
-                true => Ok(t),
-                false => {
-                    let types = allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-                    let message = format!("`{}` cannot have a {t} as its {path}. It takes: {types}.", relation.name);
-                    Err(UseCaseError::invalid("TYPE_NOT_ALLOWED", path, message))
-                }
-            }
-        };
-        let subject_type = type_of(&subject, a.subject_type, &relation.subject_types, "subject")?;
-        let object_type = match complement {
-            Complement::Entity(_) => type_of(&object, a.object_type, &relation.object_types, "object")?,
-            Complement::Value(_) => EntityType::Thing,
-        };
-        if EntityKey::of(&subject) == EntityKey::of(&object) || (own(&subject) && own(&object)) {
-            return Err(UseCaseError::invalid("SAME_SIDES", "object", "Subject and object are the same. Name two things."));
-        }
-        let (text, mentions, sides, value) = match complement {
-            Complement::Entity(object) => {
-                let (text, mentions, sides) = sentence(relation, &[(subject.as_str(), subject_type), (object.as_str(), object_type)], own);
-                (text, mentions, sides, None)
-            }
-            Complement::Value(value) => {
-                let (text, mentions, [subject, _]) = sentence(relation, &[(subject.as_str(), subject_type)], own);
-                let text = format!("{}{}.", text.trim_end_matches('.'), value.shown());
-                (text, mentions, [subject, subject], Some(CandidateValue::Known(value)))
-            }
-        };
+        let HandWritten { text, mentions, fact } = self.hand_written(caller, relation, &a).await?;
         self.refuse_sensitive(&text, "value")?;
-        let whole = Span { start: 0, end: text.chars().count() as u32 };
         // The message keeps the reason, but the plan does not read it: "He moved in May" would end what the new fact contradicts.
         let with_reason = match a.reason.as_deref().map(check::reason).transpose()? {
             Some(reason) => {
@@ -130,15 +95,6 @@ impl UseCases {
         };
         let new = self.new_messages(caller, a.session, vec![(message, FollowUp::Asserted)]).await?;
         let new = new.into_iter().next().ok_or_else(|| UseCaseError::Internal { cause: "no message was prepared".into() })?;
-        let fact = CandidateFact {
-            subject: sides[0],
-            relation: relation.name.clone(),
-            object: sides[1],
-            value,
-            polarity: Polarity::Affirmed,
-            confidence: 1.0,
-            span: whole,
-        };
         let statement = Statement {
             message: new.id,
             session: a.session,
@@ -156,6 +112,50 @@ impl UseCases {
                 format!("`{}` does not take sides of these types. The query `relations` lists those that it takes.", relation.name);
             UseCaseError::invalid("TYPE_NOT_ALLOWED", "subject", message)
         })
+    }
+
+    /// Writes the sentence of a fact that is stated by hand, and checks its sides.
+    async fn hand_written(&self, caller: &Caller, relation: &Relation, a: &AssertFact) -> Result<HandWritten, UseCaseError> {
+        let subject = check::name(&a.subject, "subject")?;
+        let complement = complement(relation, a)?;
+        let object = if let Complement::Entity(object) = &complement { object.clone() } else { String::new() };
+        if caller.is_shared() && (is_own(&subject) || is_own(&object)) {
+            let path = if is_own(&subject) { "subject" } else { "object" };
+            return Err(UseCaseError::invalid("NOBODY_IN_PARTICULAR", path, "In shared memory nobody is “I”. Name who is meant."));
+        }
+        let mut keys: Vec<EntityKey> = [&subject, &object].into_iter().filter_map(|n| EntityKey::of(n)).collect();
+        keys.dedup();
+        let known = self.parts.store.entities_by_key(caller, &keys).await?;
+        let subject_type = type_of_side(relation, &known, (&subject, a.subject_type), (&relation.subject_types, "subject"))?;
+        let object_type = match complement {
+            Complement::Entity(_) => type_of_side(relation, &known, (&object, a.object_type), (&relation.object_types, "object"))?,
+            Complement::Value(_) => EntityType::Thing,
+        };
+        if EntityKey::of(&subject) == EntityKey::of(&object) || (is_own(&subject) && is_own(&object)) {
+            return Err(UseCaseError::invalid("SAME_SIDES", "object", "Subject and object are the same. Name two things."));
+        }
+        let (opening, polarity) = match a.stance {
+            Stance::Supports => ("", Polarity::Affirmed),
+            // "It is not true" would be a correction, which retracts what it names.
+            Stance::Opposes => ("I deny that ", Polarity::Negated),
+            Stance::Ends => ("It is no longer true that ", Polarity::Ended),
+        };
+        let (text, mentions, sides, value) = match complement {
+            Complement::Entity(object) => {
+                let sides = [(subject.as_str(), subject_type), (object.as_str(), object_type)];
+                let (text, mentions, sides) = sentence(opening, relation, &sides);
+                (text, mentions, sides, None)
+            }
+            Complement::Value(value) => {
+                let (text, mentions, [subject, _]) = sentence(opening, relation, &[(subject.as_str(), subject_type)]);
+                let text = format!("{}{}.", text.trim_end_matches('.'), value.shown());
+                (text, mentions, [subject, subject], Some(CandidateValue::Known(value)))
+            }
+        };
+        let span = Span { start: 0, end: text.chars().count() as u32 };
+        let [subject, object] = sides;
+        let fact = CandidateFact { subject, relation: relation.name.clone(), object, value, polarity, confidence: 1.0, span };
+        Ok(HandWritten { text, mentions, fact })
     }
 
     /// Stores a message with the fact that it states. Returns the changed facts.
@@ -287,11 +287,39 @@ fn complement(relation: &Relation, a: &AssertFact) -> Result<Complement, UseCase
     }
 }
 
-/// Builds the sentence for an asserted fact, with the mentions of its sides.
-fn sentence(relation: &Relation, sides: &[(&str, EntityType)], own: impl Fn(&str) -> bool) -> (String, Vec<Mention>, [Party; 2]) {
-    let (mut text, mut mentions, mut parties) = (String::new(), Vec::new(), [Party::Speaker; 2]);
+/// Whether a name means the user.
+fn is_own(name: &str) -> bool {
+    names_user(name) || name.to_lowercase() == "you"
+}
+
+/// Returns the type of a side of a fact that is stated by hand.
+///
+/// A known entity keeps its type: with another one, the candidate would be dropped after its message was stored.
+///
+/// # Errors
+/// `Invalid` if the relation does not take it.
+fn type_of_side(
+    relation: &Relation,
+    known: &[(EntityKey, Entity)],
+    (name, given): (&str, Option<EntityType>),
+    (allowed, path): (&[EntityType], &'static str),
+) -> Result<EntityType, UseCaseError> {
+    let existing = known.iter().find(|(k, _)| Some(k) == EntityKey::of(name).as_ref()).map(|(_, e)| e.entity_type);
+    let fallback = if allowed.is_empty() || allowed.contains(&EntityType::Thing) { EntityType::Thing } else { allowed[0] };
+    let side_type = if is_own(name) { EntityType::Person } else { existing.or(given).unwrap_or(fallback) };
+    if allowed.is_empty() || allowed.contains(&side_type) {
+        return Ok(side_type);
+    }
+    let types = allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let message = format!("`{}` cannot have a {side_type} as its {path}. It takes: {types}.", relation.name);
+    Err(UseCaseError::invalid("TYPE_NOT_ALLOWED", path, message))
+}
+
+/// Builds the sentence for an asserted fact behind its opening, with the mentions of its sides.
+fn sentence(opening: &str, relation: &Relation, sides: &[(&str, EntityType)]) -> (String, Vec<Mention>, [Party; 2]) {
+    let (mut text, mut mentions, mut parties) = (opening.to_owned(), Vec::new(), [Party::Speaker; 2]);
     for (i, &(name, entity_type)) in sides.iter().enumerate() {
-        if own(name) {
+        if is_own(name) {
             text.push_str(if i == 0 { "I" } else { "me" });
         } else {
             let start = text.chars().count() as u32;

@@ -147,6 +147,56 @@ async fn audit_log_records_actions_without_texts() {
     assert_eq!(server.code(BORIS, "{ auditLog(everybody: true) { nodes { id } } }", json!({})).await, "FORBIDDEN");
 }
 
+#[tokio::test]
+async fn audit_log_records_how_users_steer_their_memory() {
+    let server = Server::start().await;
+    let session = server.session(ANNA).await;
+    server.fact(ANNA, &session, ["John", "LIKES", "Mary"]).await;
+    server.fact(ANNA, &session, ["Johnny", "LIVES_IN", "Lyon"]).await;
+    let all = server.data(ANNA, "{ facts { nodes { id relation } } entities { nodes { id name } } }", json!({})).await;
+    let id = |list: &str, name: &str, value: &str| {
+        let nodes = all[list]["nodes"].as_array().unwrap();
+        text(&nodes.iter().find(|n| n[name] == value).unwrap()["id"])
+    };
+    let (likes, john, johnny) = (id("facts", "relation", "LIKES"), id("entities", "name", "John"), id("entities", "name", "Johnny"));
+    for (mutation, input) in [
+        ("retractFact", json!({ "id": likes })),
+        ("restoreFact", json!({ "id": likes })),
+        ("renameEntity", json!({ "id": john, "name": "John B." })),
+        ("retypeEntity", json!({ "id": john, "type": "PERSON" })),
+        ("mergeEntities", json!({ "intoId": john, "fromId": johnny, "dryRun": true })),
+        ("mergeEntities", json!({ "intoId": john, "fromId": johnny })),
+        ("unmergeEntities", json!({ "entityId": johnny, "dryRun": true })),
+        ("unmergeEntities", json!({ "entityId": johnny })),
+        ("updateSession", json!({ "sessionId": session, "title": "Plans" })),
+        ("updateSession", json!({ "sessionId": session, "pinned": true })),
+        ("updateViewer", json!({ "paused": true })),
+        ("updateViewer", json!({ "paused": false })),
+    ] {
+        let kind = format!("{}{}", mutation[..1].to_uppercase(), &mutation[1..]);
+        let document = format!("mutation($i: {kind}Input!) {{ {mutation}(input: $i) {{ errors {{ code }} }} }}");
+        let done = server.data(ANNA, &document, json!({ "i": input })).await;
+        assert_eq!(done[mutation]["errors"], json!([]), "{mutation}");
+    }
+    let log = server.data(ANNA, "{ auditLog(first: 50) { nodes { action target } } }", json!({})).await["auditLog"]["nodes"].clone();
+    let mut told: Vec<(String, Option<String>)> =
+        log.as_array().unwrap().iter().map(|e| (text(&e["action"]), e["target"].as_str().map(str::to_owned))).collect();
+    told.reverse();
+    let expected = [
+        ("fact.retracted", Some(&likes)),
+        ("fact.restored", Some(&likes)),
+        ("entity.renamed", Some(&john)),
+        ("entity.retyped", Some(&john)),
+        ("entities.merged", Some(&john)),
+        ("entities.unmerged", Some(&johnny)),
+        ("session.renamed", Some(&session)),
+        ("session.updated", Some(&session)),
+        ("remembering.paused", None),
+        ("remembering.resumed", None),
+    ];
+    assert_eq!(told, expected.map(|(action, target)| (action.to_owned(), target.cloned())));
+}
+
 /// An embedder that is never called: the archive contains vectors of its model.
 struct UnusedEmbedder(String);
 

@@ -121,6 +121,17 @@ async fn refused_query_names_argument_in_extensions() {
         ("{ resolveEntity(input: { mention: \"\" }) { confidence } }".to_owned(), "NAME_EMPTY", json!(["input", "mention"])),
         ("{ facts(filter: { minBelief: 2 }) { totalCount } }".to_owned(), "INVALID_BELIEF", json!(["filter", "minBelief"])),
         ("{ facts(filter: { asOf: \"yesterday\" }) { totalCount } }".to_owned(), "INVALID_TIME", json!(["filter", "asOf"])),
+        (
+            "{ facts(filter: { differsBetween: { from: \"soon\" } }) { totalCount } }".to_owned(),
+            "INVALID_TIME",
+            json!(["filter", "differsBetween", "from"]),
+        ),
+        (
+            "{ facts(filter: { differsBetween: { from: \"2024-03-01T00:00:00Z\", until: \"2024-02-01T00:00:00Z\" } }) { totalCount } }"
+                .to_owned(),
+            "INVALID_TIME_SPAN",
+            json!(["filter", "differsBetween", "until"]),
+        ),
         ("{ context(input: { query: \"a\", asOf: \"x\" }) { methodsUsed } }".to_owned(), "INVALID_TIME", json!(["input", "asOf"])),
         (
             "{ context(input: { query: \"a\", collections: [\"a b\"] }) { methodsUsed } }".to_owned(),

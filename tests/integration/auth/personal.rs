@@ -72,6 +72,26 @@ async fn access_token_works_within_scopes_until_revoked() {
 }
 
 #[tokio::test]
+async fn users_see_the_programs_that_use_their_memory() {
+    let (issuer, server) = world().await;
+    let (anna, boris) = (issuer.token("anna", json!({ "client_id": "notebook" })), issuer.token("boris", json!({})));
+    // Nothing is recorded of users who have no data yet.
+    let made = create(&server, &anna, json!({})).await;
+    let secret = text(&made["secret"]);
+    let create_session = "mutation { createSession(input: {}) { session { id } } }";
+    graphql(&server, &issuer.token("anna", json!({ "client_id": "kitchen" })), create_session, json!({})).await;
+    viewer(&server, &secret).await;
+    let list = "{ viewer { frontEnds { name kind firstUsedAt lastUsedAt } } }";
+    let listed = graphql(&server, &anna, list, json!({})).await["data"]["viewer"]["frontEnds"].clone();
+    let mut names: Vec<(String, String)> = listed.as_array().unwrap().iter().map(|f| (text(&f["name"]), text(&f["kind"]))).collect();
+    names.sort();
+    assert_eq!(names, [("kitchen".into(), "CLIENT".into()), ("nightly job".into(), "ACCESS_TOKEN".into())], "{listed:#}");
+    assert!(listed.as_array().unwrap().iter().all(|f| f["firstUsedAt"] == f["lastUsedAt"]));
+    graphql(&server, &boris, create_session, json!({})).await;
+    assert_eq!(graphql(&server, &boris, list, json!({})).await["data"]["viewer"]["frontEnds"], json!([]));
+}
+
+#[tokio::test]
 async fn access_token_cannot_manage_access_tokens() {
     let (issuer, server) = world().await;
     let login = issuer.token("anna", json!({}));
@@ -152,7 +172,11 @@ async fn data_deletion_revokes_access_tokens_and_is_audited() {
     let secret = text(&create(&server, &login, json!({ "scopes": ["recall.read", "recall.write"] })).await["secret"]);
     let delete = "mutation { deleteMyData(input: { confirm: \"DELETE\" }) { receipt { deleted { kind count } } errors { code } } }";
     let done = graphql(&server, &secret, delete, json!({})).await;
-    assert_eq!(done["data"]["deleteMyData"]["receipt"]["deleted"], json!([{ "kind": "access_tokens", "count": 1 }]), "{done}");
+    assert_eq!(
+        done["data"]["deleteMyData"]["receipt"]["deleted"],
+        json!([{ "kind": "access_tokens", "count": 1 }, { "kind": "front_ends", "count": 1 }]),
+        "{done}"
+    );
     let gone = server.http.post(server.url("/graphql")).bearer_auth(&secret).json(&json!({ "query": "{ viewer { id } }" }));
     assert_eq!(gone.send().await.unwrap().status(), 401);
 

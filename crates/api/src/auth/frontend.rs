@@ -16,10 +16,10 @@ use tokio::time::Instant;
 
 use super::{
     authenticator::{AuthError, Authenticator, refused},
-    identity::{Identity, Permission},
+    identity::{Identity, Permission, Program},
     token::{bearer, claims},
 };
-use recall_domain::{Caller, Timestamp, ViewerRole};
+use recall_domain::{Caller, FrontEndKind, Timestamp, ViewerRole};
 use recall_ports::Clock;
 
 /// The issuer of the user ids. A change would give every person another memory.
@@ -131,6 +131,11 @@ impl Frontends {
         if until.is_some_and(|until| until <= now) { Err(refused("expired")) } else { Ok(until) }
     }
 
+    /// The product whose header names the user.
+    fn product(&self) -> Option<&'static str> {
+        self.config.user_header.as_str().contains("openwebui").then_some("Open WebUI")
+    }
+
     fn identity(&self, person: &Person) -> Identity {
         let left = person.until.map(|until| (until - self.clock.now()).to_std().unwrap_or_default());
         Identity {
@@ -142,6 +147,7 @@ impl Frontends {
             proof: None,
             csrf: None,
             address: None,
+            program: Some(Program { kind: FrontEndKind::SignedUser, name: self.product().map(str::to_owned) }),
         }
     }
 }

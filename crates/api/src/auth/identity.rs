@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::error::ApiError;
-use recall_domain::{Caller, ViewerRole};
+use recall_domain::{Caller, FrontEndKind, ViewerRole};
 
 /// A permission that a token may grant: an OAuth scope of this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,17 @@ pub struct Identity {
     pub csrf: Option<Arc<str>>,
     /// The client's address, for the audit log.
     pub address: Option<IpAddr>,
+    /// The program that sends the requests; `None` for visitors, who have no list of front ends.
+    pub program: Option<Program>,
+}
+
+/// What a credential says of the program that sends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// How it shows whose data it may use.
+    pub kind: FrontEndKind,
+    /// Its name, if the credential has one. Otherwise the header `User-Agent` names it.
+    pub name: Option<String>,
 }
 
 impl fmt::Debug for Identity {
@@ -117,7 +128,16 @@ impl fmt::Debug for Identity {
 /// Grants all permissions of the caller's role, without expiry.
 impl From<Caller> for Identity {
     fn from(caller: Caller) -> Self {
-        Self { caller, permissions: Permissions::all(), manages_tokens: true, until: None, proof: None, csrf: None, address: None }
+        Self {
+            caller,
+            permissions: Permissions::all(),
+            manages_tokens: true,
+            until: None,
+            proof: None,
+            csrf: None,
+            address: None,
+            program: Some(Program { kind: FrontEndKind::Open, name: None }),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub use authenticator::{AuthError, Authenticator};
 pub(crate) use csrf::{CSRF_FIELD, has_csrf_token};
 pub(crate) use extract::{Administrator, Authenticated, Reader, Writer};
 pub(crate) use identity::Lease;
-pub use identity::{Identity, Permission, Permissions, Proof};
+pub use identity::{Identity, Permission, Permissions, Program, Proof};
 pub use local::{LocalUser, NotLoopback};
 pub use metadata::ProtectedResource;
 pub(crate) use metadata::{MCP_METADATA_PATH, METADATA_PATH, mcp_metadata, metadata};

@@ -64,6 +64,7 @@ impl Engine {
         let mut schema = schema::builder(&limits)
             .data(services.streams)
             .data(services.access_tokens)
+            .data(services.front_ends)
             .data(services.revocations)
             .data(services.auditor)
             .data(services.graph)

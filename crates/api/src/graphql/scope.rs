@@ -225,6 +225,16 @@ pub(crate) async fn audit_shared_change(
     if memory.is_shared() { audit(ctx, action, target.to_string()).await } else { Ok(()) }
 }
 
+/// Writes an audit entry about a change: the first action if it was made in own memory, the second in shared memory.
+pub(crate) async fn audit_change(
+    ctx: &Context<'_>,
+    memory: &Memory,
+    [own, shared]: [AuditAction; 2],
+    target: impl ToString,
+) -> Result<(), ApiError> {
+    audit(ctx, if memory.is_shared() { shared } else { own }, target.to_string()).await
+}
+
 /// A guard that requires a permission before a field is resolved.
 ///
 /// Every field that reads or changes user data has one: queries need `recall.read`, mutations `recall.write`. Of a mutation's

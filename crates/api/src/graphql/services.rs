@@ -8,7 +8,7 @@ use crate::{
     event_log::{EventHub, Signaling},
     ice::IceServers,
 };
-use recall_ports::GraphQueries;
+use recall_ports::{FrontEndStore, GraphQueries};
 
 /// Dependencies of operations on event streams.
 pub(crate) struct Streams {
@@ -22,6 +22,7 @@ pub(crate) struct Services {
     pub(crate) graph: Arc<dyn GraphQueries>,
     pub(crate) streams: Streams,
     pub(crate) access_tokens: AccessTokens,
+    pub(crate) front_ends: Arc<dyn FrontEndStore>,
     pub(crate) revocations: Revocations,
     pub(crate) auditor: Auditor,
 }

@@ -26,7 +26,7 @@ use axum::{
         State,
         ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
-    http::{Extensions, StatusCode},
+    http::{Extensions, HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
 use futures_util::{
@@ -47,8 +47,8 @@ use super::{
 };
 use crate::{
     address::ClientAddress,
-    audit::Roles,
     auth::{AuthError, Authenticated, Authenticator, CSRF_FIELD, Identity, Lease, has_csrf_token},
+    callers::CallerLog,
     error::ApiError,
     server::Connection,
 };
@@ -76,11 +76,12 @@ const OPERATIONS: usize = 50;
 
 /// `GET /graphql/ws`: opens a WebSocket connection.
 pub(crate) async fn open(
-    State((engine, authenticator, roles)): State<(Engine, Arc<dyn Authenticator>, Arc<Roles>)>,
+    State((engine, authenticator, callers)): State<(Engine, Arc<dyn Authenticator>, Arc<CallerLog>)>,
     authenticated: Option<Extension<Authenticated>>,
     connection: Option<Extension<Connection>>,
     address: Option<Extension<ClientAddress>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+    headers: HeaderMap,
     extensions: Extensions,
 ) -> Response {
     let upgrade = match upgrade {
@@ -98,8 +99,9 @@ pub(crate) async fn open(
         identity: authenticated.map(|Extension(Authenticated(identity))| identity),
         address: address.map(|Extension(ClientAddress(address))| address),
         connection: connection.map(|Extension(c)| c),
+        headers,
     };
-    let mut response = upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, roles, opening));
+    let mut response = upgrade.on_upgrade(move |socket| serve(socket, engine, authenticator, callers, opening));
     // With these extensions hyper keeps the case of header names. Python's gql needs `Sec-WebSocket-Protocol` in its original case.
     response.extensions_mut().extend(extensions);
     response
@@ -110,6 +112,7 @@ struct OpeningRequest {
     identity: Option<Identity>,
     address: Option<IpAddr>,
     connection: Option<Connection>,
+    headers: HeaderMap,
 }
 
 /// Authenticates the caller of `connection_init`. Credentials in its payload override those of the request.
@@ -174,8 +177,8 @@ fn client_messages(
         .boxed()
 }
 
-async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, roles: Arc<Roles>, opening: OpeningRequest) {
-    let OpeningRequest { identity: request_identity, address, connection } = opening;
+async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authenticator>, callers: Arc<CallerLog>, opening: OpeningRequest) {
+    let OpeningRequest { identity: request_identity, address, connection, headers } = opening;
     let identity = Arc::new(OnceLock::new());
     let lease = Arc::new(SetOnce::new());
     let operations = ClosingExecutor::new(engine.for_pending_caller(identity.clone(), OPERATIONS));
@@ -197,7 +200,7 @@ async fn serve(socket: WebSocket, engine: Engine, authenticator: Arc<dyn Authent
                 unavailable_flag.store(matches!(error, AuthError::Unavailable(_)), Ordering::Relaxed);
                 ApiError::from(error)
             })?;
-            roles.note_role_change(&identity).await;
+            callers.note(&identity, &headers).await;
             let _ = lease_slot.set(identity.lease());
             let _ = identity_slot.set(identity);
             Ok(Data::default())

@@ -138,7 +138,7 @@ pub(super) struct EntitiesParameters {
     shared: bool,
     /// The entity has this type: person, organization, place, project, tool, concept, event or thing.
     r#type: Option<String>,
-    /// The name or an alias contains this text, ignoring case.
+    /// The name or an alias contains this text, ignoring case and accents.
     text: Option<String>,
     /// A message of this session mentions the entity.
     #[param(format = Uuid)]

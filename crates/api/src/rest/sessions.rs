@@ -33,7 +33,7 @@ pub(super) struct SessionsParameters {
     /// List shared memory instead of the caller's own memory.
     #[serde(default)]
     shared: bool,
-    /// The title contains this text, ignoring case.
+    /// The title contains this text, ignoring case and accents.
     text: Option<String>,
     /// The session is pinned, or is not.
     pinned: Option<bool>,

@@ -10,7 +10,7 @@ use super::super::{
     rows::{self, Column, EvidenceRow, FactRow},
     transaction::WriteTransaction,
 };
-use recall_domain::{Decision, EntityId, FactId, Mention, MessageId, Timestamp, UserId};
+use recall_domain::{Decision, EntityId, EntityKey, FactId, Mention, MessageId, Timestamp, UserId};
 use recall_ports::{MergeRecord, Merged};
 use recall_store::{MergeStatements, Side, recorded_entities};
 
@@ -217,6 +217,24 @@ impl MergeStatements for WriteTransaction<'_> {
         earlier.execute(&mut *self.0).await?;
         // Cascades to the merge record.
         sqlx::query!("DELETE FROM entity_merges WHERE user_id = $1 AND gone_id = $2", user, gone).execute(&mut *self.0).await?;
+        Ok(())
+    }
+
+    async fn delete_names(&mut self, user: UserId, entity: EntityId, keys: &[EntityKey], hints: &[String]) -> Result<(), Failure> {
+        let lost_keys = sqlx::query!(
+            "DELETE FROM entity_keys WHERE user_id = $1 AND entity_id = $2 AND key = ANY($3)",
+            user.0,
+            entity.0,
+            &column(keys, |key| codec::key(key.as_str()))[..] as _,
+        );
+        lost_keys.execute(&mut *self.0).await?;
+        let lost_hints = sqlx::query!(
+            "DELETE FROM entity_hints WHERE user_id = $1 AND entity_id = $2 AND hint = ANY($3)",
+            user.0,
+            entity.0,
+            &column(hints, |hint| codec::key(hint))[..] as _,
+        );
+        lost_hints.execute(&mut *self.0).await?;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use super::super::{
     rows,
     transaction::WriteTransaction,
 };
-use recall_domain::{Decision, EntityId, FactId, Mention, MessageId, Timestamp, UserId};
+use recall_domain::{Decision, EntityId, EntityKey, FactId, Mention, MessageId, Timestamp, UserId};
 use recall_ports::{MergeRecord, Merged};
 use recall_store::{MergeStatements, Side, recorded_entities};
 
@@ -131,6 +131,17 @@ impl MergeStatements for WriteTransaction<'_> {
             "DELETE FROM entity_merges WHERE user_id = ?1 AND gone_id = ?2 AND ?3 IS NOT NULL",
         ];
         self.run_for_pair(&restored, user, gone, from)
+    }
+
+    async fn delete_names(&mut self, user: UserId, entity: EntityId, keys: &[EntityKey], hints: &[String]) -> Result<(), Failure> {
+        for key in keys {
+            let sql = "DELETE FROM entity_keys WHERE user_id = ? AND entity_id = ? AND key = ?";
+            self.0.execute(sql, (user.0, entity.0, key.as_str()))?;
+        }
+        for hint in hints {
+            self.0.execute("DELETE FROM entity_hints WHERE user_id = ? AND entity_id = ? AND hint = ?", (user.0, entity.0, hint))?;
+        }
+        Ok(())
     }
 }
 

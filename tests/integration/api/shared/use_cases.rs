@@ -5,7 +5,7 @@ use std::sync::Arc;
 use recall::system::{RandomIds, SystemClock};
 use recall_domain::{
     Caller, CandidateFact, EntityId, EntityType, Extraction, FactId, Mention, MessageId, MessageKind, Party, Polarity, Role, SessionId,
-    Span, ViewerRole,
+    Span, Stance, ViewerRole,
 };
 use recall_facts::{Learner, SessionLimits, Statement};
 use recall_ports::SessionUpdate;
@@ -41,6 +41,7 @@ async fn every_use_case_refuses_shared_reader() {
     };
     let name = || "Eve".to_owned();
     let stated = AssertFact {
+        stance: Stance::Supports,
         session,
         subject: name(),
         relation: "LIKES".to_owned(),
@@ -68,7 +69,7 @@ async fn every_use_case_refuses_shared_reader() {
         c.retype_entity(reader, entity, EntityType::Place).await.map(drop),
         c.merge_entities(reader, entity, entity).await.map(drop),
         c.preview_merge(reader, entity, entity).await.map(drop),
-        c.unmerge_entities(reader, entity).await.map(drop),
+        c.separate_entities(reader, entity, None).await.map(drop),
         c.erase_everything(reader).await.map(drop),
     ];
     for refusal in refusals {

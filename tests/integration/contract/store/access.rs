@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use recall_domain::{AccessToken, AccessTokenId, TokenDigest, ViewerRole};
-use recall_ports::{Store, StoreError};
+use recall_domain::{AccessToken, AccessTokenId, FrontEnd, FrontEndKind, TokenDigest, UsedFrontEnd, ViewerRole};
+use recall_ports::{MAX_FRONT_ENDS, Store, StoreError};
 
 use super::given::{World, at, fresh};
 
@@ -61,6 +61,37 @@ pub(super) async fn access_tokens_of_others_are_hidden_and_protected(store: Arc<
     store.create_access_token(&b.caller, &kept, another).await.unwrap();
     store.revoke_access_token(&b.caller, kept.id).await.unwrap();
     assert_eq!(store.access_tokens(&a.caller).await.unwrap().len(), 1);
+}
+
+pub(super) async fn front_ends_are_those_of_the_user_used_last_first(store: Arc<dyn Store>) {
+    let (a, b) = (World::new(&store), World::new(&store));
+    let front_end = |kind, name: &str| FrontEnd { kind, name: name.into() };
+    let [browser, script] = [front_end(FrontEndKind::Login, "Firefox"), front_end(FrontEndKind::AccessToken, "Firefox")];
+    // A user without data has no front ends, so reading as an unknown user stores nothing.
+    store.note_front_end(&a.caller, &browser, at(1_000)).await.unwrap();
+    assert_eq!(store.front_ends(&a.caller).await.unwrap(), []);
+
+    a.session().await;
+    for (used, now) in [(&browser, 1_000), (&script, 2_000), (&browser, 70_000), (&script, 1_500)] {
+        store.note_front_end(&a.caller, used, at(now)).await.unwrap();
+    }
+    let used =
+        |front_end: &FrontEnd, first, last| UsedFrontEnd { front_end: front_end.clone(), first_used_at: at(first), last_used_at: at(last) };
+    assert_eq!(store.front_ends(&a.caller).await.unwrap(), [used(&browser, 1_000, 70_000), used(&script, 2_000, 2_000)]);
+    b.session().await;
+    assert_eq!(store.front_ends(&b.caller).await.unwrap(), []);
+
+    for n in 0..MAX_FRONT_ENDS {
+        store.note_front_end(&a.caller, &front_end(FrontEndKind::Open, &format!("program {n}")), at(3_000)).await.unwrap();
+    }
+    let kept = store.front_ends(&a.caller).await.unwrap();
+    assert_eq!((kept.len(), &kept[0].front_end), (MAX_FRONT_ENDS as usize, &browser));
+    assert!(kept.iter().all(|used| used.front_end != script), "the one that was not used for the longest time stays");
+    // After a deletion, a program that still asks for its progress is no new data.
+    store.begin_erasure(&a.caller, at(80_000)).await.unwrap();
+    assert_eq!(store.front_ends(&a.caller).await.unwrap(), []);
+    store.note_front_end(&a.caller, &browser, at(90_000)).await.unwrap();
+    assert_eq!(store.front_ends(&a.caller).await.unwrap(), []);
 }
 
 pub(super) async fn revoked_token_stays_revoked_until_expiry(store: Arc<dyn Store>) {

@@ -569,7 +569,7 @@ pub(super) async fn snapshot_survives_a_pause(store: Arc<dyn Store>, pause: std:
 async fn every_user_column_is_exported_or_excluded() {
     // New vectors during a change of the model; vectors that are made again when a search misses them; copies that are kept for a day; pending changes for a graph engine;
     // usage of model servers, because budgets are not transferred; tokens and logins, which are valid on one server
-    // only;
+    // only, and the front ends that used it;
     // deletion receipts; rate limits; visits; unfinished adoptions; what is forgotten; views of another user's documents; copies of citations.
     let tables = [
         "message_vectors",
@@ -579,6 +579,7 @@ async fn every_user_column_is_exported_or_excluded() {
         "usage_days",
         "usage_messages",
         "access_tokens",
+        "front_ends",
         "logins",
         "erasures",
         "allowances",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use recall_domain::{Decision, Entity, EntityKey, Fact, MessageKind, Stance};
-use recall_ports::{CommitError, KnowledgeCommit, MAX_BEARERS, Store, Unmerge};
+use recall_ports::{CommitError, KnowledgeCommit, LostNames, MAX_BEARERS, Store, Unmerge};
 
 use super::given::{World, entity, evidence, fact, mention};
 
@@ -111,7 +111,12 @@ pub(super) async fn merge_is_recorded_and_undone_once(store: Arc<dyn Store>) {
         facts: vec![double.clone(), known.fact.clone()],
         evidence: vec![said.clone()],
         dropped_evidence: vec![(known.fact.id, second.id, Stance::Supports)],
-        unmerged: vec![Unmerge { gone: johnny.id, from: known.john.id, mentions: vec![(second.id, 0), (later.id, 0)] }],
+        unmerged: vec![Unmerge {
+            gone: johnny.id,
+            from: known.john.id,
+            mentions: vec![(second.id, 0), (later.id, 0)],
+            names: LostNames::Recorded,
+        }],
         ..w.plan(known.session).await
     };
     w.commit(undo.clone()).await;
@@ -133,6 +138,39 @@ pub(super) async fn merge_is_recorded_and_undone_once(store: Arc<dyn Store>) {
     assert!(store.merged_into(&w.caller, &[known.john.id]).await.unwrap().is_empty());
     let twice = KnowledgeCommit { version: undo.version + 1, ..undo };
     assert!(matches!(store.commit(&w.caller, &twice).await, Err(CommitError::Stale)));
+}
+
+pub(super) async fn name_is_separated_without_record_of_a_merge(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let known = w.john_likes_mary().await;
+    let said = w.note(known.session, "Johnny again.").await;
+    let key = |name: &str| EntityKey::of(name).unwrap();
+    let plan = KnowledgeCommit {
+        message: Some((said.id, MessageKind::Statement, vec![(known.john.id, mention("Johnny"))])),
+        keys: vec![(known.john.id, key("Johnny"))],
+        hints: vec![(known.john.id, "j".into()), (known.john.id, "k".into())],
+        ..w.plan(known.session).await
+    };
+    w.commit(plan).await;
+    let johnny = Entity { mention_count: 1, first_message: Some(said.id), ..entity("Johnny") };
+    let names = LostNames::Given { keys: vec![key("Johnny")], hints: vec!["j".into()] };
+    let plan = KnowledgeCommit {
+        entities: vec![johnny.clone()],
+        keys: vec![(johnny.id, key("Johnny"))],
+        hints: vec![(johnny.id, "j".into())],
+        unmerged: vec![Unmerge { gone: johnny.id, from: known.john.id, mentions: vec![(said.id, 0)], names }],
+        ..w.plan(known.session).await
+    };
+    w.commit(plan).await;
+    let of = async |name: &str| -> Vec<_> {
+        store.entities_by_key(&w.caller, &[key(name)]).await.unwrap().into_iter().map(|(_, e)| e.id).collect()
+    };
+    assert_eq!((of("Johnny").await, of("John").await), (vec![johnny.id], vec![known.john.id]));
+    let hinted: Vec<_> = store.entities_by_hint(&w.caller, &["j".into(), "k".into()], 9).await.unwrap();
+    let hinted: Vec<_> = hinted.into_iter().map(|(hint, e)| (hint, e.id)).collect();
+    assert_eq!(hinted.len(), 2, "{hinted:?}");
+    assert!(hinted.contains(&("j".to_owned(), johnny.id)) && hinted.contains(&("k".to_owned(), known.john.id)));
+    assert_eq!(store.mentions_of(&w.caller, johnny.id).await.unwrap().len(), 1);
 }
 
 pub(super) async fn key_finds_its_most_mentioned_bearers(store: Arc<dyn Store>) {

@@ -7,8 +7,8 @@ use std::{
 
 use crate::planned::Finish;
 use recall_domain::{
-    AccessToken, AccessTokenId, AuditAction, AuditDraft, Caller, Day, DocumentId, MessageKind, ModelOperation, Page, SessionId, Spending,
-    TokenCount, TokenDigest, UserId, ViewerRole,
+    AccessToken, AccessTokenId, AuditAction, AuditDraft, Caller, Day, DocumentId, FrontEnd, FrontEndKind, MessageKind, ModelOperation,
+    Page, SessionId, Spending, TokenCount, TokenDigest, UserId, ViewerRole,
 };
 use recall_ports::{
     AccountDeletion, ArchiveError, CommitError, DocumentFilter, Embedding, JobWork, KnowledgeCommit, SessionFilter, Store, StoreError,
@@ -52,6 +52,8 @@ async fn full(store: &Arc<dyn Store>) -> (World, SessionId, TokenDigest) {
     let (token, digest) = token(1);
     store.create_access_token(&w.caller, &token, digest).await.unwrap();
     store.begin_login(&w.caller, &login(0)).await.unwrap();
+    let browser = FrontEnd { kind: FrontEndKind::Login, name: "Firefox".into() };
+    store.note_front_end(&w.caller, &browser, at(0)).await.unwrap();
     let (visitor, theirs) = visitor(store, 100, 100).await;
     visitor.john_likes_mary().await;
     store.adopt(&w.caller, theirs.digest, at(0)).await.unwrap();

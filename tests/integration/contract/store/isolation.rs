@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::planned::Finish;
 use recall_domain::{Day, Entity, EntityKey, Fact, Message, MessageKind, ModelOperation, Page, Session, Spending, StoredEvent, TokenCount};
 use recall_ports::{
-    AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, MessageRange,
+    AnswerCommit, CommitError, Embedding, EntityFilter, FactFilter, FactKey, FeedRow, KnowledgeCommit, LogState, LostNames, MessageRange,
     SessionFilter, Store, StoreError, Unmerge, UsageTotals,
 };
 
@@ -140,7 +140,7 @@ pub(super) async fn store_functions_never_cross_users(store: Arc<dyn Store>) {
     refused(s.commit(c, &KnowledgeCommit { facts: vec![known.fact.clone()], ..b.plan(own).await }).await);
     refused(s.commit(c, &KnowledgeCommit { evidence: vec![known.evidence.clone()], ..b.plan(own).await }).await);
     refused(s.commit(c, &KnowledgeCommit { hints: vec![(known.john.id, "john".into())], ..b.plan(own).await }).await);
-    let foreign = Unmerge { gone: known.john.id, from: known.mary.id, mentions: vec![(known.message.id, 0)] };
+    let foreign = Unmerge { gone: known.john.id, from: known.mary.id, mentions: vec![(known.message.id, 0)], names: LostNames::Recorded };
     let stale = s.commit(c, &KnowledgeCommit { unmerged: vec![foreign], ..b.plan(own).await }).await;
     assert!(matches!(stale, Err(CommitError::Stale)));
     let answer = AnswerCommit { message: answer_of(known.message.id, "mine now", vec![], known.session), events: vec![] };

@@ -2,9 +2,10 @@
 
 use std::{fmt::Debug, future::Future, sync::Arc};
 
-use recall_domain::{Entity, EntityKey, EntityType, Fact, MessageKind, Page, Role, Slice, Stance, context::SearchSource};
+use recall_domain::{Entity, EntityKey, EntityType, Fact, FactStatus, MessageKind, Page, Role, Slice, Stance, context::SearchSource};
 use recall_ports::{
-    EntityFilter, FactFilter, FactOrder, FollowUp, KnowledgeCommit, NewMessage, SessionFilter, Store, StoreError, TextWord,
+    EntityFilter, FactFilter, FactOrder, FollowUp, KnowledgeCommit, NewMessage, SessionFilter, SessionUpdate, Store, StoreError, TextWord,
+    TimeSpan,
 };
 
 use super::{
@@ -235,5 +236,81 @@ pub(super) async fn facts_are_filtered_by_type_source_and_time(store: Arc<dyn St
         let found = store.list_facts(&w.caller, &filter, &Page::first(10)).await.unwrap();
         assert_eq!(found.items.into_iter().map(|(_, fact)| fact.id).collect::<Vec<_>>(), expected, "{filter:?}");
         assert_eq!(store.count_facts(&w.caller, &filter).await.unwrap(), expected.len() as u64, "{filter:?}");
+    }
+}
+
+pub(super) async fn facts_that_differ_between_two_times_are_listed(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let john = entity("John");
+    let said = w.note(session, "All of it.").await;
+    // From when and until when each fact held, and its status.
+    let kept = [
+        ("stays", 10, None, FactStatus::Active),
+        ("new", 30, None, FactStatus::Active),
+        ("ended", 10, Some(30), FactStatus::Ended),
+        ("came and went", 25, Some(35), FactStatus::Ended),
+        ("retracted", 10, Some(30), FactStatus::Retracted),
+        ("ended early", 10, Some(15), FactStatus::Ended),
+    ];
+    let others: Vec<Entity> = kept.iter().map(|(name, ..)| entity(name)).collect();
+    let facts: Vec<Fact> = kept
+        .iter()
+        .zip(&others)
+        .map(|((_, from, until, status), other)| Fact {
+            valid_from: Some(at(*from)),
+            valid_to: until.map(at),
+            status: *status,
+            updated_at: at(*from),
+            ..fact(&john, "LIKES", other)
+        })
+        .collect();
+    let evidence = facts.iter().map(|f| evidence(f, &said, Stance::Supports)).collect();
+    let entities = others.iter().chain([&john]).cloned().collect();
+    w.commit(KnowledgeCommit { entities, facts: facts.clone(), evidence, ..w.plan(session).await }).await;
+    for (from, until, expected) in [
+        (20, Some(40), vec!["ended", "new", "retracted"]),
+        (20, None, vec!["ended", "new", "retracted"]),
+        (20, Some(32), vec!["came and went", "ended", "new", "retracted"]),
+        (20, Some(28), vec!["came and went"]),
+        (5, Some(12), vec!["ended", "ended early", "stays"]),
+        (40, None, vec![]),
+    ] {
+        let filter = FactFilter { differs: Some(TimeSpan { from: at(from), until: until.map(at) }), ..FactFilter::default() };
+        let found = store.list_facts(&w.caller, &filter, &Page::first(10)).await.unwrap();
+        let name = |f: &Fact| kept[facts.iter().position(|k| k.id == f.id).unwrap()].0;
+        let mut names: Vec<&str> = found.items.iter().map(|(_, f)| name(f)).collect();
+        names.sort_unstable();
+        assert_eq!(names, expected, "from {from} until {until:?}");
+        assert_eq!(store.count_facts(&w.caller, &filter).await.unwrap(), expected.len() as u64);
+    }
+}
+
+pub(super) async fn names_and_titles_are_found_without_accents(store: Arc<dyn Store>) {
+    let w = World::new(&store);
+    let session = w.session().await;
+    let jose = Entity { aliases: vec!["Pépé".into()], ..entity("José Núñez") };
+    let tea = entity("tea");
+    let likes = fact(&jose, "LIKES", &tea);
+    let said = w.note(session, "José Núñez likes tea.").await;
+    let plan = KnowledgeCommit {
+        entities: vec![jose.clone(), tea],
+        facts: vec![likes.clone()],
+        evidence: vec![evidence(&likes, &said, Stance::Supports)],
+        ..w.plan(session).await
+    };
+    w.commit(plan).await;
+    let title = SessionUpdate { title: Some("Où est José".into()), ..SessionUpdate::default() };
+    store.update_session(&w.caller, session, &title, at(9)).await.unwrap();
+    for text in ["jose", "JOSÉ", "nunez", "pepe", "Núñez"] {
+        let found =
+            store.list_entities(&w.caller, &EntityFilter { text: Some(text.into()), ..EntityFilter::default() }, &Page::first(9)).await;
+        assert_eq!(found.unwrap().items.into_iter().map(|(_, e)| e.id).collect::<Vec<_>>(), [jose.id], "{text}");
+        let found = store.list_facts(&w.caller, &FactFilter { text: vec![word(text)], ..FactFilter::default() }, &Page::first(9)).await;
+        assert_eq!(found.unwrap().items.len(), 1, "{text}");
+    }
+    for text in ["ou est", "OÙ", "jose"] {
+        let filter = SessionFilter { text: Some(text.into()), ..SessionFilter::default() };
+        assert_eq!(store.list_sessions(&w.caller, &filter, &Page::first(9)).await.unwrap().items.len(), 1, "{text}");
     }
 }

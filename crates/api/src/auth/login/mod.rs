@@ -20,11 +20,11 @@ use chrono::TimeDelta;
 use self::{attempt::Secret, claims::Expected, client::OidcClient};
 use super::{
     authenticator::{AuthError, Authenticator},
-    identity::{Identity, Permissions, Proof},
+    identity::{Identity, Permissions, Program, Proof},
     origin::{ForeignPage, Origin},
     token::{Provider, Tokens},
 };
-use recall_domain::{Caller, Login, Timestamp, TokenDigest};
+use recall_domain::{Caller, FrontEndKind, Login, Timestamp, TokenDigest};
 use recall_ports::{BackgroundTasks, Clock, LoginStore, PostForms};
 
 /// Path to which the issuer redirects the browser.
@@ -162,6 +162,7 @@ impl Authenticator for Logins {
             proof: Some(Arc::new(LoginProof { inner: inner.clone(), digest })),
             csrf: Some(secret.csrf().into()),
             address: None,
+            program: Some(Program { kind: FrontEndKind::Login, name: None }),
         })
     }
 

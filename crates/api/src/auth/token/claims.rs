@@ -30,6 +30,8 @@ pub(super) struct TokenGrant {
     pub(super) until: Timestamp,
     /// Digest of the token's id, by which an administrator can revoke it.
     pub(super) token: Option<TokenDigest>,
+    /// The id of the client that got the token (RFC 9068, section 2.2).
+    pub(super) client: Option<String>,
 }
 
 /// Why claims are refused.
@@ -101,6 +103,8 @@ impl ClaimRules {
             permissions: Permissions::of_scopes(scopes),
             until,
             token: text("jti").map(|id| blocklist::digest_of(issuer, id)),
+            // Providers before RFC 9068 name the client in `azp`, as in ID tokens.
+            client: text("client_id").or_else(|| text("azp")).map(str::to_owned),
         })
     }
 

@@ -29,10 +29,10 @@ use self::{
 pub(super) use self::{keys::ProviderMetadata, provider::Provider};
 use super::{
     authenticator::{AuthError, Authenticator, refused},
-    identity::{Identity, Permissions, Proof},
+    identity::{Identity, Permissions, Program, Proof},
     personal,
 };
-use recall_domain::{Caller, Timestamp, UserId, ViewerRole};
+use recall_domain::{Caller, FrontEndKind, Timestamp, UserId, ViewerRole};
 use recall_ports::{AccessTokenStore, Clock, Fetch, RevocationStore};
 
 /// Maximum size of a token. Real tokens have one or two kilobytes.
@@ -186,6 +186,7 @@ impl Tokens {
             proof,
             csrf: None,
             address: None,
+            program: Some(Program { kind: FrontEndKind::Client, name: granted.client }),
         })
     }
 
@@ -202,6 +203,7 @@ impl Tokens {
             proof: Some(Arc::new(held)),
             csrf: None,
             address: None,
+            program: Some(Program { kind: FrontEndKind::AccessToken, name: Some(token.name.into_string()) }),
         })
     }
 

@@ -173,6 +173,7 @@ impl Authenticator for Visits {
             proof: Some(Arc::new(VisitProof { inner: inner.clone(), digest: visit.digest })),
             csrf: Some(secret.csrf().into()),
             address: None,
+            program: None,
         })
     }
 

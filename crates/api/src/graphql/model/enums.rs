@@ -14,6 +14,22 @@ pub(crate) enum ViewerRole {
     Anonymous,
 }
 
+/// How a front end shows whose data it may use.
+#[derive(Enum, Clone, Copy, PartialEq, Eq)]
+#[graphql(remote = "recall_domain::FrontEndKind")]
+pub(crate) enum FrontEndKind {
+    /// A browser with a login at this server.
+    Login,
+    /// A program with a personal access token. Its name is that of the token.
+    AccessToken,
+    /// A chat front end with the server's key, which names its user.
+    SignedUser,
+    /// A program with a token of the identity provider. Its name is the client id.
+    Client,
+    /// A program at a server without login. Its name is what it calls itself.
+    Open,
+}
+
 /// Who wrote a message.
 #[derive(Enum, Clone, Copy, PartialEq, Eq)]
 #[graphql(remote = "recall_domain::Role")]

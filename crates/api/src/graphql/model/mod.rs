@@ -28,8 +28,8 @@ pub(crate) use comparison::ComparisonNode;
 pub(crate) use context::{ContextNode, EntityResolution};
 pub(crate) use deletion::DeletionReceipt;
 pub(crate) use enums::{
-    ContextScope, DocumentStatus, EntityType, FactOrder, FactStatus, MessageRole, MessageStatus, RetrievalMethod, RetrievalRoute,
-    SearchSource,
+    ContextScope, DocumentStatus, EntityType, EvidenceStance, FactOrder, FactStatus, MessageRole, MessageStatus, RetrievalMethod,
+    RetrievalRoute, SearchSource,
 };
 pub(crate) use event::EventNode;
 pub(crate) use fact::{EvidenceNode, list_facts, listed_relations};

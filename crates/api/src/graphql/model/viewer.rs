@@ -1,12 +1,12 @@
 //! GraphQL type `Viewer`.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_graphql::{Context, ID, Object, SimpleObject};
 
 use super::{
     deletion::DeletionReceipt,
-    enums::{SensitiveKind, ViewerRole},
+    enums::{FrontEndKind, SensitiveKind, ViewerRole},
     nodes::EntityNode,
     usage::UsageNode,
 };
@@ -14,13 +14,35 @@ use crate::{
     error::ApiError,
     event_line::memory_head,
     graphql::{
-        page::STATEMENT,
+        page::{STATEMENT, bounded_list_cost},
         scope::{Needs, scope, service},
         services::Streams,
     },
 };
-use recall_domain::{Day, ViewerRole as DomainRole};
+use recall_domain::{Day, FrontEnd, Timestamp, UsedFrontEnd, ViewerRole as DomainRole};
+use recall_ports::FrontEndStore;
 use recall_usecases::RetentionTimes;
+
+/// A program through which the viewer uses this server.
+#[derive(SimpleObject)]
+#[graphql(name = "FrontEnd")]
+pub(crate) struct FrontEndNode {
+    /// Its name.
+    name: String,
+    /// How it shows whose data it may use.
+    kind: FrontEndKind,
+    /// When it was first used.
+    first_used_at: Timestamp,
+    /// When it was last used, to the minute.
+    last_used_at: Timestamp,
+}
+
+impl From<UsedFrontEnd> for FrontEndNode {
+    fn from(used: UsedFrontEnd) -> Self {
+        let UsedFrontEnd { front_end: FrontEnd { kind, name }, first_used_at, last_used_at } = used;
+        Self { name, kind: kind.into(), first_used_at, last_used_at }
+    }
+}
 
 /// The user who sends the request.
 pub(crate) struct Viewer;
@@ -78,6 +100,13 @@ impl Viewer {
     async fn paused(&self, ctx: &Context<'_>) -> async_graphql::Result<bool> {
         let s = scope(ctx)?;
         Ok(s.usecases.is_paused(&s.caller).await.map_err(ApiError::from)?)
+    }
+
+    /// The programs through which the viewer has used this server, last used first, up to 50. Empty for visitors.
+    #[graphql(guard = "Needs::Read", complexity = "STATEMENT + bounded_list_cost(50, child_complexity)")]
+    async fn front_ends(&self, ctx: &Context<'_>) -> async_graphql::Result<Vec<FrontEndNode>> {
+        let found = service::<Arc<dyn FrontEndStore>>(ctx)?.front_ends(&scope(ctx)?.caller).await.map_err(ApiError::from)?;
+        Ok(found.into_iter().map(FrontEndNode::from).collect())
     }
 
     /// The kinds of text that this server never stores. In messages, titles and names, a mark such as `[card number]` replaces

@@ -8,7 +8,7 @@ use crate::{
     graphql::{
         model::{DocumentNode, DocumentStatus, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, audit, audit_shared_change, limits, read_id, scope},
+        scope::{Needs, audit_change, audit_shared_change, limits, read_id, scope},
     },
 };
 use recall_domain::{AuditAction, DocumentId};
@@ -167,8 +167,7 @@ impl DocumentMutations {
                 }
             };
             let (deleted, memory) = s.change(&[ResourceId::Document(id)], delete).await.map_err(|e| e.at("input.id"))?;
-            let action = if memory.is_shared() { AuditAction::SharedDocumentDeleted } else { AuditAction::DocumentDeleted };
-            audit(ctx, action, id.to_string()).await?;
+            audit_change(ctx, memory, [AuditAction::DocumentDeleted, AuditAction::SharedDocumentDeleted], id).await?;
             Ok((ID::from(id), deleted.map(SessionReceipt::from)))
         };
         let (deleted, errors) = split_user_errors(delete.await)?;

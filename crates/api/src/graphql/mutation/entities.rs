@@ -7,11 +7,11 @@ use crate::{
     graphql::{
         model::{EntityNode, EntityType, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, audit_shared_change, read_id, scope},
+        scope::{Needs, audit_change, read_id, scope},
     },
 };
 use recall_domain::{AuditAction, EntityId};
-use recall_usecases::{MergeOutcome, ResourceId};
+use recall_usecases::{MergeOutcome, ResourceId, SeparationOutcome};
 
 /// A new name for an entity.
 #[derive(InputObject)]
@@ -78,20 +78,29 @@ pub(crate) struct MergeEntitiesPayload {
     errors: Vec<UserError>,
 }
 
-/// A merge to undo.
+/// A merge to undo, or a name to separate.
 #[derive(InputObject)]
 pub(crate) struct UnmergeEntitiesInput {
     /// The id of the entity that was merged, or of the one that stayed. The latter undoes its latest merge.
     entity_id: ID,
+    /// One of the aliases of the entity. What was said under it goes to an entity of its own, also if nobody merged the names by hand.
+    name: Option<String>,
+    /// Whether to change nothing and only return what would change.
+    #[graphql(default)]
+    dry_run: bool,
 }
 
 /// The result of `unmergeEntities`.
 #[derive(SimpleObject)]
 pub(crate) struct UnmergeEntitiesPayload {
-    /// The restored entity.
+    /// The restored or new entity. In a dry run, a new one has an id that does not stay.
     entity: Option<EntityNode>,
-    /// The entity that it had been merged into.
+    /// The entity from which it was separated.
     from: Option<EntityNode>,
+    /// The number of mentions that move to the restored or new entity, or would move.
+    mentions_moved: u64,
+    /// The number of facts that the restored or new entity gets, or would get.
+    facts_moved: usize,
     /// Errors that the client can correct; empty on success.
     errors: Vec<UserError>,
 }
@@ -117,7 +126,7 @@ impl EntityMutations {
             let name = &input.name;
             let rename = |caller| async move { s.usecases.rename_entity(&caller, id, name.clone()).await.map_err(ApiError::from) };
             let (entity, memory) = s.change(&[ResourceId::Entity(id)], rename).await.map_err(|e| e.at("input.id"))?;
-            audit_shared_change(ctx, memory, AuditAction::SharedEntityRenamed, entity.id).await?;
+            audit_change(ctx, memory, [AuditAction::EntityRenamed, AuditAction::SharedEntityRenamed], entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))
         };
         let (entity, errors) = split_user_errors(rename.await)?;
@@ -137,7 +146,7 @@ impl EntityMutations {
             let entity_type = input.r#type.into();
             let retype = |caller| async move { s.usecases.retype_entity(&caller, id, entity_type).await.map_err(ApiError::from) };
             let (entity, memory) = s.change(&[ResourceId::Entity(id)], retype).await.map_err(|e| e.at("input.id"))?;
-            audit_shared_change(ctx, memory, AuditAction::SharedEntityRetyped, entity.id).await?;
+            audit_change(ctx, memory, [AuditAction::EntityRetyped, AuditAction::SharedEntityRetyped], entity.id).await?;
             Ok(EntityNode(entity, memory.clone()))
         };
         let (entity, errors) = split_user_errors(retype.await)?;
@@ -166,7 +175,8 @@ impl EntityMutations {
             };
             let (merged, memory) = s.change(&[ResourceId::Entity(into), ResourceId::Entity(from)], merge).await?;
             if !dry_run {
-                audit_shared_change(ctx, memory, AuditAction::SharedEntitiesMerged, merged.entity.id).await?;
+                let actions = [AuditAction::EntitiesMerged, AuditAction::SharedEntitiesMerged];
+                audit_change(ctx, memory, actions, merged.entity.id).await?;
             }
             Ok((merged, memory.clone()))
         };
@@ -187,23 +197,38 @@ impl EntityMutations {
     }
 
     /// Undoes a merge: restores the entity with its names, mentions and facts. Facts learned since the merge stay with the other
-    /// entity, unless their message names the restored one.
-    #[graphql(complexity = "CHANGE + child_complexity")]
+    /// entity, unless their message names the restored one. With a `name`, separates what was said under this name instead, or shows
+    /// what that would change.
+    #[graphql(complexity = "MERGE + child_complexity")]
     async fn unmerge_entities(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The merge.")] input: UnmergeEntitiesInput,
+        #[graphql(desc = "The merge, or the name.")] input: UnmergeEntitiesInput,
     ) -> async_graphql::Result<UnmergeEntitiesPayload> {
         let s = scope(ctx)?;
         let unmerge = async {
             let id: EntityId = read_id(&input.entity_id, "input.entityId")?;
-            let unmerge = |caller| async move { s.usecases.unmerge_entities(&caller, id).await.map_err(ApiError::from) };
-            let ((entity, from), memory) = s.change(&[ResourceId::Entity(id)], unmerge).await.map_err(|e| e.at("input.entityId"))?;
-            audit_shared_change(ctx, memory, AuditAction::SharedEntitiesUnmerged, entity.id).await?;
-            Ok((EntityNode(entity, memory.clone()), EntityNode(from, memory.clone())))
+            let (name, dry_run) = (input.name.as_deref(), input.dry_run);
+            let unmerge = |caller| async move {
+                let separated = if dry_run {
+                    s.usecases.preview_separation(&caller, id, name).await
+                } else {
+                    s.usecases.separate_entities(&caller, id, name).await
+                };
+                separated.map_err(ApiError::from)
+            };
+            let (separated, memory) = s.change(&[ResourceId::Entity(id)], unmerge).await.map_err(|e| e.at("input.entityId"))?;
+            if !dry_run {
+                let actions = [AuditAction::EntitiesUnmerged, AuditAction::SharedEntitiesUnmerged];
+                audit_change(ctx, memory, actions, separated.entity.id).await?;
+            }
+            Ok((separated, memory.clone()))
         };
-        let (both, errors) = split_user_errors(unmerge.await)?;
-        let (entity, from) = both.unzip();
-        Ok(UnmergeEntitiesPayload { entity, from, errors })
+        let (separated, errors) = split_user_errors(unmerge.await)?;
+        let Some((SeparationOutcome { entity, from, mentions, facts }, memory)) = separated else {
+            return Ok(UnmergeEntitiesPayload { entity: None, from: None, mentions_moved: 0, facts_moved: 0, errors });
+        };
+        let node = |entity| Some(EntityNode(entity, memory.clone()));
+        Ok(UnmergeEntitiesPayload { entity: node(entity), from: node(from), mentions_moved: mentions, facts_moved: facts, errors })
     }
 }

@@ -5,9 +5,9 @@ use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 use crate::{
     error::ApiError,
     graphql::{
-        model::{EntityType, FactNode, FactValueInput, UserError, split_user_errors},
+        model::{EntityType, EvidenceStance, FactNode, FactValueInput, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, audit_shared_change, read_id, scope},
+        scope::{Needs, audit_change, audit_shared_change, read_id, scope},
     },
 };
 use recall_domain::{AuditAction, FactId, SessionId};
@@ -30,6 +30,9 @@ pub(crate) struct AssertFactInput {
     subject_type: Option<EntityType>,
     /// The type of the object, used if the entity is new.
     object_type: Option<EntityType>,
+    /// Whether the viewer states the fact, denies it, or says that it has ended.
+    #[graphql(default_with = "EvidenceStance::Supports")]
+    stance: EvidenceStance,
     /// Why it is stated, up to 500 bytes. It is kept behind the statement in the message that is the evidence. No fact is read from it, but answers can quote it.
     reason: Option<String>,
 }
@@ -80,7 +83,7 @@ pub(super) struct FactMutations;
 
 #[Object(guard = "Needs::Write")]
 impl FactMutations {
-    /// Records a fact that the viewer states directly. It has the confidence of a plain statement.
+    /// Records a fact that the viewer states directly, or denies, or says to have ended. It has the confidence of a plain statement.
     #[graphql(complexity = "CHANGE + child_complexity")]
     async fn assert_fact(
         &self,
@@ -98,6 +101,7 @@ impl FactMutations {
                 value: input.value.map(Into::into),
                 subject_type: input.subject_type.map(Into::into),
                 object_type: input.object_type.map(Into::into),
+                stance: input.stance.into(),
                 reason: input.reason,
             };
             let fact = &fact;
@@ -122,7 +126,7 @@ impl FactMutations {
             let id: FactId = read_id(&input.id, "input.id")?;
             let retract = |caller| async move { s.usecases.retract_fact(&caller, id).await.map_err(ApiError::from) };
             let (fact, memory) = s.change(&[ResourceId::Fact(id)], retract).await.map_err(|e| e.at("input.id"))?;
-            audit_shared_change(ctx, memory, AuditAction::SharedFactRetracted, id).await?;
+            audit_change(ctx, memory, [AuditAction::FactRetracted, AuditAction::SharedFactRetracted], id).await?;
             Ok(FactNode(fact.into(), memory.clone()))
         };
         let (fact, errors) = split_user_errors(retract.await)?;
@@ -142,7 +146,7 @@ impl FactMutations {
             let id: FactId = read_id(&input.id, "input.id")?;
             let restore = |caller| async move { s.usecases.restore_fact(&caller, id).await.map_err(ApiError::from) };
             let (fact, memory) = s.change(&[ResourceId::Fact(id)], restore).await.map_err(|e| e.at("input.id"))?;
-            audit_shared_change(ctx, memory, AuditAction::SharedFactRestored, id).await?;
+            audit_change(ctx, memory, [AuditAction::FactRestored, AuditAction::SharedFactRestored], id).await?;
             Ok(FactNode(fact.into(), memory.clone()))
         };
         let (fact, errors) = split_user_errors(restore.await)?;

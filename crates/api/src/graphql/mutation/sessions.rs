@@ -7,7 +7,7 @@ use crate::{
     graphql::{
         model::{SessionNode, UserError, split_user_errors},
         page::CHANGE,
-        scope::{Needs, audit, audit_shared_change, read_id, scope},
+        scope::{Needs, audit_change, audit_shared_change, read_id, scope},
     },
 };
 use recall_domain::{AuditAction, SessionId, UserText};
@@ -139,11 +139,14 @@ impl SessionMutations {
         let s = scope(ctx)?;
         let update = async {
             let (id, update) = input.read()?;
-            let action = if update.title.is_some() { AuditAction::SharedSessionRenamed } else { AuditAction::SharedSessionUpdated };
+            let actions = match update.title {
+                Some(_) => [AuditAction::SessionRenamed, AuditAction::SharedSessionRenamed],
+                None => [AuditAction::SessionUpdated, AuditAction::SharedSessionUpdated],
+            };
             let update = &update;
             let change = |caller| async move { s.usecases.update_session(&caller, id, update.clone()).await.map_err(ApiError::from) };
             let (session, memory) = s.change(&[ResourceId::Session(id)], change).await.map_err(|e| e.at("input.sessionId"))?;
-            audit_shared_change(ctx, memory, action, id).await?;
+            audit_change(ctx, memory, actions, id).await?;
             Ok(SessionNode(session, memory.clone()))
         };
         let (session, errors) = split_user_errors(update.await)?;
@@ -162,8 +165,7 @@ impl SessionMutations {
             let id: SessionId = read_id(&input.id, "input.id")?;
             let delete = |caller| async move { s.usecases.delete_session(&caller, id).await.map_err(ApiError::from) };
             let (deleted, memory) = s.change(&[ResourceId::Session(id)], delete).await.map_err(|e| e.at("input.id"))?;
-            let action = if memory.is_shared() { AuditAction::SharedSessionDeleted } else { AuditAction::SessionDeleted };
-            audit(ctx, action, id.to_string()).await?;
+            audit_change(ctx, memory, [AuditAction::SessionDeleted, AuditAction::SharedSessionDeleted], id).await?;
             Ok((ID::from(id), SessionReceipt::from(deleted)))
         };
         let (deleted, errors) = split_user_errors(delete.await)?;

@@ -3,13 +3,14 @@
 use async_graphql::{Context, InputObject, Object, SimpleObject};
 
 use crate::{
-    error::ApiError,
+    audit::Auditor,
     graphql::{
         model::{UserError, Viewer, split_user_errors},
         page::CHANGE,
-        scope::{Needs, scope},
+        scope::{Needs, scope, service},
     },
 };
+use recall_domain::AuditAction;
 
 /// What to change for the viewer.
 #[derive(InputObject)]
@@ -40,8 +41,13 @@ impl ViewerMutations {
         #[graphql(desc = "What to change.")] input: UpdateViewerInput,
     ) -> async_graphql::Result<UpdateViewerPayload> {
         let s = scope(ctx)?;
-        let changed = s.usecases.set_paused(&s.caller, input.paused).await.map(|()| Viewer).map_err(ApiError::from);
-        let (viewer, errors) = split_user_errors(changed)?;
+        let change = async {
+            s.usecases.set_paused(&s.caller, input.paused).await?;
+            let action = if input.paused { AuditAction::RememberingPaused } else { AuditAction::RememberingResumed };
+            service::<Auditor>(ctx)?.note_request(s.now, s.identity(), action, None).await;
+            Ok(Viewer)
+        };
+        let (viewer, errors) = split_user_errors::<Viewer>(change.await)?;
         Ok(UpdateViewerPayload { viewer, errors })
     }
 }

@@ -21,7 +21,7 @@ use recall_usecases::UseCases;
 pub(crate) struct EntityFilterInput {
     /// The entity has this type.
     r#type: Option<EntityType>,
-    /// The name or an alias contains this text, ignoring case.
+    /// The name or an alias contains this text, ignoring case and accents.
     text: Option<String>,
     /// A message of this session mentions the entity.
     session_id: Option<ID>,
@@ -34,6 +34,27 @@ impl EntityFilterInput {
             text: self.text,
             session: read_optional_id(self.session_id.as_ref(), "filter.sessionId")?,
         })
+    }
+}
+
+/// Two times between which facts are compared.
+#[derive(InputObject)]
+pub(crate) struct TimeSpanInput {
+    /// The earlier time.
+    from: TimeInput,
+    /// The later time. Default: now.
+    until: Option<TimeInput>,
+}
+
+impl TimeSpanInput {
+    fn read(self) -> Result<ports::TimeSpan, ApiError> {
+        let from = self.from.read("filter.differsBetween.from")?;
+        let until = read_time(self.until, "filter.differsBetween.until")?;
+        if until.is_some_and(|until| until < from) {
+            let message = "The later time is before the earlier one. Exchange them.";
+            return Err(ApiError::invalid("INVALID_TIME_SPAN", message, "filter.differsBetween.until"));
+        }
+        Ok(ports::TimeSpan { from, until })
     }
 }
 
@@ -65,6 +86,9 @@ pub(crate) struct FactFilterInput {
     min_belief: Option<f64>,
     /// The fact was known and held at this time, by the messages until then: it compares `statedAt` and `endStatedAt`.
     as_of: Option<TimeInput>,
+    /// The fact held at one of these times and not at the other, by `statedAt` and `endStatedAt`: it was learned, ended or retracted
+    /// between them.
+    differs_between: Option<TimeSpanInput>,
     /// Each word of this text is in the name of the subject or object, in the value, or in the phrase of the relation.
     text: Option<String>,
 }
@@ -92,6 +116,7 @@ impl FactFilterInput {
             changed_before: read_time(self.changed_before, "filter.changedBefore")?,
             min_belief: self.min_belief,
             as_of: read_time(self.as_of, "filter.asOf")?,
+            differs: self.differs_between.map(TimeSpanInput::read).transpose()?,
             text: self.text.map(|text| ports::TextWord::all(&text, usecases.ontology())).unwrap_or_default(),
             relations,
             order: order.into(),

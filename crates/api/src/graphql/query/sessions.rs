@@ -18,7 +18,7 @@ use recall_ports::SessionFilter;
 #[derive(InputObject, Default)]
 #[graphql(name = "SessionFilter")]
 pub(crate) struct SessionFilterInput {
-    /// The title contains this text, ignoring case. `context` searches what was said.
+    /// The title contains this text, ignoring case and accents. `context` searches what was said.
     text: Option<String>,
     /// The session is pinned, or is not.
     pinned: Option<bool>,

@@ -1,0 +1,87 @@
+//! Plans the separation of a name: what was said under it goes from an entity to one of its own. Pure.
+//!
+//! Names that a message or the resolution of names joined have no merge record. So the separation is the undoing of a merge of which
+//! only the names are known: each statement goes to the entity that its message names.
+
+use uuid::Uuid;
+
+use super::edit::EditContext;
+use super::resolve::names;
+use super::unmerge::{Undo, own_names, unmerge};
+use recall_domain::{Decision, Entity, EntityId, EntityKey, Evidence, Fact, Mention, MessageId, Timestamp};
+use recall_ports::{KnowledgeCommit, LostNames, MergeRecord};
+
+/// A name to separate, with all that is known of its entity.
+#[derive(Debug)]
+pub struct Separation<'a> {
+    /// The entity.
+    pub entity: &'a Entity,
+    /// One of its aliases.
+    pub name: &'a str,
+    /// All its facts.
+    pub facts: &'a [Fact],
+    /// All evidence of those facts.
+    pub evidence: &'a [Evidence],
+    /// All its mentions.
+    pub mentions: &'a [(MessageId, u32, Mention)],
+    /// The entities on either side of its facts.
+    pub sides: &'a [Entity],
+}
+
+/// Why a name cannot be separated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotSeparable {
+    /// It is none of the aliases, or the same as another name but for case and articles.
+    NoAlias,
+    /// No message mentions the entity by it.
+    NeverMentioned,
+}
+
+/// Plans how to separate a name from an entity. The first entity of the plan that is not `entity` is the new one.
+///
+/// # Errors
+/// When it is no other name of the entity, or nothing was said under it.
+pub fn separate(at: &EditContext<'_>, s: &Separation<'_>, ids: &mut dyn FnMut() -> Uuid) -> Result<KnowledgeCommit, NotSeparable> {
+    let Separation { entity, name, facts, evidence, mentions, sides } = *s;
+    let key = EntityKey::of(name).ok_or(NotSeparable::NoAlias)?;
+    let has_key = |other: &str| EntityKey::of(other).as_ref() == Some(&key);
+    let name = entity.aliases.iter().find(|alias| has_key(alias)).filter(|_| !has_key(&entity.name)).ok_or(NotSeparable::NoAlias)?;
+    let first = mentions.iter().filter(|(_, _, m)| has_key(&m.name)).map(|(message, _, _)| *message).min();
+    let first = first.ok_or(NotSeparable::NeverMentioned)?;
+
+    let before = Entity { aliases: entity.aliases.iter().filter(|alias| !has_key(alias)).cloned().collect(), ..entity.clone() };
+    let new = Entity {
+        id: EntityId(ids()),
+        name: name.clone(),
+        aliases: Vec::new(),
+        description: None,
+        mention_count: 0,
+        is_viewer: false,
+        first_message: Some(first),
+        created_at: at.now,
+        ..entity.clone()
+    };
+    let hints = names::hints(name, new.entity_type);
+    let kept: Vec<String> = own_names(&before).flat_map(|other| names::hints(other, before.entity_type)).collect();
+    let lost_hints: Vec<String> = hints.iter().filter(|hint| !kept.contains(hint)).cloned().collect();
+    let id = new.id;
+    let record = MergeRecord {
+        gone: new,
+        before,
+        after: entity.clone(),
+        holder: entity.id,
+        merged_at: Timestamp::UNIX_EPOCH,
+        decision: Decision { score: 0.0, reason: String::new() },
+        facts: Vec::new(),
+        evidence: Vec::new(),
+        mentions: Vec::new(),
+        since: mentions.iter().map(|(message, _, _)| *message).collect(),
+    };
+    let mut plan = unmerge(at, &Undo { record: &record, survivor: entity, facts, evidence, mentions, sides }, ids);
+    for undone in &mut plan.unmerged {
+        undone.names = LostNames::Given { keys: vec![key.clone()], hints: lost_hints.clone() };
+    }
+    plan.keys.push((id, key));
+    plan.hints.extend(hints.into_iter().map(|hint| (id, hint)));
+    Ok(plan)
+}

@@ -85,7 +85,7 @@ pub(super) fn changes(text: &[Word], earlier: &[Word], is_next: bool) -> bool {
         || (0..text.len()).any(|i| said.contains(text[i].stem.as_str()) && (is_lost(text, i) || dies(text, i)))
         || replaces(text, &said)
         || returns(text, earlier)
-        || is_next && (corrects_itself(text) || changes_it(text))
+        || is_next && (corrects_itself(text) || changes_it(text) && (!has_time(text) || has_time(earlier)))
 }
 
 /// Whether a word names what is moved or given up. People move otherwise: "My sister has moved to Rome" leaves what she likes.

@@ -192,10 +192,15 @@ fn corrections<'m>(earlier: &Message, ranked: &'m [RankedMessage]) -> Vec<Quote<
             && m.sent_at >= earlier.sent_at
             && (m.session != earlier.session || m.position > earlier.position)
     };
+    let has_nearer = |m: &Message, text: &[Word]| {
+        let is_between =
+            |o: &Message| o.session == m.session && o.speaker == m.speaker && o.position > earlier.position && o.position < m.position;
+        ranked.iter().map(|r| &r.message).any(|o| is_between(o) && changes(text, &words(o.text.as_str()), true))
+    };
     let corrects = |m: &&Message| {
         let text = words(m.text.as_str());
-        // It follows at once, or it speaks of the same.
-        let is_next = m.session == earlier.session && m.position - earlier.position <= NEAR;
+        // It follows at once, or it speaks of the same. "It got moved" is about the last thing that can be moved.
+        let is_next = m.session == earlier.session && m.position - earlier.position <= NEAR && !has_nearer(m, &text);
         denied_name(&text, &said).is_some_and(|denied| is_next || shares_word(&text, &said, denied))
             || calls_off(&text, &said)
             || changes(&text, &said, is_next)

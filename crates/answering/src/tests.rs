@@ -796,6 +796,19 @@ fn later_statements_and_corrections_are_quoted_as_well() {
 }
 
 #[test]
+fn change_without_a_noun_is_about_the_last_thing_that_has_a_time() {
+    let mut w = test_memory();
+    w.add_message(None, "The boiler gets serviced on 3 March at 8.");
+    w.add_message(None, "I owe Karl 50 euros.");
+    w.add_message(None, "My dentist appointment is on 12 March.");
+    w.add_message(None, "It got moved to the 14th.");
+    let answer = |question: &str| w.answer(question).text.as_str().to_owned();
+    assert!(answer("When is my dentist appointment?").starts_with("On 8 May 2026 you said: “It got moved to the 14th.” [1]."));
+    assert!(!answer("When does the boiler get serviced?").contains("moved"));
+    assert!(!answer("Who do I owe money?").contains("moved"));
+}
+
+#[test]
 fn names_and_roles_are_told_as_in_the_evidence() {
     use EntityType::*;
     let mut w = test_memory();

@@ -58,6 +58,9 @@ pub struct Relation {
     /// The phrase for a statement of an origin ("is from"), in the third person.
     #[serde(default)]
     pub origin_phrase: Option<String>,
+    /// Verbs, as they are written in the past, that begin such a fact ("moved"). A date next to one of them tells since when it holds.
+    #[serde(default)]
+    pub beginnings: Vec<String>,
     /// The relation that states the contrary for the same pair; mutual.
     #[serde(default)]
     pub opposite: Option<RelationName>,

@@ -341,11 +341,12 @@ impl Planner<'_> {
     /// Returns when a fact began and ended, as the message tells it next to a claim. A document does not tell of when it was read, and a note tells its
     /// dates itself.
     fn said_period(&self, claim: &ResolvedClaim, stance: Stance) -> SaidPeriod {
-        let is_note = self.ontology.get(&claim.relation).is_some_and(|r| r.notes);
-        if self.s.is_of_document() || is_note {
-            return SaidPeriod::default();
+        match self.ontology.get(&claim.relation) {
+            Some(relation) if !relation.notes && !self.s.is_of_document() => {
+                said_period(self.s.text.as_str(), claim.span, &relation.beginnings, stance, self.s.at)
+            }
+            _ => SaidPeriod::default(),
         }
-        said_period(self.s.text.as_str(), claim.span, &claim.relation, stance, self.s.at)
     }
 
     fn excerpt(&self, claim: &ResolvedClaim) -> UserText {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::events::{FactEvent, fact_event};
 use super::message_entities::MAX_ALIASES;
 use super::resolve::names;
-use super::weigh::{is_rival, reweigh};
+use super::weigh::{Place, is_rival, reweigh, statuses};
 use recall_domain::{
     Entity, EntityId, EntityKey, EntityType, EventBody, EventDraft, EventId, Evidence, Fact, FactId, FactStatus, MessageId, Ontology,
     SaidPeriod, SessionId, Stance, Timestamp,
@@ -109,15 +109,12 @@ pub fn restore(at: &EditContext<'_>, r: &EditedFact<'_>, ids: &mut dyn FnMut() -
         (fact.status, fact.valid_to) = (weighed.status, weighed.valid_to);
     }
     let rivals = || r.rivals.iter().filter(|o| o.id != fact.id && is_rival(&fact, o, ontology));
+    // A message that states two rivals of a fact opposes it once.
+    let mut seen: HashSet<MessageId> = HashSet::new();
     let mut against: Vec<Evidence> = Vec::new();
     for rival in rivals().filter(|o| o.status != FactStatus::Retracted) {
         let since = opposing_rows(&fact, rival, r, ontology).into_iter().filter(|e| e.created_at > retracted_at);
-        for row in since {
-            // A message that states two rivals of a fact opposes it once.
-            if !against.iter().any(|e| e.message == row.message) {
-                against.push(row);
-            }
-        }
+        against.extend(since.filter(|e| seen.insert(e.message)));
     }
     let rivals: Vec<Fact> = rivals().cloned().collect();
     if !against.is_empty() {
@@ -140,25 +137,32 @@ pub fn restore(at: &EditContext<'_>, r: &EditedFact<'_>, ids: &mut dyn FnMut() -
 /// A statement opposes the rivals that are active at its time, and a new fact gets what was stated of its active rivals before.
 fn opposing_rows(rival: &Fact, fact: &Fact, r: &EditedFact<'_>, ontology: &Ontology) -> Vec<Evidence> {
     let first = r.of(rival.id).filter(|e| e.span.is_some()).map(order).min();
-    let has_row = |message: MessageId| r.of(rival.id).any(|e| e.message == message && e.stance != Stance::Supports);
-    let opposes = |e: &Evidence| match (first, r.status_before(rival, order(e), ontology)) {
+    let against: HashSet<MessageId> = r.of(rival.id).filter(|e| e.stance != Stance::Supports).map(|e| e.message).collect();
+    let (of_rival, of_fact) = (r.statuses(rival, ontology), r.statuses(fact, ontology));
+    let opposes = |e: &Evidence| match (first, status_before(&of_rival, order(e))) {
         (_, Some(status)) => {
             let was_retracted = rival.status == FactStatus::Retracted && rival.valid_to.is_some_and(|end| end <= e.created_at);
             // What a document says is no objection to what people said.
             status == FactStatus::Active && !was_retracted && !is_of_document(e.confidence)
         }
-        (Some(first), None) => r.status_before(fact, first, ontology).is_none_or(|status| status == FactStatus::Active),
+        (Some(first), None) => status_before(&of_fact, first).is_none_or(|status| status == FactStatus::Active),
         (None, None) => false,
     };
-    let states = |e: &&Evidence| e.stance == Stance::Supports && !has_row(e.message) && opposes(e);
+    let states = |e: &&Evidence| e.stance == Stance::Supports && !against.contains(&e.message) && opposes(e);
     let period = SaidPeriod::default;
     let row = |e: &Evidence| Evidence { fact: rival.id, stance: Stance::Opposes, span: None, said_period: period(), ..e.clone() };
     r.of(fact.id).filter(states).map(row).collect()
 }
 
 /// The place of a piece of evidence in time.
-fn order(e: &Evidence) -> (Timestamp, MessageId) {
+fn order(e: &Evidence) -> Place {
     (e.created_at, e.message)
+}
+
+/// Returns the status that a fact had by its earlier evidence; `None` if there was none.
+fn status_before(statuses: &[(Place, Option<FactStatus>)], at: Place) -> Option<FactStatus> {
+    let earlier = statuses.partition_point(|(place, _)| *place < at);
+    statuses[..earlier].last().and_then(|(_, status)| *status)
 }
 
 impl EditedFact<'_> {
@@ -172,11 +176,9 @@ impl EditedFact<'_> {
         reweigh(fact, &all, half_life(ontology.get(&fact.relation)))
     }
 
-    /// Returns the status that a fact had by its earlier evidence; `None` if there was none.
-    fn status_before(&self, fact: &Fact, at: (Timestamp, MessageId), ontology: &Ontology) -> Option<FactStatus> {
-        let earlier: Vec<Evidence> = self.of(fact.id).filter(|e| order(e) < at).cloned().collect();
-        let known = Fact { status: FactStatus::Active, ..fact.clone() };
-        reweigh(&known, &earlier, half_life(ontology.get(&fact.relation))).map(|f| f.status)
+    /// Returns the status of a fact after each row of its evidence.
+    fn statuses(&self, fact: &Fact, ontology: &Ontology) -> Vec<(Place, Option<FactStatus>)> {
+        statuses(fact, self.of(fact.id), half_life(ontology.get(&fact.relation)))
     }
 }
 

@@ -8,16 +8,6 @@ use recall_domain::{
     value::{ValueDate, past_date, past_year},
 };
 
-/// Verbs that begin facts of a relation.
-const BEGINNINGS: &[(&str, &[&str])] = &[
-    ("LIVES_IN", &["moved", "settled"]),
-    ("WORKS_FOR", &["joined", "started", "hired", "began"]),
-    ("OWNS", &["bought", "got", "adopted"]),
-    ("USES", &["switched", "started"]),
-    ("PART_OF", &["joined"]),
-    ("FAMILY_OF", &["married"]),
-    ("KNOWS", &["met"]),
-];
 /// Verbs that tell an end.
 const ENDINGS: &[&str] = &[
     "broke",
@@ -83,27 +73,30 @@ struct Date {
     date: ValueDate,
 }
 
-/// Returns when the fact of a relation that a span of a message states or ends began and ended, as far as its sentence tells.
-pub(super) fn said_period(text: &str, span: Span, relation: &str, stance: Stance, at: Timestamp) -> SaidPeriod {
+/// Returns when the fact that a span of a message states or ends began and ended, as far as its sentence tells. `beginnings` are those of its relation.
+pub(super) fn said_period(text: &str, span: Span, beginnings: &[String], stance: Stance, at: Timestamp) -> SaidPeriod {
     let chars: Vec<char> = text.chars().collect();
     let sentence = sentence_of(span, &chars);
     let words = words(&chars[sentence.clone()], sentence.start);
     let dates: Vec<(Date, std::ops::Range<usize>)> =
         dates(&words, at).into_iter().filter_map(|date| clause_of(&words, &date, span).map(|clause| (date, clause))).collect();
     let find = |cue| dates.iter().find(|(d, _)| d.cue == cue).map(|(d, _)| d.date.clone());
-    let with_verb = |verbs: &[&str]| {
-        let has_verb = |clause: &std::ops::Range<usize>| words[clause.clone()].iter().any(|w| verbs.contains(&w.plain.as_str()));
+    let with_verb = |is_verb: &dyn Fn(&str) -> bool| {
+        let has_verb = |clause: &std::ops::Range<usize>| words[clause.clone()].iter().any(|w| is_verb(&w.plain));
         dates.iter().find(|(d, clause)| d.cue == Cue::At && has_verb(clause)).map(|(d, _)| d.date.clone())
     };
     match stance {
         Stance::Supports => {
-            let verbs = BEGINNINGS.iter().find(|(name, _)| *name == relation).map_or(&[][..], |(_, verbs)| verbs);
-            SaidPeriod { from: find(Cue::Since).or_else(|| with_verb(verbs)), to: None }
+            let begins = |word: &str| beginnings.iter().any(|verb| verb == word);
+            SaidPeriod { from: find(Cue::Since).or_else(|| with_verb(&begins)), to: None }
         }
         Stance::Ends => match find(Cue::Until) {
             Some(until) => SaidPeriod { from: find(Cue::From), to: Some(until) },
             // "We have not used it since May."
-            None => SaidPeriod { from: None, to: with_verb(ENDINGS).or_else(|| find(Cue::Since).filter(|_| is_negated_perfect(&words))) },
+            None => SaidPeriod {
+                from: None,
+                to: with_verb(&|word| ENDINGS.contains(&word)).or_else(|| find(Cue::Since).filter(|_| is_negated_perfect(&words))),
+            },
         },
         Stance::Opposes => SaidPeriod::default(),
     }
@@ -244,12 +237,15 @@ fn is_negated_perfect(words: &[Word]) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use recall_domain::Ontology;
 
     fn read(text: &str, words: &str, relation: &str, stance: Stance) -> String {
         let start = text[..text.find(words).unwrap()].chars().count() as u32;
         let span = Span { start, end: start + words.chars().count() as u32 };
+        let ontology = Ontology::parse(include_str!("../../../data/ontology.toml")).unwrap();
+        let beginnings = ontology.get(relation).map(|r| r.beginnings.clone()).unwrap_or_default();
         // A Friday.
-        said_period(text, span, relation, stance, "2026-05-08T12:00:00Z".parse().unwrap()).into()
+        said_period(text, span, &beginnings, stance, "2026-05-08T12:00:00Z".parse().unwrap()).into()
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //! change the result.
 
 use recall_domain::{
-    Evidence, Fact, FactStatus, Ontology, Relation, SaidPeriod, Stance, Timestamp,
+    Evidence, Fact, FactStatus, MessageId, Ontology, Relation, SaidPeriod, Stance, Timestamp,
     belief::{DOCUMENT_MOST, FLAG_BELOW, belief, decay, half_life, is_of_document, uncertainty},
     value::ValueDate,
 };
@@ -199,22 +199,10 @@ fn apply_document(fact: &mut Fact, stance: Stance, at: Timestamp, counts: f64) {
 /// Returns `None` if no row is about the fact itself: a stated rival alone does not show that the fact was ever stated. A retracted
 /// fact stays retracted.
 pub fn reweigh(fact: &Fact, evidence: &[Evidence], half_life_days: f64) -> Option<Fact> {
-    let mut evidence: Vec<&Evidence> = evidence.iter().collect();
-    evidence.sort_by_key(|e| (e.created_at, e.message, stance_order(e.stance)));
+    let evidence = in_order(evidence.iter());
     let first = evidence.first()?;
     evidence.iter().find(|e| e.span.is_some())?;
-    let mut fresh = Fact {
-        support: 0.0,
-        opposition: 0.0,
-        weighed_at: first.created_at,
-        status: FactStatus::Active,
-        flagged: true,
-        valid_from: None,
-        valid_to: None,
-        said_period: SaidPeriod::default(),
-        last_support: None,
-        ..fact.clone()
-    };
+    let mut fresh = Fact { flagged: true, ..unweighed(fact, first.created_at) };
     for e in evidence {
         let is_restored = apply(&mut fresh, e.stance, e.created_at, e.confidence, half_life_days);
         keep_period(&mut fresh, e.stance, &e.said_period, is_restored);
@@ -225,6 +213,48 @@ pub fn reweigh(fact: &Fact, evidence: &[Evidence], half_life_days: f64) -> Optio
         fresh.valid_to = fact.valid_to;
     }
     Some(fresh)
+}
+
+/// A place in time: of a message, among others of the same moment.
+pub(super) type Place = (Timestamp, MessageId);
+
+/// Returns the status of a fact after each row of its evidence, in order; `None` as long as no row is about the fact itself.
+pub(super) fn statuses<'e>(
+    fact: &Fact,
+    evidence: impl Iterator<Item = &'e Evidence>,
+    half_life_days: f64,
+) -> Vec<(Place, Option<FactStatus>)> {
+    let evidence = in_order(evidence);
+    let Some(first) = evidence.first() else { return Vec::new() };
+    let mut weighed = unweighed(fact, first.created_at);
+    let mut is_about_it = false;
+    let status_after = |e: &Evidence| {
+        apply(&mut weighed, e.stance, e.created_at, e.confidence, half_life_days);
+        is_about_it |= e.span.is_some();
+        ((e.created_at, e.message), is_about_it.then_some(weighed.status))
+    };
+    evidence.into_iter().map(status_after).collect()
+}
+
+fn in_order<'e>(evidence: impl Iterator<Item = &'e Evidence>) -> Vec<&'e Evidence> {
+    let mut evidence: Vec<&Evidence> = evidence.collect();
+    evidence.sort_by_key(|e| (e.created_at, e.message, stance_order(e.stance)));
+    evidence
+}
+
+/// Returns a fact without the weight of any evidence.
+fn unweighed(fact: &Fact, at: Timestamp) -> Fact {
+    Fact {
+        support: 0.0,
+        opposition: 0.0,
+        weighed_at: at,
+        status: FactStatus::Active,
+        valid_from: None,
+        valid_to: None,
+        said_period: SaidPeriod::default(),
+        last_support: None,
+        ..fact.clone()
+    }
 }
 
 /// Returns the order of stances within one message: an end comes before a new statement ("moved from X to Y").
@@ -243,7 +273,7 @@ mod tests {
 
     use super::*;
     use recall_domain::{
-        EntityId, FactId, MessageId, SessionId,
+        EntityId, FactId, SessionId,
         belief::{DOCUMENT_SHARE, DROP_BELOW},
     };
 

@@ -11,12 +11,18 @@ const removeDataUrls: Plugin = {
     id.endsWith("/graphiql/dist/style.css") ? code.replace(/@font-face\s*\{[^}]*\}/g, "").replace(/url\("?data:image[^)]*\)/g, "none") : null,
 };
 
-/** Chunks that load when a place is first opened. `common` is what the Memory page and the graph share. Few chunks compress best. */
+/**
+ * Chunks that load when a place or a dialog is first opened. `common` is what the Memory page and the graph share. Few chunks compress best. A chunk takes what it needs
+ * and no chunk above has.
+ */
 const LAZY = [
   { name: "common", test: /\/src\/demo\/common\// },
-  { name: "memory", test: /\/src\/demo\/memory\// },
+  { name: "memory", test: /\/src\/demo\/memory\/(?!dialogs|data)/ },
   { name: "graph", test: /\/src\/demo\/graph\// },
   { name: "places", test: /\/src\/demo\/(documents|settings)\// },
+  { name: "session-graph", test: /\/src\/demo\/session-graph\/|\/node_modules\/d3-/ },
+  { name: "memory-dialogs", test: /\/src\/demo\/memory\/dialogs\// },
+  { name: "memory-data", test: /\/src\/demo\/memory\/data\// },
 ];
 
 export default defineConfig(({ mode }) => {

@@ -157,7 +157,8 @@ await emit(`${client}/generated/operations.ts`, operationsModule(await operation
 await emit("../clients/python/src/relevantic_recall/_operations.py", pythonModule("clients/javascript/src/operations.graphql"));
 const shared = await operations("src/demo/common/fragments.graphql");
 for (const [folder, fragments] of [
-  ["src/demo", ""], ["src/demo/common", shared], ["src/demo/documents", ""], ["src/demo/graph", ""], ["src/demo/memory", shared], ["src/demo/settings", ""],
+  ["src/demo", ""], ["src/demo/common", shared], ["src/demo/documents", ""], ["src/demo/graph", ""], ["src/demo/memory", shared], ["src/demo/memory/dialogs", shared], ["src/demo/memory/data", ""],
+  ["src/demo/settings", ""],
 ]) {
   await emit(`${folder}/generated/operations.ts`, operationsModule(fragments + (await operations(`${folder}/operations.graphql`)), "@relevantic/recall", "@relevantic/recall", "operations.graphql"));
 }

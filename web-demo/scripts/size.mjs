@@ -37,13 +37,18 @@ function lazyScripts(name) {
     .map(([, script, indexes]) => ({ script: `assets/${script}`, loads: [`assets/${script}`, ...indexes.split(",").filter(Boolean).map((index) => listed[Number(index)])] }));
 }
 
+/** A lazy script that a place loads as soon as it opens, by the place: the chat draws its graph at once on a wide screen. */
+const AT_ONCE = new Map([["session-graph", "chat"]]);
+
+/** What is loaded when a place is open. A dialog counts as a place of its own, with the place that opens it. */
 const shell = withAllLoaded(["index.html"]);
-const places = new Map([["chat", shell]]);
+const places = new Map();
 const waiting = [shell];
 for (const loaded of waiting) {
   for (const name of loaded) {
     for (const { script, loads } of lazyScripts(name)) {
-      const place = path.basename(script).replace(/-[\w-]{8}\.js$/, "");
+      const chunk = path.basename(script).replace(/-[\w-]{8}\.js$/, "");
+      const place = AT_ONCE.get(chunk) ?? chunk;
       if (places.has(place)) continue;
       places.set(place, withAllLoaded([...loaded, ...loads]));
       waiting.push(places.get(place));

@@ -6,14 +6,13 @@ import { Composer } from "./parts/composer.tsx";
 import { DocumentsPlace } from "./parts/documents-place.tsx";
 import { EntityView } from "./parts/entity.tsx";
 import { Facts } from "./parts/facts.tsx";
-import { Graph } from "./parts/graph.tsx";
 import { Header } from "./parts/header.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { LoginPage } from "./parts/login-page.tsx";
-import { GraphPlace, MemoryPlace, SettingsPlace } from "./parts/lazy-place.tsx";
+import { GraphPlace, MemoryPlace, SettingsPlace, SessionGraph } from "./parts/lazy-place.tsx";
 import { Sessions } from "./parts/sessions.tsx";
 import { boot, settleVisit } from "./state/boot.ts";
-import { connection, memory, missing, openFact, wantedMessage } from "./state/current-session.ts";
+import { awaited, connection, memory, missing, openFact, wantedMessage } from "./state/current-session.ts";
 import { loginMethods, visitOffer } from "./state/login.ts";
 import { knownAt, notKept } from "./state/offline.ts";
 import { newSession } from "./state/opening.ts";
@@ -192,7 +191,7 @@ export function App() {
       {header}
       <Sessions onChoose={() => setMenu(false)} onOpen={() => setMenu(true)} />
       {menu && <button type="button" class="backdrop" aria-label="Close the sessions" onClick={() => setMenu(false)} />}
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} data-awaiting={(awaited.value !== null && known !== null) || undefined} aria-busy={awaited.value !== null}>
         {tab !== "chat" && <h1 class="unseen of-tab">{tab === "facts" ? "Facts" : "Session graph"}</h1>}
         <section class="talk" aria-label={current.page === "entity" ? "Entity" : "Chat"}>
           <VisitOffer />
@@ -204,7 +203,7 @@ export function App() {
         </section>
         <section class="memory" aria-label="Memory">
           <ConnectionNotice />
-          {isDrawn("graph") && <Graph />}
+          {isDrawn("graph") && <SessionGraph />}
           {isDrawn("facts") && <Facts />}
         </section>
       </main>

@@ -44,6 +44,8 @@ for (const [size, options] of Object.entries(SIZES)) {
       await fact(tab, "John", "Mary").locator(".fact-line").click();
       await waitForElement(page.locator(".facts .evidence q"), "the evidence");
       await check("evidence");
+      await page.getByRole("button", { name: "This is wrong" }).click();
+      await check("what can be said against a fact");
       await fact(tab, "Ghent").first().locator(".fact-line").click();
       await waitForElement(page.locator(".facts .evidence .rivals"), "the rivals");
       await check("rivals");

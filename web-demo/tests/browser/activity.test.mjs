@@ -122,6 +122,31 @@ test("a change of shared memory links to its object", async () => {
   await tab.context.close();
 });
 
+test("changes of the own memory link to their objects, and a pause has no object", async () => {
+  const { createSession } = await request("mutation { createSession(input: {}) { session { id } } }");
+  const sessionId = createSession.session.id;
+  const { assertFact } = await request("mutation ($i: AssertFactInput!) { assertFact(input: $i) { fact { id subject { id } } } }", { i: { sessionId, subject: "Vera", relation: "LIVES_IN", object: "Ghent" } });
+  const { fact } = assertFact;
+  await request("mutation ($id: ID!) { retractFact(input: { id: $id }) { errors { code } } restoreFact(input: { id: $id }) { errors { code } } }", { id: fact.id });
+  await request("mutation ($id: ID!, $s: ID!) { renameEntity(input: { id: $id, name: \"Verena\" }) { errors { code } } updateSession(input: { sessionId: $s, pinned: true }) { errors { code } } }", { id: fact.subject.id, s: sessionId });
+  for (const paused of [true, false]) await request("mutation ($p: Boolean!) { updateViewer(input: { paused: $p }) { errors { code } } }", { p: paused });
+  const tab = await logIn();
+  await openActivity(tab);
+  const hrefOf = async (text) => {
+    await waitForElement(entry(tab, text), text);
+    return entry(tab, text).first().locator("a").first().getAttribute("href");
+  };
+  for (const text of ["Retracted a fact", "Restored a fact"]) assert.equal(await hrefOf(text), `#/memory/facts/${fact.id}`, text);
+  assert.equal(await hrefOf("Renamed a person or thing"), `#/e/${fact.subject.id}`);
+  assert.equal(await hrefOf("Pinned, archived or paused a session"), `#/s/${sessionId}`);
+  for (const text of ["Paused remembering in all sessions", "Resumed remembering in all sessions"]) {
+    await waitForElement(entry(tab, text), text);
+    assert.equal(await entry(tab, text).first().locator("a").count(), 0, text);
+  }
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
 test("further pages follow on request, by keyboard, without gaps or repetitions", async () => {
   await fillLog(2 * PAGE);
   const tab = await logIn();

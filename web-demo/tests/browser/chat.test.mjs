@@ -272,3 +272,31 @@ for (const [size, options] of [["desktop", {}], ["phone", PHONE]]) {
     await tab.context.close();
   });
 }
+
+test("by keyboard, a fact is denied and ended from its evidence, and the focus stays with it", async () => {
+  const { id } = await server.newSession();
+  for (const text of ["Uschi likes tea.", "Uschi likes tea.", "Uschi likes chess."]) await server.say(id, text);
+  await server.settledHead(id);
+  const tab = await open(id, {});
+  const { page } = tab;
+  const item = fact(tab, "Uschi", "tea");
+  const line = item.locator(".fact-line");
+  await line.press("Enter");
+  await waitForElement(item.locator(".evidence q"), "the evidence");
+  assert.match(await item.locator(".evidence").innerText(), /Weight \d+\.\d\d: what was said for it, added up\./);
+  const belief = async () => Number(/(\d+) %/.exec(await item.locator(".belief").innerText())?.[1]);
+  const before = await belief();
+  assert.match(await line.evaluate((node) => node.textContent), new RegExp(`belief ${before} %`), "the button names the belief");
+  await page.getByRole("button", { name: "This is wrong" }).press("Enter");
+  await focusOn(page.getByRole("button", { name: /^Deny This is not so/ }), "the first choice");
+  assert.deepEqual(await findViolations(tab, "the objections"), []);
+  await page.keyboard.press("Enter");
+  await until(async () => (await belief()) < before, "a lower belief");
+  await focusOn(page.getByRole("button", { name: "This is wrong" }), "the button that opened the choices");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: /^No longer true It was true/ }).press("Enter");
+  await waitForElement(item.locator('.belief:text("ended")'), "the end");
+  await focusOn(line, "the fact");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});

@@ -9,7 +9,8 @@ export const say = async (tab, text) => {
 };
 /** The item of the fact that contains all `words`. */
 export const fact = (tab, ...words) => words.reduce((found, word) => found.filter({ hasText: word }), tab.page.locator(".facts li.fact"));
-export const weightOf = async (locator) => Number(await locator.locator(".weight").innerText());
+/** In percent. */
+export const beliefOf = async (locator) => Number(/\d+(?= %)/.exec(await locator.locator(".belief").innerText())?.[0]);
 /** Opens an empty session. The page shows the previous one until it is loaded. */
 export const newSession = async (tab) => {
   await tab.page.getByRole("button", { name: "New session", exact: true }).click();

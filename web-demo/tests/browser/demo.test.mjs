@@ -4,28 +4,28 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { cutLine, fact, newSession, waitForPhase, say, sessionIn, waitForElement, weightOf } from "./demo-page.mjs";
+import { cutLine, fact, newSession, waitForPhase, say, sessionIn, waitForElement, beliefOf } from "./demo-page.mjs";
 import { Server, until, withServerAndBrowser } from "./harness.mjs";
 
 let server;
 let browser;
 withServerAndBrowser((started) => { ({ server, browser } = started); });
 
-/** Waits until the page shows exactly the server's facts, weights and messages. */
+/** Waits until the page shows exactly the server's facts, beliefs and messages. */
 async function expectServerState(tab, id) {
   await server.settledHead(id);
   const { session } = await server.graphql(
-    "query ($id: ID!) { session(id: $id) { facts(first: 100) { nodes { id weight status } } messages(first: 100) { nodes { id } } } }", { id },
+    "query ($id: ID!) { session(id: $id) { facts(first: 100) { nodes { id belief status } } messages(first: 100) { nodes { id } } } }", { id },
   );
   const facts = session.facts.nodes.filter((f) => f.status !== "RETRACTED");
-  const expected = new Map(facts.map((f) => [f.id, f.status === "ENDED" ? "ended" : f.weight.toFixed(1)]));
+  const expected = new Map(facts.map((f) => [f.id, f.status === "ENDED" ? "ended" : `belief ${Math.round(f.belief * 100)} %`]));
   const read = () => tab.page.evaluate(() => ({
-    facts: [...document.querySelectorAll(".facts li.fact")].map((li) => [li.dataset.fact, li.querySelector(".weight").textContent]),
+    facts: [...document.querySelectorAll(".facts li.fact")].map((li) => [li.dataset.fact, li.querySelector(".belief").textContent]),
     messages: [...document.querySelectorAll("[data-message]")].map((m) => m.dataset.message),
   }));
   const now = await until(async () => {
     const seen = await read();
-    const equal = seen.facts.length === expected.size && seen.facts.every(([key, weight]) => expected.get(key) === (weight === "ended" ? weight : Number(weight).toFixed(1)));
+    const equal = seen.facts.length === expected.size && seen.facts.every(([key, belief]) => expected.get(key) === belief);
     return equal && seen.messages.length === session.messages.nodes.length && seen;
   }, "the page to show the server's state").catch(async (error) => {
     throw new Error(`${error.message}\npage: ${JSON.stringify(await read())}\nserver: ${JSON.stringify([...expected])} ${session.messages.nodes.length} messages`);
@@ -42,12 +42,12 @@ test("a fact appears and grows, and missed events return after a disconnect", as
 
   await page.getByRole("button", { name: /John likes Mary/ }).first().click();
   await waitForElement(fact(tab, "John", "likes", "Mary"), "the fact");
-  assert.equal(await weightOf(fact(tab, "John", "likes", "Mary")), 1);
+  assert.equal(await beliefOf(fact(tab, "John", "likes", "Mary")), 67);
   await waitForElement(page.locator('.graph .node[aria-label="John, person"]'), "John in the graph");
   await waitForElement(page.locator(".message.own .mention").filter({ hasText: "Mary" }), "the underlined mention");
 
   await say(tab, "John likes Mary.");
-  await until(async () => (await weightOf(fact(tab, "John", "likes", "Mary"))) > 1.9, "the weight to grow");
+  await until(async () => (await beliefOf(fact(tab, "John", "likes", "Mary"))) >= 74, "the belief to grow");
   assert.equal(await fact(tab, "John", "likes", "Mary").count(), 1);
 
   assert.equal(await page.locator("header").getByRole("button", { name: /line/ }).count(), 0, "a live line needs no button");
@@ -302,7 +302,7 @@ test("on a phone, nothing is wider than the screen and tabs show facts and graph
   await waitForElement(fact(tab, "Sarah"), "the facts");
   assert.ok(await page.locator(".facts").isVisible());
   await page.getByRole("button", { name: "Session graph", exact: true }).click();
-  assert.ok(await page.locator(".graph svg").first().isVisible());
+  await until(() => page.locator(".graph svg").first().isVisible(), "the graph");
   await page.getByRole("button", { name: "Sessions", exact: true }).click();
   await until(() => page.getByRole("button", { name: "New session", exact: true }).isVisible(), "the list of sessions to open");
   const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);

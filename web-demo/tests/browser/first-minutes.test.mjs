@@ -52,7 +52,7 @@ test("the suggestions follow what was said, until each was tried", async () => {
   await waitForElement(page.locator(".message.assistant .sources li"), "the answer with its source");
   await until(async () => (await chip(tab, "What do you know about").count()) === 0, "the tried question to disappear");
   await chip(tab, "Leo no longer works for Siemens.").click();
-  await waitForElement(fact(tab, "Leo", "Siemens").locator('.weight:text("ended")'), "the ended fact");
+  await waitForElement(fact(tab, "Leo", "Siemens").locator('.belief:text("ended")'), "the ended fact");
   await chip(tab, "Why do you believe that?").click();
   await waitForElement(page.locator(".facts .evidence q", { hasText: "I live in Ghent" }), "the sentence of the newest fact that holds");
   assert.equal(await page.locator(".hints .progress i.on").count(), 4);

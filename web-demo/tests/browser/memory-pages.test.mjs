@@ -120,7 +120,7 @@ test("the keyboard alone finds, corrects, forgets and restores a fact", async ()
 for (const [size, options] of Object.entries(SIZES)) {
   for (const colorScheme of ["light", "dark"]) {
     test(`axe reports no violation on the Memory page on a ${size}, ${colorScheme}`, async () => {
-      const letters = await importAll("Letters", ["Wilma lives in Ghent.", "Wilma lives in Lyon.", "Wilma likes tea.", "I use React.", "I no longer use React.", "Wilhelmina likes tea.", "Wilma is allergic to peanuts."]);
+      const letters = await importAll("Letters", ["Wilma lives in Ghent.", "Wilma lives in Lyon.", "Wilma likes tea.", "I use React.", "I no longer use React.", "Wilhelmina likes tea.", "Wilma is allergic to peanuts.", "Xenia Miller works for Siemens.", "Xenia likes tea."]);
       await until(async () => (await countWaiting(letters)) === 0, "the facts");
       const tab = await browser.visit(`${server.url}/#/memory`, { ...options, colorScheme, reducedMotion: "reduce" });
       const { page } = tab;
@@ -147,6 +147,7 @@ for (const [size, options] of Object.entries(SIZES)) {
       await check("forgetting");
       await close();
       await openRow("Ghent");
+      await page.getByText("What these do").click();
       await check("a fact");
       await page.locator(".pane").getByRole("button", { name: "Confirm" }).click();
       await waitForElement(page.locator(".undo-bar li"), "the notice");
@@ -162,6 +163,14 @@ for (const [size, options] of Object.entries(SIZES)) {
       await check("merging");
       await close();
       await check("a name");
+      if (size === "phone") await page.goto(`${server.url}/#/memory/things`);
+      await openRow("Xenia Miller");
+      for (const [button, view] of [["Split…", "splitting"], ["Rename…", "renaming"], ["Change type…", "another type"]]) {
+        await page.getByRole("button", { name: button, exact: true }).click();
+        await waitForElement(page.getByRole("list", { name: "What changes" }), view);
+        await check(view);
+        await close();
+      }
       await page.goto(`${server.url}/#/memory/sessions`);
       await openRow("Letters");
       await check("a session");

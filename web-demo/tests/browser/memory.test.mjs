@@ -278,6 +278,105 @@ test("two names are renamed, merged after a preview, and split again", async () 
   await tab.context.close();
 });
 
+test("by keyboard, a fact is denied, which lowers its belief, then ends, and the ways are explained", async () => {
+  await sessionWith("Opinions", ["Theodora likes tea.", "Theodora likes tea.", "Theodora likes chess."]);
+  const tab = await openMemory();
+  const { page } = tab;
+  await search(tab, "Theodora");
+  await open(tab, "Theodora", "tea");
+  const belief = async () => Number(/belief (\d+) %/.exec(await page.locator(".verdict").innerText())?.[1]);
+  const before = await belief();
+  await page.getByText("What these do").press("Enter");
+  await until(() => page.getByText("It counts as a statement against it").isVisible(), "what denying does");
+  await button(tab, "Deny").press("Enter");
+  await waitForElement(undoBar(tab).getByText("Noted as not so: Theodora likes tea."), "the notice");
+  await until(async () => (await belief()) < before, "a lower belief");
+  assert.equal(await status(tab, "Theodora", "tea"), "ACTIVE", "the fact stays");
+  await waitForElement(page.locator(".history", { hasText: "contradicted by you" }), "the statement against it");
+  await until(() => hasFocus(button(tab, "Deny")), "the focus on the button");
+
+  await button(tab, "No longer true").press("Enter");
+  await waitForElement(undoBar(tab).getByText("Ended: Theodora likes tea."), "the notice");
+  await until(async () => (await status(tab, "Theodora", "tea")) === "ENDED", "the end");
+  await waitForElement(page.locator(".history", { hasText: "ended by you" }), "the statement that ended it");
+  await until(() => hasFocus(button(tab, "Restore")), "the focus on what is left to do");
+  assert.equal(await status(tab, "Theodora", "chess"), "ACTIVE");
+  await button(tab, "Restore").press("Enter");
+  await until(async () => (await status(tab, "Theodora", "tea")) === "ACTIVE", "the fact again");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("names that the server joined by itself are split by keyboard after a preview, and merged again", async () => {
+  await sessionWith("Two people", ["Mechthild Miller works for Siemens.", "Mechthild likes tea.", "Mechthild lives in Ghent."]);
+  const tab = await openMemory({}, "/things");
+  const { page } = tab;
+  await search(tab, "Mechthild");
+  await open(tab, "Mechthild Miller", "also Mechthild");
+  await button(tab, "Split…").press("Enter");
+  const preview = page.getByRole("list", { name: "What changes" });
+  await until(async () => /2 mentions and 2 facts move to Mechthild\./.test(await preview.innerText()), "the preview");
+  assert.equal(await page.locator(".memory-page .row").count(), 1, "nothing has changed yet");
+  await page.keyboard.press("Escape");
+  await until(() => hasFocus(button(tab, "Split…")), "the focus to come back");
+  await button(tab, "Split…").press("Enter");
+  await until(async () => inDialog(tab, "Split").isEnabled(), "the preview");
+  await inDialog(tab, "Split").press("Enter");
+  await until(async () => (await page.locator(".memory-page .row").count()) === 2, "two people");
+  await until(async () => (await page.locator(".short-facts li").count()) === 1, "the facts to part");
+  await undoBar(tab).getByRole("button", { name: "Merge again" }).click();
+  await until(async () => (await page.locator(".short-facts li").count()) === 3, "one person again");
+
+  // The merge is recorded now.
+  await button(tab, "Split…").click();
+  await waitForElement(page.getByRole("radio", { name: /^Mechthild merged / }), "the recorded merge");
+  assert.equal(await page.getByRole("radio").count(), 1, "its name is not listed twice");
+  await inDialog(tab, "Cancel").click();
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("renaming and another type say first how much shows them", async () => {
+  await sessionWith("Previews", ["Kunigunde likes tea.", "Kunigunde likes chess."]);
+  const tab = await openMemory({}, "/things");
+  const { page } = tab;
+  await search(tab, "Kunigunde");
+  await open(tab, "Kunigunde");
+  const preview = page.getByRole("list", { name: "What changes" });
+  await button(tab, "Rename…").click();
+  await page.getByLabel("New name").fill("Gunda");
+  await until(async () => /Kunigunde is then called Gunda: 2 facts and 2 mentions show it\./.test(await preview.innerText()), "what the new name changes");
+  await inDialog(tab, "Cancel").click();
+  await button(tab, "Change type…").click();
+  await page.getByRole("dialog").getByRole("combobox").selectOption("ORGANIZATION");
+  await until(async () => /The type changes from person to organization: 2 facts and 2 mentions show it\./.test(await preview.innerText()), "what the type changes");
+  await inDialog(tab, "Cancel").click();
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a dialog that loads slowly says so, and one that does not load can be tried again", async () => {
+  await sessionWith("Slow", ["Leopold likes tea."]);
+  const tab = await browser.visit(`${server.url}/healthz`, { serviceWorkers: "block", outage: true });
+  const { page } = tab;
+  let answer = "abort";
+  await page.route("**/memory-dialogs-*.js", async (route) => {
+    if (answer === "abort") return route.abort();
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    await route.fallback();
+  });
+  await page.goto(`${server.url}/#/memory`);
+  await waitForElement(row(tab, "Leopold"), "the list");
+  await button(tab, "Add a fact").click();
+  await waitForElement(page.getByRole("dialog", { name: "It could not be loaded" }), "the failure");
+  answer = "late";
+  await inDialog(tab, "Try again").click();
+  await waitForElement(page.getByRole("dialog", { name: "Add a fact" }), "the dialog");
+  await page.keyboard.press("Escape");
+  await until(() => hasFocus(button(tab, "Add a fact")), "the focus to come back");
+  await tab.context.close();
+});
+
 test("one message is removed from the evidence, with undo or for good", async () => {
   await sessionWith("Slips", ["Rosalind lives in Dinant.", "Rosalind likes rowing."]);
   const tab = await openMemory();

@@ -176,3 +176,87 @@ test("a forgetting elsewhere deletes the kept answers", async () => {
   await until(async () => !JSON.stringify(await answers()).includes("Oslo"), "the answers with what was forgotten to go");
   await tab.context.close();
 });
+
+for (const [size, options] of Object.entries({ desktop: {}, phone: PHONE })) {
+  test(`the Memory page shows what it showed before, changes nothing, and is fresh when the line is back, on a ${size}`, async () => {
+    const own = await Server.start();
+    try {
+      const session = await own.newSession();
+      for (const text of ["Nils likes chess.", "Nils lives in Bergen."]) await own.say(session.id, text);
+      await own.settledHead(session.id);
+      const tab = await browser.visit(`${own.url}/#/memory`, { outage: true, ...options });
+      const { page } = tab;
+      const row = (...words) => words.reduce((found, text) => found.filter({ hasText: text }), page.locator(".memory-page .row"));
+      const go = (place) => page.evaluate((hash) => { location.hash = hash; }, `#/memory${place}`);
+      const open = async (...words) => {
+        await row(...words).first().locator("[data-row]").click();
+        await until(() => page.evaluate(() => /\/(facts|things)\/./.test(location.hash)), "the details to open");
+      };
+      const pane = page.locator(".pane");
+      // What is shown now can be read later.
+      await waitForElement(row("Nils", "Bergen"), "the facts");
+      await open("Nils", "chess");
+      await waitForElement(pane.locator(".history q", { hasText: "Nils likes chess" }), "the story of a fact");
+      await go("/things");
+      await waitForElement(row("Nils", "person"), "the things");
+      await open("Nils", "person");
+      await waitForElement(pane.locator(".short-facts li"), "the facts of a person");
+      await go("/sessions");
+      await waitForElement(row("2 facts"), "the sessions");
+      await page.evaluate(() => navigator.serviceWorker.ready);
+      await until(async () => (await kept(page)).some(({ key }) => key?.includes("SessionPage")), "the sessions to be kept");
+
+      await setOffline(tab, true);
+      await go("");
+      await page.reload();
+      await waitForElement(page.locator(".memory-page .news.lost", { hasText: "You see what was opened on this device before" }), "the notice");
+      await waitForElement(row("Nils", "Bergen"), "the kept facts");
+      for (const name of ["Add a fact", "Forget…"]) assert.ok(await page.getByRole("button", { name, exact: true }).isDisabled(), name);
+      assert.ok(await page.getByRole("checkbox").first().isDisabled(), "nothing can be selected");
+      assert.deepEqual(await findViolations(tab, "the kept facts"), []);
+      await open("Nils", "chess");
+      await waitForElement(pane.locator(".history q", { hasText: "Nils likes chess" }), "the kept story");
+      assert.equal(await pane.getByRole("button", { name: "Confirm", exact: true }).count(), 0);
+      await waitForElement(pane.getByText("It can be changed when the line is back."), "why there are no actions");
+      await go("/things");
+      await waitForElement(row("Nils", "person"), "the kept things");
+      await open("Nils", "person");
+      await waitForElement(pane.locator(".short-facts li"), "the kept facts of a person");
+      await go("/sessions");
+      await waitForElement(row("2 facts"), "the kept sessions");
+      await go("/data");
+      await waitForElement(page.getByText("Export, import and deletion need the server."), "why nothing can be exported");
+      await go("?text=Bergen");
+      await waitForElement(page.locator(".memory-page .none", { hasText: NOT_KEPT }), "the notice about another list");
+      await go("");
+      await open("Nils", "Bergen");
+      await waitForElement(pane.getByText(NOT_KEPT), "the notice about another fact");
+      assert.deepEqual(await findViolations(tab, "a fact that is not kept"), []);
+
+      await own.say(session.id, "Nils likes rowing.");
+      await own.settledHead(session.id);
+      await setOffline(tab, false);
+      await waitForElement(pane.locator(".history q", { hasText: "Nils lives in Bergen" }), "the story, without an action");
+      await until(async () => (await page.locator(".news.lost").count()) === 0, "the notice to go");
+      await waitForElement(row("Nils", "rowing"), "what was learned meanwhile");
+      await waitForElement(pane.getByRole("button", { name: "Confirm", exact: true }), "the actions");
+      assert.deepEqual(tab.problems, []);
+      await tab.context.close();
+    } finally {
+      await own.stop();
+    }
+  });
+}
+
+test("a dialog of the Memory page opens from the store of the browser", async () => {
+  const tab = await openChat([["Selma likes chess.", "Selma", "chess"]]);
+  const { page } = tab;
+  await page.evaluate(() => { location.hash = "#/memory"; });
+  await waitForElement(page.locator(".memory-page .row", { hasText: "Selma" }), "the list");
+  // The pages themselves cannot be loaded any more; the line of the API stays.
+  await page.route("**/assets/**", (route) => route.abort());
+  await page.getByRole("button", { name: "Add a fact", exact: true }).click();
+  await waitForElement(page.getByRole("dialog", { name: "Add a fact" }), "the dialog from the store of the browser");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});

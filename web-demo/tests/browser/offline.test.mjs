@@ -302,7 +302,7 @@ test("deleting everything deletes the copies, and forgetting deletes those of ot
   await tab.context.close();
 });
 
-test("the Memory page says that it needs the server, and loads when it returns", async () => {
+test("a Memory page that was not opened before says so, and loads when the server returns", async () => {
   const tab = await openSession();
   const { page } = tab;
   await newSession(tab);
@@ -312,10 +312,11 @@ test("the Memory page says that it needs the server, and loads when it returns",
   await setOffline(tab, true);
   await page.goto(`${server.url}/#/memory`);
   await page.reload();
-  await waitForElement(page.getByText("The Memory page needs the server, and loads when the line is back."), "the notice");
+  const notice = page.getByText("Not available offline: this was not opened on this device before.");
+  await waitForElement(notice, "the notice");
   await setOffline(tab, false);
   await waitForElement(page.locator(".memory-page .row", { hasText: "skiing" }), "the facts");
-  assert.equal(await page.getByText("The Memory page needs the server").count(), 0);
+  assert.equal(await notice.count(), 0);
   assert.deepEqual(tab.problems, []);
   await tab.context.close();
 });

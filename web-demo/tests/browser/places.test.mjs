@@ -126,9 +126,9 @@ test("the tab, the list of sessions and the heading show the same fact count", a
   await until(async () => (await page.locator(".fact[data-status='ended']").count()) === 1, "the ended fact");
   await fact(tab, "tea").locator(".fact-line").click();
   await page.getByRole("button", { name: "This is wrong" }).click();
-  await page.getByRole("button", { name: "Retract the fact?" }).click();
+  await page.getByRole("button", { name: /^Retract the fact/ }).click();
   await until(async () => (await fact(tab, "tea").count()) === 0, "the fact to disappear");
-  assert.ok(await page.evaluate(() => document.activeElement?.matches(".fact-line")), "the next fact has the focus");
+  await until(() => page.evaluate(() => document.activeElement?.matches(".fact-line")), "the focus on the next fact");
   const counts = async () => [
     await page.locator(".tabs i").innerText(), (await page.locator("nav li.on small").textContent()).split(" ")[0], (await page.locator(".facts .total").textContent()).split(" ")[0],
   ];
@@ -189,38 +189,50 @@ test("a message without facts shows that it was stored", async () => {
   await tab.context.close();
 });
 
-test("graph labels do not overlap with twenty entities, and zoom does not enlarge text", async () => {
-  const cities = ["Paris", "Berlin", "Madrid", "Lisbon", "Vienna", "Prague", "Dublin", "Athens", "Oslo", "Rome"];
-  const names = ["Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Hugo", "Irene", "Jonas"];
-  const session = await server.newSession();
-  await importMessages(session.id, names.flatMap((name, i) => [`${name} likes ${names[(i + 1) % names.length]}.`, `${name} lives in ${cities[i]}.`]));
-  const tab = await browser.visit(`${server.url}/#/s/${session.id}`, { reducedMotion: "reduce" });
-  const { page } = tab;
-  await waitForPhase(tab, "live");
-  await until(async () => (await page.locator(".graph .node").count()) >= 20, "twenty entities");
-  const labels = page.locator(".graph .edge text:not([visibility='hidden'])");
-  const sizes = () => page.evaluate(() => [...document.querySelectorAll(".graph .edge text:not([visibility='hidden']), .graph .node .name")].map((t) => t.getBoundingClientRect().height));
-  const overlaps = () => page.evaluate(() => {
-    const box = (node, slack) => {
-      const { left, right, top, bottom } = node.getBoundingClientRect();
-      return { node, left: left + slack, right: right - slack, top: top + slack, bottom: bottom - slack };
-    };
-    const edges = [...document.querySelectorAll(".graph .edge text:not([visibility='hidden'])")].map((n) => box(n, 2));
-    const others = [...document.querySelectorAll(".graph .node .name, .graph .node .disc")].map((n) => box(n, 2));
-    const hits = (a, b) => a.node !== b.node && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-    return edges.flatMap((a) => [...edges, ...others].filter((b) => hits(a, b)).map((b) => `${a.node.textContent} on ${b.node.textContent || "a node"}`));
+/** Runs in the page. */
+function widenLetters() {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(".graph text { letter-spacing: .12em }");
+  document.adoptedStyleSheets = [sheet];
+}
+
+// The font of the page is left out if it is late, and the one of the system may be wider.
+for (const font of ["the font of the page", "a wider font"]) {
+  test(`graph labels do not overlap with twenty entities in ${font}, and zoom does not enlarge text`, async () => {
+    const cities = ["Paris", "Berlin", "Madrid", "Lisbon", "Vienna", "Prague", "Dublin", "Athens", "Oslo", "Rome"];
+    const names = ["Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Hugo", "Irene", "Jonas"];
+    const session = await server.newSession();
+    await importMessages(session.id, names.flatMap((name, i) => [`${name} likes ${names[(i + 1) % names.length]}.`, `${name} lives in ${cities[i]}.`]));
+    const tab = await browser.visit(`${server.url}/healthz`, { reducedMotion: "reduce" });
+    const { page } = tab;
+    if (font === "a wider font") await page.addInitScript(widenLetters);
+    await page.goto(`${server.url}/#/s/${session.id}`);
+    await waitForPhase(tab, "live");
+    await until(async () => (await page.locator(".graph .node").count()) >= 20, "twenty entities");
+    const labels = page.locator(".graph .edge text:not([visibility='hidden'])");
+    const sizes = () => page.evaluate(() => [...document.querySelectorAll(".graph .edge text:not([visibility='hidden']), .graph .node .name")].map((t) => t.getBoundingClientRect().height));
+    const overlaps = () => page.evaluate(() => {
+      const box = (node, slack) => {
+        const { left, right, top, bottom } = node.getBoundingClientRect();
+        return { node, left: left + slack, right: right - slack, top: top + slack, bottom: bottom - slack };
+      };
+      const edges = [...document.querySelectorAll(".graph .edge text:not([visibility='hidden'])")].map((n) => box(n, 2));
+      const others = [...document.querySelectorAll(".graph .node .name, .graph .node .disc")].map((n) => box(n, 2));
+      const hits = (a, b) => a.node !== b.node && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+      return edges.flatMap((a) => [...edges, ...others].filter((b) => hits(a, b)).map((b) => `${a.node.textContent} on ${b.node.textContent || "a node"}`));
+    });
+    await until(async () => (await labels.count()) >= 5, "labels");
+    assert.deepEqual(await overlaps(), []);
+    const before = Math.max(...(await sizes()));
+    await page.locator(".graph").hover();
+    for (let i = 0; i < 6; i += 1) await page.mouse.wheel(0, -200);
+    await waitForElement(page.getByRole("button", { name: "Show the whole graph" }), "the button after a manual zoom");
+    await page.mouse.move(5, 300);
+    assert.ok(Math.max(...(await sizes())) <= before * 1.15, `${Math.max(...(await sizes()))} px, before ${before} px`);
+    assert.deepEqual(await overlaps(), []);
+    await tab.context.close();
   });
-  assert.ok((await labels.count()) >= 5, "there are labels");
-  assert.deepEqual(await overlaps(), []);
-  const before = Math.max(...(await sizes()));
-  await page.locator(".graph").hover();
-  for (let i = 0; i < 6; i += 1) await page.mouse.wheel(0, -200);
-  await waitForElement(page.getByRole("button", { name: "Show the whole graph" }), "the button after a manual zoom");
-  await page.mouse.move(5, 300);
-  assert.ok(Math.max(...(await sizes())) <= before * 1.15, `${Math.max(...(await sizes()))} px, before ${before} px`);
-  assert.deepEqual(await overlaps(), []);
-  await tab.context.close();
-});
+}
 
 test("on a phone, times stay on the screen and the delete button covers no title", async () => {
   const session = await server.newSession();

@@ -431,3 +431,90 @@ for (const [size, options] of Object.entries(SIZES)) {
     });
   }
 }
+
+/** Answers requests of an operation later, as on a slow line. */
+const slowDown = (page, operation, ms) => page.route("**/graphql", async (route) => {
+  if (route.request().postData()?.includes(operation)) await new Promise((resolve) => setTimeout(resolve, ms));
+  await route.fallback();
+});
+const textsOf = async (id) => (await server.graphql("query ($id: ID!) { session(id: $id) { messages(last: 50) { nodes { role text } } } }", { id })).session.messages.nodes.filter(({ role }) => role === "USER").map(({ text }) => text);
+
+test("what is written after \"New session\" goes to the new session on a slow line", async () => {
+  const old = await create("The old session", "Boris likes canals.");
+  const tab = await visitSession(old);
+  const { page } = tab;
+  const field = page.getByRole("textbox", { name: "Message" });
+  await field.fill("A draft of the old session");
+  // Each step of the opening takes its time: the creation, the list and the messages.
+  for (const operation of ["mutation CreateSession", "query Sessions", "query Head"]) await slowDown(page, operation, 900);
+  await page.getByRole("button", { name: "New session", exact: true }).click();
+  await until(async () => (await field.inputValue()) === "", "the field of the new session");
+  for (const text of ["Carla likes tea.", "Carla likes chess."]) {
+    await field.fill(text);
+    await page.keyboard.press("Enter");
+    // The second is written when the session has been created, and is not yet open.
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+  }
+  await field.fill("A draft of the new session");
+  const id = await until(() => page.evaluate((before) => { const now = /#\/s\/(.+)/.exec(location.hash)?.[1]; return now !== before && now; }, old), "the new session");
+  await waitForElement(messageWith(page, "Carla likes chess."), "the messages in the new session");
+  await until(async () => (await page.locator(".message.own[data-stage='processed']").count()) === 2, "both to be read");
+  assert.equal(await field.inputValue(), "A draft of the new session");
+  assert.deepEqual(await textsOf(id), ["Carla likes tea.", "Carla likes chess."]);
+  assert.deepEqual(await textsOf(old), ["Boris likes canals."]);
+  await item(page, old).getByRole("link").click();
+  await waitForElement(messageWith(page, "Boris likes canals."), "the old session");
+  await until(async () => (await field.inputValue()) === "A draft of the old session", "its draft");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a new session opens from the page of an unknown one, also before the list of sessions is read", async () => {
+  const tab = await browser.visit(`${server.url}/healthz`);
+  const { page } = tab;
+  for (const operation of ["query Sessions", "mutation CreateSession"]) await slowDown(page, operation, 1500);
+  await page.goto(`${server.url}/#/s/00000000-0000-7000-8000-000000000000`);
+  await page.getByRole("button", { name: "Start a new session" }).click();
+  await waitForPhase(tab, "live");
+  await waitForElement(page.locator(".welcome"), "the empty session");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("what was written for a session that cannot be created is not sent, and comes back into the field", async () => {
+  const old = await create("The only session", "Doris likes canals.");
+  const tab = await visitSession(old);
+  const { page } = tab;
+  const field = page.getByRole("textbox", { name: "Message" });
+  await page.route("**/graphql", async (route) => {
+    if (!route.request().postData()?.includes("mutation CreateSession")) return route.fallback();
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    await route.fulfill({ json: { errors: [{ message: "Too many sessions.", extensions: { code: "LIMIT_REACHED" } }] } });
+  });
+  await page.getByRole("button", { name: "New session", exact: true }).click();
+  await until(() => page.locator("main[data-awaiting]").count(), "the page to wait");
+  await field.fill("Emil likes tea.");
+  await page.keyboard.press("Enter");
+  await waitForElement(page.getByText("It is sent when the new session is open."), "where the message is");
+  await waitForElement(page.getByRole("alert").filter({ hasText: "Too many sessions." }), "the reason");
+  assert.equal(await field.inputValue(), "Emil likes tea.");
+  assert.deepEqual(await textsOf(old), ["Doris likes canals."]);
+  await tab.context.close();
+});
+
+test("what is written after a click on another session goes to that session", async () => {
+  const [first, second] = [await create("First", "Franz likes canals."), await create("Second", "Gerda likes canals.")];
+  const tab = await visitSession(first);
+  const { page } = tab;
+  await slowDown(page, "query Head", 1200);
+  await item(page, second).getByRole("link").click();
+  await until(() => page.locator("main[data-awaiting]").count(), "the page to wait");
+  await page.getByRole("textbox", { name: "Message" }).fill("Gerda likes tea.");
+  await page.keyboard.press("Enter");
+  await waitForElement(messageWith(page, "Gerda likes tea."), "the message in the other session");
+  await until(async () => (await textsOf(second)).length === 2, "the message to be stored");
+  assert.deepEqual(await textsOf(first), ["Franz likes canals."]);
+  assert.equal(await messageWith(page, "Gerda likes tea.").count(), 1, "it is shown once");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});

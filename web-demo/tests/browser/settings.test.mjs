@@ -116,6 +116,42 @@ test("an access token is shown once, works, and is refused after its revocation"
   await tab.context.close();
 });
 
+test("a front end with a token is listed with its use, and a hint leads to what disconnects it", async () => {
+  const tab = await logIn();
+  const { page } = tab;
+  await openSettings(tab);
+  const secret = await createToken(tab, "Kitchen tablet");
+  assert.equal((await request(secret, "{ viewer { id } }")).status, 200);
+  await openSection(tab, "Connected front ends");
+  const frontEnd = page.getByRole("list", { name: "Connected front ends" }).getByRole("listitem").filter({ hasText: "Kitchen tablet" });
+  await waitForElement(frontEnd, "the front end");
+  assert.match(await frontEnd.innerText(), /access token, first used today .*, last used today /);
+  await frontEnd.getByRole("link", { name: "Access tokens" }).click();
+  await waitForElement(row(tab, "Kitchen tablet"), "the token to revoke");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("a server without login says how a front end can be disconnected", async () => {
+  // The server lists the front ends of users that it knows.
+  await server.newSession();
+  const tab = await browser.visit(`${server.url}/#/settings/front-ends`, { userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0" });
+  const frontEnd = tab.page.getByRole("list", { name: "Connected front ends" }).getByRole("listitem").filter({ hasText: "Firefox" });
+  await waitForElement(frontEnd, "this browser");
+  assert.match(await frontEnd.innerText(), /program without a login, first used today .*To disconnect it: This server asks nobody who they are\./s);
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+test("visitors read that their programs are not listed", async () => {
+  const tab = await browser.visit(`${guarded.url}/#/settings/front-ends`);
+  await tab.page.getByRole("button", { name: "Continue without a login" }).click();
+  await waitForElement(tab.page.getByText("The programs of visitors are not listed."), "why the list is empty");
+  assert.deepEqual(tab.problems, []);
+  await tab.context.close();
+});
+
+
 test("the page says why a user has no access tokens", async () => {
   const local = await browser.visit(`${server.url}/#/settings`);
   await waitForElement(local.page.getByText("This server has no login"), "the explanation on a server without login");
@@ -369,7 +405,7 @@ for (const [size, options] of Object.entries(SIZES)) {
       await tab.page.getByRole("button", { name: `Revoke ${name}` }).click();
       await check(tab, "a revocation to confirm");
       await tab.page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
-      for (const section of ["Usage", "Never stored", "Appearance", "Your data", "Connection"]) {
+      for (const section of ["Connected front ends", "Usage", "Never stored", "Appearance", "Your data", "Connection"]) {
         await openSection(tab, section);
         await check(tab, section);
       }

@@ -9,7 +9,7 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 let readArchive;
 let isArchive;
 before(async () => {
-  const [{ output }] = await build({ configFile: false, root, logLevel: "silent", build: { write: false, lib: { entry: path.join(root, "src/demo/memory/state/archive.ts"), formats: ["es"] } } });
+  const [{ output }] = await build({ configFile: false, root, logLevel: "silent", build: { write: false, lib: { entry: path.join(root, "src/demo/memory/data/archive.ts"), formats: ["es"] } } });
   ({ readArchive, isArchive } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`));
 });
 

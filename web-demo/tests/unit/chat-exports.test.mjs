@@ -9,7 +9,7 @@ import { build } from "vite";
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 let readChatExport;
 before(async () => {
-  const [{ output }] = await build({ configFile: false, root, logLevel: "silent", build: { write: false, lib: { entry: path.join(root, "src/demo/memory/state/chat-exports.ts"), formats: ["es"] } } });
+  const [{ output }] = await build({ configFile: false, root, logLevel: "silent", build: { write: false, lib: { entry: path.join(root, "src/demo/memory/data/chat-exports.ts"), formats: ["es"] } } });
   ({ readChatExport } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`));
 });
 const read = async (name) => readChatExport(JSON.parse(await readFile(path.join(root, "../tests/data/imports", name), "utf8")));

@@ -1,4 +1,4 @@
-// The preview of a merge in words, with singular and plural.
+// The previews of a merge and a split in words, with singular and plural.
 import assert from "node:assert/strict";
 import path from "node:path";
 import { before, test } from "node:test";
@@ -7,10 +7,11 @@ import { build } from "vite";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 let describeMerge;
+let describeSplit;
 before(async () => {
-  const entry = path.join(root, "src/demo/memory/state/merge-words.ts");
+  const entry = path.join(root, "src/demo/memory/dialogs/merge-words.ts");
   const [{ output }] = await build({ configFile: false, root, logLevel: "silent", build: { write: false, lib: { entry, formats: ["es"] } } });
-  ({ describeMerge } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`));
+  ({ describeMerge, describeSplit } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`));
 });
 
 const anna = { name: "Anna", isViewer: false };
@@ -31,4 +32,10 @@ test("counts of zero are left out", () => {
 
 test("the user is called you", () => {
   assert.equal(words([0, 0, 0, 1], { name: "I", isViewer: true }), "1 fact is deleted because it would relate you to yourself.");
+});
+
+test("a split says what moves to whom", () => {
+  assert.equal(describeSplit({ mentionsMoved: 2, factsMoved: 1 }, "Anna"), "2 mentions and 1 fact move to Anna.");
+  assert.equal(describeSplit({ mentionsMoved: 1, factsMoved: 0 }, "Anna"), "1 mention moves to Anna.");
+  assert.equal(describeSplit({ mentionsMoved: 0, factsMoved: 0 }, "Anna"), "No mention and no fact moves to Anna.");
 });

@@ -61,6 +61,8 @@ export interface AssertFactInput {
   subjectType?: EntityType | null;
   /** The type of the object, used if the entity is new. */
   objectType?: EntityType | null;
+  /** Whether the viewer states the fact, denies it, or says that it has ended. */
+  stance?: EvidenceStance;
   /** Why it is stated, up to 500 bytes. It is kept behind the statement in the message that is the evidence. No fact is read from it, but answers can quote it. */
   reason?: string | null;
 }
@@ -636,7 +638,7 @@ export interface EntityEdge {
 export interface EntityFilter {
   /** The entity has this type. */
   type?: EntityType | null;
-  /** The name or an alias contains this text, ignoring case. */
+  /** The name or an alias contains this text, ignoring case and accents. */
   text?: string | null;
   /** A message of this session mentions the entity. */
   sessionId?: string | null;
@@ -804,6 +806,8 @@ export interface FactFilter {
   minBelief?: number | null;
   /** The fact was known and held at this time, by the messages until then: it compares `statedAt` and `endStatedAt`. */
   asOf?: DateTime | null;
+  /** The fact held at one of these times and not at the other, by `statedAt` and `endStatedAt`: it was learned, ended or retracted between them. */
+  differsBetween?: TimeSpanInput | null;
   /** Each word of this text is in the name of the subject or object, in the value, or in the phrase of the relation. */
   text?: string | null;
 }
@@ -887,6 +891,21 @@ export interface Forgetting {
   /** Until when it can be undone. */
   undoUntil: DateTime;
 }
+
+/** A program through which the viewer uses this server. */
+export interface FrontEnd {
+  /** Its name. */
+  name: string;
+  /** How it shows whose data it may use. */
+  kind: FrontEndKind;
+  /** When it was first used. */
+  firstUsedAt: DateTime;
+  /** When it was last used, to the minute. */
+  lastUsedAt: DateTime;
+}
+
+/** How a front end shows whose data it may use. */
+export type FrontEndKind = "LOGIN" | "ACCESS_TOKEN" | "SIGNED_USER" | "CLIENT" | "OPEN";
 
 /** A STUN or TURN server. */
 export interface IceServer {
@@ -1477,7 +1496,7 @@ export interface SessionEdge {
 
 /** Conditions on sessions. All given conditions must hold. */
 export interface SessionFilter {
-  /** The title contains this text, ignoring case. `context` searches what was said. */
+  /** The title contains this text, ignoring case and accents. `context` searches what was said. */
   text?: string | null;
   /** The session is pinned, or is not. */
   pinned?: boolean | null;
@@ -1497,6 +1516,14 @@ export interface SessionReceipt {
   factsReweighed: number;
   /** The number of deleted entities, which nothing else mentions. */
   entitiesDeleted: number;
+}
+
+/** Two times between which facts are compared. */
+export interface TimeSpanInput {
+  /** The earlier time. */
+  from: DateTime;
+  /** The later time. Default: now. */
+  until?: DateTime | null;
 }
 
 /** Tokens that models read and wrote. */
@@ -1553,18 +1580,26 @@ export interface UndoForgetInput {
   token: string;
 }
 
-/** A merge to undo. */
+/** A merge to undo, or a name to separate. */
 export interface UnmergeEntitiesInput {
   /** The id of the entity that was merged, or of the one that stayed. The latter undoes its latest merge. */
   entityId: string;
+  /** One of the aliases of the entity. What was said under it goes to an entity of its own, also if nobody merged the names by hand. */
+  name?: string | null;
+  /** Whether to change nothing and only return what would change. */
+  dryRun?: boolean;
 }
 
 /** The result of `unmergeEntities`. */
 export interface UnmergeEntitiesPayload {
-  /** The restored entity. */
+  /** The restored or new entity. In a dry run, a new one has an id that does not stay. */
   entity: Entity | null;
-  /** The entity that it had been merged into. */
+  /** The entity from which it was separated. */
   from: Entity | null;
+  /** The number of mentions that move to the restored or new entity, or would move. */
+  mentionsMoved: number;
+  /** The number of facts that the restored or new entity gets, or would get. */
+  factsMoved: number;
   /** Errors that the client can correct; empty on success. */
   errors: UserError[];
 }
@@ -1701,6 +1736,8 @@ export interface Viewer {
   deletion: DeletionReceipt | null;
   /** Whether remembering is paused in all of the viewer's own sessions: new messages are stored, but nothing is learned from them or found in them. */
   paused: boolean;
+  /** The programs through which the viewer has used this server, last used first, up to 50. Empty for visitors. */
+  frontEnds: FrontEnd[];
   /** The kinds of text that this server never stores. In messages, titles and names, a mark such as `[card number]` replaces them; `assertFact` refuses them. */
   neverStored: SensitiveKind[];
   /** How long this server keeps data. */

@@ -3,10 +3,9 @@ import "../styles/place-page.css";
 import "../common/common.css";
 import "./page.css";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { DataView } from "./parts/data-view.tsx";
-import { AddFact } from "./parts/fact-form.tsx";
+import { useCode } from "../parts/use-code.ts";
 import { FactsView } from "./parts/facts-view.tsx";
-import { ForgetDialog } from "./parts/forget-dialog.tsx";
+import { LazyDialog } from "./parts/lazy-dialog.tsx";
 import { SessionsView } from "./parts/sessions-view.tsx";
 import { ThingsView } from "./parts/things-view.tsx";
 import { UndoBar } from "./parts/undo-bar.tsx";
@@ -14,13 +13,16 @@ import { createMemoryPage, handleError, MemoryPageProvider, problem } from "./st
 import { loadOntology, MemoryContextProvider } from "../common/state/context.ts";
 import { useChanges } from "../common/state/follow.ts";
 import { parsePlace, placeHref, views, type Place, type View } from "../common/state/place.ts";
-import { knownAt } from "../state/offline.ts";
+import { OfflineNotice } from "../parts/offline-notice.tsx";
+import { isNotKept, knownAt, NOT_KEPT, read } from "../state/offline.ts";
 import { beginVisit } from "./state/visit.ts";
 
 const viewLabels: Record<View, string> = { facts: "Facts", things: "People and things", sessions: "Sessions", data: "Your data" };
 
 function Title({ place }: { place: Place }) {
   const [dialog, setDialog] = useState<"add" | "forget" | null>(null);
+  const close = () => setDialog(null);
+  const isOffline = knownAt.value !== null;
   return (
     <div class="head">
       <h1>Memory</h1>
@@ -29,12 +31,13 @@ function Title({ place }: { place: Place }) {
       </div>
       {!place.filters.asOf && (
         <div class="do">
-          <button type="button" class="plain" onClick={() => setDialog("forget")}>Forget…</button>
-          <button type="button" class="strong" onClick={() => setDialog("add")}>Add a fact</button>
+          <button type="button" class="plain" disabled={isOffline} onClick={() => setDialog("forget")}>Forget…</button>
+          <button type="button" class="strong" disabled={isOffline} onClick={() => setDialog("add")}>Add a fact</button>
         </div>
       )}
-      {dialog === "add" && <AddFact onClose={() => setDialog(null)} />}
-      {dialog === "forget" && <ForgetDialog title="Forget" target={null} onClose={() => setDialog(null)} />}
+      <OfflineNotice>It can be changed when the line is back.</OfflineNotice>
+      {dialog === "add" && <LazyDialog onClose={close} render={({ AddFact }) => <AddFact onClose={close} />} />}
+      {dialog === "forget" && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title="Forget" target={null} onClose={close} />} />}
     </div>
   );
 }
@@ -47,11 +50,19 @@ export function MessageRemoval({ id, onClose }: { id: string | null; onClose: ()
   return (
     <MemoryPageProvider value={page}>
       <div class="place-page">
-        {id && <ForgetDialog key={id} title="Remove this message" target={{ messageIds: [id] }} messageId={id} onClose={onClose} onDone={focusChat} />}
+        {id && <LazyDialog key={id} onClose={onClose} render={({ ForgetDialog }) => <ForgetDialog title="Remove this message" target={{ messageIds: [id] }} messageId={id} onClose={onClose} onDone={focusChat} />} />}
         <UndoBar />
       </div>
     </MemoryPageProvider>
   );
+}
+
+const loadData = () => import("./data/data-view.tsx");
+
+function YourData() {
+  const { code, failed, retry } = useCode(loadData);
+  if (code) return <code.DataView />;
+  return <section class="sheet" aria-label="Your data" aria-busy={!failed}>{failed ? <p class="trouble">It could not be loaded. <button type="button" onClick={retry}>Try again</button></p> : <p class="soft">Loading…</p>}</section>;
 }
 
 export function MemoryPage({ rest }: { rest: string }) {
@@ -65,20 +76,20 @@ export function MemoryPage({ rest }: { rest: string }) {
     return () => { document.title = "Recall"; };
   }, []);
   useEffect(() => {
-    if (isOffline) return;
-    page.version.value += 1;
-    loadOntology(page).catch((error: unknown) => { problem.value = handleError(error); });
+    // What is shown stays when the line is lost. It is read again when the line is back.
+    if (!isOffline) page.version.value += 1;
+    loadOntology(page, read).catch((error: unknown) => { if (!isNotKept(error)) problem.value = handleError(error); });
   }, [isOffline]);
   useChanges(() => { page.version.value += 1; });
   return (
     <MemoryContextProvider value={page}><MemoryPageProvider value={page}>
       <main id="main" class="place-page memory-page" tabIndex={-1} data-view={place.view} data-open={place.id ? "" : undefined}>
         <Title place={place} />
-        {isOffline && !ready && <p class="sheet soft" role="status">Offline. The Memory page needs the server, and loads when the line is back.</p>}
+        {isOffline && !ready && place.view !== "data" && <p class="sheet soft" role="status">{NOT_KEPT}</p>}
         {ready && place.view === "facts" && <FactsView place={place} lastVisit={lastVisit} />}
         {ready && place.view === "things" && <ThingsView place={place} />}
         {ready && place.view === "sessions" && <SessionsView place={place} />}
-        {place.view === "data" && <DataView />}
+        {place.view === "data" && <YourData />}
         <UndoBar />
       </main>
     </MemoryPageProvider></MemoryContextProvider>

@@ -1,8 +1,9 @@
 // The message field. Enter sends, Shift+Enter inserts a line break, "/" moves the focus here.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { connection, memory, sessionId, wantedMessage } from "../state/current-session.ts";
+import { awaited, connection, memory, wantedMessage, writtenTo } from "../state/current-session.ts";
 import { adoptEarlyDraft, draftOf, setDraft } from "../state/drafts.ts";
-import { send } from "../state/outgoing.ts";
+import { early, send } from "../state/outgoing.ts";
+import { sessions } from "../state/session-list.ts";
 import { mayWrite } from "../state/viewer.ts";
 import { Hints } from "./hints.tsx";
 import { Icon } from "./icon.tsx";
@@ -20,8 +21,16 @@ export function focusMessageField(): void {
 /** Moves the focus from the message field to what was answered, without a way through the messages or the graph. */
 const focusLastAnswer = () => [...document.querySelectorAll<HTMLElement>(".message.assistant")].at(-1)?.focus();
 
+/** What the user may do in the session that the field belongs to. The page may still show the one before. */
+function rights(): { maySend: boolean; isReadOnly: boolean } {
+  const [wanted, open] = [awaited.value, memory.value];
+  if (!wanted) return { maySend: open !== null, isReadOnly: open !== null && !mayWrite(open.shared) };
+  const listed = sessions.value.find(({ id }) => id === wanted.id);
+  return { maySend: wanted.isNew || (open !== null && listed !== undefined), isReadOnly: listed !== undefined && !mayWrite(listed.shared) };
+}
+
 export function Composer() {
-  const id = sessionId.value;
+  const id = writtenTo.value;
   const text = draftOf(id);
   const field = useRef<HTMLTextAreaElement>(null);
   const known = memory.value;
@@ -51,18 +60,19 @@ export function Composer() {
   const submit = () => {
     // Read the field, because the state may not yet contain the last letters.
     const trimmed = (field.current?.value ?? "").trim();
-    if (!trimmed || !known || lengthOf(trimmed, MOST_CHARACTERS) > MOST_CHARACTERS) return;
+    if (!trimmed || !rights().maySend || lengthOf(trimmed, MOST_CHARACTERS) > MOST_CHARACTERS) return;
     setDraft(id, "");
     void send(trimmed);
     field.current?.focus();
   };
   const isTooLong = length > MOST_CHARACTERS;
-  if (known && !mayWrite(known.shared)) return <div class="composer soft"><SharedNotice /><p>Only administrators can write here.</p></div>;
+  if (rights().isReadOnly) return <div class="composer soft"><SharedNotice /><p>Only administrators can write here.</p></div>;
   return (
     <>
     {/* Outside the form, so that the field does not move when it appears. */}
     <div class="above-composer">
       <SessionNotice />
+      {early.value.length > 0 && <p class="soft" role="status">It is sent when the new session is open.</p>}
       {known && known.messages.size > 0 && <Hints />}
       {isTooLong && <TooLong id="too-long" noun="message" most={MOST_CHARACTERS} length={length} advice="shorten it, or send it in parts" />}
     </div>

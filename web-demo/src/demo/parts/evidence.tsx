@@ -1,11 +1,14 @@
 // "How do you know?": the messages that support or oppose a fact, and the resulting belief.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { FactEvidence, type FactEvidenceResult } from "../generated/operations.ts";
 import { retract, showMessage } from "../state/current-session.ts";
-import { count, day, formatDays } from "../state/format.ts";
+import { count, day, percent, weightText } from "../state/format.ts";
 import { type Fact, placeLabel, valueText } from "../state/model.ts";
 import { knownAt, NOT_KEPT, read } from "../state/offline.ts";
 import { openPassage } from "../state/passages.ts";
+import { useAction } from "../state/action.ts";
+import { client } from "../state/login.ts";
+import { assertKnown, sayings, sessionOf } from "../state/statements.ts";
 import { mayWrite, relations } from "../state/viewer.ts";
 
 type Loaded = NonNullable<FactEvidenceResult["fact"]>;
@@ -23,19 +26,50 @@ export const sureness = (belief: number): string => (belief >= 0.7 ? "quite sure
 function summary(fact: Loaded): string {
   const said = fact.evidence.nodes.filter((e) => e.stance === "SUPPORTS").length;
   const against = fact.evidence.nodes.length - said;
-  return `${said === 0 ? "Never stated outright" : `Stated ${said === 1 ? "once" : count(said, "time")}`}${against > 0 ? `, contradicted ${against === 1 ? "once" : count(against, "time")}` : ""}. That makes me ${sureness(fact.belief)}: belief ${Math.round(fact.belief * 100)} %.`;
+  return `${said === 0 ? "Never stated outright" : `Stated ${said === 1 ? "once" : count(said, "time")}`}${against > 0 ? `, contradicted ${against === 1 ? "once" : count(against, "time")}` : ""}. That makes me ${sureness(fact.belief)}: belief ${percent(fact.belief)}.`;
 }
 
-function Retract({ factId }: { factId: string }) {
-  const [confirming, setConfirming] = useState(false);
-  // The fact leaves the list with the button. The next one gets the focus.
-  const act = async (button: HTMLElement) => {
-    const item = button.closest(".fact");
-    const next = (item?.nextElementSibling ?? item?.previousElementSibling)?.querySelector("button") ?? document.getElementById("main");
-    if (await retract(factId) && [button, document.body].includes(document.activeElement as HTMLElement)) next?.focus();
+/** What the user can say against a fact, each with what it does. */
+function Objections({ fact }: { fact: Loaded }) {
+  const [isOpen, setOpen] = useState(false);
+  const { busy, error, run } = useAction();
+  const box = useRef<HTMLDivElement>(null);
+  const wasOpen = useRef(false);
+  // The button that was pressed is gone.
+  useEffect(() => {
+    if (isOpen !== wasOpen.current) box.current?.querySelector("button")?.focus();
+    wasOpen.current = isOpen;
+  }, [isOpen]);
+  // A fact that has ended has no objections. The reader goes on at the fact.
+  useLayoutEffect(() => {
+    const { current: node } = box;
+    const line = node?.closest(".fact")?.querySelector<HTMLElement>(".fact-line");
+    return () => {
+      if (node?.contains(document.activeElement)) setTimeout(() => { if (document.activeElement === document.body) line?.focus(); });
+    };
+  }, []);
+  const say = (stance: "OPPOSES" | "ENDS") => () => {
+    // Not disabled meanwhile: a disabled button loses the focus.
+    if (busy) return;
+    void run(async () => {
+      await assertKnown(client, fact, await sessionOf(fact.evidence.nodes), stance);
+      setOpen(false);
+    });
   };
-  if (!confirming) return <button type="button" class="retract" onClick={() => setConfirming(true)}>This is wrong</button>;
-  return <button type="button" class="retract sure" onBlur={() => setConfirming(false)} onClick={(event) => void act(event.currentTarget)}>Retract the fact?</button>;
+  const choices = [
+    [...sayings.deny, say("OPPOSES")], [...sayings.end, say("ENDS")], ["Retract the fact", sayings.retract[1], () => void retract(fact.id)],
+  ] as const;
+  return (
+    <div class="objections" ref={box}>
+      {isOpen ? (
+        <div role="group" aria-label="What is wrong?">
+          {choices.map(([word, meaning, act]) => <button type="button" key={word} class="choice" onClick={act}><b>{word}</b> <span>{meaning}</span></button>)}
+          {error && <p class="trouble" role="alert">{error}</p>}
+          <button type="button" class="retract" onClick={() => setOpen(false)}>Leave it as it is</button>
+        </div>
+      ) : <button type="button" class="retract" onClick={() => setOpen(true)}>This is wrong</button>}
+    </div>
+  );
 }
 
 export function Evidence({ fact }: { fact: Fact }) {
@@ -75,12 +109,12 @@ export function Evidence({ fact }: { fact: Fact }) {
         <ul class="rivals" aria-label="Rivals">
           {[{ id: loaded.id, name: targetName(loaded), share: loaded.relativeWeight, own: true },
             ...loaded.rivals.map((r) => ({ id: r.id, name: valueText(r.value) ?? r.object?.name ?? "", share: r.relativeWeight, own: false }))].map((r) => (
-            <li key={r.id} class={r.own ? "own" : ""}><span>{r.name}</span><span class="bar"><i style={{ width: `${r.share * 100}%` }} /></span><span>{Math.round(r.share * 100)} %</span></li>
+            <li key={r.id} class={r.own ? "own" : ""}><span>{r.name}</span><span class="bar"><i style={{ width: `${r.share * 100}%` }} /></span><span><span class="unseen">share of the weight </span>{percent(r.share)}</span></li>
           ))}
         </ul>
       )}
-      {mayWrite(loaded.shared) && <Retract factId={loaded.id} />}
-      {halfLife != null && loaded.status === "ACTIVE" && <p class="soft">Unless it is said again, its weight halves every {formatDays(halfLife)}.</p>}
+      {mayWrite(loaded.shared) && loaded.status === "ACTIVE" && !isOffline && <Objections fact={loaded} />}
+      {loaded.status === "ACTIVE" && <p class="soft">Weight {weightText(loaded.weight, halfLife)}</p>}
     </div>
   );
 }

@@ -1,6 +1,6 @@
-// The list of facts with their weight and opinion.
+// The list of facts, with how much the memory believes each.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { KnownFacts } from "../generated/operations.ts";
 import { useFlip, useAnimatedNumber } from "../motion.ts";
 import { highlight, memory, openFact } from "../state/current-session.ts";
@@ -9,27 +9,26 @@ import type { Memory } from "../state/memory.ts";
 import { isPulsing, type Entity, type Fact } from "../state/model.ts";
 import { activeFactsHref } from "../state/route.ts";
 import { completeStep } from "../state/tour.ts";
-import { count, phraseFor } from "../state/format.ts";
+import { count, percent, phraseFor } from "../state/format.ts";
 import { relations, start } from "../state/viewer.ts";
 import { Evidence } from "./evidence.tsx";
 
-/**
- * Support and opposition of a fact. With the uncertainty they add up to 1 (subjective logic).
- *
- * From belief = (r+1)/(r+s+2) and uncertainty = 2/(r+s+2) follow support r/(r+s+2) and opposition s/(r+s+2).
- */
-export function opinion(fact: Pick<Fact, "belief" | "uncertainty">): { support: number; opposition: number } {
-  const support = Math.max(0, fact.belief - fact.uncertainty / 2);
-  return { support, opposition: Math.max(0, 1 - support - fact.uncertainty) };
+/** What speaks against a fact: s/(r+s+2), which follows from belief = (r+1)/(r+s+2) and uncertainty = 2/(r+s+2) (subjective logic). */
+const oppositionTo = ({ belief, uncertainty }: Pick<Fact, "belief" | "uncertainty">): number => Math.max(0, 1 - belief - uncertainty / 2);
+
+const width = (part: number) => `${(part * 100).toFixed(1)}%`;
+
+/** Belief, and what speaks against it. The text next to the bar says the belief. */
+export function BeliefBar({ fact }: { fact: Pick<Fact, "belief" | "uncertainty"> }) {
+  return <span class="bar" aria-hidden="true"><i style={{ width: width(fact.belief) }} /><u style={{ width: width(oppositionTo(fact)) }} /></span>;
 }
 
-const percent = (part: number) => `${(part * 100).toFixed(1)}%`;
 const nameOf = (entity: Entity | undefined) => (entity?.isViewer ? "you" : (entity?.name ?? "?"));
 
-function Weight({ fact }: { fact: Fact }) {
-  const weight = useAnimatedNumber(fact.weight);
-  if (fact.status === "ended") return <span class="weight">ended</span>;
-  return <span class="weight" title="Weight: how often messages support it, fading with time">{weight.toFixed(2)}</span>;
+function Belief({ fact }: { fact: Fact }) {
+  const belief = useAnimatedNumber(fact.belief);
+  if (fact.status === "ended") return <span class="belief">ended</span>;
+  return <span class="belief"><span class="unseen">belief </span>{percent(belief)}</span>;
 }
 
 function FactNote({ fact, known }: { fact: Fact; known: Memory }) {
@@ -37,7 +36,7 @@ function FactNote({ fact, known }: { fact: Fact; known: Memory }) {
   const notes: ComponentChildren[] = [];
   if (fact.status === "active" && fact.rivals.length > 0) {
     const rivals = fact.rivals.map((r) => known.facts.get(r.factId)).filter((f) => f === undefined || f.status === "active");
-    if (rivals.length > 0) notes.push(<span class="disputed">disputed, {Math.round(fact.relativeWeight * 100)} % of the weight; rival: {fact.rivals.map((r) => r.target).join(", ")}</span>);
+    if (rivals.length > 0) notes.push(<span class="disputed">disputed; rival: {fact.rivals.map((r) => r.target).join(", ")}</span>);
   }
   if (fact.change === "added" && fact.excerpt) notes.push(<span>new, from <q>{fact.excerpt}</q></span>);
   if (fact.change === "reinforced") notes.push("said again");
@@ -46,12 +45,30 @@ function FactNote({ fact, known }: { fact: Fact; known: Memory }) {
   return notes.length > 0 ? <small>{notes[0]}</small> : null;
 }
 
+/** A fact may leave the list at any time, also because of a change elsewhere. If it had the focus, the next one gets it. */
+function useFocusOfNext() {
+  const item = useRef<HTMLLIElement>(null);
+  // Not an effect: its end would come after the item has left the document.
+  useLayoutEffect(() => {
+    const { current: node } = item;
+    return () => {
+      if (!node?.contains(document.activeElement)) return;
+      const next = node.nextElementSibling ?? node.previousElementSibling;
+      setTimeout(() => {
+        // The list may be gone, too, and something else may have taken the focus.
+        if (document.activeElement === document.body) (next?.isConnected ? next.querySelector("button") : document.getElementById("main"))?.focus();
+      });
+    };
+  }, []);
+  return item;
+}
+
 /** `anchor`: other parts of the page scroll to this item. */
 export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: Memory; anchor?: boolean }) {
   void known.version.value;
+  const item = useFocusOfNext();
   const subject = known.entities.get(fact.subject);
   const object = known.entities.get(fact.object);
-  const { support, opposition } = opinion(fact);
   const open = openFact.value === fact.id;
   const lit = highlight.value?.fact === fact.id || (highlight.value?.entity !== undefined && (highlight.value.entity === fact.subject || highlight.value.entity === fact.object));
   const startHighlight = () => { highlight.value = { fact: fact.id }; };
@@ -62,7 +79,7 @@ export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: M
   };
   return (
     <li
-      id={anchor ? `fact-${fact.id}` : undefined} data-flip={fact.id} data-fact={fact.id} data-status={fact.status} class={`fact ${open ? "open" : ""} ${lit ? "lit" : ""}`}
+      ref={item} id={anchor ? `fact-${fact.id}` : undefined} data-flip={fact.id} data-fact={fact.id} data-status={fact.status} class={`fact ${open ? "open" : ""} ${lit ? "lit" : ""}`}
       onKeyDown={(event) => { if (event.key === "Escape" && open) toggle(); }}
     >
       {isPulsing(fact.pulse) && <span key={fact.pulse.count} class="flash" data-kind={fact.pulse.kind} style={{ animationDelay: `${fact.pulse.delay}ms` }} aria-hidden="true" />}
@@ -70,10 +87,8 @@ export function FactItem({ fact, known, anchor = false }: { fact: Fact; known: M
         <span class="triple">
           <b data-type={subject?.type}>{nameOf(subject)}</b> <em>{phraseFor(fact.phrase, subject?.isViewer ?? false)}</em> {fact.value === null ? <b data-type={object?.type}>{nameOf(object)}</b> : <b>{fact.value}</b>}{fact.shared && <i class="badge">shared</i>}
         </span>
-        <Weight fact={fact} />
-        <span class="bar" role="img" aria-label={`${Math.round(support * 100)} % for, ${Math.round(opposition * 100)} % against, the rest not known`}>
-          <i style={{ width: percent(support) }} /><u style={{ width: percent(opposition) }} />
-        </span>
+        <Belief fact={fact} />
+        <BeliefBar fact={fact} />
         <FactNote fact={fact} known={known} />
       </button>
       {open && <Evidence fact={fact} />}
@@ -85,7 +100,7 @@ type Order = "newest" | "strongest";
 const rank = (fact: Fact) => (fact.status === "active" ? 0 : 1);
 const orders: Record<Order, (a: Fact, b: Fact) => number> = {
   newest: (a, b) => b.order - a.order,
-  strongest: (a, b) => rank(a) - rank(b) || b.weight - a.weight || b.order - a.order,
+  strongest: (a, b) => rank(a) - rank(b) || b.belief - a.belief || b.order - a.order,
 };
 
 /** How many facts the memory has, with shared ones. */
@@ -106,7 +121,7 @@ function NoFacts({ known }: { known: Memory }) {
   }, [known]);
   return (
     <>
-      <p class="empty">Nothing from this conversation yet. Facts that you state appear here within milliseconds, with their weight and source.</p>
+      <p class="empty">Nothing from this conversation yet. Facts that you state appear here within milliseconds, with how sure I am and why.</p>
       {total > 0 && <p class="empty">I know {count(total, "fact")} from other sessions and documents: <a href={activeFactsHref}>see {total === 1 ? "it" : "them"} in Memory</a>.</p>}
     </>
   );
@@ -132,7 +147,7 @@ export function Facts() {
       </h2>
       {known && facts.length === 0 && <NoFacts known={known} />}
       <ul ref={list}>{known && facts.map((fact) => <FactItem key={fact.id} fact={fact} known={known} anchor />)}</ul>
-      {facts.length > 0 && <p class="legend" aria-hidden="true"><i class="for" />for <i class="unknown" />not known <i class="against" />against</p>}
+      {facts.length > 0 && <p class="legend" aria-hidden="true"><i class="for" />belief <i class="against" />against</p>}
     </section>
   );
 }

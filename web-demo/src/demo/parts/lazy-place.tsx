@@ -1,39 +1,52 @@
 // Loads the code of a place when it is first opened.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { reportProblem } from "../state/problem.ts";
+import { useEffect } from "preact/hooks";
+import { problem } from "../state/problem.ts";
+import { useCode } from "./use-code.ts";
 
 type Page<Props> = (props: Props) => JSX.Element;
 
-function LazyPlace<Props extends object>({ name, load, props }: { name: string; load: () => Promise<Page<Props>>; props: Props }) {
-  const [loaded, setLoaded] = useState<{ Page: Page<Props> } | "failed" | null>(null);
-  const start = () => {
-    setLoaded(null);
-    load().then((Page) => setLoaded({ Page }), () => setLoaded("failed"));
-  };
-  useEffect(start, []);
-  if (loaded && loaded !== "failed") return <loaded.Page {...props} />;
+function LazyPlace<Props extends object>({ name, load, props }: { name: string; load: () => Promise<{ Page: Page<Props> }>; props: Props }) {
+  const { code, failed, retry } = useCode(load);
+  if (code) return <code.Page {...props} />;
   return (
-    <main id="main" tabIndex={-1} aria-busy={loaded === null}>
-      {loaded === "failed" && <p class="trouble">{name} could not be loaded. <button type="button" onClick={start}>Try again</button></p>}
+    <main id="main" tabIndex={-1} aria-busy={!failed}>
+      {failed && <p class="trouble">{name} could not be loaded. <button type="button" onClick={retry}>Try again</button></p>}
     </main>
   );
 }
 
-const loadMemory = async () => (await import("../memory/page.tsx")).MemoryPage;
+const loadMemory = async () => ({ Page: (await import("../memory/page.tsx")).MemoryPage });
 export const MemoryPlace = (props: { rest: string }) => <LazyPlace name="The Memory page" load={loadMemory} props={props} />;
+
+const loadRemoval = () => import("../memory/page.tsx");
 
 /** Asks before a message of the chat is removed, with the code of the Memory page. */
 export function MessageRemoval({ id, onClose }: { id: string | null; onClose: () => void }) {
-  const [page, setPage] = useState<typeof import("../memory/page.tsx") | null>(null);
+  const { code, failed } = useCode(loadRemoval, id !== null);
   useEffect(() => {
-    if (id && !page) import("../memory/page.tsx").then(setPage, (error: unknown) => { onClose(); reportProblem(error); });
-  }, [id]);
-  return page && <page.MessageRemoval id={id} onClose={onClose} />;
+    if (!failed || id === null) return;
+    onClose();
+    problem.value = "The dialog could not be loaded. Reload the page to try again.";
+  }, [failed, id]);
+  return code && <code.MessageRemoval id={id} onClose={onClose} />;
 }
 
-const loadGraph = async () => (await import("../graph/page.tsx")).GraphPage;
+const loadGraph = async () => ({ Page: (await import("../graph/page.tsx")).GraphPage });
 export const GraphPlace = (props: { rest: string }) => <LazyPlace name="The graph" load={loadGraph} props={props} />;
 
-const loadSettings = async () => (await import("../settings/page.tsx")).SettingsPage;
+const loadSettings = async () => ({ Page: (await import("../settings/page.tsx")).SettingsPage });
 export const SettingsPlace = (props: { section: string }) => <LazyPlace name="The settings" load={loadSettings} props={props} />;
+
+const loadSessionGraph = () => import("../session-graph/graph.tsx");
+
+/** The graph of the open session. Its place stays empty until the code is there. */
+export function SessionGraph() {
+  const { code, failed, retry } = useCode(loadSessionGraph);
+  if (code) return <code.Graph />;
+  return (
+    <section class="graph" aria-label="Graph of facts" aria-busy={!failed}>
+      {failed && <p class="trouble">The graph could not be loaded. <button type="button" onClick={retry}>Try again</button></p>}
+    </section>
+  );
+}

@@ -1,8 +1,10 @@
 // Says in a place without a conversation that the server is missing, and what the place shows then.
+import type { ComponentChildren } from "preact";
 import { clockOrMoment } from "../state/format.ts";
 import { knownAt } from "../state/offline.ts";
 
-export function OfflineNotice() {
+/** `children`: what else to know. */
+export function OfflineNotice({ children }: { children?: ComponentChildren }) {
   if (knownAt.value === null) return null;
-  return <div class="news lost" role="status"><b>Offline.</b> You see what was opened on this device before, as it was known at {clockOrMoment(knownAt.value)}.</div>;
+  return <div class="news lost" role="status"><b>Offline.</b> You see what was opened on this device before, as it was known at {clockOrMoment(knownAt.value)}. {children}</div>;
 }

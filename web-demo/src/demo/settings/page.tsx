@@ -8,6 +8,7 @@ import { start } from "../state/viewer.ts";
 import { Activity } from "./parts/activity.tsx";
 import { Appearance } from "./parts/appearance.tsx";
 import { Connection } from "./parts/connection.tsx";
+import { FrontEnds } from "./parts/front-ends.tsx";
 import { NeverStored } from "./parts/never-stored.tsx";
 import { Remembering } from "./parts/remembering.tsx";
 import { Retention } from "./parts/retention.tsx";
@@ -20,7 +21,7 @@ const YourData = () => <p>Export everything that Recall knows of you, or delete 
 type Section = readonly [path: string, title: string, Content: () => JSX.Element];
 const first: Section = ["tokens", "Access tokens", Tokens];
 const sections: readonly Section[] = [
-  first, ["usage", "Usage", Usage], ["activity", "Activity", Activity], ["users", "Users", Users], ["remembering", "Remembering", Remembering], ["never-stored", "Never stored", NeverStored],
+  first, ["front-ends", "Connected front ends", FrontEnds], ["usage", "Usage", Usage], ["activity", "Activity", Activity], ["users", "Users", Users], ["remembering", "Remembering", Remembering], ["never-stored", "Never stored", NeverStored],
   ["retention", "How long data is kept", Retention], ["appearance", "Appearance", Appearance], ["data", "Your data", YourData], ["connection", "Connection", Connection],
 ];
 /** Sections that other users do not see. */

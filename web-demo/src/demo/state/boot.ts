@@ -2,14 +2,14 @@
 import { batch } from "@preact/signals";
 import { Start } from "../generated/operations.ts";
 import { followMemory, onMemoryEvent, stopFollowingMemory, tellOfReturn } from "./changes.ts";
-import { connection, memory, sessionId } from "./current-session.ts";
+import { awaited, connection, memory, sessionId } from "./current-session.ts";
 import { keepDraftsOf } from "./drafts.ts";
 import { isUnreachable } from "./errors.ts";
 import { clearKept, readPage } from "./kept.ts";
 import { account, client, loadAccount, loginMethods, logOut, resetLogin, settleVisitOffer, visitEnds } from "./login.ts";
 import { copiesCursor, dropOutdatedCopy, dropUntrustedCopies, keepOpenSession, knownAt, notKept, watch } from "./offline.ts";
 import { closeSession, opener } from "./opening.ts";
-import { sender } from "./outgoing.ts";
+import { early, sender } from "./outgoing.ts";
 import { outbox } from "./outbox.ts";
 import { handleError, onLoginEnd, problem, reportProblem, startError } from "./problem.ts";
 import { route } from "./route.ts";
@@ -72,8 +72,9 @@ function forgetUser() {
   stopFollowingMemory();
   watch.stop();
   batch(() => {
-    start.value = connection.value = knownAt.value = notKept.value = null;
+    start.value = connection.value = knownAt.value = notKept.value = awaited.value = null;
     sessions.value = [];
+    early.value = [];
   });
 }
 

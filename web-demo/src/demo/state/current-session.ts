@@ -1,5 +1,5 @@
 // The session that the page shows: its memory, what the user selected in it, and actions on its messages and facts.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { StreamState } from "@relevantic/recall";
 import { Place } from "../generated/operations.ts";
 import { client } from "./login.ts";
@@ -11,6 +11,10 @@ import { navigate, route, sessionHref } from "./route.ts";
 
 export const sessionId = signal<string | null>(null);
 export const memory = signal<Memory | null>(null);
+/** The session that the user has asked for, until the page shows it. `id`: null until the server has created it. `isNew`: the list may not have it yet. */
+export const awaited = signal<{ readonly id: string | null; readonly isNew: boolean } | null>(null);
+/** The session that the user writes to: the one asked for, although the page still shows the one before. */
+export const writtenTo = computed(() => (awaited.value ? awaited.value.id : sessionId.value));
 /** State of the open session's stream. */
 export const connection = signal<StreamState | null>(null);
 /** The session id in the URL, if this user has no such session. */

@@ -89,6 +89,12 @@ export function ago(iso: string, now = Date.now()): string {
   return minutes < 48 * 60 ? "yesterday" : day(iso, new Date(now));
 }
 
+/** What the weight of a fact is. `halfLife`: in days, if its relation has one. */
+export const weightText = (weight: number, halfLife: number | null | undefined): string =>
+  `${weight.toFixed(2)}: what was said for it, added up.${halfLife == null ? "" : ` It halves every ${formatDays(halfLife)} unless it is said again.`}`;
+
+/** 0.667 -> "67 %". */
+export const percent = (share: number): string => `${Math.round(share * 100)} %`;
 export const milliseconds = (ms: number): string => (ms < 1 ? "under 1 ms" : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
 export const transportName = (name: TransportName | null): string => (name === "websocket" ? "WebSocket" : name === "sse" ? "server-sent events" : "data channel");

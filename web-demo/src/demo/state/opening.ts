@@ -2,12 +2,12 @@
 import { batch } from "@preact/signals";
 import { RecallError } from "@relevantic/recall";
 import { Head } from "../generated/operations.ts";
-import { connection, highlight, memory, missing, openFact, sessionId, wantedMessage } from "./current-session.ts";
+import { awaited, connection, highlight, memory, missing, openFact, sessionId, wantedMessage } from "./current-session.ts";
 import { isUnreachable } from "./errors.ts";
 import { client, loginMethods } from "./login.ts";
 import { Memory } from "./memory.ts";
 import { dropSession, keepOpenSession, keepSession, knownAt, notKept, readCopy, watch } from "./offline.ts";
-import { confirmSent, sender } from "./outgoing.ts";
+import { confirmSent, sendEarly, sender, unsendEarly } from "./outgoing.ts";
 import { loadAround, loadSnapshot } from "./paging.ts";
 import { handleError, reportProblem, startError } from "./problem.ts";
 import { navigate, redirect, route, sessionHref } from "./route.ts";
@@ -38,22 +38,37 @@ export function disconnectSession(): () => void {
 function showMissing(id: string) {
   dropSession(id);
   closeSession();
-  connection.value = null;
+  connection.value = awaited.value = null;
   notKept.value = null;
   missing.value = id;
 }
 
 /** Creates a session and opens it. Reuses the open session if it is empty. */
 export async function newSession(shared = false): Promise<void> {
+  // A second press means the same session.
+  if (awaited.value?.isNew) return;
+  const from = route.value;
+  const show = (id: string) => (from.page === "home" ? redirect : navigate)(sessionHref(id));
   const current = sessions.value.find((s) => s.id === sessionId.value && s.shared === shared);
-  const empty = current && memory.value?.messages.size === 0 ? current.id : undefined;
+  if (current && memory.value?.messages.size === 0) return show(current.id);
+  // What is written from now on is for the new session.
+  const wanted = { id: null, isNew: true };
+  awaited.value = wanted;
+  let id: string;
   try {
-    const id = empty ?? (await client.createSession(undefined, { shared })).id;
-    if (!empty) await refreshSessions();
-    (route.value.page === "home" ? redirect : navigate)(sessionHref(id));
+    id = (await client.createSession(undefined, { shared })).id;
   } catch (error) {
     reportProblem(error);
+    if (awaited.value === wanted) awaited.value = null;
+    return unsendEarly();
   }
+  sendEarly(id);
+  // The user may have gone elsewhere meanwhile.
+  const isWanted = () => route.value === from;
+  if (isWanted()) awaited.value = { id, isNew: true };
+  await refreshSessions().catch(reportProblem);
+  if (isWanted()) show(id);
+  else if (awaited.value?.isNew) awaited.value = null;
 }
 
 class SessionOpener {
@@ -97,6 +112,7 @@ class SessionOpener {
   /** Opens a session. The previous one stays usable until the new one is loaded. */
   async open(id: string): Promise<void> {
     this.#id = id;
+    awaited.value = id === sessionId.value ? null : { id, isNew: false };
     if (knownAt.value !== null) return this.#openCopy(id);
     try {
       await this.#openPresent(id);
@@ -104,6 +120,7 @@ class SessionOpener {
       if (this.#id !== id) return;
       if (error instanceof RecallError && error.code === "INVALID_ID") return showMissing(id);
       if (isUnreachable(error)) return this.#openCopy(id);
+      awaited.value = null;
       startError.value = handleError(error);
     }
   }
@@ -123,7 +140,7 @@ class SessionOpener {
     keepOpenSession();
     batch(() => {
       closeSession();
-      missing.value = notKept.value = null;
+      awaited.value = missing.value = notKept.value = null;
       sessionId.value = id;
       memory.value = opened;
     });
@@ -141,7 +158,7 @@ class SessionOpener {
     if (this.#id !== id || !watch.active.value) return;
     batch(() => {
       closeSession();
-      connection.value = null;
+      connection.value = awaited.value = null;
       missing.value = null;
       knownAt.value = kept?.knownAt ?? knownAt.value ?? new Date().toISOString();
       notKept.value = kept ? null : id;

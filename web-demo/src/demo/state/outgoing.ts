@@ -1,6 +1,7 @@
 // Messages that the user writes, until the server has stored them.
 import { signal } from "@preact/signals";
-import { memory, sessionId } from "./current-session.ts";
+import { awaited, memory, sessionId, writtenTo } from "./current-session.ts";
+import { draftOf, setDraft } from "./drafts.ts";
 import { client } from "./login.ts";
 import { knownAt, watch } from "./offline.ts";
 import { outbox, type AnswerFrom } from "./outbox.ts";
@@ -23,15 +24,39 @@ export const sentMessages = signal(0);
 /** 128 random bits. `crypto.randomUUID` does not exist on pages that another machine serves without TLS. */
 const uniqueId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
+/** Messages for the session that the server is creating. */
+export const early = signal<ReadonlyArray<{ readonly text: string; readonly answerFrom: AnswerFrom | undefined }>>([]);
+
 /** `answerFrom`: what the answer may use. */
 export async function send(text: string, answerFrom?: AnswerFrom): Promise<void> {
-  const [id, open, user] = [sessionId.value, memory.value, start.value?.viewer.id];
-  if (!id || !open || user === undefined) return;
+  const [id, user] = [writtenTo.value, start.value?.viewer.id];
+  if (user === undefined) return;
+  if (awaited.value && id === null) early.value = [...early.value, { text, answerFrom }];
+  else if (id) await sendTo(id, user, text, answerFrom);
+}
+
+async function sendTo(id: string, user: string, text: string, answerFrom: AnswerFrom | undefined) {
   const clientId = uniqueId();
-  open.startSending(clientId, text);
+  if (id === sessionId.value) memory.value?.startSending(clientId, text);
   sentMessages.value += 1;
   outbox.add(user, id, clientId, text, answerFrom);
   await sender.send(id);
+}
+
+/** Sends what was written for a new session, which now has its id. */
+export function sendEarly(id: string): void {
+  const [messages, user] = [early.value, start.value?.viewer.id];
+  early.value = [];
+  if (user !== undefined) for (const { text, answerFrom } of messages) void sendTo(id, user, text, answerFrom);
+}
+
+/** Puts what was written for a session that could not be created back into the message field. */
+export function unsendEarly(): void {
+  const texts = early.value.map(({ text }) => text);
+  early.value = [];
+  const draft = [...texts, draftOf(null)].filter(Boolean).join("\n");
+  setDraft(null, "");
+  setDraft(sessionId.value, [draftOf(sessionId.value), draft].filter(Boolean).join("\n"));
 }
 
 /** Sends the waiting messages now. */

@@ -32,6 +32,8 @@ export class Sender {
   readonly #parts: SenderParts;
   /** The last run of each session. Runs of a session follow each other. */
   readonly #runs = new Map<string, Promise<void>>();
+  /** Client ids of the messages that are being sent. */
+  readonly #onTheWay = new Set<string>();
   #retry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(parts: SenderParts) {
@@ -66,6 +68,7 @@ export class Sender {
   async #sendOne(sender: string, session: string, { clientId, text, answerFrom }: WaitingMessage): Promise<boolean> {
     const { client, outbox, memoryOf, isOffline, handleError, report } = this.#parts;
     memoryOf(session)?.startSending(clientId, text);
+    this.#onTheWay.add(clientId);
     try {
       const { id } = await client.sendMessage({ sessionId: session, text, clientMessageId: clientId, ...answerFrom });
       outbox.remove(sender, session, clientId);
@@ -87,6 +90,8 @@ export class Sender {
       if (memory) memory.markSendFailed(clientId, problem, true);
       else report(`A message could not be sent: ${problem}`);
       return true;
+    } finally {
+      this.#onTheWay.delete(clientId);
     }
   }
 
@@ -100,7 +105,7 @@ export class Sender {
     if (sender === undefined) return;
     for (const { clientId, text } of this.#parts.outbox.list(sender, session)) {
       memory.startSending(clientId, text);
-      memory.markSendFailed(clientId, WAITING, false);
+      if (!this.#onTheWay.has(clientId)) memory.markSendFailed(clientId, WAITING, false);
     }
   }
 }

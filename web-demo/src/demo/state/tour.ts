@@ -26,7 +26,7 @@ export interface Sample {
 /** Shown in an empty session. */
 export const samples: readonly Sample[] = [
   { title: "About yourself", say: "I work at Siemens.", hint: "A fact appears, with the sentence that it rests on." },
-  { title: "About someone else", say: "John likes Mary.", hint: "Say it again, and its weight grows." },
+  { title: "About someone else", say: "John likes Mary.", hint: "Say it again, and Recall is more certain." },
   { title: "About a change", say: "I no longer use React, I switched to Vue.", hint: "The old fact ends, it is not erased." },
 ];
 

@@ -1,5 +1,4 @@
-// A fact in one line: what it says, and how sure the memory is.
-import { opinion } from "../../parts/facts.tsx";
+// A fact in one line.
 import { phraseFor } from "../../state/format.ts";
 import type { KnownFact, Named } from "../generated/operations.ts";
 import { isNote, lower, nameOf, otherSide } from "../state/words.ts";
@@ -14,10 +13,4 @@ export function Triple({ fact }: { fact: FactWords }) {
       <b data-type={lower(fact.subject.type)}>{nameOf(fact.subject)}</b> <em>{phraseFor(fact.phrase, fact.subject.isViewer)}</em> <b data-type={fact.object ? lower(fact.object.type) : undefined}>{otherSide(fact)}</b>
     </span>
   );
-}
-
-/** Support, doubt and opposition as a bar. The text next to it says the same. */
-export function BeliefBar({ fact }: { fact: Pick<KnownFact, "belief" | "uncertainty"> }) {
-  const { support, opposition } = opinion(fact);
-  return <span class="bar" aria-hidden="true"><i style={{ width: `${support * 100}%` }} /><u style={{ width: `${opposition * 100}%` }} /></span>;
 }

@@ -5,7 +5,7 @@ import { read } from "../../state/offline.ts";
 import { listing, sessions } from "../../state/session-list.ts";
 import { ArchivedSessions } from "../generated/operations.ts";
 import { useMemoryContext } from "../state/context.ts";
-import { today } from "../state/day.ts";
+import { dayAfter, today } from "../state/day.ts";
 import { useLoaded } from "../state/hooks.ts";
 import { countFilters, entityTypes, present, setFilters, statuses, withoutToday, type Filters } from "../state/place.ts";
 import { statusWord, typeWord } from "../state/words.ts";
@@ -57,15 +57,27 @@ export function FilterBar({ filters, clearHref, search, children }: FilterBarPro
 }
 
 /** A day, or "" for none. */
-function DayField({ label, value, onChoose }: { label: string; value: string; onChoose: (day: string) => void }) {
+function DayField({ label, value, min = "1970-01-01", onChoose }: { label: string; value: string; min?: string; onChoose: (day: string) => void }) {
   // A year that is not yet typed to its end is out of range.
   const choose = (input: HTMLInputElement) => { if (input.validity.valid) onChoose(input.value); };
-  return <label class="day" data-set={value !== "" || undefined}>{label}<input type="date" min="1970-01-01" max={today()} value={value} onInput={(event) => choose(event.currentTarget)} /></label>;
+  return <label class="date-field" data-set={value !== "" || undefined}>{label}<input type="date" min={min} max={today()} value={value} onInput={(event) => choose(event.currentTarget)} /></label>;
 }
 
 /** The day whose memory is shown. */
 export const AsOf = ({ filters: { asOf } }: { filters: Filters }) =>
   <DayField label="As of" value={asOf} onChoose={(day) => setFilters(day ? { asOf: day, ...(!asOf && withoutToday) } : present)} />;
+
+/** The two days that are compared. Without the second, the first is compared with now. */
+export function ComparedDays({ filters: { asOf, until } }: { filters: Filters }) {
+  const begin = (day: string) => setFilters(day ? { asOf: day, ...(day >= until && { until: "" }) } : present);
+  const end = (day: string) => setFilters({ until: day === today() ? "" : day, status: "" });
+  return (
+    <div class="days">
+      <DayField label="From" value={asOf} onChoose={begin} />
+      <DayField label="Until" value={until || today()} min={dayAfter(asOf)} onChoose={end} />
+    </div>
+  );
+}
 
 /** When a fact last changed. */
 export const ChangedDays = ({ filters: { since, before } }: { filters: Filters }) => (

@@ -14,10 +14,10 @@ export const endOf = (date: string): Date => new Date(midnight(date, 1).getTime(
 const twoDigits = (n: number): string => String(n).padStart(2, "0");
 
 /** `Intl` would take longer to load than the rest of the filters to draw. */
-export function today(): string {
-  const now = new Date();
-  return `${now.getFullYear()}-${twoDigits(now.getMonth() + 1)}-${twoDigits(now.getDate())}`;
-}
+const textOf = (time: Date): string => `${time.getFullYear()}-${twoDigits(time.getMonth() + 1)}-${twoDigits(time.getDate())}`;
+
+export const today = (): string => textOf(new Date());
+export const dayAfter = (date: string): string => textOf(midnight(date, 1));
 
 /** Whether a time is not after the end of a day. */
 export const isBy = (time: string | null, date: string): boolean => time !== null && Date.parse(time) <= endOf(date).getTime();

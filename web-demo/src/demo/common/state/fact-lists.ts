@@ -26,12 +26,12 @@ export interface Reader {
 }
 
 function factFilter(filters: Filters): FactFilter {
-  const { text, status, relation, belief, session, entity, type, source, since, before, asOf } = filters;
+  const { text, status, relation, belief, session, entity, type, source, since, before, asOf, changes, until } = filters;
   return {
     ...(text && { text }), ...(status && { status }), ...(relation && { relation }), ...(session && { sessionId: session }), ...(entity && { entityId: entity }),
     ...(type && { entityType: type }), ...(source && { source }),
     ...(since && { changedSince: startOf(since).toISOString() }), ...(before && { changedBefore: startOf(before).toISOString() }),
-    ...(belief && { minBelief: Number(belief) / 100 }), ...(asOf && { asOf: endOf(asOf).toISOString() }),
+    ...(belief && { minBelief: Number(belief) / 100 }), ...(changes ? { differsBetween: { from: endOf(asOf).toISOString(), ...(until && { until: endOf(until).toISOString() }) } } : asOf && { asOf: endOf(asOf).toISOString() }),
   };
 }
 

@@ -1,5 +1,6 @@
 // Hooks of places over the whole memory: lists that follow their filters, and loaded stories.
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { isNotKept } from "../../state/offline.ts";
 import { handleError } from "../../state/problem.ts";
 import { useMemoryContext } from "./context.ts";
 import type { Reader } from "./fact-lists.ts";
@@ -21,7 +22,8 @@ export function useLiveList<Row extends { id: string }>(filters: Filters, open: 
   return shown;
 }
 
-export type Loaded<T> = { phase: "loading" } | { phase: "failed" } | { phase: "ready"; value: T };
+/** `isNotKept`: the server is missing, and this device has no copy. */
+export type Loaded<T> = { phase: "loading" } | { phase: "failed"; why: string; isNotKept: boolean } | { phase: "ready"; value: T };
 
 /** Loads a value, and again after every change of the memory. Keeps the old value until the new one is there. */
 export function useLoaded<T>(key: string, load: () => Promise<T>): Loaded<T> {
@@ -32,8 +34,8 @@ export function useLoaded<T>(key: string, load: () => Promise<T>): Loaded<T> {
     load().then(
       (value) => { if (!stale) setState({ key, loaded: { phase: "ready", value } }); },
       (error: unknown) => {
-        handleError(error);
-        if (!stale) setState({ key, loaded: { phase: "failed" } });
+        const why = handleError(error);
+        if (!stale) setState({ key, loaded: { phase: "failed", why, isNotKept: isNotKept(error) } });
       },
     );
     return () => { stale = true; };

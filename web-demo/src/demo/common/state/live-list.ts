@@ -10,8 +10,8 @@ export class LiveList<Row extends { id: string }> {
   /** Length of the whole list on the server. null: unknown. */
   readonly total = signal<number | null>(null);
   readonly phase = signal<"loading" | "ready" | "failed">("loading");
-  /** The last read found no row, although the list goes on. It then waits for another call of `more`. */
-  readonly stalled = signal(false);
+  /** Why the list, or the rest of it, could not be read. */
+  readonly failure = signal<unknown>(null);
   readonly #open: () => MergedPages<Row>;
   readonly #versionOf: ((row: Row) => string) | null;
   readonly #onError: (error: unknown) => void;
@@ -44,7 +44,7 @@ export class LiveList<Row extends { id: string }> {
     this.#growing = true;
     return this.#enqueue(async () => {
       this.#growing = false;
-      const next = await this.#readFrom(this.#pages);
+      const next = await this.#pages.read();
       const added = next.filter((row) => !this.#ids.has(row.id));
       for (const row of added) this.#ids.add(row.id);
       this.#show([...this.rows.value, ...added]);
@@ -61,7 +61,7 @@ export class LiveList<Row extends { id: string }> {
       const old = this.rows.value;
       const fresh: Row[] = [];
       for (let read = 0; read < MAX_REFRESHED_PAGES; read += 1) {
-        const next = await this.#readFrom(pages);
+        const next = await pages.read();
         fresh.push(...next);
         if (this.#continues(fresh, old, pages.total)) {
           const ids = new Set(fresh.map((row) => row.id));
@@ -85,12 +85,6 @@ export class LiveList<Row extends { id: string }> {
     return versions.get(last.id) === versionOf(last) && before + added === total;
   }
 
-  async #readFrom(pages: MergedPages<Row>): Promise<Row[]> {
-    const rows = await pages.read();
-    this.stalled.value = rows.length === 0 && !pages.finished;
-    return rows;
-  }
-
   #replace(rows: readonly Row[], total: number | null) {
     this.#ids = new Set(rows.map((row) => row.id));
     this.#show(rows);
@@ -106,6 +100,7 @@ export class LiveList<Row extends { id: string }> {
   #enqueue(work: () => Promise<void>): Promise<void> {
     this.#queue = this.#queue.then(work).catch((error: unknown) => {
       this.#onError(error);
+      this.failure.value = error;
       this.phase.value = "failed";
     });
     return this.#queue;

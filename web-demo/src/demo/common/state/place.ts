@@ -40,16 +40,18 @@ export interface Filters {
   asOf: string;
   /** Only what has changed since `asOf`. */
   changes: "yes" | "";
+  /** With `changes`: only what had changed at the end of this later day. "": until now. */
+  until: string;
 }
 
 /** Filters of the memory of today. */
-export const present = { asOf: "", changes: "", status: "" } satisfies Partial<Filters>;
+export const present = { asOf: "", changes: "", until: "", status: "" } satisfies Partial<Filters>;
 /** Resets what only the memory of today has. Belief and last change are those of today. */
 export const withoutToday = { status: "", belief: "", since: "", before: "", order: "" } satisfies Partial<Filters>;
 /** Resets what only the list of facts has. */
-export const withoutFactList = { asOf: "", changes: "", source: "", since: "", before: "", order: "" } satisfies Partial<Filters>;
+export const withoutFactList = { asOf: "", changes: "", until: "", source: "", since: "", before: "", order: "" } satisfies Partial<Filters>;
 
-export const noFilters: Filters = { text: "", status: "", relation: "", belief: "", session: "", entity: "", type: "", whose: "", source: "", since: "", before: "", order: "", pinned: "", archived: "", asOf: "", changes: "" };
+export const noFilters: Filters = { text: "", status: "", relation: "", belief: "", session: "", entity: "", type: "", whose: "", source: "", since: "", before: "", order: "", pinned: "", archived: "", asOf: "", changes: "", until: "" };
 
 export interface Place {
   view: View;
@@ -68,11 +70,11 @@ export function decodeId(id: string): string {
   }
 }
 
-/** The same list without its search and filters. The date and the order stay. */
-export const unfiltered = ({ view, filters: { asOf, changes, order } }: Place) => ({ view, filters: { asOf, changes, order } });
+/** The same list without its search and filters. The dates and the order stay. */
+export const unfiltered = ({ view, filters: { asOf, changes, until, order } }: Place) => ({ view, filters: { asOf, changes, until, order } });
 
 /** How many filters are set, with the search. */
-export const countFilters = ({ asOf: _asOf, changes: _changes, order: _order, ...rest }: Filters): number => Object.values(rest).filter((value) => value !== "").length;
+export const countFilters = ({ asOf: _asOf, changes: _changes, until: _until, order: _order, ...rest }: Filters): number => Object.values(rest).filter((value) => value !== "").length;
 
 /** Reads the part of the hash after "?". */
 export function parseFilters(search: string): Filters {
@@ -80,14 +82,17 @@ export function parseFilters(search: string): Filters {
   const text = (name: keyof Filters) => given.get(name) ?? "";
   const day = (name: keyof Filters) => (/^\d{4}-\d\d-\d\d$/.test(text(name)) ? text(name) : "");
   const asOf = day("asOf");
+  const changes = asOf && oneOf(["yes"], given.get("changes"));
+  const until = changes && day("until") > asOf ? day("until") : "";
   return {
     text: text("text"), relation: text("relation"), session: text("session"), entity: text("entity"),
     belief: /^\d{1,3}$/.test(text("belief")) ? text("belief") : "",
-    status: oneOf(statuses, given.get("status")), type: oneOf(entityTypes, given.get("type")), whose: oneOf(["own", "shared"], given.get("whose")),
+    // The status is that of today.
+    status: until ? "" : oneOf(statuses, given.get("status")), type: oneOf(entityTypes, given.get("type")), whose: oneOf(["own", "shared"], given.get("whose")),
     source: oneOf(sources, given.get("source")),
     since: asOf ? "" : day("since"), before: asOf ? "" : day("before"), order: asOf ? "" : oneOf(orders, given.get("order")),
     pinned: oneOf(["yes", "no"], given.get("pinned")), archived: oneOf(["yes", "no"], given.get("archived")),
-    asOf, changes: asOf && oneOf(["yes"], given.get("changes")),
+    asOf, changes, until,
   };
 }
 

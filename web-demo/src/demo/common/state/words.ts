@@ -12,13 +12,12 @@ export const isNote = (fact: Pick<FactWords, "phrase" | "value">): boolean => fa
 /** "Sarah lives in Ghent". */
 export const sentence = (fact: FactWords): string => isNote(fact) ? otherSide(fact).replace(/\.$/, "") : `${nameOf(fact.subject)} ${phraseFor(fact.phrase, fact.subject.isViewer)} ${otherSide(fact)}`;
 export const lower = <T extends string>(text: T) => text.toLowerCase() as Lowercase<T>;
-export const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
 export const statusWord = { ACTIVE: "holds", ENDED: "ended", RETRACTED: "retracted" } as const;
-/** What happened to a fact since a past day. */
+/** What happened to a fact since a past day, by its status of today. */
 export const changeWord = { ...statusWord, ACTIVE: "learned" } as const;
 export const typeWord = {
   PERSON: "person", ORGANIZATION: "organization", PLACE: "place", PROJECT: "project", TOOL: "tool", CONCEPT: "concept", EVENT: "event", THING: "thing",
 } as const;
 
-export { count as manyOf, factsAndMessages } from "../../state/format.ts";
+export { count as manyOf, factsAndMessages, percent } from "../../state/format.ts";

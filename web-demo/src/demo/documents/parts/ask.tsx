@@ -1,6 +1,6 @@
 // Asks about one document or all: lists the passages that fit, or sends the question to the chat.
 import { useState } from "preact/hooks";
-import { memory, sessionId } from "../../state/current-session.ts";
+import { awaited, memory, sessionId } from "../../state/current-session.ts";
 import { count } from "../../state/format.ts";
 import { client } from "../../state/login.ts";
 import { placeLabel } from "../../state/model.ts";
@@ -28,7 +28,7 @@ interface Result {
 
 /** Sends a question to the open session, or to a new one, and shows the session. `documentId`: the answer may use only this document. */
 async function askInChat(question: string, documentId: string | null): Promise<void> {
-  const open = sessionId.value;
+  const open = awaited.value ? null : sessionId.value;
   const answerFrom = documentId ? { sources: ["DOCUMENTS" as const], documentIds: [documentId] } : undefined;
   if (open && memory.value && mayWrite(memory.value.shared)) {
     void send(question, answerFrom);

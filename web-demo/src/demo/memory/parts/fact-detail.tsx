@@ -1,18 +1,19 @@
 // One fact: why the memory believes it, what contradicts it, how it came about, and what the reader can do about it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { showEvidence, sureness } from "../../parts/evidence.tsx";
-import { day, formatDays } from "../../state/format.ts";
+import { day, weightText } from "../../state/format.ts";
+import { sayings } from "../../state/statements.ts";
 import { FactEvidencePage, FactStory, type FactEvidencePageResult, type FactStoryResult, type KnownFact, type Named } from "../generated/operations.ts";
-import { client, handleError, mayWrite, problem, useMemoryPage } from "../state/context.ts";
+import { handleError, mayChange, problem, read, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
-import { BeliefBar, Triple } from "../../common/parts/fact-line.tsx";
+import { Triple } from "../../common/parts/fact-line.tsx";
+import { BeliefBar } from "../../parts/facts.tsx";
 import { useLoaded } from "../../common/state/hooks.ts";
 import { isBy } from "../../common/state/day.ts";
 import { placeHref, type Place } from "../../common/state/place.ts";
 import { manyOf, nameOf, otherSide, percent, sentence, statusWord } from "../../common/state/words.ts";
-import { CorrectFact } from "./fact-form.tsx";
-import { ForgetDialog } from "./forget-dialog.tsx";
-import { Gone, Story } from "./pane.tsx";
+import { LazyDialog } from "./lazy-dialog.tsx";
+import { Gone, Story, Unchangeable } from "./pane.tsx";
 import { timesOf } from "../state/times.ts";
 import { PastVerdict } from "./past.tsx";
 
@@ -21,10 +22,10 @@ type EvidencePage = NonNullable<FactEvidencePageResult["fact"]>["evidence"];
 type Item = EvidencePage["nodes"][number];
 
 const loadEvidence = async (id: string, after: string | null): Promise<EvidencePage> =>
-  (await client.graphql(FactEvidencePage, { id, after })).fact?.evidence ?? { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
+  (await read(FactEvidencePage, { id, after })).fact?.evidence ?? { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
 async function loadStory(id: string): Promise<{ fact: Loaded; evidence: EvidencePage } | null> {
-  const [{ fact }, evidence] = await Promise.all([client.graphql(FactStory, { id }), loadEvidence(id, null)]);
+  const [{ fact }, evidence] = await Promise.all([read(FactStory, { id }), loadEvidence(id, null)]);
   return fact && { fact, evidence };
 }
 
@@ -39,7 +40,7 @@ function Verdict({ fact, evidence }: { fact: Loaded; evidence: EvidencePage }) {
       <p>
         {fact.status === "ACTIVE" ? <>I am <b>{sureness(fact.belief)}</b>: belief {percent(fact.belief)}. </> : <>It does not count: it is <b>{statusWord[fact.status]}</b>. </>}
         {said === 0 ? "Never stated outright" : `Stated ${times(said)}`}{against > 0 && `, contradicted ${times(against)}`}.
-        {fact.flagged && " All of it is hearsay or uncertain."}
+        {fact.flagged && " It was said with doubt, or I am not sure that I read it rightly."}
       </p>
     </div>
   );
@@ -48,6 +49,7 @@ function Verdict({ fact, evidence }: { fact: Loaded; evidence: EvidencePage }) {
 function Actions({ fact }: { fact: KnownFact }) {
   const { steer } = useMemoryPage();
   const [dialog, setDialog] = useState<"correct" | "forget" | null>(null);
+  const close = () => setDialog(null);
   const { busy, error, run } = useAction();
   const buttons = useRef<HTMLDivElement>(null);
   /** The button that acts. */
@@ -64,16 +66,28 @@ function Actions({ fact }: { fact: KnownFact }) {
     pressed.current = event.currentTarget;
     void run(work);
   };
-  if (!mayWrite(fact.shared)) return <p class="soft">Shared memory. Only administrators can change it.</p>;
+  if (!mayChange(fact.shared)) return <Unchangeable shared={fact.shared} />;
   return (
     <div class="actions" ref={buttons}>
-      <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => (holds ? steer.confirm(fact) : steer.restore(fact)))}>{holds ? "Confirm" : "Restore"}</button>
+      <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => (holds ? steer.confirm(fact) : steer.restore(fact)))}>{holds ? sayings.confirm[0] : "Restore"}</button>
       <button type="button" class="plain" disabled={busy} onClick={() => setDialog("correct")}>Correct…</button>
-      {holds && <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => steer.retract([fact]))}>Retract</button>}
+      {holds && (
+        <>
+          <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => steer.deny(fact))}>{sayings.deny[0]}</button>
+          <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => steer.end(fact))}>{sayings.end[0]}</button>
+          <button type="button" class="plain" disabled={busy} onClick={(event) => act(event, () => steer.retract([fact]))}>{sayings.retract[0]}</button>
+        </>
+      )}
       <button type="button" class="plain" disabled={busy} onClick={() => setDialog("forget")}>Forget…</button>
+      {holds && (
+        <details class="sayings">
+          <summary>What these do</summary>
+          <dl>{Object.values(sayings).map(([word, meaning]) => <><dt>{word}</dt><dd>{meaning}</dd></>)}</dl>
+        </details>
+      )}
       {error && <p class="trouble" role="alert">{error}</p>}
-      {dialog === "correct" && <CorrectFact fact={fact} onClose={() => setDialog(null)} />}
-      {dialog === "forget" && <ForgetDialog title="Forget this fact" target={{ factIds: [fact.id] }} onClose={() => setDialog(null)} />}
+      {dialog === "correct" && <LazyDialog onClose={close} render={({ CorrectFact }) => <CorrectFact fact={fact} onClose={close} />} />}
+      {dialog === "forget" && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title="Forget this fact" target={{ factIds: [fact.id] }} onClose={close} />} />}
     </div>
   );
 }
@@ -107,16 +121,17 @@ function sourceOf({ message }: Item): string {
 
 function EvidenceItem({ item, writable }: { item: Item; writable: boolean }) {
   const [forgetting, setForgetting] = useState(false);
+  const close = () => setForgetting(false);
   const { message, stance } = item;
   return (
     <li data-stance={stance}>
-      <p class="what"><b>{wasAsserted(item) ? "stated by you" : stanceWord[stance]}</b> <time dateTime={message.sentAt}>{day(message.sentAt)}</time>, {sourceOf(item)}</p>
+      <p class="what"><b>{stanceWord[stance]}{wasAsserted(item) && " by you"}</b> <time dateTime={message.sentAt}>{day(message.sentAt)}</time>, {sourceOf(item)}</p>
       <p><q>{item.excerpt ?? message.text}</q></p>
       <p class="links">
         <button type="button" onClick={() => showEvidence(message, item.excerpt)}>{message.chunk ? "Show the passage" : "Show the message"}</button>
         {writable && !message.chunk && <button type="button" onClick={() => setForgetting(true)}>Remove the message…</button>}
       </p>
-      {forgetting && <ForgetDialog title="Remove this message" target={{ messageIds: [message.id] }} messageId={message.id} onClose={() => setForgetting(false)} />}
+      {forgetting && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title="Remove this message" target={{ messageIds: [message.id] }} messageId={message.id} onClose={close} />} />}
     </li>
   );
 }
@@ -150,7 +165,7 @@ function Details({ fact, isPast }: { fact: Loaded; isPast: boolean }) {
     <dl class="details">
       <dt>About</dt><dd><Side entity={fact.subject} />{fact.object && <>, <Side entity={fact.object} /></>}</dd>
       {timesOf(fact).map(([word, iso, text]) => <><dt>{word}</dt><dd><time dateTime={iso}>{text}</time></dd></>)}
-      {!isPast && <><dt>Weight</dt><dd>{fact.weight.toFixed(2)}{halfLife !== undefined && fact.status === "ACTIVE" && `, halves every ${formatDays(halfLife)} unless it is said again`}</dd></>}
+      {!isPast && fact.status === "ACTIVE" && <><dt>Weight</dt><dd>{weightText(fact.weight, halfLife)}</dd></>}
     </dl>
   );
 }
@@ -172,7 +187,7 @@ export function FactDetail({ id, place }: { id: string; place: Place }) {
               <Rivals fact={fact} />
             </>
           )}
-          <History key={fact.id} fact={fact} first={evidence} writable={!asOf && mayWrite(fact.shared)} />
+          <History key={fact.id} fact={fact} first={evidence} writable={!asOf && mayChange(fact.shared)} />
           <Details fact={fact} isPast={asOf !== ""} />
         </article>
       )}

@@ -1,11 +1,13 @@
 // One fact in the list: what it says, whether it holds, how sure the memory is.
 import { ago } from "../../state/format.ts";
-import { mayWrite } from "../state/context.ts";
+import { mayChange } from "../state/context.ts";
+import { changeOf } from "../state/past.ts";
 import { timesOf } from "../state/times.ts";
-import { BeliefBar, Triple } from "../../common/parts/fact-line.tsx";
+import { Triple } from "../../common/parts/fact-line.tsx";
+import { BeliefBar } from "../../parts/facts.tsx";
 import type { KnownFact } from "../generated/operations.ts";
 import type { Place } from "../../common/state/place.ts";
-import { changeWord, percent, sentence, statusWord } from "../../common/state/words.ts";
+import { percent, sentence, statusWord } from "../../common/state/words.ts";
 import { Row } from "./list-view.tsx";
 
 interface Props {
@@ -19,12 +21,11 @@ export function FactRow({ fact, place, tabIndex, selected, isNew, showsLearned, 
   return (
     <Row
       place={place} id={fact.id} tabIndex={tabIndex} data-status={fact.status} data-selected={selected || undefined}
-      tick={<label class="tick"><input type="checkbox" disabled={!mayWrite(fact.shared)} checked={selected} tabIndex={tabIndex} onChange={onSelect} /><span class="unseen">Select {sentence(fact)}</span></label>}
+      tick={<label class="tick"><input type="checkbox" disabled={!mayChange(fact.shared)} checked={selected} tabIndex={tabIndex} onChange={onSelect} /><span class="unseen">Select {sentence(fact)}</span></label>}
     >
       <Triple fact={fact} />
       <span class="meta">
         {fact.status === "ACTIVE" ? <><BeliefBar fact={fact} /><span><span class="unseen">belief </span>{percent(fact.belief)}</span></> : <span class="badge">{statusWord[fact.status]}</span>}
-        {fact.flagged && <span class="warn">hearsay</span>}
         {fact.shared && <span class="badge">shared</span>}
         {isNew && <span class="new">new</span>}
         {showsLearned ? <span class="when">learned <time dateTime={fact.createdAt}>{ago(fact.createdAt)}</time></span> : <time class="when" dateTime={fact.updatedAt}>{ago(fact.updatedAt)}</time>}
@@ -33,14 +34,14 @@ export function FactRow({ fact, place, tabIndex, selected, isNew, showsLearned, 
   );
 }
 
-/** A fact of a past day, or what became of it since. Its belief at that time is not known. */
-export function PastFactRow({ fact, place, tabIndex, isChange }: Props & { isChange: boolean }) {
-  const { status } = fact;
+/** A fact of a past day. `since`: shows instead what became of it since the end of this day. Its belief at that time is not known. */
+export function PastFactRow({ fact, place, tabIndex, since }: Props & { since: string | null }) {
+  const change = since === null ? null : changeOf(fact, since);
   return (
-    <Row place={place} id={fact.id} tabIndex={tabIndex} data-status={isChange ? status : "ACTIVE"}>
+    <Row place={place} id={fact.id} tabIndex={tabIndex} data-status={change === null || change === "learned" ? "ACTIVE" : "ENDED"}>
       <Triple fact={fact} />
       <span class="meta">
-        {isChange && <span class={status === "ACTIVE" ? "new" : "badge"}>{changeWord[status]}</span>}
+        {change && <span class={change === "learned" ? "new" : "badge"}>{change}</span>}
         {fact.shared && <span class="badge">shared</span>}
         {timesOf(fact).map(([word, iso, text]) => <span key={word}>{word} <time dateTime={iso}>{text}</time></span>)}
       </span>

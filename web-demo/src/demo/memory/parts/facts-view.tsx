@@ -1,7 +1,8 @@
 // The list of facts, with its filters and the selection.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { KnownFact } from "../generated/operations.ts";
-import { mayWrite, useMemoryPage } from "../state/context.ts";
+import { mayChange, useMemoryPage } from "../state/context.ts";
+import { knownAt } from "../../state/offline.ts";
 import { useAction } from "../../state/action.ts";
 import { useLiveList } from "../../common/state/hooks.ts";
 import { factList } from "../state/lists.ts";
@@ -10,7 +11,7 @@ import { manyOf } from "../../common/state/words.ts";
 import { FactDetail } from "./fact-detail.tsx";
 import { FactRow, PastFactRow } from "./fact-row.tsx";
 import { FactFilters, FactOrderChoice } from "./filters.tsx";
-import { ForgetDialog } from "./forget-dialog.tsx";
+import { LazyDialog } from "./lazy-dialog.tsx";
 import { ListView, totalText } from "./list-view.tsx";
 import { Changes, PastBanner } from "./past.tsx";
 
@@ -29,17 +30,19 @@ function newSince(rows: readonly KnownFact[], lastVisit: string | null): string 
 function SelectionBar({ facts, onClear, onSelectAll, all, complete }: { facts: readonly KnownFact[]; all: number; complete: boolean; onClear: () => void; onSelectAll: () => void }) {
   const { steer } = useMemoryPage();
   const [forgetting, setForgetting] = useState(false);
+  const close = () => setForgetting(false);
+  const isOffline = knownAt.value !== null;
   const { busy, error, run } = useAction();
   const active = facts.filter((fact) => fact.status === "ACTIVE");
   return (
     <div class="selection" role="group" aria-label="Selected facts">
       <b role="status">{facts.length.toLocaleString()} selected</b>
       {facts.length < all && <button type="button" class="plain" onClick={onSelectAll}>Select {complete ? "all" : "the first"} {all.toLocaleString()}</button>}
-      {active.length > 0 && <button type="button" class="plain" disabled={busy} onClick={() => void run(() => steer.retract(active)).then((done) => { if (done) onClear(); })}>Retract</button>}
-      <button type="button" class="plain" disabled={busy} onClick={() => setForgetting(true)}>Forget…</button>
+      {active.length > 0 && <button type="button" class="plain" disabled={busy || isOffline} onClick={() => void run(() => steer.retract(active)).then((done) => { if (done) onClear(); })}>Retract</button>}
+      <button type="button" class="plain" disabled={busy || isOffline} onClick={() => setForgetting(true)}>Forget…</button>
       <button type="button" class="plain" onClick={onClear}>Clear</button>
       {error && <p class="trouble" role="alert">{error}</p>}
-      {forgetting && <ForgetDialog title={`Forget ${manyOf(facts.length, "fact")}`} target={{ factIds: facts.map((fact) => fact.id) }} onClose={() => setForgetting(false)} onDone={onClear} />}
+      {forgetting && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title={`Forget ${manyOf(facts.length, "fact")}`} target={{ factIds: facts.map((fact) => fact.id) }} onClose={close} onDone={onClear} />} />}
     </div>
   );
 }
@@ -50,23 +53,24 @@ export function FactsView({ place, lastVisit }: { place: Place; lastVisit: strin
   useEffect(() => setSelected(new Map()), [list]);
   const rows = list.rows.value;
   const isPast = filters.asOf !== "";
+  const isOffline = knownAt.value !== null;
   const toggle = useCallback((fact: KnownFact) => setSelected((old) => {
     const next = new Map(old);
-    if (!next.delete(fact.id) && next.size < MOST_SELECTED && mayWrite(fact.shared)) next.set(fact.id, fact);
+    if (!next.delete(fact.id) && next.size < MOST_SELECTED && mayChange(fact.shared)) next.set(fact.id, fact);
     return next;
   }), []);
   const render = useCallback((fact: KnownFact, tabIndex: 0 | -1) => (isPast
-    ? <PastFactRow fact={fact} place={place} tabIndex={tabIndex} isChange={filters.changes !== ""} />
+    ? <PastFactRow fact={fact} place={place} tabIndex={tabIndex} since={filters.changes ? filters.asOf : null} />
     : <FactRow
         fact={fact} place={place} tabIndex={tabIndex} selected={selected.has(fact.id)} isNew={lastVisit !== null && fact.updatedAt > lastVisit} showsLearned={filters.order === "LATEST_LEARNED"}
         onSelect={() => toggle(fact)}
       />
   ), [place, filters, selected, lastVisit]);
-  const selectable = rows.filter((fact) => mayWrite(fact.shared)).slice(0, MOST_SELECTED);
+  const selectable = rows.filter((fact) => mayChange(fact.shared)).slice(0, MOST_SELECTED);
   return (
     <ListView
-      label="Facts" list={list} place={place} render={render} onSelect={isPast ? undefined : toggle}
-      empty={filters.changes ? "Nothing has changed since." : isPast ? "Nothing was known then." : "Nothing is known yet. Tell Recall something in the chat, or add a fact."}
+      label="Facts" list={list} place={place} render={render} onSelect={isPast || isOffline ? undefined : toggle}
+      empty={filters.changes ? "Nothing has changed." : isPast ? "Nothing was known then." : "Nothing is known yet. Tell Recall something in the chat, or add a fact."}
       hint={isPast ? "Open a fact to see when it was stated, and what became of it." : "Open a fact to see how the memory knows it, and to put it right."}
       head={<>
         {isPast && <PastBanner place={place} filters={filters} />}

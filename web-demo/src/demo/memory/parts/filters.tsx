@@ -61,18 +61,18 @@ export function FactFilters({ place }: { place: Place }) {
   const { filters } = place;
   return (
     <PlaceFilters place={place} search="Search facts">
-      <AsOf filters={filters} />
+      {!filters.changes && <AsOf filters={filters} />}
       <About place={place} />
       <RelationChoice filters={filters} />
       <TypeChoice filters={filters} />
       {filters.changes
-        ? <Choice filters={filters} name="status" label="Change" any="Any change" options={statuses.map((s) => [s, changeWord[s]])} />
+        ? !filters.until && <Choice filters={filters} name="status" label="Change" any="Any change" options={statuses.map((s) => [s, changeWord[s]])} />
         : !filters.asOf && <><StatusChoice filters={filters} /><ConfidenceChoice filters={filters} /></>}
       <SourceChoice filters={filters} />
       <SessionChoice filters={filters} />
       <WhoseChoice filters={filters} />
-      {!filters.asOf && <ChangedDays filters={filters} />}
       {!filters.changes && <a class="clear" href={withFilters(graphHref(), { ...filters, ...withoutFactList, asOf: filters.asOf, type: "" })}>In the graph</a>}
+      {!filters.asOf && <ChangedDays filters={filters} />}
     </PlaceFilters>
   );
 }

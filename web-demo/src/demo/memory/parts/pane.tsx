@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { navigate } from "../../state/route.ts";
 import type { Loaded } from "../../common/state/hooks.ts";
+import { mayWrite } from "../../state/viewer.ts";
 import { useMediaQuery } from "../../media-query.ts";
 import { placeHref, type Place } from "../../common/state/place.ts";
 
@@ -43,9 +44,13 @@ export function Pane({ place, hint, children }: { place: Place; hint: string; ch
 /** What was loaded, or why it is not there. `gone`: shown for null. */
 export function Story<T>({ loaded, gone, children }: { loaded: Loaded<T | null>; gone: JSX.Element; children: (value: T) => JSX.Element }) {
   if (loaded.phase === "loading") return <p class="soft" aria-busy="true">Loading…</p>;
-  if (loaded.phase === "failed") return <p class="trouble" role="alert">It could not be loaded.</p>;
+  if (loaded.phase === "failed") return loaded.isNotKept ? <p class="soft" role="status">{loaded.why}</p> : <p class="trouble" role="alert">It could not be loaded.</p>;
   return loaded.value === null ? gone : children(loaded.value);
 }
+
+/** Why there are no actions. */
+export const Unchangeable = ({ shared }: { shared: boolean }) =>
+  <p class="soft">{mayWrite(shared) ? "It can be changed when the line is back." : "Shared memory. Only administrators can change it."}</p>;
 
 /** Shown for what was forgotten. Takes the focus if the button that had it is gone, too. */
 export function Gone({ title, text }: { title: string; text: string }) {

@@ -3,13 +3,14 @@ import { useEffect, useState } from "preact/hooks";
 import { day } from "../../state/format.ts";
 import { sessionHref } from "../../state/route.ts";
 import type { SessionItem } from "../generated/operations.ts";
-import { mayWrite, useMemoryPage } from "../state/context.ts";
+import { mayChange, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
 import { deleteSession } from "../../state/session-actions.ts";
 import { noFilters, placeHref } from "../../common/state/place.ts";
 import { manyOf } from "../../common/state/words.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
-import { ForgetDialog } from "./forget-dialog.tsx";
+import { Unchangeable } from "./pane.tsx";
+import { LazyDialog } from "./lazy-dialog.tsx";
 
 export const titleOf = (session: SessionItem): string => session.title ?? session.messages.nodes[0]?.text ?? "New session";
 
@@ -79,19 +80,20 @@ export function SessionDetail({ session, onDeleted }: { session: SessionItem; on
     <article class="session-detail">
       <h2 tabIndex={-1}>{titleOf(session)}</h2>
       <p class="soft"><SessionBadges session={session} /> {manyOf(session.facts.totalCount ?? 0, "fact")}, last changed {day(session.updatedAt)}</p>
-      {mayWrite(session.shared) && <Rename key={session.id} session={session} />}
-      {mayWrite(session.shared) && <Switches session={session} />}
+      {mayChange(session.shared) && <Rename key={session.id} session={session} />}
+      {mayChange(session.shared) && <Switches session={session} />}
       <div class="actions">
         <a class="plain" href={sessionHref(session.id)}>Open the conversation</a>
         <a class="plain" href={placeHref({ view: "facts", filters: { ...noFilters, session: session.id } })}>Its facts</a>
-        {mayWrite(session.shared) && (
+        {mayChange(session.shared) && (
           <>
             <button type="button" class="plain" onClick={() => setDialog("forget")}>Forget its messages…</button>
             <button type="button" class="plain" onClick={() => setDialog("delete")}>Delete…</button>
           </>
         )}
       </div>
-      {dialog === "forget" && <ForgetDialog title={`Forget what was said in ${titleOf(session)}`} target={{ sessionId: session.id }} onClose={close} />}
+      {!mayChange(session.shared) && <Unchangeable shared={session.shared} />}
+      {dialog === "forget" && <LazyDialog onClose={close} render={({ ForgetDialog }) => <ForgetDialog title={`Forget what was said in ${titleOf(session)}`} target={{ sessionId: session.id }} onClose={close} />} />}
       {dialog === "delete" && <DeleteDialog session={session} onClose={close} onDeleted={onDeleted} />}
     </article>
   );

@@ -4,7 +4,7 @@ import { ago } from "../../state/format.ts";
 import { navigate } from "../../state/route.ts";
 import { SessionStory, type SessionItem } from "../generated/operations.ts";
 import { useLiveList, useLoaded } from "../../common/state/hooks.ts";
-import { client } from "../state/context.ts";
+import { read } from "../state/context.ts";
 import { sessionList } from "../state/lists.ts";
 import { placeHref, type Place } from "../../common/state/place.ts";
 import { manyOf } from "../../common/state/words.ts";
@@ -14,10 +14,11 @@ import { SessionBadges, SessionDetail, titleOf } from "./session-detail.tsx";
 
 /** A session that an action has just removed from the filtered list stays open. */
 function OpenSession({ id, place, listed }: { id: string; place: Place; listed: SessionItem | undefined }) {
-  const story = useLoaded(id, async () => (await client.graphql(SessionStory, { id })).session);
+  const story = useLoaded(id, async () => (await read(SessionStory, { id })).session);
   const session = story.phase === "ready" ? story.value : listed;
   if (session) return <SessionDetail session={session} onDeleted={() => navigate(placeHref({ ...place, id: null }))} />;
-  return story.phase === "loading" ? null : <p class="soft hint">There is no such session. It was deleted, or it belongs to another user.</p>;
+  if (story.phase === "loading") return null;
+  return <p class="soft hint">{story.phase === "failed" && story.isNotKept ? story.why : "There is no such session. It was deleted, or it belongs to another user."}</p>;
 }
 
 export function SessionsView({ place }: { place: Place }) {

@@ -3,52 +3,57 @@ import { useState } from "preact/hooks";
 import { showMessage } from "../../state/current-session.ts";
 import { day } from "../../state/format.ts";
 import { graphHref, navigate } from "../../state/route.ts";
-import { mayWrite } from "../state/context.ts";
+import { mayChange } from "../state/context.ts";
 import { Triple } from "../../common/parts/fact-line.tsx";
 import { useLoaded } from "../../common/state/hooks.ts";
 import { noFilters, placeHref } from "../../common/state/place.ts";
 import { lower, manyOf, percent, statusWord, typeWord } from "../../common/state/words.ts";
-import { factCount, loadThing, RenameDialog, RetypeDialog, SplitDialog, type LoadedThing } from "./entity-dialogs.tsx";
-import { AddFact } from "./fact-form.tsx";
-import { ForgetDialog } from "./forget-dialog.tsx";
-import { MergeDialog } from "./merge-dialog.tsx";
-import { Gone, Story } from "./pane.tsx";
+import { factCount, loadThing, type LoadedThing } from "../state/things.ts";
+import { LazyDialog } from "./lazy-dialog.tsx";
+import { Gone, Story, Unchangeable } from "./pane.tsx";
 
 const SHOWN_FACTS = 12;
 const NothingKnown = () => <Gone title="Nothing is known about it" text="It was forgotten, or nothing mentions it any more." />;
 
 function Actions({ thing }: { thing: LoadedThing }) {
-  const [dialog, setDialog] = useState<"add" | "rename" | "retype" | "merge" | "forget" | null>(null);
+  const [dialog, setDialog] = useState<"add" | "rename" | "retype" | "merge" | "split" | "forget" | null>(null);
   const close = () => setDialog(null);
-  if (!mayWrite(thing.shared)) return <p class="soft">Shared memory. Only administrators can change it.</p>;
+  if (!mayChange(thing.shared)) return <Unchangeable shared={thing.shared} />;
   return (
     <div class="actions">
       <button type="button" class="plain" onClick={() => setDialog("add")}>Add a fact…</button>
       <button type="button" class="plain" onClick={() => setDialog("rename")}>Rename…</button>
       {!thing.isViewer && <button type="button" class="plain" onClick={() => setDialog("retype")}>Change type…</button>}
       <button type="button" class="plain" onClick={() => setDialog("merge")}>Merge…</button>
+      {(thing.aliases.length > 0 || thing.merged.length > 0) && <button type="button" class="plain" onClick={() => setDialog("split")}>Split…</button>}
       <button type="button" class="plain" onClick={() => setDialog("forget")}>Forget…</button>
-      {dialog === "add" && <AddFact about={thing} onClose={close} />}
-      {dialog === "rename" && <RenameDialog thing={thing} onClose={close} />}
-      {dialog === "retype" && <RetypeDialog thing={thing} onClose={close} />}
-      {dialog === "merge" && <MergeDialog thing={thing} onClose={close} onMerged={(id) => { if (id !== thing.id) navigate(placeHref({ view: "things", id })); }} />}
-      {dialog === "forget" && <ForgetDialog title={`Forget everything about ${thing.isViewer ? "you" : thing.name}`} target={{ entityIds: [thing.id] }} onClose={close} />}
+      {dialog && <LazyDialog onClose={close} render={(dialogs) => {
+        switch (dialog) {
+          case "add": return <dialogs.AddFact about={thing} onClose={close} />;
+          case "rename": return <dialogs.RenameDialog thing={thing} onClose={close} />;
+          case "retype": return <dialogs.RetypeDialog thing={thing} onClose={close} />;
+          case "merge": return <dialogs.MergeDialog thing={thing} onClose={close} onMerged={(id) => { if (id !== thing.id) navigate(placeHref({ view: "things", id })); }} />;
+          case "split": return <dialogs.SplitDialog thing={thing} first={null} onClose={close} />;
+          case "forget": return <dialogs.ForgetDialog title={`Forget everything about ${thing.isViewer ? "you" : thing.name}`} target={{ entityIds: [thing.id] }} onClose={close} />;
+        }
+      }} />}
     </div>
   );
 }
 
 function Merged({ thing }: { thing: LoadedThing }) {
-  const [splitting, setSplitting] = useState<LoadedThing["merged"][number] | null>(null);
+  const [splitting, setSplitting] = useState<string | null>(null);
+  const close = () => setSplitting(null);
   if (thing.merged.length === 0) return null;
   return (
     <section>
       <h3>Merged into it</h3>
       <ul class="merged">
         {thing.merged.map((merged) => (
-          <li key={merged.id}><span><b>{merged.name}</b> <span class="soft">{day(merged.mergedAt)}, {merged.reason}</span></span>{mayWrite(thing.shared) && <button type="button" class="plain" onClick={() => setSplitting(merged)}>Split…</button>}</li>
+          <li key={merged.id}><span><b>{merged.name}</b> <span class="soft">{day(merged.mergedAt)}, {merged.reason}</span></span>{mayChange(thing.shared) && <button type="button" class="plain" aria-label={`Split ${merged.name}`} onClick={() => setSplitting(merged.id)}>Split…</button>}</li>
         ))}
       </ul>
-      {splitting && <SplitDialog thing={thing} merged={splitting} onClose={() => setSplitting(null)} />}
+      {splitting && <LazyDialog onClose={close} render={({ SplitDialog }) => <SplitDialog thing={thing} first={splitting} onClose={close} />} />}
     </section>
   );
 }

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { undoError } from "../../state/forget-undo.ts";
+import { knownAt } from "../../state/offline.ts";
 import { useMemoryPage } from "../state/context.ts";
 import type { Undoable } from "../state/undo.ts";
 
@@ -21,7 +22,7 @@ function Item({ item }: { item: Undoable }) {
   return (
     <li>
       <span>{state.error ?? item.text}</span>
-      {item.label && !state.error && <button type="button" class="undo" disabled={state.busy} onClick={() => void takeBack()}>{item.label}</button>}
+      {item.label && !state.error && <button type="button" class="undo" disabled={state.busy || knownAt.value !== null} onClick={() => void takeBack()}>{item.label}</button>}
       {item.link && <a class="undo" href={item.link.href}>{item.link.label}</a>}
       <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => undo.remove(item.key)}><Icon name="close" /></button>
     </li>

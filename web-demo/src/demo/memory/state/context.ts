@@ -3,8 +3,9 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { createMemoryContext, type MemoryContext } from "../../common/state/context.ts";
 import { factsAndMessages } from "../../common/state/words.ts";
-import { memory, sessionId } from "../../state/current-session.ts";
+import { memory } from "../../state/current-session.ts";
 import { client } from "../../state/login.ts";
+import { knownAt, read } from "../../state/offline.ts";
 import { handleError, problem } from "../../state/problem.ts";
 import { refreshSessions, sessions } from "../../state/session-list.ts";
 import { mayWrite } from "../../state/viewer.ts";
@@ -16,13 +17,6 @@ export interface MemoryPage extends MemoryContext {
   readonly steer: Steering;
 }
 
-/** The open session if the user may write it, else the newest own session, else a new one. */
-async function homeSession(): Promise<string> {
-  const open = sessions.value.find((s) => s.id === sessionId.value);
-  const home = open && !open.shared ? open : sessions.value.find((s) => !s.shared);
-  return home?.id ?? (await client.createSession("Facts that I stated")).id;
-}
-
 export function createMemoryPage(): MemoryPage {
   const context = createMemoryContext();
   const changed = () => { context.version.value += 1; };
@@ -31,7 +25,7 @@ export function createMemoryPage(): MemoryPage {
     changed();
     return `Restored: ${factsAndMessages(factCount, messageCount)}.`;
   });
-  const steer = new Steering({ client, undo, changed: () => { changed(); void refreshSessions().catch(() => {}); }, homeSession });
+  const steer = new Steering({ client, undo, changed: () => { changed(); void refreshSessions().catch(() => {}); } });
   return { ...context, undo, steer };
 }
 
@@ -44,4 +38,7 @@ export function useMemoryPage(): MemoryPage {
   return page;
 }
 
-export { client, handleError, mayWrite, memory, problem, sessions };
+/** Whether the reader can change own or shared memory now: without the server, the page shows copies. */
+export const mayChange = (shared: boolean): boolean => knownAt.value === null && mayWrite(shared);
+
+export { client, handleError, mayWrite, memory, problem, read, sessions };

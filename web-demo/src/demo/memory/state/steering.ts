@@ -1,36 +1,13 @@
 // What the reader does to the memory. Each action reports what happened and how to take it back.
-import { type AssertFactInput, type EntityType, type ForgetInput, type RecallClient, RecallError } from "@relevantic/recall";
+import { type EntityType, type ForgetInput, type RecallClient, RecallError, type UnmergeEntitiesInput } from "@relevantic/recall";
 import { FactEvidencePage, Retype, Split, type KnownFact, type Named } from "../generated/operations.ts";
 import type { UndoList } from "./undo.ts";
+import { assertKnown, assertStatement, homeSession, sessionOf, statementOf, type Statement } from "../../state/statements.ts";
 import { changeSession, type SessionChange } from "../../state/session-actions.ts";
 import { placeHref } from "../../common/state/place.ts";
 import { factsAndMessages, sentence, typeWord } from "../../common/state/words.ts";
 
-/** A fact as the reader states it. */
-export interface Statement {
-  subject: string;
-  subjectType?: EntityType | undefined;
-  relation: string;
-  object?: string;
-  objectType?: EntityType | undefined;
-  value?: { text: string; label?: string };
-}
-
-/** The name that the server reads as the reader. */
-const READER = "I";
-const nameForServer = (entity: Named) => (entity.isViewer ? READER : entity.name);
-
 const SAME_FACT = "This is what the memory says already. Change the statement, or retract the fact.";
-
-/** What the reader would say to state this fact again. */
-export function statementOf(fact: KnownFact): Statement {
-  const { value, object } = fact;
-  const label = value?.label;
-  return {
-    subject: nameForServer(fact.subject), subjectType: fact.subject.type, relation: fact.relation,
-    ...(value ? { value: { text: value.text, ...(label ? { label } : {}) } } : object ? { object: nameForServer(object), objectType: object.type } : {}),
-  };
-}
 
 const areSame = (a: Statement, b: Statement): boolean =>
   a.subject === b.subject && a.relation === b.relation && a.object === b.object && a.value?.text === b.value?.text && a.value?.label === b.value?.label;
@@ -40,8 +17,6 @@ export interface SteeringParts {
   undo: UndoList;
   /** Called after each change. */
   changed: () => void;
-  /** Returns the session for new statements. Creates one if there is none. */
-  homeSession: () => Promise<string>;
 }
 
 export class Steering {
@@ -52,20 +27,32 @@ export class Steering {
   }
 
   async add(statement: Statement, sessionId?: string): Promise<void> {
-    const fact = await this.#assert(statement, sessionId ?? (await this.#parts.homeSession()));
+    const fact = await assertStatement(this.#parts.client, statement, sessionId ?? (await homeSession()));
     this.#done(`Recorded: ${sentence(fact)}.`);
   }
 
   /** States the fact again. It counts more then. */
   async confirm(fact: KnownFact): Promise<void> {
-    await this.#stateAgain(fact);
+    await this.#state(fact);
     this.#done(`Confirmed: ${sentence(fact)}.`);
+  }
+
+  /** States that the fact is not so. It counts less then. */
+  async deny(fact: KnownFact): Promise<void> {
+    await this.#state(fact, "OPPOSES");
+    this.#done(`Noted as not so: ${sentence(fact)}.`);
+  }
+
+  /** States that the fact no longer holds. */
+  async end(fact: KnownFact): Promise<void> {
+    await this.#state(fact, "ENDS");
+    this.#done(`Ended: ${sentence(fact)}.`);
   }
 
   /** Takes a retraction back. What ended, or was retracted by a message, is stated again. */
   async restore(fact: KnownFact): Promise<void> {
     if (fact.status === "RETRACTED") await this.#restore(fact);
-    else await this.#stateAgain(fact);
+    else await this.#state(fact);
     // What its retraction offers is done.
     this.#parts.undo.remove(fact.id);
     this.#done(`Restored: ${sentence(fact)}.`);
@@ -87,7 +74,7 @@ export class Steering {
     const { client } = this.#parts;
     if (areSame(right, statementOf(wrong))) throw new RecallError("SAME_FACT", SAME_FACT, 200);
     const sessionId = await this.#sessionOf(wrong);
-    const fact = await this.#assert(right, sessionId, reason);
+    const fact = await assertStatement(client, right, sessionId, { reason });
     // Another spelling of the same names.
     if (fact.id === wrong.id) throw new RecallError("SAME_FACT", SAME_FACT, 200);
     await client.retractFact(wrong.id);
@@ -129,14 +116,19 @@ export class Steering {
   async merge(into: Named, from: Named): Promise<void> {
     await this.#parts.client.mergeEntities({ intoId: into.id, fromId: from.id });
     this.#done(`${from.name} is now part of ${into.name}.`, "Split again", async () => {
-      await this.#split(from.id);
+      await this.#split({ entityId: from.id });
       return `${from.name} and ${into.name} are two again.`;
     });
   }
 
-  async split(from: { id: string; name: string }): Promise<void> {
-    await this.#split(from.id);
-    this.#done(`${from.name} stands alone again.`);
+  /** Undoes a merge, or separates what was said under one of the names. `name`: what stands alone then. */
+  async split(target: Omit<UnmergeEntitiesInput, "dryRun">, name: string, from: Named): Promise<void> {
+    const apart = await this.#split(target);
+    this.#done(`${name} stands alone${target.name ? "" : " again"}.`, apart ? "Merge again" : null, async () => {
+      if (apart) await this.#parts.client.mergeEntities({ intoId: from.id, fromId: apart.id });
+      this.#parts.changed();
+      return `${name} is part of ${from.name} again.`;
+    });
   }
 
   /** `said`: what happened, in words. */
@@ -150,16 +142,12 @@ export class Steering {
     if (errors[0]) throw new RecallError(errors[0].code, errors[0].message, 200);
   }
 
-  async #split(id: string) {
-    const { errors } = (await this.#parts.client.graphql(Split, { id })).unmergeEntities;
+  /** Returns the entity that stands alone. */
+  async #split(input: UnmergeEntitiesInput): Promise<Named | null> {
+    const { entity, errors } = (await this.#parts.client.graphql(Split, { input })).unmergeEntities;
     if (errors[0]) throw new RecallError(errors[0].code, errors[0].message, 200);
     this.#parts.changed();
-  }
-
-  #assert(statement: Statement, sessionId: string, reason = "") {
-    const { subjectType, objectType, ...said } = statement;
-    const input: AssertFactInput = { ...said, sessionId, ...(subjectType ? { subjectType } : {}), ...(objectType ? { objectType } : {}), ...(reason ? { reason } : {}) };
-    return this.#parts.client.assertFact(input);
+    return entity;
   }
 
   async #restore(fact: KnownFact) {
@@ -167,23 +155,19 @@ export class Steering {
       await this.#parts.client.restoreFact(fact.id);
     } catch (error) {
       const code = error instanceof RecallError ? error.code : "";
-      if (code === "RETRACTED_BY_MESSAGE") await this.#stateAgain(fact);
+      if (code === "RETRACTED_BY_MESSAGE") await this.#state(fact);
       // It was stated or restored since.
       else if (code !== "NOT_RETRACTED") throw error;
     }
   }
 
-  async #stateAgain(fact: KnownFact) {
-    const stated = await this.#assert(statementOf(fact), await this.#sessionOf(fact));
-    // The server finds entities by name, so it may find another one of the same name.
-    if (stated.id !== fact.id) throw new RecallError("OTHER_FACT", `The memory took this as another fact: ${sentence(stated)}. Two things have the same name.`, 200);
+  async #state(fact: KnownFact, stance?: "OPPOSES" | "ENDS") {
+    await assertKnown(this.#parts.client, fact, await this.#sessionOf(fact), stance);
   }
 
-  /** The session of the latest message about the fact. A document takes no statements. */
   async #sessionOf(fact: KnownFact): Promise<string> {
     const { fact: found } = await this.#parts.client.graphql(FactEvidencePage, { id: fact.id, after: null });
-    const said = found?.evidence.nodes.find(({ message }) => message.role !== "DOCUMENT");
-    return said?.message.session.id ?? this.#parts.homeSession();
+    return sessionOf(found?.evidence.nodes ?? []);
   }
 
   #done(text: string, label: string | null = null, undo?: () => Promise<string>, key?: string) {

@@ -71,7 +71,7 @@ export function Activity() {
   const tokenNames = useTokenNames();
   return (
     <>
-      <p>Logins, access tokens, deletions, exports and changes of shared memory, latest first. No entry contains text from a memory.</p>
+      <p>Logins, access tokens, changes by hand, deletions and exports, latest first. No entry contains text from a memory.</p>
       {start.value?.viewer.role === "ADMIN" && <EverybodySwitch isOn={everybody} onChange={setEverybody} />}
       <Entries key={String(everybody)} everybody={everybody} tokenNames={tokenNames} />
     </>

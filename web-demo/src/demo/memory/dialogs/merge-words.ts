@@ -1,6 +1,6 @@
-// What a merge changes, in words.
+// What a merge and a split change, in words.
 import { manyOf } from "../../common/state/words.ts";
-import type { MergePreviewResult } from "../generated/operations.ts";
+import type { MergePreviewResult, SplitPreviewResult } from "./generated/operations.ts";
 
 export type MergeCounts = Omit<MergePreviewResult["mergeEntities"], "errors">;
 
@@ -17,4 +17,12 @@ export function describeMerge({ mentionsMoved, factsMoved, factsJoined, factsRem
     ...(factsRemoved > 0 ? [`${manyOf(factsRemoved, "fact")} ${factsRemoved === 1 ? "is" : "are"} deleted ${becauseOfSelf(factsRemoved, stays)}`] : []),
   ];
   return `${parts.join(", ") || "No mention and no fact moves"}.`;
+}
+
+export type SplitCounts = Omit<SplitPreviewResult["unmergeEntities"], "errors">;
+
+/** "3 mentions and 5 facts move to Anna." */
+export function describeSplit({ mentionsMoved, factsMoved }: SplitCounts, name: string): string {
+  const moving = [...(mentionsMoved > 0 ? [manyOf(mentionsMoved, "mention")] : []), ...(factsMoved > 0 ? [manyOf(factsMoved, "fact")] : [])];
+  return moving.length === 0 ? `No mention and no fact moves to ${name}.` : `${moving.join(" and ")} ${mentionsMoved + factsMoved === 1 ? "moves" : "move"} to ${name}.`;
 }

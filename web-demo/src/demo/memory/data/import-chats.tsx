@@ -1,13 +1,14 @@
 // Importing chats of other programs: what the file contains, the progress, and the result.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
+import { knownAt } from "../../state/offline.ts";
 import { useAction } from "../../state/action.ts";
 import { refreshSessions } from "../../state/session-list.ts";
 import { start } from "../../state/viewer.ts";
 import { manyOf } from "../../common/state/words.ts";
-import { isArchive, readArchive } from "../state/archive.ts";
-import { readChatExport, type ChatExport } from "../state/chat-exports.ts";
-import { importChats, type Progress } from "../state/chat-import.ts";
+import { isArchive, readArchive } from "./archive.ts";
+import { readChatExport, type ChatExport } from "./chat-exports.ts";
+import { importChats, type Progress } from "./chat-import.ts";
 
 /** A browser reads the whole file at once. */
 const LARGEST_MIB = 200;
@@ -82,7 +83,7 @@ export function ImportChats() {
       <p class="soft">Import what ChatGPT, Claude or Open WebUI exported as JSON, or the chats in an export of Recall. A repeated import adds only what is new.</p>
       <p>
         <input ref={field} hidden type="file" accept=".json,.jsonl,application/json" aria-label="File with chats" onChange={(event) => void read(event)} />
-        <button type="button" class="plain" onClick={() => field.current?.click()}>Import…</button>
+        <button type="button" class="plain" disabled={knownAt.value !== null} onClick={() => field.current?.click()}>Import…</button>
       </p>
       <Trouble text={typeof found === "string" ? found : null} />
       {found !== null && typeof found !== "string" && <ImportDialog found={found} onClose={() => setFound(null)} />}

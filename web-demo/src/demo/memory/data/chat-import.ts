@@ -1,7 +1,7 @@
 // Stores exported chats as sessions. Chats and messages keep their ids, so a repeated import adds only what is new.
 import { RecallError, type ImportedMessage } from "@relevantic/recall";
 import { client } from "../../state/login.ts";
-import { ImportChat, SessionOrigins, type SessionOriginsResult } from "../generated/operations.ts";
+import { ImportChat, SessionOrigins, type SessionOriginsResult } from "./generated/operations.ts";
 import type { Chat, ChatExport, Turn } from "./chat-exports.ts";
 
 /** Limits of one request. */

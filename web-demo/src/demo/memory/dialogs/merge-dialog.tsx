@@ -6,10 +6,11 @@ import { useLoaded, type Loaded } from "../../common/state/hooks.ts";
 import { manyOf, sentence } from "../../common/state/words.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
 import { useAction } from "../../state/action.ts";
-import { MergePreview, type KnownFact } from "../generated/operations.ts";
+import type { KnownFact } from "../generated/operations.ts";
 import { client, useMemoryPage } from "../state/context.ts";
-import { describeMerge, type MergeCounts } from "../state/merge-words.ts";
-import { factCount, factsOf, loadThing, type LoadedThing } from "./entity-dialogs.tsx";
+import { factCount, factsOf, loadThing, type LoadedThing } from "../state/things.ts";
+import { MergePreview } from "./generated/operations.ts";
+import { describeMerge, type MergeCounts } from "./merge-words.ts";
 
 /** What the server would change, or why it refuses. */
 type Preview = { counts: MergeCounts } | { refusal: string };

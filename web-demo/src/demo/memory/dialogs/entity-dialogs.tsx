@@ -1,17 +1,17 @@
-// Renames, retypes and splits entities, with a preview of what changes.
+// Renames and retypes entities, with a preview of what changes.
 import { useState } from "preact/hooks";
-import { day } from "../../state/format.ts";
-import { client, useMemoryPage } from "../state/context.ts";
+import { useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
 import { entityTypes } from "../../common/state/place.ts";
 import { manyOf, typeWord } from "../../common/state/words.ts";
-import { ThingStory, type KnownFact, type ThingStoryResult } from "../generated/operations.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
+import { factCount, type LoadedThing } from "../state/things.ts";
 
-export type LoadedThing = NonNullable<ThingStoryResult["entity"]>;
-export const factsOf = (thing: LoadedThing): KnownFact[] => [...thing.facts.nodes, ...thing.notes.nodes];
-export const factCount = (thing: LoadedThing): number => (thing.facts.totalCount ?? 0) + (thing.notes.totalCount ?? 0);
-export const loadThing = async (id: string): Promise<LoadedThing | null> => (await client.graphql(ThingStory, { id })).entity;
+/** "5 facts and 12 mentions show it". */
+const shownIn = (thing: LoadedThing): string => {
+  const [facts, mentions] = [factCount(thing), thing.mentionCount];
+  return `${manyOf(facts, "fact")} and ${manyOf(mentions, "mention")} ${facts + mentions === 1 ? "shows" : "show"} it`;
+};
 
 export function RenameDialog({ thing, onClose }: { thing: LoadedThing; onClose: () => void }) {
   const { steer } = useMemoryPage();
@@ -27,7 +27,7 @@ export function RenameDialog({ thing, onClose }: { thing: LoadedThing; onClose: 
       <form onSubmit={(event) => void save(event)}>
         <label>New name<input type="text" required autofocus value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
         <ul class="changes" aria-label="What changes" aria-live="polite">
-          <li>{manyOf(factCount(thing), "fact")} will say <b>{changes ? name.trim() : "the new name"}</b>.</li>
+          <li><b>{thing.name}</b> is then called <b>{changes ? name.trim() : "…"}</b>: {shownIn(thing)}.</li>
           <li><b>{thing.name}</b> becomes another name, so both names find it.</li>
           <li>The words of messages stay as they are.</li>
         </ul>
@@ -54,27 +54,13 @@ export function RetypeDialog({ thing, onClose }: { thing: LoadedThing; onClose: 
             {entityTypes.map((one) => <option key={one} value={one}>{typeWord[one]}</option>)}
           </select>
         </label>
-        <p class="soft">Your choice is kept: no later message changes the type.</p>
+        <ul class="changes" aria-label="What changes" aria-live="polite">
+          <li>{type === thing.type ? <>The type is <b>{typeWord[type]}</b></> : <>The type changes from <b>{typeWord[thing.type]}</b> to <b>{typeWord[type]}</b></>}: {shownIn(thing)}.</li>
+          <li>Your choice is kept: no later message changes the type.</li>
+        </ul>
         <Trouble text={error} />
         <footer><button type="button" class="plain" onClick={onClose}>Cancel</button><button type="submit" class="strong" disabled={busy || type === thing.type}>Change</button></footer>
       </form>
-    </Dialog>
-  );
-}
-
-export function SplitDialog({ thing, merged, onClose }: { thing: LoadedThing; merged: LoadedThing["merged"][number]; onClose: () => void }) {
-  const { steer } = useMemoryPage();
-  const { busy, error, run } = useAction();
-  const split = async () => { if (await run(() => steer.split(merged))) onClose(); };
-  return (
-    <Dialog title={`Split ${merged.name} from ${thing.name}`} onClose={onClose}>
-      <ul class="changes" aria-label="What changes">
-        <li><b>{merged.name}</b> stands alone again, with the names, mentions and facts that it had on {day(merged.mergedAt)}.</li>
-        <li>What was learned since stays with <b>{thing.name}</b>, unless its message names {merged.name}.</li>
-        <li>They were merged because: {merged.reason}.</li>
-      </ul>
-      <Trouble text={error} />
-      <footer><button type="button" class="plain" onClick={onClose}>Cancel</button><button type="button" class="strong" disabled={busy} onClick={() => void split()}>Split</button></footer>
     </Dialog>
   );
 }

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { mayWrite, sessions, useMemoryPage } from "../state/context.ts";
 import type { Relation } from "../../common/state/context.ts";
 import { useAction } from "../../state/action.ts";
-import type { Statement } from "../state/steering.ts";
+import type { Statement } from "../../state/statements.ts";
 import { entityTypes } from "../../common/state/place.ts";
 import { nameOf, sentence, typeWord } from "../../common/state/words.ts";
 import type { KnownFact, Named } from "../generated/operations.ts";

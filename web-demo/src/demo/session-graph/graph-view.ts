@@ -2,7 +2,8 @@
 import type { RefObject } from "preact";
 import { prefersReducedMotion } from "../motion.ts";
 import { entityHref, navigate } from "../state/route.ts";
-import { createLayout, edgePath, halfWidth, placeLabels, type GraphData, type GraphNode, type Label, type Layout } from "./graph-layout.ts";
+import { createLayout, edgePath, halfWidth, placeLabels, type GraphData, type GraphEdge, type GraphNode, type Label, type Layout } from "./graph-layout.ts";
+import { TextWidths } from "./text-widths.ts";
 
 interface Viewport { k: number; x: number; y: number }
 
@@ -45,6 +46,7 @@ export class GraphView {
   #size: { width: number; height: number } | null = null;
   /** The user has panned or zoomed, so the viewport no longer follows the nodes. */
   #manual = false;
+  readonly #widths = new TextWidths();
   #drag: { node: GraphNode | null; x: number; y: number; moved: boolean } | null = null;
 
   constructor(elements: Elements, onManualChange: (manual: boolean) => void) {
@@ -74,10 +76,17 @@ export class GraphView {
       this.#drawWhole();
     });
     if (svg) resize.observe(svg);
+    // Another font has other widths.
+    const measureAgain = () => {
+      this.#widths.forget();
+      this.draw();
+    };
+    document.fonts.addEventListener("loadingdone", measureAgain);
     // Not passive: the page must not scroll while the graph zooms.
     svg?.addEventListener("wheel", this.#zoom, { passive: false });
     return () => {
       svg?.removeEventListener("wheel", this.#zoom);
+      document.fonts.removeEventListener("loadingdone", measureAgain);
       resize.disconnect();
       this.#layout?.stop();
       this.#layout = null;
@@ -140,21 +149,26 @@ export class GraphView {
   }
 
   #drawEdges(svg: SVGSVGElement, letter: number) {
-    const labels: Label[] = [];
-    const texts = new Map<string, Element>();
-    for (const edge of this.#graph.edges) {
+    const groups = this.#graph.edges.flatMap((edge): Array<readonly [GraphEdge, Element, SVGTextElement | null]> => {
       const group = svg.getElementById?.(`e-${edge.id}`);
-      if (!group) continue;
-      const { d, labelPoints } = edgePath(edge);
-      for (const path of group.querySelectorAll("path")) path.setAttribute("d", d);
-      const text = group.querySelector("text");
-      if (!text) continue;
-      texts.set(edge.id, text);
+      return group ? [[edge, group, group.querySelector("text")]] : [];
+    });
+    // All widths are read before anything is written, so that the browser computes the layout once.
+    const labels = groups.flatMap(([edge, group, text]): Label[] => {
+      if (!text) return [];
+      const required = group.classList.contains("lit");
       const weight = edge.fact.status === "active" ? edge.fact.weight : 0;
-      labels.push({ id: edge.id, text: text.textContent ?? "", required: group.classList.contains("lit"), weight, points: labelPoints });
-    }
-    for (const [id, at] of placeLabels(labels, this.#graph.nodes, letter)) {
-      const text = texts.get(id);
+      return [{ id: edge.id, width: this.#widths.of(text, required ? "lit" : "label", letter), required, weight, points: edgePath(edge).labelPoints }];
+    });
+    const nameWidth = (node: GraphNode) => {
+      const name = svg.getElementById?.(`n-${node.id}`)?.querySelector<SVGTextElement>(".name");
+      return name ? this.#widths.of(name, "name", letter) : 0;
+    };
+    const places = placeLabels(labels, this.#graph.nodes, letter, nameWidth);
+    for (const [edge, group, text] of groups) {
+      const { d } = edgePath(edge);
+      for (const path of group.querySelectorAll("path")) path.setAttribute("d", d);
+      const at = places.get(edge.id);
       text?.setAttribute("visibility", at ? "visible" : "hidden");
       if (at) text?.setAttribute("transform", `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`);
     }

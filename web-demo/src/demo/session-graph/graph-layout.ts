@@ -30,7 +30,7 @@ export interface GraphData {
 
 const radius = (degree: number, viewer: boolean) => (viewer ? 23 : 12 + Math.min(10, 3.4 * Math.sqrt(degree)));
 const BEND_STEP_PX = 34;
-/** Average letter width of names and edge labels, in pixels at scale 1. */
+/** Average letter width of names and edge labels, in pixels at scale 1. The forces use it, so that the same graph looks alike in every font. */
 const NAME_LETTER_PX = 6.8;
 const LABEL_LETTER_PX = 6;
 const MAX_NAME_LETTERS = 22;
@@ -38,7 +38,7 @@ const MAX_NAME_LETTERS = 22;
 /** Truncates a name for display under its node. */
 export const shortName = (name: string): string => (name.length > MAX_NAME_LETTERS ? `${name.slice(0, MAX_NAME_LETTERS - 1)}…` : name);
 
-/** Half the width of a node and its name, in pixels. */
+/** Half the estimated width of a node and its name, in pixels. */
 export const halfWidth = ({ entity, r }: GraphNode): number => (entity.isViewer ? r : Math.max(r, (shortName(entity.name).length * NAME_LETTER_PX) / 2));
 
 /** Builds the graph of `memory`. Nodes keep their positions from `previous`. */
@@ -201,27 +201,28 @@ const overlaps = (a: Box, b: Box) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 &
 
 export interface Label {
   id: string;
-  text: string;
   /** Placed first, even if it covers something. */
   required: boolean;
   weight: number;
+  /** In pixels at scale 1. */
+  width: number;
   points: Point[];
 }
 
 /**
  * Places labels so that they cover no other label, node or name. null: no room.
  *
- * Facts with the highest weight choose first. `letter` is the letter size in graph units.
+ * Facts with the highest weight choose first. `letter` is the letter size in graph units. `nameWidth`: of the name under a node, in pixels at scale 1.
  */
-export function placeLabels(labels: readonly Label[], nodes: readonly GraphNode[], letter: number): Map<string, Point | null> {
+export function placeLabels(labels: readonly Label[], nodes: readonly GraphNode[], letter: number, nameWidth: (node: GraphNode) => number): Map<string, Point | null> {
   const taken: Box[] = nodes.flatMap((n) => {
     const [x, y] = [n.x ?? 0, n.y ?? 0];
-    const name = (shortName(n.entity.name).length * NAME_LETTER_PX * letter) / 2;
+    const name = (nameWidth(n) * letter) / 2;
     return n.entity.isViewer ? [boxAround({ x, y }, n.r, n.r)] : [boxAround({ x, y }, n.r, n.r), boxAround({ x, y: y + n.r + 3 + 8 * letter }, name, 7 * letter)];
   });
   const placed = new Map<string, Point | null>();
-  for (const { id, text, required, points } of [...labels].sort((a, b) => Number(b.required) - Number(a.required) || b.weight - a.weight || a.id.localeCompare(b.id))) {
-    const boxAt = (point: Point) => boxAround(point, (text.length * LABEL_LETTER_PX * letter) / 2, 7 * letter);
+  for (const { id, width, required, points } of [...labels].sort((a, b) => Number(b.required) - Number(a.required) || b.weight - a.weight || a.id.localeCompare(b.id))) {
+    const boxAt = (point: Point) => boxAround(point, (width * letter) / 2, 7 * letter);
     const free = points.find((point) => !taken.some((other) => overlaps(boxAt(point), other)));
     const point = free ?? (required ? points[0] : undefined) ?? null;
     if (point) taken.push(boxAt(point));

@@ -4,10 +4,10 @@ import { highlight, memory } from "../state/current-session.ts";
 import { count, phraseFor } from "../state/format.ts";
 import { isPulsing } from "../state/model.ts";
 import { entityHref, navigate } from "../state/route.ts";
-import { showFact } from "./chat.tsx";
+import { showFact } from "../parts/chat.tsx";
 import { buildGraph, MAX_ANIMATED_NODES, shortName, type GraphEdge, type GraphNode } from "./graph-layout.ts";
 import { GraphView } from "./graph-view.ts";
-import { Icon } from "./icon.tsx";
+import { Icon } from "../parts/icon.tsx";
 
 /** In larger graphs only highlighted edges have labels. */
 const MAX_LABELED_EDGES = 60;
@@ -26,7 +26,8 @@ function Edge({ edge, lit, labeled, maxWeight }: { edge: GraphEdge; lit: boolean
       <path class="touch" />
       <path class="stroke" marker-end="url(#arrow)" style={{ strokeWidth: 1 + 1.4 * (fact.weight / maxWeight) }} />
       {isPulsing(fact.pulse) && <path key={fact.pulse.count} class="comet" data-kind={fact.pulse.kind} pathLength={1} style={{ animationDelay: `${fact.pulse.delay}ms` }} />}
-      {(labeled || lit) && <text>{phraseFor(fact.phrase, edge.source.entity.isViewer)}</text>}
+      {/* Hidden until the view has found a place for it. */}
+      {(labeled || lit) && <text visibility="hidden">{phraseFor(fact.phrase, edge.source.entity.isViewer)}</text>}
     </g>
   );
 }

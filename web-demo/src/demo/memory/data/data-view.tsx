@@ -2,9 +2,10 @@
 import { RecallError } from "@relevantic/recall";
 import { useState } from "preact/hooks";
 import { clearBrowserData, hasToken } from "../../state/login.ts";
-import { DeleteEverything, type DeleteEverythingResult } from "../generated/operations.ts";
+import { DeleteEverything, type DeleteEverythingResult } from "./generated/operations.ts";
 import { client } from "../state/context.ts";
 import { disconnectSession } from "../../state/opening.ts";
+import { knownAt } from "../../state/offline.ts";
 import { useAction } from "../../state/action.ts";
 import { start } from "../../state/viewer.ts";
 import { manyOf } from "../../common/state/words.ts";
@@ -71,17 +72,19 @@ function DeleteDialog({ onClose }: { onClose: () => void }) {
 
 export function DataView() {
   const [deleting, setDeleting] = useState(false);
+  const isOffline = knownAt.value !== null;
   return (
     <section class="sheet" aria-label="Your data">
       <h2>Take it with you</h2>
       <p class="soft">One file with all your sessions, messages, facts and documents. <code>recall import</code> reads it into any other server.</p>
-      {hasToken.value
+      {isOffline ? <p class="soft" role="status">Export, import and deletion need the server. You can use them when the line is back.</p>
+        : hasToken.value
         ? <p>Export it with your access token: <code>GET /export</code>.</p>
         : <p><a class="plain" href="/export" download="recall-memory.jsonl">Export</a></p>}
       <ImportChats />
       <h2>Leave</h2>
       <p class="soft">Deletes everything that is known of you, at once and for good.</p>
-      <p><button type="button" class="plain" onClick={() => setDeleting(true)}>Delete everything…</button></p>
+      <p><button type="button" class="plain" disabled={isOffline} onClick={() => setDeleting(true)}>Delete everything…</button></p>
       {deleting && <DeleteDialog onClose={() => setDeleting(false)} />}
     </section>
   );

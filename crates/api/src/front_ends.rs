@@ -13,6 +13,8 @@ use recall_usecases::UseCases;
 
 /// How often the time of the last use is updated. Updating it on every request would make every request write.
 const PRECISION: Duration = Duration::from_secs(60);
+/// When the next request tries again for a user who had no data yet.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Number of front ends whose last update is cached.
 const MAX_REMEMBERED: usize = 10_000;
 /// The name of a program that gives none.
@@ -25,12 +27,13 @@ const BROWSERS: [(&str, &str); 5] =
 pub(crate) struct FrontEnds {
     store: Arc<dyn FrontEndStore>,
     usecases: UseCases,
-    noted: Mutex<HashMap<(UserId, FrontEnd), Instant>>,
+    /// When each may be recorded again.
+    waiting: Mutex<HashMap<(UserId, FrontEnd), Instant>>,
 }
 
 impl FrontEnds {
     pub(crate) fn new(store: Arc<dyn FrontEndStore>, usecases: UseCases) -> Self {
-        Self { store, usecases, noted: Mutex::default() }
+        Self { store, usecases, waiting: Mutex::default() }
     }
 
     /// Records the program of a request, at most once a minute. If the store fails, the request continues.
@@ -39,17 +42,22 @@ impl FrontEnds {
         let front_end = front_end_of(program, headers);
         let key = (identity.caller.user(), front_end);
         {
-            let mut noted = self.noted.lock();
-            if noted.get(&key).is_some_and(|at| at.elapsed() < PRECISION) {
+            let mut waiting = self.waiting.lock();
+            if waiting.get(&key).is_some_and(|until| Instant::now() < *until) {
                 return;
             }
-            if noted.len() >= MAX_REMEMBERED {
-                noted.clear();
+            if waiting.len() >= MAX_REMEMBERED {
+                waiting.clear();
             }
-            noted.insert(key.clone(), Instant::now());
+            waiting.insert(key.clone(), Instant::now() + PRECISION);
         }
-        if let Err(error) = self.store.note_front_end(&identity.caller, &key.1, self.usecases.now()).await {
-            tracing::warn!(%error, "cannot record the use of a front end");
+        match self.store.note_front_end(&identity.caller, &key.1, self.usecases.now()).await {
+            Ok(true) => {}
+            // The first request of a user is often the one that creates their data.
+            Ok(false) => {
+                self.waiting.lock().insert(key, Instant::now() + RETRY_AFTER);
+            }
+            Err(error) => tracing::warn!(%error, "cannot record the use of a front end"),
         }
     }
 }

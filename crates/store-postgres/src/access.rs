@@ -78,7 +78,7 @@ impl AccessTokenStore for PostgresStore {
 
 #[async_trait]
 impl FrontEndStore for PostgresStore {
-    async fn note_front_end(&self, caller: &Caller, front_end: &FrontEnd, now: Timestamp) -> Result<(), StoreError> {
+    async fn note_front_end(&self, caller: &Caller, front_end: &FrontEnd, now: Timestamp) -> Result<bool, StoreError> {
         // This insert does not wait for the disk.
         let noted = sqlx::query!(
             "WITH loosely AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
@@ -91,7 +91,7 @@ impl FrontEndStore for PostgresStore {
             &*codec::text(&front_end.name),
             codec::time(now),
         );
-        noted.execute(self.pool.writing(caller)).await.map_err(Failure::from)?;
+        let noted = noted.execute(self.pool.writing(caller)).await.map_err(Failure::from)?.rows_affected() > 0;
         let surplus = sqlx::query!(
             "DELETE FROM front_ends WHERE user_id = $1 AND (kind, name) IN (
                  SELECT kind, name FROM front_ends WHERE user_id = $1 ORDER BY last_used_at DESC, kind, name OFFSET $2)",
@@ -99,7 +99,7 @@ impl FrontEndStore for PostgresStore {
             i64::from(MAX_FRONT_ENDS),
         );
         surplus.execute(self.pool.writing(caller)).await.map_err(Failure::from)?;
-        Ok(())
+        Ok(noted)
     }
 
     async fn front_ends(&self, caller: &Caller) -> Result<Vec<UsedFrontEnd>, StoreError> {

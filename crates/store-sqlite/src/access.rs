@@ -58,10 +58,10 @@ impl AccessTokenStore for SqliteStore {
 
 #[async_trait]
 impl FrontEndStore for SqliteStore {
-    async fn note_front_end(&self, caller: &Caller, front_end: &FrontEnd, now: Timestamp) -> Result<(), StoreError> {
+    async fn note_front_end(&self, caller: &Caller, front_end: &FrontEnd, now: Timestamp) -> Result<bool, StoreError> {
         let (user, kind, name) = (caller.user(), front_end.kind.word(), front_end.name.clone());
         let noted = self.write_relaxed(move |tx| {
-            tx.0.execute(
+            let noted = tx.0.execute(
                 "INSERT INTO front_ends (user_id, kind, name, first_used_at, last_used_at)
                  SELECT id, ?2, ?3, ?4, ?4 FROM users WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM erasures WHERE user_id = ?1)
                  ON CONFLICT (user_id, kind, name) DO UPDATE SET last_used_at = max(last_used_at, excluded.last_used_at)",
@@ -71,10 +71,10 @@ impl FrontEndStore for SqliteStore {
                 "DELETE FROM front_ends WHERE user_id = ?1 AND (kind, name) NOT IN (
                      SELECT kind, name FROM front_ends WHERE user_id = ?1 ORDER BY last_used_at DESC, kind, name LIMIT ?2)",
                 (user.0, i64::from(MAX_FRONT_ENDS)),
-            )
+            )?;
+            Ok(noted > 0)
         });
-        noted.await?;
-        Ok(())
+        Ok(noted.await?)
     }
 
     async fn front_ends(&self, caller: &Caller) -> Result<Vec<UsedFrontEnd>, StoreError> {

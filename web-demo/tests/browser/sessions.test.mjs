@@ -38,6 +38,21 @@ async function visitSession(id, options) {
   return tab;
 }
 
+test("the reply to a command is no title, and an imported session has the date of its last message", async () => {
+  await create(null, "I own a submarine.");
+  // Nothing is kept of a command that forgets something.
+  const commanded = await create(null, "Forget that I own a submarine.");
+  const { createSession } = await server.graphql("mutation { createSession(input: { title: \"Old chat\" }) { session { id } } }");
+  const imported = createSession.session.id;
+  const messages = [{ text: "I moved to Ghent.", sentAt: "2019-03-04T10:00:00Z" }, { text: "Ghent is lovely.", sentAt: "2019-03-05T10:00:00Z" }];
+  await server.graphql("mutation ($i: ImportMessagesInput!) { importMessages(input: $i) { errors { message } } }", { i: { sessionId: imported, messages } });
+  const tab = await visitSession(imported);
+  const { page } = tab;
+  await until(async () => /2019/.test(await item(page, imported).locator("small").innerText()), "the date of the last message");
+  await until(async () => (await item(page, commanded).locator("a span").innerText()) === "New session", "the title without the command");
+  await tab.context.close();
+});
+
 test("menu of a session renames, pins, archives and deletes it", async () => {
   const id = await create("Trip to Bruges", "Ada likes canals.");
   const tab = await visitSession(id);

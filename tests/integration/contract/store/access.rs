@@ -68,12 +68,12 @@ pub(super) async fn front_ends_are_those_of_the_user_used_last_first(store: Arc<
     let front_end = |kind, name: &str| FrontEnd { kind, name: name.into() };
     let [browser, script] = [front_end(FrontEndKind::Login, "Firefox"), front_end(FrontEndKind::AccessToken, "Firefox")];
     // A user without data has no front ends, so reading as an unknown user stores nothing.
-    store.note_front_end(&a.caller, &browser, at(1_000)).await.unwrap();
+    assert!(!store.note_front_end(&a.caller, &browser, at(1_000)).await.unwrap());
     assert_eq!(store.front_ends(&a.caller).await.unwrap(), []);
 
     a.session().await;
     for (used, now) in [(&browser, 1_000), (&script, 2_000), (&browser, 70_000), (&script, 1_500)] {
-        store.note_front_end(&a.caller, used, at(now)).await.unwrap();
+        assert!(store.note_front_end(&a.caller, used, at(now)).await.unwrap());
     }
     let used =
         |front_end: &FrontEnd, first, last| UsedFrontEnd { front_end: front_end.clone(), first_used_at: at(first), last_used_at: at(last) };

@@ -5,6 +5,7 @@ import { ago, count } from "../state/format.ts";
 import { sessionHref } from "../state/route.ts";
 import { changeSession, deleteSession, reportingProblems, type SessionChange } from "../state/session-actions.ts";
 import type { SessionItem } from "../state/session-list.ts";
+import { lastSaid, titleOf } from "../state/session-words.ts";
 import { mayWrite } from "../state/viewer.ts";
 import { MenuButton } from "./menu-button.tsx";
 
@@ -27,7 +28,7 @@ export function SessionRow({ session, onChoose }: Props) {
   const on = id === sessionId.value;
   const current = on ? memory.value : null;
   void current?.version.value;
-  const title = session.title || session.messages.nodes[0]?.text || current?.messages.values().next().value?.text || "New session";
+  const title = titleOf(session);
   const facts = current?.counts().active ?? session.facts.totalCount ?? 0;
   const finish = (work: Promise<unknown> | null) => {
     setStep(null);
@@ -50,7 +51,7 @@ export function SessionRow({ session, onChoose }: Props) {
           <span>{title}</span>
           <small>
             {Object.entries({ shared, archived, paused }).map(([word, isSet]) => isSet && <i key={word} class="badge">{word}</i>)}
-            {facts > 0 ? `${count(facts, "fact")}, ` : ""}{ago(session.updatedAt)}
+            {facts > 0 ? `${count(facts, "fact")}, ` : ""}{ago(lastSaid(session))}
           </small>
         </a>
       )}

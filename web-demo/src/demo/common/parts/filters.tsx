@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { read } from "../../state/offline.ts";
 import { listing, sessions } from "../../state/session-list.ts";
+import { titleOf } from "../../state/session-words.ts";
 import { ArchivedSessions } from "../generated/operations.ts";
 import { useMemoryContext } from "../state/context.ts";
 import { dayAfter, today } from "../state/day.ts";
@@ -108,7 +109,7 @@ export function SessionChoice({ filters }: { filters: Filters }) {
   const { archived } = listing.value;
   const more = useLoaded(String(archived), async () => (archived > 0 ? (await read(ArchivedSessions, {})).sessions.nodes : []));
   const list = new Map([...sessions.value, ...(more.phase === "ready" ? more.value : [])].map((s) => [s.id, s]));
-  const options = [...list.values()].map((s) => [s.id, `${s.title ?? s.messages.nodes[0]?.text ?? "New session"}${s.shared ? " (shared)" : ""}`.slice(0, 60)] as const);
+  const options = [...list.values()].map((s) => [s.id, `${titleOf(s)}${s.shared ? " (shared)" : ""}`.slice(0, 60)] as const);
   // A link may lead to the facts of a session that is far down.
   if (filters.session && !options.some(([id]) => id === filters.session)) options.unshift([filters.session, "This session"]);
   return <Choice filters={filters} name="session" label="Session" any="Any session" options={options} />;

@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { mayWrite, sessions, useMemoryPage } from "../state/context.ts";
 import type { Relation } from "../../common/state/context.ts";
 import { useAction } from "../../state/action.ts";
+import { titleOf } from "../../state/session-words.ts";
 import type { Statement } from "../../state/statements.ts";
 import { entityTypes } from "../../common/state/place.ts";
 import { nameOf, sentence, typeWord } from "../../common/state/words.ts";
@@ -148,7 +149,7 @@ export function AddFact({ about = null, onClose }: { about?: Named | null; onClo
           Session
           <select value={session} onChange={(event) => setSession(event.currentTarget.value)}>
             <option value="">The open session</option>
-            {writable.map((s) => <option key={s.id} value={s.id}>{s.title ?? s.messages.nodes[0]?.text ?? "New session"}{s.shared ? " (shared)" : ""}</option>)}
+            {writable.map((s) => <option key={s.id} value={s.id}>{titleOf(s)}{s.shared ? " (shared)" : ""}</option>)}
           </select>
         </label>
       </details>

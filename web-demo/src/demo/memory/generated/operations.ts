@@ -8,7 +8,7 @@ export type KnownFact = { id: string; relation: string; phrase: string; belief: 
 
 export type Thing = Named & { shared: boolean; mentionCount: number; aliases: string[]; description: string | null; updatedAt: DateTime };
 
-export type SessionItem = { id: string; title: string | null; shared: boolean; pinned: boolean; archived: boolean; paused: boolean; updatedAt: DateTime; facts: { totalCount: number | null }; messages: { nodes: Array<{ text: string }> } };
+export type SessionItem = { id: string; title: string | null; shared: boolean; pinned: boolean; archived: boolean; paused: boolean; updatedAt: DateTime; facts: { totalCount: number | null }; messages: { nodes: Array<{ text: string; role: MessageRole }> }; latest: { nodes: Array<{ sentAt: DateTime }> } };
 
 export type FactPageResult = { facts: { nodes: KnownFact[]; pageInfo: { hasNextPage: boolean; endCursor: string | null }; totalCount: number | null } };
 export type FactPageVariables = { filter?: FactFilter | null; orderBy: FactOrder; after?: string | null; shared: boolean; count: boolean };
@@ -24,11 +24,11 @@ export const ThingPage = "query ThingPage($filter:EntityFilter$after:String$shar
 
 export type SessionPageResult = { sessions: { nodes: SessionItem[]; pageInfo: { hasNextPage: boolean; endCursor: string | null }; totalCount: number | null } };
 export type SessionPageVariables = { filter?: SessionFilter | null; after?: string | null; shared: boolean; count: boolean };
-export const SessionPage = "query SessionPage($filter:SessionFilter$after:String$shared:Boolean!$count:Boolean!){sessions(filter:$filter first:50 after:$after shared:$shared){nodes{...SessionItem}pageInfo{hasNextPage endCursor}totalCount@include(if:$count)}}fragment SessionItem on Session{id title shared pinned archived paused updatedAt facts(first:1 status:ACTIVE notes:true){totalCount}messages(first:1){nodes{text}}}" as TypedDocument<SessionPageResult, SessionPageVariables>;
+export const SessionPage = "query SessionPage($filter:SessionFilter$after:String$shared:Boolean!$count:Boolean!){sessions(filter:$filter first:50 after:$after shared:$shared){nodes{...SessionItem}pageInfo{hasNextPage endCursor}totalCount@include(if:$count)}}fragment SessionItem on Session{id title shared pinned archived paused updatedAt facts(first:1 status:ACTIVE notes:true){totalCount}messages(first:1){nodes{text role}}latest:messages(last:1){nodes{sentAt}}}" as TypedDocument<SessionPageResult, SessionPageVariables>;
 
 export type SessionStoryResult = { session: SessionItem | null };
 export type SessionStoryVariables = { id: string };
-export const SessionStory = "query SessionStory($id:ID!){session(id:$id){...SessionItem}}fragment SessionItem on Session{id title shared pinned archived paused updatedAt facts(first:1 status:ACTIVE notes:true){totalCount}messages(first:1){nodes{text}}}" as TypedDocument<SessionStoryResult, SessionStoryVariables>;
+export const SessionStory = "query SessionStory($id:ID!){session(id:$id){...SessionItem}}fragment SessionItem on Session{id title shared pinned archived paused updatedAt facts(first:1 status:ACTIVE notes:true){totalCount}messages(first:1){nodes{text role}}latest:messages(last:1){nodes{sentAt}}}" as TypedDocument<SessionStoryResult, SessionStoryVariables>;
 
 export type FactStoryResult = { fact: (KnownFact & { relativeWeight: number; rivals: Array<(KnownFact & { relativeWeight: number })> }) | null };
 export type FactStoryVariables = { id: string };

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { day } from "../../state/format.ts";
 import { sessionHref } from "../../state/route.ts";
+import { lastSaid, titleOf } from "../../state/session-words.ts";
 import type { SessionItem } from "../generated/operations.ts";
 import { mayChange, useMemoryPage } from "../state/context.ts";
 import { useAction } from "../../state/action.ts";
@@ -11,8 +12,6 @@ import { manyOf } from "../../common/state/words.ts";
 import { Dialog, Trouble } from "../../parts/dialog.tsx";
 import { Unchangeable } from "./pane.tsx";
 import { LazyDialog } from "./lazy-dialog.tsx";
-
-export const titleOf = (session: SessionItem): string => session.title ?? session.messages.nodes[0]?.text ?? "New session";
 
 function Rename({ session }: { session: SessionItem }) {
   const { steer } = useMemoryPage();
@@ -79,7 +78,7 @@ export function SessionDetail({ session, onDeleted }: { session: SessionItem; on
   return (
     <article class="session-detail">
       <h2 tabIndex={-1}>{titleOf(session)}</h2>
-      <p class="soft"><SessionBadges session={session} /> {manyOf(session.facts.totalCount ?? 0, "fact")}, last changed {day(session.updatedAt)}</p>
+      <p class="soft"><SessionBadges session={session} /> {manyOf(session.facts.totalCount ?? 0, "fact")}, last message {day(lastSaid(session))}</p>
       {mayChange(session.shared) && <Rename key={session.id} session={session} />}
       {mayChange(session.shared) && <Switches session={session} />}
       <div class="actions">

@@ -2,6 +2,7 @@
 import { useCallback } from "preact/hooks";
 import { ago } from "../../state/format.ts";
 import { navigate } from "../../state/route.ts";
+import { lastSaid, titleOf } from "../../state/session-words.ts";
 import { SessionStory, type SessionItem } from "../generated/operations.ts";
 import { useLiveList, useLoaded } from "../../common/state/hooks.ts";
 import { read } from "../state/context.ts";
@@ -10,7 +11,7 @@ import { placeHref, type Place } from "../../common/state/place.ts";
 import { manyOf } from "../../common/state/words.ts";
 import { SessionFilters } from "./filters.tsx";
 import { ListView, Row, totalText } from "./list-view.tsx";
-import { SessionBadges, SessionDetail, titleOf } from "./session-detail.tsx";
+import { SessionBadges, SessionDetail } from "./session-detail.tsx";
 
 /** A session that an action has just removed from the filtered list stays open. */
 function OpenSession({ id, place, listed }: { id: string; place: Place; listed: SessionItem | undefined }) {
@@ -26,7 +27,7 @@ export function SessionsView({ place }: { place: Place }) {
   const render = useCallback((session: SessionItem, tabIndex: 0 | -1) => (
     <Row place={place} id={session.id} tabIndex={tabIndex}>
       <span class="name">{titleOf(session)}</span>
-      <span class="meta"><SessionBadges session={session} /><span>{manyOf(session.facts.totalCount ?? 0, "fact")}</span><time dateTime={session.updatedAt}>{ago(session.updatedAt)}</time></span>
+      <span class="meta"><SessionBadges session={session} /><span>{manyOf(session.facts.totalCount ?? 0, "fact")}</span><time dateTime={lastSaid(session)}>{ago(lastSaid(session))}</time></span>
     </Row>
   ), [place]);
   return (
